@@ -1,0 +1,72 @@
+//! How much of everything one connection may use.
+
+use std::time::Duration;
+
+/// The limits of one connection. Together the defaults keep it under 128 MiB whatever the peer does.
+///
+/// | at the limit | what happens |
+/// |---|---|
+/// | [`message_bytes`](Self::message_bytes) | one [`MESSAGE_TOO_LARGE`](crate::ErrorCode::MESSAGE_TOO_LARGE) with id null; the message is skipped as it comes, unbuffered; the next one is served |
+/// | [`depth`](Self::depth) | `-32700`: nested too deeply |
+/// | [`batch_len`](Self::batch_len) | one [`BATCH_TOO_LONG`](crate::ErrorCode::BATCH_TOO_LONG) for the whole batch; none of it is done |
+/// | [`in_flight`](Self::in_flight), [`in_flight_bytes`](Self::in_flight_bytes) | requests wait in the queue |
+/// | [`queued_bytes`](Self::queued_bytes) | a request is answered [`OVERLOADED`](crate::ErrorCode::OVERLOADED); a notification is dropped and reported |
+/// | [`calls`](Self::calls) | `call` refuses |
+/// | [`high_water`](Self::high_water) | nothing more is read, and no waiting request starts, until the peer reads |
+/// | [`outbound_bytes`](Self::outbound_bytes) | an answer is replaced by [`ANSWER_TOO_LARGE`](crate::ErrorCode::ANSWER_TOO_LARGE); `call` and `notify` refuse |
+/// | [`complaints`](Self::complaints) | further unreadable messages are reported and no longer answered, until a readable one comes |
+/// | [`stall`](Self::stall), [`idle`](Self::idle) | the connection ends, and every call with it |
+///
+/// Start from the default and change what you need:
+///
+/// ```
+/// use sabir_proto::Limits;
+///
+/// let small = Limits { message_bytes: 64 * 1024, ..Limits::default() };
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of one incoming message. 16 MiB: an image in base64 passes.
+    pub message_bytes: usize,
+    /// Open brackets at any point of a message, its own included. 128, which is also the most.
+    pub depth: u8,
+    /// Entries in one incoming batch. 10,000.
+    pub batch_len: usize,
+    /// Requests of the peer that may run at once. 16,384.
+    pub in_flight: usize,
+    /// Bytes of params that running requests may hold. One request always runs. 32 MiB.
+    pub in_flight_bytes: usize,
+    /// Bytes of requests and notifications that wait for their turn. 32 MiB.
+    pub queued_bytes: usize,
+    /// Calls of ours that may wait for an answer. 16,384.
+    pub calls: usize,
+    /// Unsent bytes from which on nothing more is read. 1 MiB.
+    pub high_water: usize,
+    /// Unsent bytes, and answers of unfinished batches, at the very most. 32 MiB.
+    pub outbound_bytes: usize,
+    /// Unreadable messages in a row that are answered. 1,048,576.
+    pub complaints: u32,
+    /// How long the peer may read nothing while there is something to send. A minute.
+    pub stall: Option<Duration>,
+    /// How long nothing may arrive while nothing is in flight either way. No limit.
+    pub idle: Option<Duration>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            message_bytes: 16 << 20,
+            depth: 128,
+            batch_len: 10_000,
+            in_flight: 16_384,
+            in_flight_bytes: 32 << 20,
+            queued_bytes: 32 << 20,
+            calls: 16_384,
+            high_water: 1 << 20,
+            outbound_bytes: 32 << 20,
+            complaints: 1 << 20,
+            stall: Some(Duration::from_secs(60)),
+            idle: None,
+        }
+    }
+}
