@@ -1,0 +1,137 @@
+//! The house rules that a compiler does not check.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Leaf crates that compute and do nothing else.
+const ALLOWED: [&str; 10] = [
+    "sabir-proto",
+    "foldhash",
+    "hashbrown",
+    "itoa",
+    "memchr",
+    "serde",
+    "serde_core",
+    "serde_json",
+    "simdutf8",
+    "zmij",
+];
+
+/// What an engine without I/O has no use for. Time and randomness come in as arguments.
+const FORBIDDEN: [&str; 11] = [
+    "std::net",
+    "std::thread",
+    "std::fs",
+    "std::io",
+    "std::process",
+    "std::env",
+    "thread_local!",
+    "Instant::now",
+    "SystemTime",
+    "tokio",
+    "println!",
+];
+
+const MOST_LINES: usize = 600;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The files under `folder` with one of these extensions, and their text. What is built or downloaded is
+/// left out.
+fn files(folder: &Path, extensions: &[&str]) -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
+        let path = entry.expect("a folder entry").path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if path.is_dir() {
+            if !matches!(name, "target" | "node_modules" | "artifacts" | "corpus") && !name.starts_with('.') {
+                found.extend(files(&path, extensions));
+            }
+        } else if path.extension().is_some_and(|e| extensions.iter().any(|wanted| e == *wanted)) {
+            let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+            found.push((path, text));
+        }
+    }
+    found
+}
+
+/// The lines that are not comments, with their numbers.
+fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines().enumerate().map(|(i, line)| (i + 1, line)).filter(|(_, line)| !line.trim().starts_with("//"))
+}
+
+fn report(rule: &str, breaches: &[String]) {
+    assert!(breaches.is_empty(), "{rule}:\n{}", breaches.join("\n"));
+}
+
+#[test]
+fn proto_depends_on_leaf_crates_alone() {
+    let tree = Command::new(env!("CARGO"))
+        .args(["tree", "--package", "sabir-proto", "--edges", "normal,no-proc-macro", "--target", "all"])
+        .args(["--prefix", "none", "--format", "{p}", "--offline"])
+        .current_dir(root())
+        .output()
+        .expect("cargo runs");
+    assert!(tree.status.success(), "cargo tree: {}", String::from_utf8_lossy(&tree.stderr));
+    let tree = String::from_utf8_lossy(&tree.stdout);
+    let crates: Vec<&str> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert!(crates.contains(&"serde_json"), "an odd tree:\n{tree}");
+    let strangers: Vec<String> = crates
+        .into_iter()
+        .filter(|name| !name.is_empty() && !ALLOWED.contains(name))
+        .map(str::to_owned)
+        .collect();
+    report("dependencies that sabir-proto may not have", &strangers);
+}
+
+#[test]
+fn proto_has_no_clock_thread_socket_or_runtime() {
+    let mut breaches = Vec::new();
+    for (path, text) in files(&root().join("crates/proto/src"), &["rs"]) {
+        for (number, line) in code(&text) {
+            for word in FORBIDDEN.iter().filter(|word| line.contains(*word)) {
+                breaches.push(format!("{}:{number}: {word}", path.display()));
+            }
+        }
+    }
+    report("sabir-proto does no I/O and reads no clock", &breaches);
+}
+
+#[test]
+fn unsafe_is_in_sse2_alone() {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let sources = files(&root().join("crates/proto/src"), &["rs"]);
+    assert!(sources.iter().any(|(path, _)| path.ends_with("sse2.rs")), "sse2.rs has moved");
+    let mut breaches = Vec::new();
+    for (path, text) in sources.iter().filter(|(path, _)| !path.ends_with("sse2.rs")) {
+        for (number, line) in code(text) {
+            if line.split(|c| !is_word(c)).any(|word| word == "unsafe") {
+                breaches.push(format!("{}:{number}", path.display()));
+            }
+        }
+    }
+    report("unsafe code outside sse2.rs", &breaches);
+}
+
+#[test]
+fn no_source_file_is_long_or_holds_notes_to_self() {
+    let notes = [concat!("TO", "DO"), concat!("FIX", "ME")];
+    let sources = files(&root(), &["rs", "toml", "py", "js", "ts", "html", "css", "sh"]);
+    assert!(sources.len() > 10, "only {} source files found", sources.len());
+    let mut breaches = Vec::new();
+    for (path, text) in &sources {
+        let lines = text.lines().count();
+        if lines > MOST_LINES {
+            breaches.push(format!("{}: {lines} lines", path.display()));
+        }
+        for (i, line) in text.lines().enumerate() {
+            if notes.iter().any(|note| line.contains(note)) {
+                breaches.push(format!("{}:{}: {}", path.display(), i + 1, line.trim()));
+            }
+        }
+    }
+    report("files over the limit of lines, and notes to self", &breaches);
+}
