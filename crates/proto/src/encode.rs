@@ -7,16 +7,23 @@ use crate::raw::RawJson;
 
 pub(crate) fn request(out: &mut Vec<u8>, id: &str, method: &str, params: Option<&RawJson<'_>>) {
     head(out, Some(id));
-    out.extend_from_slice(b",\"method\":");
-    string(out, method);
+    method_member(out, method);
     params_and_end(out, params);
 }
 
 pub(crate) fn notification(out: &mut Vec<u8>, method: &str, params: Option<&RawJson<'_>>) {
     head(out, None);
-    out.extend_from_slice(b",\"method\":");
-    string(out, method);
+    method_member(out, method);
     params_and_end(out, params);
+}
+
+/// A call up to its params, with the object left open.
+pub(crate) fn call_head(out: &mut Vec<u8>, id: Option<u64>, method: &str) {
+    match id {
+        Some(id) => head(out, Some(itoa::Buffer::new().format(id))),
+        None => head(out, None),
+    }
+    method_member(out, method);
 }
 
 pub(crate) fn result(out: &mut Vec<u8>, id: &str, result: &RawJson<'_>) {
@@ -63,6 +70,11 @@ fn head(out: &mut Vec<u8>, id: Option<&str>) {
         out.extend_from_slice(b",\"id\":");
         out.extend_from_slice(id.as_bytes());
     }
+}
+
+fn method_member(out: &mut Vec<u8>, method: &str) {
+    out.extend_from_slice(b",\"method\":");
+    string(out, method);
 }
 
 fn params_and_end(out: &mut Vec<u8>, params: Option<&RawJson<'_>>) {

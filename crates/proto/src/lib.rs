@@ -4,6 +4,10 @@ mod decimal;
 mod decode;
 mod dialect;
 mod encode;
+mod frame;
+mod time;
+mod session;
+mod transcript;
 mod error;
 mod find;
 mod id;
@@ -20,8 +24,15 @@ pub use dialect::{
     MCP_2026_07_28, PLAIN, Spelling,
 };
 pub use error::{ErrorCode, ErrorObject};
+pub use frame::{Cut, Deframer, FrameFault, Framing};
 pub use id::Id;
 pub use limits::Limits;
 pub use message::{ErrorPart, Fault, Invalid, Member, Message, Notification, Request, Response};
 pub use raw::{JsonKind, RawJson};
 pub use scan::{ParseError, Syntax};
+pub use session::{
+    Batch, CallError, CallKey, CallOptions, Cause, Config, Event, Output, Refused, Report, RequestKey, Session,
+    TraceContext, Usage, Wait,
+};
+pub use time::Time;
+pub use transcript::{Line, TranscriptError, transcript};

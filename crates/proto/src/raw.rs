@@ -113,12 +113,20 @@ impl<'a> RawJson<'a> {
 
     /// The value of a member, if this is an object that has it. Where a name occurs twice, the first counts.
     pub fn get(&self, member: &str) -> Option<RawJson<'_>> {
-        members(&self.0).find(|(name, _)| is_name(name, member)).map(|(_, value)| RawJson::trusted(value))
+        self::member(&self.0, member).map(RawJson::trusted)
     }
 
     /// The text, borrowed or owned as it was.
     pub fn into_text(self) -> Cow<'a, str> {
         self.0
+    }
+
+    /// The text of a value that the decoder made, which always borrows.
+    pub(crate) fn borrowed(self) -> &'a str {
+        match self.0 {
+            Cow::Borrowed(text) => text,
+            Cow::Owned(_) => unreachable!("decoded values borrow from their message"),
+        }
     }
 
     /// A view that borrows from this one.
@@ -161,6 +169,11 @@ pub(crate) fn members(text: &str) -> impl Iterator<Item = (&str, &str)> {
         next = scan::peek(b, value_end).1 + 1;
         Some((&text[start..name_end], &text[value_start..value_end]))
     })
+}
+
+/// The value of a member, if `object` is one that has it.
+pub(crate) fn member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
+    members(object).find(|(quoted, _)| is_name(quoted, name)).map(|(_, value)| value)
 }
 
 /// Whether a quoted member name, which may be spelt with escapes, names `member`.

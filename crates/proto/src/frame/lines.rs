@@ -1,0 +1,73 @@
+//! One message per line.
+
+use super::{Cut, FrameFault};
+
+#[derive(Debug, Default)]
+pub(super) struct Lines {
+    /// Bytes at the front that are known to hold no line break.
+    seen: usize,
+    /// Inside a line that was refused: dropping until its line break.
+    skipping: bool,
+}
+
+impl Lines {
+    #[inline]
+    pub(super) fn cut<'a>(&mut self, unread: &'a [u8], limit: usize) -> Cut<'a> {
+        let mut start = 0;
+        while let Some(found) = memchr::memchr(b'\n', &unread[start + self.seen..]) {
+            let end = start + self.seen + found;
+            let line = &unread[start..end];
+            let used = end + 1;
+            self.seen = 0;
+            if std::mem::take(&mut self.skipping) {
+                start = used;
+                continue;
+            }
+            let body = line.strip_suffix(b"\r").unwrap_or(line);
+            if body.len() > limit {
+                return Cut::Fault { fault: FrameFault::TooLarge { limit }, used };
+            }
+            if is_blank(body) {
+                start = used;
+                continue;
+            }
+            return Cut::Message { body, used };
+        }
+        let rest = unread.len() - start;
+        if self.skipping {
+            self.seen = 0;
+            return Cut::More { used: unread.len(), missing: 1 };
+        }
+        // One byte of grace: it may be the `\r` before the line break.
+        if rest > limit.saturating_add(1) {
+            self.skipping = true;
+            self.seen = 0;
+            return Cut::Fault { fault: FrameFault::TooLarge { limit }, used: unread.len() };
+        }
+        self.seen = rest;
+        Cut::More { used: start, missing: 1 }
+    }
+
+    /// A last line without its line break counts as a line.
+    pub(super) fn finish<'a>(&mut self, unread: &'a [u8], limit: usize) -> Cut<'a> {
+        match self.cut(unread, limit) {
+            Cut::More { used, .. } if used < unread.len() => {
+                let line = &unread[used..];
+                let body = line.strip_suffix(b"\r").unwrap_or(line);
+                self.seen = 0;
+                if is_blank(body) {
+                    Cut::More { used: unread.len(), missing: 0 }
+                } else if body.len() > limit {
+                    Cut::Fault { fault: FrameFault::TooLarge { limit }, used: unread.len() }
+                } else {
+                    Cut::Message { body, used: unread.len() }
+                }
+            }
+            other => other,
+        }
+    }
+}
+
+fn is_blank(line: &[u8]) -> bool {
+    line.iter().all(|c| matches!(c, b' ' | b'\t' | b'\r'))
+}

@@ -1,0 +1,215 @@
+//! Where one message ends and the next begins.
+//!
+//! A [`Deframer`] cuts a stream of bytes into the bytes of single messages. It looks at each byte once
+//! however the stream is chunked, keeps no bytes of its own, and never gives up: what is too large or
+//! damaged is named once and skipped, and the next message comes out whole.
+
+mod headers;
+mod lines;
+
+use std::fmt;
+
+use headers::Headers;
+use lines::Lines;
+
+/// How messages are kept apart on a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Framing {
+    /// One message per line. `\r\n`, blank lines and a last line without its line break are understood.
+    Lines,
+    /// A block of headers with `Content-Length` before each message, as in LSP. Header names are read in
+    /// any case and order; unknown ones are ignored.
+    Headers,
+    /// The transport itself keeps messages apart: a WebSocket frame, an HTTP body.
+    Whole,
+}
+
+impl Framing {
+    /// Tells the framing of a byte stream from how it begins; `None` if more bytes are needed.
+    ///
+    /// ```
+    /// use sabir_proto::Framing;
+    ///
+    /// assert_eq!(Framing::detect(b"content-LENGTH: 2\r\n\r\n{}"), Some(Framing::Headers));
+    /// assert_eq!(Framing::detect(b" {\"jsonrpc\""), Some(Framing::Lines));
+    /// assert_eq!(Framing::detect(b"Cont"), None);
+    /// ```
+    pub fn detect(start: &[u8]) -> Option<Framing> {
+        const HEADER: &[u8] = b"content-";
+        let start = start.trim_ascii_start();
+        let known = start.len().min(HEADER.len());
+        if start[..known].eq_ignore_ascii_case(&HEADER[..known]) {
+            return (known == HEADER.len()).then_some(Framing::Headers);
+        }
+        Some(Framing::Lines)
+    }
+}
+
+/// One step of a [`Deframer`]. `used` counts the bytes at the front of the input that are done with, the
+/// message's own included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Cut<'a> {
+    /// The bytes of one message.
+    Message { body: &'a [u8], used: usize },
+    /// Nothing more until further bytes come. `missing` of them at least, where that is known.
+    More { used: usize, missing: usize },
+    /// Something had to be skipped, which is said once. The stream goes on.
+    Fault { fault: FrameFault, used: usize },
+}
+
+/// Why bytes of the stream had to be skipped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FrameFault {
+    /// The message is longer than the limit.
+    TooLarge {
+        /// How many bytes are taken.
+        limit: usize,
+    },
+    /// A line among the headers is no header.
+    NotAHeader,
+    /// A header goes on and on.
+    HeaderTooLong,
+    /// The headers ended without a `Content-Length`.
+    NoLength,
+    /// `Content-Length` is no number, or is given twice with different values.
+    BadLength,
+    /// The stream ended in the middle of a message.
+    Truncated,
+}
+
+impl fmt::Display for FrameFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FrameFault::TooLarge { limit } => write!(f, "a message may have {limit} bytes at most"),
+            FrameFault::NotAHeader => f.write_str("expected a header such as `Content-Length: 42`"),
+            FrameFault::HeaderTooLong => f.write_str("a header line is too long"),
+            FrameFault::NoLength => f.write_str("the headers have no `Content-Length`"),
+            FrameFault::BadLength => f.write_str("`Content-Length` is not one decimal number"),
+            FrameFault::Truncated => f.write_str("the stream ended in the middle of a message"),
+        }
+    }
+}
+
+/// Cuts a stream into messages. The caller keeps the bytes:
+///
+/// ```
+/// use sabir_proto::{Cut, Deframer, Framing};
+///
+/// let mut deframer = Deframer::new(Some(Framing::Lines), 1024);
+/// let mut unread: &[u8] = b"{\"a\":1}\r\n\n{\"b\":2}\n{\"c\"";
+/// let mut messages = Vec::new();
+/// loop {
+///     match deframer.cut(unread) {
+///         Cut::Message { body, used } => {
+///             messages.push(body);
+///             unread = &unread[used..];
+///         }
+///         Cut::Fault { used, .. } => unread = &unread[used..],
+///         Cut::More { used, .. } => {
+///             unread = &unread[used..];
+///             break; // read more behind what is left
+///         }
+///     }
+/// }
+/// assert_eq!(messages, [b"{\"a\":1}", b"{\"b\":2}"]);
+/// assert_eq!(unread, b"{\"c\"");
+/// ```
+#[derive(Debug)]
+pub struct Deframer {
+    state: State,
+    /// A byte order mark is tolerated here and nowhere else.
+    at_start: bool,
+    limit: usize,
+}
+
+#[derive(Debug)]
+enum State {
+    Unknown,
+    Lines(Lines),
+    Headers(Headers),
+}
+
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+impl Deframer {
+    /// A deframer for a stream, with the size limit for one message. Without a framing it is detected.
+    ///
+    /// # Panics
+    /// [`Framing::Whole`] leaves nothing to cut.
+    pub fn new(framing: Option<Framing>, limit: usize) -> Self {
+        let state = match framing {
+            None => State::Unknown,
+            Some(Framing::Lines) => State::Lines(Lines::default()),
+            Some(Framing::Headers) => State::Headers(Headers::default()),
+            Some(Framing::Whole) => panic!("whole messages need no deframer"),
+        };
+        Deframer { state, at_start: true, limit }
+    }
+
+    /// The framing, once it is known.
+    pub fn framing(&self) -> Option<Framing> {
+        match self.state {
+            State::Unknown => None,
+            State::Lines(_) => Some(Framing::Lines),
+            State::Headers(_) => Some(Framing::Headers),
+        }
+    }
+
+    /// The next message at the front of `unread`. Each call must be given what the last one left, with
+    /// new bytes only behind it.
+    #[inline]
+    pub fn cut<'a>(&mut self, unread: &'a [u8]) -> Cut<'a> {
+        if !self.at_start {
+            match &mut self.state {
+                State::Lines(lines) => return lines.cut(unread, self.limit),
+                State::Headers(headers) => return headers.cut(unread, self.limit),
+                State::Unknown => {}
+            }
+        }
+        self.start(unread)
+    }
+
+    /// What is left when the stream has ended.
+    pub fn finish<'a>(&mut self, unread: &'a [u8]) -> Cut<'a> {
+        self.at_start = false;
+        match &mut self.state {
+            State::Unknown => Lines::default().finish(unread, self.limit),
+            State::Lines(lines) => lines.finish(unread, self.limit),
+            State::Headers(headers) => headers.finish(unread, self.limit),
+        }
+    }
+
+    fn start<'a>(&mut self, unread: &'a [u8]) -> Cut<'a> {
+        let waits = Cut::More { used: 0, missing: 1 };
+        let mut used = 0;
+        if self.at_start {
+            if unread.len() < BYTE_ORDER_MARK.len() && BYTE_ORDER_MARK.starts_with(unread) {
+                return waits;
+            }
+            if unread.starts_with(BYTE_ORDER_MARK) {
+                used = BYTE_ORDER_MARK.len();
+            }
+        }
+        if matches!(self.state, State::Unknown) {
+            match Framing::detect(&unread[used..]) {
+                Some(Framing::Headers) => self.state = State::Headers(Headers::default()),
+                Some(_) => self.state = State::Lines(Lines::default()),
+                None => return waits,
+            }
+        }
+        self.at_start = false;
+        self.cut(&unread[used..]).with_more_used(used)
+    }
+}
+
+impl<'a> Cut<'a> {
+    fn with_more_used(self, more: usize) -> Cut<'a> {
+        match self {
+            Cut::Message { body, used } => Cut::Message { body, used: used + more },
+            Cut::More { used, missing } => Cut::More { used: used + more, missing },
+            Cut::Fault { fault, used } => Cut::Fault { fault, used: used + more },
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Answering the peer's requests.
+
+use std::any::type_name;
+
+use serde::Serialize;
+
+use super::event::RequestKey;
+use super::{Core, Session};
+use crate::dialect::Spelling;
+use crate::encode;
+use crate::error::{ErrorCode, ErrorObject};
+use crate::raw::RawJson;
+
+impl Session {
+    /// Answers a request with a result. Whether there was still one to answer.
+    ///
+    /// A value that cannot be written as JSON is answered `-32603`.
+    pub fn reply<T: Serialize + ?Sized>(&mut self, key: RequestKey, result: &T) -> bool {
+        self.core.answer(key, |out, id| encode::result_value(out, id, result))
+    }
+
+    /// Answers a request with a result that is JSON already. It goes out as it is, but for line breaks
+    /// between its tokens where messages are lines.
+    pub fn reply_raw(&mut self, key: RequestKey, result: &RawJson<'_>) -> bool {
+        self.core.answer(key, |out, id| {
+            encode::result(out, id, result);
+            Ok(())
+        })
+    }
+
+    /// Answers a request with an error.
+    pub fn reply_error(&mut self, key: RequestKey, error: &ErrorObject<'_>) -> bool {
+        self.core.answer(key, |out, id| {
+            encode::error(out, id, error);
+            Ok(())
+        })
+    }
+
+    /// Gives a request up without a result: its handler was stopped. The peer gets the answer that it is
+    /// owed: `-32800` after `$/cancelRequest`, none after `notifications/cancelled`, `-32603` if it did not
+    /// cancel.
+    pub fn abandon(&mut self, key: RequestKey) -> bool {
+        self.core.answer_nothing(key)
+    }
+
+    /// The handler of the last [`Event::Notification`](super::Event::Notification) has finished: the next
+    /// one may start.
+    pub fn finish_notification(&mut self) {
+        self.core.barrier = false;
+    }
+
+    /// Tells the caller of a request how far it is. `value` is a number or an object with `progress`,
+    /// `total` and `message` for a `_meta.progressToken`; anything for a `workDoneToken`. Whether the
+    /// caller asked for progress, and there is room to tell.
+    pub fn progress<T: Serialize + ?Sized>(&mut self, key: RequestKey, value: &T) -> bool {
+        self.core.send_progress(key, value)
+    }
+}
+
+impl Core {
+    /// Ends a request with the answer that `write` appends.
+    fn answer(
+        &mut self,
+        key: RequestKey,
+        write: impl FnOnce(&mut Vec<u8>, &str) -> Result<(), serde_json::Error>,
+    ) -> bool {
+        let Some(slot) = self.requests.get(key) else { return false };
+        let batch = slot.batch;
+        if slot.cancelled != Some(Spelling::Notifications) {
+            let id = slot.id();
+            let room = self.limits.outbound_bytes.saturating_sub(self.outbox.pending() + self.gathering.bytes());
+            let write = |out: &mut Vec<u8>| {
+                let start = out.len();
+                if let Err(error) = write(out, id) {
+                    encode::error(out, id, &unwritable(&error));
+                }
+                if out.len() - start > room {
+                    out.truncate(start);
+                    encode::error(out, id, &ErrorObject::standard(ErrorCode::ANSWER_TOO_LARGE));
+                }
+            };
+            match batch {
+                Some(batch) => self.gathering.add(batch, write),
+                None => {
+                    let mark = self.outbox.begin();
+                    write(self.outbox.buffer());
+                    self.outbox.end(mark);
+                }
+            }
+        }
+        self.requests.remove(key);
+        self.settle(batch);
+        true
+    }
+
+    pub(super) fn answer_nothing(&mut self, key: RequestKey) -> bool {
+        let cancelled = self.requests.get(key).and_then(|slot| slot.cancelled);
+        let code = match cancelled {
+            Some(_) => ErrorCode::REQUEST_CANCELLED,
+            None => ErrorCode::INTERNAL_ERROR,
+        };
+        self.answer(key, |out, id| {
+            encode::error(out, id, &ErrorObject::standard(code));
+            Ok(())
+        })
+    }
+
+    /// An error for something that is not in the table.
+    pub(super) fn send_error(&mut self, id: &str, error: &ErrorObject<'_>, batch: Option<u32>) {
+        match batch {
+            Some(batch) => self.gathering.add(batch, |out| encode::error(out, id, error)),
+            None => {
+                let mark = self.outbox.begin();
+                encode::error(self.outbox.buffer(), id, error);
+                self.outbox.end(mark);
+            }
+        }
+    }
+
+    /// One entry of a batch is done with; the last one sends the answers.
+    pub(super) fn settle(&mut self, batch: Option<u32>) {
+        let Some(batch) = batch else { return };
+        let outbox = &mut self.outbox;
+        self.gathering.settle(batch, |answers| {
+            let mark = outbox.begin();
+            outbox.buffer().extend_from_slice(answers);
+            outbox.end(mark);
+        });
+    }
+
+    fn send_progress<T: Serialize + ?Sized>(&mut self, key: RequestKey, value: &T) -> bool {
+        let Some(slot) = self.requests.get(key) else { return false };
+        let Some((spelling, token)) = slot.token().filter(|_| slot.cancelled.is_none()) else { return false };
+        let (head, middle): (&str, &str) = match spelling {
+            Spelling::Dollar => ("\"$/progress\",\"params\":{\"token\":", ",\"value\":"),
+            Spelling::Notifications => ("\"notifications/progress\",\"params\":{\"progressToken\":", ","),
+        };
+        let mark = self.outbox.begin();
+        let out = self.outbox.buffer();
+        out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"method\":");
+        out.extend_from_slice(head.as_bytes());
+        out.extend_from_slice(token.as_bytes());
+        out.extend_from_slice(middle.as_bytes());
+        let start = out.len();
+        let written = serde_json::to_writer(&mut *out, value).is_ok();
+        let fits = match (spelling, out.get(start)) {
+            (Spelling::Dollar, _) => {
+                out.push(b'}');
+                true
+            }
+            // The members of the value stand beside the token.
+            (Spelling::Notifications, Some(b'{')) => {
+                out.remove(start);
+                if out.get(start) == Some(&b'}') {
+                    out.remove(start - 1);
+                }
+                true
+            }
+            (Spelling::Notifications, Some(b'-' | b'0'..=b'9')) => {
+                out.splice(start..start, *b"\"progress\":");
+                out.push(b'}');
+                true
+            }
+            _ => false,
+        };
+        out.push(b'}');
+        let room = self.outbox.pending() + self.gathering.bytes() <= self.limits.outbound_bytes;
+        if !(written && fits && room) {
+            self.outbox.cancel(mark);
+            return false;
+        }
+        self.outbox.end(mark);
+        true
+    }
+}
+
+/// A result that serde could not write.
+fn unwritable(error: &serde_json::Error) -> ErrorObject<'static> {
+    #[derive(Serialize)]
+    struct Data {
+        exception: &'static str,
+        reason: String,
+    }
+    ErrorObject::standard(ErrorCode::INTERNAL_ERROR)
+        .with_data(&Data { exception: type_name::<serde_json::Error>(), reason: error.to_string() })
+}

@@ -1,0 +1,173 @@
+//! Our calls that wait for an answer, and when they give up.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::time::Duration;
+
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+
+use super::CallKey;
+use crate::time::Time;
+
+#[derive(Debug)]
+pub(super) struct Calls {
+    slots: Vec<Option<Call>>,
+    free: Vec<u32>,
+    by_id: HashMap<u64, u32, FixedState>,
+    /// Moments to look at a call again. An entry may be too early, if progress came, or stale.
+    timers: BinaryHeap<Reverse<(Time, u64, u32)>>,
+    timed: usize,
+    last_id: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct Call {
+    id: u64,
+    deadline: Option<Time>,
+    /// How far progress moves the deadline, and where it stops to.
+    extension: Option<Duration>,
+    latest: Option<Time>,
+    pub(super) progress: bool,
+    pub(super) cancellable: bool,
+    pub(super) batch: Option<u64>,
+}
+
+impl Call {
+    pub(super) fn new(progress: bool, cancellable: bool, batch: Option<u64>) -> Self {
+        Call { id: 0, deadline: None, extension: None, latest: None, progress, cancellable, batch }
+    }
+
+    /// Ends the call at `deadline`; progress moves that by `extension`, to `latest` at most.
+    pub(super) fn expires(mut self, deadline: Time, extension: Option<Duration>, latest: Option<Time>) -> Self {
+        self.deadline = Some(latest.map_or(deadline, |latest| deadline.min(latest)));
+        self.extension = extension;
+        self.latest = latest;
+        self
+    }
+}
+
+impl Calls {
+    pub(super) fn new(seed: u64) -> Self {
+        Calls {
+            slots: Vec::new(),
+            free: Vec::new(),
+            by_id: HashMap::with_hasher(FixedState::with_seed(seed)),
+            timers: BinaryHeap::new(),
+            timed: 0,
+            last_id: 0,
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.by_id.len()
+    }
+
+    /// The id that the next call gets. Ids start at 1: some peers take 0 for no id.
+    pub(super) fn next_id(&self) -> u64 {
+        self.last_id + 1
+    }
+
+    /// Whether this was ever the id of a call.
+    pub(super) fn was_used(&self, id: u64) -> bool {
+        (1..=self.last_id).contains(&id)
+    }
+
+    /// Takes in a call under [`next_id`](Self::next_id).
+    pub(super) fn insert(&mut self, mut call: Call) -> CallKey {
+        self.last_id += 1;
+        call.id = self.last_id;
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            (self.slots.len() - 1) as u32
+        });
+        if let Some(deadline) = call.deadline {
+            self.timed += 1;
+            self.timers.push(Reverse((deadline, call.id, index)));
+        }
+        self.by_id.insert(call.id, index);
+        self.slots[index as usize] = Some(call);
+        CallKey { id: self.last_id, index }
+    }
+
+    pub(super) fn find(&self, id: u64) -> Option<(CallKey, &Call)> {
+        let &index = self.by_id.get(&id)?;
+        Some((CallKey { id, index }, self.slots[index as usize].as_ref()?))
+    }
+
+    pub(super) fn remove(&mut self, key: CallKey) -> Option<Call> {
+        let slot = self.slots.get_mut(key.index as usize)?;
+        let call = slot.take_if(|call| call.id == key.id)?;
+        self.by_id.remove(&key.id);
+        self.free.push(key.index);
+        if call.deadline.is_some() {
+            self.timed -= 1;
+            self.forget_stale_timers();
+        }
+        Some(call)
+    }
+
+    /// Any call at all.
+    pub(super) fn any(&self) -> Option<CallKey> {
+        self.by_id.iter().next().map(|(&id, &index)| CallKey { id, index })
+    }
+
+    /// A call of the batch.
+    pub(super) fn any_of_batch(&self, batch: u64) -> Option<CallKey> {
+        let calls = self.slots.iter().enumerate();
+        calls
+            .filter_map(|(index, call)| Some((index, call.as_ref()?)))
+            .find(|(_, call)| call.batch == Some(batch))
+            .map(|(index, call)| CallKey { id: call.id, index: index as u32 })
+    }
+
+    /// Progress came: the deadline may move. The timer notices when it goes off.
+    pub(super) fn progressed(&mut self, key: CallKey, now: Time) {
+        if let Some(call) = self.slots.get_mut(key.index as usize).and_then(Option::as_mut)
+            && let (true, Some(extension)) = (call.id == key.id, call.extension)
+        {
+            let deadline = now + extension;
+            call.deadline = Some(call.latest.map_or(deadline, |latest| deadline.min(latest)));
+        }
+    }
+
+    /// When the next call may give up.
+    pub(super) fn deadline(&self) -> Option<Time> {
+        self.timers.peek().map(|Reverse((at, ..))| *at)
+    }
+
+    /// A call whose time is up.
+    pub(super) fn expired(&mut self, now: Time) -> Option<CallKey> {
+        while let Some(&Reverse((at, id, index))) = self.timers.peek()
+            && at <= now
+        {
+            self.timers.pop();
+            match self.slots[index as usize].as_ref().filter(|call| call.id == id).and_then(|c| c.deadline) {
+                Some(deadline) if deadline <= now => return Some(CallKey { id, index }),
+                Some(later) => self.timers.push(Reverse((later, id, index))),
+                None => {}
+            }
+        }
+        None
+    }
+
+    /// Most calls end long before their deadline: their timers must not pile up.
+    fn forget_stale_timers(&mut self) {
+        if self.timers.len() > 64 + 4 * self.timed {
+            let slots = &self.slots;
+            self.timers.retain(|Reverse((_, id, index))| {
+                slots[*index as usize].as_ref().is_some_and(|call| call.id == *id)
+            });
+        }
+    }
+
+    /// Gives back what a flood left behind.
+    pub(super) fn release(&mut self) {
+        if self.by_id.is_empty() && self.slots.len() > 256 {
+            self.slots = Vec::new();
+            self.free = Vec::new();
+            self.by_id.shrink_to(0);
+            self.timers = BinaryHeap::new();
+        }
+    }
+}

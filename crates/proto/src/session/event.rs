@@ -1,0 +1,281 @@
+//! What the engine tells its driver.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use super::meta::TraceContext;
+use crate::error::ErrorObject;
+use crate::frame::FrameFault;
+use crate::id::Id;
+use crate::message::Invalid;
+use crate::raw::RawJson;
+use crate::scan::ParseError;
+use crate::time::Time;
+
+/// A request of the peer, until it is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RequestKey {
+    pub(super) index: u32,
+    pub(super) generation: u32,
+}
+
+/// A call of ours, until it has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct CallKey {
+    pub(super) id: u64,
+    pub(super) index: u32,
+}
+
+impl RequestKey {
+    /// A small number that no other open request has: an index for what a driver keeps with it.
+    pub fn index(self) -> usize {
+        self.index as usize
+    }
+}
+
+impl CallKey {
+    /// A small number that no other open call has: an index for what a driver keeps with it.
+    pub fn index(self) -> usize {
+        self.index as usize
+    }
+
+    /// The id on the wire.
+    pub fn id(self) -> u64 {
+        self.id
+    }
+}
+
+/// What to do next.
+#[derive(Debug)]
+pub enum Output<'s> {
+    /// Something happened. There may be more: poll again.
+    Event(Event<'s>),
+    /// Nothing more happens by itself.
+    Wait(Wait<'s>),
+    /// It is over: everything is sent that can be, every call has ended. Close the transport.
+    Done(Cause),
+}
+
+/// What can move the session on.
+#[derive(Debug)]
+pub struct Wait<'s> {
+    /// Bytes to write, if there are any. With [`Framing::Whole`](crate::Framing::Whole) they are one
+    /// message.
+    pub write: &'s [u8],
+    /// Whether to read. Not while the peer leaves what we wrote unread, nor after its end.
+    pub read: bool,
+    /// When to poll again even if nothing comes.
+    pub deadline: Option<Time>,
+}
+
+/// Something that happened on the connection.
+#[derive(Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Event<'s> {
+    /// Start a handler. It must end in one of `reply`, `reply_raw`, `reply_error` or `abandon`.
+    Request {
+        /// To answer with.
+        key: RequestKey,
+        /// The method.
+        method: Cow<'s, str>,
+        /// An array or an object.
+        params: Option<RawJson<'s>>,
+        /// Where the caller's trace stands.
+        trace: Option<TraceContext<'s>>,
+    },
+    /// Start a handler. No other one is started until `finish_notification` is called.
+    Notification {
+        /// The method.
+        method: Cow<'s, str>,
+        /// An array or an object.
+        params: Option<RawJson<'s>>,
+    },
+    /// The peer no longer wants the answer. Stop the handler and `abandon` the request, or let it finish.
+    Cancel {
+        /// Which one.
+        key: RequestKey,
+        /// Why, if the peer says so.
+        reason: Option<Cow<'s, str>>,
+    },
+    /// A call of ours goes on.
+    Progress {
+        /// Which one.
+        call: CallKey,
+        /// What the peer sent: the `value` of `$/progress`, or all params of `notifications/progress`.
+        value: RawJson<'s>,
+    },
+    /// A call of ours has ended. This comes once for each call, unless it was cancelled.
+    Reply {
+        /// Which one.
+        call: CallKey,
+        /// How.
+        outcome: Result<RawJson<'s>, CallError<'s>>,
+    },
+    /// The peer did something that it should not. The engine has dealt with it already.
+    Report(Report<'s>),
+}
+
+/// Why a call did not end in a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CallError<'s> {
+    /// The peer answered with an error.
+    Error(ErrorObject<'s>),
+    /// The time was up. The peer was told to cancel.
+    TimedOut,
+    /// The batch was answered, and this call was not.
+    Unanswered,
+    /// The connection ended first.
+    Closed(Cause),
+}
+
+/// Why a connection ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Cause {
+    /// The peer closed its side.
+    Ended,
+    /// This side shut down.
+    Shutdown,
+    /// The peer read nothing for too long while there was something to send.
+    Stalled,
+    /// Nothing came for too long.
+    Idle,
+    /// The transport failed, in its own words.
+    Lost(Cow<'static, str>),
+}
+
+/// What the peer did wrong.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Report<'s> {
+    /// A message that is not JSON.
+    NotJson {
+        /// Its bytes.
+        text: Cow<'s, [u8]>,
+        /// What is wrong.
+        error: ParseError,
+    },
+    /// JSON that is not a valid message.
+    Invalid(Invalid<'s>),
+    /// Bytes that had to be skipped.
+    Frame(FrameFault),
+    /// A request with an id that another one, still open, has.
+    DuplicateId(Id<'s>),
+    /// A request for which there was no room. It was refused.
+    Overloaded(Id<'s>),
+    /// A notification for which there was no room. It is lost.
+    Dropped {
+        /// Its method.
+        method: Cow<'s, str>,
+    },
+    /// An answer to a call that has ended, by timeout or cancel.
+    LateReply(Id<'s>),
+    /// An answer to nothing that was asked.
+    UnknownReply(Id<'s>),
+    /// An error without an id: the peer could not read something that we sent.
+    PeerError(ErrorObject<'s>),
+}
+
+impl Event<'_> {
+    /// The same event, free of what it borrowed from.
+    pub fn into_owned(self) -> Event<'static> {
+        let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        match self {
+            Event::Request { key, method, params, trace } => Event::Request {
+                key,
+                method: owned(method),
+                params: params.map(RawJson::into_owned),
+                trace: trace.map(TraceContext::into_owned),
+            },
+            Event::Notification { method, params } => {
+                Event::Notification { method: owned(method), params: params.map(RawJson::into_owned) }
+            }
+            Event::Cancel { key, reason } => Event::Cancel { key, reason: reason.map(owned) },
+            Event::Progress { call, value } => Event::Progress { call, value: value.into_owned() },
+            Event::Reply { call, outcome } => Event::Reply {
+                call,
+                outcome: outcome.map(RawJson::into_owned).map_err(CallError::into_owned),
+            },
+            Event::Report(report) => Event::Report(report.into_owned()),
+        }
+    }
+}
+
+impl CallError<'_> {
+    /// The same error, free of what it borrowed from.
+    pub fn into_owned(self) -> CallError<'static> {
+        match self {
+            CallError::Error(error) => CallError::Error(error.into_owned()),
+            CallError::TimedOut => CallError::TimedOut,
+            CallError::Unanswered => CallError::Unanswered,
+            CallError::Closed(cause) => CallError::Closed(cause),
+        }
+    }
+}
+
+impl Report<'_> {
+    /// The same report, free of what it borrowed from.
+    pub fn into_owned(self) -> Report<'static> {
+        match self {
+            Report::NotJson { text, error } => {
+                Report::NotJson { text: Cow::Owned(text.into_owned()), error }
+            }
+            Report::Invalid(Invalid { id, fault, response }) => {
+                Report::Invalid(Invalid { id: id.map(Id::into_owned), fault, response })
+            }
+            Report::Frame(fault) => Report::Frame(fault),
+            Report::DuplicateId(id) => Report::DuplicateId(id.into_owned()),
+            Report::Overloaded(id) => Report::Overloaded(id.into_owned()),
+            Report::Dropped { method } => Report::Dropped { method: Cow::Owned(method.into_owned()) },
+            Report::LateReply(id) => Report::LateReply(id.into_owned()),
+            Report::UnknownReply(id) => Report::UnknownReply(id.into_owned()),
+            Report::PeerError(error) => Report::PeerError(error.into_owned()),
+        }
+    }
+}
+
+impl fmt::Display for CallError<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CallError::Error(error) => error.fmt(f),
+            CallError::TimedOut => f.write_str("timed out"),
+            CallError::Unanswered => f.write_str("the answer to the batch left this call out"),
+            CallError::Closed(cause) => write!(f, "no answer: {cause}"),
+        }
+    }
+}
+
+impl std::error::Error for CallError<'_> {}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Cause::Ended => f.write_str("the peer closed the connection"),
+            Cause::Shutdown => f.write_str("shut down"),
+            Cause::Stalled => f.write_str("the peer stopped reading"),
+            Cause::Idle => f.write_str("idle timeout"),
+            Cause::Lost(what) => f.write_str(what),
+        }
+    }
+}
+
+impl std::error::Error for Cause {}
+
+impl fmt::Display for Report<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Report::NotJson { error, .. } => write!(f, "not JSON: {error}"),
+            Report::Invalid(invalid) => invalid.fmt(f),
+            Report::Frame(fault) => fault.fmt(f),
+            Report::DuplicateId(id) => write!(f, "request refused: id {id} is already in flight"),
+            Report::Overloaded(id) => write!(f, "request {id} refused: too many are waiting"),
+            Report::Dropped { method } => {
+                write!(f, "notification `{method}` dropped: too many are waiting")
+            }
+            Report::LateReply(id) => write!(f, "late answer to call {id}"),
+            Report::UnknownReply(id) => write!(f, "answer with id {id}, which no call has"),
+            Report::PeerError(error) => write!(f, "the peer reports an error without an id: {error}"),
+        }
+    }
+}

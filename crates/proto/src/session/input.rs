@@ -1,0 +1,84 @@
+//! The bytes that have come and are not yet done with.
+
+/// What the first read is offered, and what it grows to while reads come back full.
+const SMALLEST_READ: usize = 8 * 1024;
+const LARGEST_READ: usize = 64 * 1024;
+
+/// A growing buffer whose bytes are always initialised, so that a driver can read straight into it.
+///
+/// Bytes are only moved or freed while space is asked for: whatever a decoded message borrows stays in
+/// place until then.
+#[derive(Debug)]
+pub(super) struct Input {
+    data: Vec<u8>,
+    start: usize,
+    end: usize,
+    read_size: usize,
+}
+
+impl Input {
+    pub(super) fn new() -> Self {
+        Input { data: Vec::new(), start: 0, end: 0, read_size: SMALLEST_READ }
+    }
+
+    pub(super) fn unread(&self) -> &[u8] {
+        &self.data[self.start..self.end]
+    }
+
+    pub(super) fn capacity(&self) -> usize {
+        self.data.len()
+    }
+
+    /// Room for the next read. `missing` bytes are known to come.
+    pub(super) fn space(&mut self, missing: usize) -> &mut [u8] {
+        self.make_room(missing.max(self.read_size));
+        &mut self.data[self.end..]
+    }
+
+    fn make_room(&mut self, want: usize) {
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+        }
+        if self.data.len() - self.end >= want {
+            return;
+        }
+        let held = self.end - self.start;
+        if self.start > 0 {
+            self.data.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, held);
+        }
+        if self.data.len() < held + want {
+            // Doubling keeps a message of any size linear in its length.
+            let size = (held + want).max(held * 2);
+            self.data.reserve_exact(size - self.data.len());
+            self.data.resize(size, 0);
+        }
+    }
+
+    pub(super) fn filled(&mut self, count: usize) {
+        let offered = self.data.len() - self.end;
+        assert!(count <= offered, "{count} bytes read into a space of {offered}");
+        if count == offered {
+            self.read_size = (self.read_size * 2).min(LARGEST_READ);
+        }
+        self.end += count;
+    }
+
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.make_room(bytes.len());
+        self.data[self.end..self.end + bytes.len()].copy_from_slice(bytes);
+        self.end += bytes.len();
+    }
+
+    pub(super) fn consume(&mut self, count: usize) {
+        self.start += count;
+        debug_assert!(self.start <= self.end);
+    }
+
+    /// Gives back what a large message left behind.
+    pub(super) fn release(&mut self) {
+        if self.start == self.end && self.data.len() > 2 * LARGEST_READ {
+            *self = Input { read_size: self.read_size, ..Input::new() };
+        }
+    }
+}

@@ -1,0 +1,363 @@
+//! What comes in: cutting, decoding, and deciding what may start.
+
+use std::borrow::Cow;
+
+use super::backlog::Waiting;
+use super::event::{CallError, Event, Report, RequestKey};
+use super::meta::Meta;
+use super::requests::Requests;
+use super::{Core, Phase};
+use crate::decode::{Entry, decode_into};
+use crate::dialect::{Dialect, Spelling};
+use crate::error::{ErrorCode, ErrorObject};
+use crate::frame::{Cut, FrameFault};
+use crate::id::Id;
+use crate::message::{Invalid, Message, Notification, Request, Response};
+use crate::raw::{self, JsonKind, RawJson};
+
+/// What came of looking at the input.
+pub(super) enum Next<'i> {
+    Event(Event<'i>),
+    /// A message was dealt with; there may be more.
+    Again,
+    /// There is no whole message, or none may be taken.
+    Nothing,
+}
+
+impl<'i> From<Option<Event<'i>>> for Next<'i> {
+    fn from(event: Option<Event<'i>>) -> Self {
+        event.map_or(Next::Again, Next::Event)
+    }
+}
+
+impl Core {
+    /// Whether to take in more at all. What the peer leaves unread stops that only once the queue is half
+    /// full too: until then, answers to our own calls and cancels still get through.
+    pub(super) fn may_take(&self) -> bool {
+        !self.is_congested() || self.backlog.bytes() < self.limits.queued_bytes / 2
+    }
+
+    /// Takes in the next message.
+    pub(super) fn next_message<'i>(&mut self, input: &'i [u8]) -> Next<'i> {
+        if !self.may_take() {
+            return Next::Nothing;
+        }
+        let unread = &input[self.consumed..];
+        let Some(deframer) = &mut self.deframer else { return self.next_whole(unread) };
+        let ended = matches!(self.phase, Phase::Ended { .. });
+        let unknown = deframer.framing().is_none();
+        let cut = if ended { deframer.finish(unread) } else { deframer.cut(unread) };
+        if unknown && let Some(framing) = deframer.framing() {
+            self.outbox.set_framing(framing);
+        }
+        match cut {
+            Cut::Message { body, used } => {
+                self.consumed += used;
+                self.missing = 0;
+                self.message(body)
+            }
+            Cut::Fault { fault, used } => {
+                self.consumed += used;
+                self.missing = 0;
+                Next::Event(self.frame_fault(fault))
+            }
+            Cut::More { used, missing } => {
+                self.consumed += used;
+                self.missing = missing;
+                self.input_read();
+                Next::Nothing
+            }
+        }
+    }
+
+    fn next_whole<'i>(&mut self, unread: &'i [u8]) -> Next<'i> {
+        match self.whole.pop_front() {
+            Some(Some(length)) => {
+                self.consumed += length;
+                self.message(&unread[..length])
+            }
+            Some(None) => {
+                let limit = self.limits.message_bytes;
+                Next::Event(self.frame_fault(FrameFault::TooLarge { limit }))
+            }
+            None => {
+                self.input_read();
+                Next::Nothing
+            }
+        }
+    }
+
+    fn input_read(&mut self) {
+        if let Phase::Ended { read } = &mut self.phase {
+            *read = true;
+        }
+    }
+
+    fn message<'i>(&mut self, body: &'i [u8]) -> Next<'i> {
+        let mut entries: Vec<Entry<'i>> = std::mem::take(&mut self.entries);
+        let decoded = decode_into(body, &self.dialect, &self.limits, &mut entries);
+        let next = match decoded {
+            Ok(Some(entry)) => self.entry(entry, None).into(),
+            Ok(None) => {
+                self.batch(&mut entries);
+                Next::Again
+            }
+            Err(error) => {
+                if !self.dialect.noise {
+                    self.complain("null", &error.into());
+                }
+                Next::Event(Event::Report(Report::NotJson { text: Cow::Borrowed(body), error }))
+            }
+        };
+        self.entries = emptied(entries);
+        next
+    }
+
+    fn frame_fault(&mut self, fault: FrameFault) -> Event<'static> {
+        let code = match fault {
+            FrameFault::TooLarge { .. } => ErrorCode::MESSAGE_TOO_LARGE,
+            _ => ErrorCode::PARSE_ERROR,
+        };
+        if !self.dialect.noise || code == ErrorCode::MESSAGE_TOO_LARGE {
+            self.complain("null", &ErrorObject::because(code, fault));
+        }
+        Event::Report(Report::Frame(fault))
+    }
+
+    /// Answers something unreadable, unless that has gone on for too long.
+    fn complain(&mut self, id: &str, error: &ErrorObject<'_>) {
+        if self.complaints < self.limits.complaints {
+            self.complaints += 1;
+            self.send_error(id, error, None);
+        }
+    }
+
+    /// Nothing of a batch starts before all of it is taken in. Its requests wait in the queue like others.
+    fn batch(&mut self, entries: &mut Vec<Entry<'_>>) {
+        let batch = self.gathering.begin();
+        let mut answered = Vec::new();
+        for entry in entries.drain(..) {
+            if let Ok(Message::Response(response)) = &entry
+                && let Some((_, call)) = response.id.as_u64().and_then(|id| self.calls.find(id))
+                && let Some(ours) = call.batch
+                && !answered.contains(&ours)
+            {
+                answered.push(ours);
+            }
+            if let Some(event) = self.entry(entry, Some(batch)) {
+                self.soon.push_back(event.into_owned());
+            }
+        }
+        self.settle(Some(batch));
+        // The answer to a batch of ours comes in one piece: what is not in it will not come.
+        for ours in answered {
+            while let Some(call) = self.calls.any_of_batch(ours) {
+                self.calls.remove(call);
+                self.soon.push_back(Event::Reply { call, outcome: Err(CallError::Unanswered) });
+            }
+        }
+    }
+
+    /// One message, alone or in a batch.
+    fn entry<'i>(&mut self, entry: Entry<'i>, batch: Option<u32>) -> Option<Event<'i>> {
+        match entry {
+            Ok(message) => {
+                self.complaints = 0;
+                match message {
+                    Message::Request(request) => self.request(request, batch),
+                    Message::Notification(notification) => self.notification(notification, batch.is_some()),
+                    Message::Response(response) => Some(self.response(response)),
+                }
+            }
+            Err(invalid) => {
+                self.invalid(&invalid, batch);
+                Some(Event::Report(Report::Invalid(invalid)))
+            }
+        }
+    }
+
+    fn invalid(&mut self, invalid: &Invalid<'_>, batch: Option<u32>) {
+        if invalid.response {
+            return;
+        }
+        let id = invalid.id.as_ref().map_or("null", Id::text);
+        match batch {
+            Some(_) => self.send_error(id, &invalid.error(), batch),
+            None => self.complain(id, &invalid.error()),
+        }
+    }
+
+    fn request<'i>(&mut self, request: Request<'i>, batch: Option<u32>) -> Option<Event<'i>> {
+        let Request { id, method, params } = request;
+        let text = params.map(RawJson::borrowed);
+        if matches!(self.phase, Phase::Draining(_)) {
+            self.send_error(id.text(), &ErrorObject::standard(ErrorCode::SHUTTING_DOWN), batch);
+            return None;
+        }
+        let at_once = batch.is_none() && self.backlog.is_empty() && self.can_start(text.map_or(0, str::len));
+        if !at_once && !self.backlog.has_room(&method, text, self.limits.queued_bytes) {
+            let reason = "too many requests are waiting: try again later";
+            self.send_error(id.text(), &ErrorObject::because(ErrorCode::OVERLOADED, reason), batch);
+            return Some(Event::Report(Report::Overloaded(id)));
+        }
+        let cancellable = !self.dialect.never_cancelled.contains(&method.as_ref());
+        let Some(key) = self.requests.insert(&id, batch, cancellable) else {
+            // With the id itself, the peer would take this for the answer to its first request.
+            let reason = format!("id {id} is already in flight");
+            self.send_error("null", &ErrorObject::because(ErrorCode::INVALID_REQUEST, reason), batch);
+            return Some(Event::Report(Report::DuplicateId(id)));
+        };
+        if let Some(batch) = batch {
+            self.gathering.expect(batch);
+        }
+        if !at_once {
+            self.backlog.push(Waiting::Request(key), &method, text);
+            return None;
+        }
+        Some(start(&mut self.requests, &self.dialect, key, method, text))
+    }
+
+    /// Whether a request with this much params may run beside those that do.
+    fn can_start(&self, bytes: usize) -> bool {
+        let running = self.requests.running();
+        !self.barrier
+            && !self.is_congested()
+            && running < self.limits.in_flight.max(1)
+            && (running == 0 || self.requests.running_bytes() + bytes <= self.limits.in_flight_bytes)
+    }
+
+    /// Whether the first in the queue may start. Requests that were cancelled there are passed over.
+    pub(super) fn can_start_waiting(&mut self) -> bool {
+        while let Some((waiting, bytes)) = self.backlog.front() {
+            match waiting {
+                Waiting::Request(key) if self.requests.get(key).is_none() => drop(self.backlog.pop()),
+                Waiting::Request(_) => return self.can_start(bytes),
+                Waiting::Notification => return !self.barrier && !self.is_congested(),
+            }
+        }
+        false
+    }
+
+    /// Starts the first in the queue, which there is.
+    pub(super) fn start_waiting(&mut self) -> Event<'_> {
+        let Core { backlog, requests, dialect, barrier, .. } = self;
+        let Some((waiting, method, params)) = backlog.pop() else { unreachable!("the queue was looked at") };
+        let method = Cow::Borrowed(method);
+        match waiting {
+            Waiting::Request(key) => start(requests, dialect, key, method, params),
+            Waiting::Notification => {
+                *barrier = true;
+                Event::Notification { method, params: params.map(RawJson::trusted) }
+            }
+        }
+    }
+
+    fn notification<'i>(&mut self, notification: Notification<'i>, in_batch: bool) -> Option<Event<'i>> {
+        let Notification { method, params } = notification;
+        let params = params.map(RawJson::borrowed);
+        match method.as_ref() {
+            "$/cancelRequest" if self.hears_cancel(Spelling::Dollar) => {
+                return self.cancelled(Spelling::Dollar, params?);
+            }
+            "notifications/cancelled" if self.hears_cancel(Spelling::Notifications) => {
+                return self.cancelled(Spelling::Notifications, params?);
+            }
+            "$/progress" | "notifications/progress" => {
+                let spelling = if method.starts_with('$') { Spelling::Dollar } else { Spelling::Notifications };
+                if let Some(event) = params.and_then(|params| self.progressed(spelling, params)) {
+                    return Some(event);
+                }
+            }
+            _ => {}
+        }
+        if !in_batch && self.backlog.is_empty() && !self.barrier && !self.is_congested() {
+            self.barrier = true;
+            return Some(Event::Notification { method, params: params.map(RawJson::trusted) });
+        }
+        if !self.backlog.has_room(&method, params, self.limits.queued_bytes) {
+            return Some(Event::Report(Report::Dropped { method }));
+        }
+        self.backlog.push(Waiting::Notification, &method, params);
+        None
+    }
+
+    fn hears_cancel(&self, spelling: Spelling) -> bool {
+        self.dialect.cancel == spelling || self.dialect.either_cancel
+    }
+
+    /// The peer cancels a request. To name one that is unknown, or answered already, is no fault.
+    fn cancelled<'i>(&mut self, spelling: Spelling, params: &'i str) -> Option<Event<'i>> {
+        let name = if spelling == Spelling::Dollar { "id" } else { "requestId" };
+        let id = Id::from_json(RawJson::trusted(raw::member(params, name)?))?;
+        let key = self.requests.find(&id)?;
+        let slot = self.requests.get_mut(key)?;
+        if !slot.cancellable || slot.cancelled.is_some() {
+            return None;
+        }
+        slot.cancelled = Some(spelling);
+        if !slot.is_running() {
+            self.answer_nothing(key);
+            return None;
+        }
+        let reason = raw::member(params, "reason").filter(|text| JsonKind::of(text) == JsonKind::String);
+        Some(Event::Cancel { key, reason: reason.and_then(raw::string_value) })
+    }
+
+    /// Progress of a call of ours, or `None` if it belongs to no call.
+    fn progressed<'i>(&mut self, spelling: Spelling, params: &'i str) -> Option<Event<'i>> {
+        let (token, value) = match spelling {
+            Spelling::Dollar => (raw::member(params, "token")?, raw::member(params, "value")?),
+            Spelling::Notifications => (raw::member(params, "progressToken")?, params),
+        };
+        let (call, open) = self.calls.find(Id::from_json(RawJson::trusted(token))?.as_u64()?)?;
+        if !open.progress {
+            return None;
+        }
+        self.calls.progressed(call, self.now);
+        Some(Event::Progress { call, value: RawJson::trusted(value) })
+    }
+
+    fn response<'i>(&mut self, response: Response<'i>) -> Event<'i> {
+        let Response { id, outcome } = response;
+        let number = id.as_u64().or_else(|| {
+            // Old servers send a number back as a string.
+            if self.dialect.sloppy_responses { id.as_str()?.parse().ok() } else { None }
+        });
+        let call = number.and_then(|id| self.calls.find(id)).map(|(call, _)| call);
+        match (call, outcome) {
+            (Some(call), outcome) => {
+                self.calls.remove(call);
+                Event::Reply { call, outcome: outcome.map_err(CallError::Error) }
+            }
+            (None, Err(error)) if id.is_null() => Event::Report(Report::PeerError(error)),
+            (None, _) if number.is_some_and(|id| self.calls.was_used(id)) => {
+                Event::Report(Report::LateReply(id))
+            }
+            (None, _) => Event::Report(Report::UnknownReply(id)),
+        }
+    }
+}
+
+/// Starts a request that is in the table.
+fn start<'t>(
+    requests: &mut Requests,
+    dialect: &Dialect,
+    key: RequestKey,
+    method: Cow<'t, str>,
+    params: Option<&'t str>,
+) -> Event<'t> {
+    let meta = params.map(|params| Meta::read(params, dialect)).unwrap_or_default();
+    if let Some(slot) = requests.start(key, params.map_or(0, str::len))
+        && let Some((spelling, token)) = meta.token
+    {
+        slot.set_token(spelling, token);
+    }
+    Event::Request { key, method, params: params.map(RawJson::trusted), trace: meta.trace }
+}
+
+/// The vector without its entries, and so free of what they borrowed. The standard library keeps the
+/// allocation, since the types have the same layout.
+fn emptied(mut entries: Vec<Entry<'_>>) -> Vec<Entry<'static>> {
+    entries.clear();
+    entries.into_iter().map(|_| unreachable!("it was cleared")).collect()
+}

@@ -1,0 +1,150 @@
+//! What travels in params beside the arguments: progress tokens and trace context.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
+use crate::dialect::{Dialect, Spelling};
+use crate::encode;
+use crate::raw::{self, JsonKind, member};
+
+/// W3C trace context, from `params._meta`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[allow(missing_docs)]
+pub struct TraceContext<'a> {
+    pub traceparent: Cow<'a, str>,
+    pub tracestate: Option<Cow<'a, str>>,
+    pub baggage: Option<Cow<'a, str>>,
+}
+
+impl TraceContext<'_> {
+    /// The same context, free of what it borrowed from.
+    pub fn into_owned(self) -> TraceContext<'static> {
+        let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        TraceContext {
+            traceparent: owned(self.traceparent),
+            tracestate: self.tracestate.map(owned),
+            baggage: self.baggage.map(owned),
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Meta<'a> {
+    /// How the token was spelt, and its JSON text.
+    pub(super) token: Option<(Spelling, &'a str)>,
+    pub(super) trace: Option<TraceContext<'a>>,
+}
+
+impl<'a> Meta<'a> {
+    /// Reads what a request carries. Nearly all carry nothing, which a plain search shows fastest.
+    pub(super) fn read(params: &'a str, dialect: &Dialect) -> Self {
+        static META: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"_meta\""));
+        static TOKEN: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"workDoneToken\""));
+        let mut found = Meta::default();
+        if !params.starts_with('{') {
+            return found;
+        }
+        if META.find(params.as_bytes()).is_some()
+            && let Some(meta) = member(params, "_meta")
+        {
+            found.token = member(meta, "progressToken").and_then(|t| token(Spelling::Notifications, t));
+            found.trace = trace(meta);
+        }
+        let dollar = dialect.cancel == Spelling::Dollar;
+        if dollar && found.token.is_none() && TOKEN.find(params.as_bytes()).is_some() {
+            found.token = member(params, "workDoneToken").and_then(|t| token(Spelling::Dollar, t));
+        }
+        found
+    }
+}
+
+fn token(spelling: Spelling, text: &str) -> Option<(Spelling, &str)> {
+    matches!(JsonKind::of(text), JsonKind::String | JsonKind::Number).then_some((spelling, text))
+}
+
+fn trace(meta: &str) -> Option<TraceContext<'_>> {
+    let text = |name| {
+        let value = member(meta, name)?;
+        if JsonKind::of(value) == JsonKind::String { raw::string_value(value) } else { None }
+    };
+    Some(TraceContext {
+        traceparent: text("traceparent")?,
+        tracestate: text("tracestate"),
+        baggage: text("baggage"),
+    })
+}
+
+/// Writes a token and a trace context into the params object at `out[start..]`, which ends `out`. Returns
+/// whether the token is in it.
+pub(super) fn insert(
+    out: &mut Vec<u8>,
+    start: usize,
+    token: Option<(Spelling, u64)>,
+    trace: Option<&TraceContext<'_>>,
+) -> bool {
+    let Ok(params) = std::str::from_utf8(&out[start..]) else { return false };
+    let mut inner = Vec::new();
+    if let Some(trace) = trace {
+        put(&mut inner, "traceparent", |out| encode::string(out, &trace.traceparent));
+        for (name, value) in [("tracestate", &trace.tracestate), ("baggage", &trace.baggage)] {
+            if let Some(value) = value.as_ref().filter(|value| !value.is_empty()) {
+                put(&mut inner, name, |out| encode::string(out, value));
+            }
+        }
+    }
+    let mut outer = Vec::new();
+    let meta = member(params, "_meta");
+    let number = |out: &mut Vec<u8>, n: u64| out.extend_from_slice(itoa::Buffer::new().format(n).as_bytes());
+    let taken = match token {
+        None => false,
+        // The caller brought a token of its own.
+        Some((Spelling::Notifications, _)) if meta.is_some_and(|m| member(m, "progressToken").is_some()) => false,
+        Some((Spelling::Dollar, _)) if member(params, "workDoneToken").is_some() => false,
+        Some((Spelling::Notifications, id)) => {
+            put(&mut inner, "progressToken", |out| number(out, id));
+            true
+        }
+        Some((Spelling::Dollar, id)) => {
+            put(&mut outer, "workDoneToken", |out| number(out, id));
+            true
+        }
+    };
+    // Back to front, so that the first insertion does not move the place of the second.
+    if !inner.is_empty() {
+        match meta {
+            Some(meta) if meta.starts_with('{') => {
+                let at = start + (meta.as_ptr() as usize - params.as_ptr() as usize);
+                open_with(out, at, &inner);
+            }
+            Some(_) => return taken && !outer.is_empty(),
+            None => put(&mut outer, "_meta", |out| {
+                out.push(b'{');
+                out.extend_from_slice(&inner);
+                out.push(b'}');
+            }),
+        }
+    }
+    if !outer.is_empty() {
+        open_with(out, start, &outer);
+    }
+    taken
+}
+
+/// Appends a member to a list of them.
+fn put(members: &mut Vec<u8>, name: &str, value: impl FnOnce(&mut Vec<u8>)) {
+    if !members.is_empty() {
+        members.push(b',');
+    }
+    encode::string(members, name);
+    members.push(b':');
+    value(members);
+}
+
+/// Puts members at the front of the object that opens at `at`.
+fn open_with(out: &mut Vec<u8>, at: usize, members: &[u8]) {
+    let empty = out[at + 1..].trim_ascii_start().first() == Some(&b'}');
+    let comma: &[u8] = if empty { b"" } else { b"," };
+    out.splice(at + 1..at + 1, members.iter().chain(comma).copied());
+}

@@ -1,0 +1,436 @@
+//! The engine that keeps calls straight in both directions. See [`Session`].
+
+mod answer;
+mod backlog;
+mod calls;
+mod event;
+mod gather;
+mod input;
+mod intake;
+mod meta;
+mod outbox;
+mod outgoing;
+mod requests;
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use backlog::Backlog;
+use calls::Calls;
+pub use event::{CallError, CallKey, Cause, Event, Output, Report, RequestKey, Wait};
+use gather::Gathering;
+use input::Input;
+use intake::Next;
+pub use meta::TraceContext;
+use outbox::Outbox;
+pub use outgoing::{Batch, CallOptions, Refused};
+use requests::Requests;
+
+use crate::decode::Entry;
+use crate::dialect::Dialect;
+use crate::frame::{Deframer, Framing};
+use crate::id::Id;
+use crate::limits::Limits;
+use crate::time::Time;
+
+/// Silence after which memory is given back that only a burst needed, and how much of it is worth it.
+const TIDY_AFTER: Duration = Duration::from_secs(1);
+const WORTH_TIDYING: usize = 512 * 1024;
+
+/// What a session is made with.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Config {
+    /// Which liberties are legal, and how cancel and progress are spelt.
+    pub dialect: Dialect,
+    /// How much of everything the connection may use.
+    pub limits: Limits,
+    /// How messages are kept apart. `None` finds out from what comes, which suits the side that answers;
+    /// what is sent before anything came goes out as lines.
+    pub framing: Option<Framing>,
+    /// Any number that the peer cannot guess: it seeds the hash of the peer's ids.
+    pub seed: u64,
+}
+
+#[doc = include_str!("session.md")]
+#[derive(Debug)]
+pub struct Session {
+    input: Input,
+    core: Core,
+}
+
+/// Everything but the bytes that came, so that an event can borrow those while the rest changes.
+#[derive(Debug)]
+struct Core {
+    dialect: Dialect,
+    limits: Limits,
+    /// `None` where the transport keeps messages apart.
+    deframer: Option<Deframer>,
+    /// Lengths of the messages in the input, where the transport keeps them apart; `None` for one that was
+    /// too large to keep.
+    whole: VecDeque<Option<usize>>,
+    /// Bytes of the input that are done with.
+    consumed: usize,
+    /// Bytes that the message at hand still lacks, at least.
+    missing: usize,
+    /// Lent to the decoder for the entries of a batch.
+    entries: Vec<Entry<'static>>,
+    backlog: Backlog,
+    requests: Requests,
+    calls: Calls,
+    gathering: Gathering,
+    outbox: Outbox,
+    /// Events that come before anything else.
+    soon: VecDeque<Event<'static>>,
+    /// A notification's handler runs: nothing else starts.
+    barrier: bool,
+    /// Unreadable messages in a row.
+    complaints: u32,
+    batches_sent: u64,
+    phase: Phase,
+    now: Time,
+    /// When something last came.
+    heard: Time,
+    /// Whether memory was given back since.
+    tidied: bool,
+    /// Since when the peer has read nothing although there is something to send.
+    stuck: Option<Time>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Phase {
+    Open,
+    /// Told to shut down: takes no new requests, finishes what is open, until the given moment.
+    Draining(Time),
+    /// The peer sends no more. `read` is set once everything that it sent is taken in.
+    Ended {
+        read: bool,
+    },
+    Closed(Cause),
+}
+
+/// What `poll_output` has decided on, before it borrows.
+enum Pick {
+    Start,
+    Wait,
+    Done(Cause),
+}
+
+/// How much a session holds, in bytes and in numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// The peer's requests that are running.
+    pub running: usize,
+    /// The peer's requests that are waiting or running.
+    pub requests: usize,
+    /// Our calls that wait for an answer.
+    pub calls: usize,
+    /// Bytes that wait to be sent.
+    pub unsent: usize,
+    /// All memory that depends on what the peer does: buffers, the queue, batches, params of running
+    /// requests.
+    pub bytes: usize,
+}
+
+impl Session {
+    /// A session in which nothing has happened yet.
+    pub fn new(config: Config) -> Self {
+        let deframer = match config.framing {
+            Some(Framing::Whole) => None,
+            framing => Some(Deframer::new(framing, config.limits.message_bytes)),
+        };
+        let core = Core {
+            dialect: config.dialect,
+            limits: config.limits,
+            deframer,
+            whole: VecDeque::new(),
+            consumed: 0,
+            missing: 0,
+            entries: Vec::new(),
+            backlog: Backlog::default(),
+            requests: Requests::new(config.seed),
+            calls: Calls::new(config.seed),
+            gathering: Gathering::default(),
+            outbox: Outbox::new(config.framing.unwrap_or(Framing::Lines)),
+            soon: VecDeque::new(),
+            barrier: false,
+            complaints: 0,
+            batches_sent: 0,
+            phase: Phase::Open,
+            now: Time::START,
+            heard: Time::START,
+            tidied: true,
+            stuck: None,
+        };
+        Session { input: Input::new(), core }
+    }
+
+    /// Room to read into. Call [`handle_read`](Self::handle_read) with how much was read.
+    pub fn space(&mut self) -> &mut [u8] {
+        self.settle_input();
+        self.input.space(self.core.missing)
+    }
+
+    /// `count` bytes were read into [`space`](Self::space).
+    ///
+    /// # Panics
+    /// If the space was smaller.
+    pub fn handle_read(&mut self, now: Time, count: usize) {
+        self.core.hear(now);
+        self.input.filled(count);
+    }
+
+    /// These bytes came: the same as reading into [`space`](Self::space), for drivers that hold them
+    /// already.
+    pub fn handle_bytes(&mut self, now: Time, bytes: &[u8]) {
+        self.settle_input();
+        self.core.hear(now);
+        self.input.push(bytes);
+    }
+
+    /// One whole message came, on a transport that keeps messages apart.
+    ///
+    /// # Panics
+    /// If the session was not made with [`Framing::Whole`].
+    pub fn handle_message(&mut self, now: Time, message: &[u8]) {
+        assert!(self.core.deframer.is_none(), "the session expects a stream of bytes");
+        self.settle_input();
+        self.core.hear(now);
+        let fits = message.len() <= self.core.limits.message_bytes;
+        if fits {
+            self.input.push(message);
+        }
+        self.core.whole.push_back(fits.then_some(message.len()));
+    }
+
+    /// The first `count` bytes of [`Wait::write`] were written.
+    ///
+    /// # Panics
+    /// If there were not that many.
+    pub fn handle_written(&mut self, now: Time, count: usize) {
+        self.core.advance(now);
+        self.core.outbox.wrote(count);
+        if count > 0 {
+            self.core.stuck = None;
+        }
+    }
+
+    /// The peer will send no more. What it sent is still answered; our calls end.
+    pub fn handle_eof(&mut self, now: Time) {
+        self.core.advance(now);
+        if matches!(self.core.phase, Phase::Open | Phase::Draining(_)) {
+            self.core.phase = Phase::Ended { read: false };
+        }
+    }
+
+    /// The transport failed: nothing can be read or written any more. Every call ends with this cause.
+    pub fn handle_lost(&mut self, now: Time, cause: impl Into<Cow<'static, str>>) {
+        self.core.advance(now);
+        self.core.close(Cause::Lost(cause.into()));
+    }
+
+    /// Ends the session in good order: no new requests are taken, what is open is finished. After `grace`
+    /// it ends all the same.
+    pub fn shutdown(&mut self, now: Time, grace: Duration) {
+        self.core.advance(now);
+        if self.core.phase == Phase::Open {
+            self.core.phase = Phase::Draining(self.core.now + grace);
+        }
+    }
+
+    /// What to do next. Call it after anything else was called, until it says [`Output::Wait`].
+    pub fn poll_output(&mut self, now: Time) -> Output<'_> {
+        self.core.advance(now);
+        if self.core.tidy_at().is_some_and(|at| at <= self.core.now) {
+            self.tidy();
+        }
+        let Session { input, core } = self;
+        let pick = loop {
+            if let Some(event) = core.soon.pop_front() {
+                return Output::Event(event);
+            }
+            if let Phase::Closed(cause) = &core.phase {
+                break Pick::Done(cause.clone());
+            }
+            if core.end_overdue() {
+                continue;
+            }
+            if core.can_start_waiting() {
+                break Pick::Start;
+            }
+            match core.next_message(input.unread()) {
+                Next::Event(event) => return Output::Event(event),
+                Next::Again => continue,
+                Next::Nothing => {}
+            }
+            if !core.finish() {
+                break Pick::Wait;
+            }
+        };
+        match pick {
+            Pick::Start => Output::Event(core.start_waiting()),
+            Pick::Done(cause) => Output::Done(cause),
+            Pick::Wait => Output::Wait(core.wait(input.capacity())),
+        }
+    }
+
+    /// The id of a request that is not answered yet.
+    pub fn id(&self, key: RequestKey) -> Option<Id<'_>> {
+        self.core.requests.get(key).map(|slot| Id::trusted(slot.id()))
+    }
+
+    /// Whether the peer leaves so much unread that handlers should rest.
+    pub fn is_congested(&self) -> bool {
+        self.core.is_congested()
+    }
+
+    /// How much the session holds right now.
+    pub fn usage(&self) -> Usage {
+        let core = &self.core;
+        Usage {
+            running: core.requests.running(),
+            requests: core.requests.len(),
+            calls: core.calls.len(),
+            unsent: core.outbox.pending(),
+            bytes: self.input.capacity()
+                + core.outbox.capacity()
+                + core.backlog.capacity()
+                + core.gathering.bytes()
+                + core.requests.running_bytes(),
+        }
+    }
+
+    /// The framing in use, once it is known.
+    pub fn framing(&self) -> Option<Framing> {
+        match &self.core.deframer {
+            Some(deframer) => deframer.framing(),
+            None => Some(Framing::Whole),
+        }
+    }
+
+    /// Gives back memory that only a burst needed.
+    fn tidy(&mut self) {
+        self.settle_input();
+        self.input.release();
+        self.core.outbox.release();
+        self.core.backlog.release();
+        self.core.requests.release();
+        self.core.calls.release();
+        self.core.tidied = true;
+    }
+
+    /// Frees the input that events may have borrowed from until now.
+    fn settle_input(&mut self) {
+        self.input.consume(std::mem::take(&mut self.core.consumed));
+    }
+}
+
+impl Core {
+    fn advance(&mut self, now: Time) {
+        self.now = self.now.max(now);
+    }
+
+    fn hear(&mut self, now: Time) {
+        self.advance(now);
+        self.heard = self.now;
+        self.tidied = false;
+    }
+
+    fn is_congested(&self) -> bool {
+        self.outbox.pending() >= self.limits.high_water
+    }
+
+    /// Deals with everything whose time is up. Whether there was anything.
+    fn end_overdue(&mut self) -> bool {
+        if let Some(call) = self.calls.expired(self.now) {
+            self.calls.remove(call).inspect(|ended| self.send_cancel(call, ended.cancellable));
+            self.soon.push_back(Event::Reply { call, outcome: Err(CallError::TimedOut) });
+            return true;
+        }
+        let due = |at: Option<Time>| at.is_some_and(|at| at <= self.now);
+        let cause = if due(self.stall_deadline()) {
+            Cause::Stalled
+        } else if due(self.idle_deadline()) {
+            Cause::Idle
+        } else if matches!(self.phase, Phase::Draining(until) if until <= self.now) {
+            Cause::Shutdown
+        } else {
+            return false;
+        };
+        self.close(cause);
+        true
+    }
+
+    fn stall_deadline(&self) -> Option<Time> {
+        Some(self.stuck? + self.limits.stall?)
+    }
+
+    fn idle_deadline(&self) -> Option<Time> {
+        let quiet = self.requests.len() == 0
+            && self.calls.len() == 0
+            && self.outbox.pending() == 0
+            && self.phase == Phase::Open;
+        self.limits.idle.filter(|_| quiet).map(|idle| self.heard + idle)
+    }
+
+    /// Moves on towards the end, where nothing else is to be done. Whether anything changed.
+    fn finish(&mut self) -> bool {
+        let answered = self.requests.len() == 0 && self.backlog.is_empty() && !self.barrier;
+        match self.phase {
+            Phase::Ended { read: true } if self.calls.len() > 0 => self.end_calls(&Cause::Ended),
+            Phase::Ended { read: true } if answered && self.outbox.pending() == 0 => self.close(Cause::Ended),
+            Phase::Draining(_) if answered && self.calls.len() == 0 && self.outbox.pending() == 0 => {
+                self.close(Cause::Shutdown);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn close(&mut self, cause: Cause) {
+        if matches!(self.phase, Phase::Closed(_)) {
+            return;
+        }
+        self.end_calls(&cause);
+        self.requests.clear();
+        self.backlog.clear();
+        self.gathering.clear();
+        self.outbox.discard();
+        self.barrier = false;
+        self.stuck = None;
+        self.phase = Phase::Closed(cause);
+    }
+
+    fn end_calls(&mut self, cause: &Cause) {
+        while let Some(call) = self.calls.any() {
+            self.calls.remove(call);
+            self.soon.push_back(Event::Reply { call, outcome: Err(CallError::Closed(cause.clone())) });
+        }
+    }
+
+    /// When to give memory back: once nothing has come for a while, if there is enough of it.
+    fn tidy_at(&self) -> Option<Time> {
+        (!self.tidied).then(|| self.heard + TIDY_AFTER)
+    }
+
+    fn wait(&mut self, input_capacity: usize) -> Wait<'_> {
+        if self.outbox.pending() > 0 {
+            self.stuck.get_or_insert(self.now);
+        } else {
+            self.stuck = None;
+        }
+        let drain = match self.phase {
+            Phase::Draining(until) => Some(until),
+            _ => None,
+        };
+        // Waking up a connection that holds little would cost more than it gives.
+        let held = input_capacity + self.outbox.capacity() + self.backlog.capacity();
+        let tidy = self.tidy_at().filter(|_| held > WORTH_TIDYING);
+        let deadlines = [self.calls.deadline(), self.stall_deadline(), self.idle_deadline(), drain, tidy];
+        let read = match self.phase {
+            Phase::Open | Phase::Draining(_) => self.may_take(),
+            Phase::Ended { .. } | Phase::Closed(_) => false,
+        };
+        Wait { write: self.outbox.unsent(), read, deadline: deadlines.into_iter().flatten().min() }
+    }
+}

@@ -1,0 +1,132 @@
+//! Frames on their way out: whole, in order, and counted.
+
+use std::collections::VecDeque;
+
+use crate::encode;
+use crate::frame::Framing;
+
+/// Memory that a burst may leave behind for the next one.
+const KEPT: usize = 128 * 1024;
+
+#[derive(Debug)]
+pub(super) struct Outbox {
+    bytes: Vec<u8>,
+    sent: usize,
+    framing: Framing,
+    /// Lengths of the messages in `bytes`, where the transport keeps them apart.
+    lengths: VecDeque<usize>,
+}
+
+/// A frame that was begun.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Mark {
+    frame: usize,
+    body: usize,
+}
+
+impl Outbox {
+    pub(super) fn new(framing: Framing) -> Self {
+        Outbox { bytes: Vec::new(), sent: 0, framing, lengths: VecDeque::new() }
+    }
+
+    /// Called when the framing of a stream has been detected.
+    pub(super) fn set_framing(&mut self, framing: Framing) {
+        self.framing = framing;
+    }
+
+    pub(super) fn pending(&self) -> usize {
+        self.bytes.len() - self.sent
+    }
+
+    pub(super) fn capacity(&self) -> usize {
+        self.bytes.capacity()
+    }
+
+    /// What to write next: everything, or one whole message where the transport keeps them apart.
+    pub(super) fn unsent(&self) -> &[u8] {
+        let rest = &self.bytes[self.sent..];
+        match self.lengths.front() {
+            Some(&length) => &rest[..length],
+            None => rest,
+        }
+    }
+
+    pub(super) fn wrote(&mut self, count: usize) {
+        assert!(count <= self.unsent().len(), "more bytes written than there were");
+        if let Some(length) = self.lengths.front_mut() {
+            *length -= count;
+            if *length == 0 {
+                self.lengths.pop_front();
+            }
+        }
+        self.sent += count;
+        if self.sent == self.bytes.len() {
+            self.bytes.clear();
+            self.sent = 0;
+        }
+    }
+
+    /// Begins a frame; the message is then appended to [`buffer`](Self::buffer).
+    pub(super) fn begin(&mut self) -> Mark {
+        // A peer that reads slowly but steadily must not make the sent part grow.
+        if self.sent > KEPT && self.sent > self.bytes.len() / 2 {
+            self.bytes.drain(..self.sent);
+            self.sent = 0;
+        }
+        let frame = self.bytes.len();
+        if self.framing == Framing::Headers {
+            self.bytes.extend_from_slice(b"Content-Length: 000\r\n\r\n");
+        }
+        Mark { frame, body: self.bytes.len() }
+    }
+
+    pub(super) fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    /// Length of the message so far.
+    pub(super) fn body_len(&self, mark: Mark) -> usize {
+        self.bytes.len() - mark.body
+    }
+
+    /// Takes the frame back.
+    pub(super) fn cancel(&mut self, mark: Mark) {
+        self.bytes.truncate(mark.frame);
+    }
+
+    /// Makes the frame ready to go.
+    pub(super) fn end(&mut self, mark: Mark) {
+        match self.framing {
+            Framing::Lines => {
+                encode::remove_line_breaks(&mut self.bytes, mark.body);
+                self.bytes.push(b'\n');
+            }
+            Framing::Headers => self.write_length(mark),
+            Framing::Whole => self.lengths.push_back(self.bytes.len() - mark.frame),
+        }
+    }
+
+    /// The header was written with room for three digits; most messages have that many.
+    fn write_length(&mut self, mark: Mark) {
+        let mut digits = itoa::Buffer::new();
+        let digits = digits.format(self.body_len(mark)).as_bytes();
+        let start = mark.frame + b"Content-Length: ".len();
+        if digits.len() == 3 {
+            self.bytes[start..start + 3].copy_from_slice(digits);
+        } else {
+            self.bytes.splice(start..start + 3, digits.iter().copied());
+        }
+    }
+
+    /// Drops everything: nobody will read it.
+    pub(super) fn discard(&mut self) {
+        *self = Outbox::new(self.framing);
+    }
+
+    /// Gives back what a large message left behind.
+    pub(super) fn release(&mut self) {
+        if self.bytes.is_empty() && self.bytes.capacity() > KEPT {
+            self.bytes = Vec::new();
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! Calling the peer.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::calls::Call;
+use super::event::CallKey;
+use super::meta::{self, TraceContext};
+use super::{Core, Phase, Session};
+use crate::dialect::Spelling;
+use crate::encode;
+use crate::raw::RawJson;
+
+/// How a call is made.
+#[derive(Debug, Clone, Default)]
+pub struct CallOptions<'a> {
+    /// Ends the call with [`TimedOut`](super::CallError::TimedOut) and cancels it.
+    pub timeout: Option<Duration>,
+    /// Each progress notification starts the timeout anew.
+    pub reset_on_progress: bool,
+    /// The most that the call may take, whatever progress it makes.
+    pub total_timeout: Option<Duration>,
+    /// Asks for progress. The token goes into the params, which therefore must be an object, or absent.
+    pub progress: bool,
+    /// The trace that the call belongs to. It goes along if the params are an object.
+    pub trace: Option<TraceContext<'a>>,
+}
+
+/// Why something was not sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Refused {
+    /// The connection has ended, or is about to.
+    Closed,
+    /// Too many calls wait for an answer.
+    TooManyCalls,
+    /// Too much is unsent: the peer does not read.
+    Congested,
+    /// The params cannot be written as a JSON array or object.
+    Params(String),
+    /// The dialect has no batches.
+    NoBatches,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refused::Closed => f.write_str("the connection is closed"),
+            Refused::TooManyCalls => f.write_str("too many calls wait for an answer"),
+            Refused::Congested => f.write_str("the peer does not read what was sent"),
+            Refused::Params(reason) => write!(f, "params must be an array or an object: {reason}"),
+            Refused::NoBatches => f.write_str("batches are not part of this protocol"),
+        }
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// Appends params, which may turn out to be `null`: none at all.
+type WriteParams<'w> = &'w mut dyn FnMut(&mut Vec<u8>) -> Result<(), Refused>;
+
+fn serialized<T: Serialize + ?Sized>(params: &T) -> impl FnMut(&mut Vec<u8>) -> Result<(), Refused> + '_ {
+    move |out| serde_json::to_writer(out, params).map_err(|error| Refused::Params(error.to_string()))
+}
+
+fn verbatim<'p>(params: Option<&'p RawJson<'_>>) -> impl FnMut(&mut Vec<u8>) -> Result<(), Refused> + 'p {
+    move |out| {
+        out.extend_from_slice(params.map_or("null", RawJson::as_str).as_bytes());
+        Ok(())
+    }
+}
+
+impl Session {
+    /// Calls a method of the peer. Params are an array, an object, or `&()` for none. The call ends with
+    /// one [`Event::Reply`](super::Event::Reply).
+    pub fn call<T: Serialize + ?Sized>(
+        &mut self,
+        method: &str,
+        params: &T,
+        options: &CallOptions<'_>,
+    ) -> Result<CallKey, Refused> {
+        self.core.send(|core, out| core.write_call(out, method, &mut serialized(params), options, None))
+    }
+
+    /// Calls a method with params that are JSON already.
+    pub fn call_raw(
+        &mut self,
+        method: &str,
+        params: Option<&RawJson<'_>>,
+        options: &CallOptions<'_>,
+    ) -> Result<CallKey, Refused> {
+        self.core.send(|core, out| core.write_call(out, method, &mut verbatim(params), options, None))
+    }
+
+    /// Sends a notification. Params are an array, an object, or `&()` for none.
+    pub fn notify<T: Serialize + ?Sized>(&mut self, method: &str, params: &T) -> Result<(), Refused> {
+        self.core.send(|core, out| core.write_notification(out, method, &mut serialized(params)))
+    }
+
+    /// Sends a notification with params that are JSON already.
+    pub fn notify_raw(&mut self, method: &str, params: Option<&RawJson<'_>>) -> Result<(), Refused> {
+        self.core.send(|core, out| core.write_notification(out, method, &mut verbatim(params)))
+    }
+
+    /// Ends a call and tells the peer. No event follows; a late answer is ignored. Whether the call was
+    /// still open.
+    pub fn cancel(&mut self, call: CallKey) -> bool {
+        match self.core.calls.remove(call) {
+            Some(ended) => {
+                self.core.send_cancel(call, ended.cancellable);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Begins a batch of calls and notifications, which go out together when it is sent.
+    pub fn batch(&mut self) -> Result<Batch<'_>, Refused> {
+        self.core.check_open()?;
+        if !self.core.dialect.batches {
+            return Err(Refused::NoBatches);
+        }
+        self.core.batches_sent += 1;
+        Ok(Batch { core: &mut self.core, text: Vec::new(), calls: Vec::new() })
+    }
+}
+
+/// Calls and notifications that go out together. Dropped without being sent, none of it has happened.
+#[derive(Debug)]
+pub struct Batch<'s> {
+    core: &'s mut Core,
+    text: Vec<u8>,
+    calls: Vec<CallKey>,
+}
+
+impl Batch<'_> {
+    /// Adds a call. See [`Session::call`].
+    pub fn call<T: Serialize + ?Sized>(
+        &mut self,
+        method: &str,
+        params: &T,
+        options: &CallOptions<'_>,
+    ) -> Result<CallKey, Refused> {
+        self.add_call(method, &mut serialized(params), options)
+    }
+
+    /// Adds a call with params that are JSON already.
+    pub fn call_raw(
+        &mut self,
+        method: &str,
+        params: Option<&RawJson<'_>>,
+        options: &CallOptions<'_>,
+    ) -> Result<CallKey, Refused> {
+        self.add_call(method, &mut verbatim(params), options)
+    }
+
+    /// Adds a notification. See [`Session::notify`].
+    pub fn notify<T: Serialize + ?Sized>(&mut self, method: &str, params: &T) -> Result<(), Refused> {
+        self.add(|core, out| core.write_notification(out, method, &mut serialized(params)))
+    }
+
+    /// Adds a notification with params that are JSON already.
+    pub fn notify_raw(&mut self, method: &str, params: Option<&RawJson<'_>>) -> Result<(), Refused> {
+        self.add(|core, out| core.write_notification(out, method, &mut verbatim(params)))
+    }
+
+    /// Sends it. An empty batch is nothing and sends nothing.
+    pub fn send(mut self) -> Result<(), Refused> {
+        if self.text.is_empty() {
+            return Ok(());
+        }
+        self.text.push(b']');
+        let text = std::mem::take(&mut self.text);
+        self.core.send(|_, out| {
+            out.extend_from_slice(&text);
+            Ok(())
+        })?;
+        self.calls.clear();
+        Ok(())
+    }
+
+    fn add_call(
+        &mut self,
+        method: &str,
+        params: WriteParams<'_>,
+        options: &CallOptions<'_>,
+    ) -> Result<CallKey, Refused> {
+        let batch = Some(self.core.batches_sent);
+        let call = self.add(|core, out| core.write_call(out, method, params, options, batch))?;
+        self.calls.push(call);
+        Ok(call)
+    }
+
+    fn add<R>(
+        &mut self,
+        write: impl FnOnce(&mut Core, &mut Vec<u8>) -> Result<R, Refused>,
+    ) -> Result<R, Refused> {
+        let before = self.text.len();
+        self.text.push(if before == 0 { b'[' } else { b',' });
+        write(self.core, &mut self.text).inspect_err(|_| self.text.truncate(before))
+    }
+}
+
+impl Drop for Batch<'_> {
+    fn drop(&mut self) {
+        for call in self.calls.drain(..) {
+            self.core.calls.remove(call);
+        }
+    }
+}
+
+impl Core {
+    fn check_open(&self) -> Result<(), Refused> {
+        match self.phase {
+            Phase::Open | Phase::Draining(_) => Ok(()),
+            Phase::Ended { .. } | Phase::Closed(_) => Err(Refused::Closed),
+        }
+    }
+
+    /// Sends one frame that `write` appends, or nothing if that fails.
+    fn send<R>(
+        &mut self,
+        write: impl FnOnce(&mut Core, &mut Vec<u8>) -> Result<R, Refused>,
+    ) -> Result<R, Refused> {
+        self.check_open_for_sending()?;
+        let mark = self.outbox.begin();
+        // Lent out, so that writing may use the rest of `self`.
+        let mut buffer = std::mem::take(self.outbox.buffer());
+        let written = write(self, &mut buffer);
+        *self.outbox.buffer() = buffer;
+        match written {
+            Ok(_) => self.outbox.end(mark),
+            Err(_) => self.outbox.cancel(mark),
+        }
+        written
+    }
+
+    /// A notification may still follow the peer's end, for as long as its requests are being answered.
+    fn check_open_for_sending(&self) -> Result<(), Refused> {
+        if matches!(self.phase, Phase::Closed(_)) {
+            return Err(Refused::Closed);
+        }
+        if self.outbox.pending() + self.gathering.bytes() >= self.limits.outbound_bytes {
+            return Err(Refused::Congested);
+        }
+        Ok(())
+    }
+
+    fn write_call(
+        &mut self,
+        out: &mut Vec<u8>,
+        method: &str,
+        params: WriteParams<'_>,
+        options: &CallOptions<'_>,
+        batch: Option<u64>,
+    ) -> Result<CallKey, Refused> {
+        self.check_open()?;
+        if self.calls.len() >= self.limits.calls {
+            return Err(Refused::TooManyCalls);
+        }
+        let id = self.calls.next_id();
+        encode::call_head(out, Some(id), method);
+        let token = options.progress.then_some((self.dialect.progress, id));
+        let progress = write_params(out, params, token, options.trace.as_ref())?;
+        out.push(b'}');
+        let cancellable = !self.dialect.never_cancelled.contains(&method);
+        let mut call = Call::new(progress, cancellable, batch);
+        let latest = options.total_timeout.map(|total| self.now + total);
+        if let Some(deadline) = options.timeout.map(|timeout| self.now + timeout).or(latest) {
+            call = call.expires(deadline, options.timeout.filter(|_| options.reset_on_progress), latest);
+        }
+        Ok(self.calls.insert(call))
+    }
+
+    fn write_notification(
+        &mut self,
+        out: &mut Vec<u8>,
+        method: &str,
+        params: WriteParams<'_>,
+    ) -> Result<(), Refused> {
+        encode::call_head(out, None, method);
+        write_params(out, params, None, None)?;
+        out.push(b'}');
+        Ok(())
+    }
+
+    /// Tells the peer that nobody waits for a call any more.
+    pub(super) fn send_cancel(&mut self, call: CallKey, cancellable: bool) {
+        #[derive(Serialize)]
+        struct Dollar {
+            id: u64,
+        }
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Notifications {
+            request_id: u64,
+        }
+        if !cancellable {
+            return;
+        }
+        let id = call.id();
+        // A peer that reads nothing will not read this either: not sending it is no loss.
+        let _ = self.send(|core, out| match core.dialect.cancel {
+            Spelling::Dollar => core.write_notification(out, "$/cancelRequest", &mut serialized(&Dollar { id })),
+            Spelling::Notifications => {
+                let params = Notifications { request_id: id };
+                core.write_notification(out, "notifications/cancelled", &mut serialized(&params))
+            }
+        });
+    }
+}
+
+/// Appends `,"params":…` or nothing. Returns whether the progress token is in it.
+fn write_params(
+    out: &mut Vec<u8>,
+    params: WriteParams<'_>,
+    token: Option<(Spelling, u64)>,
+    trace: Option<&TraceContext<'_>>,
+) -> Result<bool, Refused> {
+    let before = out.len();
+    out.extend_from_slice(b",\"params\":");
+    let start = out.len();
+    params(out)?;
+    match out.get(start) {
+        Some(b'{') => {}
+        Some(b'[') => return Ok(false),
+        Some(b'n') if token.is_some() => {
+            out.truncate(start);
+            out.extend_from_slice(b"{}");
+        }
+        Some(b'n') => {
+            out.truncate(before);
+            return Ok(false);
+        }
+        _ => return Err(Refused::Params(String::from_utf8_lossy(&out[start..]).chars().take(40).collect())),
+    }
+    if token.is_none() && trace.is_none() {
+        return Ok(false);
+    }
+    Ok(meta::insert(out, start, token, trace))
+}
