@@ -95,6 +95,9 @@ impl<'a> Reader<'a, '_> {
     /// The batch that opens at `open`. Past the limit, entries are validated and not kept.
     fn batch(&self, open: usize, limit: usize, entries: &mut Vec<Entry<'a>>) -> Scan<Option<Entry<'a>>> {
         let refuse = |fault, response| Ok(Some(Err(Invalid { id: None, fault, response })));
+        if self.max_depth == 0 {
+            return Err(Fail::at(open, Syntax::TooDeep));
+        }
         let (mut c, mut i) = peek(self.b, open + 1);
         if c == b']' {
             scan::end_of_text(self.b, i + 1)?;
@@ -331,7 +334,8 @@ impl<'a> Members<'a> {
             Member::Result => &mut self.result,
             Member::Error => &mut self.error,
         };
-        if slot.replace(text).is_some() && self.duplicate.is_none() {
+        // Of several, `id` is the one to know of: an id that came twice must not be answered to.
+        if slot.replace(text).is_some() && (self.duplicate.is_none() || member == Member::Id) {
             self.duplicate = Some(member);
         }
     }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::raw::{self, JsonKind, RawJson};
+use crate::raw::{self, JsonKind, Printable, RawJson};
 
 /// The number that says what kind of error it is. Any integer is legal on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -184,7 +184,7 @@ impl fmt::Display for ErrorFault {
 
 impl fmt::Display for ErrorObject<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.code, self.message)?;
+        write!(f, "{}: {}", self.code, Printable(&self.message))?;
         match &self.data {
             Some(data) => write!(f, " ({data})"),
             None => Ok(()),
@@ -213,6 +213,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for ErrorObject<'a> {
         if JsonKind::of(raw.get()) != JsonKind::Object {
             return Err(serde::de::Error::custom("an error must be an object"));
         }
+        RawJson::new(raw.get()).map_err(serde::de::Error::custom)?;
         ErrorObject::read(raw.get()).map_err(serde::de::Error::custom)
     }
 }

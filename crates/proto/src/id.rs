@@ -90,6 +90,8 @@ impl<'a> Id<'a> {
         match self.0.as_bytes() {
             [b'"', rest @ ..] => memchr::memchr(b'\\', rest).is_none(),
             [b'-', b'0', ..] => false,
+            // Beyond `Decimal::plain`'s length, integers too have a spelling of their own.
+            text if text.len() > 4096 => false,
             text => text.iter().all(|&c| matches!(c, b'0'..=b'9' | b'-' | b'n' | b'u' | b'l')),
         }
     }
@@ -101,11 +103,6 @@ impl<'a> Id<'a> {
             b'"' => 2,
             _ => 1,
         }
-    }
-
-    /// The string value; a lone surrogate leaves the text as it is, which equals only itself.
-    fn string_or_text(&self) -> Cow<'_, str> {
-        raw::string_value(&self.0).unwrap_or(Cow::Borrowed(&self.0))
     }
 }
 
@@ -123,7 +120,11 @@ impl Ord for Id<'_> {
         self.rank().cmp(&other.rank()).then_with(|| match self.rank() {
             0 => Ordering::Equal,
             1 => Decimal::new(&self.0).cmp(&Decimal::new(&other.0)),
-            _ => self.string_or_text().cmp(&other.string_or_text()),
+            // A lone surrogate has no value: its text equals only itself, and comes first.
+            _ => match (raw::string_value(&self.0), raw::string_value(&other.0)) {
+                (None, None) => self.0.cmp(&other.0),
+                (a, b) => a.cmp(&b),
+            },
         })
     }
 }

@@ -4,19 +4,19 @@ mod decimal;
 mod decode;
 mod dialect;
 mod encode;
-mod frame;
-mod time;
-mod session;
-mod transcript;
 mod error;
 mod find;
+mod frame;
 mod id;
 mod limits;
 mod message;
 mod raw;
 mod scan;
+mod session;
 #[cfg(target_arch = "x86_64")]
 mod sse2;
+mod time;
+mod transcript;
 
 pub use decode::{Entry, Incoming, decode};
 pub use dialect::{
@@ -31,8 +31,8 @@ pub use message::{ErrorPart, Fault, Invalid, Member, Message, Notification, Requ
 pub use raw::{JsonKind, RawJson};
 pub use scan::{ParseError, Syntax};
 pub use session::{
-    Batch, CallError, CallKey, CallOptions, Cause, Config, Event, Output, Refused, Report, RequestKey, Session,
-    TraceContext, Usage, Wait,
+    Batch, CallError, CallKey, CallOptions, Cause, Config, Event, Output, Refused, Report, RequestKey,
+    Session, TraceContext, Usage, Wait,
 };
 pub use time::Time;
 pub use transcript::{Line, TranscriptError, transcript};

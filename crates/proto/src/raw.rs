@@ -204,6 +204,17 @@ pub(crate) fn string_value(quoted: &str) -> Option<Cow<'_, str>> {
     }
 }
 
+/// Text of the peer's for a log or a terminal: control characters are shown, not obeyed.
+pub(crate) struct Printable<'a>(pub(crate) &'a str);
+
+impl fmt::Display for Printable<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.chars().try_for_each(|c| {
+            if c.is_control() { write!(f, "{}", c.escape_default()) } else { write!(f, "{c}") }
+        })
+    }
+}
+
 impl fmt::Debug for RawJson<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "RawJson({})", self.0)

@@ -77,7 +77,9 @@ impl<'a> Line<'a> {
             "<" => Line::ToClient(Cow::Borrowed(rest)),
             ">>" => Line::BytesToServer(unescape(rest)?),
             "<<" => Line::BytesToClient(unescape(rest)?),
-            "~" => Line::Time(duration(rest).ok_or_else(|| format!("`{rest}` is no time such as 30s or 5ms"))?),
+            "~" => {
+                Line::Time(duration(rest).ok_or_else(|| format!("`{rest}` is no time such as 30s or 5ms"))?)
+            }
             "!" => Line::Event(Cow::Borrowed(rest)),
             _ if sign.starts_with('#') => Line::Comment(Cow::Borrowed(line[1..].trim_start())),
             _ => return Err(format!("expected `>`, `<`, `~`, `!` or `#` and a space, found `{line}`")),

@@ -95,7 +95,9 @@ impl Headers {
 
     pub(super) fn finish<'a>(&mut self, unread: &'a [u8], limit: usize) -> Cut<'a> {
         match self.cut(unread, limit) {
-            Cut::More { used, .. } if matches!(self.at, At::Lost | At::Skip(_)) || self.is_blank(unread, used) => {
+            Cut::More { used, .. }
+                if matches!(self.at, At::Lost | At::Skip(_)) || self.is_blank(unread, used) =>
+            {
                 Cut::More { used: unread.len().max(used), missing: 0 }
             }
             Cut::More { .. } => {

@@ -30,10 +30,7 @@ impl Session {
 
     /// Answers a request with an error.
     pub fn reply_error(&mut self, key: RequestKey, error: &ErrorObject<'_>) -> bool {
-        self.core.answer(key, |out, id| {
-            encode::error(out, id, error);
-            Ok(())
-        })
+        self.core.answer_error(key, error)
     }
 
     /// Gives a request up without a result: its handler was stopped. The peer gets the answer that it is
@@ -68,7 +65,8 @@ impl Core {
         let batch = slot.batch;
         if slot.cancelled != Some(Spelling::Notifications) {
             let id = slot.id();
-            let room = self.limits.outbound_bytes.saturating_sub(self.outbox.pending() + self.gathering.bytes());
+            let room =
+                self.limits.outbound_bytes.saturating_sub(self.outbox.pending() + self.gathering.bytes());
             let write = |out: &mut Vec<u8>| {
                 let start = out.len();
                 if let Err(error) = write(out, id) {
@@ -99,8 +97,12 @@ impl Core {
             Some(_) => ErrorCode::REQUEST_CANCELLED,
             None => ErrorCode::INTERNAL_ERROR,
         };
+        self.answer_error(key, &ErrorObject::standard(code))
+    }
+
+    pub(super) fn answer_error(&mut self, key: RequestKey, error: &ErrorObject<'_>) -> bool {
         self.answer(key, |out, id| {
-            encode::error(out, id, &ErrorObject::standard(code));
+            encode::error(out, id, error);
             Ok(())
         })
     }

@@ -39,7 +39,12 @@ impl Call {
     }
 
     /// Ends the call at `deadline`; progress moves that by `extension`, to `latest` at most.
-    pub(super) fn expires(mut self, deadline: Time, extension: Option<Duration>, latest: Option<Time>) -> Self {
+    pub(super) fn expires(
+        mut self,
+        deadline: Time,
+        extension: Option<Duration>,
+        latest: Option<Time>,
+    ) -> Self {
         self.deadline = Some(latest.map_or(deadline, |latest| deadline.min(latest)));
         self.extension = extension;
         self.latest = latest;
@@ -107,18 +112,19 @@ impl Calls {
         Some(call)
     }
 
-    /// Any call at all.
-    pub(super) fn any(&self) -> Option<CallKey> {
-        self.by_id.iter().next().map(|(&id, &index)| CallKey { id, index })
-    }
-
-    /// A call of the batch.
-    pub(super) fn any_of_batch(&self, batch: u64) -> Option<CallKey> {
-        let calls = self.slots.iter().enumerate();
-        calls
-            .filter_map(|(index, call)| Some((index, call.as_ref()?)))
-            .find(|(_, call)| call.batch == Some(batch))
-            .map(|(index, call)| CallKey { id: call.id, index: index as u32 })
+    /// Takes out all calls that are `wanted`, in the order in which they were made.
+    pub(super) fn take(&mut self, wanted: impl Fn(&Call) -> bool) -> Vec<CallKey> {
+        let calls =
+            self.slots.iter().enumerate().filter_map(|(index, call)| Some((index as u32, call.as_ref()?)));
+        let mut keys: Vec<_> = calls
+            .filter(|(_, call)| wanted(call))
+            .map(|(index, call)| CallKey { id: call.id, index })
+            .collect();
+        keys.sort_unstable_by_key(|key| key.id);
+        for key in &keys {
+            self.remove(*key);
+        }
+        keys
     }
 
     /// Progress came: the deadline may move. The timer notices when it goes off.

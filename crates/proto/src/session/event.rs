@@ -7,8 +7,8 @@ use super::meta::TraceContext;
 use crate::error::ErrorObject;
 use crate::frame::FrameFault;
 use crate::id::Id;
-use crate::message::Invalid;
-use crate::raw::RawJson;
+use crate::message::{Fault, Invalid};
+use crate::raw::{Printable, RawJson};
 use crate::scan::ParseError;
 use crate::time::Time;
 
@@ -125,6 +125,8 @@ pub enum CallError<'s> {
     TimedOut,
     /// The batch was answered, and this call was not.
     Unanswered,
+    /// The answer is not a valid response.
+    Malformed(Fault),
     /// The connection ended first.
     Closed(Cause),
 }
@@ -209,6 +211,7 @@ impl CallError<'_> {
             CallError::Error(error) => CallError::Error(error.into_owned()),
             CallError::TimedOut => CallError::TimedOut,
             CallError::Unanswered => CallError::Unanswered,
+            CallError::Malformed(fault) => CallError::Malformed(fault),
             CallError::Closed(cause) => CallError::Closed(cause),
         }
     }
@@ -218,9 +221,7 @@ impl Report<'_> {
     /// The same report, free of what it borrowed from.
     pub fn into_owned(self) -> Report<'static> {
         match self {
-            Report::NotJson { text, error } => {
-                Report::NotJson { text: Cow::Owned(text.into_owned()), error }
-            }
+            Report::NotJson { text, error } => Report::NotJson { text: Cow::Owned(text.into_owned()), error },
             Report::Invalid(Invalid { id, fault, response }) => {
                 Report::Invalid(Invalid { id: id.map(Id::into_owned), fault, response })
             }
@@ -241,6 +242,7 @@ impl fmt::Display for CallError<'_> {
             CallError::Error(error) => error.fmt(f),
             CallError::TimedOut => f.write_str("timed out"),
             CallError::Unanswered => f.write_str("the answer to the batch left this call out"),
+            CallError::Malformed(fault) => write!(f, "the answer breaks the protocol: {fault}"),
             CallError::Closed(cause) => write!(f, "no answer: {cause}"),
         }
     }
@@ -271,7 +273,7 @@ impl fmt::Display for Report<'_> {
             Report::DuplicateId(id) => write!(f, "request refused: id {id} is already in flight"),
             Report::Overloaded(id) => write!(f, "request {id} refused: too many are waiting"),
             Report::Dropped { method } => {
-                write!(f, "notification `{method}` dropped: too many are waiting")
+                write!(f, "notification `{}` dropped: too many are waiting", Printable(method))
             }
             Report::LateReply(id) => write!(f, "late answer to call {id}"),
             Report::UnknownReply(id) => write!(f, "answer with id {id}, which no call has"),

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use super::backlog::Waiting;
-use super::event::{CallError, Event, Report, RequestKey};
+use super::calls::Call;
+use super::event::{CallError, CallKey, Event, Report, RequestKey};
 use super::meta::Meta;
 use super::requests::Requests;
 use super::{Core, Phase};
@@ -138,11 +139,11 @@ impl Core {
         let mut answered = Vec::new();
         for entry in entries.drain(..) {
             if let Ok(Message::Response(response)) = &entry
-                && let Some((_, call)) = response.id.as_u64().and_then(|id| self.calls.find(id))
-                && let Some(ours) = call.batch
-                && !answered.contains(&ours)
+                && let Some(call) = self.call_of(&response.id)
+                && let Some((_, Call { batch: Some(ours), .. })) = self.calls.find(call.id())
+                && !answered.contains(ours)
             {
-                answered.push(ours);
+                answered.push(*ours);
             }
             if let Some(event) = self.entry(entry, Some(batch)) {
                 self.soon.push_back(event.into_owned());
@@ -151,8 +152,7 @@ impl Core {
         self.settle(Some(batch));
         // The answer to a batch of ours comes in one piece: what is not in it will not come.
         for ours in answered {
-            while let Some(call) = self.calls.any_of_batch(ours) {
-                self.calls.remove(call);
+            for call in self.calls.take(|call| call.batch == Some(ours)) {
                 self.soon.push_back(Event::Reply { call, outcome: Err(CallError::Unanswered) });
             }
         }
@@ -169,28 +169,35 @@ impl Core {
                     Message::Response(response) => Some(self.response(response)),
                 }
             }
+            Err(invalid) if invalid.response => Some(self.invalid_response(invalid)),
             Err(invalid) => {
-                self.invalid(&invalid, batch);
+                // With the id of a request that is in flight, the error would be taken for its answer.
+                let id = invalid.id.as_ref().filter(|id| self.requests.find(id).is_none());
+                let id = id.map_or("null", Id::text);
+                match batch {
+                    Some(_) => self.send_error(id, &invalid.error(), batch),
+                    None => self.complain(id, &invalid.error()),
+                }
                 Some(Event::Report(Report::Invalid(invalid)))
             }
         }
     }
 
-    fn invalid(&mut self, invalid: &Invalid<'_>, batch: Option<u32>) {
-        if invalid.response {
-            return;
-        }
-        let id = invalid.id.as_ref().map_or("null", Id::text);
-        match batch {
-            Some(_) => self.send_error(id, &invalid.error(), batch),
-            None => self.complain(id, &invalid.error()),
+    /// A call whose answer cannot be understood has ended all the same: no other one will come.
+    fn invalid_response<'i>(&mut self, invalid: Invalid<'i>) -> Event<'i> {
+        match invalid.id.as_ref().and_then(|id| self.call_of(id)) {
+            Some(call) => {
+                self.calls.remove(call);
+                Event::Reply { call, outcome: Err(CallError::Malformed(invalid.fault)) }
+            }
+            None => Event::Report(Report::Invalid(invalid)),
         }
     }
 
     fn request<'i>(&mut self, request: Request<'i>, batch: Option<u32>) -> Option<Event<'i>> {
         let Request { id, method, params } = request;
         let text = params.map(RawJson::borrowed);
-        if matches!(self.phase, Phase::Draining(_)) {
+        if matches!(self.phase, Phase::Draining(_) | Phase::Flushing(_)) {
             self.send_error(id.text(), &ErrorObject::standard(ErrorCode::SHUTTING_DOWN), batch);
             return None;
         }
@@ -263,7 +270,8 @@ impl Core {
                 return self.cancelled(Spelling::Notifications, params?);
             }
             "$/progress" | "notifications/progress" => {
-                let spelling = if method.starts_with('$') { Spelling::Dollar } else { Spelling::Notifications };
+                let spelling =
+                    if method.starts_with('$') { Spelling::Dollar } else { Spelling::Notifications };
                 if let Some(event) = params.and_then(|params| self.progressed(spelling, params)) {
                     return Some(event);
                 }
@@ -317,20 +325,27 @@ impl Core {
         Some(Event::Progress { call, value: RawJson::trusted(value) })
     }
 
-    fn response<'i>(&mut self, response: Response<'i>) -> Event<'i> {
-        let Response { id, outcome } = response;
-        let number = id.as_u64().or_else(|| {
+    /// The open call that an id names.
+    fn call_of(&self, id: &Id<'_>) -> Option<CallKey> {
+        self.calls.find(self.number_of(id)?).map(|(call, _)| call)
+    }
+
+    fn number_of(&self, id: &Id<'_>) -> Option<u64> {
+        id.as_u64().or_else(|| {
             // Old servers send a number back as a string.
             if self.dialect.sloppy_responses { id.as_str()?.parse().ok() } else { None }
-        });
-        let call = number.and_then(|id| self.calls.find(id)).map(|(call, _)| call);
-        match (call, outcome) {
+        })
+    }
+
+    fn response<'i>(&mut self, response: Response<'i>) -> Event<'i> {
+        let Response { id, outcome } = response;
+        match (self.call_of(&id), outcome) {
             (Some(call), outcome) => {
                 self.calls.remove(call);
                 Event::Reply { call, outcome: outcome.map_err(CallError::Error) }
             }
             (None, Err(error)) if id.is_null() => Event::Report(Report::PeerError(error)),
-            (None, _) if number.is_some_and(|id| self.calls.was_used(id)) => {
+            (None, _) if self.number_of(&id).is_some_and(|id| self.calls.was_used(id)) => {
                 Event::Report(Report::LateReply(id))
             }
             (None, _) => Event::Report(Report::UnknownReply(id)),

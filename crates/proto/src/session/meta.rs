@@ -100,7 +100,9 @@ pub(super) fn insert(
     let taken = match token {
         None => false,
         // The caller brought a token of its own.
-        Some((Spelling::Notifications, _)) if meta.is_some_and(|m| member(m, "progressToken").is_some()) => false,
+        Some((Spelling::Notifications, _)) if meta.is_some_and(|m| member(m, "progressToken").is_some()) => {
+            false
+        }
         Some((Spelling::Dollar, _)) if member(params, "workDoneToken").is_some() => false,
         Some((Spelling::Notifications, id)) => {
             put(&mut inner, "progressToken", |out| number(out, id));

@@ -29,6 +29,7 @@ use requests::Requests;
 
 use crate::decode::Entry;
 use crate::dialect::Dialect;
+use crate::error::{ErrorCode, ErrorObject};
 use crate::frame::{Deframer, Framing};
 use crate::id::Id;
 use crate::limits::Limits;
@@ -37,6 +38,9 @@ use crate::time::Time;
 /// Silence after which memory is given back that only a burst needed, and how much of it is worth it.
 const TIDY_AFTER: Duration = Duration::from_secs(1);
 const WORTH_TIDYING: usize = 512 * 1024;
+
+/// How long the last answers of a shutdown may take to be sent.
+const FLUSH: Duration = Duration::from_secs(1);
 
 /// What a session is made with.
 #[derive(Debug, Clone, Copy, Default)]
@@ -89,8 +93,8 @@ struct Core {
     batches_sent: u64,
     phase: Phase,
     now: Time,
-    /// When something last came.
-    heard: Time,
+    /// When something last came or went.
+    active: Time,
     /// Whether memory was given back since.
     tidied: bool,
     /// Since when the peer has read nothing although there is something to send.
@@ -102,6 +106,8 @@ enum Phase {
     Open,
     /// Told to shut down: takes no new requests, finishes what is open, until the given moment.
     Draining(Time),
+    /// Has answered everything it will answer: sends that, until the given moment.
+    Flushing(Time),
     /// The peer sends no more. `read` is set once everything that it sent is taken in.
     Ended {
         read: bool,
@@ -158,7 +164,7 @@ impl Session {
             batches_sent: 0,
             phase: Phase::Open,
             now: Time::START,
-            heard: Time::START,
+            active: Time::START,
             tidied: true,
             stuck: None,
         };
@@ -212,13 +218,14 @@ impl Session {
         self.core.outbox.wrote(count);
         if count > 0 {
             self.core.stuck = None;
+            self.core.active = self.core.now;
         }
     }
 
     /// The peer will send no more. What it sent is still answered; our calls end.
     pub fn handle_eof(&mut self, now: Time) {
         self.core.advance(now);
-        if matches!(self.core.phase, Phase::Open | Phase::Draining(_)) {
+        if !matches!(self.core.phase, Phase::Ended { .. } | Phase::Closed(_)) {
             self.core.phase = Phase::Ended { read: false };
         }
     }
@@ -229,8 +236,8 @@ impl Session {
         self.core.close(Cause::Lost(cause.into()));
     }
 
-    /// Ends the session in good order: no new requests are taken, what is open is finished. After `grace`
-    /// it ends all the same.
+    /// Ends the session in good order: no new requests are taken, what is open is finished. What is still
+    /// open after `grace` is answered [`SHUTTING_DOWN`](ErrorCode::SHUTTING_DOWN).
     pub fn shutdown(&mut self, now: Time, grace: Duration) {
         self.core.advance(now);
         if self.core.phase == Phase::Open {
@@ -252,18 +259,16 @@ impl Session {
             if let Phase::Closed(cause) = &core.phase {
                 break Pick::Done(cause.clone());
             }
-            if core.end_overdue() {
-                continue;
-            }
             if core.can_start_waiting() {
                 break Pick::Start;
             }
+            // What has come counts before the time that is up: an answer beats its own deadline.
             match core.next_message(input.unread()) {
                 Next::Event(event) => return Output::Event(event),
                 Next::Again => continue,
                 Next::Nothing => {}
             }
-            if !core.finish() {
+            if !core.end_overdue() && !core.finish() {
                 break Pick::Wait;
             }
         };
@@ -332,7 +337,7 @@ impl Core {
 
     fn hear(&mut self, now: Time) {
         self.advance(now);
-        self.heard = self.now;
+        self.active = self.now;
         self.tidied = false;
     }
 
@@ -348,17 +353,25 @@ impl Core {
             return true;
         }
         let due = |at: Option<Time>| at.is_some_and(|at| at <= self.now);
-        let cause = if due(self.stall_deadline()) {
-            Cause::Stalled
-        } else if due(self.idle_deadline()) {
-            Cause::Idle
-        } else if matches!(self.phase, Phase::Draining(until) if until <= self.now) {
-            Cause::Shutdown
-        } else {
-            return false;
-        };
-        self.close(cause);
+        match self.phase {
+            _ if due(self.stall_deadline()) => self.close(Cause::Stalled),
+            _ if due(self.idle_deadline()) => self.close(Cause::Idle),
+            Phase::Draining(until) if until <= self.now => self.give_up_draining(),
+            Phase::Flushing(until) if until <= self.now => self.close(Cause::Shutdown),
+            _ => return false,
+        }
         true
+    }
+
+    /// The time for finishing is over: what is open gets an error, which may still be sent.
+    fn give_up_draining(&mut self) {
+        self.end_calls(&Cause::Shutdown);
+        for key in self.requests.keys() {
+            self.answer_error(key, &ErrorObject::standard(ErrorCode::SHUTTING_DOWN));
+        }
+        self.backlog.clear();
+        self.barrier = false;
+        self.phase = Phase::Flushing(self.now + FLUSH);
     }
 
     fn stall_deadline(&self) -> Option<Time> {
@@ -370,7 +383,7 @@ impl Core {
             && self.calls.len() == 0
             && self.outbox.pending() == 0
             && self.phase == Phase::Open;
-        self.limits.idle.filter(|_| quiet).map(|idle| self.heard + idle)
+        self.limits.idle.filter(|_| quiet).map(|idle| self.active + idle)
     }
 
     /// Moves on towards the end, where nothing else is to be done. Whether anything changed.
@@ -379,7 +392,9 @@ impl Core {
         match self.phase {
             Phase::Ended { read: true } if self.calls.len() > 0 => self.end_calls(&Cause::Ended),
             Phase::Ended { read: true } if answered && self.outbox.pending() == 0 => self.close(Cause::Ended),
-            Phase::Draining(_) if answered && self.calls.len() == 0 && self.outbox.pending() == 0 => {
+            Phase::Draining(_) | Phase::Flushing(_)
+                if answered && self.calls.len() == 0 && self.outbox.pending() == 0 =>
+            {
                 self.close(Cause::Shutdown);
             }
             _ => return false,
@@ -402,15 +417,14 @@ impl Core {
     }
 
     fn end_calls(&mut self, cause: &Cause) {
-        while let Some(call) = self.calls.any() {
-            self.calls.remove(call);
+        for call in self.calls.take(|_| true) {
             self.soon.push_back(Event::Reply { call, outcome: Err(CallError::Closed(cause.clone())) });
         }
     }
 
     /// When to give memory back: once nothing has come for a while, if there is enough of it.
     fn tidy_at(&self) -> Option<Time> {
-        (!self.tidied).then(|| self.heard + TIDY_AFTER)
+        (!self.tidied).then(|| self.active + TIDY_AFTER)
     }
 
     fn wait(&mut self, input_capacity: usize) -> Wait<'_> {
@@ -420,7 +434,7 @@ impl Core {
             self.stuck = None;
         }
         let drain = match self.phase {
-            Phase::Draining(until) => Some(until),
+            Phase::Draining(until) | Phase::Flushing(until) => Some(until),
             _ => None,
         };
         // Waking up a connection that holds little would cost more than it gives.
@@ -428,7 +442,7 @@ impl Core {
         let tidy = self.tidy_at().filter(|_| held > WORTH_TIDYING);
         let deadlines = [self.calls.deadline(), self.stall_deadline(), self.idle_deadline(), drain, tidy];
         let read = match self.phase {
-            Phase::Open | Phase::Draining(_) => self.may_take(),
+            Phase::Open | Phase::Draining(_) | Phase::Flushing(_) => self.may_take(),
             Phase::Ended { .. } | Phase::Closed(_) => false,
         };
         Wait { write: self.outbox.unsent(), read, deadline: deadlines.into_iter().flatten().min() }

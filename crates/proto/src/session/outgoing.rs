@@ -215,7 +215,7 @@ impl Core {
     fn check_open(&self) -> Result<(), Refused> {
         match self.phase {
             Phase::Open | Phase::Draining(_) => Ok(()),
-            Phase::Ended { .. } | Phase::Closed(_) => Err(Refused::Closed),
+            Phase::Flushing(_) | Phase::Ended { .. } | Phase::Closed(_) => Err(Refused::Closed),
         }
     }
 
@@ -303,7 +303,9 @@ impl Core {
         let id = call.id();
         // A peer that reads nothing will not read this either: not sending it is no loss.
         let _ = self.send(|core, out| match core.dialect.cancel {
-            Spelling::Dollar => core.write_notification(out, "$/cancelRequest", &mut serialized(&Dollar { id })),
+            Spelling::Dollar => {
+                core.write_notification(out, "$/cancelRequest", &mut serialized(&Dollar { id }))
+            }
             Spelling::Notifications => {
                 let params = Notifications { request_id: id };
                 core.write_notification(out, "notifications/cancelled", &mut serialized(&params))

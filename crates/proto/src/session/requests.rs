@@ -104,13 +104,19 @@ impl Requests {
     }
 
     pub(super) fn find(&self, id: &Id<'_>) -> Option<RequestKey> {
-        let index = *self.by_id.find(self.hasher.hash_one(id), |&index| self.slots[index as usize].has_id(id))?;
+        let index =
+            *self.by_id.find(self.hasher.hash_one(id), |&index| self.slots[index as usize].has_id(id))?;
         Some(RequestKey { index, generation: self.slots[index as usize].generation })
     }
 
     /// Takes in a waiting request; `None` if its id is in use. Null ids may be there any number of times,
     /// since no one can refer to them.
-    pub(super) fn insert(&mut self, id: &Id<'_>, batch: Option<u32>, cancellable: bool) -> Option<RequestKey> {
+    pub(super) fn insert(
+        &mut self,
+        id: &Id<'_>,
+        batch: Option<u32>,
+        cancellable: bool,
+    ) -> Option<RequestKey> {
         let Requests { slots, free, by_id, hasher, first_generation, .. } = self;
         let hash = hasher.hash_one(id);
         let next = free.last().map_or(slots.len() as u32, |&index| index);
@@ -180,10 +186,15 @@ impl Requests {
         self.free.push(key.index);
     }
 
+    /// All of them.
+    pub(super) fn keys(&self) -> Vec<RequestKey> {
+        let slots = self.slots.iter().enumerate().filter(|(_, slot)| slot.state != State::Free);
+        slots.map(|(index, slot)| RequestKey { index: index as u32, generation: slot.generation }).collect()
+    }
+
     pub(super) fn clear(&mut self) {
-        for index in 0..self.slots.len() as u32 {
-            let generation = self.slots[index as usize].generation;
-            self.remove(RequestKey { index, generation });
+        for key in self.keys() {
+            self.remove(key);
         }
     }
 
