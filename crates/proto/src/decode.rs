@@ -7,11 +7,15 @@ use std::borrow::Cow;
 
 use crate::dialect::Dialect;
 use crate::error::ErrorObject;
+use crate::find::chunk;
 use crate::id::Id;
 use crate::limits::Limits;
 use crate::message::{ErrorPart, Fault, Invalid, Member, Message, Notification, Request, Response};
 use crate::raw::{self, JsonKind, RawJson};
-use crate::scan::{self, Fail, MAX_DEPTH, ParseError, Scan, Syntax, peek};
+use crate::scan::{self, Fail, MAX_DEPTH, ParseError, Scan, Syntax, at, peek};
+
+/// Bytes of a small entry of a batch, to guess how many there are.
+const SMALL_ENTRY: usize = 48;
 
 /// One message, or a batch of them in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,11 +43,16 @@ pub type Entry<'a> = Result<Message<'a>, Invalid<'a>>;
 /// assert_eq!(request.params.unwrap().as_str(), "[1,2]");
 /// ```
 pub fn decode<'a>(text: &'a [u8], dialect: &Dialect, limits: &Limits) -> Result<Incoming<'a>, ParseError> {
-    let mut batch = Vec::new();
-    Ok(match decode_into(text, dialect, limits, &mut batch)? {
-        Some(entry) => Incoming::One(entry),
-        None => Incoming::Batch(batch),
-    })
+    let reader = Reader::new(text, dialect, limits)?;
+    let (c, i) = peek(reader.text.as_bytes(), 0);
+    if c == b'[' {
+        let mut batch = Vec::new();
+        let refused = reader.batch(i, limits.batch_len, &mut batch)?;
+        return Ok(refused.map_or(Incoming::Batch(batch), Incoming::One));
+    }
+    let mut members = Members::default();
+    reader.single(&mut members, c, i)?;
+    Ok(Incoming::One(reader.classify(&members)))
 }
 
 /// The same with a vector to reuse: `None` means that the entries of a batch are in `batch`.
@@ -54,19 +63,18 @@ pub(crate) fn decode_into<'a>(
     limits: &Limits,
     batch: &mut Vec<Entry<'a>>,
 ) -> Result<Option<Entry<'a>>, ParseError> {
-    let text = raw::utf8(text)?;
-    let reader = Reader { text, b: text.as_bytes(), dialect, max_depth: limits.depth.min(MAX_DEPTH) };
-    let (c, i) = peek(reader.b, 0);
-    let read = match c {
-        b'[' => reader.batch(i, limits.batch_len, batch),
-        _ => reader.single(c, i).map(Some),
-    };
-    read.map_err(|fail| fail.explain(reader.b))
+    let reader = Reader::new(text, dialect, limits)?;
+    let (c, i) = peek(reader.text.as_bytes(), 0);
+    if c == b'[' {
+        return reader.batch(i, limits.batch_len, batch);
+    }
+    let mut members = Members::default();
+    reader.single(&mut members, c, i)?;
+    Ok(Some(reader.classify(&members)))
 }
 
 struct Reader<'a, 'd> {
     text: &'a str,
-    b: &'a [u8],
     dialect: &'d Dialect,
     max_depth: u8,
 }
@@ -83,100 +91,133 @@ struct Members<'a> {
     result: Option<&'a str>,
     error: Option<&'a str>,
     duplicate: Option<Member>,
+    /// It is no object at all but this.
+    other: Option<JsonKind>,
 }
 
-impl<'a> Reader<'a, '_> {
-    fn single(&self, c: u8, i: usize) -> Scan<Entry<'a>> {
-        let (entry, end) = self.message(c, i, 0)?;
-        scan::end_of_text(self.b, end)?;
-        Ok(entry)
+/// Scanning fills [`Members`]; only when all of it is valid are they made a message, in the place where the
+/// caller wants it. A message is large, and moving it about costs as much as scanning a small one.
+impl<'a, 'd> Reader<'a, 'd> {
+    #[inline(always)]
+    fn new(text: &'a [u8], dialect: &'d Dialect, limits: &Limits) -> Result<Self, ParseError> {
+        let text = raw::utf8(text)?;
+        Ok(Reader { text, dialect, max_depth: limits.depth.min(MAX_DEPTH) })
     }
 
-    /// The batch that opens at `open`. Past the limit, entries are validated and not kept.
-    fn batch(&self, open: usize, limit: usize, entries: &mut Vec<Entry<'a>>) -> Scan<Option<Entry<'a>>> {
-        let refuse = |fault, response| Ok(Some(Err(Invalid { id: None, fault, response })));
+    /// The message that is the whole text.
+    #[inline(always)]
+    fn single(&self, members: &mut Members<'a>, c: u8, i: usize) -> Result<(), ParseError> {
+        self.message(members, c, i, 0)
+            .and_then(|end| scan::end_of_text(self.text.as_bytes(), end))
+            .map_err(|fail| fail.explain(self.text.as_bytes()))
+    }
+
+    /// The batch that opens at `open`: its entries, or why it is refused as a whole.
+    #[inline(never)]
+    fn batch(
+        &self,
+        open: usize,
+        limit: usize,
+        entries: &mut Vec<Entry<'a>>,
+    ) -> Result<Option<Entry<'a>>, ParseError> {
+        entries.clear();
+        let fault = self.entries(open, limit, entries).map_err(|fail| fail.explain(self.text.as_bytes()))?;
+        Ok(fault.map(|(fault, response)| Err(Invalid { id: None, fault, response })))
+    }
+
+    /// The entries of a batch. Past the limit they are validated and not kept. Returns why the batch is
+    /// refused, if it is, and whether it looks like nothing but responses.
+    fn entries(
+        &self,
+        open: usize,
+        limit: usize,
+        entries: &mut Vec<Entry<'a>>,
+    ) -> Scan<Option<(Fault, bool)>> {
         if self.max_depth == 0 {
             return Err(Fail::at(open, Syntax::TooDeep));
         }
-        let (mut c, mut i) = peek(self.b, open + 1);
+        let (mut c, mut i) = peek(self.text.as_bytes(), open + 1);
         if c == b']' {
-            scan::end_of_text(self.b, i + 1)?;
-            return refuse(Fault::EmptyBatch, false);
+            scan::end_of_text(self.text.as_bytes(), i + 1)?;
+            return Ok(Some((Fault::EmptyBatch, false)));
         }
-        entries.clear();
-        entries.reserve((self.b.len() / 64).min(limit));
+        entries.reserve((self.text.len() / SMALL_ENTRY).min(limit));
         let (mut dropped, mut calls) = (false, false);
         loop {
-            let (entry, end) = self.message(c, i, 1)?;
+            let mut members = Members::default();
+            let end = self.message(&mut members, c, i, 1)?;
+            let entry = self.classify(&members);
             calls |= !matches!(&entry, Ok(Message::Response(_)) | Err(Invalid { response: true, .. }));
             if entries.len() < limit {
                 entries.push(entry);
             } else {
                 dropped = true;
             }
-            (c, i) = peek(self.b, end);
+            (c, i) = peek(self.text.as_bytes(), end);
             match c {
-                b',' => (c, i) = peek(self.b, i + 1),
+                b',' => (c, i) = peek(self.text.as_bytes(), i + 1),
                 b']' => break,
                 _ => return Err(Fail::at(i, Syntax::ExpectedCommaOrEnd)),
             }
         }
-        scan::end_of_text(self.b, i + 1)?;
-        if !self.dialect.batches {
-            return refuse(Fault::BatchForbidden, !calls);
-        }
-        if dropped {
-            return refuse(Fault::BatchTooLong { limit }, !calls);
-        }
-        Ok(None)
+        scan::end_of_text(self.text.as_bytes(), i + 1)?;
+        Ok(match () {
+            () if !self.dialect.batches => Some((Fault::BatchForbidden, !calls)),
+            () if dropped => Some((Fault::BatchTooLong { limit }, !calls)),
+            () => None,
+        })
     }
 
-    /// One message whose first byte `c` stands at `i`, inside `depth` open containers. Returns it and the
-    /// index past it.
+    /// One message whose first byte `c` stands at `i`, inside `depth` open containers. Returns the index
+    /// past it.
     #[inline(always)]
-    fn message(&self, c: u8, i: usize, depth: u8) -> Scan<(Entry<'a>, usize)> {
+    fn message(&self, members: &mut Members<'a>, c: u8, i: usize, depth: u8) -> Scan<usize> {
         const USUAL: &str = r#"{"jsonrpc":"2.0","#;
-        let b = self.b;
+        let b = self.text.as_bytes();
         if c != b'{' {
-            let end = scan::value(b, c, i, depth, self.max_depth)?;
-            let fault = Fault::NotAnObject(JsonKind::of(&self.text[i..end]));
-            return Ok((Err(Invalid { id: None, fault, response: false }), end));
+            return self.no_object(members, c, i, depth);
         }
         if depth >= self.max_depth {
             return Err(Fail::at(i, Syntax::TooDeep));
         }
-        let mut members = Members::default();
-        let (mut c, mut i) = if b[i..].starts_with(USUAL.as_bytes()) {
+        let (mut c, mut i) = if chunk::<17>(b, i).is_some_and(|head| head == USUAL.as_bytes()) {
             members.jsonrpc = Some(&USUAL[11..16]);
             peek(b, i + USUAL.len())
         } else {
             let (c, i) = peek(b, i + 1);
             if c == b'}' {
-                return Ok((self.classify(&members), i + 1));
+                return Ok(i + 1);
             }
             (c, i)
         };
         loop {
-            let end = self.member(&mut members, c, i, depth + 1)?;
+            let end = self.member(members, c, i, depth + 1)?;
             (c, i) = peek(b, end);
             match c {
                 b',' => (c, i) = peek(b, i + 1),
-                b'}' => break,
+                b'}' => return Ok(i + 1),
                 _ => return Err(Fail::at(i, Syntax::ExpectedCommaOrEnd)),
             }
         }
-        Ok((self.classify(&members), i + 1))
+    }
+
+    #[inline(never)]
+    fn no_object(&self, members: &mut Members<'a>, c: u8, i: usize, depth: u8) -> Scan<usize> {
+        let end = scan::value(self.text.as_bytes(), c, i, depth, self.max_depth)?;
+        members.other = Some(JsonKind::of(&self.text[i..end]));
+        Ok(end)
     }
 
     /// One member whose name starts at `i`. Returns the index past its value.
     #[inline(always)]
     fn member(&self, members: &mut Members<'a>, c: u8, i: usize, depth: u8) -> Scan<usize> {
-        let b = self.b;
-        let rest = &b[i.min(b.len())..];
-        // The names as everybody spells them, told apart by their first letter.
-        let (slot, past) = match rest.get(1) {
-            Some(b'i') if rest.starts_with(b"\"id\":") => (Member::Id, i + 5),
-            Some(b'm') if rest.starts_with(b"\"method\":") => {
+        let b = self.text.as_bytes();
+        let (slot, member, past) = match usual_name(b, i) {
+            Some(Member::Id) => (&mut members.id, Member::Id, i + 5),
+            Some(Member::Params) => (&mut members.params, Member::Params, i + 9),
+            Some(Member::Result) => (&mut members.result, Member::Result, i + 9),
+            Some(Member::Error) => (&mut members.error, Member::Error, i + 8),
+            Some(Member::Method) => {
                 let (c, start) = peek(b, i + 9);
                 if c == b'"' && members.method.is_none() {
                     let string = scan::string(b, start + 1)?;
@@ -184,28 +225,28 @@ impl<'a> Reader<'a, '_> {
                     members.method_plain = !string.escaped;
                     return Ok(string.end);
                 }
-                (Member::Method, i + 9)
+                (&mut members.method, Member::Method, i + 9)
             }
-            Some(b'p') if rest.starts_with(b"\"params\":") => (Member::Params, i + 9),
-            Some(b'r') if rest.starts_with(b"\"result\":") => (Member::Result, i + 9),
             _ => return self.rare_member(members, c, i, depth),
         };
         let (c, start) = peek(b, past);
         let end = scan::value(b, c, start, depth, self.max_depth)?;
-        members.set(slot, &self.text[start..end]);
+        if slot.replace(&self.text[start..end]).is_some() {
+            members.occurs_again(member);
+        }
         Ok(end)
     }
 
     /// A member that is not of the envelope, or is spelt in an unusual way.
     #[inline(never)]
     fn rare_member(&self, members: &mut Members<'a>, c: u8, i: usize, depth: u8) -> Scan<usize> {
-        let past = scan::name(self.b, c, i)?;
-        let name_end = i + 1 + memchr::memrchr(b'"', &self.b[i + 1..past]).unwrap_or(0) + 1;
+        let past = scan::name(self.text.as_bytes(), c, i)?;
+        let name_end = i + 1 + memchr::memrchr(b'"', &self.text.as_bytes()[i + 1..past]).unwrap_or(0) + 1;
         let name = &self.text[i..name_end];
-        let (c, start) = peek(self.b, past);
-        let end = scan::value(self.b, c, start, depth, self.max_depth)?;
-        if let Some(slot) = Member::named(name) {
-            members.set(slot, &self.text[start..end]);
+        let (c, start) = peek(self.text.as_bytes(), past);
+        let end = scan::value(self.text.as_bytes(), c, start, depth, self.max_depth)?;
+        if let Some(member) = Member::named(name) {
+            members.set(member, &self.text[start..end]);
         }
         Ok(end)
     }
@@ -213,30 +254,47 @@ impl<'a> Reader<'a, '_> {
     /// What the members add up to.
     #[inline(always)]
     fn classify(&self, m: &Members<'a>) -> Entry<'a> {
-        if let (Some(r#""2.0""#), Some(method), true, None, None, None) =
-            (m.jsonrpc, m.method, m.method_plain, m.result, m.error, m.duplicate)
-        {
-            let structured = match m.params.map(|params| params.as_bytes()[0]) {
-                None | Some(b'{') => true,
-                Some(first) => first == b'[' && self.dialect.array_params,
-            };
-            if structured {
-                let method = Cow::Borrowed(&method[1..method.len() - 1]);
-                let params = m.params.map(RawJson::trusted);
-                match m.id {
-                    None => return Ok(Message::Notification(Notification { method, params })),
-                    Some(id) if usual_id(id) => {
-                        let id = Id::trusted(id);
-                        return Ok(Message::Request(Request { id, method, params }));
+        if let (Some(r#""2.0""#), None, None) = (m.jsonrpc, m.error, m.duplicate) {
+            match (m.method, m.result) {
+                (Some(method), None) if m.method_plain => {
+                    if let Some(message) = self.usual_call(m, method) {
+                        return Ok(message);
                     }
-                    Some(_) => {}
                 }
+                (None, Some(result)) => {
+                    if let Some(id) = m.id.filter(|id| usual_id(id)) {
+                        let outcome = Ok(RawJson::trusted(result));
+                        return Ok(Message::Response(Response { id: Id::trusted(id), outcome }));
+                    }
+                }
+                _ => {}
             }
         }
         self.classify_unusual(m)
     }
 
-    /// Everything but a plain request or notification: responses, dialects' liberties and errors.
+    /// A request or a notification that every dialect takes.
+    #[inline(always)]
+    fn usual_call(&self, m: &Members<'a>, method: &'a str) -> Option<Message<'a>> {
+        let structured = match m.params.map(|params| params.as_bytes()[0]) {
+            None | Some(b'{') => true,
+            Some(first) => first == b'[' && self.dialect.array_params,
+        };
+        if !structured {
+            return None;
+        }
+        let method = Cow::Borrowed(&method[1..method.len() - 1]);
+        let params = m.params.map(RawJson::trusted);
+        match m.id {
+            None => Some(Message::Notification(Notification { method, params })),
+            Some(id) if usual_id(id) => {
+                Some(Message::Request(Request { id: Id::trusted(id), method, params }))
+            }
+            Some(_) => None,
+        }
+    }
+
+    /// Everything else: errors, dialects' liberties and what is wrong.
     #[inline(never)]
     fn classify_unusual(&self, m: &Members<'a>) -> Entry<'a> {
         self.build(m).map_err(|fault| Invalid {
@@ -247,6 +305,9 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn build(&self, m: &Members<'a>) -> Result<Message<'a>, Fault> {
+        if let Some(kind) = m.other {
+            return Err(Fault::NotAnObject(kind));
+        }
         if let Some(member) = m.duplicate {
             return Err(Fault::Duplicate(member));
         }
@@ -260,6 +321,7 @@ impl<'a> Reader<'a, '_> {
 
     fn check_version(&self, jsonrpc: Option<&str>) -> Result<(), Fault> {
         match jsonrpc {
+            Some(r#""2.0""#) => Ok(()),
             _ if !self.dialect.version_required => Ok(()),
             None => Err(Fault::Missing(Member::Jsonrpc)),
             Some(text) => {
@@ -334,11 +396,45 @@ impl<'a> Members<'a> {
             Member::Result => &mut self.result,
             Member::Error => &mut self.error,
         };
-        // Of several, `id` is the one to know of: an id that came twice must not be answered to.
-        if slot.replace(text).is_some() && (self.duplicate.is_none() || member == Member::Id) {
+        if slot.replace(text).is_some() {
+            self.occurs_again(member);
+        }
+    }
+
+    /// Of several, `id` is the one to know of: an id that came twice must not be answered to.
+    #[cold]
+    fn occurs_again(&mut self, member: Member) {
+        if self.duplicate.is_none() || member == Member::Id {
             self.duplicate = Some(member);
         }
     }
+}
+
+/// The member whose name, quotes and colon stand at `i` as nearly everybody writes them: one load and a
+/// few comparisons of words.
+#[inline(always)]
+fn usual_name(b: &[u8], i: usize) -> Option<Member> {
+    const METHOD: u64 = u64::from_le_bytes(*b"\"method\"");
+    const PARAMS: u64 = u64::from_le_bytes(*b"\"params\"");
+    const RESULT: u64 = u64::from_le_bytes(*b"\"result\"");
+    const ERROR: u64 = u64::from_le_bytes(*b"\"error\":");
+    const ID: u64 = u64::from_le_bytes(*b"\"id\":\0\0\0");
+    let Some(&word) = chunk(b, i) else {
+        // All others need more room, together with their value.
+        return (chunk(b, i) == Some(b"\"id\":")).then_some(Member::Id);
+    };
+    let word = u64::from_le_bytes(word);
+    if word << 24 == ID << 24 {
+        return Some(Member::Id);
+    }
+    let member = match word {
+        METHOD => Member::Method,
+        PARAMS => Member::Params,
+        RESULT => Member::Result,
+        ERROR => return Some(Member::Error),
+        _ => return None,
+    };
+    (at(b, i + 8) == b':').then_some(member)
 }
 
 impl Member {

@@ -13,49 +13,156 @@ pub(crate) fn string_stop(bytes: &[u8], from: usize) -> usize {
     return portable::string_stop(bytes, from);
 }
 
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) use portable::Stops;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use vector::Stops;
+
 #[inline(always)]
-fn chunk<const N: usize>(bytes: &[u8], at: usize) -> Option<&[u8; N]> {
-    bytes.get(at..)?.first_chunk::<N>()
+pub(crate) fn chunk<const N: usize>(bytes: &[u8], at: usize) -> Option<&[u8; N]> {
+    bytes.get(at..at.checked_add(N)?)?.first_chunk()
 }
 
-/// Sixteen bytes at a time; the end of the text is left to the portable code.
 #[cfg(target_arch = "x86_64")]
 mod vector {
     use super::{chunk, portable};
-    use crate::sse2::{any_stop, stops};
+    use crate::sse2::{any_stop, stops_16, stops_64};
 
     #[inline(always)]
     pub(super) fn string_stop(bytes: &[u8], from: usize) -> usize {
-        let Some(first) = chunk(bytes, from) else { return portable::string_stop(bytes, from) };
-        let mask = stops(first);
-        if mask != 0 {
-            return from + mask.trailing_zeros() as usize;
+        match chunk(bytes, from).map(stops_16) {
+            Some(mask) if mask != 0 => from + mask.trailing_zeros() as usize,
+            _ => Stops::new(from).next(bytes, from),
         }
-        long(bytes, from + 16)
     }
 
-    /// Most strings end before this: kept out of line so that the common case stays small.
+    /// The stops of a text from front to back. It looks at 64 bytes at a time and remembers what it saw:
+    /// where a string ends is then known without waiting to know where it starts, which lets the machine
+    /// work on many strings at once.
+    #[derive(Clone, Copy)]
+    pub(crate) struct Stops {
+        /// The stops in the last block that the scan has not passed yet, lowest bit first.
+        ahead: u64,
+        /// Index past that block.
+        seen: usize,
+    }
+
+    impl Stops {
+        /// Knows nothing yet, and will be asked for nothing before `start`.
+        #[inline(always)]
+        pub(crate) fn new(start: usize) -> Stops {
+            Stops { ahead: 0, seen: start }
+        }
+
+        /// A block that has one stop.
+        fn one(stop: usize) -> Stops {
+            Stops { ahead: 1 << 63, seen: stop + 1 }
+        }
+
+        /// Passes the next stop, which the scan has found on its own. If it is not in the last block, then
+        /// nothing is ahead in that.
+        #[inline(always)]
+        pub(crate) fn pass(&mut self) {
+            self.ahead &= self.ahead.wrapping_sub(1);
+        }
+
+        /// Index of the next stop, which is passed, or the length of `bytes`. The stops before `from` have
+        /// been passed, and no others.
+        #[inline(always)]
+        pub(crate) fn next(&mut self, bytes: &[u8], from: usize) -> usize {
+            if self.ahead == 0 {
+                *self = refill(bytes, self.seen, from);
+            }
+            let stop = self.seen.wrapping_sub(64).wrapping_add(self.ahead.trailing_zeros() as usize);
+            self.pass();
+            stop
+        }
+
+        /// Passes everything before `from`.
+        #[must_use]
+        pub(crate) fn seek(self, from: usize) -> Stops {
+            let ahead = match self.seen.saturating_sub(from) {
+                0 => 0,
+                left @ 1..64 => self.ahead & (u64::MAX << (64 - left)),
+                _ => self.ahead,
+            };
+            Stops { ahead, ..self }
+        }
+    }
+
+    /// The first block that has a stop at or after `from`. Blocks lie in a row, whatever `from` is: the
+    /// machine can start on one before it knows where the scan will be.
     #[inline(never)]
-    fn long(bytes: &[u8], mut at: usize) -> usize {
-        while let Some(block) = chunk(bytes, at) {
+    fn refill(bytes: &[u8], seen: usize, from: usize) -> Stops {
+        let start = if from < seen + 64 { seen } else { from };
+        let Some(block) = chunk(bytes, start) else { return tail(bytes, from) };
+        let ahead = stops_64(block) & (u64::MAX << (from.saturating_sub(start) % 64));
+        if ahead != 0 { Stops { ahead, seen: start + 64 } } else { far(bytes, start + 64) }
+    }
+
+    /// The same, for a long string that goes on at `from`.
+    #[inline(never)]
+    fn far(bytes: &[u8], mut from: usize) -> Stops {
+        while let Some(block) = chunk(bytes, from) {
             if any_stop(block) {
-                break;
+                return Stops { ahead: stops_64(block), seen: from + 64 };
             }
-            at += block.len();
+            from += block.len();
         }
-        while let Some(next) = chunk(bytes, at) {
-            let mask = stops(next);
-            if mask != 0 {
-                return at + mask.trailing_zeros() as usize;
-            }
-            at += next.len();
+        tail(bytes, from)
+    }
+
+    /// The same where less than a block is left: it overlaps what is known. The end counts as a stop.
+    #[inline(never)]
+    fn tail(bytes: &[u8], from: usize) -> Stops {
+        let len = bytes.len();
+        let Some(block) = bytes.last_chunk() else { return short(bytes, from) };
+        let passed = from.saturating_sub(len - 64);
+        let ahead = stops_64(block) & u64::MAX.checked_shl(passed as u32).unwrap_or(0);
+        if ahead != 0 { Stops { ahead, seen: len } } else { Stops::one(len) }
+    }
+
+    /// The same for a text that is smaller than a block: in sixteens, of which the last may overlap.
+    #[inline(always)]
+    fn short(bytes: &[u8], from: usize) -> Stops {
+        let len = bytes.len();
+        let Some(last) = bytes.last_chunk() else { return Stops::one(portable::string_stop(bytes, from)) };
+        let mut ahead = 1 << len | (stops_16(last) as u64) << (len - 16);
+        for (i, sixteen) in bytes.as_chunks().0.iter().enumerate() {
+            ahead |= (stops_16(sixteen) as u64) << (16 * i);
         }
-        portable::string_stop(bytes, at)
+        Stops { ahead: ahead & (u64::MAX << from), seen: 64 }
     }
 }
 
 mod portable {
     use super::chunk;
+
+    /// Remembers nothing: see its namesake.
+    #[derive(Clone, Copy)]
+    #[cfg_attr(target_arch = "x86_64", allow(dead_code))]
+    pub(crate) struct Stops;
+
+    #[cfg_attr(target_arch = "x86_64", allow(dead_code))]
+    impl Stops {
+        #[inline(always)]
+        pub(crate) fn new(_start: usize) -> Stops {
+            Stops
+        }
+
+        #[inline(always)]
+        pub(crate) fn pass(&mut self) {}
+
+        #[inline(always)]
+        pub(crate) fn next(&mut self, bytes: &[u8], from: usize) -> usize {
+            string_stop(bytes, from)
+        }
+
+        #[inline(always)]
+        pub(crate) fn seek(self, _from: usize) -> Stops {
+            self
+        }
+    }
 
     const ONES: u64 = 0x0101_0101_0101_0101;
 
@@ -95,6 +202,37 @@ mod tests {
         let want = naive(bytes, from);
         assert_eq!(super::string_stop(bytes, from), want, "native, from {from} in {bytes:?}");
         assert_eq!(super::portable::string_stop(bytes, from), want, "portable, from {from} in {bytes:?}");
+    }
+
+    /// All stops one after the other, then with leaps between them.
+    fn check_row(bytes: &[u8], start: usize) {
+        let (mut native, mut portable) = (super::Stops::new(start), super::portable::Stops::new(start));
+        let mut from = start;
+        while from <= bytes.len() {
+            let want = naive(bytes, from);
+            assert_eq!(native.next(bytes, from), want, "native, from {from} in {bytes:?}");
+            assert_eq!(portable.next(bytes, from), want, "portable, from {from} in {bytes:?}");
+            from = want + 1;
+        }
+        for leap in [7, 63, 64, 65] {
+            let mut stops = super::Stops::new(start);
+            for from in (start..=bytes.len()).step_by(leap) {
+                stops = stops.seek(from);
+                assert_eq!({ stops }.next(bytes, from), naive(bytes, from), "sought {from} in {bytes:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn stops_in_a_row() {
+        for distance in 1..=140 {
+            for len in (0..300).step_by(11) {
+                let bytes: Vec<u8> = (1..=len).map(|i| if i % distance == 0 { b'"' } else { b'a' }).collect();
+                for start in [0, 1, 17, 64, 100] {
+                    check_row(&bytes, start.min(len));
+                }
+            }
+        }
     }
 
     #[test]

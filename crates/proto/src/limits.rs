@@ -32,11 +32,13 @@ pub struct Limits {
     pub depth: u8,
     /// Entries in one incoming batch. 10,000.
     pub batch_len: usize,
-    /// Requests of the peer that may run at once. 16,384.
+    /// Requests of the peer that may run at once, beside one more for each open call of ours: a handler
+    /// that waits for the peer must not keep out what the peer asks in return. 16,384.
     pub in_flight: usize,
-    /// Bytes of params that running requests may hold. One request always runs. 32 MiB.
+    /// Bytes of params that running requests may hold. One request always runs. Where all that run may be
+    /// waiting for the peer, a request that finds no room is refused rather than kept waiting. 32 MiB.
     pub in_flight_bytes: usize,
-    /// Bytes of requests and notifications that wait for their turn. 32 MiB.
+    /// Bytes of requests and notifications that wait for their turn. 24 MiB.
     pub queued_bytes: usize,
     /// Calls of ours that may wait for an answer. 16,384.
     pub calls: usize,
@@ -60,7 +62,7 @@ impl Default for Limits {
             batch_len: 10_000,
             in_flight: 16_384,
             in_flight_bytes: 32 << 20,
-            queued_bytes: 32 << 20,
+            queued_bytes: 24 << 20,
             calls: 16_384,
             high_water: 1 << 20,
             outbound_bytes: 32 << 20,

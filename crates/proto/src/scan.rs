@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use crate::find::string_stop;
+use crate::find::{Stops, chunk, string_stop};
 
 /// Deepest nesting that can be asked for: one bit of a `u128` for each open container. It is also where
 /// `serde_json` stops following typed values.
@@ -144,7 +144,7 @@ pub(crate) fn whole(text: &[u8], max_depth: u8) -> Scan<(usize, usize)> {
 /// Nothing but white space may follow.
 #[inline(always)]
 pub(crate) fn end_of_text(text: &[u8], from: usize) -> Scan<()> {
-    let (_, at) = peek(text, from);
+    let at = if from < text.len() { peek(text, from).1 } else { from };
     if at == text.len() { Ok(()) } else { Err(Fail::at(at, Syntax::TrailingText)) }
 }
 
@@ -164,10 +164,11 @@ pub(crate) fn value(b: &[u8], c: u8, i: usize, depth: u8, max_depth: u8) -> Scan
 pub(crate) fn container(b: &[u8], mut c: u8, mut i: usize, outer: u8, max_depth: u8) -> Scan<usize> {
     let mut kinds: u128 = 0; // Lowest bit: the innermost open container, 1 for an object.
     let mut depth = outer;
+    let mut stops = Stops::new(i);
     loop {
         // A value starts at `i` with `c`.
         match c {
-            b'"' => i = string(b, i + 1)?.end,
+            b'"' => i = next_string(b, &mut stops, i)?,
             b'{' | b'[' => {
                 if depth >= max_depth {
                     return Err(Fail::at(i, Syntax::TooDeep));
@@ -175,11 +176,11 @@ pub(crate) fn container(b: &[u8], mut c: u8, mut i: usize, outer: u8, max_depth:
                 depth += 1;
                 let open = c;
                 kinds = kinds << 1 | (open == b'{') as u128;
-                (c, i) = peek(b, i + 1);
+                (c, i) = next_token(b, &mut stops, i + 1);
                 // `{` + 2 is `}` and `[` + 2 is `]`.
                 if c != open + 2 {
                     if open == b'{' {
-                        (c, i) = peek(b, name(b, c, i)?);
+                        (c, i) = next_name(b, &mut stops, c, i)?;
                     }
                     continue;
                 }
@@ -194,12 +195,12 @@ pub(crate) fn container(b: &[u8], mut c: u8, mut i: usize, outer: u8, max_depth:
         }
         // A value has ended at `i`: close containers until a comma starts the next value.
         loop {
-            (c, i) = peek(b, i);
+            (c, i) = next_token(b, &mut stops, i);
             let object = kinds as u8 & 1;
             if c == b',' {
-                (c, i) = peek(b, i + 1);
+                (c, i) = next_token(b, &mut stops, i + 1);
                 if object != 0 {
-                    (c, i) = peek(b, name(b, c, i)?);
+                    (c, i) = next_name(b, &mut stops, c, i)?;
                 }
                 break;
             }
@@ -226,6 +227,47 @@ pub(crate) fn name(b: &[u8], c: u8, i: usize) -> Scan<usize> {
     colon(b, string(b, i + 1)?.end)
 }
 
+/// The same inside a container, and up to the value: its first byte and its index.
+#[inline(always)]
+fn next_name(b: &[u8], stops: &mut Stops, c: u8, i: usize) -> Scan<(u8, usize)> {
+    if c != b'"' {
+        return Err(Fail::at(i, Syntax::ExpectedName));
+    }
+    stops.pass();
+    let stop = stops.next(b, i + 1);
+    // Quote, colon and value in one load, as nearly everybody writes them.
+    if let Some(&next) = chunk(b, stop) {
+        let next = u32::from_le_bytes(next);
+        let c = (next >> 16) as u8;
+        if next as u16 == u16::from_le_bytes(*b"\":") && c > b' ' {
+            return Ok((c, stop + 2));
+        }
+    }
+    let i = unusual_name(b, *stops, stop)?;
+    *stops = stops.seek(i);
+    Ok((at(b, i), i))
+}
+
+/// The rest of a member name from its first byte that is not plain. Returns the index of the value.
+#[inline(never)]
+fn unusual_name(b: &[u8], stops: Stops, stop: usize) -> Scan<usize> {
+    let end = escaped_string(b, stops, stop)?;
+    Ok(peek(b, colon(b, end)?).1)
+}
+
+/// [`peek`] inside a container.
+#[inline(always)]
+fn next_token(b: &[u8], stops: &mut Stops, i: usize) -> (u8, usize) {
+    let c = at(b, i);
+    if c > b' ' {
+        return (c, i);
+    }
+    let (c, i) = peek(b, i);
+    // Line breaks are white space here, and stop strings.
+    *stops = stops.seek(i);
+    (c, i)
+}
+
 /// The colon after a member name. Returns the index past it.
 #[inline(always)]
 pub(crate) fn colon(b: &[u8], from: usize) -> Scan<usize> {
@@ -237,16 +279,28 @@ pub(crate) fn colon(b: &[u8], from: usize) -> Scan<usize> {
 #[inline(always)]
 fn scalar(b: &[u8], c: u8, i: usize) -> Scan<usize> {
     match c {
-        b'-' | b'0'..=b'9' => number(b, i),
-        b't' if b[i..].starts_with(b"true") => Ok(i + 4),
-        b'f' if b[i..].starts_with(b"false") => Ok(i + 5),
-        b'n' if b[i..].starts_with(b"null") => Ok(i + 4),
+        b'1'..=b'9' => integer(b, i + 1),
+        b'-' | b'0' => number(b, i),
+        b't' if chunk(b, i) == Some(b"true") => Ok(i + 4),
+        b'f' if chunk(b, i + 1) == Some(b"alse") => Ok(i + 5),
+        b'n' if chunk(b, i) == Some(b"null") => Ok(i + 4),
         _ => Err(Fail::at(i, Syntax::ExpectedValue)),
     }
 }
 
+/// A number from its second byte, the first being a digit other than zero: a small integer in most cases.
 #[inline(always)]
-pub(crate) fn number(b: &[u8], mut i: usize) -> Scan<usize> {
+fn integer(b: &[u8], mut i: usize) -> Scan<usize> {
+    let mut c = at(b, i);
+    while c.is_ascii_digit() {
+        i += 1;
+        c = at(b, i);
+    }
+    if c == b'.' || c | 0x20 == b'e' { fraction(b, i) } else { Ok(i) }
+}
+
+#[inline(never)]
+fn number(b: &[u8], mut i: usize) -> Scan<usize> {
     if at(b, i) == b'-' {
         i += 1;
     }
@@ -258,6 +312,12 @@ pub(crate) fn number(b: &[u8], mut i: usize) -> Scan<usize> {
     } else {
         i = digits(b, i)?;
     }
+    fraction(b, i)
+}
+
+/// What may follow the integral part of a number.
+#[inline(never)]
+fn fraction(b: &[u8], mut i: usize) -> Scan<usize> {
     if at(b, i) == b'.' {
         i = digits(b, i + 1)?;
     }
@@ -298,32 +358,79 @@ pub(crate) fn string(b: &[u8], i: usize) -> Scan<Str> {
     if at(b, stop) == b'"' {
         return Ok(Str { end: stop + 1, escaped: false });
     }
-    Ok(Str { end: escaped_string(b, stop)?, escaped: true })
+    Ok(Str { end: escaped_string(b, Stops::new(stop + 1), stop)?, escaped: true })
+}
+
+/// A string inside a container, whose opening quote is at `i`. Returns the index past the closing one.
+#[inline(always)]
+fn next_string(b: &[u8], stops: &mut Stops, i: usize) -> Scan<usize> {
+    stops.pass();
+    let stop = stops.next(b, i + 1);
+    if at(b, stop) == b'"' {
+        return Ok(stop + 1);
+    }
+    let end = escaped_string(b, *stops, stop)?;
+    *stops = stops.seek(end);
+    Ok(end)
 }
 
 /// Goes on from the first byte that is not plain: an escape, or an error.
 #[inline(never)]
-fn escaped_string(b: &[u8], mut i: usize) -> Scan<usize> {
+fn escaped_string(b: &[u8], mut stops: Stops, mut stop: usize) -> Scan<usize> {
     loop {
-        match at(b, i) {
-            b'"' => return Ok(i + 1),
-            b'\\' => i = escape(b, i + 1)?,
-            // Text between escapes is often a few letters: look before setting up a wide search.
-            0x20.. => i = string_stop(b, i + 1),
-            _ if i >= b.len() => return Err(Fail::at(i, Syntax::UnexpectedEnd)),
-            _ => return Err(Fail::at(i, Syntax::ControlCharacter)),
-        }
+        let i = match (at(b, stop), at(b, stop + 1)) {
+            (b'"', _) => return Ok(stop + 1),
+            (b'\\', b'"' | b'\\') => {
+                stops.pass();
+                stop + 2
+            }
+            (b'\\', _) => escape(b, stop + 1)?,
+            _ if stop >= b.len() => return Err(Fail::at(stop, Syntax::UnexpectedEnd)),
+            _ => return Err(Fail::at(stop, Syntax::ControlCharacter)),
+        };
+        stop = stops.next(b, i);
     }
 }
 
 #[inline(always)]
 fn escape(b: &[u8], i: usize) -> Scan<usize> {
-    match at(b, i) {
-        b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Ok(i + 1),
-        b'u' if b.get(i + 1..i + 5).is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit)) => Ok(i + 5),
-        _ => Err(Fail::at(i, Syntax::BadEscape)),
+    let c = at(b, i);
+    if AFTER_BACKSLASH[c as usize] & LETTER != 0 {
+        return Ok(i + 1);
     }
+    if c == b'u' && chunk(b, i + 1).is_some_and(is_hex) {
+        return Ok(i + 5);
+    }
+    Err(Fail::at(i, Syntax::BadEscape))
 }
+
+#[inline(always)]
+fn is_hex(&[a, b, c, d]: &[u8; 4]) -> bool {
+    let class = |c: u8| AFTER_BACKSLASH[c as usize];
+    class(a) & class(b) & class(c) & class(d) & HEX != 0
+}
+
+const LETTER: u8 = 1;
+const HEX: u8 = 2;
+
+/// What a byte can be in an escape: one of the letters that stand for a character, a digit of `\u`.
+static AFTER_BACKSLASH: [u8; 256] = {
+    let mut table = [0; 256];
+    let letters = b"\"\\/bfnrt";
+    let mut i = 0;
+    while i < letters.len() {
+        table[letters[i] as usize] |= LETTER;
+        i += 1;
+    }
+    let mut c = 0;
+    while c < 128 {
+        if (c as u8).is_ascii_hexdigit() {
+            table[c] |= HEX;
+        }
+        c += 1;
+    }
+    table
+};
 
 /// Byte at `i`, or 0 (which is valid nowhere) past the end.
 #[inline(always)]

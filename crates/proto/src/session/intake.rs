@@ -203,8 +203,7 @@ impl Core {
         }
         let at_once = batch.is_none() && self.backlog.is_empty() && self.can_start(text.map_or(0, str::len));
         if !at_once && !self.backlog.has_room(&method, text, self.limits.queued_bytes) {
-            let reason = "too many requests are waiting: try again later";
-            self.send_error(id.text(), &ErrorObject::because(ErrorCode::OVERLOADED, reason), batch);
+            self.send_error(id.text(), &overloaded(), batch);
             return Some(Event::Report(Report::Overloaded(id)));
         }
         let cancellable = !self.dialect.never_cancelled.contains(&method.as_ref());
@@ -225,12 +224,27 @@ impl Core {
     }
 
     /// Whether a request with this much params may run beside those that do.
+    ///
+    /// A running request may be waiting for the answer to a call of ours, and the peer may need to ask
+    /// back before it can give that. So each open call makes room for one more request: were all that run
+    /// waiting for answers, there would still be `in_flight` places free, and two peers cannot block each
+    /// other, however deep they nest.
     fn can_start(&self, bytes: usize) -> bool {
-        let running = self.requests.running();
         !self.barrier
             && !self.is_congested()
-            && running < self.limits.in_flight.max(1)
-            && (running == 0 || self.requests.running_bytes() + bytes <= self.limits.in_flight_bytes)
+            && self.requests.running() < self.limits.in_flight.max(1) + self.calls.len()
+            && self.has_byte_room(bytes)
+    }
+
+    fn has_byte_room(&self, bytes: usize) -> bool {
+        let running_bytes = self.requests.running_bytes();
+        running_bytes == 0 || running_bytes + bytes <= self.limits.in_flight_bytes
+    }
+
+    /// Whether a request with this much params might wait for ever: it finds no room, and all that run may
+    /// be waiting for the peer. Memory cannot give way as numbers can, so it has to be refused.
+    fn is_hopeless(&self, bytes: usize) -> bool {
+        self.requests.running() <= self.calls.len() && !self.has_byte_room(bytes)
     }
 
     /// Whether the first in the queue may start. Requests that were cancelled there are passed over.
@@ -238,6 +252,10 @@ impl Core {
         while let Some((waiting, bytes)) = self.backlog.front() {
             match waiting {
                 Waiting::Request(key) if self.requests.get(key).is_none() => drop(self.backlog.pop()),
+                Waiting::Request(key) if self.is_hopeless(bytes) => {
+                    self.answer_error(key, &overloaded());
+                    self.backlog.pop();
+                }
                 Waiting::Request(_) => return self.can_start(bytes),
                 Waiting::Notification => return !self.barrier && !self.is_congested(),
             }
@@ -351,6 +369,10 @@ impl Core {
             (None, _) => Event::Report(Report::UnknownReply(id)),
         }
     }
+}
+
+fn overloaded() -> ErrorObject<'static> {
+    ErrorObject::because(ErrorCode::OVERLOADED, "too many requests are waiting: try again later")
 }
 
 /// Starts a request that is in the table.

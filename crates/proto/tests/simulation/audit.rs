@@ -1,0 +1,133 @@
+//! Keeps its own books of what one session hears and says, from the bytes alone.
+
+use std::collections::HashMap;
+
+use sabir_proto::{
+    Cut, Deframer, Dialect, Entry, FrameFault, Framing, Id, Incoming, Invalid, LENIENT, Limits, Message, Spelling, decode,
+};
+
+/// Cuts and decodes a stream independently of the session.
+struct Reader {
+    deframer: Option<Deframer>,
+    pending: Vec<u8>,
+}
+
+impl Reader {
+    fn new(framing: Framing, limit: usize) -> Self {
+        let deframer = (framing != Framing::Whole).then(|| Deframer::new(Some(framing), limit));
+        Reader { deframer, pending: Vec::new() }
+    }
+
+    fn read(&mut self, bytes: &[u8], ended: bool, limit: usize, mut got: impl FnMut(Result<&[u8], FrameFault>)) {
+        let Some(deframer) = &mut self.deframer else {
+            if !ended {
+                got(if bytes.len() > limit { Err(FrameFault::TooLarge { limit }) } else { Ok(bytes) });
+            }
+            return;
+        };
+        self.pending.extend_from_slice(bytes);
+        loop {
+            let cut = if ended { deframer.finish(&self.pending) } else { deframer.cut(&self.pending) };
+            let used = match cut {
+                Cut::Message { body, used } => {
+                    got(Ok(body));
+                    used
+                }
+                Cut::Fault { fault, used } => {
+                    got(Err(fault));
+                    used
+                }
+                Cut::More { used, .. } => {
+                    self.pending.drain(..used);
+                    return;
+                }
+            };
+            self.pending.drain(..used);
+        }
+    }
+}
+
+pub(crate) struct Audit {
+    heard: Reader,
+    said: Reader,
+    dialect: Dialect,
+    limits: Limits,
+    /// Requests heard and answers said, for each id.
+    open: HashMap<Id<'static>, i64>,
+    /// Answers that are owed in all, whatever their id.
+    pub(crate) owed: i64,
+    pub(crate) answers: i64,
+    /// Cancels after which no answer is owed. Some may have come too late to stop it.
+    pub(crate) silenced: i64,
+}
+
+impl Audit {
+    pub(crate) fn new(framing: Framing, dialect: Dialect, limits: Limits) -> Self {
+        Audit {
+            heard: Reader::new(framing, limits.message_bytes),
+            said: Reader::new(framing, usize::MAX - 1),
+            dialect,
+            limits,
+            open: HashMap::new(),
+            owed: 0,
+            answers: 0,
+            silenced: 0,
+        }
+    }
+
+    /// Bytes that the session was given.
+    pub(crate) fn hears(&mut self, bytes: &[u8], ended: bool) {
+        let Audit { heard, dialect, limits, open, owed, silenced, .. } = self;
+        heard.read(bytes, ended, limits.message_bytes, |message| {
+            let entries = match message.map(|body| decode(body, dialect, limits)) {
+                Ok(Ok(Incoming::One(entry))) => vec![entry],
+                Ok(Ok(Incoming::Batch(entries))) => entries,
+                Err(FrameFault::TooLarge { .. }) => return *owed += 1,
+                Ok(Err(_)) | Err(_) => return *owed += i64::from(!dialect.noise),
+            };
+            for entry in entries {
+                match entry {
+                    Ok(Message::Request(request)) => {
+                        *owed += 1;
+                        *open.entry(request.id.into_owned()).or_default() += 1;
+                    }
+                    Err(Invalid { response: false, id, .. }) => {
+                        *owed += 1;
+                        *open.entry(id.unwrap_or(Id::NULL).into_owned()).or_default() += 1;
+                    }
+                    Ok(Message::Notification(note)) if note.method == "notifications/cancelled" => {
+                        *silenced += i64::from(dialect.cancel == Spelling::Notifications);
+                    }
+                    _ => {}
+                }
+            }
+        });
+    }
+
+    /// Bytes that the session sent: whole frames of valid messages, and each answer to something asked.
+    pub(crate) fn says(&mut self, bytes: &[u8]) {
+        let Audit { said, open, answers, .. } = self;
+        let limits = Limits { batch_len: usize::MAX, ..Limits::default() };
+        said.read(bytes, false, usize::MAX, |message| {
+            let body = message.expect("a session sends no damaged frames");
+            let shown = String::from_utf8_lossy(body);
+            // Dialects differ in what they take, not in what they send: everybody takes this.
+            let dialect = Dialect { version_required: true, noise: false, ..LENIENT };
+            let entries: Vec<Entry<'_>> = match decode(body, &dialect, &limits) {
+                Ok(Incoming::One(entry)) => vec![entry],
+                Ok(Incoming::Batch(entries)) => entries,
+                Err(error) => panic!("a session sends JSON: {error}: {shown}"),
+            };
+            for entry in entries {
+                let message = entry.unwrap_or_else(|e| panic!("a session sends messages: {e}: {shown}"));
+                let Message::Response(response) = message else { continue };
+                *answers += 1;
+                if !response.id.is_null() {
+                    let count = open.entry(response.id.into_owned()).or_default();
+                    *count -= 1;
+                    assert!(*count >= 0, "answered twice, or never asked: {shown}");
+                }
+            }
+        });
+    }
+}

@@ -1,0 +1,400 @@
+//! One end: a session, the handlers behind it, and the calls that it makes.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use sabir_proto::{
+    CallError, CallKey, CallOptions, Cause, Config, ErrorObject, Event, Framing, Output, RawJson, Refused, Report,
+    RequestKey, Session, Time,
+};
+
+use crate::audit::Audit;
+use crate::link::Link;
+use crate::random::Random;
+
+pub(crate) struct Peer {
+    pub(crate) name: char,
+    pub(crate) session: Session,
+    config: Config,
+    pub(crate) audit: Audit,
+    /// Handlers that are not done, and when they will be.
+    handlers: HashMap<RequestKey, Handler>,
+    /// Calls that have not ended, with what their answer must be.
+    pub(crate) calls: HashMap<CallKey, Expected>,
+    /// Until when the handler of a notification is busy.
+    notified: Option<Time>,
+    pub(crate) done: Option<Cause>,
+    ended: bool,
+}
+
+#[derive(Debug)]
+enum Handler {
+    At(Time, Answer),
+    /// Waits for a call-back.
+    Asking(CallKey),
+    /// Until it is cancelled, or for ever.
+    Hanging,
+}
+
+#[derive(Debug, Clone)]
+enum Answer {
+    Echo(String),
+    Fail,
+    Abandon,
+    Progress(u32),
+}
+
+#[derive(Debug)]
+pub(crate) enum Expected {
+    /// The params come back.
+    Echo(String),
+    Anything,
+    /// The answer goes to this request.
+    For(RequestKey),
+}
+
+impl Peer {
+    pub(crate) fn new(name: char, config: Config) -> Self {
+        let framing = config.framing.unwrap_or(Framing::Lines);
+        Peer {
+            name,
+            session: Session::new(config),
+            config,
+            audit: Audit::new(framing, config.dialect, config.limits),
+            handlers: HashMap::new(),
+            calls: HashMap::new(),
+            notified: None,
+            done: None,
+            ended: false,
+        }
+    }
+
+    pub(crate) fn call(&mut self, method: &str, nonce: u64, options: &CallOptions<'_>) -> Result<CallKey, Refused> {
+        let params = params(nonce, self.config.dialect.array_params);
+        let call = self.session.call_raw(method, Some(&params), options)?;
+        self.expect(call, method, &params, options.progress);
+        Ok(call)
+    }
+
+    pub(crate) fn batch(&mut self, random: &mut Random) -> Result<(), Refused> {
+        let mut batch = self.session.batch()?;
+        let mut made = Vec::new();
+        for _ in 0..random.between(1, 6) {
+            let params = params(random.next(), self.config.dialect.array_params);
+            if random.chance(30) {
+                batch.notify_raw("note", Some(&params))?;
+            } else {
+                let method = random.pick(&["echo", "later", "fail"]);
+                let options = CallOptions { timeout: Some(Duration::from_secs(20)), ..CallOptions::default() };
+                made.push((batch.call_raw(method, Some(&params), &options)?, method, params));
+            }
+        }
+        // A batch that is not sent has not happened.
+        if random.chance(90) {
+            batch.send()?;
+            made.iter().for_each(|(call, method, params)| self.expect(*call, method, params, false));
+        }
+        Ok(())
+    }
+
+    fn expect(&mut self, call: CallKey, method: &str, params: &RawJson<'_>, progress: bool) {
+        let expected = match method {
+            "echo" | "later" if !progress => Expected::Echo(params.to_string()),
+            _ => Expected::Anything,
+        };
+        assert!(self.calls.insert(call, expected).is_none(), "a key is used twice");
+    }
+
+    pub(crate) fn cancel(&mut self, call: CallKey) {
+        assert!(self.session.cancel(call), "an open call can be cancelled");
+        assert!(!self.session.cancel(call), "and only once");
+        self.forget(call);
+    }
+
+    /// The call is over; whoever waited for it is answered.
+    fn forget(&mut self, call: CallKey) -> Expected {
+        let expected = self.calls.remove(&call).expect("a call ends once");
+        if let Expected::For(key) = expected
+            && matches!(self.handlers.get(&key), Some(Handler::Asking(asked)) if *asked == call)
+        {
+            self.handlers.remove(&key);
+            assert!(self.session.reply(key, "asked") || self.is_over(), "an open request can be answered");
+        }
+        expected
+    }
+
+    /// Moves bytes from the link into the session, in pieces of any size.
+    pub(crate) fn read(&mut self, link: &mut Link, now: Time, random: &mut Random) -> bool {
+        if self.done.is_some() || self.ended {
+            return false;
+        }
+        if link.is_at_end() {
+            self.ended = true;
+            self.audit.hears(&[], true);
+            self.session.handle_eof(now);
+            return true;
+        }
+        let Some(bytes) = link.read(now, random.between(1, 200)) else { return false };
+        self.audit.hears(&bytes, false);
+        if link.framing == Framing::Whole {
+            self.session.handle_message(now, &bytes);
+        } else if random.chance(50) {
+            self.session.handle_bytes(now, &bytes);
+        } else {
+            self.session.space()[..bytes.len()].copy_from_slice(&bytes);
+            self.session.handle_read(now, bytes.len());
+        }
+        true
+    }
+
+    /// Polls until the session waits, and writes what fits. Returns the deadline, and whether to read.
+    pub(crate) fn pump(
+        &mut self,
+        link: &mut Link,
+        now: Time,
+        random: &mut Random,
+        log: &mut Vec<String>,
+    ) -> (Option<Time>, bool) {
+        self.finish_handlers(now);
+        loop {
+            self.check_limits();
+            match self.session.poll_output(now) {
+                Output::Event(event) => {
+                    let event = event.into_owned();
+                    self.handle(event, now, random, log);
+                }
+                Output::Wait(wait) => {
+                    let room = wait.write.len().min(link.room());
+                    if room == 0 || link.closed {
+                        return (wait.deadline, wait.read);
+                    }
+                    let count = match link.framing {
+                        Framing::Whole => room,
+                        _ => random.between(1, room),
+                    };
+                    let bytes = wait.write[..count].to_vec();
+                    self.audit.says(&bytes);
+                    link.write(&bytes, now + Duration::from_micros(random.below(3000) as u64));
+                    self.session.handle_written(now, count);
+                }
+                Output::Done(cause) => {
+                    if self.done.is_none() {
+                        log.push(format!("{now} {} ! closed, {}", self.name, kind(&cause)));
+                        self.check_end(&cause);
+                        self.done = Some(cause);
+                        link.closed = true;
+                    }
+                    return (None, false);
+                }
+            }
+        }
+    }
+
+    fn finish_handlers(&mut self, now: Time) {
+        if self.notified.take_if(|until| *until <= now).is_some() {
+            self.session.finish_notification();
+        }
+        let mut due: Vec<(Time, RequestKey, Answer)> = self
+            .handlers
+            .iter()
+            .filter_map(|(key, handler)| match handler {
+                Handler::At(at, answer) if *at <= now => Some((*at, *key, answer.clone())),
+                _ => None,
+            })
+            .collect();
+        due.sort_by_key(|(at, key, _)| (*at, key.index()));
+        for (_, key, answer) in due {
+            if let Answer::Progress(steps @ 1..) = answer {
+                self.session.progress(key, &steps);
+                let next = Handler::At(now + Duration::from_millis(5), Answer::Progress(steps - 1));
+                self.handlers.insert(key, next);
+                continue;
+            }
+            self.handlers.remove(&key);
+            let open = match answer {
+                Answer::Echo(text) => self.session.reply_raw(key, &RawJson::new(text).unwrap()),
+                Answer::Fail => self.session.reply_error(key, &ErrorObject::new(1, "failed")),
+                Answer::Abandon => self.session.abandon(key),
+                Answer::Progress(_) => self.session.reply(key, "done"),
+            };
+            assert!(open || self.is_over(), "an open request can be answered");
+            assert!(!self.session.reply(key, "again"), "and only once");
+        }
+    }
+
+    /// The session may have given up on handlers that go on.
+    fn is_over(&mut self) -> bool {
+        self.session.usage().requests == 0
+    }
+
+    fn handle(&mut self, event: Event<'static>, now: Time, random: &mut Random, log: &mut Vec<String>) {
+        let mut say = |what: String| log.push(format!("{now} {} ! {what}", self.name));
+        match event {
+            Event::Request { key, method, params, .. } => {
+                say(format!("request: {method}"));
+                self.request(key, &method, params.as_ref(), now, random);
+            }
+            Event::Notification { method, .. } => {
+                say(format!("notified: {method}"));
+                assert!(self.notified.is_none(), "one notification at a time");
+                if random.chance(60) {
+                    self.session.finish_notification();
+                } else {
+                    self.notified = Some(now + Duration::from_millis(random.below(50) as u64));
+                }
+            }
+            Event::Cancel { key, .. } => {
+                say("cancelled by the peer".to_owned());
+                let handler = self.handlers.remove(&key).expect("only what runs is cancelled");
+                if random.chance(80) {
+                    if let Handler::Asking(call) = handler {
+                        self.session.cancel(call);
+                        self.calls.remove(&call);
+                    }
+                    assert!(self.session.abandon(key));
+                } else {
+                    // It goes on, and answers all the same.
+                    self.handlers.insert(key, handler);
+                }
+            }
+            Event::Progress { call, .. } => {
+                say("progress".to_owned());
+                assert!(self.calls.contains_key(&call), "progress comes before the answer");
+            }
+            Event::Reply { call, outcome } => {
+                say(match &outcome {
+                    Ok(result) => format!("result: {} {result}", call.id()),
+                    Err(error) => format!("{}: {}", error_kind(error), call.id()),
+                });
+                let expected = self.forget(call);
+                if let (Expected::Echo(params), Ok(result)) = (expected, outcome) {
+                    log.push(format!("{now} {} = {}", self.name, if *params == *result.as_str() { "same" } else { "other" }));
+                }
+            }
+            Event::Report(report) => say(report_kind(&report).to_owned()),
+            other => panic!("an event that the simulation does not know: {other:?}"),
+        }
+    }
+
+    fn request(
+        &mut self,
+        key: RequestKey,
+        method: &str,
+        params: Option<&RawJson<'_>>,
+        now: Time,
+        random: &mut Random,
+    ) {
+        let text = params.map_or_else(|| "null".to_owned(), ToString::to_string);
+        let soon = now + Duration::from_millis(random.below(100) as u64);
+        let handler = match method {
+            "echo" => {
+                assert!(self.session.reply_raw(key, &RawJson::new(text).unwrap()));
+                return;
+            }
+            "later" => Handler::At(soon, Answer::Echo(text)),
+            "fail" => Handler::At(soon, Answer::Fail),
+            "abandon" => Handler::At(soon, Answer::Abandon),
+            "progress" => Handler::At(soon, Answer::Progress(3)),
+            "hang" => Handler::Hanging,
+            "ask" => match self.session.call_raw("later", params, &CallOptions::default()) {
+                Ok(call) => {
+                    self.calls.insert(call, Expected::For(key));
+                    Handler::Asking(call)
+                }
+                Err(_) => Handler::At(now, Answer::Fail),
+            },
+            _ => Handler::At(now, Answer::Fail),
+        };
+        assert!(self.handlers.insert(key, handler).is_none(), "a key is used twice");
+    }
+
+    /// When a handler has something to do.
+    pub(crate) fn next(&self) -> Option<Time> {
+        let handlers = self.handlers.values().filter_map(|handler| match handler {
+            Handler::At(at, _) => Some(*at),
+            Handler::Asking(_) | Handler::Hanging => None,
+        });
+        handlers.chain(self.notified).min()
+    }
+
+    /// Handlers that would hang for ever stop, so that the rest can be seen to end.
+    pub(crate) fn release(&mut self, now: Time) {
+        for handler in self.handlers.values_mut() {
+            if matches!(handler, Handler::Hanging) {
+                *handler = Handler::At(now, Answer::Abandon);
+            }
+        }
+    }
+
+    fn check_limits(&mut self) {
+        let (usage, limits) = (self.session.usage(), &self.config.limits);
+        assert!(usage.running <= limits.in_flight + limits.calls, "{usage:?}");
+        assert!(usage.calls <= limits.calls, "{usage:?}");
+        // Over the cap there is only room for errors, which are small: one for each request that is open,
+        // and one for what was just read.
+        let errors = 300 * (usage.requests + limits.batch_len + 2);
+        assert!(usage.unsent <= limits.outbound_bytes + limits.high_water + errors, "{usage:?}");
+        // Buffers double when they grow, and a read is offered 64 KiB at most.
+        let bound = 2 * (limits.message_bytes + 64 * 1024)
+            + 2 * limits.queued_bytes
+            + 4 * (limits.outbound_bytes + limits.high_water + errors)
+            + limits.in_flight_bytes
+            + limits.message_bytes;
+        assert!(usage.bytes <= bound + 128 * 1024, "{usage:?}, bound {bound}");
+    }
+
+    fn check_end(&mut self, cause: &Cause) {
+        let usage = self.session.usage();
+        assert_eq!((usage.requests, usage.running, usage.calls, usage.unsent), (0, 0, 0, 0));
+        assert!(self.calls.is_empty(), "every call has ended: {:?}", self.calls);
+        assert_eq!(self.session.call("late", &(), &CallOptions::default()), Err(Refused::Closed));
+        self.handlers.clear();
+        self.notified = None;
+        assert!(self.audit.answers <= self.audit.owed, "nothing is answered twice");
+        if *cause == Cause::Ended {
+            assert!(self.audit.answers >= self.audit.owed - self.audit.silenced, "every request is answered");
+        }
+    }
+}
+
+fn params(nonce: u64, array: bool) -> RawJson<'static> {
+    let text = if array && nonce % 2 == 0 { format!("[{nonce}]") } else { format!("{{\"nonce\":{nonce}}}") };
+    RawJson::new(text).unwrap()
+}
+
+fn kind(cause: &Cause) -> &'static str {
+    match cause {
+        Cause::Ended => "ended",
+        Cause::Shutdown => "shutdown",
+        Cause::Stalled => "stalled",
+        Cause::Idle => "idle",
+        Cause::Lost(_) => "lost",
+        _ => "unknown",
+    }
+}
+
+fn error_kind(error: &CallError<'_>) -> &'static str {
+    match error {
+        CallError::Error(_) => "error",
+        CallError::TimedOut => "timed out",
+        CallError::Unanswered => "unanswered",
+        CallError::Malformed(_) => "malformed",
+        CallError::Closed(_) => "no answer",
+        _ => "unknown",
+    }
+}
+
+fn report_kind(report: &Report<'_>) -> &'static str {
+    match report {
+        Report::NotJson { .. } => "not json",
+        Report::Invalid(_) => "invalid",
+        Report::Frame(_) => "frame",
+        Report::DuplicateId(_) => "duplicate id",
+        Report::Overloaded(_) => "overloaded",
+        Report::Dropped { .. } => "dropped",
+        Report::LateReply(_) => "late reply",
+        Report::UnknownReply(_) => "unknown reply",
+        Report::PeerError(_) => "peer error",
+        _ => "unknown",
+    }
+}

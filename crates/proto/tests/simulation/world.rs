@@ -1,0 +1,326 @@
+//! Both ends, the links between them, the clock, and what goes wrong.
+
+use std::time::Duration;
+
+use sabir_proto::{
+    CallOptions, Config, Framing, LENIENT, LSP, Limits, MCP, MCP_2025_03_26, PLAIN, Time, TraceContext,
+};
+
+use crate::link::Link;
+use crate::peer::Peer;
+use crate::random::Random;
+
+pub(crate) struct World {
+    random: Random,
+    peers: [Peer; 2],
+    /// `links[i]` is what `peers[i]` writes.
+    links: [Link; 2],
+    now: Time,
+    swarm: Swarm,
+    pub(crate) log: Vec<String>,
+}
+
+/// How likely each thing is in this seed, in percent of steps. Many are 0 in any one seed.
+struct Swarm {
+    calls: usize,
+    batches: usize,
+    notifications: usize,
+    cancels: usize,
+    floods: usize,
+    stalls: usize,
+    garbage: usize,
+    forgeries: usize,
+    flips: usize,
+    timeouts: bool,
+    ending: Ending,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    /// One side closes its end.
+    Eof,
+    Shutdown,
+    Lost,
+    /// In the middle of a message.
+    Cut,
+    /// One side never reads again.
+    NeverReads,
+    Idle,
+}
+
+impl World {
+    pub(crate) fn new(seed: u64) -> Self {
+        let mut random = Random(seed);
+        let framing = random.pick(&[Framing::Lines, Framing::Lines, Framing::Headers, Framing::Whole]);
+        let dialect = random.pick(&[PLAIN, PLAIN, LSP, MCP, MCP_2025_03_26, LENIENT]);
+        let mut some = |percent: usize, most: usize| if random.chance(percent) { random.between(1, most) } else { 0 };
+        let swarm = Swarm {
+            calls: 10 + some(90, 40),
+            batches: some(50, 10),
+            notifications: some(60, 20),
+            cancels: some(50, 20),
+            floods: some(20, 3),
+            stalls: some(40, 5),
+            garbage: some(30, 5),
+            forgeries: some(30, 8),
+            flips: some(20, 5),
+            timeouts: some(60, 1) == 1,
+            ending: random.pick(&[
+                Ending::Eof,
+                Ending::Eof,
+                Ending::Shutdown,
+                Ending::Lost,
+                Ending::Cut,
+                Ending::NeverReads,
+                Ending::Idle,
+            ]),
+        };
+        let mut peer = |name| {
+            let limits = Limits {
+                message_bytes: random.between(200, 4000),
+                batch_len: random.between(2, 20),
+                in_flight: random.between(1, 20),
+                in_flight_bytes: random.between(20, 2000),
+                queued_bytes: random.between(100, 5000),
+                calls: random.between(1, 40),
+                high_water: random.between(100, 4000),
+                outbound_bytes: random.between(1000, 20_000),
+                complaints: u32::MAX,
+                stall: Some(Duration::from_secs(30)),
+                idle: (swarm.ending == Ending::Idle).then(|| Duration::from_secs(60)),
+                ..Limits::default()
+            };
+            Peer::new(name, Config { dialect, limits, framing: Some(framing), seed })
+        };
+        let peers = [peer('a'), peer('b')];
+        let links = [0, 1].map(|_| Link::new(framing, random.between(50, 5000)));
+        let log = vec![format!("seed {seed}: {framing:?}, {}", dialect.name)];
+        World { random, peers, links, now: Time::START, swarm, log }
+    }
+
+    pub(crate) fn run(&mut self) {
+        for _ in 0..self.random.between(20, 200) {
+            self.act();
+            self.settle();
+            if self.random.chance(50) {
+                self.now = self.now + Duration::from_micros(self.random.below(20_000) as u64);
+            }
+        }
+        self.check_answers();
+        self.quiesce();
+        self.end();
+    }
+
+    /// One thing that one side does, or that happens to it.
+    fn act(&mut self) {
+        let side = self.random.below(2);
+        let open: Vec<_> = {
+            let mut calls: Vec<_> = self.peers[side].calls.keys().copied().collect();
+            calls.sort_by_key(|call| call.id());
+            calls
+        };
+        if self.random.chance(self.swarm.calls) {
+            self.call(side);
+        }
+        if self.random.chance(self.swarm.batches) {
+            let sent = self.peers[side].batch(&mut self.random);
+            self.note_refusal(side, sent.err());
+        }
+        if self.random.chance(self.swarm.notifications) {
+            let sent = self.peers[side].session.notify("note", &serde_json::json!({}));
+            self.note_refusal(side, sent.err());
+        }
+        if self.random.chance(self.swarm.cancels) && !open.is_empty() {
+            let call = self.random.pick(&open);
+            self.peers[side].cancel(call);
+        }
+        if self.random.chance(self.swarm.floods) {
+            for _ in 0..100 {
+                self.call(side);
+            }
+        }
+        if self.random.chance(self.swarm.stalls) {
+            self.links[side].stalled_until = self.now + Duration::from_millis(self.random.below(5000) as u64);
+        }
+        self.tamper(side);
+    }
+
+    fn call(&mut self, side: usize) {
+        let method = self.random.pick(&["echo", "echo", "later", "ask", "fail", "abandon", "progress", "hang"]);
+        // What may hang must have an end of its own.
+        let timed = self.swarm.timeouts || method == "hang";
+        let options = CallOptions {
+            timeout: timed.then(|| Duration::from_millis(self.random.between(1, 10_000) as u64)),
+            reset_on_progress: self.random.chance(50),
+            total_timeout: timed.then(|| Duration::from_secs(15)),
+            progress: method == "progress" && self.random.chance(70),
+            trace: self.random.chance(10).then(|| TraceContext {
+                traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".into(),
+                ..TraceContext::default()
+            }),
+        };
+        let options = match method {
+            "echo" | "later" => CallOptions { trace: None, ..options },
+            _ => options,
+        };
+        let nonce = self.random.next();
+        let sent = self.peers[side].call(method, nonce, &options);
+        self.note_refusal(side, sent.err());
+    }
+
+    fn note_refusal(&mut self, side: usize, refused: Option<sabir_proto::Refused>) {
+        if let Some(refused) = refused {
+            self.log.push(format!("{} {} ! refused: {refused}", self.now, self.peers[side].name));
+        }
+    }
+
+    /// What somebody on the way does to the bytes.
+    fn tamper(&mut self, side: usize) {
+        // Whole frames go between whole frames, so only where nothing is half written.
+        let between = self.links[side].framing == Framing::Whole || self.peers[side].session.usage().unsent == 0;
+        if between && self.random.chance(self.swarm.garbage) {
+            let garbage = self.random.pick(&[
+                "hello",
+                "{\"jsonrpc\":\"2.0\",",
+                "[]",
+                "[1,{}]",
+                "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":1}",
+                "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":1,\"error\":2}",
+                "\u{0}",
+                "[[[[[[[[[[[[[[[[",
+            ]);
+            let big = "x".repeat(5000);
+            let garbage = if self.random.chance(10) { &big } else { garbage };
+            self.links[side].inject(garbage, self.now);
+        }
+        if between && self.random.chance(self.swarm.forgeries) {
+            let id = self.random.below(30);
+            let forged = match self.random.below(6) {
+                0 => format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"later\"}}"),
+                1 => format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":\"forged\"}}"),
+                2 => format!("{{\"jsonrpc\":\"2.0\",\"id\":\"{id}\",\"error\":{{\"code\":1,\"message\":\"m\"}}}}"),
+                3 => "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"m\"}}".to_owned(),
+                4 => format!("[{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":\"forged\"}}]"),
+                _ => format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":1,\"error\":1}}"),
+            };
+            self.links[side].inject(&forged, self.now);
+        }
+        if self.random.chance(self.swarm.flips) {
+            let (at, byte) = (self.random.below(10_000), self.random.below(256) as u8);
+            self.links[side].flip(at, byte);
+        }
+    }
+
+    /// Lets everything happen that needs no time.
+    fn settle(&mut self) -> Option<Time> {
+        let mut steps = 0;
+        loop {
+            let mut moved = false;
+            let mut next: Option<Time> = None;
+            for side in 0..2 {
+                let [a, b] = &mut self.links;
+                let (out, into) = if side == 0 { (a, b) } else { (b, a) };
+                let (deadline, read) =
+                    self.peers[side].pump(out, self.now, &mut self.random, &mut self.log);
+                if read {
+                    moved |= self.peers[side].read(into, self.now, &mut self.random);
+                }
+                let moments = [next, deadline, self.peers[side].next(), into.next()];
+                next = moments.into_iter().flatten().filter(|at| *at > self.now).min();
+            }
+            if !moved {
+                return next;
+            }
+            steps += 1;
+            assert!(steps < 1_000_000, "it never settles");
+        }
+    }
+
+    /// Time passes until nothing more happens by itself, or `limit` is over.
+    fn pass(&mut self, limit: Duration) {
+        let end = self.now + limit;
+        for _ in 0..1_000_000 {
+            match self.settle() {
+                Some(at) if at <= end => self.now = at,
+                _ => break,
+            }
+        }
+        self.now = end;
+        self.settle();
+    }
+
+    fn is_honest(&self) -> bool {
+        self.links.iter().all(|link| !link.tampered)
+    }
+
+    fn check_answers(&self) {
+        if self.is_honest() {
+            let other = self.log.iter().find(|line| line.ends_with("= other"));
+            assert_eq!(other, None, "each answer belongs to its call");
+        }
+    }
+
+    /// Nobody does anything new. Where nothing was lost on the way, everything open comes to its end.
+    fn quiesce(&mut self) {
+        // Where one handler runs at a time, each that hangs keeps others waiting.
+        for _ in 0..50 {
+            self.pass(Duration::from_secs(25));
+            self.peers.iter_mut().for_each(|peer| peer.release(self.now));
+            if self.peers.iter().all(|peer| peer.calls.is_empty()) {
+                break;
+            }
+        }
+        if self.is_honest() && self.peers.iter().all(|peer| peer.done.is_none()) {
+            for peer in &self.peers {
+                assert!(peer.calls.is_empty(), "{} waits for ever: {:?}", peer.name, peer.calls);
+            }
+        }
+        self.check_answers();
+    }
+
+    fn end(&mut self) {
+        let side = self.random.below(2);
+        self.call(side);
+        self.call(1 - side);
+        self.settle();
+        match self.swarm.ending {
+            Ending::Eof => self.links[side].closed = true,
+            Ending::Shutdown => self.peers[side].session.shutdown(self.now, Duration::from_secs(5)),
+            Ending::Lost => self.peers[side].session.handle_lost(self.now, "reset"),
+            Ending::Cut => {
+                self.call(side);
+                self.settle();
+                let keep = self.random.below(1000);
+                self.links[side].cut(keep);
+                self.links[side].closed = true;
+            }
+            Ending::NeverReads => {
+                self.links[side].stalled_until = Time::since(Duration::MAX);
+                for _ in 0..200 {
+                    let nonce = self.random.next();
+                    let _ = self.peers[side].call("echo", nonce, &CallOptions::default());
+                }
+            }
+            Ending::Idle => {}
+        }
+        self.pass(Duration::from_secs(200));
+        // One end is gone: the other sees the end of its input, and follows.
+        for side in 0..2 {
+            if self.peers[side].done.is_some() || self.swarm.ending == Ending::NeverReads {
+                self.links[side].closed = true;
+                self.links[side].stalled_until = Time::START;
+            }
+        }
+        for _ in 0..2 {
+            self.peers.iter_mut().for_each(|peer| peer.release(self.now));
+            self.pass(Duration::from_secs(200));
+        }
+        for link in &mut self.links {
+            link.closed = true;
+        }
+        self.pass(Duration::from_secs(200));
+        for peer in &self.peers {
+            assert!(peer.done.is_some(), "{} never ends: {:?}", peer.name, peer.session.usage());
+        }
+    }
+}
