@@ -1,20 +1,58 @@
-//! JSON-RPC 2.0 without I/O.
+//! JSON-RPC 2.0 without I/O: the grammar, the framings, and the engine that keeps calls straight.
+//!
+//! Bytes become messages, messages become calls, and nothing here touches a socket, a thread, a clock or an
+//! async runtime; the crate builds for `wasm32-unknown-unknown`. Whoever wants a ready-made server or client
+//! takes the crate `sabir`, which drives this one.
+//!
+//! From the bottom up:
+//!
+//! - [`decode`] reads one message in one pass: its shape, its [`Id`] with the text kept, its parts as
+//!   borrowed [`RawJson`], or the exact error. [`Message::encode`] writes one.
+//! - [`Deframer`] cuts a stream into messages, by lines or by `Content-Length` headers.
+//! - [`Session`] is one end of a connection. Its documentation has the run loop.
+//! - [`Dialect`] and [`Limits`] say what is legal and how much of it; both are plain data.
+//! - [`transcript`] reads the notation in which wire text is written down.
+//!
+//! # One value, borrowed or owned
+//!
+//! [`Id`], [`RawJson`], [`ErrorObject`] and the messages borrow from the text they were read from. Each has
+//! an `into_owned` that gives the same type with the lifetime `'static`; there is no second set of types.
+//!
+//! # Where the specification leaves a choice
+//!
+//! | question | answer |
+//! |---|---|
+//! | Is `1` the same id as `1.0`? | Yes: ids are compared by value. Each is echoed in its own spelling. |
+//! | A request with the id null? | A request, answered with the id null; some [dialects](Dialect) refuse it. |
+//! | A second request with an id in flight? | Refused with `-32600`, id null. |
+//! | A member of the envelope twice? | An invalid request: no silent choice is made. |
+//! | Lone surrogates in strings? | Grammatical, so they pass in params and ids; a method cannot have one. |
+//! | Where does an error say why? | In `data.reason`, beside the standard message; `data.offset` for `-32700`. |
+//! | The order of answers in a batch? | The order in which they were ready. |
+//! | An answer that is no valid response? | It ends its call, and is never answered itself. |
 
+// JSON text.
 mod decimal;
-mod decode;
-mod dialect;
-mod encode;
-mod error;
 mod find;
-mod frame;
+mod raw;
+mod scan;
+#[cfg(target_arch = "x86_64")]
+mod sse2;
+
+// The nouns of the protocol, and what is legal.
+mod dialect;
+mod error;
 mod id;
 mod limits;
 mod message;
-mod raw;
-mod scan;
+
+// Bytes to messages and back.
+mod decode;
+mod encode;
+mod frame;
+
+// Messages to calls.
 mod session;
-#[cfg(target_arch = "x86_64")]
-mod sse2;
 mod time;
 mod transcript;
 
@@ -36,3 +74,8 @@ pub use session::{
 };
 pub use time::Time;
 pub use transcript::{Line, TranscriptError, transcript};
+
+/// The examples of the README are tests too.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -13,6 +13,8 @@ macro_rules! targets {
 
 targets! {
     decode: "../../../fuzz/targets/decode.rs",
+    frames: "../../../fuzz/targets/frames.rs",
+    session: "../../../fuzz/targets/session.rs",
 }
 
 #[test]

@@ -76,7 +76,8 @@ fn the_seeds_meet_everything() {
     let mut met = std::collections::BTreeMap::new();
     for seed in 1..=400 {
         for line in play(seed) {
-            let what = line.split_once("! ").map_or("", |(_, event)| event.split([':', '`']).next().unwrap_or(""));
+            let what =
+                line.split_once("! ").map_or("", |(_, event)| event.split([':', '`']).next().unwrap_or(""));
             *met.entry(what.trim().to_owned()).or_insert(0u32) += 1;
         }
     }

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use sabir_proto::{
-    Cut, Deframer, Dialect, Entry, FrameFault, Framing, Id, Incoming, Invalid, LENIENT, Limits, Message, Spelling, decode,
+    Cut, Deframer, Dialect, Entry, FrameFault, Framing, Id, Incoming, Invalid, LENIENT, Limits, Message,
+    Spelling, decode,
 };
 
 /// Cuts and decodes a stream independently of the session.
@@ -18,7 +19,13 @@ impl Reader {
         Reader { deframer, pending: Vec::new() }
     }
 
-    fn read(&mut self, bytes: &[u8], ended: bool, limit: usize, mut got: impl FnMut(Result<&[u8], FrameFault>)) {
+    fn read(
+        &mut self,
+        bytes: &[u8],
+        ended: bool,
+        limit: usize,
+        mut got: impl FnMut(Result<&[u8], FrameFault>),
+    ) {
         let Some(deframer) = &mut self.deframer else {
             if !ended {
                 got(if bytes.len() > limit { Err(FrameFault::TooLarge { limit }) } else { Ok(bytes) });

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use sabir_proto::{
-    CallError, CallKey, CallOptions, Cause, Config, ErrorObject, Event, Framing, Output, RawJson, Refused, Report,
-    RequestKey, Session, Time,
+    CallError, CallKey, CallOptions, Cause, Config, ErrorObject, Event, Framing, Output, RawJson, Refused,
+    Report, RequestKey, Session, Time,
 };
 
 use crate::audit::Audit;
@@ -69,7 +69,12 @@ impl Peer {
         }
     }
 
-    pub(crate) fn call(&mut self, method: &str, nonce: u64, options: &CallOptions<'_>) -> Result<CallKey, Refused> {
+    pub(crate) fn call(
+        &mut self,
+        method: &str,
+        nonce: u64,
+        options: &CallOptions<'_>,
+    ) -> Result<CallKey, Refused> {
         let params = params(nonce, self.config.dialect.array_params);
         let call = self.session.call_raw(method, Some(&params), options)?;
         self.expect(call, method, &params, options.progress);
@@ -85,7 +90,8 @@ impl Peer {
                 batch.notify_raw("note", Some(&params))?;
             } else {
                 let method = random.pick(&["echo", "later", "fail"]);
-                let options = CallOptions { timeout: Some(Duration::from_secs(20)), ..CallOptions::default() };
+                let options =
+                    CallOptions { timeout: Some(Duration::from_secs(20)), ..CallOptions::default() };
                 made.push((batch.call_raw(method, Some(&params), &options)?, method, params));
             }
         }
@@ -268,7 +274,11 @@ impl Peer {
                 });
                 let expected = self.forget(call);
                 if let (Expected::Echo(params), Ok(result)) = (expected, outcome) {
-                    log.push(format!("{now} {} = {}", self.name, if *params == *result.as_str() { "same" } else { "other" }));
+                    log.push(format!(
+                        "{now} {} = {}",
+                        self.name,
+                        if *params == *result.as_str() { "same" } else { "other" }
+                    ));
                 }
             }
             Event::Report(report) => say(report_kind(&report).to_owned()),
@@ -358,7 +368,11 @@ impl Peer {
 }
 
 fn params(nonce: u64, array: bool) -> RawJson<'static> {
-    let text = if array && nonce % 2 == 0 { format!("[{nonce}]") } else { format!("{{\"nonce\":{nonce}}}") };
+    let text = if array && nonce.is_multiple_of(2) {
+        format!("[{nonce}]")
+    } else {
+        format!("{{\"nonce\":{nonce}}}")
+    };
     RawJson::new(text).unwrap()
 }
 

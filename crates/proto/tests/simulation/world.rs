@@ -53,7 +53,8 @@ impl World {
         let mut random = Random(seed);
         let framing = random.pick(&[Framing::Lines, Framing::Lines, Framing::Headers, Framing::Whole]);
         let dialect = random.pick(&[PLAIN, PLAIN, LSP, MCP, MCP_2025_03_26, LENIENT]);
-        let mut some = |percent: usize, most: usize| if random.chance(percent) { random.between(1, most) } else { 0 };
+        let mut some =
+            |percent: usize, most: usize| if random.chance(percent) { random.between(1, most) } else { 0 };
         let swarm = Swarm {
             calls: 10 + some(90, 40),
             batches: some(50, 10),
@@ -146,7 +147,8 @@ impl World {
     }
 
     fn call(&mut self, side: usize) {
-        let method = self.random.pick(&["echo", "echo", "later", "ask", "fail", "abandon", "progress", "hang"]);
+        let method =
+            self.random.pick(&["echo", "echo", "later", "ask", "fail", "abandon", "progress", "hang"]);
         // What may hang must have an end of its own.
         let timed = self.swarm.timeouts || method == "hang";
         let options = CallOptions {
@@ -177,7 +179,8 @@ impl World {
     /// What somebody on the way does to the bytes.
     fn tamper(&mut self, side: usize) {
         // Whole frames go between whole frames, so only where nothing is half written.
-        let between = self.links[side].framing == Framing::Whole || self.peers[side].session.usage().unsent == 0;
+        let between =
+            self.links[side].framing == Framing::Whole || self.peers[side].session.usage().unsent == 0;
         if between && self.random.chance(self.swarm.garbage) {
             let garbage = self.random.pick(&[
                 "hello",
@@ -198,8 +201,11 @@ impl World {
             let forged = match self.random.below(6) {
                 0 => format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"later\"}}"),
                 1 => format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":\"forged\"}}"),
-                2 => format!("{{\"jsonrpc\":\"2.0\",\"id\":\"{id}\",\"error\":{{\"code\":1,\"message\":\"m\"}}}}"),
-                3 => "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"m\"}}".to_owned(),
+                2 => format!(
+                    "{{\"jsonrpc\":\"2.0\",\"id\":\"{id}\",\"error\":{{\"code\":1,\"message\":\"m\"}}}}"
+                ),
+                3 => "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"m\"}}"
+                    .to_owned(),
                 4 => format!("[{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":\"forged\"}}]"),
                 _ => format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":1,\"error\":1}}"),
             };
@@ -220,8 +226,7 @@ impl World {
             for side in 0..2 {
                 let [a, b] = &mut self.links;
                 let (out, into) = if side == 0 { (a, b) } else { (b, a) };
-                let (deadline, read) =
-                    self.peers[side].pump(out, self.now, &mut self.random, &mut self.log);
+                let (deadline, read) = self.peers[side].pump(out, self.now, &mut self.random, &mut self.log);
                 if read {
                     moved |= self.peers[side].read(into, self.now, &mut self.random);
                 }
