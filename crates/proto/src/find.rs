@@ -26,7 +26,7 @@ pub(crate) fn chunk<const N: usize>(bytes: &[u8], at: usize) -> Option<&[u8; N]>
 #[cfg(target_arch = "x86_64")]
 mod vector {
     use super::{chunk, portable};
-    use crate::sse2::{any_stop, stops_16, stops_64};
+    use crate::sse2::{skip_plain, stops_16, stops_64};
 
     #[inline(always)]
     pub(super) fn string_stop(bytes: &[u8], from: usize) -> usize {
@@ -43,20 +43,15 @@ mod vector {
     pub(crate) struct Stops {
         /// The stops in the last block that the scan has not passed yet, lowest bit first.
         ahead: u64,
-        /// Index past that block.
-        seen: usize,
+        /// Index of that block.
+        block: usize,
     }
 
     impl Stops {
         /// Knows nothing yet, and will be asked for nothing before `start`.
         #[inline(always)]
         pub(crate) fn new(start: usize) -> Stops {
-            Stops { ahead: 0, seen: start }
-        }
-
-        /// A block that has one stop.
-        fn one(stop: usize) -> Stops {
-            Stops { ahead: 1 << 63, seen: stop + 1 }
+            Stops { ahead: 0, block: start.wrapping_sub(64) }
         }
 
         /// Passes the next stop, which the scan has found on its own. If it is not in the last block, then
@@ -71,9 +66,9 @@ mod vector {
         #[inline(always)]
         pub(crate) fn next(&mut self, bytes: &[u8], from: usize) -> usize {
             if self.ahead == 0 {
-                *self = refill(bytes, self.seen, from);
+                *self = refill(bytes, self.block.wrapping_add(64), from);
             }
-            let stop = self.seen.wrapping_sub(64).wrapping_add(self.ahead.trailing_zeros() as usize);
+            let stop = self.block + self.ahead.trailing_zeros() as usize;
             self.pass();
             stop
         }
@@ -81,35 +76,29 @@ mod vector {
         /// Passes everything before `from`.
         #[must_use]
         pub(crate) fn seek(self, from: usize) -> Stops {
-            let ahead = match self.seen.saturating_sub(from) {
-                0 => 0,
-                left @ 1..64 => self.ahead & (u64::MAX << (64 - left)),
-                _ => self.ahead,
-            };
-            Stops { ahead, ..self }
+            let passed = from.wrapping_sub(self.block) as u32;
+            Stops { ahead: self.ahead & u64::MAX.checked_shl(passed).unwrap_or(0), ..self }
         }
     }
 
     /// The first block that has a stop at or after `from`. Blocks lie in a row, whatever `from` is: the
     /// machine can start on one before it knows where the scan will be.
     #[inline(never)]
-    fn refill(bytes: &[u8], seen: usize, from: usize) -> Stops {
-        let start = if from < seen + 64 { seen } else { from };
+    fn refill(bytes: &[u8], next: usize, from: usize) -> Stops {
+        let start = if from < next + 64 { next } else { from };
         let Some(block) = chunk(bytes, start) else { return tail(bytes, from) };
         let ahead = stops_64(block) & (u64::MAX << (from.saturating_sub(start) % 64));
-        if ahead != 0 { Stops { ahead, seen: start + 64 } } else { far(bytes, start + 64) }
+        if ahead != 0 { Stops { ahead, block: start } } else { far(bytes, start + 64) }
     }
 
     /// The same, for a long string that goes on at `from`.
     #[inline(never)]
-    fn far(bytes: &[u8], mut from: usize) -> Stops {
-        while let Some(block) = chunk(bytes, from) {
-            if any_stop(block) {
-                return Stops { ahead: stops_64(block), seen: from + 64 };
-            }
-            from += block.len();
+    fn far(bytes: &[u8], from: usize) -> Stops {
+        let start = skip_plain(bytes, from);
+        match chunk(bytes, start) {
+            Some(block) => Stops { ahead: stops_64(block), block: start },
+            None => tail(bytes, start),
         }
-        tail(bytes, from)
     }
 
     /// The same where less than a block is left: it overlaps what is known. The end counts as a stop.
@@ -119,19 +108,21 @@ mod vector {
         let Some(block) = bytes.last_chunk() else { return short(bytes, from) };
         let passed = from.saturating_sub(len - 64);
         let ahead = stops_64(block) & u64::MAX.checked_shl(passed as u32).unwrap_or(0);
-        if ahead != 0 { Stops { ahead, seen: len } } else { Stops::one(len) }
+        if ahead != 0 { Stops { ahead, block: len - 64 } } else { Stops { ahead: 1, block: len } }
     }
 
     /// The same for a text that is smaller than a block: in sixteens, of which the last may overlap.
     #[inline(always)]
     fn short(bytes: &[u8], from: usize) -> Stops {
         let len = bytes.len();
-        let Some(last) = bytes.last_chunk() else { return Stops::one(portable::string_stop(bytes, from)) };
+        let Some(last) = bytes.last_chunk() else {
+            return Stops { ahead: 1, block: portable::string_stop(bytes, from) };
+        };
         let mut ahead = 1 << len | (stops_16(last) as u64) << (len - 16);
         for (i, sixteen) in bytes.as_chunks().0.iter().enumerate() {
             ahead |= (stops_16(sixteen) as u64) << (16 * i);
         }
-        Stops { ahead: ahead & (u64::MAX << from), seen: 64 }
+        Stops { ahead: ahead & (u64::MAX << from), block: 0 }
     }
 }
 
@@ -214,11 +205,14 @@ mod tests {
             assert_eq!(portable.next(bytes, from), want, "portable, from {from} in {bytes:?}");
             from = want + 1;
         }
-        for leap in [7, 63, 64, 65] {
+        for leap in [1, 7, 63, 64, 65] {
             let mut stops = super::Stops::new(start);
-            for from in (start..=bytes.len()).step_by(leap) {
+            let mut from = start;
+            while from <= bytes.len() {
+                let want = naive(bytes, from);
                 stops = stops.seek(from);
-                assert_eq!({ stops }.next(bytes, from), naive(bytes, from), "sought {from} in {bytes:?}");
+                assert_eq!(stops.next(bytes, from), want, "sought {from} in {bytes:?}");
+                from = want + leap;
             }
         }
     }

@@ -145,9 +145,7 @@ impl<'a> RawJson<'a> {
 pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, ParseError> {
     // For a small message a call costs more than the check.
     #[cfg(target_arch = "x86_64")]
-    if bytes.len() <= 512
-        && let Some(text) = crate::sse2::ascii(bytes)
-    {
+    if let Some(text) = crate::sse2::small_ascii(bytes) {
         return Ok(text);
     }
     simdutf8::basic::from_utf8(bytes).map_err(|_| not_utf8(bytes))

@@ -280,6 +280,7 @@ pub(crate) fn colon(b: &[u8], from: usize) -> Scan<usize> {
 fn scalar(b: &[u8], c: u8, i: usize) -> Scan<usize> {
     match c {
         b'1'..=b'9' => integer(b, i + 1),
+        b'-' if matches!(at(b, i + 1), b'1'..=b'9') => integer(b, i + 2),
         b'-' | b'0' => number(b, i),
         b't' if chunk(b, i) == Some(b"true") => Ok(i + 4),
         b'f' if chunk(b, i + 1) == Some(b"alse") => Ok(i + 5),
@@ -288,7 +289,7 @@ fn scalar(b: &[u8], c: u8, i: usize) -> Scan<usize> {
     }
 }
 
-/// A number from its second byte, the first being a digit other than zero: a small integer in most cases.
+/// A number from its second digit, the first not being zero: a small integer in most cases.
 #[inline(always)]
 fn integer(b: &[u8], mut i: usize) -> Scan<usize> {
     let mut c = at(b, i);
@@ -377,53 +378,53 @@ fn next_string(b: &[u8], stops: &mut Stops, i: usize) -> Scan<usize> {
 /// Goes on from the first byte that is not plain: an escape, or an error.
 #[inline(never)]
 fn escaped_string(b: &[u8], mut stops: Stops, mut stop: usize) -> Scan<usize> {
-    loop {
-        let i = match (at(b, stop), at(b, stop + 1)) {
-            (b'"', _) => return Ok(stop + 1),
-            (b'\\', b'"' | b'\\') => {
-                stops.pass();
-                stop + 2
+    while let Some(&[b'\\', c]) = chunk(b, stop) {
+        match ESCAPED[c as usize] & LETTERS {
+            PLAIN => {}
+            STOP => stops.pass(),
+            LONG if chunk(b, stop + 2).is_some_and(is_hex) => {
+                stop = stops.next(b, stop + 6);
+                continue;
             }
-            (b'\\', _) => escape(b, stop + 1)?,
-            _ if stop >= b.len() => return Err(Fail::at(stop, Syntax::UnexpectedEnd)),
-            _ => return Err(Fail::at(stop, Syntax::ControlCharacter)),
-        };
-        stop = stops.next(b, i);
+            _ => return Err(Fail::at(stop + 1, Syntax::BadEscape)),
+        }
+        stop = stops.next(b, stop + 2);
     }
-}
-
-#[inline(always)]
-fn escape(b: &[u8], i: usize) -> Scan<usize> {
-    let c = at(b, i);
-    if AFTER_BACKSLASH[c as usize] & LETTER != 0 {
-        return Ok(i + 1);
+    match at(b, stop) {
+        b'"' => Ok(stop + 1),
+        b'\\' => Err(Fail::at(stop + 1, Syntax::BadEscape)),
+        _ if stop >= b.len() => Err(Fail::at(stop, Syntax::UnexpectedEnd)),
+        _ => Err(Fail::at(stop, Syntax::ControlCharacter)),
     }
-    if c == b'u' && chunk(b, i + 1).is_some_and(is_hex) {
-        return Ok(i + 5);
-    }
-    Err(Fail::at(i, Syntax::BadEscape))
 }
 
 #[inline(always)]
 fn is_hex(&[a, b, c, d]: &[u8; 4]) -> bool {
-    let class = |c: u8| AFTER_BACKSLASH[c as usize];
+    let class = |c: u8| ESCAPED[c as usize];
     class(a) & class(b) & class(c) & class(d) & HEX != 0
 }
 
-const LETTER: u8 = 1;
-const HEX: u8 = 2;
+/// One of the letters that stand for a character.
+const PLAIN: u8 = 1;
+/// The same, where the letter would also stop the string.
+const STOP: u8 = 2;
+/// The `u` before four digits.
+const LONG: u8 = 3;
+const LETTERS: u8 = 3;
+/// One of the digits.
+const HEX: u8 = 4;
 
-/// What a byte can be in an escape: one of the letters that stand for a character, a digit of `\u`.
-static AFTER_BACKSLASH: [u8; 256] = {
+/// What a byte can be after a backslash.
+static ESCAPED: [u8; 256] = {
     let mut table = [0; 256];
-    let letters = b"\"\\/bfnrt";
-    let mut i = 0;
-    while i < letters.len() {
-        table[letters[i] as usize] |= LETTER;
-        i += 1;
-    }
     let mut c = 0;
-    while c < 128 {
+    while c < table.len() {
+        table[c] = match c as u8 {
+            b'/' | b'b' | b'f' | b'n' | b'r' | b't' => PLAIN,
+            b'"' | b'\\' => STOP,
+            b'u' => LONG,
+            _ => 0,
+        };
         if (c as u8).is_ascii_hexdigit() {
             table[c] |= HEX;
         }

@@ -1,14 +1,18 @@
 //! The vector instructions behind [`find`](crate::find), and all the `unsafe` of this crate.
 //!
-//! It is `unsafe` only because the compiler asks that a caller of an intrinsic has its CPU feature. SSE2
-//! is part of every x86-64 there is, and this module exists on no other machine. No pointer is touched.
+//! Most of it is `unsafe` only because the compiler asks that a caller of an intrinsic has its CPU feature.
+//! SSE2 is part of every x86-64 there is, and this module exists on no other machine; AVX2 is looked for
+//! where it is used. No pointer is touched.
 
 #![allow(unsafe_code)]
 
 use core::arch::x86_64::{
-    __m128i, _mm_cmpeq_epi8, _mm_min_epu8, _mm_movemask_epi8, _mm_or_si128, _mm_set_epi64x, _mm_set1_epi8,
-    _mm_xor_si128,
+    __m128i, __m256i, _mm_cmpeq_epi8, _mm_min_epu8, _mm_movemask_epi8, _mm_or_si128, _mm_set_epi64x,
+    _mm_set1_epi8, _mm_xor_si128, _mm256_cmpeq_epi8, _mm256_min_epu8, _mm256_movemask_epi8, _mm256_or_si256,
+    _mm256_set_m128i, _mm256_set1_epi8, _mm256_setzero_si256, _mm256_xor_si256,
 };
+
+use crate::find::chunk;
 
 /// A bit for each byte that stops a JSON string: `"`, `\\` or a control byte.
 #[inline(always)]
@@ -29,21 +33,92 @@ pub(crate) fn stops_64(bytes: &[u8; 64]) -> u64 {
     a | b << 16 | c << 32 | d << 48
 }
 
-/// The text of `bytes` if there are sixteen or more, all of them ASCII.
+/// The text of a small message, if all of it is ASCII.
 #[inline(always)]
-pub(crate) fn ascii(bytes: &[u8]) -> Option<&str> {
-    let last = bytes.last_chunk()?;
-    // SAFETY: SSE2 is there, see above; and ASCII is UTF-8.
-    unsafe {
-        let sixteens = bytes.as_chunks().0.iter().map(|sixteen| load(sixteen));
-        let all = sixteens.fold(load(last), |all, next| _mm_or_si128(all, next));
-        (mask(all) == 0).then(|| str::from_utf8_unchecked(bytes))
+pub(crate) fn small_ascii(bytes: &[u8]) -> Option<&str> {
+    if bytes.len() > 512 {
+        return None;
     }
+    let last: &[u8; 16] = bytes.last_chunk()?;
+    let mut any = high_bits(last);
+    if let Some(last) = bytes.last_chunk() {
+        any |= bytes.as_chunks().0.iter().fold(high_bits_64(last), |any, block| any | high_bits_64(block));
+    } else {
+        // Overlapping sixteens instead of a loop.
+        for at in [0, 16, 32] {
+            any |= chunk(bytes, at).map_or(0, high_bits);
+        }
+    }
+    // SAFETY: ASCII is UTF-8.
+    (any == 0).then(|| unsafe { str::from_utf8_unchecked(bytes) })
+}
+
+#[inline(always)]
+fn high_bits(bytes: &[u8; 16]) -> u32 {
+    // SAFETY: SSE2 is there, see above.
+    unsafe { mask(load(bytes)) }
+}
+
+#[inline(always)]
+fn high_bits_64(bytes: &[u8; 64]) -> u32 {
+    let (quarters, _) = bytes.as_chunks();
+    let [a, b, c, d] = quarters else { unreachable!() };
+    // SAFETY: SSE2 is there, see above.
+    unsafe { mask(_mm_or_si128(_mm_or_si128(load(a), load(b)), _mm_or_si128(load(c), load(d)))) }
+}
+
+/// Skips blocks of 64 from `from` on that have no stop. Returns the index of the first that has one, or
+/// that is not whole.
+#[inline(always)]
+pub(crate) fn skip_plain(bytes: &[u8], from: usize) -> usize {
+    let mut at = from;
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: AVX2 is there.
+        at = unsafe { skip_plain_avx2(bytes, from) };
+    }
+    while let Some(block) = chunk(bytes, at) {
+        if any_stop(block) {
+            break;
+        }
+        at += block.len();
+    }
+    at
+}
+
+/// The same in steps of 128. Strings of many kilobytes are read at twice the speed.
+#[target_feature(enable = "avx2")]
+fn skip_plain_avx2(bytes: &[u8], mut at: usize) -> usize {
+    let backslash = _mm256_set1_epi8(b'\\' as i8);
+    let flip = _mm256_set1_epi8(0x02);
+    let limit = _mm256_set1_epi8(0x20);
+    while let Some(block) = chunk::<128>(bytes, at) {
+        let mut backslashes = _mm256_setzero_si256();
+        let mut lowest = _mm256_set1_epi8(-1);
+        for half in block.as_chunks().0 {
+            let x = load_32(half);
+            backslashes = _mm256_or_si256(backslashes, _mm256_cmpeq_epi8(x, backslash));
+            lowest = _mm256_min_epu8(lowest, _mm256_xor_si256(x, flip));
+        }
+        // See `quotes_low`.
+        let low = _mm256_cmpeq_epi8(_mm256_min_epu8(lowest, limit), lowest);
+        if _mm256_movemask_epi8(_mm256_or_si256(backslashes, low)) != 0 {
+            break;
+        }
+        at += block.len();
+    }
+    at
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn load_32(bytes: &[u8; 32]) -> __m256i {
+    let (halves, _) = bytes.as_chunks();
+    _mm256_set_m128i(load(&halves[1]), load(&halves[0]))
 }
 
 /// Whether any of the bytes stops a JSON string: half the work of telling which.
 #[inline(always)]
-pub(crate) fn any_stop(bytes: &[u8; 64]) -> bool {
+fn any_stop(bytes: &[u8; 64]) -> bool {
     let (quarters, _) = bytes.as_chunks();
     let [a, b, c, d] = quarters else { unreachable!() };
     // SAFETY: SSE2 is there, see above.
