@@ -1,10 +1,12 @@
 //! Error codes and the error object.
 
+use std::any::{Any, type_name};
 use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::session::CallError;
 use crate::raw::{self, JsonKind, Printable, RawJson};
 
 /// The number that says what kind of error it is. Any integer is legal on the wire.
@@ -192,7 +194,28 @@ impl fmt::Display for ErrorObject<'_> {
     }
 }
 
-impl std::error::Error for ErrorObject<'_> {}
+/// Any error becomes an error object: `-32603` with the error's own text and `data.exception`, its type's
+/// name. An error that a call of ours was answered with goes on as it came.
+///
+/// This is what `?` does in a handler. (An `ErrorObject` is therefore no `std::error::Error` itself, as both
+/// cannot be; [`CallError`] is the error that carries one.)
+impl<E: std::error::Error + 'static> From<E> for ErrorObject<'static> {
+    fn from(error: E) -> Self {
+        match (&error as &dyn Any).downcast_ref::<CallError<'static>>() {
+            Some(CallError::Error(answered)) => answered.clone(),
+            Some(CallError::TimedOut) => ErrorObject::standard(ErrorCode::TIMED_OUT),
+            _ => {
+                let exception = Exception { exception: type_name::<E>() };
+                ErrorObject::new(ErrorCode::INTERNAL_ERROR, error.to_string()).with_data(&exception)
+            }
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Exception {
+    exception: &'static str,
+}
 
 impl Serialize for ErrorObject<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

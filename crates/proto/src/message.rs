@@ -251,15 +251,15 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Text that is not JSON becomes an error that says where and why.
-impl From<ParseError> for ErrorObject<'static> {
-    fn from(error: ParseError) -> Self {
+impl ParseError {
+    /// The error to answer with: it says where and why.
+    pub fn error(&self) -> ErrorObject<'static> {
         #[derive(Serialize)]
         struct Data {
             reason: String,
             offset: usize,
         }
         ErrorObject::standard(ErrorCode::PARSE_ERROR)
-            .with_data(&Data { reason: error.reason.to_string(), offset: error.offset })
+            .with_data(&Data { reason: self.reason.to_string(), offset: self.offset })
     }
 }

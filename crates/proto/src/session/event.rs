@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use super::meta::TraceContext;
+use super::outgoing::Refused;
 use crate::error::ErrorObject;
 use crate::frame::FrameFault;
 use crate::id::Id;
@@ -115,7 +116,8 @@ pub enum Event<'s> {
     Report(Report<'s>),
 }
 
-/// Why a call did not end in a result.
+/// Why a call did not end in a result. The engine itself says all but the last three, which are for what is
+/// built on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallError<'s> {
@@ -129,6 +131,12 @@ pub enum CallError<'s> {
     Malformed(Fault),
     /// The connection ended first.
     Closed(Cause),
+    /// The caller cancelled it.
+    Cancelled,
+    /// It was never sent.
+    Refused(Refused),
+    /// The result does not fit the type that the caller wants.
+    Unfit(Cow<'s, str>),
 }
 
 /// Why a connection ended.
@@ -213,6 +221,9 @@ impl CallError<'_> {
             CallError::Unanswered => CallError::Unanswered,
             CallError::Malformed(fault) => CallError::Malformed(fault),
             CallError::Closed(cause) => CallError::Closed(cause),
+            CallError::Cancelled => CallError::Cancelled,
+            CallError::Refused(refused) => CallError::Refused(refused),
+            CallError::Unfit(reason) => CallError::Unfit(Cow::Owned(reason.into_owned())),
         }
     }
 }
@@ -244,6 +255,9 @@ impl fmt::Display for CallError<'_> {
             CallError::Unanswered => f.write_str("the answer to the batch left this call out"),
             CallError::Malformed(fault) => write!(f, "the answer breaks the protocol: {fault}"),
             CallError::Closed(cause) => write!(f, "no answer: {cause}"),
+            CallError::Cancelled => f.write_str("cancelled"),
+            CallError::Refused(refused) => write!(f, "not sent: {refused}"),
+            CallError::Unfit(reason) => write!(f, "the result is not what was expected: {reason}"),
         }
     }
 }

@@ -105,7 +105,7 @@ impl Core {
             }
             Err(error) => {
                 if !self.dialect.noise {
-                    self.complain("null", &error.into());
+                    self.complain("null", &error.error());
                 }
                 Next::Event(Event::Report(Report::NotJson { text: Cow::Borrowed(body), error }))
             }

@@ -38,7 +38,7 @@ pub enum Refused {
     TooManyCalls,
     /// Too much is unsent: the peer does not read.
     Congested,
-    /// The params cannot be written as a JSON array or object.
+    /// The params cannot be written as JSON.
     Params(String),
     /// The dialect has no batches.
     NoBatches,
@@ -50,7 +50,7 @@ impl fmt::Display for Refused {
             Refused::Closed => f.write_str("the connection is closed"),
             Refused::TooManyCalls => f.write_str("too many calls wait for an answer"),
             Refused::Congested => f.write_str("the peer does not read what was sent"),
-            Refused::Params(reason) => write!(f, "params must be an array or an object: {reason}"),
+            Refused::Params(reason) => write!(f, "params cannot be written as JSON: {reason}"),
             Refused::NoBatches => f.write_str("batches are not part of this protocol"),
         }
     }
@@ -73,8 +73,8 @@ fn verbatim<'p>(params: Option<&'p RawJson<'_>>) -> impl FnMut(&mut Vec<u8>) -> 
 }
 
 impl Session {
-    /// Calls a method of the peer. Params are an array, an object, or `&()` for none. The call ends with
-    /// one [`Event::Reply`](super::Event::Reply).
+    /// Calls a method of the peer. Params are an array, an object, or `&()` for none; any other value is
+    /// sent as the only argument. The call ends with one [`Event::Reply`](super::Event::Reply).
     pub fn call<T: Serialize + ?Sized>(
         &mut self,
         method: &str,
@@ -336,7 +336,12 @@ fn write_params(
             out.truncate(before);
             return Ok(false);
         }
-        _ => return Err(Refused::Params(String::from_utf8_lossy(&out[start..]).chars().take(40).collect())),
+        // Params must be structured: a single value goes as the only argument.
+        _ => {
+            out.insert(start, b'[');
+            out.push(b']');
+            return Ok(false);
+        }
     }
     if token.is_none() && trace.is_none() {
         return Ok(false);
