@@ -128,18 +128,6 @@ impl<'a> RawJson<'a> {
         elements(&self.0).map(RawJson::trusted)
     }
 
-    /// The elements, if this is an array; nothing otherwise.
-    ///
-    /// ```
-    /// let list = sabir_proto::RawJson::new("[1, [2], \"x\"]")?;
-    /// let texts: Vec<_> = list.elements().map(|element| element.to_string()).collect();
-    /// assert_eq!(texts, ["1", "[2]", "\"x\""]);
-    /// # Ok::<(), sabir_proto::ParseError>(())
-    /// ```
-    pub fn elements(&self) -> impl Iterator<Item = RawJson<'_>> {
-        elements(&self.0).map(RawJson::trusted)
-    }
-
     /// The text, borrowed or owned as it was.
     pub fn into_text(self) -> Cow<'a, str> {
         self.0
@@ -197,21 +185,6 @@ pub(crate) fn members(text: &str) -> impl Iterator<Item = (&str, &str)> {
         let value_end = scan::value(b, c, value_start, 0, MAX_DEPTH).ok()?;
         next = scan::peek(b, value_end).1 + 1;
         Some((&text[start..name_end], &text[value_start..value_end]))
-    })
-}
-
-/// The elements of an array; nothing for any other kind. `text` is valid JSON without white space around it.
-fn elements(text: &str) -> impl Iterator<Item = &str> {
-    let b = text.as_bytes();
-    let mut next = if b.first() == Some(&b'[') { 1 } else { b.len() };
-    std::iter::from_fn(move || {
-        let (c, start) = scan::peek(b, next);
-        if matches!(c, 0 | b']') {
-            return None;
-        }
-        let end = scan::value(b, c, start, 0, MAX_DEPTH).ok()?;
-        next = scan::peek(b, end).1 + 1;
-        Some(&text[start..end])
     })
 }
 
