@@ -85,7 +85,7 @@ struct Members<'a> {
     jsonrpc: Option<&'a str>,
     id: Option<&'a str>,
     method: Option<&'a str>,
-    /// `method` is a string without escapes, so the text between the quotes is its value.
+    /// `method` is not JSON text but the method itself: it came as a string without escapes.
     method_plain: bool,
     params: Option<&'a str>,
     result: Option<&'a str>,
@@ -221,7 +221,8 @@ impl<'a, 'd> Reader<'a, 'd> {
                 let (c, start) = peek(b, i + 9);
                 if c == b'"' && members.method.is_none() {
                     let string = scan::string(b, start + 1)?;
-                    members.method = Some(&self.text[start..string.end]);
+                    let quotes = !string.escaped as usize;
+                    members.method = Some(&self.text[start + quotes..string.end - quotes]);
                     members.method_plain = !string.escaped;
                     return Ok(string.end);
                 }
@@ -252,7 +253,7 @@ impl<'a, 'd> Reader<'a, 'd> {
     }
 
     /// What the members add up to.
-    #[inline(always)]
+    #[inline(never)]
     fn classify(&self, m: &Members<'a>) -> Entry<'a> {
         if let (Some(r#""2.0""#), None, None) = (m.jsonrpc, m.error, m.duplicate) {
             match (m.method, m.result) {
@@ -283,7 +284,7 @@ impl<'a, 'd> Reader<'a, 'd> {
         if !structured {
             return None;
         }
-        let method = Cow::Borrowed(&method[1..method.len() - 1]);
+        let method = Cow::Borrowed(method);
         let params = m.params.map(RawJson::trusted);
         match m.id {
             None => Some(Message::Notification(Notification { method, params })),
@@ -332,7 +333,10 @@ impl<'a, 'd> Reader<'a, 'd> {
     }
 
     fn call(&self, m: &Members<'a>, method: &'a str) -> Result<Message<'a>, Fault> {
-        let method = string_of(Member::Method, "a string", method)?;
+        let method = match m.method_plain {
+            true => Cow::Borrowed(method),
+            false => string_of(Member::Method, "a string", method)?,
+        };
         if let Some(other) = m.result.map(|_| Member::Result).or(m.error.map(|_| Member::Error)) {
             return Err(Fault::MethodWith(other));
         }

@@ -238,9 +238,14 @@ fn next_name(b: &[u8], stops: &mut Stops, c: u8, i: usize) -> Scan<(u8, usize)> 
     // Quote, colon and value in one load, as nearly everybody writes them.
     if let Some(&next) = chunk(b, stop) {
         let next = u32::from_le_bytes(next);
-        let c = (next >> 16) as u8;
-        if next as u16 == u16::from_le_bytes(*b"\":") && c > b' ' {
-            return Ok((c, stop + 2));
+        if next as u16 == u16::from_le_bytes(*b"\":") {
+            let (c, after) = ((next >> 16) as u8, (next >> 24) as u8);
+            if c > b' ' {
+                return Ok((c, stop + 2));
+            }
+            if c == b' ' && after > b' ' {
+                return Ok((after, stop + 3));
+            }
         }
     }
     let i = unusual_name(b, *stops, stop)?;
@@ -262,8 +267,12 @@ fn next_token(b: &[u8], stops: &mut Stops, i: usize) -> (u8, usize) {
     if c > b' ' {
         return (c, i);
     }
-    let (c, i) = peek(b, i);
-    // Line breaks are white space here, and stop strings.
+    let next = at(b, i + 1);
+    if c == b' ' && next > b' ' {
+        return (next, i + 1);
+    }
+    let (c, i) = peek_far(b, i);
+    // Line breaks are white space here, but stops in a string.
     *stops = stops.seek(i);
     (c, i)
 }
