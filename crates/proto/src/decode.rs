@@ -255,20 +255,15 @@ impl<'a, 'd> Reader<'a, 'd> {
     /// What the members add up to.
     #[inline(never)]
     fn classify(&self, m: &Members<'a>) -> Entry<'a> {
-        if let (Some(r#""2.0""#), None, None) = (m.jsonrpc, m.error, m.duplicate) {
-            match (m.method, m.result) {
-                (Some(method), None) if m.method_plain => {
-                    if let Some(message) = self.usual_call(m, method) {
-                        return Ok(message);
-                    }
-                }
-                (None, Some(result)) => {
-                    if let Some(id) = m.id.filter(|id| usual_id(id)) {
-                        let outcome = Ok(RawJson::trusted(result));
-                        return Ok(Message::Response(Response { id: Id::trusted(id), outcome }));
-                    }
-                }
-                _ => {}
+        if let (Some(r#""2.0""#), None) = (m.jsonrpc, m.duplicate) {
+            let usual = match (m.method, m.result, m.error) {
+                (Some(method), None, None) if m.method_plain => self.usual_call(m, method),
+                (None, Some(result), None) => usual_response(m, || Some(Ok(RawJson::trusted(result)))),
+                (None, None, Some(error)) => usual_response(m, || error_of(error).ok().map(Err)),
+                _ => None,
+            };
+            if let Some(message) = usual {
+                return Ok(message);
             }
         }
         self.classify_unusual(m)
@@ -295,7 +290,7 @@ impl<'a, 'd> Reader<'a, 'd> {
         }
     }
 
-    /// Everything else: errors, dialects' liberties and what is wrong.
+    /// Everything else: dialects' liberties and what is wrong.
     #[inline(never)]
     fn classify_unusual(&self, m: &Members<'a>) -> Entry<'a> {
         self.build(m).map_err(|fault| Invalid {
@@ -463,6 +458,16 @@ fn usual_id(text: &str) -> bool {
         [b'"', ..] => true,
         [b'-', digits @ ..] | digits => digits.iter().all(u8::is_ascii_digit),
     }
+}
+
+/// A response that every dialect takes.
+#[inline(always)]
+fn usual_response<'a>(
+    m: &Members<'a>,
+    outcome: impl FnOnce() -> Option<Result<RawJson<'a>, ErrorObject<'a>>>,
+) -> Option<Message<'a>> {
+    let id = Id::trusted(m.id.filter(|id| usual_id(id))?);
+    Some(Message::Response(Response { id, outcome: outcome()? }))
 }
 
 fn readable_id(text: &str) -> Option<Id<'_>> {
