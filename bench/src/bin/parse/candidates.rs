@@ -53,7 +53,7 @@ pub fn all() -> Vec<Box<dyn Candidate>> {
         Box::new(Sonic),
         Box::new(SimdJson::default()),
         Box::new(Jiter),
-        Box::new(Ours),
+        Box::new(Ours::default()),
     ]
 }
 
@@ -369,7 +369,10 @@ impl Candidate for Jiter {
     }
 }
 
-pub struct Ours;
+#[derive(Default)]
+pub struct Ours {
+    limits: Limits,
+}
 
 impl Ours {
     fn seen(message: &Message<'_>) -> Seen {
@@ -390,12 +393,12 @@ impl Candidate for Ours {
     }
 
     fn run(&mut self, text: &[u8]) {
-        let incoming = sabir_proto::decode(text, &PLAIN, &Limits::default());
+        let incoming = sabir_proto::decode(text, &PLAIN, &self.limits);
         black_box(&incoming);
     }
 
     fn seen(&mut self, text: &[u8]) -> Vec<Seen> {
-        match sabir_proto::decode(text, &PLAIN, &Limits::default()).expect("valid") {
+        match sabir_proto::decode(text, &PLAIN, &self.limits).expect("valid") {
             Incoming::One(one) => vec![Ours::seen(&one.expect("a message"))],
             Incoming::Batch(batch) => {
                 batch.iter().map(|one| Ours::seen(one.as_ref().expect("a message"))).collect()

@@ -29,6 +29,7 @@ pub fn all() -> Vec<Case> {
         Case::new("tiny mix", 2.0, &tiny_mix()),
         Case::new("tool call", 2.0, &[TOOL_CALL]),
         Case::new("LSP, nested", 1.5, &[&completion()]),
+        Case::new("LSP, spaced", None, &[&spaced(&completion())]),
         Case::new("list, nested", 1.5, &[&tools_list()]),
         Case::new("base64 string", 3.0, &[&base64(1 << 20)]),
         Case::new("batch of 100", 2.0, &[&batch(100)]),
@@ -72,6 +73,11 @@ fn completion() -> String {
     }
     text.push_str("]}}");
     text
+}
+
+/// The same with a space after each comma and colon, as Python writes it. No string of it holds either.
+fn spaced(text: &str) -> String {
+    text.replace(',', ", ").replace(':', ": ")
 }
 
 /// An answer with longer strings: names, sentences and a schema for each tool.

@@ -69,7 +69,7 @@ fn measure(case: Case) -> Row {
         .into_iter()
         .map(|cost| Cost { min: cost.min / texts, median: cost.median / texts })
         .collect();
-    let allocations = allocations::during(|| run(&mut candidates::Ours)) as f64 / texts;
+    let allocations = allocations::during(|| run(&mut candidates::Ours::default())) as f64 / texts;
     Row { case, costs, allocations }
 }
 
