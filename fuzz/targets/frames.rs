@@ -23,6 +23,8 @@ pub(crate) fn check(framing: Option<Framing>, limit: usize, stream: &[u8], sizes
     let whole = Outcome::of(framing, limit, [stream]);
     let pieces = Outcome::of(framing, limit, chunks(stream, sizes));
     assert_eq!(pieces, whole, "in pieces (left) and whole (right): {}", stream.escape_ascii());
+    let late = Outcome::with_end(framing, limit, [], stream);
+    assert_eq!(late, whole, "first looked at when it had ended: {}", stream.escape_ascii());
 }
 
 /// What comes out of a stream.
@@ -37,6 +39,16 @@ impl Outcome {
         framing: Option<Framing>,
         limit: usize,
         chunks: impl IntoIterator<Item = &'a [u8]>,
+    ) -> Self {
+        Outcome::with_end(framing, limit, chunks, &[])
+    }
+
+    /// The bytes of `end` come together with the end of the stream.
+    fn with_end<'a>(
+        framing: Option<Framing>,
+        limit: usize,
+        chunks: impl IntoIterator<Item = &'a [u8]>,
+        end: &[u8],
     ) -> Self {
         let mut reader = Reader {
             deframer: Deframer::new(framing, limit),
@@ -53,8 +65,11 @@ impl Outcome {
             assert!(may_have_more || reader.items.len() == before, "more than `missing` was missing");
             assert!(reader.unread.len() <= reader.most_kept(), "{} bytes are kept", reader.unread.len());
         }
+        reader.unread.extend_from_slice(end);
         reader.drain(Deframer::finish);
         assert!(reader.unread.is_empty(), "{} bytes are left at the end", reader.unread.len());
+        let again = reader.deframer.finish(&[]);
+        assert!(matches!(again, Cut::More { used: 0, .. }), "{again:?} after the end");
         Outcome { framing: reader.deframer.framing(), items: reader.items }
     }
 }

@@ -6,8 +6,8 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::session::CallError;
 use crate::raw::{self, JsonKind, Printable, RawJson};
+use crate::session::CallError;
 
 /// The number that says what kind of error it is. Any integer is legal on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -230,13 +230,12 @@ impl Serialize for ErrorObject<'_> {
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for ErrorObject<'a> {
+impl<'de> Deserialize<'de> for ErrorObject<'_> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = <&'de serde_json::value::RawValue>::deserialize(deserializer)?;
-        if JsonKind::of(raw.get()) != JsonKind::Object {
+        let raw = RawJson::deserialize(deserializer)?;
+        if raw.kind() != JsonKind::Object {
             return Err(serde::de::Error::custom("an error must be an object"));
         }
-        RawJson::new(raw.get()).map_err(serde::de::Error::custom)?;
-        ErrorObject::read(raw.get()).map_err(serde::de::Error::custom)
+        ErrorObject::read(raw.as_str()).map(ErrorObject::into_owned).map_err(serde::de::Error::custom)
     }
 }

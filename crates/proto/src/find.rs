@@ -26,7 +26,7 @@ pub(crate) fn chunk<const N: usize>(bytes: &[u8], at: usize) -> Option<&[u8; N]>
 #[cfg(target_arch = "x86_64")]
 mod vector {
     use super::{chunk, portable};
-    use crate::sse2::{skip_plain, stops_16, stops_64};
+    use crate::x86::{skip_plain, stops_16, stops_64};
 
     #[inline(always)]
     pub(super) fn string_stop(bytes: &[u8], from: usize) -> usize {

@@ -182,7 +182,7 @@ impl Serialize for Id<'_> {
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Id<'a> {
+impl<'de> Deserialize<'de> for Id<'_> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = RawJson::deserialize(deserializer)?;
         let found = raw.kind();

@@ -37,7 +37,7 @@ mod find;
 mod raw;
 mod scan;
 #[cfg(target_arch = "x86_64")]
-mod sse2;
+mod x86;
 
 // The nouns of the protocol, and what is legal.
 mod dialect;

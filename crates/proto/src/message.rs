@@ -107,11 +107,11 @@ impl Serialize for Message<'_> {
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Message<'a> {
+impl<'de> Deserialize<'de> for Message<'_> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = <&'de serde_json::value::RawValue>::deserialize(deserializer)?;
-        match decode(raw.get().as_bytes(), &PLAIN, &Limits::default()) {
-            Ok(Incoming::One(Ok(message))) => Ok(message),
+        let raw = RawJson::deserialize(deserializer)?;
+        match decode(raw.as_str().as_bytes(), &PLAIN, &Limits::default()) {
+            Ok(Incoming::One(Ok(message))) => Ok(message.into_owned()),
             Ok(Incoming::One(Err(invalid))) => Err(serde::de::Error::custom(invalid)),
             Ok(Incoming::Batch(_)) => Err(serde::de::Error::custom("a batch is not one message")),
             Err(error) => Err(serde::de::Error::custom(error)),

@@ -157,7 +157,7 @@ impl<'a> RawJson<'a> {
 pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, ParseError> {
     // For a small message a call costs more than the check.
     #[cfg(target_arch = "x86_64")]
-    if let Some(text) = crate::sse2::small_ascii(bytes) {
+    if let Some(text) = crate::x86::small_ascii(bytes) {
         return Ok(text);
     }
     simdutf8::basic::from_utf8(bytes).map_err(|_| not_utf8(bytes))
@@ -268,9 +268,10 @@ impl Serialize for RawJson<'_> {
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for RawJson<'a> {
+/// Always owned, so that it can be a member of anything.
+impl<'de> Deserialize<'de> for RawJson<'_> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = <&'de RawValue>::deserialize(deserializer)?;
-        RawJson::new(raw.get()).map_err(D::Error::custom)
+        let raw: Box<str> = Box::<RawValue>::deserialize(deserializer)?.into();
+        RawJson::new(String::from(raw)).map_err(D::Error::custom)
     }
 }

@@ -25,7 +25,7 @@ fn check(cases: &[Case<'_>]) {
                     format!("batch [{}]", entries.iter().map(describe).collect::<Vec<_>>().join("; "))
                 }
                 Err(error) if dialect.noise => format!("reported: {error}"),
-                Err(error) => refusal(&ErrorObject::from(error), "none"),
+                Err(error) => refusal(&error.error(), "none"),
             };
             assert_eq!(Some(seen.as_str()), wanted, "{} on {text}", dialect.name);
         }

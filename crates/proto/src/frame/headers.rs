@@ -73,6 +73,9 @@ impl Headers {
                         return Cut::More { used, missing: 1 };
                     };
                     let end = self.seen + found;
+                    if end > HEADER_LIMIT {
+                        return self.lost(FrameFault::HeaderTooLong, used + 1);
+                    }
                     self.seen = 0;
                     let line = &rest[..end];
                     let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -98,6 +101,7 @@ impl Headers {
             Cut::More { used, .. }
                 if matches!(self.at, At::Lost | At::Skip(_)) || self.is_blank(unread, used) =>
             {
+                self.seen = 0;
                 Cut::More { used: unread.len().max(used), missing: 0 }
             }
             Cut::More { .. } => {

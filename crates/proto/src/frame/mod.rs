@@ -168,39 +168,53 @@ impl Deframer {
                 State::Unknown => {}
             }
         }
-        self.start(unread)
+        let used = self.start(unread);
+        if self.at_start || matches!(self.state, State::Unknown) {
+            return Cut::More { used, missing: 1 };
+        }
+        self.cut(&unread[used..]).with_more_used(used)
     }
 
     /// What is left when the stream has ended.
     pub fn finish<'a>(&mut self, unread: &'a [u8]) -> Cut<'a> {
+        let used = self.start(unread);
         self.at_start = false;
-        match &mut self.state {
-            State::Unknown => Lines::default().finish(unread, self.limit),
-            State::Lines(lines) => lines.finish(unread, self.limit),
-            State::Headers(headers) => headers.finish(unread, self.limit),
-        }
+        let rest = &unread[used..];
+        let cut = match &mut self.state {
+            State::Headers(headers) => headers.finish(rest, self.limit),
+            State::Lines(lines) => lines.finish(rest, self.limit),
+            State::Unknown => {
+                let mut lines = Lines::default();
+                let cut = lines.finish(rest, self.limit);
+                self.state = State::Lines(lines);
+                cut
+            }
+        };
+        cut.with_more_used(used)
     }
 
-    fn start<'a>(&mut self, unread: &'a [u8]) -> Cut<'a> {
-        let waits = Cut::More { used: 0, missing: 1 };
+    /// Skips what may stand before the first message, and finds out the framing. How much is done with.
+    fn start(&mut self, unread: &[u8]) -> usize {
         let mut used = 0;
         if self.at_start {
             if unread.len() < BYTE_ORDER_MARK.len() && BYTE_ORDER_MARK.starts_with(unread) {
-                return waits;
+                return 0;
             }
             if unread.starts_with(BYTE_ORDER_MARK) {
                 used = BYTE_ORDER_MARK.len();
             }
+            self.at_start = false;
         }
         if matches!(self.state, State::Unknown) {
+            // White space says nothing about the framing, and endless white space must not pile up.
+            used = unread.len() - unread[used..].trim_ascii_start().len();
             match Framing::detect(&unread[used..]) {
                 Some(Framing::Headers) => self.state = State::Headers(Headers::default()),
                 Some(_) => self.state = State::Lines(Lines::default()),
-                None => return waits,
+                None => {}
             }
         }
-        self.at_start = false;
-        self.cut(&unread[used..]).with_more_used(used)
+        used
     }
 }
 

@@ -55,8 +55,11 @@ impl Backlog {
     }
 
     pub(super) fn push(&mut self, what: Waiting, method: &str, params: Option<&str>) {
-        // The texts in front of the head are done with; moving the rest is paid for by their length.
-        if self.head > self.text.len() / 2 {
+        // The texts in front of the head are done with; moving the rest is paid for by their length. Before
+        // the text grows they go in any case.
+        let more = method.len() + params.map_or(0, str::len);
+        let grows = self.text.len() + more > self.text.capacity();
+        if self.head > self.text.len() / 2 || (grows && self.head > self.text.len() / 8) {
             self.text.drain(..self.head);
             self.head = 0;
         }

@@ -1,7 +1,8 @@
 //! Answers to the entries of a batch, gathered until the last one is there.
 
-/// Memory that one batch may leave behind for the next.
+/// Memory that a batch may leave behind for the next, and how many batches may.
 const KEPT: usize = 64 * 1024;
+const KEPT_BATCHES: usize = 4;
 
 /// The batches of the peer that are being worked on.
 #[derive(Debug, Default)]
@@ -64,7 +65,7 @@ impl Gathering {
             send(&batch.answers);
         }
         batch.answers.clear();
-        if batch.answers.capacity() > KEPT {
+        if batch.answers.capacity() > KEPT || self.free.len() > KEPT_BATCHES {
             batch.answers = Vec::new();
         }
     }

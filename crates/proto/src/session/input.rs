@@ -29,13 +29,13 @@ impl Input {
         self.data.len()
     }
 
-    /// Room for the next read. `missing` bytes are known to come.
-    pub(super) fn space(&mut self, missing: usize) -> &mut [u8] {
-        self.make_room(missing.max(self.read_size));
+    /// Room for the next read. A message has `limit` bytes at the most.
+    pub(super) fn space(&mut self, limit: usize) -> &mut [u8] {
+        self.make_room(self.read_size, limit);
         &mut self.data[self.end..]
     }
 
-    fn make_room(&mut self, want: usize) {
+    fn make_room(&mut self, want: usize, limit: usize) {
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
         }
@@ -48,8 +48,8 @@ impl Input {
             (self.start, self.end) = (0, held);
         }
         if self.data.len() < held + want {
-            // Doubling keeps a message of any size linear in its length.
-            let size = (held + want).max(held * 2);
+            // Doubling keeps a message of any size linear in its length; past the limit nothing is kept.
+            let size = (held + want).max((held * 2).min(limit.saturating_add(LARGEST_READ)));
             self.data.reserve_exact(size - self.data.len());
             self.data.resize(size, 0);
         }
@@ -64,8 +64,8 @@ impl Input {
         self.end += count;
     }
 
-    pub(super) fn push(&mut self, bytes: &[u8]) {
-        self.make_room(bytes.len());
+    pub(super) fn push(&mut self, bytes: &[u8], limit: usize) {
+        self.make_room(bytes.len(), limit);
         self.data[self.end..self.end + bytes.len()].copy_from_slice(bytes);
         self.end += bytes.len();
     }

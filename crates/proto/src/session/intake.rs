@@ -33,9 +33,16 @@ impl<'i> From<Option<Event<'i>>> for Next<'i> {
 
 impl Core {
     /// Whether to take in more at all. What the peer leaves unread stops that only once the queue is half
-    /// full too: until then, answers to our own calls and cancels still get through.
+    /// full too: until then, answers to our own calls and cancels still get through. What is answered
+    /// without waiting in the queue, such as junk, could go on for ever, so there is an end to it too.
     pub(super) fn may_take(&self) -> bool {
-        !self.is_congested() || self.backlog.bytes() < self.limits.queued_bytes / 2
+        !self.is_outbound_full()
+            && (!self.is_congested() || self.backlog.bytes() < self.limits.queued_bytes / 2)
+    }
+
+    /// Whether all that may be kept for the peer is kept, unfinished batches included.
+    pub(super) fn is_outbound_full(&self) -> bool {
+        self.outbox.pending() + self.gathering.bytes() >= self.limits.outbound_bytes
     }
 
     /// Takes in the next message.
@@ -45,7 +52,7 @@ impl Core {
         }
         let unread = &input[self.consumed..];
         let Some(deframer) = &mut self.deframer else { return self.next_whole(unread) };
-        let ended = matches!(self.phase, Phase::Ended { .. });
+        let ended = self.eof;
         let unknown = deframer.framing().is_none();
         let cut = if ended { deframer.finish(unread) } else { deframer.cut(unread) };
         if unknown && let Some(framing) = deframer.framing() {
@@ -54,17 +61,14 @@ impl Core {
         match cut {
             Cut::Message { body, used } => {
                 self.consumed += used;
-                self.missing = 0;
                 self.message(body)
             }
             Cut::Fault { fault, used } => {
                 self.consumed += used;
-                self.missing = 0;
                 Next::Event(self.frame_fault(fault))
             }
-            Cut::More { used, missing } => {
+            Cut::More { used, .. } => {
                 self.consumed += used;
-                self.missing = missing;
                 self.input_read();
                 Next::Nothing
             }
@@ -89,9 +93,7 @@ impl Core {
     }
 
     fn input_read(&mut self) {
-        if let Phase::Ended { read } = &mut self.phase {
-            *read = true;
-        }
+        self.read = self.eof;
     }
 
     fn message<'i>(&mut self, body: &'i [u8]) -> Next<'i> {
@@ -135,11 +137,23 @@ impl Core {
 
     /// Nothing of a batch starts before all of it is taken in. Its requests wait in the queue like others.
     fn batch(&mut self, entries: &mut Vec<Entry<'_>>) {
+        let asks = |entry: &Entry<'_>| {
+            !matches!(entry, Ok(Message::Response(_)) | Err(Invalid { response: true, .. }))
+        };
+        if self.is_outbound_full() && entries.iter().any(asks) {
+            self.send_error("null", &overloaded(), None);
+            self.soon.push_back(Event::Report(Report::Overloaded(Id::NULL)));
+            return;
+        }
         let batch = self.gathering.begin();
         let mut answered = Vec::new();
         for entry in entries.drain(..) {
-            if let Ok(Message::Response(response)) = &entry
-                && let Some(call) = self.call_of(&response.id)
+            let response = match &entry {
+                Ok(Message::Response(response)) => Some(&response.id),
+                Err(Invalid { response: true, id: Some(id), .. }) => Some(id),
+                _ => None,
+            };
+            if let Some(call) = response.and_then(|id| self.call_of(id))
                 && let Some((_, Call { batch: Some(ours), .. })) = self.calls.find(call.id())
                 && !answered.contains(ours)
             {
@@ -201,8 +215,11 @@ impl Core {
             self.send_error(id.text(), &ErrorObject::standard(ErrorCode::SHUTTING_DOWN), batch);
             return None;
         }
-        let at_once = batch.is_none() && self.backlog.is_empty() && self.can_start(text.map_or(0, str::len));
-        if !at_once && !self.backlog.has_room(&method, text, self.limits.queued_bytes) {
+        let bytes = text.map_or(0, str::len) + id.text().len();
+        let at_once = batch.is_none() && self.backlog.is_empty() && self.can_start(bytes);
+        // The ids of all requests are kept beside the queue, and count in it.
+        let room = self.limits.queued_bytes.saturating_sub(self.requests.id_bytes() + id.text().len());
+        if !at_once && !self.backlog.has_room(&method, text, room) {
             self.send_error(id.text(), &overloaded(), batch);
             return Some(Event::Report(Report::Overloaded(id)));
         }
@@ -237,8 +254,8 @@ impl Core {
     }
 
     fn has_byte_room(&self, bytes: usize) -> bool {
-        let running_bytes = self.requests.running_bytes();
-        running_bytes == 0 || running_bytes + bytes <= self.limits.in_flight_bytes
+        let held = self.requests.running_bytes();
+        self.requests.running() == 0 || held + bytes <= self.limits.in_flight_bytes
     }
 
     /// Whether a request with this much params might wait for ever: it finds no room, and all that run may
@@ -295,6 +312,10 @@ impl Core {
                 }
             }
             _ => {}
+        }
+        // Nobody would wait for its handler, and one of before may still be running.
+        if matches!(self.phase, Phase::Flushing(_)) {
+            return Some(Event::Report(Report::Dropped { method }));
         }
         if !in_batch && self.backlog.is_empty() && !self.barrier && !self.is_congested() {
             self.barrier = true;

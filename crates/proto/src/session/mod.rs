@@ -75,8 +75,6 @@ struct Core {
     whole: VecDeque<Option<usize>>,
     /// Bytes of the input that are done with.
     consumed: usize,
-    /// Bytes that the message at hand still lacks, at least.
-    missing: usize,
     /// Lent to the decoder for the entries of a batch.
     entries: Vec<Entry<'static>>,
     backlog: Backlog,
@@ -92,6 +90,9 @@ struct Core {
     complaints: u32,
     batches_sent: u64,
     phase: Phase,
+    /// The peer sends no more, and then: everything that it sent is taken in.
+    eof: bool,
+    read: bool,
     now: Time,
     /// When something last came or went.
     active: Time,
@@ -108,10 +109,8 @@ enum Phase {
     Draining(Time),
     /// Has answered everything it will answer: sends that, until the given moment.
     Flushing(Time),
-    /// The peer sends no more. `read` is set once everything that it sent is taken in.
-    Ended {
-        read: bool,
-    },
+    /// The peer sends no more: answers what is open.
+    Ended,
     Closed(Cause),
 }
 
@@ -151,7 +150,6 @@ impl Session {
             deframer,
             whole: VecDeque::new(),
             consumed: 0,
-            missing: 0,
             entries: Vec::new(),
             backlog: Backlog::default(),
             requests: Requests::new(config.seed),
@@ -163,6 +161,8 @@ impl Session {
             complaints: 0,
             batches_sent: 0,
             phase: Phase::Open,
+            eof: false,
+            read: false,
             now: Time::START,
             active: Time::START,
             tidied: true,
@@ -172,9 +172,13 @@ impl Session {
     }
 
     /// Room to read into. Call [`handle_read`](Self::handle_read) with how much was read.
+    ///
+    /// # Panics
+    /// If the session was made with [`Framing::Whole`].
     pub fn space(&mut self) -> &mut [u8] {
+        self.assert_stream();
         self.settle_input();
-        self.input.space(self.core.missing)
+        self.input.space(self.core.limits.message_bytes)
     }
 
     /// `count` bytes were read into [`space`](Self::space).
@@ -188,10 +192,14 @@ impl Session {
 
     /// These bytes came: the same as reading into [`space`](Self::space), for drivers that hold them
     /// already.
+    ///
+    /// # Panics
+    /// If the session was made with [`Framing::Whole`].
     pub fn handle_bytes(&mut self, now: Time, bytes: &[u8]) {
+        self.assert_stream();
         self.settle_input();
         self.core.hear(now);
-        self.input.push(bytes);
+        self.input.push(bytes, self.core.limits.message_bytes);
     }
 
     /// One whole message came, on a transport that keeps messages apart.
@@ -204,7 +212,7 @@ impl Session {
         self.core.hear(now);
         let fits = message.len() <= self.core.limits.message_bytes;
         if fits {
-            self.input.push(message);
+            self.input.push(message, self.core.limits.message_bytes);
         }
         self.core.whole.push_back(fits.then_some(message.len()));
     }
@@ -225,8 +233,9 @@ impl Session {
     /// The peer will send no more. What it sent is still answered; our calls end.
     pub fn handle_eof(&mut self, now: Time) {
         self.core.advance(now);
-        if !matches!(self.core.phase, Phase::Ended { .. } | Phase::Closed(_)) {
-            self.core.phase = Phase::Ended { read: false };
+        self.core.eof = true;
+        if self.core.phase == Phase::Open {
+            self.core.phase = Phase::Ended;
         }
     }
 
@@ -240,7 +249,7 @@ impl Session {
     /// open after `grace` is answered [`SHUTTING_DOWN`](ErrorCode::SHUTTING_DOWN).
     pub fn shutdown(&mut self, now: Time, grace: Duration) {
         self.core.advance(now);
-        if self.core.phase == Phase::Open {
+        if matches!(self.core.phase, Phase::Open | Phase::Ended) {
             self.core.phase = Phase::Draining(self.core.now + grace);
         }
     }
@@ -301,7 +310,8 @@ impl Session {
                 + core.outbox.capacity()
                 + core.backlog.capacity()
                 + core.gathering.bytes()
-                + core.requests.running_bytes(),
+                + core.requests.running_bytes()
+                + core.requests.id_bytes(),
         }
     }
 
@@ -311,6 +321,10 @@ impl Session {
             Some(deframer) => deframer.framing(),
             None => Some(Framing::Whole),
         }
+    }
+
+    fn assert_stream(&self) {
+        assert!(self.core.deframer.is_some(), "the session expects whole messages");
     }
 
     /// Gives back memory that only a burst needed.
@@ -390,8 +404,8 @@ impl Core {
     fn finish(&mut self) -> bool {
         let answered = self.requests.len() == 0 && self.backlog.is_empty() && !self.barrier;
         match self.phase {
-            Phase::Ended { read: true } if self.calls.len() > 0 => self.end_calls(&Cause::Ended),
-            Phase::Ended { read: true } if answered && self.outbox.pending() == 0 => self.close(Cause::Ended),
+            _ if self.read && self.calls.len() > 0 => self.end_calls(&Cause::Ended),
+            Phase::Ended if self.read && answered && self.outbox.pending() == 0 => self.close(Cause::Ended),
             Phase::Draining(_) | Phase::Flushing(_)
                 if answered && self.calls.len() == 0 && self.outbox.pending() == 0 =>
             {
@@ -441,10 +455,7 @@ impl Core {
         let held = input_capacity + self.outbox.capacity() + self.backlog.capacity();
         let tidy = self.tidy_at().filter(|_| held > WORTH_TIDYING);
         let deadlines = [self.calls.deadline(), self.stall_deadline(), self.idle_deadline(), drain, tidy];
-        let read = match self.phase {
-            Phase::Open | Phase::Draining(_) | Phase::Flushing(_) => self.may_take(),
-            Phase::Ended { .. } | Phase::Closed(_) => false,
-        };
+        let read = !self.eof && self.may_take();
         Wait { write: self.outbox.unsent(), read, deadline: deadlines.into_iter().flatten().min() }
     }
 }

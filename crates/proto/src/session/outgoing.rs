@@ -214,8 +214,8 @@ impl Drop for Batch<'_> {
 impl Core {
     fn check_open(&self) -> Result<(), Refused> {
         match self.phase {
-            Phase::Open | Phase::Draining(_) => Ok(()),
-            Phase::Flushing(_) | Phase::Ended { .. } | Phase::Closed(_) => Err(Refused::Closed),
+            Phase::Open | Phase::Draining(_) if !self.eof => Ok(()),
+            _ => Err(Refused::Closed),
         }
     }
 
@@ -242,7 +242,7 @@ impl Core {
         if matches!(self.phase, Phase::Closed(_)) {
             return Err(Refused::Closed);
         }
-        if self.outbox.pending() + self.gathering.bytes() >= self.limits.outbound_bytes {
+        if self.is_outbound_full() {
             return Err(Refused::Congested);
         }
         Ok(())

@@ -24,6 +24,7 @@ pub(super) struct Requests {
     first_generation: u32,
     running: usize,
     running_bytes: usize,
+    id_bytes: usize,
 }
 
 #[derive(Debug, Default)]
@@ -33,7 +34,7 @@ pub(super) struct Slot {
     id: String,
     /// Hash of the id.
     hash: u64,
-    /// Length of the params while it runs.
+    /// Length of id and params while it runs.
     bytes: usize,
     pub(super) batch: Option<u32>,
     pub(super) cancelled: Option<Spelling>,
@@ -85,6 +86,7 @@ impl Requests {
             first_generation: 0,
             running: 0,
             running_bytes: 0,
+            id_bytes: 0,
         }
     }
 
@@ -93,9 +95,14 @@ impl Requests {
         self.running
     }
 
-    /// Bytes of params that running requests hold.
+    /// Bytes of ids and params that running requests hold.
     pub(super) fn running_bytes(&self) -> usize {
         self.running_bytes
+    }
+
+    /// Bytes of the ids of all requests.
+    pub(super) fn id_bytes(&self) -> usize {
+        self.id_bytes
     }
 
     /// How many there are, waiting ones included.
@@ -117,7 +124,7 @@ impl Requests {
         batch: Option<u32>,
         cancellable: bool,
     ) -> Option<RequestKey> {
-        let Requests { slots, free, by_id, hasher, first_generation, .. } = self;
+        let Requests { slots, free, by_id, hasher, first_generation, id_bytes, .. } = self;
         let hash = hasher.hash_one(id);
         let next = free.last().map_or(slots.len() as u32, |&index| index);
         if !id.is_null() {
@@ -133,6 +140,7 @@ impl Requests {
         let slot = &mut slots[next as usize];
         slot.state = State::Waiting;
         slot.id.push_str(id.text());
+        *id_bytes += slot.id.len();
         slot.hash = hash;
         slot.batch = batch;
         slot.cancellable = cancellable;
@@ -149,8 +157,9 @@ impl Requests {
         self.slots.get_mut(key.index as usize)
     }
 
+    /// A request starts, with this much params.
     pub(super) fn start(&mut self, key: RequestKey, bytes: usize) -> Option<&mut Slot> {
-        self.get(key)?;
+        let bytes = bytes + self.get(key)?.id.len();
         self.running += 1;
         self.running_bytes += bytes;
         let slot = &mut self.slots[key.index as usize];
@@ -169,6 +178,7 @@ impl Requests {
         if let Ok(entry) = by_id.find_entry(slot.hash, |&index| index == key.index) {
             entry.remove();
         }
+        self.id_bytes -= slot.id.len();
         if slot.state == State::Running {
             self.running -= 1;
             self.running_bytes -= slot.bytes;

@@ -85,3 +85,23 @@ fn every_place_to_cut() {
         }
     }
 }
+
+/// Streams for which pieces once mattered, or the end, or which were kept without end.
+#[test]
+fn long_lines_and_white_space() {
+    let streams = [
+        format!("X: {}\r\nContent-Length: 2\r\n\r\n{{}}", "y".repeat(9000)),
+        format!("Content-Length: 2\r\nX: {}Content-Length: 2\r\n\r\n{{}}", "y".repeat(9000)),
+        format!("{}{{}}\n", " \n".repeat(10_000)),
+        format!("{}Content-Length: 2\r\n\r\n{{}}", "\n ".repeat(10_000)),
+        "Content-Length: 2\r\n\r\n{}\r".to_owned(),
+        "Content-Length: 2\r\n\r\n{} ".to_owned(),
+    ];
+    for stream in streams {
+        for framing in [None, Some(Framing::Lines), Some(Framing::Headers)] {
+            for size in [1, 7, 100, 255] {
+                cutting::check(framing, 100, stream.as_bytes(), &[size]);
+            }
+        }
+    }
+}
