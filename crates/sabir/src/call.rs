@@ -1,0 +1,204 @@
+//! A call that was made, as its caller sees it.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::future::{Future, poll_fn};
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use sabir_proto::{CallKey, CallOptions, TraceContext};
+use serde::de::DeserializeOwned;
+
+use crate::shared::{CallWish, Shared, Wish, lock};
+use crate::{CallError, RawJson};
+
+/// Progress that nobody has looked at yet. The oldest is dropped first.
+const KEPT_PROGRESS: usize = 256;
+
+/// Where a connection puts what comes of a call.
+#[derive(Default)]
+pub(crate) struct CallSlot(Mutex<Slot>);
+
+#[derive(Default)]
+struct Slot {
+    key: Option<CallKey>,
+    outcome: Option<Result<RawJson<'static>, CallError>>,
+    over: bool,
+    progress: VecDeque<RawJson<'static>>,
+    waker: Option<Waker>,
+}
+
+impl CallSlot {
+    pub(crate) fn sent(&self, key: CallKey) {
+        lock(&self.0).key = Some(key);
+    }
+
+    pub(crate) fn key(&self) -> Option<CallKey> {
+        lock(&self.0).key
+    }
+
+    pub(crate) fn end(&self, outcome: Result<RawJson<'static>, CallError>) {
+        let mut slot = lock(&self.0);
+        if slot.over {
+            return;
+        }
+        slot.over = true;
+        slot.outcome = Some(outcome);
+        slot.key = None;
+        if let Some(waker) = slot.waker.take() {
+            drop(slot);
+            waker.wake();
+        }
+    }
+
+    pub(crate) fn progress(&self, value: RawJson<'static>) {
+        let mut slot = lock(&self.0);
+        if slot.progress.len() == KEPT_PROGRESS {
+            slot.progress.pop_front();
+        }
+        slot.progress.push_back(value);
+        if let Some(waker) = slot.waker.take() {
+            drop(slot);
+            waker.wake();
+        }
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        lock(&self.0).over
+    }
+}
+
+/// A method and its params, if they could be written.
+type Unsent = (Cow<'static, str>, Result<Option<RawJson<'static>>, CallError>);
+
+/// A call: await it for its result. It is sent when it is first awaited, and cancelled when it is dropped
+/// before its end.
+#[must_use = "a call is sent when it is awaited"]
+pub struct Call<R> {
+    shared: Arc<Shared>,
+    slot: Arc<CallSlot>,
+    unsent: Option<Unsent>,
+    options: CallOptions<'static>,
+    result: PhantomData<fn() -> R>,
+}
+
+impl<R> Call<R> {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        method: Cow<'static, str>,
+        params: Result<Option<RawJson<'static>>, CallError>,
+    ) -> Self {
+        Call {
+            shared,
+            slot: Arc::default(),
+            unsent: Some((method, params)),
+            options: CallOptions::default(),
+            result: PhantomData,
+        }
+    }
+
+    /// A call that was sent already, in a batch.
+    pub(crate) fn in_batch(shared: Arc<Shared>, slot: Arc<CallSlot>) -> Self {
+        Call { shared, slot, unsent: None, options: CallOptions::default(), result: PhantomData }
+    }
+
+    /// Ends the call with [`CallError::TimedOut`] after this long, and cancels it.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.options.timeout = Some(timeout);
+        self
+    }
+
+    /// Lets each progress start the timeout anew, for `total` at the most.
+    pub fn reset_on_progress(mut self, total: Duration) -> Self {
+        self.options.reset_on_progress = true;
+        self.options.progress = true;
+        self.options.total_timeout = Some(total);
+        self
+    }
+
+    /// Sends a trace context along, if the params are an object.
+    pub fn trace(mut self, trace: TraceContext<'static>) -> Self {
+        self.options.trace = Some(trace);
+        self
+    }
+
+    /// Ends the call and tells the peer. Awaiting it gives [`CallError::Cancelled`].
+    pub fn cancel(&self) {
+        if !self.slot.is_over() {
+            let _ = self.shared.wish(Wish::Cancel(Arc::clone(&self.slot)));
+            self.slot.end(Err(CallError::Cancelled));
+        }
+    }
+
+    /// The next progress of the call, or `None` once it has ended. Call it before awaiting the result: it
+    /// asks the peer for progress, which must be done when the call is sent.
+    ///
+    /// A number is taken out of `{"progress": …}`; any other type is read from all that the peer sent.
+    pub async fn progress<T: DeserializeOwned>(&mut self) -> Option<T> {
+        self.options.progress = true;
+        self.send();
+        poll_fn(|cx| {
+            let mut slot = lock(&self.slot.0);
+            while let Some(value) = slot.progress.pop_front() {
+                let number = value.get("progress").and_then(|number| number.parse().ok());
+                if let Some(progress) = number.or_else(|| value.parse().ok()) {
+                    return Poll::Ready(Some(progress));
+                }
+            }
+            if slot.over {
+                return Poll::Ready(None);
+            }
+            slot.waker = Some(cx.waker().clone());
+            Poll::Pending
+        })
+        .await
+    }
+
+    fn send(&mut self) {
+        let Some((method, params)) = self.unsent.take() else { return };
+        let slot = Arc::clone(&self.slot);
+        let sent = params.and_then(|params| {
+            let options = std::mem::take(&mut self.options);
+            self.shared.wish(Wish::Call(CallWish { method, params, options, slot }))
+        });
+        if let Err(error) = sent {
+            self.slot.end(Err(error));
+        }
+    }
+}
+
+impl<R: DeserializeOwned> Future for Call<R> {
+    type Output = Result<R, CallError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        self.send();
+        let mut slot = lock(&self.slot.0);
+        match slot.outcome.take() {
+            Some(Ok(result)) => Poll::Ready(
+                result.parse().map_err(|e: serde_json::Error| CallError::Unfit(e.to_string().into())),
+            ),
+            Some(Err(error)) => Poll::Ready(Err(error)),
+            None => {
+                slot.waker = Some(cx.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl<R> Drop for Call<R> {
+    fn drop(&mut self) {
+        if self.unsent.is_none() {
+            self.cancel();
+        }
+    }
+}
+
+impl<R> std::fmt::Debug for Call<R> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Call").field("sent", &self.unsent.is_none()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,103 @@
+//! What a handler knows of its call.
+
+use std::any::Any;
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use sabir_proto::{RequestKey, TraceContext};
+use serde::Serialize;
+
+use crate::RawJson;
+use crate::peer::Peer;
+use crate::router::Routes;
+use crate::shared::Wish;
+
+/// The call that a handler is running for: who called, and what the handler may say before it answers.
+#[derive(Clone)]
+pub struct Ctx {
+    pub(crate) peer: Peer,
+    /// `None` for a notification.
+    pub(crate) key: Option<RequestKey>,
+    pub(crate) routes: Arc<Routes>,
+    pub(crate) trace: Option<Arc<TraceContext<'static>>>,
+}
+
+impl Ctx {
+    /// The caller, to call back.
+    pub fn peer(&self) -> &Peer {
+        &self.peer
+    }
+
+    /// Whether the caller wants an answer.
+    pub fn is_request(&self) -> bool {
+        self.key.is_some()
+    }
+
+    /// The state of this type that the router was given.
+    ///
+    /// # Panics
+    /// If it was given none.
+    pub fn state<T: Any + Send + Sync>(&self) -> &T {
+        self.routes.state().unwrap_or_else(|| {
+            panic!(
+                "the router has no state of type `{}`: add it with `Router::state`",
+                std::any::type_name::<T>()
+            )
+        })
+    }
+
+    /// Where the caller's trace stands, if it said so.
+    pub fn trace(&self) -> Option<&TraceContext<'static>> {
+        self.trace.as_deref()
+    }
+
+    /// Tells the caller how far the call is, if it asked to know: a number, or an object with `progress`,
+    /// `total` and `message`. Waits while the peer leaves too much unread.
+    pub async fn progress<T: Serialize>(&self, value: T) {
+        if let (Some(key), Ok(value)) = (self.key, RawJson::from_value(&value)) {
+            // Progress that cannot be told is no reason to stop.
+            let _ = self.peer.shared.wish_in_turn(Wish::Progress { key, value }).await;
+        }
+    }
+
+    /// Waits until the caller cancels the call, and from the first call on leaves it to the handler what to
+    /// do then: it is no longer stopped by itself. For a notification, and if the connection is lost, it
+    /// waits for the end of the connection.
+    pub fn cancelled(&self) -> impl Future<Output = ()> + Send + 'static {
+        let taken = self.key.map(|key| {
+            self.peer.shared.hooked.store(true, Ordering::Release);
+            self.peer.shared.take_over(key)
+        });
+        let peer = self.peer.clone();
+        async move {
+            let Some(cancelled) = taken else {
+                peer.closed().await;
+                return;
+            };
+            loop {
+                let told = cancelled.told.notified();
+                let mut told = std::pin::pin!(told);
+                told.as_mut().enable();
+                if cancelled.flag.load(Ordering::Acquire) {
+                    return;
+                }
+                told.await;
+            }
+        }
+    }
+
+    /// Runs `hook` right after the answer to this call is on its way: what it sends comes after it.
+    pub fn after_reply(&self, hook: impl FnOnce(Peer) + Send + 'static) {
+        match self.key {
+            Some(key) => self.peer.shared.hook(key, Box::new(hook)),
+            None => hook(self.peer.clone()),
+        }
+    }
+}
+
+impl std::fmt::Debug for Ctx {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ctx").field("peer", &self.peer).field("key", &self.key).finish_non_exhaustive()
+    }
+}

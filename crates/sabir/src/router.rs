@@ -1,0 +1,319 @@
+//! Methods by name, and the handlers behind them.
+
+use std::any::{Any, TypeId};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::ctx::Ctx;
+use crate::method::MethodName;
+use crate::params;
+use crate::task::{Answering, BoxTask, panicked};
+use crate::{ErrorCode, ErrorObject, RawJson, Result};
+
+/// The methods that one side offers.
+///
+/// A handler is a function of the call's [`Ctx`] and its params that returns a future of
+/// [`Result`](crate::Result): an `async fn` or a closure.
+///
+/// ```
+/// use sabir::{Ctx, Router};
+///
+/// #[derive(serde::Deserialize)]
+/// struct Greet {
+///     name: String,
+/// }
+///
+/// async fn greet(_: Ctx, p: Greet) -> sabir::Result<String> {
+///     Ok(format!("hello, {}", p.name))
+/// }
+///
+/// let router = Router::new()
+///     .method("add", |_, (a, b): (i64, i64)| async move { Ok(a + b) })
+///     .method("greet", greet);
+/// ```
+///
+/// - Params are taken by name or by position into the same struct, by position into a tuple or a list. What
+///   does not fit is answered `-32602` with the reason and the path to the member.
+/// - Any error that `?` meets is answered `-32603` with its text and, as `data.exception`, its type. An
+///   [`ErrorObject`] is answered as it is.
+/// - A panic is answered `-32603` and shows nothing of the inside; the connection lives.
+/// - A notification runs the same handler; whatever it returns is dropped.
+#[derive(Clone, Default)]
+pub struct Router {
+    routes: Routes,
+}
+
+#[derive(Clone, Default)]
+pub(crate) struct Routes {
+    handlers: HashMap<Cow<'static, str>, Arc<dyn Handler>>,
+    fallback: Option<Arc<dyn Handler>>,
+    layers: Vec<Arc<dyn Layer>>,
+    state: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
+}
+
+type RawFuture = Pin<Box<dyn Future<Output = Result<RawJson<'static>>> + Send>>;
+
+/// A handler with its types forgotten.
+pub(crate) trait Handler: Send + Sync {
+    /// Reads the params and starts. The task writes its result straight into the output.
+    fn start(&self, ctx: Ctx, method: &str, params: Option<&RawJson<'_>>) -> Result<BoxTask>;
+
+    /// The same for middleware, which wants the result in its hands.
+    fn call(&self, ctx: Ctx, method: &str, params: Option<&RawJson<'_>>) -> Result<RawFuture>;
+}
+
+trait Layer: Send + Sync {
+    fn wrap(&self, ctx: Ctx, next: Next) -> RawFuture;
+}
+
+struct Typed<F, P, R> {
+    function: F,
+    types: PhantomData<fn(P) -> R>,
+}
+
+impl<F, P, R, Fut> Handler for Typed<F, P, R>
+where
+    F: Fn(Ctx, P) -> Fut + Send + Sync,
+    Fut: Future<Output = Result<R>> + Send + 'static,
+    P: DeserializeOwned,
+    R: Serialize + 'static,
+{
+    fn start(&self, ctx: Ctx, _: &str, params: Option<&RawJson<'_>>) -> Result<BoxTask> {
+        let params = params::read(params)?;
+        Ok(Box::pin(Answering::new((self.function)(ctx, params))))
+    }
+
+    fn call(&self, ctx: Ctx, _: &str, params: Option<&RawJson<'_>>) -> Result<RawFuture> {
+        let future = (self.function)(ctx, params::read(params)?);
+        Ok(Box::pin(async move { Ok(RawJson::from_value(&future.await?)?) }))
+    }
+}
+
+struct Raw<F>(F);
+
+impl<F, Fut> Handler for Raw<F>
+where
+    F: Fn(Ctx, Option<RawJson<'static>>) -> Fut + Send + Sync,
+    Fut: Future<Output = Result<RawJson<'static>>> + Send + 'static,
+{
+    fn start(&self, ctx: Ctx, _: &str, params: Option<&RawJson<'_>>) -> Result<BoxTask> {
+        let future = (self.0)(ctx, params.map(owned));
+        Ok(Box::pin(Answering::raw(future)))
+    }
+
+    fn call(&self, ctx: Ctx, _: &str, params: Option<&RawJson<'_>>) -> Result<RawFuture> {
+        Ok(Box::pin((self.0)(ctx, params.map(owned))))
+    }
+}
+
+struct Fallback<F>(F);
+
+impl<F, Fut> Handler for Fallback<F>
+where
+    F: Fn(Ctx, String, Option<RawJson<'static>>) -> Fut + Send + Sync,
+    Fut: Future<Output = Result<RawJson<'static>>> + Send + 'static,
+{
+    fn start(&self, ctx: Ctx, method: &str, params: Option<&RawJson<'_>>) -> Result<BoxTask> {
+        Ok(Box::pin(Answering::raw((self.0)(ctx, method.to_owned(), params.map(owned)))))
+    }
+
+    fn call(&self, ctx: Ctx, method: &str, params: Option<&RawJson<'_>>) -> Result<RawFuture> {
+        Ok(Box::pin((self.0)(ctx, method.to_owned(), params.map(owned))))
+    }
+}
+
+fn owned(params: &RawJson<'_>) -> RawJson<'static> {
+    params.clone().into_owned()
+}
+
+impl Router {
+    /// No methods yet.
+    pub fn new() -> Self {
+        Router::default()
+    }
+
+    /// Adds a method, or replaces it.
+    ///
+    /// # Panics
+    /// For names that begin with `rpc.`, which the specification reserves.
+    #[must_use]
+    pub fn method<M, F, P, R, Fut>(self, method: M, handler: F) -> Self
+    where
+        M: MethodName<P, R>,
+        F: Fn(Ctx, P) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<R>> + Send + 'static,
+        P: DeserializeOwned + 'static,
+        R: Serialize + 'static,
+    {
+        self.add(method.into_name(), Arc::new(Typed { function: handler, types: PhantomData }))
+    }
+
+    /// Adds a method that takes its params and gives its result as JSON text: for those who forward.
+    #[must_use]
+    pub fn raw<F, Fut>(self, method: impl Into<Cow<'static, str>>, handler: F) -> Self
+    where
+        F: Fn(Ctx, Option<RawJson<'static>>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<RawJson<'static>>> + Send + 'static,
+    {
+        self.add(method.into(), Arc::new(Raw(handler)))
+    }
+
+    fn add(mut self, name: Cow<'static, str>, handler: Arc<dyn Handler>) -> Self {
+        assert!(!name.starts_with("rpc."), "method names that begin with `rpc.` are reserved: `{name}`");
+        self.routes.handlers.insert(name, handler);
+        self
+    }
+
+    /// Handles every method that has no handler of its own.
+    #[must_use]
+    pub fn fallback<F, Fut>(mut self, handler: F) -> Self
+    where
+        F: Fn(Ctx, String, Option<RawJson<'static>>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<RawJson<'static>>> + Send + 'static,
+    {
+        self.routes.fallback = Some(Arc::new(Fallback(handler)));
+        self
+    }
+
+    /// Wraps every call, inside batches and outside: for timing, logging, permissions. The first layer that
+    /// is added is the outermost.
+    ///
+    /// ```
+    /// use sabir::{Ctx, ErrorObject, Next, Router};
+    ///
+    /// let router = Router::new()
+    ///     .method("secret", |_, ()| async { Ok(42) })
+    ///     .layer(|_: Ctx, next: Next| async move {
+    ///         if next.method() == "secret" {
+    ///             return Err(ErrorObject::new(403, "not for you"));
+    ///         }
+    ///         next.run().await
+    ///     });
+    /// ```
+    #[must_use]
+    pub fn layer<F, Fut>(mut self, layer: F) -> Self
+    where
+        F: Fn(Ctx, Next) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<RawJson<'static>>> + Send + 'static,
+    {
+        struct Function<F>(F);
+        impl<F, Fut> Layer for Function<F>
+        where
+            F: Fn(Ctx, Next) -> Fut + Send + Sync,
+            Fut: Future<Output = Result<RawJson<'static>>> + Send + 'static,
+        {
+            fn wrap(&self, ctx: Ctx, next: Next) -> RawFuture {
+                Box::pin((self.0)(ctx, next))
+            }
+        }
+        self.routes.layers.push(Arc::new(Function(layer)));
+        self
+    }
+
+    /// Gives all handlers a value to share, by [`Ctx::state`]. One of each type.
+    #[must_use]
+    pub fn state<T: Any + Send + Sync>(mut self, state: T) -> Self {
+        self.routes.state.insert(TypeId::of::<T>(), Arc::new(state));
+        self
+    }
+
+    /// The names of the methods, in order.
+    pub fn methods(&self) -> Vec<&str> {
+        let mut names: Vec<_> = self.routes.handlers.keys().map(AsRef::as_ref).collect();
+        names.sort_unstable();
+        names
+    }
+
+    pub(crate) fn into_routes(self) -> Arc<Routes> {
+        Arc::new(self.routes)
+    }
+}
+
+impl std::fmt::Debug for Router {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Router").field("methods", &self.methods()).finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Routes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Routes").field("methods", &self.handlers.keys()).finish_non_exhaustive()
+    }
+}
+
+impl Routes {
+    pub(crate) fn state<T: Any>(&self) -> Option<&T> {
+        self.state.get(&TypeId::of::<T>())?.downcast_ref()
+    }
+
+    /// Starts the handler of a method.
+    #[inline]
+    pub(crate) fn start(&self, method: &str, ctx: Ctx, params: Option<&RawJson<'_>>) -> Result<BoxTask> {
+        let starting = AssertUnwindSafe(|| {
+            if !self.layers.is_empty() {
+                return Ok(self.start_layered(method, ctx, params));
+            }
+            match self.handler(method) {
+                Some(handler) => handler.start(ctx, method, params),
+                None => Err(ErrorObject::standard(ErrorCode::METHOD_NOT_FOUND)),
+            }
+        });
+        catch_unwind(starting).unwrap_or_else(|cause| Err(panicked(&*cause)))
+    }
+
+    fn start_layered(&self, method: &str, ctx: Ctx, params: Option<&RawJson<'_>>) -> BoxTask {
+        let next = Next { method: method.to_owned(), params: params.map(owned), ctx, layer: 0 };
+        Box::pin(Answering::raw(next.run()))
+    }
+
+    fn handler(&self, method: &str) -> Option<&dyn Handler> {
+        self.handlers.get(method).or(self.fallback.as_ref()).map(AsRef::as_ref)
+    }
+}
+
+/// The rest of the way to a handler, as a layer sees it.
+pub struct Next {
+    ctx: Ctx,
+    method: String,
+    params: Option<RawJson<'static>>,
+    layer: usize,
+}
+
+impl Next {
+    /// The method that is called.
+    pub fn method(&self) -> &str {
+        &self.method
+    }
+
+    /// Its params.
+    pub fn params(&self) -> Option<&RawJson<'static>> {
+        self.params.as_ref()
+    }
+
+    /// Goes on to the next layer, or to the handler.
+    pub async fn run(mut self) -> Result<RawJson<'static>> {
+        let routes = Arc::clone(&self.ctx.routes);
+        if let Some(layer) = routes.layers.get(self.layer) {
+            self.layer += 1;
+            return layer.wrap(self.ctx.clone(), self).await;
+        }
+        match routes.handler(&self.method) {
+            Some(handler) => handler.call(self.ctx, &self.method, self.params.as_ref())?.await,
+            None => Err(ErrorObject::standard(ErrorCode::METHOD_NOT_FOUND)),
+        }
+    }
+}
+
+impl std::fmt::Debug for Next {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Next").field("method", &self.method).finish_non_exhaustive()
+    }
+}

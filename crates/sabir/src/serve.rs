@@ -1,0 +1,74 @@
+//! Running a connection.
+
+use std::io;
+
+use sabir_proto::Cause;
+
+use crate::connection::Connection;
+use crate::peer::Peer;
+use crate::router::Router;
+use crate::shared::Wish;
+use crate::transport::Transport;
+
+/// Serves one connection until it ends. That the peer has gone, or that we were asked to stop, is a good
+/// end; anything else is the error.
+pub async fn serve(transport: Transport, router: Router) -> Result<(), Cause> {
+    let (io, config, on_report, grace) = transport.open().map_err(|e| Cause::Lost(e.to_string().into()))?;
+    let heeds_signals = io.heeds_signals;
+    let connection = Connection::new(config, router.into_routes(), io, on_report);
+    let peer = connection.peer();
+    let cause = if heeds_signals {
+        let mut connection = std::pin::pin!(connection);
+        tokio::select! {
+            cause = &mut connection => cause,
+            () = asked_to_stop() => {
+                let _ = peer.shared.wish(Wish::Shutdown(grace));
+                connection.await
+            }
+        }
+    } else {
+        connection.await
+    };
+    match cause {
+        Cause::Ended | Cause::Shutdown | Cause::Idle => Ok(()),
+        // A reader that has gone away is the ordinary end of a pipe.
+        Cause::Lost(what) if is_broken_pipe(&what) => Ok(()),
+        cause => Err(cause),
+    }
+}
+
+fn is_broken_pipe(what: &str) -> bool {
+    what == io::Error::from(io::ErrorKind::BrokenPipe).to_string() || what.starts_with("Broken pipe")
+}
+
+/// SIGTERM or SIGINT.
+#[cfg(unix)]
+async fn asked_to_stop() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut terminate), Ok(mut interrupt)) =
+        (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+    else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+}
+
+#[cfg(not(unix))]
+async fn asked_to_stop() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending().await
+    }
+}
+
+/// Connects: runs the connection in a task of its own, and returns the peer to call. The router answers
+/// what the peer asks in return; `Router::new()` answers nothing.
+pub async fn connect(transport: Transport, router: Router) -> io::Result<Peer> {
+    let (io, config, on_report, _) = transport.open()?;
+    let connection = Connection::new(config, router.into_routes(), io, on_report);
+    let peer = connection.peer();
+    tokio::spawn(connection);
+    Ok(peer)
+}
