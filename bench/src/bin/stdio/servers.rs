@@ -1,0 +1,60 @@
+//! The servers measured. One line here is all that another one needs.
+
+use Kind::{ByHand, Complete, Dispatch, Floor, Ours};
+use Speaks::{Lines, Lsp, Mcp};
+
+pub(crate) struct Server {
+    pub(crate) name: &'static str,
+    /// The program, as seen from `bench/`, and its arguments.
+    pub(crate) command: &'static [&'static str],
+    pub(crate) speaks: Speaks,
+    pub(crate) kind: Kind,
+    pub(crate) batches: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Speaks {
+    /// Plain methods, a message a line, no handshake.
+    Lines,
+    /// Plain methods in Content-Length framing, after the handshake of LSP.
+    Lsp,
+    /// `tools/call`, a message a line, after the handshake of MCP.
+    Mcp,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Moves bytes only: its answers are counted and not looked at.
+    Floor,
+    ByHand,
+    /// A library's dispatch in a loop of our own: less than a library's server does.
+    Dispatch,
+    /// A library that brings its own stdio server: what we compare ourselves with.
+    Complete,
+    Ours,
+}
+
+const fn server(
+    name: &'static str,
+    command: &'static [&'static str],
+    speaks: Speaks,
+    kind: Kind,
+    batches: bool,
+) -> Server {
+    Server { name, command, speaks, kind, batches }
+}
+
+pub(crate) const SERVERS: &[Server] = &[
+    server("floor", &["peers/target/release/floor"], Lines, Floor, true),
+    server("sabir demo", &["../target/release/sabir", "demo"], Lines, Ours, true),
+    server("serde_json by hand", &["peers/target/release/by_hand"], Lines, ByHand, true),
+    server("jsonrpsee dispatch", &["peers/target/release/jsonrpsee"], Lines, Dispatch, false),
+    server("tower-lsp-server", &["peers/target/release/tower_lsp_server"], Lsp, Complete, false),
+    server("async-lsp", &["peers/target/release/async_lsp"], Lsp, Complete, false),
+    server("jsonrpc-stdio-server", &["peers/target/release/jsonrpc_stdio_server"], Lines, Complete, true),
+    server("lsp-server", &["peers/target/release/lsp_server"], Lsp, Complete, false),
+    server("floor, MCP", &["peers/target/release/floor", "mcp"], Mcp, Floor, false),
+    server("serde_json by hand, MCP", &["peers/target/release/by_hand"], Mcp, ByHand, false),
+    server("rmcp", &["peers/target/release/rmcp"], Mcp, Complete, false),
+    server("rmcp, polled pipes", &["peers/target/release/rmcp", "pipes"], Mcp, Complete, false),
+];
