@@ -116,6 +116,14 @@ impl<'a> RawJson<'a> {
         self::member(&self.0, member).map(RawJson::trusted)
     }
 
+    /// The members, if this is an object; nothing otherwise. A name that holds a lone surrogate comes as its
+    /// text.
+    pub fn members(&self) -> impl Iterator<Item = (Cow<'_, str>, RawJson<'_>)> {
+        members(&self.0).map(|(name, value)| {
+            (string_value(name).unwrap_or(Cow::Borrowed(name)), RawJson::trusted(value))
+        })
+    }
+
     /// The elements, if this is an array; nothing otherwise.
     ///
     /// ```

@@ -47,7 +47,6 @@ impl CallSlot {
         }
         slot.over = true;
         slot.outcome = Some(outcome);
-        slot.key = None;
         if let Some(waker) = slot.waker.take() {
             drop(slot);
             waker.wake();

@@ -5,13 +5,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, Waker, ready};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sabir_proto::{
     CallKey, CallOptions, Cause, Config, Event, Output, Refused, Report, RequestKey, Session, Time,
 };
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::Sleep;
+use tokio::time::{Instant, Sleep};
 
 use crate::CallError;
 use crate::call::CallSlot;
@@ -56,11 +56,24 @@ pub(crate) struct Connection {
     on_report: Option<OnReport>,
     /// The input has ended, and the transport is asked why.
     ending: bool,
+    /// A caller was given its answer, and has not had a chance to look at it.
+    answered: bool,
+    /// What came behind that answer.
+    held: Option<Event<'static>>,
 }
 
 enum Moved {
     Yes,
     No,
+}
+
+/// Why `run` has come to a stop.
+enum Stop {
+    /// Only I/O or time can move it on.
+    Waiting,
+    /// Others are to have their turn first.
+    Yielding,
+    Done(Cause),
 }
 
 impl Connection {
@@ -87,6 +100,8 @@ impl Connection {
             congested: false,
             on_report,
             ending: false,
+            answered: false,
+            held: None,
         }
     }
 
@@ -95,10 +110,21 @@ impl Connection {
     }
 
     /// Lets everything happen that needs no I/O: handlers that can go on, wishes, messages that came.
-    fn run(&mut self) -> Option<Cause> {
+    ///
+    /// Whoever is given an answer gets to see it before the handler of anything that came behind it starts:
+    /// to the application, too, things happen in the order of the wire.
+    fn run(&mut self) -> Stop {
         loop {
             self.desk.carry_out_wishes();
-            let (key, method, params, trace) = match self.desk.session.poll_output(self.desk.now) {
+            let output = match self.held.take() {
+                Some(held) => Output::Event(held),
+                None => self.desk.session.poll_output(self.desk.now),
+            };
+            let (key, method, params, trace) = match output {
+                Output::Event(event @ (Event::Request { .. } | Event::Notification { .. })) if self.answered => {
+                    self.held = Some(event.into_owned());
+                    return Stop::Yielding;
+                }
                 Output::Event(Event::Request { key, method, params, trace }) => {
                     (Some(key), method, params, trace)
                 }
@@ -117,6 +143,7 @@ impl Connection {
                     let slot = self.desk.calls.get_mut(call.index()).and_then(Option::take);
                     if let Some(slot) = slot {
                         slot.end(outcome.map(|raw| raw.into_owned()).map_err(|error| error.into_owned()));
+                        self.answered = true;
                     }
                     continue;
                 }
@@ -127,8 +154,8 @@ impl Connection {
                     continue;
                 }
                 Output::Event(_) => continue,
-                Output::Wait(_) => return None,
-                Output::Done(cause) => return Some(cause),
+                Output::Wait(_) => return Stop::Waiting,
+                Output::Done(cause) => return Stop::Done(cause),
             };
             let ctx = Ctx {
                 peer: self.desk.peer.clone(),
@@ -299,7 +326,7 @@ impl Connection {
         let Some(deadline) = deadline else { return Poll::Pending };
         if self.alarm != Some(deadline) {
             self.alarm = Some(deadline);
-            self.sleep.as_mut().reset((self.start + deadline.elapsed()).into());
+            self.sleep.as_mut().reset(self.start + deadline.elapsed());
         }
         ready!(self.sleep.as_mut().poll(cx));
         self.alarm = None;
@@ -318,11 +345,17 @@ impl Future for Connection {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Cause> {
         let this = self.get_mut();
         this.desk.peer.shared.register(cx.waker());
+        this.answered = false;
         loop {
             this.desk.now = Time::since(this.start.elapsed());
             this.run_ready();
-            if let Some(cause) = this.run() {
-                return Poll::Ready(this.desk.close(cause));
+            match this.run() {
+                Stop::Done(cause) => return Poll::Ready(this.desk.close(cause)),
+                Stop::Yielding => {
+                    cx.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
+                Stop::Waiting => {}
             }
             // Everything that is ready goes out at once; only then is more taken in.
             let wrote = this.write(cx);

@@ -50,11 +50,12 @@ impl<'a> Params<'a> {
         self.0.map(|raw| serde_json::Deserializer::from_slice(raw.as_str().as_bytes()))
     }
 
+    /// Nothing, or nothing but what travels beside the arguments.
     fn is_empty(self) -> bool {
-        match self.0 {
-            None => true,
-            Some(raw) => raw.as_str()[1..].trim_start().starts_with([']', '}']),
-        }
+        self.0.is_none_or(|raw| match raw.kind() {
+            JsonKind::Object => raw.members().all(|(name, _)| name == "_meta"),
+            _ => raw.elements().next().is_none(),
+        })
     }
 
     /// The text of the only argument, for types that are no list and no object.
@@ -249,7 +250,7 @@ mod tests {
         check("[5]", Ok(Some(5)));
         check("[]", Ok(None::<i64>));
         check("", Ok(None::<i64>));
-        for nothing in ["", "[]", "{}", "[ ]"] {
+        for nothing in ["", "[]", "{}", "[ ]", r#"{"_meta":{"progressToken":1}}"#] {
             check(nothing, Ok(()));
         }
         check("", Ok(Optional { a: None }));

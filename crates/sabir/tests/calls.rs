@@ -207,8 +207,12 @@ async fn the_wire_keeps_the_order_of_the_program() {
     let client =
         Router::new().method("before", note("before")).method("after", note("after"));
     let peer = connected(server, client).await;
-    peer.call::<_, _, ()>("work", ()).await.unwrap();
-    seen.lock().unwrap().push("reply");
+    let heard = Arc::clone(&seen);
+    tokio::spawn(async move {
+        peer.call::<_, _, ()>("work", ()).await.unwrap();
+        heard.lock().unwrap().push("reply");
+        peer.closed().await;
+    });
     while seen.lock().unwrap().len() < 3 {
         tokio::task::yield_now().await;
     }
