@@ -119,9 +119,8 @@ impl<'a> RawJson<'a> {
     /// The members, if this is an object; nothing otherwise. A name that holds a lone surrogate comes as its
     /// text.
     pub fn members(&self) -> impl Iterator<Item = (Cow<'_, str>, RawJson<'_>)> {
-        members(&self.0).map(|(name, value)| {
-            (string_value(name).unwrap_or(Cow::Borrowed(name)), RawJson::trusted(value))
-        })
+        members(&self.0)
+            .map(|(name, value)| (string_value(name).unwrap_or(Cow::Borrowed(name)), RawJson::trusted(value)))
     }
 
     /// The elements, if this is an array; nothing otherwise.

@@ -18,7 +18,7 @@ use crate::call::CallSlot;
 use crate::ctx::Ctx;
 use crate::peer::Peer;
 use crate::router::Routes;
-use crate::shared::{BatchEntry, CallWish, TaskWaker, Wish};
+use crate::shared::{BatchEntry, CallWish, Shared, TaskWaker, Wish};
 use crate::task::BoxTask;
 use crate::transport::Io;
 
@@ -39,7 +39,6 @@ pub(crate) struct Desk {
 /// Drives one session over its streams until it ends.
 pub(crate) struct Connection {
     desk: Desk,
-    routes: Arc<Routes>,
     io: Io,
     /// By the index of the request.
     tasks: Vec<Option<(RequestKey, BoxTask)>>,
@@ -78,7 +77,7 @@ enum Stop {
 
 impl Connection {
     pub(crate) fn new(config: Config, routes: Arc<Routes>, io: Io, on_report: Option<OnReport>) -> Self {
-        let peer = Peer { shared: Arc::default() };
+        let peer = Peer { shared: Arc::new(Shared::new(routes)) };
         let desk = Desk {
             session: Session::new(config),
             peer,
@@ -88,7 +87,6 @@ impl Connection {
         };
         Connection {
             desk,
-            routes,
             io,
             tasks: Vec::new(),
             notification: None,
@@ -120,13 +118,15 @@ impl Connection {
                 Some(held) => Output::Event(held),
                 None => self.desk.session.poll_output(self.desk.now),
             };
-            let (key, method, params, trace) = match output {
-                Output::Event(event @ (Event::Request { .. } | Event::Notification { .. })) if self.answered => {
+            let (key, method, params, meta) = match output {
+                Output::Event(event @ (Event::Request { .. } | Event::Notification { .. }))
+                    if self.answered =>
+                {
                     self.held = Some(event.into_owned());
                     return Stop::Yielding;
                 }
-                Output::Event(Event::Request { key, method, params, trace }) => {
-                    (Some(key), method, params, trace)
+                Output::Event(Event::Request { key, method, params, meta }) => {
+                    (Some(key), method, params, meta)
                 }
                 Output::Event(Event::Notification { method, params }) => (None, method, params, None),
                 Output::Event(Event::Cancel { key, .. }) => {
@@ -157,13 +157,9 @@ impl Connection {
                 Output::Wait(_) => return Stop::Waiting,
                 Output::Done(cause) => return Stop::Done(cause),
             };
-            let ctx = Ctx {
-                peer: self.desk.peer.clone(),
-                key,
-                routes: Arc::clone(&self.routes),
-                trace: trace.map(|trace| Arc::new(trace.into_owned())),
-            };
-            let started = self.routes.start(&method, ctx, params.as_ref());
+            let ctx =
+                Ctx { peer: self.desk.peer.clone(), key, meta: meta.map(|meta| Arc::new(meta.into_owned())) };
+            let started = self.desk.peer.shared.routes.start(&method, ctx, params.as_ref());
             match (started, key) {
                 (Ok(task), Some(key)) => self.poll_request(key, task),
                 (Ok(task), None) => self.poll_notification(task),
@@ -175,8 +171,9 @@ impl Connection {
 
     fn poll_request(&mut self, key: RequestKey, mut task: BoxTask) {
         let index = key.index();
-        let waker = self.waker(index + 1).clone();
-        if task.as_mut().poll(&mut Context::from_waker(&waker), &mut self.desk, Some(key)).is_pending() {
+        self.prepare_waker(index + 1);
+        let (_, waker) = &self.wakers[index + 1];
+        if task.as_mut().poll(&mut Context::from_waker(waker), &mut self.desk, Some(key)).is_pending() {
             if self.tasks.len() <= index {
                 self.tasks.resize_with(index + 1, || None);
             }
@@ -185,15 +182,16 @@ impl Connection {
     }
 
     fn poll_notification(&mut self, mut task: BoxTask) {
-        let waker = self.waker(0).clone();
-        match task.as_mut().poll(&mut Context::from_waker(&waker), &mut self.desk, None) {
+        self.prepare_waker(0);
+        let (_, waker) = &self.wakers[0];
+        match task.as_mut().poll(&mut Context::from_waker(waker), &mut self.desk, None) {
             Poll::Ready(()) => self.desk.session.finish_notification(),
             Poll::Pending => self.notification = Some(task),
         }
     }
 
-    /// The waker of a slot, about to be used.
-    fn waker(&mut self, index: usize) -> &Waker {
+    /// Sees to it that a slot has its waker, and that it is heard again.
+    fn prepare_waker(&mut self, index: usize) {
         while self.wakers.len() <= index {
             let waker = Arc::new(TaskWaker {
                 index: self.wakers.len(),
@@ -202,9 +200,7 @@ impl Connection {
             });
             self.wakers.push((Arc::clone(&waker), Waker::from(waker)));
         }
-        let (task_waker, waker) = &self.wakers[index];
-        task_waker.queued.store(false, Ordering::Release);
-        waker
+        self.wakers[index].0.queued.store(false, Ordering::Release);
     }
 
     /// Polls the handlers that can go on, unless the peer leaves too much unread.

@@ -10,7 +10,6 @@ use serde::Serialize;
 
 use crate::RawJson;
 use crate::peer::Peer;
-use crate::router::Routes;
 use crate::shared::Wish;
 
 /// The call that a handler is running for: who called, and what the handler may say before it answers.
@@ -19,8 +18,7 @@ pub struct Ctx {
     pub(crate) peer: Peer,
     /// `None` for a notification.
     pub(crate) key: Option<RequestKey>,
-    pub(crate) routes: Arc<Routes>,
-    pub(crate) trace: Option<Arc<TraceContext<'static>>>,
+    pub(crate) meta: Option<Arc<RawJson<'static>>>,
 }
 
 impl Ctx {
@@ -39,7 +37,7 @@ impl Ctx {
     /// # Panics
     /// If it was given none.
     pub fn state<T: Any + Send + Sync>(&self) -> &T {
-        self.routes.state().unwrap_or_else(|| {
+        self.peer.shared.routes.state().unwrap_or_else(|| {
             panic!(
                 "the router has no state of type `{}`: add it with `Router::state`",
                 std::any::type_name::<T>()
@@ -48,8 +46,13 @@ impl Ctx {
     }
 
     /// Where the caller's trace stands, if it said so.
-    pub fn trace(&self) -> Option<&TraceContext<'static>> {
-        self.trace.as_deref()
+    pub fn trace(&self) -> Option<TraceContext<'_>> {
+        TraceContext::from_meta(self.meta()?)
+    }
+
+    /// What came in `_meta` beside the arguments.
+    pub fn meta(&self) -> Option<&RawJson<'static>> {
+        self.meta.as_deref()
     }
 
     /// Tells the caller how far the call is, if it asked to know: a number, or an object with `progress`,

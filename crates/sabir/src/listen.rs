@@ -60,7 +60,10 @@ pub struct Server {
 enum Listener {
     Tcp(TcpListener),
     #[cfg(unix)]
-    Unix { listener: tokio::net::UnixListener, _file: SocketFile },
+    Unix {
+        listener: tokio::net::UnixListener,
+        _file: SocketFile,
+    },
 }
 
 impl Server {

@@ -9,6 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 
+use foldhash::fast::FixedState;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -53,7 +54,8 @@ pub struct Router {
 
 #[derive(Clone, Default)]
 pub(crate) struct Routes {
-    handlers: HashMap<Cow<'static, str>, Arc<dyn Handler>>,
+    /// The names are our own, so a plain fast hash will do.
+    handlers: HashMap<Cow<'static, str>, Arc<dyn Handler>, FixedState>,
     fallback: Option<Arc<dyn Handler>>,
     layers: Vec<Arc<dyn Layer>>,
     state: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
@@ -300,7 +302,7 @@ impl Next {
 
     /// Goes on to the next layer, or to the handler.
     pub async fn run(mut self) -> Result<RawJson<'static>> {
-        let routes = Arc::clone(&self.ctx.routes);
+        let routes = Arc::clone(&self.ctx.peer.shared.routes);
         if let Some(layer) = routes.layers.get(self.layer) {
             self.layer += 1;
             return layer.wrap(self.ctx.clone(), self).await;

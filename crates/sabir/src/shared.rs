@@ -12,6 +12,7 @@ use tokio::sync::Notify;
 
 use crate::call::CallSlot;
 use crate::peer::Peer;
+use crate::router::Routes;
 use crate::{CallError, RawJson};
 
 /// Bytes that may wait in the wishes before senders have to.
@@ -44,6 +45,8 @@ pub(crate) type AfterReply = Box<dyn FnOnce(Peer) + Send>;
 
 #[derive(Default)]
 pub(crate) struct Shared {
+    /// What this side offers.
+    pub(crate) routes: Arc<Routes>,
     state: Mutex<State>,
     /// Set while there are wishes or hooks, so that the connection need not lock to see that there are none.
     pub(crate) wishing: AtomicBool,
@@ -82,6 +85,10 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Shared {
+    pub(crate) fn new(routes: Arc<Routes>) -> Self {
+        Shared { routes, ..Shared::default() }
+    }
+
     /// Hands a wish to the connection, or says that it is over.
     pub(crate) fn wish(&self, wish: Wish) -> Result<(), CallError> {
         let mut state = lock(&self.state);

@@ -39,10 +39,8 @@ async fn greet(_: Ctx, p: Greet) -> sabir::Result<String> {
 #[tokio::test]
 async fn closures_and_functions_are_handlers() {
     const ADD: Method<(i64, i64), i64> = Method::new("add");
-    let peer = client(
-        Router::new().method(ADD, |_, (a, b)| async move { Ok(a + b) }).method("greet", greet),
-    )
-    .await;
+    let peer =
+        client(Router::new().method(ADD, |_, (a, b)| async move { Ok(a + b) }).method("greet", greet)).await;
     assert_eq!(peer.call(ADD, (1, 2)).await, Ok(3));
     let hello: String = peer.call("greet", serde_json::json!({"name": "you"})).await.unwrap();
     assert_eq!(hello, "hello, you");
@@ -204,8 +202,7 @@ async fn the_wire_keeps_the_order_of_the_program() {
             async { Ok(()) }
         }
     };
-    let client =
-        Router::new().method("before", note("before")).method("after", note("after"));
+    let client = Router::new().method("before", note("before")).method("after", note("after"));
     let peer = connected(server, client).await;
     let heard = Arc::clone(&seen);
     tokio::spawn(async move {
@@ -245,12 +242,12 @@ async fn notifications_finish_in_order() {
 async fn layers_wrap_single_calls_inside_batches_and_outside() {
     let count = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&count);
-    let router = Router::new()
-        .method("add", |_, (a, b): (i64, i64)| async move { Ok(a + b) })
-        .layer(move |_: Ctx, next: Next| {
+    let router = Router::new().method("add", |_, (a, b): (i64, i64)| async move { Ok(a + b) }).layer(
+        move |_: Ctx, next: Next| {
             counter.fetch_add(1, Ordering::SeqCst);
             async move { next.run().await }
-        });
+        },
+    );
     let peer = client(router).await;
     assert_eq!(peer.call::<_, _, i64>("add", (1, 2)).await, Ok(3));
     let mut batch = peer.batch();

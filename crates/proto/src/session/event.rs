@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use super::meta::TraceContext;
 use super::outgoing::Refused;
 use crate::error::ErrorObject;
 use crate::frame::FrameFault;
@@ -81,8 +80,9 @@ pub enum Event<'s> {
         method: Cow<'s, str>,
         /// An array or an object.
         params: Option<RawJson<'s>>,
-        /// Where the caller's trace stands.
-        trace: Option<TraceContext<'s>>,
+        /// The params' `_meta`, if they are an object that has one.
+        /// [`TraceContext::from_meta`](crate::TraceContext::from_meta) reads a trace from it.
+        meta: Option<RawJson<'s>>,
     },
     /// Start a handler. No other one is started until `finish_notification` is called.
     Notification {
@@ -192,11 +192,11 @@ impl Event<'_> {
     pub fn into_owned(self) -> Event<'static> {
         let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
         match self {
-            Event::Request { key, method, params, trace } => Event::Request {
+            Event::Request { key, method, params, meta } => Event::Request {
                 key,
                 method: owned(method),
                 params: params.map(RawJson::into_owned),
-                trace: trace.map(TraceContext::into_owned),
+                meta: meta.map(RawJson::into_owned),
             },
             Event::Notification { method, params } => {
                 Event::Notification { method: owned(method), params: params.map(RawJson::into_owned) }

@@ -410,7 +410,8 @@ fn start<'t>(
     {
         slot.set_token(spelling, token);
     }
-    Event::Request { key, method, params: params.map(RawJson::trusted), trace: meta.trace }
+    let raw = |text: Option<&'t str>| text.map(RawJson::trusted);
+    Event::Request { key, method, params: raw(params), meta: raw(meta.text) }
 }
 
 /// The vector without its entries, and so free of what they borrowed. The standard library keeps the

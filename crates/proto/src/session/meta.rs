@@ -7,7 +7,7 @@ use memchr::memmem::Finder;
 
 use crate::dialect::{Dialect, Spelling};
 use crate::encode;
-use crate::raw::{self, JsonKind, member};
+use crate::raw::{self, JsonKind, RawJson, member};
 
 /// W3C trace context, from `params._meta`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -18,7 +18,20 @@ pub struct TraceContext<'a> {
     pub baggage: Option<Cow<'a, str>>,
 }
 
-impl TraceContext<'_> {
+impl<'a> TraceContext<'a> {
+    /// Reads the trace context from a `_meta` object, if there is one in it.
+    pub fn from_meta(meta: &'a RawJson<'_>) -> Option<Self> {
+        let text = |name| {
+            let value = member(meta.as_str(), name)?;
+            if JsonKind::of(value) == JsonKind::String { raw::string_value(value) } else { None }
+        };
+        Some(TraceContext {
+            traceparent: text("traceparent")?,
+            tracestate: text("tracestate"),
+            baggage: text("baggage"),
+        })
+    }
+
     /// The same context, free of what it borrowed from.
     pub fn into_owned(self) -> TraceContext<'static> {
         let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
@@ -34,7 +47,8 @@ impl TraceContext<'_> {
 pub(super) struct Meta<'a> {
     /// How the token was spelt, and its JSON text.
     pub(super) token: Option<(Spelling, &'a str)>,
-    pub(super) trace: Option<TraceContext<'a>>,
+    /// The text of `_meta`.
+    pub(super) text: Option<&'a str>,
 }
 
 impl<'a> Meta<'a> {
@@ -50,7 +64,7 @@ impl<'a> Meta<'a> {
             && let Some(meta) = member(params, "_meta")
         {
             found.token = member(meta, "progressToken").and_then(|t| token(Spelling::Notifications, t));
-            found.trace = trace(meta);
+            found.text = Some(meta);
         }
         let dollar = dialect.cancel == Spelling::Dollar;
         if dollar && found.token.is_none() && TOKEN.find(params.as_bytes()).is_some() {
@@ -62,18 +76,6 @@ impl<'a> Meta<'a> {
 
 fn token(spelling: Spelling, text: &str) -> Option<(Spelling, &str)> {
     matches!(JsonKind::of(text), JsonKind::String | JsonKind::Number).then_some((spelling, text))
-}
-
-fn trace(meta: &str) -> Option<TraceContext<'_>> {
-    let text = |name| {
-        let value = member(meta, name)?;
-        if JsonKind::of(value) == JsonKind::String { raw::string_value(value) } else { None }
-    };
-    Some(TraceContext {
-        traceparent: text("traceparent")?,
-        tracestate: text("tracestate"),
-        baggage: text("baggage"),
-    })
 }
 
 /// Writes a token and a trace context into the params object at `out[start..]`, which ends `out`. Returns

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sabir_proto::{
     CallError, CallKey, CallOptions, Config, Cut, Deframer, Event, Framing, Line, Output, RawJson, Session,
-    Time,
+    Time, TraceContext,
 };
 
 use crate::service::Service;
@@ -183,8 +183,8 @@ impl Player {
 
     fn handle(&mut self, event: Event<'static>) {
         match event {
-            Event::Request { key, method, params, trace } => {
-                if let Some(trace) = trace {
+            Event::Request { key, method, params, meta } => {
+                if let Some(trace) = meta.as_ref().and_then(TraceContext::from_meta) {
                     self.event(format!("trace: {}", trace.traceparent));
                 }
                 self.service.request(&mut self.session, self.now, key, &method, params.as_ref());
