@@ -1,8 +1,12 @@
 //! JSON-RPC 2.0: servers, clients, and both at once.
 
+#[cfg(unix)]
+pub mod blocking;
 mod call;
 mod connection;
 mod ctx;
+mod desk;
+mod engine;
 mod listen;
 mod method;
 mod params;

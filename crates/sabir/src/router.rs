@@ -158,6 +158,45 @@ impl Router {
         self.add(method.into_name(), Arc::new(Typed { function: handler, types: PhantomData }))
     }
 
+    /// Adds a method whose handler is a plain function. It runs where the connection runs, so it should not
+    /// take long.
+    ///
+    /// ```
+    /// let router = sabir::Router::new().function("add", |_, (a, b): (i64, i64)| Ok(a + b));
+    /// ```
+    #[must_use]
+    pub fn function<M, F, P, R>(self, method: M, handler: F) -> Self
+    where
+        M: MethodName<P, R>,
+        F: Fn(Ctx, P) -> Result<R> + Send + Sync + 'static,
+        P: DeserializeOwned + 'static,
+        R: Serialize + Send + 'static,
+    {
+        self.method(method, move |ctx, params| std::future::ready(handler(ctx, params)))
+    }
+
+    /// Adds a method whose handler is a plain function that takes its time: each call runs on a thread of
+    /// its own. It goes on to its end even if the call is cancelled.
+    #[must_use]
+    pub fn threaded<M, F, P, R>(self, method: M, handler: F) -> Self
+    where
+        M: MethodName<P, R>,
+        F: Fn(Ctx, P) -> Result<R> + Send + Sync + 'static,
+        P: DeserializeOwned + Send + 'static,
+        R: Serialize + Send + 'static,
+    {
+        let handler = Arc::new(handler);
+        self.method(method, move |ctx, params| {
+            let handler = Arc::clone(&handler);
+            async move {
+                let (done, outcome) = tokio::sync::oneshot::channel();
+                std::thread::Builder::new().spawn(move || drop(done.send(handler(ctx, params))))?;
+                // A thread that panicked says nothing.
+                outcome.await.unwrap_or_else(|_| Err(ErrorObject::standard(ErrorCode::INTERNAL_ERROR)))
+            }
+        })
+    }
+
     /// Adds a method that takes its params and gives its result as JSON text: for those who forward.
     #[must_use]
     pub fn raw<F, Fut>(self, method: impl Into<Cow<'static, str>>, handler: F) -> Self

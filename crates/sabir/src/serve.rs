@@ -29,6 +29,11 @@ pub async fn serve(transport: Transport, router: Router) -> Result<(), Cause> {
     } else {
         connection.await
     };
+    good_end(cause)
+}
+
+/// Which ends are good ones.
+pub(crate) fn good_end(cause: Cause) -> Result<(), Cause> {
     match cause {
         Cause::Ended | Cause::Shutdown | Cause::Idle => Ok(()),
         // A reader that has gone away is the ordinary end of a pipe.

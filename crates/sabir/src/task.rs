@@ -10,7 +10,7 @@ use pin_project_lite::pin_project;
 use sabir_proto::{RequestKey, Session};
 use serde::Serialize;
 
-use crate::connection::Desk;
+use crate::desk::Desk;
 use crate::{ErrorCode, ErrorObject, RawJson, Result};
 
 /// A handler's future with its types forgotten.

@@ -42,6 +42,8 @@ pub enum Refused {
     Params(String),
     /// The dialect has no batches.
     NoBatches,
+    /// The caller runs where the answer would have to be read, and would wait for ever.
+    OwnThread,
 }
 
 impl fmt::Display for Refused {
@@ -52,6 +54,7 @@ impl fmt::Display for Refused {
             Refused::Congested => f.write_str("the peer does not read what was sent"),
             Refused::Params(reason) => write!(f, "params cannot be written as JSON: {reason}"),
             Refused::NoBatches => f.write_str("batches are not part of this protocol"),
+            Refused::OwnThread => f.write_str("a handler on the connection's own thread cannot wait for an answer"),
         }
     }
 }

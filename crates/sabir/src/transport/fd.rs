@@ -31,14 +31,23 @@ pub(super) enum Writer {
 }
 
 /// The flags of an open file, which other processes may share: put back as they were.
-pub(super) struct Flags {
+pub(crate) struct Flags {
     fd: OwnedFd,
     flags: OFlags,
 }
 
 impl Flags {
-    fn of(fd: &OwnedFd) -> io::Result<Self> {
+    pub(crate) fn of(fd: &OwnedFd) -> io::Result<Self> {
         Ok(Flags { flags: fcntl_getfl(fd)?, fd: duplicate(fd)? })
+    }
+}
+
+impl Flags {
+    /// Makes the open file non-blocking for as long as this lives.
+    pub(crate) fn nonblocking(fd: &OwnedFd) -> io::Result<Self> {
+        let before = Flags::of(fd)?;
+        fcntl_setfl(fd, before.flags | OFlags::NONBLOCK)?;
+        Ok(before)
     }
 }
 
@@ -176,6 +185,6 @@ impl AsyncWrite for Writer {
 }
 
 /// A copy of a descriptor for ourselves, which children do not inherit.
-pub(super) fn duplicate(fd: impl AsFd) -> io::Result<OwnedFd> {
+pub(crate) fn duplicate(fd: impl AsFd) -> io::Result<OwnedFd> {
     Ok(rustix::io::fcntl_dupfd_cloexec(fd, 3)?)
 }

@@ -12,12 +12,12 @@
 //! [`listen`](crate::listen) find out what the peer speaks.
 
 #[cfg(unix)]
-mod child;
+pub(crate) mod child;
 #[cfg(unix)]
-mod fd;
+pub(crate) mod fd;
 mod net;
 #[cfg(unix)]
-mod stdio;
+pub(crate) mod stdio;
 
 use std::any::Any;
 use std::future::Future;
@@ -38,7 +38,7 @@ use sabir_proto::{Config, Dialect, Framing, Limits, Report};
 pub use stdio::{Stdio, stdio};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::connection::OnReport;
+use crate::engine::OnReport;
 
 type BoxRead = Box<dyn AsyncRead + Send + Unpin>;
 type BoxWrite = Box<dyn AsyncWrite + Send + Unpin>;

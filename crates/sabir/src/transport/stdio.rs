@@ -40,12 +40,12 @@ impl Stdio {
 
 /// While it lives, standard output leads to standard error.
 #[derive(Debug)]
-struct Guard {
+pub(crate) struct Guard {
     output: OwnedFd,
 }
 
 impl Guard {
-    fn new(output: &OwnedFd) -> io::Result<Self> {
+    pub(crate) fn new(output: &OwnedFd) -> io::Result<Self> {
         let output = duplicate(output)?;
         rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
         Ok(Guard { output })

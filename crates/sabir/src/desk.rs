@@ -1,0 +1,137 @@
+//! What handlers touch while they run: the session, the calls that wait, and what handles wish for.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use sabir_proto::{CallKey, CallOptions, Cause, Config, Refused, RequestKey, Session, Time};
+
+use crate::CallError;
+use crate::call::CallSlot;
+use crate::peer::Peer;
+use crate::shared::{BatchEntry, CallWish, Wish};
+
+/// The part of an engine that is given to handlers while they are polled.
+pub(crate) struct Desk {
+    pub(crate) session: Session,
+    pub(crate) peer: Peer,
+    /// By the index of the call.
+    pub(crate) calls: Vec<Option<Arc<CallSlot>>>,
+    /// Kept for its memory.
+    wishes: Vec<Wish>,
+    pub(crate) now: Time,
+}
+
+impl Desk {
+    pub(crate) fn new(config: Config, peer: Peer) -> Self {
+        Desk { session: Session::new(config), peer, calls: Vec::new(), wishes: Vec::new(), now: Time::START }
+    }
+
+    /// Carries out what handles wish for.
+    #[inline]
+    pub(crate) fn carry_out_wishes(&mut self) {
+        if self.peer.shared.wishing.load(Ordering::Acquire) {
+            self.carry_out_all();
+        }
+    }
+
+    fn carry_out_all(&mut self) {
+        let mut wishes = std::mem::take(&mut self.wishes);
+        self.peer.shared.take_wishes(&mut wishes);
+        for wish in wishes.drain(..) {
+            self.carry_out(wish);
+        }
+        self.wishes = wishes;
+    }
+
+    fn carry_out(&mut self, wish: Wish) {
+        match wish {
+            Wish::Call(CallWish { method, params, options, slot }) => {
+                if slot.is_over() {
+                    return;
+                }
+                let sent = self.session.call_raw(&method, params.as_ref(), &options);
+                self.keep(sent, slot);
+            }
+            Wish::Batch(entries) => self.send_batch(entries),
+            Wish::Notify { method, params } => drop(self.session.notify_raw(&method, params.as_ref())),
+            Wish::Cancel(slot) => {
+                if let Some(call) = slot.key() {
+                    self.session.cancel(call);
+                    if let Some(kept) = self.calls.get_mut(call.index()) {
+                        *kept = None;
+                    }
+                }
+            }
+            Wish::Progress { key, value } => drop(self.session.progress(key, &value)),
+            Wish::Shutdown(grace) => self.session.shutdown(self.now, grace),
+        }
+    }
+
+    fn keep(&mut self, sent: Result<CallKey, Refused>, slot: Arc<CallSlot>) {
+        match sent {
+            Ok(call) => {
+                slot.sent(call);
+                if self.calls.len() <= call.index() {
+                    self.calls.resize_with(call.index() + 1, || None);
+                }
+                self.calls[call.index()] = Some(slot);
+            }
+            Err(refused) => slot.end(Err(CallError::Refused(refused))),
+        }
+    }
+
+    fn send_batch(&mut self, entries: Vec<BatchEntry>) {
+        let mut calls = Vec::new();
+        let sent = self.session.batch().and_then(|mut batch| {
+            for entry in &entries {
+                match entry {
+                    BatchEntry::Call(CallWish { method, params, slot, .. }) if !slot.is_over() => {
+                        calls.push(batch.call_raw(method, params.as_ref(), &CallOptions::default())?);
+                    }
+                    BatchEntry::Call(_) => {}
+                    BatchEntry::Notify { method, params } => batch.notify_raw(method, params.as_ref())?,
+                }
+            }
+            batch.send()
+        });
+        let mut calls = calls.into_iter();
+        for entry in entries {
+            if let BatchEntry::Call(CallWish { slot, .. }) = entry
+                && !slot.is_over()
+            {
+                let call = sent.clone().and_then(|()| calls.next().ok_or(Refused::Closed));
+                self.keep(call, slot);
+            }
+        }
+    }
+
+    /// A request is answered: its hooks run.
+    #[inline]
+    pub(crate) fn finished(&mut self, key: RequestKey) {
+        if self.peer.shared.hooked.load(Ordering::Acquire) {
+            for hook in self.peer.shared.finished(key) {
+                hook(self.peer.clone());
+            }
+        }
+    }
+
+    /// Nothing more will happen: whoever waits is told why.
+    pub(crate) fn close(&mut self, cause: Cause) -> Cause {
+        for wish in self.peer.shared.close(&cause) {
+            let ended = Err(CallError::Closed(cause.clone()));
+            match wish {
+                Wish::Call(CallWish { slot, .. }) => slot.end(ended),
+                Wish::Batch(entries) => entries.into_iter().for_each(|entry| {
+                    if let BatchEntry::Call(CallWish { slot, .. }) = entry {
+                        slot.end(ended.clone());
+                    }
+                }),
+                _ => {}
+            }
+        }
+        for slot in self.calls.drain(..).flatten() {
+            slot.end(Err(CallError::Closed(cause.clone())));
+        }
+        cause
+    }
+}

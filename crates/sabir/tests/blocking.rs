@@ -1,0 +1,82 @@
+//! Without an async runtime.
+
+#![allow(clippy::unwrap_used)]
+
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use sabir::{CallError, Cause, Ctx, Refused, Router, blocking};
+
+fn connected(server: Router, client: Router) -> blocking::Peer {
+    let (a, b) = UnixStream::pair().unwrap();
+    let streams = |stream: UnixStream| blocking::Streams::new(stream.try_clone().unwrap(), stream);
+    thread::spawn(move || blocking::serve(streams(a), server));
+    blocking::connect(streams(b), client).unwrap()
+}
+
+#[test]
+fn calls_are_answered() {
+    let peer = connected(
+        Router::new()
+            .function("add", |_, (a, b): (i64, i64)| Ok(a + b))
+            .function("parse", |_, text: String| Ok(text.parse::<i64>()?)),
+        Router::new(),
+    );
+    for n in 0..1000i64 {
+        assert_eq!(peer.call("add", (n, 1)), Ok(n + 1));
+    }
+    let error = peer.call::<_, _, i64>("parse", "x").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "-32603: invalid digit found in string ({\"exception\":\"core::num::error::ParseIntError\"})"
+    );
+    assert_eq!(peer.shutdown(Duration::from_secs(1)), Some(Cause::Shutdown));
+    assert_eq!(peer.call::<_, _, ()>("add", ()), Err(CallError::Closed(Cause::Shutdown)));
+}
+
+#[test]
+fn threads_may_ask_back_and_the_connection_may_not() {
+    let ask = |ctx: Ctx, ()| Ok(blocking::Peer::from(&ctx).call::<_, _, i64>("answer", ())?);
+    let server = Router::new().threaded("threaded", ask).function("in place", ask);
+    let peer = connected(server, Router::new().function("answer", |_, ()| Ok(42)));
+    assert_eq!(peer.call("threaded", ()), Ok(42));
+    let error = peer.call::<_, _, i64>("in place", ()).unwrap_err().to_string();
+    assert!(error.contains(&Refused::OwnThread.to_string()), "{error}");
+}
+
+#[test]
+fn many_threads_share_a_peer() {
+    let router = Router::new().threaded("slow", |_, n: u64| {
+        thread::sleep(Duration::from_millis(n % 7));
+        Ok(n)
+    });
+    let peer = Arc::new(connected(router, Router::new()));
+    let callers: Vec<_> = (0..20u64)
+        .map(|n| {
+            let peer = Arc::clone(&peer);
+            thread::spawn(move || assert_eq!(peer.call("slow", n), Ok(n)))
+        })
+        .collect();
+    callers.into_iter().for_each(|caller| caller.join().unwrap());
+}
+
+#[test]
+fn time_and_processes_end() {
+    let peer = connected(
+        Router::new().threaded("hang", |_, ()| {
+            thread::sleep(Duration::from_secs(5));
+            Ok(())
+        }),
+        Router::new(),
+    );
+    let timed = peer.call_timeout::<_, _, ()>("hang", (), Duration::from_millis(20));
+    assert_eq!(timed, Err(CallError::TimedOut));
+
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", "read line; exit 3"]);
+    let peer = blocking::connect(blocking::child(command).unwrap(), Router::new()).unwrap();
+    let error = peer.call::<_, _, ()>("anything", ()).unwrap_err();
+    assert_eq!(error.to_string(), "no answer: the process ended with exit status: 3");
+}
