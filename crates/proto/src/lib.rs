@@ -74,8 +74,3 @@ pub use session::{
 };
 pub use time::Time;
 pub use transcript::{Line, TranscriptError, transcript};
-
-/// The examples of the README are tests too.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;

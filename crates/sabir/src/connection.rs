@@ -13,7 +13,7 @@ use tokio::time::{Instant, Sleep};
 use crate::engine::{Engine, OnReport, Stop};
 use crate::peer::Peer;
 use crate::router::Routes;
-use crate::transport::Io;
+use crate::transport::{Io, Wire};
 
 /// Drives one session over its streams until it ends.
 pub(crate) struct Connection {
@@ -64,6 +64,9 @@ impl Connection {
         match Pin::new(&mut self.io.write).poll_write(cx, wait.write) {
             Poll::Pending => Moved::No,
             Poll::Ready(Ok(count)) => {
+                if let Some(tap) = &mut self.io.tap {
+                    tap(Wire::Sent, &wait.write[..count]);
+                }
                 self.session().handle_written(now, count);
                 Moved::Yes
             }
@@ -88,6 +91,9 @@ impl Connection {
         match Pin::new(&mut self.io.read).poll_read(cx, &mut buffer) {
             Poll::Pending => Moved::No,
             Poll::Ready(Ok(())) => {
+                if let Some(tap) = &mut self.io.tap {
+                    tap(Wire::Received, buffer.filled());
+                }
                 match buffer.filled().len() {
                     0 => self.ending = true,
                     count => self.session().handle_read(now, count),

@@ -40,3 +40,8 @@ pub type CallError = sabir_proto::CallError<'static>;
 
 /// What a handler returns.
 pub type Result<T> = std::result::Result<T, ErrorObject>;
+
+/// The examples of the README are tests too.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

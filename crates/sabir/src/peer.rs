@@ -75,10 +75,15 @@ impl Peer {
     }
 
     /// Ends the connection in good order: no new requests are taken, what is open is finished for as long
-    /// as `grace`. Returns why the connection ended.
+    /// as `grace`. Waits for the end, also of a process that was started for the connection, and returns why
+    /// it ended.
     pub async fn shutdown(&self, grace: Duration) -> Cause {
         let _ = self.shared.wish(Wish::Shutdown(grace));
-        self.closed().await
+        let cause = self.closed().await;
+        if let Some(process) = self.shared.process.get() {
+            let _ = process.clone().wait_for(|ended| *ended).await;
+        }
+        cause
     }
 
     /// Waits for the end of the connection. Returns why it ended.

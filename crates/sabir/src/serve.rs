@@ -72,8 +72,12 @@ async fn asked_to_stop() {
 /// what the peer asks in return; `Router::new()` answers nothing.
 pub async fn connect(transport: Transport, router: Router) -> io::Result<Peer> {
     let (io, config, on_report, _) = transport.open()?;
+    let process = io.process.clone();
     let connection = Connection::new(config, router.into_routes(), io, on_report);
     let peer = connection.peer();
+    if let Some(process) = process {
+        let _ = peer.shared.process.set(process);
+    }
     tokio::spawn(connection);
     Ok(peer)
 }

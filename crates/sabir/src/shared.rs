@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Wake, Waker};
 use std::time::Duration;
 
 use sabir_proto::{CallOptions, Cause, Refused, RequestKey};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 use crate::call::CallSlot;
 use crate::peer::Peer;
@@ -57,6 +57,8 @@ pub(crate) struct Shared {
     has_ready: AtomicBool,
     /// Senders wait here for room.
     pub(crate) room: Notify,
+    /// Becomes true once the process that was started for the connection has ended.
+    pub(crate) process: OnceLock<watch::Receiver<bool>>,
     /// Told once the connection has ended.
     pub(crate) over: Notify,
 }

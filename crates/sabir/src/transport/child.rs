@@ -2,19 +2,20 @@
 
 use std::io;
 use std::process::{ExitStatus, Stdio};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
-use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::{ChildStderr, Command};
 use tokio::sync::watch;
 
 use super::{Io, Transport};
-use crate::shared::lock;
 
 /// How long a process that closed its output may take to exit, before that counts as a plain end.
 const EXIT_AFTER_CLOSE: Duration = Duration::from_millis(500);
+
+/// A line of standard error that is longer is handed on in pieces.
+const LONGEST_LINE: u64 = 64 * 1024;
 
 /// Starts a process and talks to it over its standard input and output.
 ///
@@ -105,19 +106,26 @@ impl Child {
         }
         let group = process.id().and_then(|id| Pid::from_raw(id.cast_signed()));
         let (exited, exit) = watch::channel(None);
+        let (ended, process_ended) = watch::channel(false);
         let (release, released) = watch::channel(());
         tokio::spawn(async move {
-            let status = end(process, group, self.patience, released).await;
-            let _ = exited.send(Some(Arc::new(Mutex::new(status))));
+            let text = match end(process, group, self.patience, released).await {
+                Ok(status) => format!("the process ended with {status}"),
+                Err(error) => format!("the process ended, {error}"),
+            };
+            exited.send_replace(Some(text));
+            ended.send_replace(true);
         });
-        let epitaph = epitaph(exit);
         Ok(Transport::new(move || {
-            Ok(Io { epitaph: Some(Box::pin(epitaph)), _keep: Box::new(release), ..Io::new(read, write) })
+            Ok(Io {
+                epitaph: Some(Box::pin(epitaph(exit))),
+                process: Some(process_ended),
+                _keep: Box::new(release),
+                ..Io::new(read, write)
+            })
         }))
     }
 }
-
-type Exit = Option<Arc<Mutex<io::Result<ExitStatus>>>>;
 
 /// Waits for the process, and sees to its end once the connection is gone.
 async fn end(
@@ -147,20 +155,16 @@ async fn end(
 }
 
 /// How the process ended, if it did.
-async fn epitaph(mut exit: watch::Receiver<Exit>) -> Option<String> {
+async fn epitaph(mut exit: watch::Receiver<Option<String>>) -> Option<String> {
     let exited = tokio::time::timeout(EXIT_AFTER_CLOSE, exit.wait_for(Option::is_some)).await;
-    let status = exited.ok()?.ok()?.clone()?;
-    let text = match &*lock(&status) {
-        Ok(status) => format!("the process ended with {status}"),
-        Err(error) => format!("the process ended, {error}"),
-    };
-    Some(text)
+    exited.ok()?.ok()?.clone()
 }
 
 async fn drain(stderr: ChildStderr, mut lines: Box<dyn FnMut(String) + Send>) {
     let mut reader = BufReader::new(stderr);
     let mut line = Vec::new();
-    while matches!(reader.read_until(b'\n', &mut line).await, Ok(count) if count > 0) {
+    while matches!((&mut reader).take(LONGEST_LINE).read_until(b'\n', &mut line).await, Ok(count) if count > 0)
+    {
         let text = String::from_utf8_lossy(&line);
         lines(text.trim_end_matches(['\n', '\r']).to_owned());
         line.clear();

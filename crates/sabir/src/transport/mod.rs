@@ -37,11 +37,23 @@ use sabir_proto::{Config, Dialect, Framing, Limits, Report};
 #[cfg(unix)]
 pub use stdio::{Stdio, stdio};
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::watch;
 
 use crate::engine::OnReport;
 
 type BoxRead = Box<dyn AsyncRead + Send + Unpin>;
 type BoxWrite = Box<dyn AsyncWrite + Send + Unpin>;
+
+/// Which way bytes go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Wire {
+    /// To the peer.
+    Sent,
+    /// From the peer.
+    Received,
+}
+
+type Tap = Box<dyn FnMut(Wire, &[u8]) + Send>;
 
 /// The streams of a connection, opened.
 pub(crate) struct Io {
@@ -51,6 +63,10 @@ pub(crate) struct Io {
     pub(crate) epitaph: Option<Pin<Box<dyn Future<Output = Option<String>> + Send>>>,
     /// Ends the connection in good order when the process is asked to stop.
     pub(crate) heeds_signals: bool,
+    /// Told of all bytes as they go.
+    pub(crate) tap: Option<Tap>,
+    /// Becomes true once the process at the other end has ended.
+    pub(crate) process: Option<watch::Receiver<bool>>,
     /// Dropped with the streams.
     pub(crate) _keep: Box<dyn Any + Send>,
 }
@@ -64,6 +80,8 @@ impl Io {
             read: Box::new(read),
             write: Box::new(write),
             epitaph: None,
+            tap: None,
+            process: None,
             heeds_signals: false,
             _keep: Box::new(()),
         }
@@ -75,13 +93,20 @@ pub struct Transport {
     open: Box<dyn FnOnce() -> io::Result<Io> + Send>,
     pub(crate) config: Config,
     pub(crate) on_report: Option<OnReport>,
+    tap: Option<Tap>,
     pub(crate) grace: Duration,
 }
 
 impl Transport {
     pub(crate) fn new(open: impl FnOnce() -> io::Result<Io> + Send + 'static) -> Self {
         let config = Config { framing: Some(Framing::Lines), seed: seed(), ..Config::default() };
-        Transport { open: Box::new(open), config, on_report: None, grace: Duration::from_millis(1500) }
+        Transport {
+            open: Box::new(open),
+            config,
+            on_report: None,
+            tap: None,
+            grace: Duration::from_millis(1500),
+        }
     }
 
     /// Sets how messages are kept apart. `None` finds out from what comes, for the side that answers.
@@ -119,8 +144,16 @@ impl Transport {
         self
     }
 
+    /// Is told of all bytes that are sent and received, as they go: for tracing and recording.
+    #[must_use]
+    pub fn tap(mut self, tap: impl FnMut(Wire, &[u8]) + Send + 'static) -> Self {
+        self.tap = Some(Box::new(tap));
+        self
+    }
+
     pub(crate) fn open(self) -> io::Result<(Io, Config, Option<OnReport>, Duration)> {
-        Ok(((self.open)()?, self.config, self.on_report, self.grace))
+        let io = Io { tap: self.tap, ..(self.open)()? };
+        Ok((io, self.config, self.on_report, self.grace))
     }
 }
 
