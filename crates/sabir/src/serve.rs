@@ -18,10 +18,11 @@ pub async fn serve(transport: Transport, router: Router) -> Result<(), Cause> {
     let connection = Connection::new(config, router.into_routes(), io, on_report);
     let peer = connection.peer();
     let cause = if heeds_signals {
+        let stop = asked_to_stop();
         let mut connection = std::pin::pin!(connection);
         tokio::select! {
             cause = &mut connection => cause,
-            () = asked_to_stop() => {
+            () = stop => {
                 let _ = peer.shared.wish(Wish::Shutdown(grace));
                 connection.await
             }
@@ -36,28 +37,29 @@ pub async fn serve(transport: Transport, router: Router) -> Result<(), Cause> {
 pub(crate) fn good_end(cause: Cause) -> Result<(), Cause> {
     match cause {
         Cause::Ended | Cause::Shutdown | Cause::Idle => Ok(()),
-        // A reader that has gone away is the ordinary end of a pipe.
-        Cause::Lost(what) if is_broken_pipe(&what) => Ok(()),
+        // A reader that has gone away is the ordinary end of a pipe or a socket.
+        Cause::Lost(what) if has_gone(&what) => Ok(()),
         cause => Err(cause),
     }
 }
 
-fn is_broken_pipe(what: &str) -> bool {
-    what == io::Error::from(io::ErrorKind::BrokenPipe).to_string() || what.starts_with("Broken pipe")
+fn has_gone(what: &str) -> bool {
+    what.starts_with("Broken pipe") || what.starts_with("Connection reset")
 }
 
-/// SIGTERM or SIGINT.
+/// SIGTERM or SIGINT, from here on: what was answered must not be cut off by a signal that comes right after.
 #[cfg(unix)]
-async fn asked_to_stop() {
+fn asked_to_stop() -> impl Future<Output = ()> {
     use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut terminate), Ok(mut interrupt)) =
-        (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
-    else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+    let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
+    async move {
+        let (Ok(mut terminate), Ok(mut interrupt)) = signals else {
+            return std::future::pending().await;
+        };
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
     }
 }
 

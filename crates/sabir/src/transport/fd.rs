@@ -14,6 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
 use tokio::sync::mpsc;
+use tokio::task::coop::poll_proceed;
 
 /// A descriptor that is read without ever blocking the runtime.
 pub(super) enum Reader {
@@ -30,30 +31,31 @@ pub(super) enum Writer {
     Direct(OwnedFd),
 }
 
-/// The flags of an open file, which other processes may share: put back as they were.
+/// An open file is non-blocking while this lives. Others may share the file, so it is left as it was.
 pub(crate) struct Flags {
     fd: OwnedFd,
-    flags: OFlags,
+    /// Input and output may be one open file, which must not be taken for non-blocking just because the
+    /// other half has made it so: whoever set the flag clears it.
+    set: bool,
 }
 
 impl Flags {
-    pub(crate) fn of(fd: &OwnedFd) -> io::Result<Self> {
-        Ok(Flags { flags: fcntl_getfl(fd)?, fd: duplicate(fd)? })
-    }
-}
-
-impl Flags {
-    /// Makes the open file non-blocking for as long as this lives.
+    /// Makes the open file non-blocking.
     pub(crate) fn nonblocking(fd: &OwnedFd) -> io::Result<Self> {
-        let before = Flags::of(fd)?;
-        fcntl_setfl(fd, before.flags | OFlags::NONBLOCK)?;
-        Ok(before)
+        let fd = duplicate(fd)?;
+        let flags = fcntl_getfl(&fd)?;
+        fcntl_setfl(&fd, flags | OFlags::NONBLOCK)?;
+        Ok(Flags { fd, set: !flags.contains(OFlags::NONBLOCK) })
     }
 }
 
 impl Drop for Flags {
     fn drop(&mut self) {
-        let _ = fcntl_setfl(&self.fd, self.flags);
+        if self.set
+            && let Ok(flags) = fcntl_getfl(&self.fd)
+        {
+            let _ = fcntl_setfl(&self.fd, flags - OFlags::NONBLOCK);
+        }
     }
 }
 
@@ -63,17 +65,20 @@ fn file_type(fd: &OwnedFd) -> io::Result<FileType> {
 
 /// Any stream socket will do: only reading and writing are asked of it.
 fn socket(fd: OwnedFd) -> io::Result<UnixStream> {
-    let stream = StdUnixStream::from(fd);
-    stream.set_nonblocking(true)?;
-    UnixStream::from_std(stream)
+    UnixStream::from_std(StdUnixStream::from(fd))
 }
 
 impl Reader {
     pub(super) fn new(fd: OwnedFd) -> io::Result<Self> {
-        let _flags = Flags::of(&fd)?;
         match file_type(&fd)? {
-            FileType::Fifo => Ok(Reader::Pipe { pipe: pipe::Receiver::from_owned_fd(fd)?, _flags }),
-            FileType::Socket => Ok(Reader::Socket { socket: socket(fd)?, _flags }),
+            FileType::Fifo => {
+                let _flags = Flags::nonblocking(&fd)?;
+                Ok(Reader::Pipe { pipe: pipe::Receiver::from_owned_fd(fd)?, _flags })
+            }
+            FileType::Socket => {
+                let _flags = Flags::nonblocking(&fd)?;
+                Ok(Reader::Socket { socket: socket(fd)?, _flags })
+            }
             _ if rustix::termios::isatty(&fd) => Reader::thread(fd),
             _ => Ok(Reader::Direct(fd)),
         }
@@ -128,6 +133,9 @@ impl AsyncRead for Reader {
             Reader::Pipe { pipe, .. } => Pin::new(pipe).poll_read(cx, buffer),
             Reader::Socket { socket, .. } => Pin::new(socket).poll_read(cx, buffer),
             Reader::Direct(fd) => {
+                // A file always has something to read: others have to have their turn, too.
+                let turn = ready!(poll_proceed(cx));
+                turn.made_progress();
                 let count = blocking_read(fd, buffer.initialize_unfilled())?;
                 buffer.advance(count);
                 Poll::Ready(Ok(()))
@@ -150,10 +158,15 @@ impl AsyncRead for Reader {
 
 impl Writer {
     pub(super) fn new(fd: OwnedFd) -> io::Result<Self> {
-        let _flags = Flags::of(&fd)?;
         match file_type(&fd)? {
-            FileType::Fifo => Ok(Writer::Pipe { pipe: pipe::Sender::from_owned_fd(fd)?, _flags }),
-            FileType::Socket => Ok(Writer::Socket { socket: socket(fd)?, _flags }),
+            FileType::Fifo => {
+                let _flags = Flags::nonblocking(&fd)?;
+                Ok(Writer::Pipe { pipe: pipe::Sender::from_owned_fd(fd)?, _flags })
+            }
+            FileType::Socket => {
+                let _flags = Flags::nonblocking(&fd)?;
+                Ok(Writer::Socket { socket: socket(fd)?, _flags })
+            }
             _ => Ok(Writer::Direct(fd)),
         }
     }

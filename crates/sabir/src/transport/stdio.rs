@@ -2,12 +2,15 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::sync::Mutex;
 
 use super::fd::{Reader, Writer, duplicate};
 use super::{Io, Transport};
+use crate::shared::lock;
 
 /// Standard input and output, with the output guarded: what anything else in the process prints goes to
-/// standard error, and the protocol stays clean. See [`Stdio::unguarded`].
+/// standard error, for the rest of the process's life, and the protocol stays clean. See
+/// [`Stdio::unguarded`].
 ///
 /// The connection ends when the input does, after everything is answered; on SIGTERM and SIGINT it finishes
 /// what is open, for as long as its [grace](Transport::grace).
@@ -30,30 +33,40 @@ impl Stdio {
     fn transport(self) -> Transport {
         Transport::new(move || {
             let read = Reader::new(duplicate(rustix::stdio::stdin())?)?;
-            let output = duplicate(rustix::stdio::stdout())?;
-            let guard = if self.guarded { Some(Guard::new(&output)?) } else { None };
-            let write = Writer::new(output)?;
-            Ok(Io { heeds_signals: true, _keep: Box::new(guard), ..Io::new(read, write) })
+            let output = output()?;
+            if self.guarded {
+                Guard::new(&output)?;
+            }
+            Ok(Io { heeds_signals: true, ..Io::new(read, Writer::new(output)?) })
         })
     }
 }
 
-/// While it lives, standard output leads to standard error.
-#[derive(Debug)]
-pub(crate) struct Guard {
-    output: OwnedFd,
-}
+/// Where standard output led before it was guarded.
+static GUARDED: Mutex<Option<OwnedFd>> = Mutex::new(None);
 
-impl Guard {
-    pub(crate) fn new(output: &OwnedFd) -> io::Result<Self> {
-        let output = duplicate(output)?;
-        rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
-        Ok(Guard { output })
+/// A copy of the real standard output, guarded or not.
+pub(crate) fn output() -> io::Result<OwnedFd> {
+    match &*lock(&GUARDED) {
+        Some(output) => duplicate(output),
+        None => duplicate(rustix::stdio::stdout()),
     }
 }
 
-impl Drop for Guard {
-    fn drop(&mut self) {
-        let _ = rustix::stdio::dup2_stdout(&self.output);
+/// Standard output leads to standard error, from here to the end of the process: what has been printed may
+/// lie in a buffer, Rust's or C's, that is not written out before the process exits.
+#[derive(Debug)]
+pub(crate) struct Guard;
+
+impl Guard {
+    /// Guards standard output, of which `output` is a copy.
+    pub(crate) fn new(output: &OwnedFd) -> io::Result<Self> {
+        let mut guarded = lock(&GUARDED);
+        if guarded.is_none() {
+            let output = duplicate(output)?;
+            rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
+            *guarded = Some(output);
+        }
+        Ok(Guard)
     }
 }
