@@ -1,0 +1,70 @@
+//! The server that the tests start as a process, with handlers that misbehave.
+//!
+//! Run with `cargo run -p sabir --example fixture -- [lines|headers|auto|unguarded|listen URL]`.
+
+// To print where nothing should is what it is for.
+#![allow(clippy::print_stdout)]
+
+use std::io::{Error, Write};
+use std::process::Command;
+use std::time::Duration;
+
+use sabir::{Framing, RawJson, Router, transport};
+
+/// What a library in C does to a protocol on standard output.
+mod c {
+    #![allow(unsafe_code)]
+
+    // SAFETY: `int putchar(int)` of the C library, which takes any number.
+    unsafe extern "C" {
+        pub(crate) safe fn putchar(byte: i32) -> i32;
+    }
+}
+
+/// Prints to standard output in every way there is, finished lines and unfinished ones.
+fn print() -> sabir::Result<()> {
+    println!("stray from println");
+    print!("stray from print");
+    for &byte in b"stray from C" {
+        c::putchar(byte.into());
+    }
+    rustix::io::write(rustix::stdio::stdout(), b"stray from write\n")?;
+    Command::new("echo").arg("stray from a child").status()?;
+    Ok(())
+}
+
+fn router() -> Router {
+    Router::new()
+        .method("add", |_, (a, b): (i64, i64)| async move { Ok(a + b) })
+        .raw("echo", |_, params| async move { Ok(params.unwrap_or(RawJson::NULL)) })
+        .method("sleep", |_, ms: u64| async move {
+            tokio::time::sleep(Duration::from_millis(ms)).await;
+            Ok(ms)
+        })
+        .method("print", |_, ()| async { print() })
+        .method("panic", |_, ()| async { if true { panic!("on purpose") } else { Ok(()) } })
+        .method("big", |_, bytes: usize| async move { Ok("x".repeat(bytes)) })
+        .method("complain", |_, bytes: usize| async move {
+            Ok(std::io::stderr().write_all(&[&vec![b'x'; bytes], &b"\n"[..]].concat())?)
+        })
+        .method("exit", |_, code: i32| async move { if true { std::process::exit(code) } else { Ok(()) } })
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Error> {
+    let args: Vec<_> = std::env::args().skip(1).collect();
+    let args: Vec<_> = args.iter().map(String::as_str).collect();
+    let stdio = match args[..] {
+        [] | ["lines"] => transport::stdio(),
+        ["headers"] => transport::stdio().framing(Framing::Headers),
+        ["auto"] => transport::stdio().framing(None),
+        ["unguarded"] => transport::Stdio::unguarded(),
+        ["listen", url] => {
+            let server = sabir::listen(url, router()).await?;
+            println!("{}", server.url());
+            return server.run().await;
+        }
+        _ => return Err(Error::other("see the first lines of examples/fixture.rs")),
+    };
+    sabir::serve(stdio, router()).await.map_err(Error::other)
+}
