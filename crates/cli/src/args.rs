@@ -1,0 +1,218 @@
+//! What can be typed. What it means is decided by each command.
+
+use std::time::Duration;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use sabir::Framing;
+
+/// JSON-RPC 2.0 on the command line
+#[derive(Debug, Parser)]
+#[command(
+    name = "sabir",
+    version,
+    arg_required_else_help = true,
+    after_help = "\
+Examples:
+  sabir tour                              see the whole protocol at work
+  sabir call demo: add 2 3                call a method of the built-in service
+  sabir call stdio:'my-server --stdio' initialize -d @params.json
+
+Exit codes: 0 ok, 1 the peer answered with an error, 2 usage, 3 cannot connect or start,
+4 timeout, 5 the peer broke the protocol, 130 interrupted."
+)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Play the whole protocol, live, as a transcript
+    #[command(after_help = "\
+Lines that begin with > go to the server, with < come from it, with # say why. Everything is sent to the
+demo service in this process, and what is shown is what came back.")]
+    Tour,
+    /// Call a method, and print its result
+    Call(CallArgs),
+    /// Serve the demo service
+    Demo(DemoArgs),
+    /// Print a script that completes the command line in a shell
+    #[command(after_help = "\
+Examples:
+  sabir completions bash > ~/.local/share/bash-completion/completions/sabir
+  sabir completions fish > ~/.config/fish/completions/sabir.fish")]
+    Completions {
+        /// For which shell
+        shell: Shell,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"add\",\"params\":[2,3]}' | sabir demo
+  sabir demo --listen tcp://127.0.0.1:4000
+  sabir demo --listen unix:/tmp/demo.sock --framing headers
+
+The methods: add, subtract, sum, get_data, echo, sleep, progress, work, tick, ask, fail, panic, notes, and the
+notifications update, notify_hello, notify_sum, log.")]
+pub(crate) struct DemoArgs {
+    /// Serve connections at tcp://HOST:PORT or unix:PATH instead of standard input and output
+    #[arg(long, value_name = "URL")]
+    pub(crate) listen: Option<String>,
+    /// How messages are kept apart; auto finds out from what comes
+    #[arg(
+        long,
+        value_enum,
+        value_name = "HOW",
+        default_value = "lines",
+        default_value_if("listen", clap::builder::ArgPredicate::IsPresent, "auto")
+    )]
+    pub(crate) framing: ServerFraming,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum ServerFraming {
+    Auto,
+    /// One message per line
+    Lines,
+    /// Content-Length headers before each message, as in LSP
+    Headers,
+}
+
+impl ServerFraming {
+    pub(crate) fn known(self) -> Option<Framing> {
+        match self {
+            ServerFraming::Auto => None,
+            ServerFraming::Lines => Some(Framing::Lines),
+            ServerFraming::Headers => Some(Framing::Headers),
+        }
+    }
+}
+
+#[derive(Debug, clap::Args)]
+#[command(
+    override_usage = "\
+sabir call [OPTIONS] TARGET METHOD [ARG]...
+       sabir call [OPTIONS] METHOD [ARG]... -- COMMAND [WORD]...
+       sabir call [OPTIONS] TARGET --batch FILE",
+    after_help = "\
+TARGET is one of
+  demo:               the demo service, in this process
+  stdio:COMMAND…      a program to start, talked to over its standard input and output; its words are split
+                      as a shell does, by spaces, quotes and backslashes, but nothing else is expanded:
+                      use stdio:\"sh -c '…'\" for pipes and variables
+  tcp://HOST:PORT     a TCP socket
+  unix:PATH           a Unix socket
+
+ARG is one of
+  KEY=TEXT            a named argument, a string
+  KEY:=JSON           a named argument, any JSON
+  JSON                an argument by position; a string needs its quotes: '\"text\"'
+
+A batch FILE holds a JSON array of messages, or one message per line: {\"id\", \"method\", \"params\"}. Those
+without an id are notifications. Results are printed one per line, in the order of the file.
+
+Examples:
+  sabir call demo: add 2 3
+  sabir call demo: subtract minuend:=42 subtrahend:=23
+  sabir call tcp://127.0.0.1:4000 echo name=value --trace
+  sabir call initialize -d @initialize.json --framing headers -- clangd --log=error
+  sabir call demo: --batch calls.json --json"
+)]
+pub(crate) struct CallArgs {
+    /// The target, unless a command stands at the end; the method; its arguments
+    #[arg(value_name = "TARGET METHOD ARG", hide = true, allow_negative_numbers = true)]
+    pub(crate) words: Vec<String>,
+    /// A program to start and to talk to over its standard input and output
+    #[arg(last = true, value_name = "COMMAND", hide = true)]
+    pub(crate) command: Vec<String>,
+    /// All params: JSON, @FILE, or - for standard input
+    #[arg(short = 'd', long = "data", value_name = "JSON")]
+    pub(crate) data: Option<String>,
+    /// Send a notification: no answer is expected
+    #[arg(long)]
+    pub(crate) notify: bool,
+    /// Send what is in a file as one batch; - for standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["notify", "data"])]
+    pub(crate) batch: Option<String>,
+    /// How long to wait, such as 500ms, 30s or 2m
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
+    pub(crate) timeout: Duration,
+    /// How messages are kept apart
+    #[arg(long, value_enum, value_name = "HOW", default_value = "lines")]
+    pub(crate) framing: ClientFraming,
+    /// Ask for progress, by a token in the params, which must be named
+    #[arg(long, conflicts_with_all = ["notify", "batch"])]
+    pub(crate) progress: bool,
+    /// Show what goes over the wire, as a transcript on standard error
+    #[arg(long)]
+    pub(crate) trace: bool,
+    /// Print one JSON object per event: ok, id, method, result or error, ms, target
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum ClientFraming {
+    /// One message per line
+    Lines,
+    /// Content-Length headers before each message, as in LSP
+    Headers,
+}
+
+impl From<ClientFraming> for Framing {
+    fn from(framing: ClientFraming) -> Self {
+        match framing {
+            ClientFraming::Lines => Framing::Lines,
+            ClientFraming::Headers => Framing::Headers,
+        }
+    }
+}
+
+/// Longer than anybody waits, and short enough for every clock.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let scale = match &text[number.len()..] {
+        "ms" => 1e-3,
+        "s" => 1.0,
+        "m" => 60.0,
+        "h" => 3600.0,
+        "" => return Err("a time needs its unit, such as 500ms, 30s or 2m".to_owned()),
+        other => return Err(format!("unknown unit `{other}`: use ms, s, m or h")),
+    };
+    let number: f64 = number.parse().map_err(|_| format!("`{number}` is no number"))?;
+    Duration::try_from_secs_f64(number * scale)
+        .map(|time| time.min(LONGEST))
+        .map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_holds_together() {
+        use clap::CommandFactory;
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn times_have_units() {
+        for (text, want) in [
+            ("500ms", Ok(Duration::from_millis(500))),
+            ("1.5s", Ok(Duration::from_millis(1500))),
+            ("2m", Ok(Duration::from_secs(120))),
+            ("1h", Ok(Duration::from_secs(3600))),
+            ("30", Err("a time needs its unit, such as 500ms, 30s or 2m")),
+            ("3 weeks", Err("unknown unit `weeks`: use ms, s, m or h")),
+            ("s", Err("`` is no number")),
+        ] {
+            assert_eq!(duration(text), want.map_err(str::to_owned), "{text}");
+        }
+        assert!(duration("-1s").is_err());
+    }
+}

@@ -1,0 +1,152 @@
+//! `sabir call`: one call, one notification or one batch, to any peer.
+
+mod batch;
+mod params;
+mod plan;
+mod report;
+
+use std::time::Duration;
+
+use batch::Entry;
+use plan::{Plan, What};
+use report::{Named, Reporter, timed_out};
+use sabir::{CallError, Cause, LENIENT, Peer, RawJson};
+use tokio::time::Instant;
+
+use crate::args::CallArgs;
+use crate::exit::{Exit, Failure};
+use crate::print::Printer;
+
+/// How long what was sent last, such as a cancel, may take to go out.
+const FLUSH: Duration = Duration::from_millis(500);
+
+/// How long a server that was started may take to end, by itself or by force.
+const WIND_UP: Duration = Duration::from_secs(3);
+
+pub(crate) async fn run(args: CallArgs, printer: &Printer) -> Result<Exit, Failure> {
+    let plan = Plan::new(args)?;
+    let reporter = Reporter::new(&plan, printer);
+    let done = talk(&plan, &reporter, printer).await;
+    if let Err(failure) = &done {
+        reporter.failed(failure, plan.what.method());
+    }
+    wind_up().await;
+    done
+}
+
+async fn talk(plan: &Plan, reporter: &Reporter, printer: &Printer) -> Result<Exit, Failure> {
+    let deadline = Instant::now() + plan.timeout;
+    let opening = plan.target.open(plan.framing, plan.trace.then_some(printer));
+    let transport = in_time(deadline, plan, opening).await?;
+    let reports = reporter.clone();
+    let transport = transport.dialect(LENIENT).on_report(move |report| reports.report(report));
+    let peer = sabir::connect(transport, reporter.router())
+        .await
+        .map_err(|error| Failure::new(Exit::Connect, format_args!("cannot connect: {error}")))?;
+    let done = in_time(deadline, plan, send(plan, &peer, reporter)).await;
+    let cause = peer.shutdown(FLUSH).await;
+    match (&plan.what, &cause) {
+        (What::Notify { .. }, Cause::Lost(_) | Cause::Stalled) => {
+            Err(Failure::new(Exit::Protocol, format_args!("the notification may be lost: {cause}")))
+        }
+        _ => done,
+    }
+}
+
+/// Gives up when the time is up, or when the user does.
+async fn in_time<T>(
+    deadline: Instant,
+    plan: &Plan,
+    work: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    tokio::select! {
+        done = tokio::time::timeout_at(deadline, work) => done.unwrap_or_else(|_| Err(timed_out(plan))),
+        Ok(()) = tokio::signal::ctrl_c() => Err(Failure::new(Exit::Interrupted, "interrupted")),
+    }
+}
+
+async fn send(plan: &Plan, peer: &Peer, reporter: &Reporter) -> Result<Exit, Failure> {
+    match &plan.what {
+        What::Call { method, params, progress } => {
+            let mut call = peer.call_raw(method.clone(), params.clone());
+            if *progress {
+                while let Some(value) = call.progress::<Whole>().await {
+                    reporter.progress(&value.0);
+                }
+            }
+            let outcome = call.await;
+            // The first call on a connection has the id 1.
+            let id = RawJson::new("1").map_err(Failure::usage)?;
+            reporter.outcome(Named { id: &id, method, among_others: false }, outcome, plan)
+        }
+        What::Notify { method, params } => {
+            let sent = peer.notify(method.clone(), params.clone()).await;
+            sent.map_err(|refused| Failure::new(Exit::Protocol, format_args!("not sent: {refused}")))?;
+            reporter.sent(method)?;
+            Ok(Exit::Ok)
+        }
+        What::Batch(entries) => send_batch(entries, plan, peer, reporter).await,
+    }
+}
+
+/// Progress as it came, with all its members.
+struct Whole(RawJson<'static>);
+
+impl<'de> serde::Deserialize<'de> for Whole {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = RawJson::deserialize(deserializer)?;
+        // `Call::progress` offers the bare number first.
+        match raw.kind() {
+            sabir::JsonKind::Object => Ok(Whole(raw)),
+            other => Err(serde::de::Error::custom(format_args!("expected an object, found {other}"))),
+        }
+    }
+}
+
+async fn send_batch(
+    entries: &[Entry],
+    plan: &Plan,
+    peer: &Peer,
+    reporter: &Reporter,
+) -> Result<Exit, Failure> {
+    let mut batch = peer.batch();
+    let mut calls = Vec::new();
+    for Entry { id, method, params } in entries {
+        match id {
+            Some(id) => {
+                let call = batch.call::<_, _, RawJson<'static>>(method.clone(), params.clone());
+                calls.push((Named { id, method, among_others: true }, call));
+            }
+            None => batch.notify(method.clone(), params.clone()),
+        }
+    }
+    batch.send().map_err(|error: CallError| Failure::new(Exit::Protocol, error))?;
+    let mut exit = Exit::Ok;
+    for (named, call) in calls {
+        if reporter.outcome(named, call.await, plan)? == Exit::Error {
+            exit = Exit::Error;
+        }
+    }
+    Ok(exit)
+}
+
+/// Waits for the end of everything that the call has set going, servers above all: one that is still putting
+/// its things in order would be killed with this process.
+async fn wind_up() {
+    let tasks = tokio::runtime::Handle::current().metrics();
+    let ended = async {
+        while tasks.num_alive_tasks() > 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    let _ = tokio::time::timeout(WIND_UP, ended).await;
+}
+
+impl What {
+    fn method(&self) -> Option<&str> {
+        match self {
+            What::Call { method, .. } | What::Notify { method, .. } => Some(method),
+            What::Batch(_) => None,
+        }
+    }
+}

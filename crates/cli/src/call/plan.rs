@@ -1,0 +1,92 @@
+//! What the command line of `sabir call` means.
+
+use std::time::Duration;
+
+use sabir::{Framing, JsonKind, RawJson};
+
+use super::batch::{self, Entry};
+use super::params;
+use crate::args::CallArgs;
+use crate::exit::Failure;
+use crate::target::Target;
+
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) target: Target,
+    pub(super) what: What,
+    pub(super) timeout: Duration,
+    pub(super) framing: Framing,
+    pub(super) trace: bool,
+    pub(super) json: bool,
+}
+
+#[derive(Debug)]
+pub(super) enum What {
+    Call {
+        method: String,
+        params: Option<RawJson<'static>>,
+        /// Whether to ask for progress.
+        progress: bool,
+    },
+    Notify {
+        method: String,
+        params: Option<RawJson<'static>>,
+    },
+    Batch(Vec<Entry>),
+}
+
+impl Plan {
+    pub(super) fn new(args: CallArgs) -> Result<Plan, Failure> {
+        let mut words = args.words.into_iter();
+        let target = if !args.command.is_empty() {
+            Target::program(args.command)?
+        } else if let Some(target) = words.next() {
+            Target::parse(&target)?
+        } else {
+            return Err(Failure::usage("no target is given")
+                .hint("try `sabir call demo: add 2 3`; `sabir call --help` lists the targets"));
+        };
+        let what = match args.batch {
+            Some(path) => match words.next() {
+                None => What::Batch(batch::read(&path)?),
+                Some(word) => {
+                    return Err(Failure::usage(format_args!("`{word}` has no place beside --batch"))
+                        .hint("the methods to call stand in the file"));
+                }
+            },
+            None => {
+                let method = words.next().ok_or_else(|| {
+                    Failure::usage("no method is given")
+                        .hint(format_args!("try `sabir call {target} METHOD`"))
+                })?;
+                let words: Vec<_> = words.collect();
+                let params = match args.data {
+                    Some(_) if !words.is_empty() => {
+                        return Err(Failure::usage("--data and arguments exclude each other"));
+                    }
+                    Some(data) => params::from_data(&data)?,
+                    None => params::from_args(&words)?,
+                };
+                match (args.notify, args.progress) {
+                    (true, _) => What::Notify { method, params },
+                    (false, false) => What::Call { method, params, progress: false },
+                    (false, true) => What::Call { method, params: Some(with_room(params)?), progress: true },
+                }
+            }
+        };
+        let CallArgs { timeout, framing, trace, json, .. } = args;
+        Ok(Plan { target, what, timeout, framing: framing.into(), trace, json })
+    }
+}
+
+/// Params that a token can be put into.
+fn with_room(params: Option<RawJson<'static>>) -> Result<RawJson<'static>, Failure> {
+    match params {
+        Some(params) if params.kind() != JsonKind::Object => {
+            Err(Failure::usage("--progress needs named params, to put a token in")
+                .hint("name the arguments, as in a:=1"))
+        }
+        Some(params) => Ok(params),
+        None => RawJson::new("{}").map_err(Failure::usage),
+    }
+}

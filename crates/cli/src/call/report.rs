@@ -1,0 +1,248 @@
+//! What comes of a call, told in the way that was asked for.
+
+use std::io;
+use std::time::Instant;
+
+use sabir::{CallError, Cause, Ctx, ErrorCode, ErrorObject, Framing, RawJson, Report, Router};
+use serde::{Deserialize, Serialize};
+
+use super::plan::Plan;
+use crate::exit::{Exit, Failure};
+use crate::json::compact;
+use crate::print::Printer;
+use crate::target::Target;
+
+/// Characters of a stray line that are shown.
+const SHOWN: usize = 200;
+
+/// Tells of everything that happens on the connection.
+#[derive(Debug, Clone)]
+pub(super) struct Reporter {
+    printer: Printer,
+    json: bool,
+    trace: bool,
+    target: String,
+    start: Instant,
+}
+
+/// One line of `--json`.
+#[derive(Clone, Copy, Default, Serialize)]
+struct Envelope<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ok: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'a RawJson<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    method: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    params: Option<&'a RawJson<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    progress: Option<&'a RawJson<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<&'a RawJson<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a RawJson<'a>>,
+    ms: f64,
+    target: &'a str,
+}
+
+/// A call, as it is named in the output.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Named<'a> {
+    pub(super) id: &'a RawJson<'a>,
+    pub(super) method: &'a str,
+    /// Whether there are others, from which it must be told apart.
+    pub(super) among_others: bool,
+}
+
+impl Reporter {
+    pub(super) fn new(plan: &Plan, printer: &Printer) -> Self {
+        Reporter {
+            printer: printer.clone(),
+            json: plan.json,
+            trace: plan.trace,
+            target: plan.target.to_string(),
+            start: Instant::now(),
+        }
+    }
+
+    /// A call has ended.
+    pub(super) fn outcome(
+        &self,
+        call: Named<'_>,
+        outcome: Result<RawJson<'static>, CallError>,
+        plan: &Plan,
+    ) -> Result<Exit, Failure> {
+        let named = Envelope { id: Some(call.id), method: Some(call.method), ..Envelope::default() };
+        match outcome {
+            Ok(result) if self.json => {
+                self.envelope(Envelope { ok: Some(true), result: Some(&result), ..named })?;
+                Ok(Exit::Ok)
+            }
+            Ok(result) => {
+                self.printer.value(&result)?;
+                Ok(Exit::Ok)
+            }
+            Err(CallError::Error(error)) if self.json => {
+                let error = raw(&error);
+                self.envelope(Envelope { ok: Some(false), error: Some(&error), ..named })?;
+                Ok(Exit::Error)
+            }
+            Err(CallError::Error(error)) => {
+                let id = call.id.to_string();
+                self.printer.rpc_error(call.among_others.then_some(&id), &error);
+                Ok(Exit::Error)
+            }
+            Err(error) => Err(failure(&error, plan)),
+        }
+    }
+
+    /// Something was sent that gets no answer.
+    pub(super) fn sent(&self, method: &str) -> Result<(), Failure> {
+        if self.json {
+            self.envelope(Envelope { ok: Some(true), method: Some(method), ..Envelope::default() })?;
+        }
+        Ok(())
+    }
+
+    /// It went wrong in a way that is not the peer's answer. People are told on standard error.
+    pub(super) fn failed(&self, failure: &Failure, method: Option<&str>) {
+        #[derive(Serialize)]
+        struct Error<'a> {
+            message: &'a str,
+        }
+        if self.json && !failure.what.is_empty() {
+            let error = raw(&Error { message: &failure.what });
+            let _ = self.envelope(Envelope {
+                ok: Some(false),
+                method,
+                error: Some(&error),
+                ..Envelope::default()
+            });
+        }
+    }
+
+    /// Progress that was asked for.
+    pub(super) fn progress(&self, value: &RawJson<'_>) {
+        if self.json {
+            let _ = self.envelope(Envelope { progress: Some(value), ..Envelope::default() });
+        } else if let Ok(progress) = value.parse::<Progress>() {
+            progress.draw(&self.printer);
+        }
+    }
+
+    /// Answers what the peer asks in return, and passes on what it tells.
+    pub(super) fn router(&self) -> Router {
+        let reporter = self.clone();
+        Router::new().fallback(move |ctx: Ctx, method: String, params: Option<RawJson<'static>>| {
+            let answer = if ctx.is_request() {
+                reporter
+                    .aside(|| format!("the server called `{method}`: answered that there is no such method"));
+                Err(ErrorObject::standard(ErrorCode::METHOD_NOT_FOUND))
+            } else {
+                reporter.notification(&method, params.as_ref());
+                Ok(RawJson::NULL)
+            };
+            async { answer }
+        })
+    }
+
+    fn notification(&self, method: &str, params: Option<&RawJson<'static>>) {
+        if self.json {
+            let _ = self.envelope(Envelope { method: Some(method), params, ..Envelope::default() });
+        } else if let Some(progress) = Progress::of(method, params) {
+            progress.draw(&self.printer);
+        } else {
+            self.aside(|| match params {
+                Some(params) => format!("notification: {method} {}", compact(params.as_str())),
+                None => format!("notification: {method}"),
+            });
+        }
+    }
+
+    /// The peer did something that it should not.
+    pub(super) fn report(&self, report: &Report<'_>) {
+        self.aside(|| match report {
+            Report::NotJson { text, .. } => {
+                let text: String = String::from_utf8_lossy(text).chars().take(SHOWN).collect();
+                format!("noise from the server: {text}")
+            }
+            other => format!("warning: {other}"),
+        });
+    }
+
+    /// A trace shows it all already.
+    fn aside(&self, text: impl FnOnce() -> String) {
+        if !self.trace {
+            self.printer.aside(&text());
+        }
+    }
+
+    fn envelope(&self, envelope: Envelope<'_>) -> io::Result<()> {
+        let ms = (self.start.elapsed().as_secs_f64() * 1e6).round() / 1e3;
+        let text = serde_json::to_string(&Envelope { ms, target: &self.target, ..envelope })?;
+        self.printer.data(&compact(&text))
+    }
+}
+
+fn raw(value: &impl Serialize) -> RawJson<'static> {
+    RawJson::from_value(value).unwrap_or(RawJson::NULL)
+}
+
+/// How far the peer is, in any of the spellings that are about.
+#[derive(Debug, Deserialize)]
+struct Progress {
+    #[serde(alias = "step", alias = "percentage")]
+    progress: f64,
+    #[serde(default, alias = "steps")]
+    total: Option<f64>,
+    #[serde(default)]
+    message: Option<String>,
+}
+
+impl Progress {
+    fn of(method: &str, params: Option<&RawJson<'_>>) -> Option<Progress> {
+        match method {
+            "notifications/progress" | "progress" => params?.parse().ok(),
+            "$/progress" => {
+                let value = params?.get("value")?;
+                let mut progress: Progress = value.parse().ok()?;
+                if value.get("percentage").is_some() {
+                    progress.total = Some(100.0);
+                }
+                Some(progress)
+            }
+            _ => None,
+        }
+    }
+
+    fn draw(&self, printer: &Printer) {
+        printer.progress(self.progress, self.total, self.message.as_deref().unwrap_or_default());
+    }
+}
+
+fn failure(error: &CallError, plan: &Plan) -> Failure {
+    let other = match plan.framing {
+        Framing::Headers => "lines",
+        _ => "headers",
+    };
+    match error {
+        CallError::Refused(refused) => Failure::usage(format_args!("not sent: {refused}")),
+        CallError::TimedOut => timed_out(plan),
+        CallError::Closed(Cause::Lost(_) | Cause::Ended) => {
+            let hint = match &plan.target {
+                Target::Program(_) => {
+                    format!("run it by itself to see what it prints, or try --framing {other}")
+                }
+                _ => format!("the server may speak in another framing: try --framing {other}"),
+            };
+            Failure::new(Exit::Protocol, error).hint(hint)
+        }
+        _ => Failure::new(Exit::Protocol, error).hint("--trace shows what came"),
+    }
+}
+
+pub(super) fn timed_out(plan: &Plan) -> Failure {
+    Failure::new(Exit::Timeout, format_args!("no answer from {} within {:?}", plan.target, plan.timeout))
+        .hint("wait longer with --timeout 2m, or see with --trace what came")
+}

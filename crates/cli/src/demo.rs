@@ -1,0 +1,66 @@
+//! `sabir demo`: the demo service on standard input and output, or for all who connect.
+
+use std::io::{self, IsTerminal};
+
+use sabir::transport;
+
+use crate::args::DemoArgs;
+use crate::exit::{Exit, Failure};
+use crate::print::Printer;
+use crate::service;
+
+pub(crate) async fn run(args: DemoArgs, printer: &Printer) -> Result<Exit, Failure> {
+    service::quiet_panic();
+    match &args.listen {
+        None => stdio(&args, printer).await,
+        Some(url) => listen(url, &args, printer).await,
+    }
+}
+
+async fn stdio(args: &DemoArgs, printer: &Printer) -> Result<Exit, Failure> {
+    if io::stdin().is_terminal() {
+        printer.aside("serving on standard input: type a message and press enter; Ctrl-D ends");
+    }
+    let transport = transport::stdio().framing(args.framing.known());
+    match sabir::serve(transport, service::router()).await {
+        Ok(()) => Ok(Exit::Ok),
+        Err(cause) => Err(Failure::new(Exit::Protocol, format_args!("stopped serving: {cause}"))),
+    }
+}
+
+async fn listen(url: &str, args: &DemoArgs, printer: &Printer) -> Result<Exit, Failure> {
+    let server = sabir::listen(url, service::router()).await.map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidInput => Failure::usage(&error)
+            .hint("name an address and a port, such as tcp://127.0.0.1:4000; port 0 takes any that is free"),
+        _ => Failure::new(Exit::Connect, format_args!("cannot listen at {url}: {error}"))
+            .hint("another server may have it: try port 0, or another path"),
+    })?;
+    let server = server.framing(args.framing.known());
+    printer.aside(&format!("serving on {}", server.url()));
+    let stopper = server.stopper();
+    tokio::spawn(async move {
+        asked_to_stop().await;
+        stopper.stop();
+    });
+    match server.run().await {
+        Ok(()) => Ok(Exit::Ok),
+        Err(error) => Err(Failure::new(Exit::Connect, format_args!("stopped serving: {error}"))),
+    }
+}
+
+#[cfg(unix)]
+async fn asked_to_stop() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let Ok(mut terminate) = signal(SignalKind::terminate()) else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = tokio::signal::ctrl_c() => {}
+    }
+}
+
+#[cfg(not(unix))]
+async fn asked_to_stop() {
+    let _ = tokio::signal::ctrl_c().await;
+}

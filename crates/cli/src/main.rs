@@ -1,0 +1,50 @@
+//! `sabir`: JSON-RPC 2.0 on the command line.
+
+mod args;
+mod call;
+mod completions;
+mod demo;
+mod exit;
+mod json;
+mod paint;
+mod print;
+mod service;
+mod target;
+mod tour;
+mod trace;
+
+use std::process::ExitCode;
+
+use args::{Args, Command};
+use clap::Parser;
+use exit::{Exit, Failure};
+use print::Printer;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let printer = Printer::new();
+    let exit = run(args.command, &printer).unwrap_or_else(|failure| {
+        printer.failure(&failure);
+        failure.exit
+    });
+    exit.into()
+}
+
+fn run(command: Command, printer: &Printer) -> Result<Exit, Failure> {
+    // One thread is enough: a connection is one task, and the demo is measured.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(Exit::Error, format_args!("cannot start: {error}")))?;
+    let exit = runtime.block_on(async {
+        match command {
+            Command::Tour => tour::run(printer).await,
+            Command::Demo(args) => demo::run(args, printer).await,
+            Command::Call(args) => call::run(args, printer).await,
+            Command::Completions { shell } => completions::run(shell, printer),
+        }
+    });
+    // A read of a terminal or a file that nobody waits for any more must not hold up the end.
+    runtime.shutdown_background();
+    exit
+}

@@ -1,0 +1,177 @@
+//! The one place that prints. Data goes to standard output, everything else to standard error.
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use sabir::{ErrorObject, RawJson};
+use sabir_proto::Line;
+
+use crate::exit::Failure;
+use crate::json::{compact, harmless, pretty};
+use crate::paint::{Paint, Painter};
+
+/// Work that is done sooner shows no progress.
+const BEFORE_PROGRESS: Duration = Duration::from_millis(500);
+
+/// Characters of the bar.
+const BAR: usize = 30;
+
+/// Prints to this process's standard output and error, in the way that suits each.
+#[derive(Debug, Clone)]
+pub(crate) struct Printer {
+    out: Stream,
+    err: Stream,
+    bar: Arc<Mutex<Bar>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Stream {
+    terminal: bool,
+    painter: Painter,
+}
+
+#[derive(Debug)]
+struct Bar {
+    start: Instant,
+    drawn: bool,
+}
+
+impl Printer {
+    pub(crate) fn new() -> Self {
+        let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let plain = set("NO_COLOR") || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let stream = |terminal| Stream { terminal, painter: Painter { colour: terminal && !plain } };
+        Printer {
+            out: stream(io::stdout().is_terminal()),
+            err: stream(io::stderr().is_terminal()),
+            bar: Arc::new(Mutex::new(Bar { start: Instant::now(), drawn: false })),
+        }
+    }
+
+    /// A value: pretty on a terminal, one line in a pipe.
+    pub(crate) fn value(&self, value: &RawJson<'_>) -> io::Result<()> {
+        if self.out.terminal {
+            self.data(&pretty(value.as_str(), self.out.painter))
+        } else {
+            self.data(&compact(value.as_str()))
+        }
+    }
+
+    /// One line, or more, of data as they are.
+    pub(crate) fn data(&self, text: &str) -> io::Result<()> {
+        self.clear_bar();
+        let mut out = io::stdout().lock();
+        out.write_all(text.as_bytes())?;
+        if !text.ends_with('\n') {
+            out.write_all(b"\n")?;
+        }
+        out.flush()
+    }
+
+    /// A line of a transcript that is the data itself.
+    pub(crate) fn transcript(&self, line: &Line<'_>) -> io::Result<()> {
+        self.data(&painted(line, self.out.painter))
+    }
+
+    /// A line of a transcript beside the data.
+    pub(crate) fn trace(&self, line: &Line<'_>) {
+        self.tell(&painted(line, self.err.painter));
+    }
+
+    /// The peer's error. `whose` tells the calls of a batch apart.
+    pub(crate) fn rpc_error(&self, whose: Option<&str>, error: &ErrorObject) {
+        let mut text = String::new();
+        self.err.painter.paint(&mut text, Paint::Error, "error:");
+        if let Some(whose) = whose {
+            text.push_str(&format!(" call {}:", harmless(whose)));
+        }
+        text.push_str(&format!(" {} {}", error.code, harmless(&error.message)));
+        if let Some(data) = &error.data {
+            text.push('\n');
+            text.push_str(&pretty(data.as_str(), self.err.painter));
+        }
+        self.tell(&text);
+    }
+
+    pub(crate) fn failure(&self, failure: &Failure) {
+        if failure.what.is_empty() {
+            return;
+        }
+        let mut text = String::new();
+        self.err.painter.paint(&mut text, Paint::Error, "error:");
+        text.push_str(&format!(" {}", harmless(&failure.what)));
+        if let Some(hint) = &failure.hint {
+            text.push('\n');
+            self.err.painter.paint(&mut text, Paint::Hint, "hint:");
+            text.push_str(&format!(" {}", harmless(hint)));
+        }
+        self.tell(&text);
+    }
+
+    /// Something that the peer said or did meanwhile.
+    pub(crate) fn aside(&self, text: &str) {
+        let mut painted = String::new();
+        self.err.painter.paint(&mut painted, Paint::Why, &harmless(text));
+        self.tell(&painted);
+    }
+
+    /// How far it is, on a terminal and if it takes long. `total` may be unknown.
+    pub(crate) fn progress(&self, done: f64, total: Option<f64>, message: &str) {
+        let mut bar = self.bar.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.err.terminal || bar.start.elapsed() < BEFORE_PROGRESS {
+            return;
+        }
+        let text = match total.filter(|total| *total > 0.0) {
+            Some(total) => {
+                let part = (done / total).clamp(0.0, 1.0);
+                let full = (part * BAR as f64) as usize;
+                format!("[{}{}] {:3.0} %", "#".repeat(full), "-".repeat(BAR - full), part * 100.0)
+            }
+            None => format!("{done}"),
+        };
+        let message: String = harmless(message).chars().take(40).collect();
+        bar.drawn = true;
+        let _ = write!(io::stderr().lock(), "\r\x1b[K{text} {message}");
+    }
+
+    fn clear_bar(&self) {
+        self.bar.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// Nobody is there to tell that standard error cannot be written to.
+    fn tell(&self, text: &str) {
+        self.clear_bar();
+        let _ = writeln!(io::stderr().lock(), "{text}");
+    }
+}
+
+impl Bar {
+    fn clear(&mut self) {
+        if std::mem::take(&mut self.drawn) {
+            let _ = write!(io::stderr().lock(), "\r\x1b[K");
+        }
+    }
+}
+
+/// The terminal is left as it was, whichever way the program ends.
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+fn painted(line: &Line<'_>, painter: Painter) -> String {
+    let paint = match line {
+        Line::ToServer(_) | Line::BytesToServer(_) => Paint::Sent,
+        Line::ToClient(_) | Line::BytesToClient(_) => Paint::Came,
+        Line::Time(_) | Line::Event(_) => Paint::Word,
+        Line::Comment(_) | Line::Blank => Paint::Why,
+    };
+    let text = line.to_string();
+    let mut out = String::new();
+    if !text.is_empty() {
+        painter.paint(&mut out, paint, &harmless(&text));
+    }
+    out
+}
