@@ -65,10 +65,12 @@ pub(crate) fn result_value<T: Serialize + ?Sized>(
 
 /// `{"jsonrpc":"2.0","id":…` with the object left open.
 fn head(out: &mut Vec<u8>, id: Option<&str>) {
-    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\"");
-    if let Some(id) = id {
-        out.extend_from_slice(b",\"id\":");
-        out.extend_from_slice(id.as_bytes());
+    match id {
+        Some(id) => {
+            out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+            out.extend_from_slice(id.as_bytes());
+        }
+        None => out.extend_from_slice(b"{\"jsonrpc\":\"2.0\""),
     }
 }
 

@@ -256,8 +256,8 @@ impl Session {
 
     /// What to do next. Call it after anything else was called, until it says [`Output::Wait`].
     pub fn poll_output(&mut self, now: Time) -> Output<'_> {
-        self.core.advance(now);
-        if self.core.tidy_at().is_some_and(|at| at <= self.core.now) {
+        // Time stands still while a driver works off what it has read: that need not be looked at each time.
+        if self.core.advance(now) && self.core.tidy_at().is_some_and(|at| at <= self.core.now) {
             self.tidy();
         }
         let Session { input, core } = self;
@@ -345,8 +345,13 @@ impl Session {
 }
 
 impl Core {
-    fn advance(&mut self, now: Time) {
-        self.now = self.now.max(now);
+    /// Whether time has passed.
+    fn advance(&mut self, now: Time) -> bool {
+        let later = now > self.now;
+        if later {
+            self.now = now;
+        }
+        later
     }
 
     fn hear(&mut self, now: Time) {

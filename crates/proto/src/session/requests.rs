@@ -3,7 +3,7 @@
 use std::hash::BuildHasher;
 
 use foldhash::fast::FixedState;
-use hashbrown::{HashTable, hash_table};
+use hashbrown::HashTable;
 
 use super::RequestKey;
 use crate::dialect::Spelling;
@@ -18,6 +18,9 @@ pub(super) struct Requests {
     slots: Vec<Slot>,
     free: Vec<u32>,
     by_id: HashTable<u32>,
+    /// The newest request, as long as it is not in the index. Most requests are answered before the next
+    /// one comes: they never need to be.
+    newest: Option<u32>,
     /// Seeded, so that a peer cannot choose ids that collide.
     hasher: FixedState,
     /// Where the generations of new slots start.
@@ -32,7 +35,7 @@ pub(super) struct Slot {
     generation: u32,
     state: State,
     id: String,
-    /// Hash of the id.
+    /// Hash of the id, once it is in the index.
     hash: u64,
     /// Length of id and params while it runs.
     bytes: usize,
@@ -82,6 +85,7 @@ impl Requests {
             slots: Vec::new(),
             free: Vec::new(),
             by_id: HashTable::new(),
+            newest: None,
             hasher: FixedState::with_seed(seed),
             first_generation: 0,
             running: 0,
@@ -111,40 +115,45 @@ impl Requests {
     }
 
     pub(super) fn find(&self, id: &Id<'_>) -> Option<RequestKey> {
-        let index =
-            *self.by_id.find(self.hasher.hash_one(id), |&index| self.slots[index as usize].has_id(id))?;
+        let has_id = |index: u32| self.slots[index as usize].has_id(id);
+        let index = match self.newest {
+            Some(newest) if has_id(newest) => newest,
+            _ => *self.by_id.find(self.hasher.hash_one(id), |&index| has_id(index))?,
+        };
         Some(RequestKey { index, generation: self.slots[index as usize].generation })
     }
 
     /// Takes in a waiting request; `None` if its id is in use. Null ids may be there any number of times,
     /// since no one can refer to them.
-    pub(super) fn insert(
-        &mut self,
-        id: &Id<'_>,
-        batch: Option<u32>,
-        cancellable: bool,
-    ) -> Option<RequestKey> {
-        let Requests { slots, free, by_id, hasher, first_generation, id_bytes, .. } = self;
-        let hash = hasher.hash_one(id);
-        let next = free.last().map_or(slots.len() as u32, |&index| index);
+    pub(super) fn insert(&mut self, id: &Id<'_>, batch: Option<u32>, cancellable: bool) -> Option<RequestKey> {
+        if self.newest.is_some() || !self.by_id.is_empty() {
+            self.index_newest();
+            if self.find(id).is_some() {
+                return None;
+            }
+        }
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Slot { generation: self.first_generation, ..Slot::default() });
+            (self.slots.len() - 1) as u32
+        });
         if !id.is_null() {
-            let same = |&index: &u32| slots[index as usize].has_id(id);
-            match by_id.entry(hash, same, |&index| slots[index as usize].hash) {
-                hash_table::Entry::Occupied(_) => return None,
-                hash_table::Entry::Vacant(vacant) => vacant.insert(next),
-            };
+            self.newest = Some(index);
         }
-        if free.pop().is_none() {
-            slots.push(Slot { generation: *first_generation, ..Slot::default() });
-        }
-        let slot = &mut slots[next as usize];
+        let slot = &mut self.slots[index as usize];
         slot.state = State::Waiting;
         slot.id.push_str(id.text());
-        *id_bytes += slot.id.len();
-        slot.hash = hash;
+        self.id_bytes += slot.id.len();
         slot.batch = batch;
         slot.cancellable = cancellable;
-        Some(RequestKey { index: next, generation: slot.generation })
+        Some(RequestKey { index, generation: slot.generation })
+    }
+
+    fn index_newest(&mut self) {
+        let Some(index) = self.newest.take() else { return };
+        let Requests { slots, by_id, hasher, .. } = self;
+        let slot = &mut slots[index as usize];
+        slot.hash = hasher.hash_one(Id::trusted(&slot.id));
+        by_id.insert_unique(slot.hash, index, |&index| slots[index as usize].hash);
     }
 
     pub(super) fn get(&self, key: RequestKey) -> Option<&Slot> {
@@ -172,10 +181,12 @@ impl Requests {
         if self.get(key).is_none() {
             return;
         }
-        let Requests { slots, by_id, .. } = self;
+        let Requests { slots, by_id, newest, .. } = self;
         let slot = &mut slots[key.index as usize];
-        // Null ids are not in the index, so nothing is found for them.
-        if let Ok(entry) = by_id.find_entry(slot.hash, |&index| index == key.index) {
+        if *newest == Some(key.index) {
+            *newest = None;
+        } else if let Ok(entry) = by_id.find_entry(slot.hash, |&index| index == key.index) {
+            // Null ids are not in the index, so nothing is found for them.
             entry.remove();
         }
         self.id_bytes -= slot.id.len();
@@ -183,16 +194,13 @@ impl Requests {
             self.running -= 1;
             self.running_bytes -= slot.bytes;
         }
-        let reuse = |mut text: String| {
-            text.clear();
-            if text.capacity() > KEPT_TEXT { String::new() } else { text }
-        };
-        *slot = Slot {
-            generation: slot.generation.wrapping_add(1),
-            id: reuse(std::mem::take(&mut slot.id)),
-            token: reuse(std::mem::take(&mut slot.token)),
-            ..Slot::default()
-        };
+        slot.generation = slot.generation.wrapping_add(1);
+        slot.state = State::Free;
+        slot.cancelled = None;
+        reuse(&mut slot.id);
+        if slot.token_spelling.take().is_some() {
+            reuse(&mut slot.token);
+        }
         self.free.push(key.index);
     }
 
@@ -218,5 +226,13 @@ impl Requests {
             self.free = Vec::new();
             self.by_id = HashTable::new();
         }
+    }
+}
+
+/// Empties a text, and keeps its memory if that is worth it.
+fn reuse(text: &mut String) {
+    text.clear();
+    if text.capacity() > KEPT_TEXT {
+        *text = String::new();
     }
 }
