@@ -1,18 +1,24 @@
 //! A process that is started for the connection, and ended with it.
 
 use std::io;
+use std::pin::Pin;
 use std::process::{ExitStatus, Stdio};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
-use tokio::process::{ChildStderr, Command};
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, BufReader, ReadBuf};
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::sync::watch;
+use tokio::time::timeout;
 
 use super::{Io, Transport};
 
 /// How long a process that closed its output may take to exit, before that counts as a plain end.
 const EXIT_AFTER_CLOSE: Duration = Duration::from_millis(500);
+
+/// How long output may still come from what a process has left behind.
+const OPEN_AFTER_EXIT: Duration = Duration::from_millis(500);
 
 /// A line of standard error that is longer is handed on in pieces.
 const LONGEST_LINE: u64 = 64 * 1024;
@@ -96,7 +102,8 @@ impl Child {
         // A group of its own, so that what it starts can be ended with it.
         self.command.process_group(0);
         #[cfg(target_os = "linux")]
-        parent_death::kill_with_parent(&mut self.command);
+        let mut process = parent_death::spawn(self.command)?;
+        #[cfg(not(target_os = "linux"))]
         let mut process = self.command.spawn()?;
         let missing = || io::Error::other("the process has no pipe");
         let read = process.stdout.take().ok_or_else(missing)?;
@@ -104,18 +111,21 @@ impl Child {
         if let (Stderr::Lines(lines), Some(stderr)) = (self.stderr, process.stderr.take()) {
             tokio::spawn(drain(stderr, lines));
         }
-        let group = process.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+        let group = Group(process.id().and_then(|id| Pid::from_raw(id.cast_signed())));
         let (exited, exit) = watch::channel(None);
         let (ended, process_ended) = watch::channel(false);
         let (release, released) = watch::channel(());
         tokio::spawn(async move {
-            let text = match end(process, group, self.patience, released).await {
+            let text = match end(process, &group, self.patience, released).await {
                 Ok(status) => format!("the process ended with {status}"),
                 Err(error) => format!("the process ended, {error}"),
             };
             exited.send_replace(Some(text));
+            group.end(self.patience).await;
             ended.send_replace(true);
         });
+        let read = Output { stdout: read, over: Box::pin(over(exit.clone())) };
+        let write = Input { stdin: write, broken: None, exit: exit.clone() };
         Ok(Transport::new(move || {
             Ok(Io {
                 epitaph: Some(Box::pin(epitaph(exit))),
@@ -130,33 +140,124 @@ impl Child {
 /// Waits for the process, and sees to its end once the connection is gone.
 async fn end(
     mut process: tokio::process::Child,
-    group: Option<Pid>,
+    group: &Group,
     patience: Duration,
     mut released: watch::Receiver<()>,
 ) -> io::Result<ExitStatus> {
-    let signal = |signal| group.map(|group| kill_process_group(group, signal));
     tokio::select! {
-        status = process.wait() => {
-            // What it leaves behind in its group has lost its purpose.
-            signal(Signal::TERM);
-            return status;
-        }
+        status = process.wait() => return status,
         // The connection is gone, and with it the process's input.
         _ = released.changed() => {}
     }
-    for next in [Signal::TERM, Signal::KILL] {
-        if let Ok(status) = tokio::time::timeout(patience, process.wait()).await {
-            signal(Signal::TERM);
+    for signal in [Signal::TERM, Signal::KILL] {
+        if let Ok(status) = timeout(patience, process.wait()).await {
             return status;
         }
-        signal(next);
+        group.signal(signal);
     }
     process.wait().await
 }
 
+/// The process and all that it started. Killed if the runtime goes away, which leaves no time for patience.
+struct Group(Option<Pid>);
+
+impl Group {
+    fn signal(&self, signal: Signal) {
+        if let Some(group) = self.0 {
+            let _ = kill_process_group(group, signal);
+        }
+    }
+
+    /// Ends what the process leaves behind: it has lost its purpose.
+    async fn end(mut self, patience: Duration) {
+        let is_empty = |group: &Group| group.0.is_none_or(|group| test_kill_process_group(group).is_err());
+        self.signal(Signal::TERM);
+        let emptied = async {
+            while !is_empty(&self) {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        if timeout(patience, emptied).await.is_ok() {
+            // The number may be another's from now on.
+            self.0 = None;
+        }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.signal(Signal::KILL);
+    }
+}
+
+/// The output of the process. It is over soon after the process is, even if something that was left behind
+/// holds it open.
+struct Output {
+    stdout: ChildStdout,
+    over: Pin<Box<dyn Future<Output = ()> + Send>>,
+}
+
+async fn over(mut exit: watch::Receiver<Option<String>>) {
+    let _ = exit.wait_for(Option::is_some).await;
+    tokio::time::sleep(OPEN_AFTER_EXIT).await;
+}
+
+impl AsyncRead for Output {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match Pin::new(&mut self.stdout).poll_read(cx, buffer) {
+            Poll::Pending => self.over.as_mut().poll(cx).map(Ok),
+            read => read,
+        }
+    }
+}
+
+/// The input of the process. Once that is closed, what the process still has to say, and how it ends, comes
+/// before the news.
+struct Input {
+    stdin: ChildStdin,
+    broken: Option<Pin<Box<dyn Future<Output = io::Error> + Send>>>,
+    exit: watch::Receiver<Option<String>>,
+}
+
+async fn broken(exit: watch::Receiver<Option<String>>) -> io::Error {
+    tokio::time::sleep(EXIT_AFTER_CLOSE).await;
+    match &*exit.borrow() {
+        Some(text) => io::Error::new(io::ErrorKind::BrokenPipe, text.clone()),
+        None => rustix::io::Errno::PIPE.into(),
+    }
+}
+
+impl AsyncWrite for Input {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let this = &mut *self;
+        let broken = match &mut this.broken {
+            Some(broken) => broken,
+            none => match Pin::new(&mut this.stdin).poll_write(cx, bytes) {
+                Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+                    none.insert(Box::pin(broken(this.exit.clone())))
+                }
+                written => return written,
+            },
+        };
+        broken.as_mut().poll(cx).map(Err)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stdin).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stdin).poll_shutdown(cx)
+    }
+}
+
 /// How the process ended, if it did.
 async fn epitaph(mut exit: watch::Receiver<Option<String>>) -> Option<String> {
-    let exited = tokio::time::timeout(EXIT_AFTER_CLOSE, exit.wait_for(Option::is_some)).await;
+    let exited = timeout(EXIT_AFTER_CLOSE, exit.wait_for(Option::is_some)).await;
     exited.ok()?.ok()?.clone()
 }
 
@@ -176,10 +277,47 @@ async fn drain(stderr: ChildStderr, mut lines: Box<dyn FnMut(String) + Send>) {
 mod parent_death {
     #![allow(unsafe_code)]
 
-    use rustix::process::{Signal, getppid, set_parent_process_death_signal};
-    use tokio::process::Command;
+    use std::io;
+    use std::sync::{Mutex, mpsc};
 
-    pub(super) fn kill_with_parent(command: &mut Command) {
+    use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+    use tokio::process::{Child, Command};
+    use tokio::runtime::Handle;
+
+    use crate::shared::lock;
+
+    type Job = (Command, Handle, mpsc::Sender<io::Result<Child>>);
+
+    /// To the thread that starts all processes. What the kernel takes for the parent is the thread, and a
+    /// runtime's threads come and go: this one stays.
+    static JOBS: Mutex<Option<mpsc::Sender<Job>>> = Mutex::new(None);
+
+    pub(super) fn spawn(mut command: Command) -> io::Result<Child> {
+        kill_with_parent(&mut command);
+        let (done, spawned) = mpsc::channel();
+        let mut jobs = lock(&JOBS);
+        let sender = match &*jobs {
+            Some(sender) => sender,
+            None => jobs.insert(start()?),
+        };
+        let gone = || io::Error::other("the thread that starts processes has gone");
+        sender.send((command, Handle::current(), done)).map_err(|_| gone())?;
+        drop(jobs);
+        spawned.recv().map_err(|_| gone())?
+    }
+
+    fn start() -> io::Result<mpsc::Sender<Job>> {
+        let (sender, jobs) = mpsc::channel::<Job>();
+        std::thread::Builder::new().name("sabir-spawn".to_owned()).spawn(move || {
+            for (mut command, runtime, done) in jobs {
+                let _entered = runtime.enter();
+                let _ = done.send(command.spawn());
+            }
+        })?;
+        Ok(sender)
+    }
+
+    fn kill_with_parent(command: &mut Command) {
         let parent = rustix::process::getpid();
         // SAFETY: between fork and exec only async-signal-safe calls are allowed. These are two plain
         // system calls; nothing is allocated and no lock is taken.
@@ -188,7 +326,7 @@ mod parent_death {
                 set_parent_process_death_signal(Some(Signal::KILL))?;
                 // The parent may have died before that took effect.
                 if getppid() != Some(parent) {
-                    return Err(std::io::ErrorKind::NotConnected.into());
+                    return Err(io::ErrorKind::NotConnected.into());
                 }
                 Ok(())
             });
