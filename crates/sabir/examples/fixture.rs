@@ -1,6 +1,6 @@
 //! The server that the tests start as a process, with handlers that misbehave.
 //!
-//! Run with `cargo run -p sabir --example fixture -- [lines|headers|auto|unguarded|listen URL]`.
+//! Run with `cargo run -p sabir --example fixture -- [lines|headers|auto|unguarded|listen URL|parent CMD…]`.
 
 // To print where nothing should is what it is for.
 #![allow(clippy::print_stdout)]
@@ -63,6 +63,14 @@ async fn main() -> Result<(), Error> {
             let server = sabir::listen(url, router()).await?;
             println!("{}", server.url());
             return server.run().await;
+        }
+        // Waits for ever for a call to a process.
+        ["parent", program, ref args @ ..] => {
+            let mut command = Command::new(program);
+            command.args(args);
+            let peer = sabir::connect(transport::child(command)?, Router::new()).await?;
+            peer.call::<_, _, ()>("complain", 10_000_000).await.map_err(Error::other)?;
+            return peer.call::<_, _, ()>("sleep", u64::MAX).await.map_err(Error::other);
         }
         _ => return Err(Error::other("see the first lines of examples/fixture.rs")),
     };
