@@ -1,4 +1,89 @@
 //! JSON-RPC 2.0: servers, clients, and both at once.
+//!
+//! # A server
+//!
+//! ```no_run
+//! use sabir::{Router, transport};
+//!
+//! #[tokio::main(flavor = "current_thread")]
+//! async fn main() -> Result<(), sabir::Cause> {
+//!     let router = Router::new().method("add", |_, (a, b): (i64, i64)| async move { Ok(a + b) });
+//!     sabir::serve(transport::stdio(), router).await
+//! }
+//! ```
+//!
+//! [`Router`] has the rest: methods as functions or closures, params by name and position, errors, state,
+//! layers. [`listen`] serves sockets. [`blocking`] needs no async runtime.
+//!
+//! # A client
+//!
+//! ```no_run
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! use sabir::{Router, transport};
+//! use std::{process::Command, time::Duration};
+//!
+//! let peer = sabir::connect(transport::child(Command::new("adder"))?, Router::new()).await?;
+//! let sum: i64 = peer.call("add", (1, 2)).timeout(Duration::from_secs(5)).await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Both at once
+//!
+//! A connection has no client and no server side: either may call, and a handler may call back.
+//!
+//! ```
+//! use sabir::{Ctx, ErrorObject, Method};
+//!
+//! const CONFIRM: Method<String, bool> = Method::new("confirm");
+//!
+//! async fn delete(ctx: Ctx, path: String) -> sabir::Result<u64> {
+//!     if !ctx.peer().call(CONFIRM, format!("delete {path}?")).await? {
+//!         return Err(ErrorObject::new(1, "refused"));
+//!     }
+//!     Ok(1)
+//! }
+//! ```
+//!
+//! # Progress and cancellation
+//!
+//! ```
+//! # async fn run(peer: sabir::Peer) -> Result<(), sabir::CallError> {
+//! use sabir::Method;
+//! use std::{collections::BTreeMap, time::Duration};
+//!
+//! const INDEX: Method<BTreeMap<String, String>, u64> = Method::new("index");
+//!
+//! let root = BTreeMap::from([("root".to_owned(), "/".to_owned())]);
+//! let mut call = peer.call(INDEX, root).timeout(Duration::from_secs(30));
+//! while let Some(files) = call.progress::<u64>().await {
+//!     if files > 10_000 {
+//!         call.cancel();
+//!     }
+//! }
+//! let total = call.await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A handler is dropped at its next `await` when its call is cancelled, unless it has called
+//! [`Ctx::cancelled`]. Dropping a [`Call`] cancels it.
+//!
+//! # How it ends
+//!
+//! | what happens | calls in flight end with | handlers | `serve` returns |
+//! |---|---|---|---|
+//! | the peer closes its side | `Closed(Ended)` | finish, and are answered | `Ok` |
+//! | the peer closes the pipe that we write to | `Closed(Lost)` | dropped | `Ok` |
+//! | the socket fails | `Closed(Lost)`, with the system's words | dropped | `Err` |
+//! | a started process exits | `Closed(Lost)`, with its exit status | dropped | |
+//! | [`Peer::shutdown`], SIGTERM or SIGINT on [`transport::stdio`] | answered, or `Closed(Shutdown)` after the grace | finish, or are answered `-32013` after the grace | `Ok` |
+//! | the peer reads nothing for a minute | `Closed(Stalled)` | dropped | `Err` |
+//! | a call's own time is up | `TimedOut`, and the peer is told | | |
+//! | an answer breaks the protocol | `Malformed`, with what is wrong | | |
+//!
+//! The order of handlers and what holds for every connection is in the documentation of
+//! [`sabir_proto::Session`]; [`Limits`] says how much one may use.
 
 #[cfg(unix)]
 pub mod blocking;
