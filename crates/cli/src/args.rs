@@ -61,11 +61,12 @@ pub(crate) struct DemoArgs {
     /// Serve connections at tcp://HOST:PORT or unix:PATH instead of standard input and output
     #[arg(long, value_name = "URL")]
     pub(crate) listen: Option<String>,
-    /// How messages are kept apart; auto finds out from what comes
+    /// How messages are kept apart; auto finds out from what comes [default: lines, and auto with --listen]
     #[arg(
         long,
         value_enum,
         value_name = "HOW",
+        hide_default_value = true,
         default_value = "lines",
         default_value_if("listen", clap::builder::ArgPredicate::IsPresent, "auto")
     )]
@@ -74,6 +75,7 @@ pub(crate) struct DemoArgs {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum ServerFraming {
+    /// Whichever the peer uses
     Auto,
     /// One message per line
     Lines,

@@ -9,6 +9,8 @@ use crate::exit::{Exit, Failure};
 use crate::print::Printer;
 use crate::service;
 
+const ADDRESSES: &str = "write it as tcp://127.0.0.1:4000 or unix:/tmp/demo.sock";
+
 pub(crate) async fn run(args: DemoArgs, printer: &Printer) -> Result<Exit, Failure> {
     service::quiet_panic();
     match &args.listen {
@@ -29,12 +31,10 @@ async fn stdio(args: &DemoArgs, printer: &Printer) -> Result<Exit, Failure> {
 }
 
 async fn listen(url: &str, args: &DemoArgs, printer: &Printer) -> Result<Exit, Failure> {
-    let server = sabir::listen(url, service::router()).await.map_err(|error| match error.kind() {
-        io::ErrorKind::InvalidInput => Failure::usage(&error)
-            .hint("name an address and a port, such as tcp://127.0.0.1:4000; port 0 takes any that is free"),
-        _ => Failure::new(Exit::Connect, format_args!("cannot listen at {url}: {error}"))
-            .hint("another server may have it: try port 0, or another path"),
-    })?;
+    if !url.starts_with("tcp://") && !url.starts_with("unix:") {
+        return Err(Failure::usage(format_args!("`{url}` is no address to listen at")).hint(ADDRESSES));
+    }
+    let server = sabir::listen(url, service::router()).await.map_err(|error| cannot_listen(url, &error))?;
     let server = server.framing(args.framing.known());
     printer.aside(&format!("serving on {}", server.url()));
     let stopper = server.stopper();
@@ -45,6 +45,19 @@ async fn listen(url: &str, args: &DemoArgs, printer: &Printer) -> Result<Exit, F
     match server.run().await {
         Ok(()) => Ok(Exit::Ok),
         Err(error) => Err(Failure::new(Exit::Connect, format_args!("stopped serving: {error}"))),
+    }
+}
+
+fn cannot_listen(url: &str, error: &io::Error) -> Failure {
+    let exit = match error.kind() {
+        io::ErrorKind::InvalidInput => Exit::Usage,
+        _ => Exit::Connect,
+    };
+    let failure = Failure::new(exit, format_args!("cannot listen at {url}: {error}"));
+    match error.kind() {
+        io::ErrorKind::InvalidInput => failure.hint(ADDRESSES),
+        io::ErrorKind::AddrInUse => failure.hint("take another port or path; port 0 is any that is free"),
+        _ => failure,
     }
 }
 

@@ -7,13 +7,9 @@ use std::time::Duration;
 
 use sabir::Framing;
 use sabir::transport::{self, Child, Transport};
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::process::Command;
 
 use crate::exit::{Exit, Failure};
-use crate::print::Printer;
 use crate::service;
-use crate::trace::Traced;
 
 /// How long a program may take to exit once its input is closed, and again once it was told to.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -67,22 +63,17 @@ impl Target {
         }
     }
 
-    /// Connects. With a printer to trace on, the wire is shown there.
-    pub(crate) async fn open(&self, framing: Framing, trace: Option<&Printer>) -> Result<Transport, Failure> {
+    /// Connects.
+    pub(crate) async fn open(&self, framing: Framing) -> Result<Transport, Failure> {
         let opened = match self {
-            Target::Demo => Ok(demo(framing, trace)),
-            Target::Program(words) => program(words, framing, trace),
-            Target::Tcp(address) => match tokio::net::TcpStream::connect(address).await {
-                Ok(stream) => stream.set_nodelay(true).map(|()| {
-                    let (read, write) = stream.into_split();
-                    streams(read, write, framing, trace)
-                }),
-                Err(error) => Err(error),
-            },
-            Target::Unix(path) => tokio::net::UnixStream::connect(path).await.map(|stream| {
-                let (read, write) = stream.into_split();
-                streams(read, write, framing, trace)
-            }),
+            Target::Demo => Ok(demo(framing)),
+            Target::Program(words) => {
+                let mut command = std::process::Command::new(&words[0]);
+                command.args(&words[1..]);
+                Child::new(command).patience(PATIENCE).spawn()
+            }
+            Target::Tcp(address) => transport::tcp(address).await,
+            Target::Unix(path) => transport::unix(path).await,
         };
         opened.map(|transport| transport.framing(framing)).map_err(|error| self.unreachable(&error))
     }
@@ -122,55 +113,11 @@ impl fmt::Display for Target {
     }
 }
 
-fn streams(
-    read: impl AsyncRead + Send + Unpin + 'static,
-    write: impl AsyncWrite + Send + Unpin + 'static,
-    framing: Framing,
-    trace: Option<&Printer>,
-) -> Transport {
-    match trace {
-        Some(printer) => transport::streams(
-            Traced::reading(read, framing, printer),
-            Traced::writing(write, framing, printer),
-        ),
-        None => transport::streams(read, write),
-    }
-}
-
-fn demo(framing: Framing, trace: Option<&Printer>) -> Transport {
+fn demo(framing: Framing) -> Transport {
     service::quiet_panic();
-    let (client, server) = tokio::io::duplex(64 * 1024);
-    let (read, write) = tokio::io::split(server);
-    tokio::spawn(sabir::serve(transport::streams(read, write).framing(framing), service::router()));
-    let (read, write) = tokio::io::split(client);
-    streams(read, write, framing, trace)
-}
-
-fn program(words: &[String], framing: Framing, trace: Option<&Printer>) -> io::Result<Transport> {
-    let mut command = Command::new(&words[0]);
-    command.args(&words[1..]);
-    match trace {
-        None => Child::new(command).patience(PATIENCE).spawn(),
-        Some(printer) => traced_program(command, framing, printer),
-    }
-}
-
-/// The library keeps the streams of a program to itself, so one that is watched is looked after here.
-fn traced_program(mut command: Command, framing: Framing, printer: &Printer) -> io::Result<Transport> {
-    use std::process::Stdio;
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).process_group(0);
-    let mut process = command.spawn()?;
-    let missing = || io::Error::other("the process has no pipe");
-    let read = process.stdout.take().ok_or_else(missing)?;
-    let write = process.stdin.take().ok_or_else(missing)?;
-    let printer_then = printer.clone();
-    tokio::spawn(async move {
-        if let Ok(status) = process.wait().await {
-            let ended = format!("the process ended with {status}");
-            printer_then.trace(&sabir_proto::Line::Event(ended.into()));
-        }
-    });
-    Ok(streams(read, write, framing, Some(printer)))
+    let (client, server) = transport::memory();
+    tokio::spawn(sabir::serve(server.framing(framing), service::router()));
+    client
 }
 
 #[cfg(test)]

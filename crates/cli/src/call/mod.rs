@@ -16,12 +16,10 @@ use tokio::time::Instant;
 use crate::args::CallArgs;
 use crate::exit::{Exit, Failure};
 use crate::print::Printer;
+use crate::trace;
 
 /// How long what was sent last, such as a cancel, may take to go out.
 const FLUSH: Duration = Duration::from_millis(500);
-
-/// How long a server that was started may take to end, by itself or by force.
-const WIND_UP: Duration = Duration::from_secs(3);
 
 pub(crate) async fn run(args: CallArgs, printer: &Printer) -> Result<Exit, Failure> {
     let plan = Plan::new(args)?;
@@ -30,16 +28,17 @@ pub(crate) async fn run(args: CallArgs, printer: &Printer) -> Result<Exit, Failu
     if let Err(failure) = &done {
         reporter.failed(failure, plan.what.method());
     }
-    wind_up().await;
     done
 }
 
 async fn talk(plan: &Plan, reporter: &Reporter, printer: &Printer) -> Result<Exit, Failure> {
     let deadline = Instant::now() + plan.timeout;
-    let opening = plan.target.open(plan.framing, plan.trace.then_some(printer));
-    let transport = in_time(deadline, plan, opening).await?;
+    let transport = in_time(deadline, plan, plan.target.open(plan.framing)).await?;
     let reports = reporter.clone();
-    let transport = transport.dialect(LENIENT).on_report(move |report| reports.report(report));
+    let mut transport = transport.dialect(LENIENT).on_report(move |report| reports.report(report));
+    if plan.trace {
+        transport = transport.tap(trace::tap(plan.framing, printer));
+    }
     let peer = sabir::connect(transport, reporter.router())
         .await
         .map_err(|error| Failure::new(Exit::Connect, format_args!("cannot connect: {error}")))?;
@@ -128,18 +127,6 @@ async fn send_batch(
         }
     }
     Ok(exit)
-}
-
-/// Waits for the end of everything that the call has set going, servers above all: one that is still putting
-/// its things in order would be killed with this process.
-async fn wind_up() {
-    let tasks = tokio::runtime::Handle::current().metrics();
-    let ended = async {
-        while tasks.num_alive_tasks() > 0 {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-    };
-    let _ = tokio::time::timeout(WIND_UP, ended).await;
 }
 
 impl What {

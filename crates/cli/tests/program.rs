@@ -1,0 +1,103 @@
+//! What the program prints and how it exits, as a user sees it in a shell.
+//!
+//! `data/program/*.console` are sessions: after `## ` why, after `$ ` a command for `sh`, then what it printed,
+//! lines of standard error behind `2> `, and `[exit N]` unless that is 0. `UPDATE=1 cargo test` writes down what
+//! really came, to be looked at in the diff.
+
+#![allow(clippy::unwrap_used)]
+
+mod shell;
+
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+use shell::Shell;
+
+fn check(name: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/program/{name}.console"));
+    let told = fs::read_to_string(&path).unwrap();
+    let shell = Shell::new(name);
+    let mut came = String::new();
+    for line in told.lines() {
+        if line.starts_with("## ") {
+            writeln!(came, "{line}").unwrap();
+        }
+        let Some(command) = line.strip_prefix("$ ") else { continue };
+        writeln!(came, "{line}").unwrap();
+        let run = shell.run(command);
+        run.stdout.lines().for_each(|line| writeln!(came, "{line}").unwrap());
+        run.stderr.lines().for_each(|line| writeln!(came, "2> {line}").unwrap());
+        if run.exit != 0 {
+            writeln!(came, "[exit {}]", run.exit).unwrap();
+        }
+        came.push('\n');
+    }
+    if std::env::var_os("UPDATE").is_some() {
+        fs::write(&path, came).unwrap();
+    } else {
+        assert_eq!(came, told, "{name}: the left side came, the right side was told");
+    }
+}
+
+#[test]
+fn arguments() {
+    check("arguments");
+}
+
+#[test]
+fn output() {
+    check("output");
+}
+
+#[test]
+fn failures() {
+    check("failures");
+}
+
+#[test]
+fn peers() {
+    check("peers");
+}
+
+#[test]
+fn batches() {
+    check("batches");
+}
+
+#[test]
+fn demo() {
+    check("demo");
+}
+
+#[test]
+fn tour() {
+    check("tour");
+}
+
+#[test]
+fn help() {
+    check("help");
+}
+
+/// The commands that the README shows print what it says they print.
+#[test]
+fn the_readme_is_true() {
+    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")).unwrap();
+    let shell = Shell::new("readme");
+    let mut checked = 0;
+    for block in readme.split("```console\n").skip(1) {
+        let block = block.split("```").next().unwrap();
+        for step in block.split("$ ").skip(1) {
+            let (command, told) = step.split_once('\n').unwrap();
+            let command = command.replace("cargo run --release --", "sabir");
+            // Some are shown without what they print, for its length.
+            if command.starts_with("sabir") && !told.trim().is_empty() {
+                let run = shell.run(&format!("{command} 2>&1"));
+                assert!(run.stdout.starts_with(told.trim_end()), "{command}:\n{}told: {told}", run.stdout);
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 2, "only {checked} commands found");
+}
