@@ -1,0 +1,39 @@
+"""The program under test: run to its end, or left running while a test talks to it."""
+
+import asyncio
+import os
+from contextlib import asynccontextmanager
+
+SABIR = os.environ["SABIR"]
+
+
+async def call(*args, stdin=None):
+    """`sabir call` with these arguments: exit code, standard output, standard error."""
+    process = await asyncio.create_subprocess_exec(
+        SABIR, "call", *args,
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        out, err = await process.communicate(None if stdin is None else stdin.encode())
+    finally:
+        if process.returncode is None:
+            process.kill()
+    return process.returncode, out.decode(), err.decode()
+
+
+@asynccontextmanager
+async def demo():
+    """`sabir demo` on a free port: host and port. It must end well when it is told to."""
+    process = await asyncio.create_subprocess_exec(
+        SABIR, "demo", "--listen", "tcp://127.0.0.1:0", stderr=asyncio.subprocess.PIPE
+    )
+    try:
+        line = (await process.stderr.readline()).decode()
+        host, port = line.strip().rpartition("tcp://")[2].rsplit(":", 1)
+        yield host, int(port)
+        process.terminate()
+        assert await process.wait() == 0, f"sabir demo ended with {process.returncode}"
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
