@@ -118,7 +118,8 @@ impl Driver {
     }
 
     fn lost(&mut self, error: Errno) {
-        let cause = io::Error::from(error).to_string();
+        // A process that has ended says more than the pipe that broke with it.
+        let cause = self.streams.epitaph().unwrap_or_else(|| io::Error::from(error).to_string());
         self.engine.desk.session.handle_lost(self.engine.desk.now, cause);
     }
 

@@ -15,7 +15,7 @@ use sabir_proto::{Config, Dialect, Framing, Limits};
 
 use crate::transport::fd::duplicate;
 use crate::transport::seed;
-use crate::transport::stdio::Guard;
+use crate::transport::stdio;
 
 /// What a connection runs over, and how it speaks there.
 #[derive(Debug)]
@@ -25,14 +25,13 @@ pub struct Streams {
     pub(super) config: Config,
     /// Dropped behind the descriptors: the process loses its input first.
     process: Option<Process>,
-    _guard: Option<Guard>,
 }
 
 impl Streams {
     /// Any descriptors that can be read and written.
     pub fn new(input: impl Into<OwnedFd>, output: impl Into<OwnedFd>) -> Self {
         let config = Config { framing: Some(Framing::Lines), seed: seed(), ..Config::default() };
-        Streams { input: input.into(), output: output.into(), config, process: None, _guard: None }
+        Streams { input: input.into(), output: output.into(), config, process: None }
     }
 
     /// Sets how messages are kept apart. `None` finds out from what comes, for the side that answers.
@@ -69,9 +68,9 @@ impl Streams {
 pub fn stdio() -> Streams {
     let open = || {
         let input = duplicate(rustix::stdio::stdin())?;
-        let output = duplicate(rustix::stdio::stdout())?;
-        let guard = Guard::new(&output)?;
-        Ok::<_, io::Error>(Streams { _guard: Some(guard), ..Streams::new(input, output) })
+        let output = stdio::output()?;
+        stdio::guard(&output)?;
+        Ok::<_, io::Error>(Streams::new(input, output))
     };
     open().unwrap_or_else(|error| panic!("no standard input and output: {error}"))
 }
@@ -91,7 +90,8 @@ pub fn unix(path: impl AsRef<Path>) -> io::Result<Streams> {
 
 /// Starts a process and talks to it over its standard input and output; its standard error is ours. It is
 /// ended with the connection: its input is closed, after two seconds its process group gets SIGTERM, and
-/// after two more SIGKILL.
+/// after two more SIGKILL. If this process dies before, all that the other one learns is the end of its
+/// input; [`transport::child`](crate::transport::child) does more.
 pub fn child(mut command: Command) -> io::Result<Streams> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
     let mut child = command.spawn()?;

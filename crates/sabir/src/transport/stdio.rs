@@ -35,7 +35,7 @@ impl Stdio {
             let read = Reader::new(duplicate(rustix::stdio::stdin())?)?;
             let output = output()?;
             if self.guarded {
-                Guard::new(&output)?;
+                guard(&output)?;
             }
             Ok(Io { heeds_signals: true, ..Io::new(read, Writer::new(output)?) })
         })
@@ -53,20 +53,15 @@ pub(crate) fn output() -> io::Result<OwnedFd> {
     }
 }
 
-/// Standard output leads to standard error, from here to the end of the process: what has been printed may
-/// lie in a buffer, Rust's or C's, that is not written out before the process exits.
-#[derive(Debug)]
-pub(crate) struct Guard;
-
-impl Guard {
-    /// Guards standard output, of which `output` is a copy.
-    pub(crate) fn new(output: &OwnedFd) -> io::Result<Self> {
-        let mut guarded = lock(&GUARDED);
-        if guarded.is_none() {
-            let output = duplicate(output)?;
-            rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
-            *guarded = Some(output);
-        }
-        Ok(Guard)
+/// Standard output, of which `output` is a copy, leads to standard error from here to the end of the
+/// process: what has been printed may lie in a buffer, Rust's or C's, that is not written out before the
+/// process exits.
+pub(crate) fn guard(output: &OwnedFd) -> io::Result<()> {
+    let mut guarded = lock(&GUARDED);
+    if guarded.is_none() {
+        let output = duplicate(output)?;
+        rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
+        *guarded = Some(output);
     }
+    Ok(())
 }
