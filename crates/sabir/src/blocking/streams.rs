@@ -15,7 +15,7 @@ use sabir_proto::{Config, Dialect, Framing, Limits};
 
 use crate::transport::fd::duplicate;
 use crate::transport::seed;
-use crate::transport::stdio;
+use crate::transport::stdio::{guard, output};
 
 /// What a connection runs over, and how it speaks there.
 #[derive(Debug)]
@@ -68,8 +68,8 @@ impl Streams {
 pub fn stdio() -> Streams {
     let open = || {
         let input = duplicate(rustix::stdio::stdin())?;
-        let output = stdio::output()?;
-        stdio::guard(&output)?;
+        let output = output()?;
+        guard(&output)?;
         Ok::<_, io::Error>(Streams::new(input, output))
     };
     open().unwrap_or_else(|error| panic!("no standard input and output: {error}"))
