@@ -16,6 +16,10 @@ use crate::transport::{self, Transport, seed};
 /// Connections that may be open at once.
 const MOST_CONNECTIONS: usize = 4096;
 
+/// Connections that may wait to be accepted.
+#[cfg(unix)]
+const BACKLOG: u32 = 1024;
+
 /// Listens at a URL, `tcp://127.0.0.1:4000` or `unix:/run/sabir.sock`, for connections that
 /// [`Server::run`] then serves. Each speaks lines or `Content-Length` headers, which is found out from its
 /// first bytes.
@@ -124,6 +128,8 @@ impl Server {
                 Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
             }
         }
+        // Whoever comes now is refused rather than kept waiting, and the next server may have the address.
+        drop(self.listener);
         // All permits are back once all connections have ended.
         let _ = self.connections.acquire_many(MOST_CONNECTIONS as u32).await;
         Ok(())
@@ -189,12 +195,27 @@ impl Listener {
 /// The file of a Unix socket, removed with its listener.
 #[cfg(unix)]
 #[derive(Debug)]
-struct SocketFile(std::path::PathBuf);
+struct SocketFile {
+    path: std::path::PathBuf,
+    /// Which file it is: another server may have put its own there.
+    inode: (u64, u64),
+}
+
+#[cfg(unix)]
+impl SocketFile {
+    fn inode(path: &std::path::Path) -> io::Result<(u64, u64)> {
+        use std::os::unix::fs::MetadataExt;
+        let metadata = std::fs::symlink_metadata(path)?;
+        Ok((metadata.dev(), metadata.ino()))
+    }
+}
 
 #[cfg(unix)]
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
+        if Self::inode(&self.path).is_ok_and(|inode| inode == self.inode) {
+            let _ = std::fs::remove_file(&self.path);
+        }
     }
 }
 
@@ -203,24 +224,36 @@ impl Drop for SocketFile {
 #[cfg(unix)]
 fn bind_unix(path: &std::path::Path) -> io::Result<(tokio::net::UnixListener, SocketFile)> {
     use std::os::unix::fs::PermissionsExt;
-    use std::os::unix::net::{UnixListener, UnixStream};
 
-    let listener = match UnixListener::bind(path) {
+    let socket = tokio::net::UnixSocket::new_stream()?;
+    match socket.bind(path) {
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
-            match UnixStream::connect(path) {
-                Err(refused) if refused.kind() == io::ErrorKind::ConnectionRefused => {}
-                _ => {
-                    let reason = format!("`{}` is in use by another server", path.display());
-                    return Err(io::Error::new(io::ErrorKind::AddrInUse, reason));
-                }
-            }
-            std::fs::remove_file(path)?;
-            UnixListener::bind(path)?
+            remove_stale(path)?;
+            socket.bind(path)?;
         }
         bound => bound?,
-    };
-    let file = SocketFile(path.to_owned());
+    }
+    let file = SocketFile { path: path.to_owned(), inode: SocketFile::inode(path)? };
+    // Nobody gets in before it listens, and by then only this user does.
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
-    listener.set_nonblocking(true)?;
-    Ok((tokio::net::UnixListener::from_std(listener)?, file))
+    Ok((socket.listen(BACKLOG)?, file))
+}
+
+/// Removes a socket to which nobody listens. Anything else is left alone.
+#[cfg(unix)]
+fn remove_stale(path: &std::path::Path) -> io::Result<()> {
+    use std::os::unix::fs::FileTypeExt;
+    use std::os::unix::net::UnixStream;
+
+    let refuse = |why| {
+        let reason = format!("cannot listen at `{}`: {why}", path.display());
+        Err(io::Error::new(io::ErrorKind::AddrInUse, reason))
+    };
+    if !std::fs::symlink_metadata(path)?.file_type().is_socket() {
+        return refuse("there is a file of that name that is no socket");
+    }
+    match UnixStream::connect(path) {
+        Err(refused) if refused.kind() == io::ErrorKind::ConnectionRefused => std::fs::remove_file(path),
+        _ => refuse("another server listens there"),
+    }
 }

@@ -65,13 +65,14 @@ impl Reconnect {
         let end = tokio::time::Instant::now() + self.patience;
         let mut pause = Duration::from_millis(50);
         loop {
-            let error = match (self.dial)().await {
-                Ok(transport) => {
+            let error = match tokio::time::timeout_at(end, (self.dial)()).await {
+                Err(_) => return Err(io::ErrorKind::TimedOut.into()),
+                Ok(Ok(transport)) => {
                     let peer = connect(transport, self.router.clone()).await?;
                     *current = Some(peer.clone());
                     return Ok(peer);
                 }
-                Err(error) => error,
+                Ok(Err(error)) => error,
             };
             if tokio::time::Instant::now() + pause > end {
                 return Err(error);
