@@ -130,3 +130,8 @@ pub type Result<T> = std::result::Result<T, ErrorObject>;
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// And so are those of the guide.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide.md")]
+struct Guide;
