@@ -135,15 +135,16 @@ impl<R> Call<R> {
     /// The next progress of the call, or `None` once it has ended. Call it before awaiting the result: it
     /// asks the peer for progress, which must be done when the call is sent.
     ///
-    /// A number is taken out of `{"progress": …}`; any other type is read from all that the peer sent.
+    /// The type is read from all that the peer sent, or else from its member `progress`: a plain number will
+    /// do where nothing more is wanted.
     pub async fn progress<T: DeserializeOwned>(&mut self) -> Option<T> {
         self.options.progress = true;
         self.send();
         poll_fn(|cx| {
             let mut slot = lock(&self.slot.0);
             while let Some(value) = slot.progress.pop_front() {
-                let number = value.get("progress").and_then(|number| number.parse().ok());
-                if let Some(progress) = number.or_else(|| value.parse().ok()) {
+                let number = || value.get("progress").and_then(|number| number.parse().ok());
+                if let Some(progress) = value.parse().ok().or_else(number) {
                     return Poll::Ready(Some(progress));
                 }
             }
