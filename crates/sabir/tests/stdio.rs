@@ -9,10 +9,10 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::process::Child;
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use fixture::{LONG, finish, fixture, framed, pid, piped, text};
+use fixture::{LONG, example, finish, fixture, framed, pid, piped, text};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::{Signal, kill_process};
 
@@ -98,6 +98,27 @@ fn transcripts_in_both_framings() {
     }
 }
 
+/// The answers fill all buffers before the first is read, and nothing is lost on the way.
+#[test]
+fn every_request_is_answered_however_late_it_is_read() {
+    const CALLS: usize = 60_000;
+    for name in ["fixture", "blocking_adder"] {
+        let mut child = example(name).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let sending = std::thread::spawn(move || {
+            let calls: String = (0..CALLS).map(|id| ADD.replace(":1,", &format!(":{id},")) + "\n").collect();
+            stdin.write_all(calls.as_bytes())
+        });
+        std::thread::sleep(Duration::from_millis(500));
+        let output = finish(child);
+        let answers = text(&output.stdout).lines();
+        let missing = answers.enumerate().find(|(id, line)| *line != SUM.replace(":1,", &format!(":{id},")));
+        assert_eq!(missing, None, "{name}");
+        assert_eq!((text(&output.stdout).lines().count(), output.status.code()), (CALLS, Some(0)), "{name}");
+        sending.join().unwrap().unwrap();
+    }
+}
+
 /// What came before the torn message is answered, and nothing hangs or fails.
 #[test]
 fn the_input_ends_in_the_middle_of_a_message() {
@@ -175,7 +196,7 @@ fn the_death_of_the_client_is_a_quiet_end() {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let theirs: OwnedFd = theirs.into();
     let mut child = fixture();
-    child.stdin(theirs.try_clone().unwrap()).stdout(theirs).stderr(std::process::Stdio::piped());
+    child.stdin(theirs.try_clone().unwrap()).stdout(theirs).stderr(Stdio::piped());
     let spawned = child.spawn().unwrap();
     drop(child);
     (&ours).write_all(format!("{ADD}\n{ADD}\n").as_bytes()).unwrap();
