@@ -89,7 +89,12 @@ impl Reader {
         std::thread::Builder::new().name("sabir-stdin".to_owned()).spawn(move || {
             loop {
                 let mut chunk = vec![0; 64 * 1024];
-                let read = blocking_read(&fd, &mut chunk).map(|count| {
+                let read = match blocking_read(&fd, &mut chunk) {
+                    // A terminal that has been closed is the end of the input.
+                    Err(error) if error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error()) => Ok(0),
+                    read => read,
+                };
+                let read = read.map(|count| {
                     chunk.truncate(count);
                     chunk
                 });
