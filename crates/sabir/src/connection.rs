@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use sabir_proto::{Cause, Config, Output, Session, Time};
+use sabir_proto::{Cause, Config, Session, Time};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
@@ -57,7 +57,7 @@ impl Connection {
     /// Writes what there is. An error on this side ends the connection.
     fn write(&mut self, cx: &mut Context<'_>) -> Moved {
         let now = self.now;
-        let Output::Wait(wait) = self.engine.desk.session.poll_output(now) else { return Moved::Yes };
+        let wait = self.engine.desk.session.wait();
         if wait.write.is_empty() {
             return Moved::No;
         }
@@ -79,10 +79,8 @@ impl Connection {
 
     fn read(&mut self, cx: &mut Context<'_>) -> Moved {
         let now = self.now;
-        match self.engine.desk.session.poll_output(now) {
-            Output::Wait(wait) if wait.read => {}
-            Output::Wait(_) => return Moved::No,
-            Output::Event(_) | Output::Done(_) => return Moved::Yes,
+        if !self.session().wait().read {
+            return Moved::No;
         }
         if self.ending {
             return self.end(cx);
@@ -127,10 +125,7 @@ impl Connection {
 
     /// Waits for the session's deadline. Whether it has come.
     fn wait(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let deadline = match self.engine.desk.session.poll_output(self.now) {
-            Output::Wait(wait) => wait.deadline,
-            Output::Event(_) | Output::Done(_) => return Poll::Ready(()),
-        };
+        let deadline = self.session().wait().deadline;
         let Some(deadline) = deadline else { return Poll::Pending };
         if self.alarm != Some(deadline) {
             self.alarm = Some(deadline);
@@ -163,8 +158,11 @@ impl Future for Connection {
             // Everything that is ready goes out at once; only then is more taken in.
             let wrote = this.write(cx);
             this.engine.tell_congestion();
-            let read = this.read(cx);
-            if let (Moved::No, Moved::No) = (wrote, read)
+            // What was written may let the session say more, which only the engine listens to.
+            if let Moved::Yes = wrote {
+                continue;
+            }
+            if let Moved::No = this.read(cx)
                 && this.wait(cx).is_pending()
             {
                 return Poll::Pending;

@@ -288,6 +288,12 @@ impl Session {
         }
     }
 
+    /// What can move the session on: the same as [`Output::Wait`] says, for drivers that want to know it
+    /// again. It takes no event away, and says nothing of those that may be there.
+    pub fn wait(&mut self) -> Wait<'_> {
+        self.core.wait(self.input.capacity())
+    }
+
     /// The id of a request that is not answered yet.
     pub fn id(&self, key: RequestKey) -> Option<Id<'_>> {
         self.core.requests.get(key).map(|slot| Id::trusted(slot.id()))
@@ -460,7 +466,7 @@ impl Core {
         let held = input_capacity + self.outbox.capacity() + self.backlog.capacity();
         let tidy = self.tidy_at().filter(|_| held > WORTH_TIDYING);
         let deadlines = [self.calls.deadline(), self.stall_deadline(), self.idle_deadline(), drain, tidy];
-        let read = !self.eof && self.may_take();
+        let read = !self.eof && !matches!(self.phase, Phase::Closed(_)) && self.may_take();
         Wait { write: self.outbox.unsent(), read, deadline: deadlines.into_iter().flatten().min() }
     }
 }

@@ -54,7 +54,9 @@ impl fmt::Display for Refused {
             Refused::Congested => f.write_str("the peer does not read what was sent"),
             Refused::Params(reason) => write!(f, "params cannot be written as JSON: {reason}"),
             Refused::NoBatches => f.write_str("batches are not part of this protocol"),
-            Refused::OwnThread => f.write_str("a handler on the connection's own thread cannot wait for an answer"),
+            Refused::OwnThread => {
+                f.write_str("a handler on the connection's own thread cannot wait for an answer")
+            }
         }
     }
 }

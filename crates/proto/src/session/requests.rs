@@ -125,7 +125,12 @@ impl Requests {
 
     /// Takes in a waiting request; `None` if its id is in use. Null ids may be there any number of times,
     /// since no one can refer to them.
-    pub(super) fn insert(&mut self, id: &Id<'_>, batch: Option<u32>, cancellable: bool) -> Option<RequestKey> {
+    pub(super) fn insert(
+        &mut self,
+        id: &Id<'_>,
+        batch: Option<u32>,
+        cancellable: bool,
+    ) -> Option<RequestKey> {
         if self.newest.is_some() || !self.by_id.is_empty() {
             self.index_newest();
             if self.find(id).is_some() {

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
-use sabir_proto::{Cause, Output, Time, Wait};
+use sabir_proto::{Cause, Time};
 
 use super::DRIVING;
 use super::streams::Streams;
@@ -39,12 +39,6 @@ impl Wake for Bell {
     }
 }
 
-/// What `poll(2)` came back with.
-struct Ready {
-    input: bool,
-    output: bool,
-}
-
 impl Driver {
     pub(super) fn new(streams: Streams, router: Router) -> io::Result<(Self, Peer)> {
         let engine = Engine::new(streams.config, router.into_routes(), None);
@@ -73,34 +67,34 @@ impl Driver {
                 Stop::Yielding => continue,
                 Stop::Waiting => {}
             }
-            self.write(now);
+            let wrote = self.write(now);
             self.engine.tell_congestion();
+            // What was written may let the session say more, which only the engine listens to.
+            if wrote {
+                continue;
+            }
             match self.wait(now) {
-                Ok(Some(ready)) => {
-                    if ready.output {
-                        self.write(now);
-                    }
-                    if ready.input {
-                        self.read();
-                    }
-                }
-                Ok(None) => {}
+                Ok(true) => self.read(),
+                Ok(false) => {}
                 Err(error) => self.lost(error),
             }
         }
     }
 
-    /// Writes what there is, as far as it goes without waiting.
-    fn write(&mut self, now: Time) {
+    /// Writes what there is, as far as it goes without waiting. Whether that changed anything.
+    fn write(&mut self, now: Time) -> bool {
         let session = &mut self.engine.desk.session;
-        while let Output::Wait(Wait { write: bytes @ [_, ..], .. }) = session.poll_output(now) {
-            match rustix::io::write(&self.streams.output, bytes) {
-                Ok(count) => session.handle_written(now, count),
-                Err(Errno::AGAIN) => return,
-                Err(Errno::INTR) => {}
-                Err(error) => return self.lost(error),
-            }
+        let bytes = session.wait().write;
+        if bytes.is_empty() {
+            return false;
         }
+        match rustix::io::write(&self.streams.output, bytes) {
+            Ok(count) => session.handle_written(now, count),
+            Err(Errno::AGAIN) => return false,
+            Err(Errno::INTR) => {}
+            Err(error) => self.lost(error),
+        }
+        true
     }
 
     fn read(&mut self) {
@@ -123,9 +117,9 @@ impl Driver {
         self.engine.desk.session.handle_lost(self.engine.desk.now, cause);
     }
 
-    /// Waits for whatever the session waits for. `None` if it has something to say first.
-    fn wait(&mut self, now: Time) -> rustix::io::Result<Option<Ready>> {
-        let Output::Wait(wait) = self.engine.desk.session.poll_output(now) else { return Ok(None) };
+    /// Waits for whatever the session waits for. Whether there is something to read.
+    fn wait(&mut self, now: Time) -> rustix::io::Result<bool> {
+        let wait = self.engine.desk.session.wait();
         let timeout = wait.deadline.map(|at| {
             let left = at - now;
             Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() }
@@ -143,14 +137,9 @@ impl Driver {
         if !fds[2].revents().is_empty() {
             let _ = rustix::io::read(&self.bell.0, &mut [0; 8]);
         }
-        let ready = Ready {
-            input: wait.read && !fds[0].revents().is_empty(),
-            // A peer that has closed its end is found out by writing, even if there is nothing to write yet.
-            output: !fds[1].revents().is_empty(),
-        };
         if fds[1].revents().contains(PollFlags::ERR) && wait.write.is_empty() && !wait.read {
             return Err(Errno::PIPE);
         }
-        Ok(Some(ready))
+        Ok(wait.read && !fds[0].revents().is_empty())
     }
 }
