@@ -90,9 +90,10 @@ impl<'a> Id<'a> {
         match self.0.as_bytes() {
             [b'"', rest @ ..] => memchr::memchr(b'\\', rest).is_none(),
             [b'-', b'0', ..] => false,
+            [b'n', ..] => true,
             // Beyond `Decimal::plain`'s length, integers too have a spelling of their own.
             text if text.len() > 4096 => false,
-            text => text.iter().all(|&c| matches!(c, b'0'..=b'9' | b'-' | b'n' | b'u' | b'l')),
+            [b'-', digits @ ..] | digits => digits.iter().all(u8::is_ascii_digit),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::hash::BuildHasher;
 
 use foldhash::fast::FixedState;
-use hashbrown::HashTable;
+use hashbrown::{HashTable, hash_table};
 
 use super::RequestKey;
 use crate::dialect::Spelling;
@@ -131,21 +131,28 @@ impl Requests {
         batch: Option<u32>,
         cancellable: bool,
     ) -> Option<RequestKey> {
-        if self.newest.is_some() || !self.by_id.is_empty() {
-            self.index_newest();
-            if self.find(id).is_some() {
-                return None;
+        let index = self.free.last().map_or(self.slots.len() as u32, |&index| index);
+        let mut hash = 0;
+        if !id.is_null() {
+            if self.newest.is_none() && self.by_id.is_empty() {
+                self.newest = Some(index);
+            } else {
+                self.index_newest();
+                let Requests { slots, by_id, hasher, .. } = self;
+                hash = hasher.hash_one(id);
+                let same = |&index: &u32| slots[index as usize].has_id(id);
+                match by_id.entry(hash, same, |&index| slots[index as usize].hash) {
+                    hash_table::Entry::Occupied(_) => return None,
+                    hash_table::Entry::Vacant(vacant) => vacant.insert(index),
+                };
             }
         }
-        let index = self.free.pop().unwrap_or_else(|| {
+        if self.free.pop().is_none() {
             self.slots.push(Slot { generation: self.first_generation, ..Slot::default() });
-            (self.slots.len() - 1) as u32
-        });
-        if !id.is_null() {
-            self.newest = Some(index);
         }
         let slot = &mut self.slots[index as usize];
         slot.state = State::Waiting;
+        slot.hash = hash;
         slot.id.push_str(id.text());
         self.id_bytes += slot.id.len();
         slot.batch = batch;
