@@ -47,6 +47,7 @@ const fn server(
 pub(crate) const SERVERS: &[Server] = &[
     server("floor", &["peers/target/release/floor"], Lines, Floor, true),
     server("sabir demo", &["../target/release/sabir", "demo"], Lines, Ours, true),
+    server("sabir blocking", &["../target/release/examples/blocking_adder"], Lines, Ours, true),
     server("serde_json by hand", &["peers/target/release/by_hand"], Lines, ByHand, true),
     server("jsonrpsee dispatch", &["peers/target/release/jsonrpsee"], Lines, Dispatch, false),
     server("tower-lsp-server", &["peers/target/release/tower_lsp_server"], Lsp, Complete, false),
