@@ -53,7 +53,12 @@ fn cannot_listen(url: &str, error: &io::Error) -> Failure {
         io::ErrorKind::InvalidInput => Exit::Usage,
         _ => Exit::Connect,
     };
-    let failure = Failure::new(exit, format_args!("cannot listen at {url}: {error}"));
+    let reason = error.to_string();
+    // The library's own reasons name the address already.
+    let failure = match reason.starts_with("cannot listen") {
+        true => Failure::new(exit, reason),
+        false => Failure::new(exit, format_args!("cannot listen at {url}: {reason}")),
+    };
     match error.kind() {
         io::ErrorKind::InvalidInput => failure.hint(ADDRESSES),
         io::ErrorKind::AddrInUse => failure.hint("take another port or path; port 0 is any that is free"),
