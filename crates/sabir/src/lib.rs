@@ -99,6 +99,7 @@ mod peer;
 mod reconnect;
 mod router;
 mod serve;
+mod settings;
 mod shared;
 mod task;
 pub mod transport;

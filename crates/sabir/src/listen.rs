@@ -4,12 +4,13 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sabir_proto::{Config, Dialect, Framing, Limits};
+use sabir_proto::Config;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 
 use crate::connection::Connection;
 use crate::router::{Router, Routes};
+use crate::settings::config_setters;
 use crate::shared::Wish;
 use crate::transport::{self, Transport, seed};
 
@@ -76,26 +77,7 @@ impl Server {
         &self.url
     }
 
-    /// Sets how messages are kept apart, where that is not to be found out.
-    #[must_use]
-    pub fn framing(mut self, framing: impl Into<Option<Framing>>) -> Self {
-        self.config.framing = framing.into();
-        self
-    }
-
-    /// Sets which liberties are legal, and how cancel and progress are spelt.
-    #[must_use]
-    pub fn dialect(mut self, dialect: Dialect) -> Self {
-        self.config.dialect = dialect;
-        self
-    }
-
-    /// Sets how much of everything each connection may use.
-    #[must_use]
-    pub fn limits(mut self, limits: Limits) -> Self {
-        self.config.limits = limits;
-        self
-    }
+    config_setters!();
 
     /// A handle that stops the server: connections finish what is open, for 1.5 s at the most.
     pub fn stopper(&self) -> Stopper {

@@ -80,20 +80,6 @@ async fn failures_are_answered() {
     assert_eq!(peer.call::<_, _, i64>("parse", "5").await, Ok(5));
 }
 
-/// Each side asks the other back, one level deeper, on one connection.
-#[tokio::test]
-async fn nested_call_backs_do_not_deadlock() {
-    async fn down(ctx: Ctx, depth: u32) -> sabir::Result<u32> {
-        match depth {
-            0 => Ok(0),
-            _ => Ok(ctx.peer().call::<_, _, u32>("down", depth - 1).await? + 1),
-        }
-    }
-    let router = Router::new().method("down", down);
-    let peer = connected(router.clone(), router).await;
-    assert_eq!(peer.call("down", 5000u32).await, Ok(5000));
-}
-
 #[tokio::test]
 async fn an_error_of_a_call_back_goes_on_as_it_came() {
     let server = Router::new().method("ask", |ctx: Ctx, ()| async move {

@@ -11,8 +11,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
-use sabir_proto::{Config, Dialect, Framing, Limits};
+use sabir_proto::{Config, Framing};
 
+use crate::settings::config_setters;
 use crate::transport::fd::duplicate;
 use crate::transport::seed;
 use crate::transport::stdio::{guard, output};
@@ -34,26 +35,7 @@ impl Streams {
         Streams { input: input.into(), output: output.into(), config, process: None }
     }
 
-    /// Sets how messages are kept apart. `None` finds out from what comes, for the side that answers.
-    #[must_use]
-    pub fn framing(mut self, framing: impl Into<Option<Framing>>) -> Self {
-        self.config.framing = framing.into();
-        self
-    }
-
-    /// Sets which liberties are legal, and how cancel and progress are spelt.
-    #[must_use]
-    pub fn dialect(mut self, dialect: Dialect) -> Self {
-        self.config.dialect = dialect;
-        self
-    }
-
-    /// Sets how much of everything the connection may use.
-    #[must_use]
-    pub fn limits(mut self, limits: Limits) -> Self {
-        self.config.limits = limits;
-        self
-    }
+    config_setters!();
 
     /// How the process at the other end ended, if there is one and it did.
     pub(super) fn epitaph(&mut self) -> Option<String> {

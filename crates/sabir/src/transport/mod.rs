@@ -33,13 +33,14 @@ pub(crate) use net::tcp_stream;
 pub use net::unix;
 #[cfg(unix)]
 pub(crate) use net::unix_stream;
-use sabir_proto::{Config, Dialect, Framing, Limits, Report};
+use sabir_proto::{Config, Framing, Report};
 #[cfg(unix)]
 pub use stdio::{Stdio, stdio};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 
 use crate::engine::OnReport;
+use crate::settings::config_setters;
 
 type BoxRead = Box<dyn AsyncRead + Send + Unpin>;
 type BoxWrite = Box<dyn AsyncWrite + Send + Unpin>;
@@ -109,26 +110,7 @@ impl Transport {
         }
     }
 
-    /// Sets how messages are kept apart. `None` finds out from what comes, for the side that answers.
-    #[must_use]
-    pub fn framing(mut self, framing: impl Into<Option<Framing>>) -> Self {
-        self.config.framing = framing.into();
-        self
-    }
-
-    /// Sets which liberties are legal, and how cancel and progress are spelt.
-    #[must_use]
-    pub fn dialect(mut self, dialect: Dialect) -> Self {
-        self.config.dialect = dialect;
-        self
-    }
-
-    /// Sets how much of everything the connection may use.
-    #[must_use]
-    pub fn limits(mut self, limits: Limits) -> Self {
-        self.config.limits = limits;
-        self
-    }
+    config_setters!();
 
     /// Sets how long a connection that is asked to stop may take to finish what is open. 1.5 s.
     #[must_use]

@@ -1,0 +1,29 @@
+//! How a connection speaks, set in the same way wherever one is made.
+
+/// The setters of everything that has a `config`.
+macro_rules! config_setters {
+    () => {
+        /// Sets how messages are kept apart. `None` finds out from what comes, for the side that answers.
+        #[must_use]
+        pub fn framing(mut self, framing: impl Into<Option<sabir_proto::Framing>>) -> Self {
+            self.config.framing = framing.into();
+            self
+        }
+
+        /// Sets which liberties are legal, and how cancel and progress are spelt.
+        #[must_use]
+        pub fn dialect(mut self, dialect: sabir_proto::Dialect) -> Self {
+            self.config.dialect = dialect;
+            self
+        }
+
+        /// Sets how much of everything a connection may use.
+        #[must_use]
+        pub fn limits(mut self, limits: sabir_proto::Limits) -> Self {
+            self.config.limits = limits;
+            self
+        }
+    };
+}
+
+pub(crate) use config_setters;
