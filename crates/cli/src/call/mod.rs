@@ -69,8 +69,8 @@ async fn send(plan: &Plan, peer: &Peer, reporter: &Reporter) -> Result<Exit, Fai
         What::Call { method, params, progress } => {
             let mut call = peer.call_raw(method.clone(), params.clone());
             if *progress {
-                while let Some(value) = call.progress::<Whole>().await {
-                    reporter.progress(&value.0);
+                while let Some(value) = call.progress::<RawJson<'static>>().await {
+                    reporter.progress(&value);
                 }
             }
             let outcome = call.await;
@@ -85,20 +85,6 @@ async fn send(plan: &Plan, peer: &Peer, reporter: &Reporter) -> Result<Exit, Fai
             Ok(Exit::Ok)
         }
         What::Batch(entries) => send_batch(entries, plan, peer, reporter).await,
-    }
-}
-
-/// Progress as it came, with all its members.
-struct Whole(RawJson<'static>);
-
-impl<'de> serde::Deserialize<'de> for Whole {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = RawJson::deserialize(deserializer)?;
-        // `Call::progress` offers the bare number first.
-        match raw.kind() {
-            sabir::JsonKind::Object => Ok(Whole(raw)),
-            other => Err(serde::de::Error::custom(format_args!("expected an object, found {other}"))),
-        }
     }
 }
 

@@ -13,7 +13,7 @@ use crate::dialect::{Dialect, Spelling};
 use crate::error::{ErrorCode, ErrorObject};
 use crate::frame::{Cut, FrameFault};
 use crate::id::Id;
-use crate::message::{Invalid, Message, Notification, Request, Response};
+use crate::message::{Fault, Invalid, Message, Notification, Request, Response};
 use crate::raw::{self, JsonKind, RawJson};
 
 /// What came of looking at the input.
@@ -183,7 +183,7 @@ impl Core {
                     Message::Response(response) => Some(self.response(response)),
                 }
             }
-            Err(invalid) if invalid.response => Some(self.invalid_response(invalid)),
+            Err(invalid) if self.is_meant_as_answer(&invalid) => Some(self.invalid_response(invalid)),
             Err(invalid) => {
                 // With the id of a request that is in flight, the error would be taken for its answer.
                 let id = invalid.id.as_ref().filter(|id| self.requests.find(id).is_none());
@@ -195,6 +195,13 @@ impl Core {
                 Some(Event::Report(Report::Invalid(invalid)))
             }
         }
+    }
+
+    /// What looks like a response, and what has nothing but the id of a call of ours: servers that leave out
+    /// a result of `undefined` answer so.
+    fn is_meant_as_answer(&self, invalid: &Invalid<'_>) -> bool {
+        let bare = || invalid.id.as_ref().is_some_and(|id| self.call_of(id).is_some());
+        invalid.response || (invalid.fault == Fault::Shapeless && bare())
     }
 
     /// A call whose answer cannot be understood has ended all the same: no other one will come.

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use sabir_proto::{
-    Cut, Deframer, Dialect, Entry, FrameFault, Framing, Id, Incoming, Invalid, LENIENT, Limits, Message,
-    Spelling, decode,
+    Cut, Deframer, Dialect, Entry, Fault, FrameFault, Framing, Id, Incoming, Invalid, LENIENT, Limits,
+    Message, Spelling, decode,
 };
 
 /// Cuts and decodes a stream independently of the session.
@@ -98,8 +98,10 @@ impl Audit {
                         *owed += 1;
                         *open.entry(request.id.into_owned()).or_default() += 1;
                     }
-                    Err(Invalid { response: false, id, .. }) => {
+                    Err(Invalid { response: false, id, fault }) => {
                         *owed += 1;
+                        // With the id of an open call it counts as that call's answer, and gets none itself.
+                        *silenced += i64::from(fault == Fault::Shapeless);
                         *open.entry(id.unwrap_or(Id::NULL).into_owned()).or_default() += 1;
                     }
                     Ok(Message::Notification(note)) if note.method == "notifications/cancelled" => {
