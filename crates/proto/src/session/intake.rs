@@ -186,8 +186,10 @@ impl Core {
             Err(invalid) if self.is_meant_as_answer(&invalid) => Some(self.invalid_response(invalid)),
             Err(invalid) => {
                 // With the id of a request that is in flight, the error would be taken for its answer.
-                let id = invalid.id.as_ref().filter(|id| self.requests.find(id).is_none());
-                let id = id.map_or("null", Id::text);
+                let id = match &invalid.id {
+                    Some(id) if self.requests.find(id).is_none() => id.text(),
+                    _ => "null",
+                };
                 match batch {
                     Some(_) => self.send_error(id, &invalid.error(), batch),
                     None => self.complain(id, &invalid.error()),

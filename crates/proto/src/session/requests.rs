@@ -18,9 +18,10 @@ pub(super) struct Requests {
     slots: Vec<Slot>,
     free: Vec<u32>,
     by_id: HashTable<u32>,
-    /// The newest request, as long as it is not in the index. Most requests are answered before the next
-    /// one comes: they never need to be.
-    newest: Option<u32>,
+    /// How many requests are not in the index, and the highest of their ids. Most peers count their ids up,
+    /// and then there is nothing to look up: a higher id than all others cannot be in use.
+    loose: usize,
+    highest: u64,
     /// Seeded, so that a peer cannot choose ids that collide.
     hasher: FixedState,
     /// Where the generations of new slots start.
@@ -35,6 +36,7 @@ pub(super) struct Slot {
     generation: u32,
     state: State,
     id: String,
+    place: Place,
     /// Hash of the id, once it is in the index.
     hash: u64,
     /// Length of id and params while it runs.
@@ -45,6 +47,17 @@ pub(super) struct Slot {
     /// JSON text of the progress token, if `token_spelling` is set.
     token: String,
     token_spelling: Option<Spelling>,
+}
+
+/// Where a request can be found by its id.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Nowhere: its id is null.
+    #[default]
+    Nameless,
+    /// Only by looking at all of them.
+    Loose,
+    Indexed,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -85,7 +98,8 @@ impl Requests {
             slots: Vec::new(),
             free: Vec::new(),
             by_id: HashTable::new(),
-            newest: None,
+            loose: 0,
+            highest: 0,
             hasher: FixedState::with_seed(seed),
             first_generation: 0,
             running: 0,
@@ -114,12 +128,10 @@ impl Requests {
         self.slots.len() - self.free.len()
     }
 
-    pub(super) fn find(&self, id: &Id<'_>) -> Option<RequestKey> {
-        let has_id = |index: u32| self.slots[index as usize].has_id(id);
-        let index = match self.newest {
-            Some(newest) if has_id(newest) => newest,
-            _ => *self.by_id.find(self.hasher.hash_one(id), |&index| has_id(index))?,
-        };
+    pub(super) fn find(&mut self, id: &Id<'_>) -> Option<RequestKey> {
+        self.index_loose();
+        let index =
+            *self.by_id.find(self.hasher.hash_one(id), |&index| self.slots[index as usize].has_id(id))?;
         Some(RequestKey { index, generation: self.slots[index as usize].generation })
     }
 
@@ -132,26 +144,30 @@ impl Requests {
         cancellable: bool,
     ) -> Option<RequestKey> {
         let index = self.free.last().map_or(self.slots.len() as u32, |&index| index);
-        let mut hash = 0;
-        if !id.is_null() {
-            if self.newest.is_none() && self.by_id.is_empty() {
-                self.newest = Some(index);
-            } else {
-                self.index_newest();
-                let Requests { slots, by_id, hasher, .. } = self;
-                hash = hasher.hash_one(id);
-                let same = |&index: &u32| slots[index as usize].has_id(id);
-                match by_id.entry(hash, same, |&index| slots[index as usize].hash) {
-                    hash_table::Entry::Occupied(_) => return None,
-                    hash_table::Entry::Vacant(vacant) => vacant.insert(index),
-                };
-            }
-        }
+        let number = counted(id.text());
+        let (place, hash) = if id.is_null() {
+            (Place::Nameless, 0)
+        } else if self.by_id.is_empty() && (self.loose == 0 || number.is_some_and(|n| n > self.highest)) {
+            self.loose += 1;
+            self.highest = number.unwrap_or(u64::MAX);
+            (Place::Loose, 0)
+        } else {
+            self.index_loose();
+            let Requests { slots, by_id, hasher, .. } = self;
+            let hash = hasher.hash_one(id);
+            let same = |&index: &u32| slots[index as usize].has_id(id);
+            match by_id.entry(hash, same, |&index| slots[index as usize].hash) {
+                hash_table::Entry::Occupied(_) => return None,
+                hash_table::Entry::Vacant(vacant) => vacant.insert(index),
+            };
+            (Place::Indexed, hash)
+        };
         if self.free.pop().is_none() {
             self.slots.push(Slot { generation: self.first_generation, ..Slot::default() });
         }
         let slot = &mut self.slots[index as usize];
         slot.state = State::Waiting;
+        slot.place = place;
         slot.hash = hash;
         slot.id.push_str(id.text());
         self.id_bytes += slot.id.len();
@@ -160,12 +176,21 @@ impl Requests {
         Some(RequestKey { index, generation: slot.generation })
     }
 
-    fn index_newest(&mut self) {
-        let Some(index) = self.newest.take() else { return };
+    /// Puts everything into the index: somebody wants to look something up.
+    fn index_loose(&mut self) {
+        if self.loose == 0 {
+            return;
+        }
+        self.loose = 0;
         let Requests { slots, by_id, hasher, .. } = self;
-        let slot = &mut slots[index as usize];
-        slot.hash = hasher.hash_one(Id::trusted(&slot.id));
-        by_id.insert_unique(slot.hash, index, |&index| slots[index as usize].hash);
+        for index in 0..slots.len() {
+            let slot = &mut slots[index];
+            if slot.place == Place::Loose {
+                slot.place = Place::Indexed;
+                slot.hash = hasher.hash_one(Id::trusted(&slot.id));
+                by_id.insert_unique(slot.hash, index as u32, |&index| slots[index as usize].hash);
+            }
+        }
     }
 
     pub(super) fn get(&self, key: RequestKey) -> Option<&Slot> {
@@ -193,13 +218,16 @@ impl Requests {
         if self.get(key).is_none() {
             return;
         }
-        let Requests { slots, by_id, newest, .. } = self;
+        let Requests { slots, by_id, loose, .. } = self;
         let slot = &mut slots[key.index as usize];
-        if *newest == Some(key.index) {
-            *newest = None;
-        } else if let Ok(entry) = by_id.find_entry(slot.hash, |&index| index == key.index) {
-            // Null ids are not in the index, so nothing is found for them.
-            entry.remove();
+        match slot.place {
+            Place::Nameless => {}
+            Place::Loose => *loose -= 1,
+            Place::Indexed => {
+                if let Ok(entry) = by_id.find_entry(slot.hash, |&index| index == key.index) {
+                    entry.remove();
+                }
+            }
         }
         self.id_bytes -= slot.id.len();
         if slot.state == State::Running {
@@ -208,6 +236,7 @@ impl Requests {
         }
         slot.generation = slot.generation.wrapping_add(1);
         slot.state = State::Free;
+        slot.place = Place::Nameless;
         slot.cancelled = None;
         reuse(&mut slot.id);
         if slot.token_spelling.take().is_some() {
@@ -239,6 +268,15 @@ impl Requests {
             self.by_id = HashTable::new();
         }
     }
+}
+
+/// The number that an id spells, if it is a whole one of the plainest kind.
+fn counted(text: &str) -> Option<u64> {
+    let digits = text.as_bytes();
+    if digits.len() > 18 {
+        return None;
+    }
+    digits.iter().try_fold(0, |n, c| c.is_ascii_digit().then(|| n * 10 + u64::from(c - b'0')))
 }
 
 /// Empties a text, and keeps its memory if that is worth it.
