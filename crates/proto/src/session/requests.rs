@@ -18,10 +18,11 @@ pub(super) struct Requests {
     slots: Vec<Slot>,
     free: Vec<u32>,
     by_id: HashTable<u32>,
-    /// How many requests are not in the index, and the highest of their ids. Most peers count their ids up,
-    /// and then there is nothing to look up: a higher id than all others cannot be in use.
+    /// How many requests are not in the index. Most peers count their ids up, and then there is nothing to
+    /// look up: a higher id than all others cannot be in use.
     loose: usize,
-    highest: u64,
+    /// The highest id of those, unless nobody has asked for it yet.
+    highest: Option<u64>,
     /// Seeded, so that a peer cannot choose ids that collide.
     hasher: FixedState,
     /// Where the generations of new slots start.
@@ -99,7 +100,7 @@ impl Requests {
             free: Vec::new(),
             by_id: HashTable::new(),
             loose: 0,
-            highest: 0,
+            highest: None,
             hasher: FixedState::with_seed(seed),
             first_generation: 0,
             running: 0,
@@ -144,12 +145,13 @@ impl Requests {
         cancellable: bool,
     ) -> Option<RequestKey> {
         let index = self.free.last().map_or(self.slots.len() as u32, |&index| index);
-        let number = counted(id.text());
         let (place, hash) = if id.is_null() {
             (Place::Nameless, 0)
-        } else if self.by_id.is_empty() && (self.loose == 0 || number.is_some_and(|n| n > self.highest)) {
+        } else if self.by_id.is_empty() && (self.loose == 0 || self.is_highest(id)) {
+            if self.loose == 0 {
+                self.highest = None;
+            }
             self.loose += 1;
-            self.highest = number.unwrap_or(u64::MAX);
             (Place::Loose, 0)
         } else {
             self.index_loose();
@@ -174,6 +176,17 @@ impl Requests {
         slot.batch = batch;
         slot.cancellable = cancellable;
         Some(RequestKey { index, generation: slot.generation })
+    }
+
+    /// Whether the id is higher than all that are not in the index. If so, it is the highest from now on.
+    fn is_highest(&mut self, id: &Id<'_>) -> bool {
+        let Some(number) = counted(id.text()) else { return false };
+        let highest = self.highest.unwrap_or_else(|| {
+            let loose = self.slots.iter().filter(|slot| slot.place == Place::Loose);
+            loose.map(|slot| counted(&slot.id).unwrap_or(u64::MAX)).max().unwrap_or(0)
+        });
+        self.highest = Some(highest.max(number));
+        number > highest
     }
 
     /// Puts everything into the index: somebody wants to look something up.
