@@ -81,12 +81,14 @@ impl Desk {
     }
 
     fn send_batch(&mut self, entries: Vec<BatchEntry>) {
+        // Another thread may cancel a call at any moment: which of them are in the batch is decided once.
         let mut calls = Vec::new();
         let sent = self.session.batch().and_then(|mut batch| {
             for entry in &entries {
                 match entry {
                     BatchEntry::Call(CallWish { method, params, slot, .. }) if !slot.is_over() => {
-                        calls.push(batch.call_raw(method, params.as_ref(), &CallOptions::default())?);
+                        let call = batch.call_raw(method, params.as_ref(), &CallOptions::default())?;
+                        calls.push((call, Arc::clone(slot)));
                     }
                     BatchEntry::Call(_) => {}
                     BatchEntry::Notify { method, params } => batch.notify_raw(method, params.as_ref())?,
@@ -94,14 +96,9 @@ impl Desk {
             }
             batch.send()
         });
-        let mut calls = calls.into_iter();
-        for entry in entries {
-            if let BatchEntry::Call(CallWish { slot, .. }) = entry
-                && !slot.is_over()
-            {
-                let call = sent.clone().and_then(|()| calls.next().ok_or(Refused::Closed));
-                self.keep(call, slot);
-            }
+        match sent {
+            Ok(()) => calls.into_iter().for_each(|(call, slot)| self.keep(Ok(call), slot)),
+            Err(refused) => end_batch(entries, &CallError::Refused(refused)),
         }
     }
 
@@ -118,14 +115,10 @@ impl Desk {
     /// Nothing more will happen: whoever waits is told why.
     pub(crate) fn close(&mut self, cause: Cause) -> Cause {
         for wish in self.peer.shared.close(&cause) {
-            let ended = Err(CallError::Closed(cause.clone()));
+            let ended = CallError::Closed(cause.clone());
             match wish {
-                Wish::Call(CallWish { slot, .. }) => slot.end(ended),
-                Wish::Batch(entries) => entries.into_iter().for_each(|entry| {
-                    if let BatchEntry::Call(CallWish { slot, .. }) = entry {
-                        slot.end(ended.clone());
-                    }
-                }),
+                Wish::Call(CallWish { slot, .. }) => slot.end(Err(ended)),
+                Wish::Batch(entries) => end_batch(entries, &ended),
                 _ => {}
             }
         }
@@ -133,5 +126,14 @@ impl Desk {
             slot.end(Err(CallError::Closed(cause.clone())));
         }
         cause
+    }
+}
+
+/// Nothing of the batch went out, or will.
+fn end_batch(entries: Vec<BatchEntry>, error: &CallError) {
+    for entry in entries {
+        if let BatchEntry::Call(CallWish { slot, .. }) = entry {
+            slot.end(Err(error.clone()));
+        }
     }
 }
