@@ -20,7 +20,6 @@ pub(crate) struct Connection {
     engine: Engine,
     io: Io,
     start: Instant,
-    now: Time,
     sleep: Pin<Box<Sleep>>,
     /// What `sleep` is set to.
     alarm: Option<Time>,
@@ -39,7 +38,6 @@ impl Connection {
             engine: Engine::new(config, routes, on_report),
             io,
             start: Instant::now(),
-            now: Time::START,
             sleep: Box::pin(tokio::time::sleep(Duration::ZERO)),
             alarm: None,
             ending: false,
@@ -56,7 +54,7 @@ impl Connection {
 
     /// Writes what there is. An error on this side ends the connection.
     fn write(&mut self, cx: &mut Context<'_>) -> Moved {
-        let now = self.now;
+        let now = self.engine.desk.now;
         let wait = self.engine.desk.session.wait();
         if wait.write.is_empty() {
             return Moved::No;
@@ -78,7 +76,7 @@ impl Connection {
     }
 
     fn read(&mut self, cx: &mut Context<'_>) -> Moved {
-        let now = self.now;
+        let now = self.engine.desk.now;
         if !self.session().wait().read {
             return Moved::No;
         }
@@ -107,7 +105,7 @@ impl Connection {
 
     /// The input has ended. The transport may know more, such as how a process exited.
     fn end(&mut self, cx: &mut Context<'_>) -> Moved {
-        let now = self.now;
+        let now = self.engine.desk.now;
         let epitaph = match &mut self.io.epitaph {
             Some(epitaph) => match epitaph.as_mut().poll(cx) {
                 Poll::Ready(epitaph) => epitaph,
@@ -145,8 +143,7 @@ impl Future for Connection {
         this.engine.desk.peer.shared.register(cx.waker());
         this.engine.resume();
         loop {
-            this.now = Time::since(this.start.elapsed());
-            this.engine.desk.now = this.now;
+            this.engine.desk.now = Time::since(this.start.elapsed());
             match this.engine.run() {
                 Stop::Done(cause) => return Poll::Ready(this.engine.desk.close(cause)),
                 Stop::Yielding => {

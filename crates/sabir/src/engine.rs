@@ -72,12 +72,9 @@ impl Engine {
         self.run_ready();
         loop {
             self.desk.carry_out_wishes();
-            let output = match self.held {
+            let output = match self.held.take() {
+                Some(held) => Output::Event(held),
                 None => self.desk.session.poll_output(self.desk.now),
-                Some(_) => match self.held.take() {
-                    Some(held) => Output::Event(held),
-                    None => continue,
-                },
             };
             let (key, method, params, meta) = match output {
                 Output::Event(event @ (Event::Request { .. } | Event::Notification { .. }))

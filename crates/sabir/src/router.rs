@@ -307,7 +307,7 @@ impl Routes {
                 None => Err(ErrorObject::standard(ErrorCode::METHOD_NOT_FOUND)),
             }
         });
-        catch_unwind(starting).unwrap_or_else(|cause| Err(panicked(&*cause)))
+        catch_unwind(starting).unwrap_or_else(|_| Err(panicked()))
     }
 
     fn start_layered(&self, method: &str, ctx: Ctx, params: Option<&RawJson<'_>>) -> BoxTask {

@@ -1,6 +1,5 @@
 //! A handler that runs: a future that writes its own answer.
 
-use std::any::Any;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -71,7 +70,7 @@ where
         let outcome = match catch_unwind(AssertUnwindSafe(|| this.future.poll(cx))) {
             Ok(Poll::Pending) => return Poll::Pending,
             Ok(Poll::Ready(outcome)) => outcome,
-            Err(cause) => Err(panicked(&*cause)),
+            Err(_) => Err(panicked()),
         };
         // What the handler sent before it returned goes out before its answer.
         desk.carry_out_wishes();
@@ -87,6 +86,6 @@ where
 }
 
 /// What the caller learns of a panic: nothing of the inside. The panic hook has printed it already.
-pub(crate) fn panicked(_: &(dyn Any + Send)) -> ErrorObject {
+pub(crate) fn panicked() -> ErrorObject {
     ErrorObject::standard(ErrorCode::INTERNAL_ERROR)
 }

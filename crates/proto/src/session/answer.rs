@@ -79,11 +79,7 @@ impl Core {
             };
             match batch {
                 Some(batch) => self.gathering.add(batch, write),
-                None => {
-                    let mark = self.outbox.begin();
-                    write(self.outbox.buffer());
-                    self.outbox.end(mark);
-                }
+                None => self.outbox.frame(write),
             }
         }
         self.requests.remove(key);
@@ -111,11 +107,7 @@ impl Core {
     pub(super) fn send_error(&mut self, id: &str, error: &ErrorObject<'_>, batch: Option<u32>) {
         match batch {
             Some(batch) => self.gathering.add(batch, |out| encode::error(out, id, error)),
-            None => {
-                let mark = self.outbox.begin();
-                encode::error(self.outbox.buffer(), id, error);
-                self.outbox.end(mark);
-            }
+            None => self.outbox.frame(|out| encode::error(out, id, error)),
         }
     }
 
@@ -123,11 +115,7 @@ impl Core {
     pub(super) fn settle(&mut self, batch: Option<u32>) {
         let Some(batch) = batch else { return };
         let outbox = &mut self.outbox;
-        self.gathering.settle(batch, |answers| {
-            let mark = outbox.begin();
-            outbox.buffer().extend_from_slice(answers);
-            outbox.end(mark);
-        });
+        self.gathering.settle(batch, |answers| outbox.frame(|out| out.extend_from_slice(answers)));
     }
 
     fn send_progress<T: Serialize + ?Sized>(&mut self, key: RequestKey, value: &T) -> bool {

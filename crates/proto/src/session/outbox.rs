@@ -66,6 +66,13 @@ impl Outbox {
         }
     }
 
+    /// A whole frame around the message that `write` appends.
+    pub(super) fn frame(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        let mark = self.begin();
+        write(&mut self.bytes);
+        self.end(mark);
+    }
+
     /// Begins a frame; the message is then appended to [`buffer`](Self::buffer).
     pub(super) fn begin(&mut self) -> Mark {
         // A peer that reads slowly but steadily must not make the sent part grow.
