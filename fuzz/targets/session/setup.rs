@@ -22,6 +22,7 @@ pub(crate) fn config(dialect: u8, framing: u8, limits: u8) -> Config {
         limits: small(limits),
         framing: FRAMINGS[framing as usize % FRAMINGS.len()],
         seed: 1,
+        ..Config::default()
     }
 }
 

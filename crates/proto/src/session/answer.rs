@@ -62,7 +62,8 @@ impl Core {
         write: impl FnOnce(&mut Vec<u8>, &str) -> Result<(), serde_json::Error>,
     ) -> bool {
         let Some(slot) = self.requests.get(key) else { return false };
-        let batch = slot.batch;
+        let (batch, origin) = (slot.batch, slot.origin);
+        self.outbox.set_origin(origin);
         if slot.cancelled != Some(Spelling::Notifications) {
             let id = slot.id();
             let room =
@@ -83,7 +84,10 @@ impl Core {
             }
         }
         self.requests.remove(key);
-        self.settle(batch);
+        match batch {
+            Some(batch) => self.settle(batch),
+            None => self.outbox.settle(origin),
+        }
         true
     }
 
@@ -107,15 +111,23 @@ impl Core {
     pub(super) fn send_error(&mut self, id: &str, error: &ErrorObject<'_>, batch: Option<u32>) {
         match batch {
             Some(batch) => self.gathering.add(batch, |out| encode::error(out, id, error)),
-            None => self.outbox.frame(|out| encode::error(out, id, error)),
+            None => {
+                self.outbox.set_origin(self.incoming);
+                self.outbox.frame(|out| encode::error(out, id, error));
+            }
         }
     }
 
     /// One entry of a batch is done with; the last one sends the answers.
-    pub(super) fn settle(&mut self, batch: Option<u32>) {
-        let Some(batch) = batch else { return };
+    pub(super) fn settle(&mut self, batch: u32) {
         let outbox = &mut self.outbox;
-        self.gathering.settle(batch, |answers| outbox.frame(|out| out.extend_from_slice(answers)));
+        self.gathering.settle(batch, |origin, answers| {
+            outbox.set_origin(origin);
+            if !answers.is_empty() {
+                outbox.frame(|out| out.extend_from_slice(answers));
+            }
+            outbox.settle(origin);
+        });
     }
 
     fn send_progress<T: Serialize + ?Sized>(&mut self, key: RequestKey, value: &T) -> bool {
@@ -125,6 +137,7 @@ impl Core {
             Spelling::Dollar => ("\"$/progress\",\"params\":{\"token\":", ",\"value\":"),
             Spelling::Notifications => ("\"notifications/progress\",\"params\":{\"progressToken\":", ","),
         };
+        self.outbox.set_origin(slot.origin);
         let mark = self.outbox.begin();
         let out = self.outbox.buffer();
         out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"method\":");

@@ -7,7 +7,7 @@ use std::time::Duration;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
-use super::CallKey;
+use super::{CallKey, Origin};
 use crate::time::Time;
 
 #[derive(Debug)]
@@ -31,11 +31,13 @@ pub(super) struct Call {
     pub(super) progress: bool,
     pub(super) cancellable: bool,
     pub(super) batch: Option<u64>,
+    /// On whose behalf it was made.
+    pub(super) origin: Origin,
 }
 
 impl Call {
-    pub(super) fn new(progress: bool, cancellable: bool, batch: Option<u64>) -> Self {
-        Call { id: 0, deadline: None, extension: None, latest: None, progress, cancellable, batch }
+    pub(super) fn new(progress: bool, cancellable: bool, batch: Option<u64>, origin: Origin) -> Self {
+        Call { id: 0, deadline: None, extension: None, latest: None, progress, cancellable, batch, origin }
     }
 
     /// Ends the call at `deadline`; progress moves that by `extension`, to `latest` at most.

@@ -68,6 +68,27 @@ pub struct Wait<'s> {
     pub deadline: Option<Time>,
 }
 
+/// Which message of the peer something belongs to, in the driver's own numbers: on some transports an answer
+/// must go back the way its request came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Origin(pub u64);
+
+impl Origin {
+    /// It belongs to no message.
+    pub const NONE: Origin = Origin(0);
+}
+
+/// A message to send, on a transport that keeps messages apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outgoing<'s> {
+    /// The message. Empty if there is nothing more to say, and only `last` is news.
+    pub message: &'s [u8],
+    /// What it answers, or was sent on behalf of.
+    pub origin: Origin,
+    /// Nothing more will follow in answer to that.
+    pub last: bool,
+}
+
 /// Something that happened on the connection.
 #[derive(Debug, PartialEq)]
 #[non_exhaustive]
@@ -116,8 +137,8 @@ pub enum Event<'s> {
     Report(Report<'s>),
 }
 
-/// Why a call did not end in a result. The engine itself says all but the last three, which are for what is
-/// built on it.
+/// Why a call did not end in a result. The engine itself says all but `Cancelled`, `Refused` and `Unfit`,
+/// which are for what is built on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallError<'s> {
@@ -137,6 +158,8 @@ pub enum CallError<'s> {
     Refused(Refused),
     /// The result does not fit the type that the caller wants.
     Unfit(Cow<'s, str>),
+    /// The transport could not carry it, or its answer, and says why. Other calls may fare better.
+    Undelivered(Cow<'static, str>),
 }
 
 /// Why a connection ended.
@@ -224,6 +247,7 @@ impl CallError<'_> {
             CallError::Cancelled => CallError::Cancelled,
             CallError::Refused(refused) => CallError::Refused(refused),
             CallError::Unfit(reason) => CallError::Unfit(Cow::Owned(reason.into_owned())),
+            CallError::Undelivered(reason) => CallError::Undelivered(reason),
         }
     }
 }
@@ -258,6 +282,7 @@ impl fmt::Display for CallError<'_> {
             CallError::Cancelled => f.write_str("cancelled"),
             CallError::Refused(refused) => write!(f, "not sent: {refused}"),
             CallError::Unfit(reason) => write!(f, "the result is not what was expected: {reason}"),
+            CallError::Undelivered(reason) => f.write_str(reason),
         }
     }
 }

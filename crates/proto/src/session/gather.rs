@@ -1,5 +1,7 @@
 //! Answers to the entries of a batch, gathered until the last one is there.
 
+use super::Origin;
+
 /// Memory that a batch may leave behind for the next, and how many batches may.
 const KEPT: usize = 64 * 1024;
 const KEPT_BATCHES: usize = 4;
@@ -14,6 +16,8 @@ pub(super) struct Gathering {
 
 #[derive(Debug, Default)]
 pub(super) struct Batch {
+    /// The message that it came in.
+    origin: Origin,
     /// Entries that are not settled yet.
     open: usize,
     /// `[` and the answers so far with commas between them; empty as long as there is none.
@@ -27,12 +31,14 @@ impl Gathering {
     }
 
     /// A batch with one entry: itself, as long as it is being read.
-    pub(super) fn begin(&mut self) -> u32 {
+    pub(super) fn begin(&mut self, origin: Origin) -> u32 {
         let index = self.free.pop().unwrap_or_else(|| {
             self.batches.push(Batch::default());
             (self.batches.len() - 1) as u32
         });
-        self.batches[index as usize].open = 1;
+        let batch = &mut self.batches[index as usize];
+        batch.open = 1;
+        batch.origin = origin;
         index
     }
 
@@ -51,8 +57,9 @@ impl Gathering {
         done
     }
 
-    /// An entry is settled. Once it was the last one, `send` gets the answers, if there are any.
-    pub(super) fn settle(&mut self, index: u32, send: impl FnOnce(&[u8])) {
+    /// An entry is settled. Once it was the last one, `send` gets the answers, which are empty if there are
+    /// none.
+    pub(super) fn settle(&mut self, index: u32, send: impl FnOnce(Origin, &[u8])) {
         let batch = &mut self.batches[index as usize];
         batch.open -= 1;
         if batch.open > 0 {
@@ -62,8 +69,8 @@ impl Gathering {
         self.bytes -= batch.answers.len();
         if !batch.answers.is_empty() {
             batch.answers.push(b']');
-            send(&batch.answers);
         }
+        send(batch.origin, &batch.answers);
         batch.answers.clear();
         if batch.answers.capacity() > KEPT || self.free.len() > KEPT_BATCHES {
             batch.answers = Vec::new();

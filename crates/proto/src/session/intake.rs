@@ -76,18 +76,21 @@ impl Core {
     }
 
     fn next_whole<'i>(&mut self, unread: &'i [u8]) -> Next<'i> {
-        match self.whole.pop_front() {
-            Some(Some(length)) => {
+        let Some((length, origin)) = self.whole.pop_front() else {
+            self.input_read();
+            return Next::Nothing;
+        };
+        self.incoming = origin;
+        match length {
+            Some(length) => {
                 self.consumed += length;
                 self.message(&unread[..length])
             }
-            Some(None) => {
-                let limit = self.limits.message_bytes;
-                Next::Event(self.frame_fault(FrameFault::TooLarge { limit }))
-            }
             None => {
-                self.input_read();
-                Next::Nothing
+                let limit = self.limits.message_bytes;
+                let fault = self.frame_fault(FrameFault::TooLarge { limit });
+                self.outbox.settle(origin);
+                Next::Event(fault)
             }
         }
     }
@@ -100,7 +103,14 @@ impl Core {
         let mut entries: Vec<Entry<'i>> = std::mem::take(&mut self.entries);
         let decoded = decode_into(body, &self.dialect, &self.limits, &mut entries);
         let next = match decoded {
-            Ok(Some(entry)) => self.entry(entry, None).into(),
+            Ok(Some(entry)) => {
+                let open = self.requests.len();
+                let event = self.entry(entry, None);
+                if self.requests.len() <= open {
+                    self.outbox.settle(self.incoming);
+                }
+                event.into()
+            }
             Ok(None) => {
                 self.batch(&mut entries);
                 Next::Again
@@ -109,6 +119,7 @@ impl Core {
                 if !self.dialect.noise {
                     self.complain("null", &error.error());
                 }
+                self.outbox.settle(self.incoming);
                 Next::Event(Event::Report(Report::NotJson { text: Cow::Borrowed(body), error }))
             }
         };
@@ -143,9 +154,10 @@ impl Core {
         if self.is_outbound_full() && entries.iter().any(asks) {
             self.send_error("null", &overloaded(), None);
             self.soon.push_back(Event::Report(Report::Overloaded(Id::NULL)));
+            self.outbox.settle(self.incoming);
             return;
         }
-        let batch = self.gathering.begin();
+        let batch = self.gathering.begin(self.incoming);
         let mut answered = Vec::new();
         for entry in entries.drain(..) {
             let response = match &entry {
@@ -163,7 +175,7 @@ impl Core {
                 self.soon.push_back(event.into_owned());
             }
         }
-        self.settle(Some(batch));
+        self.settle(batch);
         // The answer to a batch of ours comes in one piece: what is not in it will not come.
         for ours in answered {
             for call in self.calls.take(|call| call.batch == Some(ours)) {
@@ -233,7 +245,7 @@ impl Core {
             return Some(Event::Report(Report::Overloaded(id)));
         }
         let cancellable = !self.dialect.never_cancelled.contains(&method.as_ref());
-        let Some(key) = self.requests.insert(&id, batch, cancellable) else {
+        let Some(key) = self.requests.insert(&id, batch, self.incoming, cancellable) else {
             // With the id itself, the peer would take this for the answer to its first request.
             let reason = format!("id {id} is already in flight");
             self.send_error("null", &ErrorObject::because(ErrorCode::INVALID_REQUEST, reason), batch);

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use backlog::Backlog;
 use calls::Calls;
-pub use event::{CallError, CallKey, Cause, Event, Output, Report, RequestKey, Wait};
+pub use event::{CallError, CallKey, Cause, Event, Origin, Outgoing, Output, Report, RequestKey, Wait};
 use gather::Gathering;
 use input::Input;
 use intake::Next;
@@ -52,6 +52,8 @@ pub struct Config {
     /// How messages are kept apart. `None` finds out from what comes, which suits the side that answers;
     /// what is sent before anything came goes out as lines.
     pub framing: Option<Framing>,
+    /// The peer has no way to answer: calls are refused. Notifications may still reach it.
+    pub one_way: bool,
     /// Any number that the peer cannot guess: it seeds the hash of the peer's ids.
     pub seed: u64,
 }
@@ -72,7 +74,9 @@ struct Core {
     deframer: Option<Deframer>,
     /// Lengths of the messages in the input, where the transport keeps them apart; `None` for one that was
     /// too large to keep.
-    whole: VecDeque<Option<usize>>,
+    whole: VecDeque<(Option<usize>, Origin)>,
+    /// What the message belongs to that is being taken in.
+    incoming: Origin,
     /// Bytes of the input that are done with.
     consumed: usize,
     /// Lent to the decoder for the entries of a batch.
@@ -80,6 +84,7 @@ struct Core {
     backlog: Backlog,
     requests: Requests,
     calls: Calls,
+    one_way: bool,
     gathering: Gathering,
     outbox: Outbox,
     /// Events that come before anything else.
@@ -149,11 +154,13 @@ impl Session {
             limits: config.limits,
             deframer,
             whole: VecDeque::new(),
+            incoming: Origin::NONE,
             consumed: 0,
             entries: Vec::new(),
             backlog: Backlog::default(),
             requests: Requests::new(config.seed),
             calls: Calls::new(config.seed),
+            one_way: config.one_way,
             gathering: Gathering::default(),
             outbox: Outbox::new(config.framing.unwrap_or(Framing::Lines)),
             soon: VecDeque::new(),
@@ -207,6 +214,15 @@ impl Session {
     /// # Panics
     /// If the session was not made with [`Framing::Whole`].
     pub fn handle_message(&mut self, now: Time, message: &[u8]) {
+        self.handle_message_from(now, message, Origin::NONE);
+    }
+
+    /// The same, on a transport where answers must go back the way the message came: everything that is
+    /// [sent](Self::outgoing) in answer to it has the same origin.
+    ///
+    /// # Panics
+    /// If the session was not made with [`Framing::Whole`].
+    pub fn handle_message_from(&mut self, now: Time, message: &[u8], origin: Origin) {
         assert!(self.core.deframer.is_none(), "the session expects a stream of bytes");
         self.settle_input();
         self.core.hear(now);
@@ -214,7 +230,43 @@ impl Session {
         if fits {
             self.input.push(message, self.core.limits.message_bytes);
         }
-        self.core.whole.push_back(fits.then_some(message.len()));
+        self.core.whole.push_back((fits.then_some(message.len()), origin));
+    }
+
+    /// The next message to send, with [`Framing::Whole`]. Call [`handle_sent`](Self::handle_sent) once it is.
+    pub fn outgoing(&self) -> Option<Outgoing<'_>> {
+        self.core.outbox.outgoing()
+    }
+
+    /// The message that [`outgoing`](Self::outgoing) returned was sent.
+    pub fn handle_sent(&mut self, now: Time) {
+        self.core.advance(now);
+        self.core.outbox.sent_message();
+        self.core.stuck = None;
+        self.core.active = self.core.now;
+    }
+
+    /// The call with this id on the wire cannot be answered any more: its message was lost on the way.
+    /// Whether it was still open.
+    pub fn handle_undelivered(&mut self, now: Time, id: u64, reason: impl Into<Cow<'static, str>>) -> bool {
+        self.core.advance(now);
+        let Some((call, _)) = self.core.calls.find(id) else { return false };
+        self.core.calls.remove(call);
+        let outcome = Err(CallError::Undelivered(reason.into()));
+        self.core.soon.push_back(Event::Reply { call, outcome });
+        true
+    }
+
+    /// What is sent by the next commands is on behalf of this request, if it is still open: it has the same
+    /// origin.
+    pub fn relate(&mut self, key: Option<RequestKey>) {
+        let origin = key.and_then(|key| self.core.requests.get(key)).map_or(Origin::NONE, |slot| slot.origin);
+        self.core.outbox.set_origin(origin);
+    }
+
+    /// What message a request that is not answered yet came in.
+    pub fn origin(&self, key: RequestKey) -> Origin {
+        self.core.requests.get(key).map_or(Origin::NONE, |slot| slot.origin)
     }
 
     /// The first `count` bytes of [`Wait::write`] were written.
@@ -373,7 +425,7 @@ impl Core {
     /// Deals with everything whose time is up. Whether there was anything.
     fn end_overdue(&mut self) -> bool {
         if let Some(call) = self.calls.expired(self.now) {
-            self.calls.remove(call).inspect(|ended| self.send_cancel(call, ended.cancellable));
+            self.calls.remove(call).inspect(|ended| self.send_cancel(call, ended));
             self.soon.push_back(Event::Reply { call, outcome: Err(CallError::TimedOut) });
             return true;
         }
@@ -416,9 +468,9 @@ impl Core {
         let answered = self.requests.len() == 0 && self.backlog.is_empty() && !self.barrier;
         match self.phase {
             _ if self.read && self.calls.len() > 0 => self.end_calls(&Cause::Ended),
-            Phase::Ended if self.read && answered && self.outbox.pending() == 0 => self.close(Cause::Ended),
+            Phase::Ended if self.read && answered && self.outbox.is_empty() => self.close(Cause::Ended),
             Phase::Draining(_) | Phase::Flushing(_)
-                if answered && self.calls.len() == 0 && self.outbox.pending() == 0 =>
+                if answered && self.calls.len() == 0 && self.outbox.is_empty() =>
             {
                 self.close(Cause::Shutdown);
             }

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::event::{Origin, Outgoing};
 use crate::encode;
 use crate::frame::Framing;
 
@@ -13,8 +14,18 @@ pub(super) struct Outbox {
     bytes: Vec<u8>,
     sent: usize,
     framing: Framing,
-    /// Lengths of the messages in `bytes`, where the transport keeps them apart.
-    lengths: VecDeque<usize>,
+    /// The messages in `bytes`, where the transport keeps them apart.
+    messages: VecDeque<Message>,
+    /// What the frames belong to that are ended from now on.
+    origin: Origin,
+}
+
+#[derive(Debug)]
+struct Message {
+    /// 0 for a mark that nothing more follows for its origin.
+    length: usize,
+    origin: Origin,
+    last: bool,
 }
 
 /// A frame that was begun.
@@ -26,7 +37,7 @@ pub(super) struct Mark {
 
 impl Outbox {
     pub(super) fn new(framing: Framing) -> Self {
-        Outbox { bytes: Vec::new(), sent: 0, framing, lengths: VecDeque::new() }
+        Outbox { bytes: Vec::new(), sent: 0, framing, messages: VecDeque::new(), origin: Origin::NONE }
     }
 
     /// Called when the framing of a stream has been detected.
@@ -45,18 +56,57 @@ impl Outbox {
     /// What to write next: everything, or one whole message where the transport keeps them apart.
     pub(super) fn unsent(&self) -> &[u8] {
         let rest = &self.bytes[self.sent..];
-        match self.lengths.front() {
-            Some(&length) => &rest[..length],
+        match self.messages.front() {
+            Some(message) => &rest[..message.length],
             None => rest,
+        }
+    }
+
+    /// The next message, where the transport keeps them apart.
+    pub(super) fn outgoing(&self) -> Option<Outgoing<'_>> {
+        let &Message { origin, last, .. } = self.messages.front()?;
+        Some(Outgoing { message: self.unsent(), origin, last })
+    }
+
+    /// The next message was sent.
+    pub(super) fn sent_message(&mut self) {
+        match self.messages.front() {
+            Some(Message { length: 0, .. }) => drop(self.messages.pop_front()),
+            Some(&Message { length, .. }) => self.wrote(length),
+            None => {}
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.pending() == 0 && self.messages.is_empty()
+    }
+
+    /// What is sent from now on belongs to this.
+    pub(super) fn set_origin(&mut self, origin: Origin) {
+        self.origin = origin;
+    }
+
+    pub(super) fn origin(&self) -> Origin {
+        self.origin
+    }
+
+    /// Nothing more follows for this origin.
+    pub(super) fn settle(&mut self, origin: Origin) {
+        if origin == Origin::NONE {
+            return;
+        }
+        match self.messages.back_mut() {
+            Some(message) if message.origin == origin => message.last = true,
+            _ => self.messages.push_back(Message { length: 0, origin, last: true }),
         }
     }
 
     pub(super) fn wrote(&mut self, count: usize) {
         assert!(count <= self.unsent().len(), "more bytes written than there were");
-        if let Some(length) = self.lengths.front_mut() {
-            *length -= count;
-            if *length == 0 {
-                self.lengths.pop_front();
+        if let Some(message) = self.messages.front_mut() {
+            message.length -= count;
+            if message.length == 0 {
+                self.messages.pop_front();
             }
         }
         self.sent += count;
@@ -109,7 +159,10 @@ impl Outbox {
                 self.bytes.push(b'\n');
             }
             Framing::Headers => self.write_length(mark),
-            Framing::Whole => self.lengths.push_back(self.bytes.len() - mark.frame),
+            Framing::Whole => {
+                let length = self.bytes.len() - mark.frame;
+                self.messages.push_back(Message { length, origin: self.origin, last: false });
+            }
         }
     }
 

@@ -42,6 +42,8 @@ pub enum Refused {
     Params(String),
     /// The dialect has no batches.
     NoBatches,
+    /// The transport has no way back for the answer.
+    OneWay,
     /// The caller runs where the answer would have to be read, and would wait for ever.
     OwnThread,
 }
@@ -53,6 +55,7 @@ impl fmt::Display for Refused {
             Refused::TooManyCalls => f.write_str("too many calls wait for an answer"),
             Refused::Congested => f.write_str("the peer does not read what was sent"),
             Refused::Params(reason) => write!(f, "params cannot be written as JSON: {reason}"),
+            Refused::OneWay => f.write_str("this transport has no way back for the answer"),
             Refused::NoBatches => f.write_str("batches are not part of this protocol"),
             Refused::OwnThread => {
                 f.write_str("a handler on the connection's own thread cannot wait for an answer")
@@ -114,7 +117,7 @@ impl Session {
     pub fn cancel(&mut self, call: CallKey) -> bool {
         match self.core.calls.remove(call) {
             Some(ended) => {
-                self.core.send_cancel(call, ended.cancellable);
+                self.core.send_cancel(call, &ended);
                 true
             }
             None => false,
@@ -224,7 +227,8 @@ impl Core {
         }
     }
 
-    /// Sends one frame that `write` appends, or nothing if that fails.
+    /// Sends one frame that `write` appends, or nothing if that fails. It belongs to whatever was
+    /// [related](Session::relate) to.
     fn send<R>(
         &mut self,
         write: impl FnOnce(&mut Core, &mut Vec<u8>) -> Result<R, Refused>,
@@ -262,6 +266,9 @@ impl Core {
         batch: Option<u64>,
     ) -> Result<CallKey, Refused> {
         self.check_open()?;
+        if self.one_way {
+            return Err(Refused::OneWay);
+        }
         if self.calls.len() >= self.limits.calls {
             return Err(Refused::TooManyCalls);
         }
@@ -271,7 +278,7 @@ impl Core {
         let progress = write_params(out, params, token, options.trace.as_ref())?;
         out.push(b'}');
         let cancellable = !self.dialect.never_cancelled.contains(&method);
-        let mut call = Call::new(progress, cancellable, batch);
+        let mut call = Call::new(progress, cancellable, batch, self.outbox.origin());
         let latest = options.total_timeout.map(|total| self.now + total);
         if let Some(deadline) = options.timeout.map(|timeout| self.now + timeout).or(latest) {
             call = call.expires(deadline, options.timeout.filter(|_| options.reset_on_progress), latest);
@@ -292,7 +299,7 @@ impl Core {
     }
 
     /// Tells the peer that nobody waits for a call any more.
-    pub(super) fn send_cancel(&mut self, call: CallKey, cancellable: bool) {
+    pub(super) fn send_cancel(&mut self, call: CallKey, ended: &Call) {
         #[derive(Serialize)]
         struct Dollar {
             id: u64,
@@ -302,10 +309,11 @@ impl Core {
         struct Notifications {
             request_id: u64,
         }
-        if !cancellable {
+        if !ended.cancellable {
             return;
         }
         let id = call.id();
+        self.outbox.set_origin(ended.origin);
         // A peer that reads nothing will not read this either: not sending it is no loss.
         let _ = self.send(|core, out| match core.dialect.cancel {
             Spelling::Dollar => {

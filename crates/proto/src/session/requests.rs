@@ -5,7 +5,7 @@ use std::hash::BuildHasher;
 use foldhash::fast::FixedState;
 use hashbrown::{HashTable, hash_table};
 
-use super::RequestKey;
+use super::{Origin, RequestKey};
 use crate::dialect::Spelling;
 use crate::id::Id;
 
@@ -43,6 +43,8 @@ pub(super) struct Slot {
     /// Length of id and params while it runs.
     bytes: usize,
     pub(super) batch: Option<u32>,
+    /// The message that it came in.
+    pub(super) origin: Origin,
     pub(super) cancelled: Option<Spelling>,
     pub(super) cancellable: bool,
     /// JSON text of the progress token, if `token_spelling` is set.
@@ -142,6 +144,7 @@ impl Requests {
         &mut self,
         id: &Id<'_>,
         batch: Option<u32>,
+        origin: Origin,
         cancellable: bool,
     ) -> Option<RequestKey> {
         let index = self.free.last().map_or(self.slots.len() as u32, |&index| index);
@@ -174,6 +177,7 @@ impl Requests {
         slot.id.push_str(id.text());
         self.id_bytes += slot.id.len();
         slot.batch = batch;
+        slot.origin = origin;
         slot.cancellable = cancellable;
         Some(RequestKey { index, generation: slot.generation })
     }

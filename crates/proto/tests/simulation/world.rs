@@ -91,7 +91,7 @@ impl World {
                 idle: (swarm.ending == Ending::Idle).then(|| Duration::from_secs(60)),
                 ..Limits::default()
             };
-            Peer::new(name, Config { dialect, limits, framing: Some(framing), seed })
+            Peer::new(name, Config { dialect, limits, framing: Some(framing), seed, ..Config::default() })
         };
         let peers = [peer('a'), peer('b')];
         let links = [0, 1].map(|_| Link::new(framing, random.between(50, 5000)));
