@@ -12,7 +12,8 @@ use std::time::Duration;
 use sabir_proto::{CallKey, CallOptions, TraceContext};
 use serde::de::DeserializeOwned;
 
-use crate::shared::{CallWish, Shared, Wish, lock};
+use crate::peer::Peer;
+use crate::shared::{CallWish, Wish, lock};
 use crate::{CallError, RawJson};
 
 /// Progress that nobody has looked at yet. The oldest is dropped first.
@@ -77,7 +78,7 @@ type Unsent = (Cow<'static, str>, Result<Option<RawJson<'static>>, CallError>);
 /// before its end.
 #[must_use = "a call is sent when it is awaited"]
 pub struct Call<R> {
-    shared: Arc<Shared>,
+    peer: Peer,
     slot: Arc<CallSlot>,
     unsent: Option<Unsent>,
     options: CallOptions<'static>,
@@ -86,12 +87,12 @@ pub struct Call<R> {
 
 impl<R> Call<R> {
     pub(crate) fn new(
-        shared: Arc<Shared>,
+        peer: Peer,
         method: Cow<'static, str>,
         params: Result<Option<RawJson<'static>>, CallError>,
     ) -> Self {
         Call {
-            shared,
+            peer,
             slot: Arc::default(),
             unsent: Some((method, params)),
             options: CallOptions::default(),
@@ -100,8 +101,8 @@ impl<R> Call<R> {
     }
 
     /// A call that was sent already, in a batch.
-    pub(crate) fn in_batch(shared: Arc<Shared>, slot: Arc<CallSlot>) -> Self {
-        Call { shared, slot, unsent: None, options: CallOptions::default(), result: PhantomData }
+    pub(crate) fn in_batch(peer: Peer, slot: Arc<CallSlot>) -> Self {
+        Call { peer, slot, unsent: None, options: CallOptions::default(), result: PhantomData }
     }
 
     /// Ends the call with [`CallError::TimedOut`] after this long, and cancels it.
@@ -127,7 +128,7 @@ impl<R> Call<R> {
     /// Ends the call and tells the peer. Awaiting it gives [`CallError::Cancelled`].
     pub fn cancel(&self) {
         if !self.slot.is_over() {
-            let _ = self.shared.wish(Wish::Cancel(Arc::clone(&self.slot)));
+            let _ = self.peer.shared.wish(Wish::Cancel(Arc::clone(&self.slot)));
             self.slot.end(Err(CallError::Cancelled));
         }
     }
@@ -162,7 +163,8 @@ impl<R> Call<R> {
         let slot = Arc::clone(&self.slot);
         let sent = params.and_then(|params| {
             let options = std::mem::take(&mut self.options);
-            self.shared.wish(Wish::Call(CallWish { method, params, options, slot }))
+            let call = CallWish { method, params, options, slot };
+            self.peer.shared.wish(Wish::Call { about: self.peer.about, call })
         });
         if let Err(error) = sent {
             self.slot.end(Err(error));

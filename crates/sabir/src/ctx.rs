@@ -19,12 +19,27 @@ pub struct Ctx {
     /// `None` for a notification.
     pub(crate) key: Option<RequestKey>,
     pub(crate) meta: Option<Arc<RawJson<'static>>>,
+    #[cfg(feature = "http")]
+    pub(crate) caller: Option<Arc<crate::caller::Caller>>,
 }
 
 impl Ctx {
     /// The caller, to call back.
     pub fn peer(&self) -> &Peer {
         &self.peer
+    }
+
+    /// The HTTP request that the call came in: its headers, where it came from, what it was sent to. For a
+    /// WebSocket, the request that opened it. `None` on other transports.
+    #[cfg(feature = "http")]
+    pub fn http(&self) -> Option<&http::request::Parts> {
+        self.caller.as_deref().map(|caller| &caller.parts)
+    }
+
+    /// Who the caller has proved to be, as [`Server::auth`](crate::Server::auth) returned it.
+    #[cfg(feature = "http")]
+    pub fn identity<T: Any + Send + Sync>(&self) -> Option<&T> {
+        self.caller.as_deref()?.identity.as_deref()?.downcast_ref()
     }
 
     /// Whether the caller wants an answer.

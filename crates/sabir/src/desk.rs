@@ -14,6 +14,8 @@ use crate::shared::{BatchEntry, CallWish, Wish};
 pub(crate) struct Desk {
     pub(crate) session: Session,
     pub(crate) peer: Peer,
+    #[cfg(feature = "http")]
+    pub(crate) callers: crate::caller::Callers,
     /// By the index of the call.
     pub(crate) calls: Vec<Option<Arc<CallSlot>>>,
     /// Kept for its memory.
@@ -23,7 +25,15 @@ pub(crate) struct Desk {
 
 impl Desk {
     pub(crate) fn new(config: Config, peer: Peer) -> Self {
-        Desk { session: Session::new(config), peer, calls: Vec::new(), wishes: Vec::new(), now: Time::START }
+        Desk {
+            session: Session::new(config),
+            peer,
+            #[cfg(feature = "http")]
+            callers: Default::default(),
+            calls: Vec::new(),
+            wishes: Vec::new(),
+            now: Time::START,
+        }
     }
 
     /// Carries out what handles wish for.
@@ -45,15 +55,22 @@ impl Desk {
 
     fn carry_out(&mut self, wish: Wish) {
         match wish {
-            Wish::Call(CallWish { method, params, options, slot }) => {
+            Wish::Call { about, call: CallWish { method, params, options, slot } } => {
                 if slot.is_over() {
                     return;
                 }
+                self.session.relate(about);
                 let sent = self.session.call_raw(&method, params.as_ref(), &options);
                 self.keep(sent, slot);
             }
-            Wish::Batch(entries) => self.send_batch(entries),
-            Wish::Notify { method, params } => drop(self.session.notify_raw(&method, params.as_ref())),
+            Wish::Batch { about, entries } => {
+                self.session.relate(about);
+                self.send_batch(entries);
+            }
+            Wish::Notify { about, method, params } => {
+                self.session.relate(about);
+                let _ = self.session.notify_raw(&method, params.as_ref());
+            }
             Wish::Cancel(slot) => {
                 if let Some(call) = slot.key() {
                     self.session.cancel(call);
@@ -117,8 +134,8 @@ impl Desk {
         for wish in self.peer.shared.close(&cause) {
             let ended = CallError::Closed(cause.clone());
             match wish {
-                Wish::Call(CallWish { slot, .. }) => slot.end(Err(ended)),
-                Wish::Batch(entries) => end_batch(entries, &ended),
+                Wish::Call { call: CallWish { slot, .. }, .. } => slot.end(Err(ended)),
+                Wish::Batch { entries, .. } => end_batch(entries, &ended),
                 _ => {}
             }
         }

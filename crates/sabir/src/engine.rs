@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, Waker};
 
-use sabir_proto::{Cause, Config, Event, Output, Report, RequestKey};
+use sabir_proto::{Cause, Config, Event, Origin, Output, Report, RequestKey};
 
 use crate::ctx::Ctx;
 use crate::desk::Desk;
@@ -45,7 +45,7 @@ pub(crate) enum Stop {
 
 impl Engine {
     pub(crate) fn new(config: Config, routes: Arc<Routes>, on_report: Option<OnReport>) -> Self {
-        let peer = Peer { shared: Arc::new(Shared::new(routes)) };
+        let peer = Peer::new(Arc::new(Shared::new(routes)));
         Engine {
             desk: Desk::new(config, peer),
             tasks: Vec::new(),
@@ -76,17 +76,19 @@ impl Engine {
                 Some(held) => Output::Event(held),
                 None => self.desk.session.poll_output(self.desk.now),
             };
-            let (key, method, params, meta) = match output {
+            let (key, method, params, meta, origin) = match output {
                 Output::Event(event @ (Event::Request { .. } | Event::Notification { .. }))
                     if self.answered =>
                 {
                     self.held = Some(event.into_owned());
                     return Stop::Yielding;
                 }
-                Output::Event(Event::Request { key, method, params, meta }) => {
-                    (Some(key), method, params, meta)
+                Output::Event(Event::Request { key, method, params, meta, origin }) => {
+                    (Some(key), method, params, meta, origin)
                 }
-                Output::Event(Event::Notification { method, params }) => (None, method, params, None),
+                Output::Event(Event::Notification { method, params }) => {
+                    (None, method, params, None, Origin::NONE)
+                }
                 Output::Event(Event::Cancel { key, .. }) => {
                     self.cancel(key);
                     continue;
@@ -115,8 +117,16 @@ impl Engine {
                 Output::Wait(_) => return Stop::Waiting,
                 Output::Done(cause) => return Stop::Done(cause),
             };
-            let ctx =
-                Ctx { peer: self.desk.peer.clone(), key, meta: meta.map(|meta| Arc::new(meta.into_owned())) };
+            let meta = meta.map(|meta| Arc::new(meta.into_owned()));
+            let ctx = Ctx {
+                peer: Peer { about: key, ..self.desk.peer.clone() },
+                key,
+                meta,
+                #[cfg(feature = "http")]
+                caller: self.desk.callers.of(origin),
+            };
+            #[cfg(not(feature = "http"))]
+            let _ = origin;
             let started = self.desk.peer.shared.routes.start(&method, ctx, params.as_ref());
             match (started, key) {
                 (Ok(task), Some(key)) => self.poll_request(key, task),

@@ -88,14 +88,19 @@
 #[cfg(unix)]
 pub mod blocking;
 mod call;
+#[cfg(feature = "http")]
+mod caller;
 mod connection;
 mod ctx;
 mod desk;
 mod engine;
+#[cfg(feature = "http")]
+mod link;
 mod listen;
 mod method;
 mod params;
 mod peer;
+mod port;
 mod reconnect;
 mod router;
 mod serve;

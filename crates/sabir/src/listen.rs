@@ -12,7 +12,8 @@ use crate::connection::Connection;
 use crate::router::{Router, Routes};
 use crate::settings::config_setters;
 use crate::shared::Wish;
-use crate::transport::{self, Transport, seed};
+use crate::transport::net::{tcp_io, unix_io};
+use crate::transport::{Io, seed};
 
 /// Connections that may be open at once.
 const MOST_CONNECTIONS: usize = 4096;
@@ -99,8 +100,8 @@ impl Server {
                 () = &mut stopped => break,
             };
             match accepted {
-                Ok(transport) => {
-                    let connection = self.serve(transport);
+                Ok(io) => {
+                    let connection = self.serve(io);
                     tokio::spawn(async move {
                         connection.await;
                         drop(permit);
@@ -117,13 +118,12 @@ impl Server {
         Ok(())
     }
 
-    fn serve(&self, transport: Transport) -> impl Future<Output = ()> + Send + 'static {
+    fn serve(&self, io: Io) -> impl Future<Output = ()> + Send + 'static {
         let config = Config { seed: seed(), ..self.config };
         let routes = Arc::clone(&self.routes);
         let mut stop = self.stop.subscribe();
         let grace = self.grace;
         async move {
-            let Ok((io, ..)) = transport.open() else { return };
             let connection = Connection::new(config, routes, io, None);
             let peer = connection.peer();
             let mut connection = std::pin::pin!(connection);
@@ -165,11 +165,11 @@ impl Listener {
         Err(io::Error::new(io::ErrorKind::InvalidInput, reason))
     }
 
-    async fn accept(&self) -> io::Result<Transport> {
+    async fn accept(&self) -> io::Result<Io> {
         match self {
-            Listener::Tcp(listener) => transport::tcp_stream(listener.accept().await?.0),
+            Listener::Tcp(listener) => tcp_io(listener.accept().await?.0),
             #[cfg(unix)]
-            Listener::Unix { listener, .. } => Ok(transport::unix_stream(listener.accept().await?.0)),
+            Listener::Unix { listener, .. } => Ok(unix_io(listener.accept().await?.0)),
         }
     }
 }

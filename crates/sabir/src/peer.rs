@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 
 use crate::call::{Call, CallSlot};
 use crate::method::MethodName;
-use crate::shared::{BatchEntry, CallWish, Shared, Wish};
+use crate::shared::{About, BatchEntry, CallWish, Shared, Wish};
 use crate::{CallError, RawJson};
 
 /// The other end of a connection. Cheap to clone; the connection lives until it is shut down or lost,
@@ -18,9 +18,16 @@ use crate::{CallError, RawJson};
 #[derive(Clone)]
 pub struct Peer {
     pub(crate) shared: Arc<Shared>,
+    /// The request in whose handler it was given out: where a connection has several ways to the peer, what
+    /// is sent takes that request's.
+    pub(crate) about: About,
 }
 
 impl Peer {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        Peer { shared, about: None }
+    }
+
     /// Calls a method. The call goes out when it is first awaited.
     ///
     /// Params are a tuple, a struct, a list, a map, or `()` for none; a single value of any other kind is
@@ -31,7 +38,7 @@ impl Peer {
         P: Serialize,
         R: DeserializeOwned,
     {
-        Call::new(Arc::clone(&self.shared), method.into_name(), written(&params))
+        Call::new(self.clone(), method.into_name(), written(&params))
     }
 
     /// Calls a method with params that are JSON already, for a result as it comes.
@@ -40,7 +47,7 @@ impl Peer {
         method: impl Into<Cow<'static, str>>,
         params: Option<RawJson<'static>>,
     ) -> Call<RawJson<'static>> {
-        Call::new(Arc::clone(&self.shared), method.into(), Ok(params))
+        Call::new(self.clone(), method.into(), Ok(params))
     }
 
     /// Sends a notification. Waits while the peer leaves too much unread.
@@ -51,7 +58,8 @@ impl Peer {
     {
         let params = RawJson::from_value(&params).map_err(|e| Refused::Params(e.to_string()))?;
         let params = present(params);
-        self.shared.wish_in_turn(Wish::Notify { method: method.into_name(), params }).await
+        let wish = Wish::Notify { about: self.about, method: method.into_name(), params };
+        self.shared.wish_in_turn(wish).await
     }
 
     /// Sends a notification without waiting, or not at all if the peer leaves too much unread. For places
@@ -65,13 +73,13 @@ impl Peer {
         if self.shared.is_full() {
             return Err(Refused::Congested);
         }
-        let wish = Wish::Notify { method: method.into_name(), params: present(params) };
+        let wish = Wish::Notify { about: self.about, method: method.into_name(), params: present(params) };
         self.shared.wish(wish).map_err(|_| Refused::Closed)
     }
 
     /// Begins a batch: calls and notifications that go out together.
     pub fn batch(&self) -> Batch {
-        Batch { shared: Arc::clone(&self.shared), entries: Vec::new() }
+        Batch { peer: self.clone(), entries: Vec::new() }
     }
 
     /// Ends the connection in good order: no new requests are taken, what is open is finished for as long
@@ -126,7 +134,7 @@ impl std::fmt::Debug for Peer {
 /// ```
 #[must_use = "a batch is sent by `send`"]
 pub struct Batch {
-    shared: Arc<Shared>,
+    peer: Peer,
     entries: Vec<BatchEntry>,
 }
 
@@ -148,7 +156,7 @@ impl Batch {
             })),
             Err(error) => slot.end(Err(error)),
         }
-        Call::in_batch(Arc::clone(&self.shared), slot)
+        Call::in_batch(self.peer.clone(), slot)
     }
 
     /// Adds a notification. Params that cannot be written as JSON are left out.
@@ -163,7 +171,7 @@ impl Batch {
 
     /// Sends it.
     pub fn send(self) -> Result<(), CallError> {
-        self.shared.wish(Wish::Batch(self.entries))
+        self.peer.shared.wish(Wish::Batch { about: self.peer.about, entries: self.entries })
     }
 }
 

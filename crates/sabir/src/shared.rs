@@ -20,13 +20,16 @@ const ENOUGH: usize = 256 * 1024;
 
 /// Something that a handle wants from its connection.
 pub(crate) enum Wish {
-    Call(CallWish),
-    Batch(Vec<BatchEntry>),
-    Notify { method: Cow<'static, str>, params: Option<RawJson<'static>> },
+    Call { about: About, call: CallWish },
+    Batch { about: About, entries: Vec<BatchEntry> },
+    Notify { about: About, method: Cow<'static, str>, params: Option<RawJson<'static>> },
     Cancel(Arc<CallSlot>),
     Progress { key: RequestKey, value: RawJson<'static> },
     Shutdown(Duration),
 }
+
+/// The request on whose behalf something is wished for.
+pub(crate) type About = Option<RequestKey>;
 
 pub(crate) struct CallWish {
     pub(crate) method: Cow<'static, str>,
@@ -223,10 +226,10 @@ impl Wish {
     fn size(&self) -> usize {
         let text = |params: &Option<RawJson<'static>>| params.as_ref().map_or(0, |p| p.as_str().len());
         64 + match self {
-            Wish::Call(call) => text(&call.params),
+            Wish::Call { call, .. } => text(&call.params),
             Wish::Notify { params, .. } => text(params),
             Wish::Progress { value, .. } => value.as_str().len(),
-            Wish::Batch(_) | Wish::Cancel(_) | Wish::Shutdown(_) => 0,
+            Wish::Batch { .. } | Wish::Cancel(_) | Wish::Shutdown(_) => 0,
         }
     }
 }

@@ -104,6 +104,8 @@ pub enum Event<'s> {
         /// The params' `_meta`, if they are an object that has one.
         /// [`TraceContext::from_meta`](crate::TraceContext::from_meta) reads a trace from it.
         meta: Option<RawJson<'s>>,
+        /// The message that it came in.
+        origin: Origin,
     },
     /// Start a handler. No other one is started until `finish_notification` is called.
     Notification {
@@ -215,8 +217,9 @@ impl Event<'_> {
     pub fn into_owned(self) -> Event<'static> {
         let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
         match self {
-            Event::Request { key, method, params, meta } => Event::Request {
+            Event::Request { key, method, params, meta, origin } => Event::Request {
                 key,
+                origin,
                 method: owned(method),
                 params: params.map(RawJson::into_owned),
                 meta: meta.map(RawJson::into_owned),

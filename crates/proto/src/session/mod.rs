@@ -264,11 +264,6 @@ impl Session {
         self.core.outbox.set_origin(origin);
     }
 
-    /// What message a request that is not answered yet came in.
-    pub fn origin(&self, key: RequestKey) -> Origin {
-        self.core.requests.get(key).map_or(Origin::NONE, |slot| slot.origin)
-    }
-
     /// The first `count` bytes of [`Wait::write`] were written.
     ///
     /// # Panics

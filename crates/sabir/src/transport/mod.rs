@@ -5,6 +5,7 @@
 //! | [`stdio`] | the process's standard input and output |
 //! | [`child`] | a process that is started for it |
 //! | [`tcp`], [`unix`] | a socket that is connected to |
+//! | [`url`] | whatever the URL names |
 //! | [`memory`] | the other half of a pair, for tests |
 //! | [`streams`] | anything that reads and writes |
 //!
@@ -15,9 +16,10 @@
 pub(crate) mod child;
 #[cfg(unix)]
 pub(crate) mod fd;
-mod net;
+pub(crate) mod net;
 #[cfg(unix)]
 pub(crate) mod stdio;
+mod url;
 
 use std::any::Any;
 use std::future::Future;
@@ -28,18 +30,20 @@ use std::time::Duration;
 #[cfg(unix)]
 pub use child::{Child, Stderr, child};
 pub use net::tcp;
-pub(crate) use net::tcp_stream;
 #[cfg(unix)]
 pub use net::unix;
-#[cfg(unix)]
-pub(crate) use net::unix_stream;
 use sabir_proto::{Config, Framing, Report};
 #[cfg(unix)]
 pub use stdio::{Stdio, stdio};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
+use url::Dial;
+pub use url::url;
 
 use crate::engine::OnReport;
+#[cfg(feature = "http")]
+use crate::link::{Link, Messages};
+use crate::port::Port;
 use crate::settings::config_setters;
 
 type BoxRead = Box<dyn AsyncRead + Send + Unpin>;
@@ -54,7 +58,7 @@ pub enum Wire {
     Received,
 }
 
-type Tap = Box<dyn FnMut(Wire, &[u8]) + Send>;
+pub(crate) type Tap = Box<dyn FnMut(Wire, &[u8]) + Send>;
 
 /// The streams of a connection, opened.
 pub(crate) struct Io {
@@ -70,6 +74,10 @@ pub(crate) struct Io {
     pub(crate) process: Option<watch::Receiver<bool>>,
     /// Dropped with the streams.
     pub(crate) _keep: Box<dyn Any + Send>,
+    /// Something was written since the last flush.
+    pub(crate) unflushed: bool,
+    /// The input has ended, and the transport is asked why.
+    pub(crate) ending: bool,
 }
 
 impl Io {
@@ -85,13 +93,36 @@ impl Io {
             process: None,
             heeds_signals: false,
             _keep: Box::new(()),
+            unflushed: false,
+            ending: false,
         }
     }
 }
 
+/// What a transport is once it is opened.
+pub(crate) enum Way {
+    Bytes(Io),
+    #[cfg(feature = "http")]
+    Messages(Box<dyn Link>),
+}
+
+type Opening = Pin<Box<dyn Future<Output = io::Result<Way>> + Send>>;
+
+/// A connection's own part of a transport, ready to run.
+pub(crate) struct Opened {
+    pub(crate) port: Box<dyn Port>,
+    pub(crate) config: Config,
+    pub(crate) on_report: Option<OnReport>,
+    pub(crate) grace: Duration,
+    /// See [`Io`].
+    pub(crate) heeds_signals: bool,
+    pub(crate) process: Option<watch::Receiver<bool>>,
+}
+
 /// What a connection runs over, and how it speaks there.
 pub struct Transport {
-    open: Box<dyn FnOnce() -> io::Result<Io> + Send>,
+    open: Box<dyn FnOnce(Dial) -> Opening + Send>,
+    pub(crate) dial: Dial,
     pub(crate) config: Config,
     pub(crate) on_report: Option<OnReport>,
     tap: Option<Tap>,
@@ -100,9 +131,15 @@ pub struct Transport {
 
 impl Transport {
     pub(crate) fn new(open: impl FnOnce() -> io::Result<Io> + Send + 'static) -> Self {
+        Transport::dialled(move |_| Box::pin(async move { open().map(Way::Bytes) }))
+    }
+
+    /// A transport that takes its time to open, and wants to know how.
+    pub(crate) fn dialled(open: impl FnOnce(Dial) -> Opening + Send + 'static) -> Self {
         let config = Config { framing: Some(Framing::Lines), seed: seed(), ..Config::default() };
         Transport {
             open: Box::new(open),
+            dial: Dial::default(),
             config,
             on_report: None,
             tap: None,
@@ -133,9 +170,24 @@ impl Transport {
         self
     }
 
-    pub(crate) fn open(self) -> io::Result<(Io, Config, Option<OnReport>, Duration)> {
-        let io = Io { tap: self.tap, ..(self.open)()? };
-        Ok((io, self.config, self.on_report, self.grace))
+    pub(crate) async fn open(self) -> io::Result<Opened> {
+        let Transport { open, dial, config, on_report, tap, grace } = self;
+        Ok(match open(dial).await? {
+            Way::Bytes(io) => {
+                let (heeds_signals, process) = (io.heeds_signals, io.process.clone());
+                let port = Box::new(Io { tap, ..io });
+                Opened { port, config, on_report, grace, heeds_signals, process }
+            }
+            #[cfg(feature = "http")]
+            Way::Messages(link) => Opened {
+                port: Box::new(Messages::new(link, tap)),
+                config: Config { framing: Some(Framing::Whole), ..config },
+                on_report,
+                grace,
+                heeds_signals: false,
+                process: None,
+            },
+        })
     }
 }
 
