@@ -108,6 +108,8 @@ mod settings;
 mod shared;
 mod task;
 pub mod transport;
+#[cfg(feature = "http")]
+mod ws;
 
 pub use call::Call;
 pub use ctx::Ctx;
@@ -122,6 +124,8 @@ pub use sabir_proto::{
 };
 pub use serve::{connect, serve};
 pub use transport::Transport;
+#[cfg(feature = "http")]
+pub use ws::WebSocket;
 
 /// The error that a handler answers with.
 pub type ErrorObject = sabir_proto::ErrorObject<'static>;
