@@ -31,17 +31,9 @@ async fn stdio(args: &DemoArgs, printer: &Printer) -> Result<Exit, Failure> {
 }
 
 async fn listen(url: &str, args: &DemoArgs, printer: &Printer) -> Result<Exit, Failure> {
-    if !url.starts_with("tcp://") && !url.starts_with("unix:") {
-        return Err(Failure::usage(format_args!("`{url}` is no address to listen at")).hint(ADDRESSES));
-    }
     let server = sabir::listen(url, service::router()).await.map_err(|error| cannot_listen(url, &error))?;
-    let server = server.framing(args.framing.known());
+    let server = server.framing(args.framing.known()).heed_signals();
     printer.aside(&format!("serving on {}", server.url()));
-    let stopper = server.stopper();
-    tokio::spawn(async move {
-        asked_to_stop().await;
-        stopper.stop();
-    });
     match server.run().await {
         Ok(()) => Ok(Exit::Ok),
         Err(error) => Err(Failure::new(Exit::Connect, format_args!("stopped serving: {error}"))),
@@ -64,21 +56,4 @@ fn cannot_listen(url: &str, error: &io::Error) -> Failure {
         io::ErrorKind::AddrInUse => failure.hint("take another port or path; port 0 is any that is free"),
         _ => failure,
     }
-}
-
-#[cfg(unix)]
-async fn asked_to_stop() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let Ok(mut terminate) = signal(SignalKind::terminate()) else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = tokio::signal::ctrl_c() => {}
-    }
-}
-
-#[cfg(not(unix))]
-async fn asked_to_stop() {
-    let _ = tokio::signal::ctrl_c().await;
 }

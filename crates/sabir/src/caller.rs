@@ -7,6 +7,12 @@ use std::sync::Arc;
 use http::request::Parts;
 use sabir_proto::Origin;
 
+/// The certificates that a client has shown, its own first: in the extensions of
+/// [`Ctx::http`](crate::Ctx::http).
+#[cfg(feature = "tls")]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PeerCertificates(pub Vec<rustls::pki_types::CertificateDer<'static>>);
+
 /// The HTTP request that a message came in, and who its sender has proved to be.
 pub(crate) struct Caller {
     pub(crate) parts: Parts,

@@ -93,10 +93,12 @@ mod caller;
 mod connection;
 mod ctx;
 mod desk;
+mod door;
 mod engine;
 #[cfg(feature = "http")]
 mod link;
 mod listen;
+mod listener;
 mod method;
 mod params;
 mod peer;
@@ -107,12 +109,15 @@ mod serve;
 mod settings;
 mod shared;
 mod task;
+#[cfg(feature = "tls")]
+mod tls;
 pub mod transport;
 #[cfg(feature = "http")]
 mod ws;
 
 pub use call::Call;
 pub use ctx::Ctx;
+pub use door::{Connections, Protocols};
 pub use listen::{Server, Stopper, listen};
 pub use method::{Method, MethodName};
 pub use peer::{Batch, Peer};
@@ -123,6 +128,8 @@ pub use sabir_proto::{
     MCP_2025_06_18, MCP_2025_11_25, MCP_2026_07_28, PLAIN, RawJson, Refused, Report, TraceContext,
 };
 pub use serve::{connect, serve};
+#[cfg(feature = "tls")]
+pub use tls::ServerTls;
 pub use transport::Transport;
 #[cfg(feature = "http")]
 pub use ws::WebSocket;

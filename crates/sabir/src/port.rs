@@ -5,10 +5,10 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use sabir_proto::Cause;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::ReadBuf;
 
 use crate::desk::Desk;
-use crate::transport::{Io, Wire};
+use crate::transport::{Duplex, Io, Wire};
 
 /// Whether anything happened.
 pub(crate) enum Moved {
@@ -28,13 +28,13 @@ pub(crate) trait Port: Send {
     fn poll_close(&mut self, cx: &mut Context<'_>, cause: &Cause) -> Poll<()>;
 }
 
-impl Port for Io {
+impl<S: Duplex> Port for Io<S> {
     fn send(&mut self, cx: &mut Context<'_>, desk: &mut Desk) -> Moved {
         let wait = desk.session.wait();
         if wait.write.is_empty() {
             return self.flush(cx, desk);
         }
-        match Pin::new(&mut self.write).poll_write(cx, wait.write) {
+        match Pin::new(&mut self.stream).poll_write(cx, wait.write) {
             Poll::Pending => Moved::No,
             Poll::Ready(Ok(count)) => {
                 if let Some(tap) = &mut self.tap {
@@ -53,7 +53,7 @@ impl Port for Io {
             return self.end(cx, desk);
         }
         let mut buffer = ReadBuf::new(desk.session.space());
-        match Pin::new(&mut self.read).poll_read(cx, &mut buffer) {
+        match Pin::new(&mut self.stream).poll_read(cx, &mut buffer) {
             Poll::Pending => Moved::No,
             Poll::Ready(Ok(())) => {
                 if let Some(tap) = &mut self.tap {
@@ -70,7 +70,7 @@ impl Port for Io {
     }
 
     fn poll_close(&mut self, cx: &mut Context<'_>, _: &Cause) -> Poll<()> {
-        Pin::new(&mut self.write).poll_shutdown(cx).map(drop)
+        Pin::new(&mut self.stream).poll_shutdown(cx).map(drop)
     }
 }
 
@@ -88,11 +88,11 @@ impl Port for Box<dyn Port> {
     }
 }
 
-impl Io {
+impl<S: Duplex> Io<S> {
     /// A stream that gathers, as TLS does, is told when there is nothing more to come.
     fn flush(&mut self, cx: &mut Context<'_>, desk: &mut Desk) -> Moved {
         if self.unflushed {
-            match Pin::new(&mut self.write).poll_flush(cx) {
+            match Pin::new(&mut self.stream).poll_flush(cx) {
                 Poll::Pending => {}
                 Poll::Ready(Ok(())) => self.unflushed = false,
                 Poll::Ready(Err(error)) => return lost(desk, &error),

@@ -49,7 +49,7 @@ fn has_gone(what: &str) -> bool {
 
 /// SIGTERM or SIGINT, from here on: what was answered must not be cut off by a signal that comes right after.
 #[cfg(unix)]
-fn asked_to_stop() -> impl Future<Output = ()> {
+pub(crate) fn asked_to_stop() -> impl Future<Output = ()> {
     use tokio::signal::unix::{SignalKind, signal};
     let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
     async move {
@@ -64,7 +64,7 @@ fn asked_to_stop() -> impl Future<Output = ()> {
 }
 
 #[cfg(not(unix))]
-async fn asked_to_stop() {
+pub(crate) async fn asked_to_stop() {
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending().await
     }

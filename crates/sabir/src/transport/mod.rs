@@ -46,8 +46,10 @@ use crate::link::{Link, Messages};
 use crate::port::Port;
 use crate::settings::config_setters;
 
-type BoxRead = Box<dyn AsyncRead + Send + Unpin>;
-type BoxWrite = Box<dyn AsyncWrite + Send + Unpin>;
+/// A stream that goes both ways.
+pub(crate) trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> Duplex for S {}
 
 /// Which way bytes go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -60,10 +62,9 @@ pub enum Wire {
 
 pub(crate) type Tap = Box<dyn FnMut(Wire, &[u8]) + Send>;
 
-/// The streams of a connection, opened.
-pub(crate) struct Io {
-    pub(crate) read: BoxRead,
-    pub(crate) write: BoxWrite,
+/// The stream of a connection, opened.
+pub(crate) struct Io<S = Box<dyn Duplex>> {
+    pub(crate) stream: S,
     /// Says, once the input has ended, whether it ended for a reason.
     pub(crate) epitaph: Option<Pin<Box<dyn Future<Output = Option<String>> + Send>>>,
     /// Ends the connection in good order when the process is asked to stop.
@@ -81,13 +82,19 @@ pub(crate) struct Io {
 }
 
 impl Io {
+    /// Two streams that go one way each.
     pub(crate) fn new(
         read: impl AsyncRead + Send + Unpin + 'static,
         write: impl AsyncWrite + Send + Unpin + 'static,
     ) -> Self {
+        Io::over(Box::new(tokio::io::join(read, write)))
+    }
+}
+
+impl<S> Io<S> {
+    pub(crate) fn over(stream: S) -> Self {
         Io {
-            read: Box::new(read),
-            write: Box::new(write),
+            stream,
             epitaph: None,
             tap: None,
             process: None,
@@ -208,9 +215,8 @@ pub fn streams(
 /// Two transports that are connected to each other, for tests and for services in the same process.
 pub fn memory() -> (Transport, Transport) {
     let (a, b) = tokio::io::duplex(64 * 1024);
-    let half = |stream| {
-        let (read, write) = tokio::io::split(stream);
-        streams(read, write)
+    let half = |stream: tokio::io::DuplexStream| {
+        Transport::new(move || Ok(Io::over(Box::new(stream) as Box<dyn Duplex>)))
     };
     (half(a), half(b))
 }

@@ -15,8 +15,7 @@ pub async fn tcp(address: impl tokio::net::ToSocketAddrs) -> io::Result<Transpor
 /// A connected socket. Small messages are sent at once.
 pub(crate) fn tcp_io(stream: TcpStream) -> io::Result<Io> {
     stream.set_nodelay(true)?;
-    let (read, write) = stream.into_split();
-    Ok(Io::new(read, write))
+    Ok(Io::over(Box::new(stream)))
 }
 
 /// Connects to a Unix socket.
@@ -28,8 +27,7 @@ pub async fn unix(path: impl AsRef<std::path::Path>) -> io::Result<Transport> {
 
 #[cfg(unix)]
 pub(crate) fn unix_io(stream: tokio::net::UnixStream) -> Io {
-    let (read, write) = stream.into_split();
-    Io::new(read, write)
+    Io::over(Box::new(stream))
 }
 
 /// The path in a `unix:` URL, with or without the slashes of an empty host.
