@@ -5,7 +5,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use sabir_proto::{RequestKey, TraceContext};
+use sabir_proto::{Id, RequestKey, TraceContext};
 use serde::Serialize;
 
 use crate::RawJson;
@@ -45,6 +45,14 @@ impl Ctx {
     /// Whether the caller wants an answer.
     pub fn is_request(&self) -> bool {
         self.key.is_some()
+    }
+
+    /// The id of the request, for what has to name it; `None` for a notification.
+    pub async fn id(&self) -> Option<Id<'static>> {
+        let key = self.key?;
+        let (tell, told) = tokio::sync::oneshot::channel();
+        self.peer.shared.wish(Wish::Id { key, tell }).ok()?;
+        told.await.ok()
     }
 
     /// The state of this type that the router was given.
@@ -93,15 +101,7 @@ impl Ctx {
                 peer.closed().await;
                 return;
             };
-            loop {
-                let told = cancelled.told.notified();
-                let mut told = std::pin::pin!(told);
-                told.as_mut().enable();
-                if cancelled.flag.load(Ordering::Acquire) {
-                    return;
-                }
-                told.await;
-            }
+            cancelled.wait().await;
         }
     }
 

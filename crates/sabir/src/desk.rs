@@ -80,8 +80,23 @@ impl Desk {
                 }
             }
             Wish::Progress { key, value } => drop(self.session.progress(key, &value)),
-            Wish::Shutdown(grace) => self.session.shutdown(self.now, grace),
+            Wish::Id { key, tell } => {
+                if let Some(id) = self.session.id(key) {
+                    let _ = tell.send(id.into_owned());
+                }
+            }
+            Wish::Speak(dialect) => self.session.set_dialect(dialect),
+            Wish::Shutdown(grace) => {
+                self.session.shutdown(self.now, grace);
+                self.peer.shared.ending.tell();
+            }
         }
+    }
+
+    /// The peer sends no more.
+    pub(crate) fn handle_eof(&mut self) {
+        self.session.handle_eof(self.now);
+        self.peer.shared.ending.tell();
     }
 
     fn keep(&mut self, sent: Result<CallKey, Refused>, slot: Arc<CallSlot>) {

@@ -120,12 +120,13 @@ pub use ctx::Ctx;
 pub use door::{Connections, Protocols};
 pub use listen::{Server, Stopper, listen};
 pub use method::{Method, MethodName};
-pub use peer::{Batch, Peer};
+pub use peer::{Batch, Peer, WeakPeer};
 pub use reconnect::Reconnect;
 pub use router::{Next, Router};
 pub use sabir_proto::{
-    Cause, Dialect, ErrorCode, Framing, JsonKind, LENIENT, LSP, Limits, MCP, MCP_2024_11_05, MCP_2025_03_26,
-    MCP_2025_06_18, MCP_2025_11_25, MCP_2026_07_28, PLAIN, RawJson, Refused, Report, TraceContext,
+    Cause, Dialect, ErrorCode, Framing, Id, JsonKind, LENIENT, LSP, Limits, MCP, MCP_2024_11_05,
+    MCP_2025_03_26, MCP_2025_06_18, MCP_2025_11_25, MCP_2026_07_28, PLAIN, RawJson, Refused, Report,
+    TraceContext,
 };
 pub use serve::{connect, serve};
 #[cfg(feature = "tls")]

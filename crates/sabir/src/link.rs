@@ -107,7 +107,7 @@ impl<L: Link> Port for Messages<L> {
                     desk.session.handle_undelivered(desk.now, id, reason.clone());
                 }
             }
-            Incoming::End => desk.session.handle_eof(desk.now),
+            Incoming::End => desk.handle_eof(),
             Incoming::Lost(reason) => desk.session.handle_lost(desk.now, reason),
         }
         Moved::Yes

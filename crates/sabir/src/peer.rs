@@ -1,10 +1,11 @@
 //! The other end of a connection, to call and to notify.
 
+use std::any::Any;
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use sabir_proto::{CallOptions, Cause, Refused};
+use sabir_proto::{CallOptions, Cause, Dialect, Refused};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -82,6 +83,30 @@ impl Peer {
         Batch { peer: self.clone(), entries: Vec::new() }
     }
 
+    /// What handlers keep for this connection, one value of each type: who has logged in, what was agreed on.
+    /// The first to ask makes it.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    ///
+    /// let router = sabir::Router::new().method("count", |ctx: sabir::Ctx, ()| async move {
+    ///     Ok(ctx.peer().kept::<AtomicU64>().fetch_add(1, Ordering::Relaxed))
+    /// });
+    /// ```
+    pub fn kept<T: Any + Send + Sync + Default>(&self) -> Arc<T> {
+        self.shared.kept()
+    }
+
+    /// Speaks another dialect from here on: some protocols agree on one in their first messages.
+    pub fn speak(&self, dialect: Dialect) {
+        let _ = self.shared.wish(Wish::Speak(dialect));
+    }
+
+    /// A handle that does not keep what belongs to the connection alive.
+    pub fn downgrade(&self) -> WeakPeer {
+        WeakPeer { shared: Arc::downgrade(&self.shared) }
+    }
+
     /// Ends the connection in good order: no new requests are taken, what is open is finished for as long
     /// as `grace`. Waits for the end, also of a process that was started for the connection, and returns why
     /// it ended.
@@ -107,6 +132,13 @@ impl Peer {
         }
     }
 
+    /// Waits until the connection is about to end: the peer sends no more, or somebody has asked it to shut
+    /// down. A handler that only waits for things to happen should finish then, or the connection waits for
+    /// it.
+    pub async fn ending(&self) {
+        self.shared.ending.wait().await;
+    }
+
     /// Why the connection has ended, if it has.
     pub fn cause(&self) -> Option<Cause> {
         self.shared.cause()
@@ -116,6 +148,26 @@ impl Peer {
 impl std::fmt::Debug for Peer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Peer").field("cause", &self.cause()).finish_non_exhaustive()
+    }
+}
+
+/// A [`Peer`] that may be gone.
+#[derive(Clone)]
+pub struct WeakPeer {
+    shared: Weak<Shared>,
+}
+
+impl WeakPeer {
+    /// The peer, unless its connection has ended.
+    pub fn upgrade(&self) -> Option<Peer> {
+        let peer = Peer::new(self.shared.upgrade()?);
+        peer.cause().is_none().then_some(peer)
+    }
+}
+
+impl std::fmt::Debug for WeakPeer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WeakPeer").field("alive", &self.upgrade().is_some()).finish_non_exhaustive()
     }
 }
 

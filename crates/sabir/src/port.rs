@@ -113,7 +113,7 @@ impl<S: Duplex> Io<S> {
         self.epitaph = None;
         match epitaph {
             Some(cause) => desk.session.handle_lost(desk.now, cause),
-            None => desk.session.handle_eof(desk.now),
+            None => desk.handle_eof(),
         }
         Moved::Yes
     }

@@ -116,6 +116,24 @@ where
     }
 }
 
+struct Reading<F>(F);
+
+impl<F, Fut, R> Handler for Reading<F>
+where
+    F: Fn(Ctx, Option<&RawJson<'_>>) -> Result<Fut> + Send + Sync,
+    Fut: Future<Output = Result<R>> + Send + 'static,
+    R: Serialize + 'static,
+{
+    fn start(&self, ctx: Ctx, _: &str, params: Option<&RawJson<'_>>) -> Result<BoxTask> {
+        Ok(Box::pin(Answering::new((self.0)(ctx, params)?)))
+    }
+
+    fn call(&self, ctx: Ctx, _: &str, params: Option<&RawJson<'_>>) -> Result<RawFuture> {
+        let future = (self.0)(ctx, params)?;
+        Ok(Box::pin(async move { Ok(RawJson::from_value(&future.await?)?) }))
+    }
+}
+
 struct Fallback<F>(F);
 
 impl<F, Fut> Handler for Fallback<F>
@@ -205,6 +223,27 @@ impl Router {
         Fut: Future<Output = Result<RawJson<'static>>> + Send + 'static,
     {
         self.add(method.into(), Arc::new(Raw(handler)))
+    }
+
+    /// Adds a method that reads its params itself, while they still lie in the message, and then starts: for
+    /// protocols built on this one, whose params say which type they are to be read into. Nothing is copied.
+    ///
+    /// ```
+    /// use sabir::{RawJson, Router};
+    ///
+    /// let router = Router::new().reading("length", |_, params: Option<&RawJson<'_>>| {
+    ///     let length = params.map_or(0, |params| params.as_str().len());
+    ///     Ok(async move { Ok(length) })
+    /// });
+    /// ```
+    #[must_use]
+    pub fn reading<F, Fut, R>(self, method: impl Into<Cow<'static, str>>, handler: F) -> Self
+    where
+        F: Fn(Ctx, Option<&RawJson<'_>>) -> Result<Fut> + Send + Sync + 'static,
+        Fut: Future<Output = Result<R>> + Send + 'static,
+        R: Serialize + 'static,
+    {
+        self.add(method.into(), Arc::new(Reading(handler)))
     }
 
     fn add(mut self, name: Cow<'static, str>, handler: Arc<dyn Handler>) -> Self {

@@ -346,6 +346,11 @@ impl Session {
         self.core.requests.get(key).map(|slot| Id::trusted(slot.id()))
     }
 
+    /// Speaks another dialect from the next message on. Some protocols agree on one in their first messages.
+    pub fn set_dialect(&mut self, dialect: Dialect) {
+        self.core.dialect = dialect;
+    }
+
     /// Whether the peer leaves so much unread that handlers should rest.
     pub fn is_congested(&self) -> bool {
         self.core.is_congested()
