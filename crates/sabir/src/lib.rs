@@ -126,7 +126,7 @@ pub use router::{Next, Router};
 pub use sabir_proto::{
     Cause, Dialect, ErrorCode, Framing, Id, JsonKind, LENIENT, LSP, Limits, MCP, MCP_2024_11_05,
     MCP_2025_03_26, MCP_2025_06_18, MCP_2025_11_25, MCP_2026_07_28, PLAIN, RawJson, Refused, Report,
-    TraceContext,
+    TraceContext, Undelivered,
 };
 pub use serve::{connect, serve};
 #[cfg(feature = "tls")]

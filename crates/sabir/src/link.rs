@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use sabir_proto::{Cause, Origin, Outgoing};
+use sabir_proto::{Cause, Origin, Outgoing, Undelivered};
 
 use crate::caller::Caller;
 use crate::desk::Desk;
@@ -17,7 +17,9 @@ pub(crate) enum Incoming {
     /// A message. What answers it has the same origin.
     Message { text: Bytes, origin: Origin, caller: Option<Arc<Caller>> },
     /// The calls with these ids were lost on the way, or their answers were.
-    Undelivered { ids: Vec<u64>, reason: String },
+    Undelivered { ids: Vec<u64>, reason: Undelivered },
+    /// A notification or an answer of ours was lost on the way.
+    Unheard(Undelivered),
     /// Nothing more will come.
     End,
     /// The link is broken.
@@ -107,6 +109,7 @@ impl<L: Link> Port for Messages<L> {
                     desk.session.handle_undelivered(desk.now, id, reason.clone());
                 }
             }
+            Incoming::Unheard(reason) => desk.session.handle_unheard(desk.now, reason),
             Incoming::End => desk.handle_eof(),
             Incoming::Lost(reason) => desk.session.handle_lost(desk.now, reason),
         }

@@ -18,7 +18,10 @@ use std::time::Duration;
 
 use backlog::Backlog;
 use calls::Calls;
-pub use event::{CallError, CallKey, Cause, Event, Origin, Outgoing, Output, Report, RequestKey, Wait};
+pub use event::{
+    CallError, CallKey, Cause, Event, Origin, Outgoing, Output, Purpose, Report, RequestKey, Undelivered,
+    Wait,
+};
 use gather::Gathering;
 use input::Input;
 use intake::Next;
@@ -248,13 +251,19 @@ impl Session {
 
     /// The call with this id on the wire cannot be answered any more: its message was lost on the way.
     /// Whether it was still open.
-    pub fn handle_undelivered(&mut self, now: Time, id: u64, reason: impl Into<Cow<'static, str>>) -> bool {
+    pub fn handle_undelivered(&mut self, now: Time, id: u64, reason: impl Into<Undelivered>) -> bool {
         self.core.advance(now);
         let Some((call, _)) = self.core.calls.find(id) else { return false };
         self.core.calls.remove(call);
         let outcome = Err(CallError::Undelivered(reason.into()));
         self.core.soon.push_back(Event::Reply { call, outcome });
         true
+    }
+
+    /// A notification or an answer of ours was lost on the way. Nobody waits for it: it is reported.
+    pub fn handle_unheard(&mut self, now: Time, reason: impl Into<Undelivered>) {
+        self.core.advance(now);
+        self.core.soon.push_back(Event::Report(Report::Undelivered(reason.into())));
     }
 
     /// What is sent by the next commands is on behalf of this request, if it is still open: it has the same
