@@ -112,6 +112,7 @@ mod task;
 #[cfg(feature = "tls")]
 mod tls;
 pub mod transport;
+mod valid;
 #[cfg(feature = "http")]
 mod ws;
 
