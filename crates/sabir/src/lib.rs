@@ -95,6 +95,8 @@ mod ctx;
 mod desk;
 mod engine;
 #[cfg(feature = "http")]
+mod http;
+#[cfg(feature = "http")]
 mod link;
 mod listen;
 mod method;
@@ -113,6 +115,8 @@ mod ws;
 
 pub use call::Call;
 pub use ctx::Ctx;
+#[cfg(feature = "http")]
+pub use http::{Body, Denied, Http, HttpService, Remote, Sessions};
 pub use listen::{Server, Stopper, listen};
 pub use method::{Method, MethodName};
 pub use peer::{Batch, Peer};
