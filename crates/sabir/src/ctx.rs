@@ -36,7 +36,7 @@ impl Ctx {
         self.caller.as_deref().map(|caller| &caller.parts)
     }
 
-    /// Who the caller has proved to be, as [`Server::auth`](crate::Server::auth) returned it.
+    /// Who the caller has proved to be, as [`Http::auth`](crate::Http::auth) returned it.
     #[cfg(feature = "http")]
     pub fn identity<T: Any + Send + Sync>(&self) -> Option<&T> {
         self.caller.as_deref()?.identity.as_deref()?.downcast_ref()

@@ -59,6 +59,14 @@ impl Engine {
         }
     }
 
+    /// Whether nobody else holds on to it: no handler, and nothing that a handler has left behind.
+    #[cfg(feature = "http")]
+    pub(crate) fn is_unshared(&self) -> bool {
+        let shared = &self.desk.peer.shared;
+        let wakers = self.wakers.iter().all(|(waker, _)| Arc::strong_count(waker) == 2);
+        wakers && Arc::strong_count(shared) == 1 + self.wakers.len()
+    }
+
     /// Whoever was given an answer has had a turn since.
     pub(crate) fn resume(&mut self) {
         self.answered = false;

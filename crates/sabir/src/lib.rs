@@ -96,6 +96,8 @@ mod desk;
 mod door;
 mod engine;
 #[cfg(feature = "http")]
+mod http;
+#[cfg(feature = "http")]
 mod link;
 mod listen;
 mod listener;
@@ -117,8 +119,12 @@ mod valid;
 mod ws;
 
 pub use call::Call;
+#[cfg(all(feature = "http", feature = "tls"))]
+pub use caller::PeerCertificates;
 pub use ctx::Ctx;
 pub use door::{Connections, Protocols};
+#[cfg(feature = "http")]
+pub use http::{Body, Denied, Http, HttpService, Remote, Sessions};
 pub use listen::{Server, Stopper, listen};
 pub use method::{Method, MethodName};
 pub use peer::{Batch, Peer, WeakPeer};

@@ -141,7 +141,7 @@ impl Server {
             local: self.place.local,
             #[cfg(feature = "tls")]
             tls: self.tls,
-            stop: self.stop.subscribe(),
+            stop: self.stop.clone(),
         };
         let entrance = door.open()?;
         let mut stop = self.stop.subscribe();

@@ -365,6 +365,16 @@ impl Session {
         self.core.is_congested()
     }
 
+    /// Whether everything that came is dealt with: nothing waits, and no handler runs.
+    pub fn is_idle(&self) -> bool {
+        let core = &self.core;
+        core.whole.is_empty()
+            && core.soon.is_empty()
+            && core.requests.len() == 0
+            && core.backlog.is_empty()
+            && !core.barrier
+    }
+
     /// How much the session holds right now.
     pub fn usage(&self) -> Usage {
         let core = &self.core;

@@ -96,7 +96,7 @@ pub(crate) struct Door {
     pub(crate) local: bool,
     #[cfg(feature = "tls")]
     pub(crate) tls: Option<crate::tls::ServerTls>,
-    pub(crate) stop: watch::Receiver<bool>,
+    pub(crate) stop: watch::Sender<bool>,
 }
 
 /// A door that is open.
@@ -167,7 +167,7 @@ impl Door {
             http,
             #[cfg(feature = "tls")]
             tls,
-            stop: self.stop,
+            stop: self.stop.subscribe(),
         };
         Ok(Entrance { hall: Arc::new(hall), crowd })
     }

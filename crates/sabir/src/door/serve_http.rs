@@ -4,15 +4,15 @@ use std::convert::Infallible;
 use std::pin::pin;
 use std::sync::Arc;
 
-use http::{HeaderValue, Request, Response, StatusCode, header};
+use http::{Request, Response};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 
 use super::sniff::Speech;
 use super::vigil::{BusyBody, Patience, Watch, Watched};
-use super::{Door, Hall, Visitor};
-use crate::http::{Body, HttpService, Remote};
+use super::{Door, Hall, Protocols, Visitor};
+use crate::http::{Body, Bound, HeadWatch, HttpService, Remote, Smuggled, Speaks, Stop};
 use crate::transport::Duplex;
 
 /// The most that the head of a request may have.
@@ -24,13 +24,15 @@ const BUFFER: usize = 64 * 1024;
 impl Door {
     /// The service behind the door, if HTTP is spoken there.
     pub(super) fn http_service(&self) -> Option<HttpService> {
-        if !self.protocols.http && !self.protocols.websocket {
+        let Protocols { http, websocket, .. } = self.protocols;
+        if !http && !websocket {
             return None;
         }
-        let http = self.http.clone().path(self.path.clone()).local(self.local);
-        let http = http.protocols(self.protocols.http, self.protocols.websocket);
-        let routes = Arc::clone(&self.routes);
-        Some(HttpService::behind_door(routes, http, self.config, self.grace, self.stop.clone()))
+        let mut settings = self.http.clone().path(self.path.clone());
+        settings.speaks = Speaks { http, websocket };
+        let bound = if self.local { Bound::Loopback } else { Bound::Open };
+        let stop = Stop::new(self.stop.clone(), self.grace);
+        Some(HttpService::bound(Arc::clone(&self.routes), settings, self.config, bound, stop))
     }
 }
 
@@ -43,8 +45,10 @@ impl Hall {
             idle: self.connections.idle,
             stall: self.config.limits.stall.unwrap_or(self.connections.idle),
         };
-        let io = TokioIo::new(Watched { stream, watch: Arc::clone(&watch) });
-        let answers = Answers { service, visitor: Arc::new(visitor), watch: Arc::clone(&watch) };
+        let heads = HeadWatch::default();
+        let smuggled = heads.smuggled();
+        let io = TokioIo::new(Watched { stream, watch: Arc::clone(&watch), heads });
+        let answers = Answers { service, visitor: Arc::new(visitor), watch: Arc::clone(&watch), smuggled };
         let answer = service_fn(move |request| {
             let answers = answers.clone();
             async move { Ok::<_, Infallible>(answers.answer(request).await) }
@@ -92,17 +96,13 @@ struct Answers {
     service: HttpService,
     visitor: Arc<Visitor>,
     watch: Arc<Watch>,
+    smuggled: Smuggled,
 }
 
 impl Answers {
     async fn answer(self, mut request: Request<Incoming>) -> Response<BusyBody<Body>> {
         let busy = self.watch.begin();
-        if self.watch.saw_two_lengths() {
-            let mut refusal = Response::new(BusyBody { body: Body::empty(), _busy: busy });
-            *refusal.status_mut() = StatusCode::BAD_REQUEST;
-            refusal.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-            return refusal;
-        }
+        request.extensions_mut().insert(self.smuggled);
         if let Some(address) = self.visitor.address {
             request.extensions_mut().insert(Remote(address));
         }
@@ -110,6 +110,6 @@ impl Answers {
         if let Some(certificates) = &self.visitor.certificates {
             request.extensions_mut().insert(crate::caller::PeerCertificates(certificates.clone()));
         }
-        self.service.answer(request).await.map(|body| BusyBody { body, _busy: busy })
+        self.service.handle(request).await.map(|body| BusyBody { body, _busy: busy })
     }
 }

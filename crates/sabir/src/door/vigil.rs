@@ -2,11 +2,10 @@
 //!
 //! One look every few seconds costs less than a timer for each request would.
 
-use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -14,6 +13,8 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
+
+use crate::http::HeadWatch;
 
 /// How often is looked.
 const LOOK: Duration = Duration::from_secs(2);
@@ -40,8 +41,6 @@ pub(super) struct Watch {
     stuck: AtomicU64,
     /// Requests that are being answered.
     busy: AtomicUsize,
-    /// A head named two lengths of its body.
-    two_lengths: AtomicBool,
 }
 
 impl Watch {
@@ -52,17 +51,11 @@ impl Watch {
             active: AtomicU64::new(1),
             stuck: AtomicU64::new(0),
             busy: AtomicUsize::new(0),
-            two_lengths: AtomicBool::new(false),
         })
     }
 
     fn now(&self) -> u64 {
         (self.start.elapsed().as_millis() as u64).max(1)
-    }
-
-    /// Whether a head named both a length and a transfer encoding, which smugglers do.
-    pub(super) fn saw_two_lengths(&self) -> bool {
-        self.two_lengths.load(Relaxed)
     }
 
     /// A request has come. It is busy until the guard is dropped.
@@ -72,16 +65,13 @@ impl Watch {
         Busy(Arc::clone(self))
     }
 
-    fn read(&self, bytes: &[u8]) {
-        if self.busy.load(Relaxed) > 0 {
-            return;
-        }
-        if self.head.load(Relaxed) == 0 {
+    /// Something was read: of a head, unless a request is being answered.
+    fn read(&self) -> bool {
+        let is_head = self.busy.load(Relaxed) == 0;
+        if is_head && self.head.load(Relaxed) == 0 {
             self.head.store(self.now(), Relaxed);
         }
-        if names_two_lengths(bytes) {
-            self.two_lengths.store(true, Relaxed);
-        }
+        is_head
     }
 
     /// Whether something has taken too long.
@@ -107,22 +97,6 @@ impl Watch {
     }
 }
 
-/// Both `Content-Length` and `Transfer-Encoding`, in the head that these bytes begin with.
-fn names_two_lengths(bytes: &[u8]) -> bool {
-    let named = |name: &[u8], head: &[u8]| {
-        head.split(|&byte| byte == b'\n')
-            .any(|line| line.len() > name.len() && line[..name.len()].eq_ignore_ascii_case(name))
-    };
-    // Most heads name no transfer encoding in either usual spelling, and most of the rest do it honestly.
-    if memchr::memmem::find(bytes, b"ransfer-").is_none()
-        && memchr::memmem::find(bytes, b"RANSFER-").is_none()
-    {
-        return false;
-    }
-    let end = memchr::memmem::find(bytes, b"\r\n\r\n").unwrap_or(bytes.len());
-    named(b"transfer-encoding", &bytes[..end]) && named(b"content-length", &bytes[..end])
-}
-
 /// A request that is being answered.
 pub(super) struct Busy(Arc<Watch>);
 
@@ -137,6 +111,7 @@ impl Drop for Busy {
 pub(super) struct Watched<S> {
     pub(super) stream: S,
     pub(super) watch: Arc<Watch>,
+    pub(super) heads: HeadWatch,
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
@@ -147,7 +122,11 @@ impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
-        self.watch.read(&buffer.filled()[before..]);
+        if self.watch.read() {
+            self.heads.watch(&buffer.filled()[before..]);
+        } else {
+            self.heads.reset();
+        }
         Poll::Ready(Ok(()))
     }
 }
@@ -215,22 +194,5 @@ impl<B: Body<Data = Bytes> + Unpin> Body for BusyBody<B> {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn two_lengths_are_seen_in_a_head_and_not_in_a_body() {
-        for (head, want) in [
-            ("POST / HTTP/1.1\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n", true),
-            ("POST / HTTP/1.1\r\nTRANSFER-ENCODING: chunked\r\ncontent-length: 4\r\n\r\n", true),
-            ("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", false),
-            ("POST / HTTP/1.1\r\nContent-Length: 4\r\n\r\ntransfer-encoding: x", false),
-        ] {
-            assert_eq!(names_two_lengths(head.as_bytes()), want, "{head}");
-        }
     }
 }

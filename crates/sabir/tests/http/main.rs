@@ -1,0 +1,7 @@
+//! What HTTP answers, to the byte, over a real socket.
+
+#![allow(clippy::unwrap_used)]
+
+mod client;
+mod golden;
+mod server;
