@@ -1,5 +1,6 @@
 //! What can be typed. What it means is decided by each command.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -54,13 +55,34 @@ Examples:
   echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"add\",\"params\":[2,3]}' | sabir demo
   sabir demo --listen tcp://127.0.0.1:4000
   sabir demo --listen unix:/tmp/demo.sock --framing headers
+  sabir demo --listen http://127.0.0.1:8080/rpc --bearer secret
+  sabir demo --listen https://127.0.0.1:8443 --tls-cert server.pem --tls-key server.key
+
+One port serves all: JSON-RPC in lines or with Content-Length headers, HTTP/1.1, HTTP/2 and WebSocket, and with
+a certificate TLS of each. A connection's first bytes tell.
 
 The methods: add, subtract, sum, get_data, echo, sleep, progress, work, tick, ask, fail, panic, notes, and the
 notifications update, notify_hello, notify_sum, log.")]
 pub(crate) struct DemoArgs {
-    /// Serve connections at tcp://HOST:PORT or unix:PATH instead of standard input and output
+    /// Serve connections at tcp://HOST:PORT, http://HOST:PORT/PATH or unix:PATH instead of standard input and
+    /// output
     #[arg(long, value_name = "URL")]
     pub(crate) listen: Option<String>,
+    /// The certificate to serve TLS with, and those that vouch for it, in PEM
+    #[arg(long, value_name = "FILE", requires_all = ["tls_key", "listen"])]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// Its private key, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+    /// Ask HTTP and WebSocket for this token; connections that cannot show one are not served
+    #[arg(long, value_name = "TOKEN", requires = "listen")]
+    pub(crate) bearer: Option<String>,
+    /// Let pages of this origin call, such as https://app.example; may be given again
+    #[arg(long, value_name = "ORIGIN", requires = "listen", value_parser = origin)]
+    pub(crate) allow_origin: Vec<String>,
+    /// Serve requests to this host, such as demo.example; may be given again
+    #[arg(long, value_name = "HOST", requires = "listen", value_parser = host)]
+    pub(crate) allow_host: Vec<String>,
     /// How messages are kept apart; auto finds out from what comes [default: lines, and auto with --listen]
     #[arg(
         long,
@@ -170,6 +192,23 @@ impl From<ClientFraming> for Framing {
             ClientFraming::Lines => Framing::Lines,
             ClientFraming::Headers => Framing::Headers,
         }
+    }
+}
+
+/// A name or an address, with a port or without.
+fn host(text: &str) -> Result<String, String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-.:[]".contains(c);
+    match text.chars().all(plain) && text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '[') {
+        true => Ok(text.to_owned()),
+        false => Err("write it as demo.example or demo.example:8080".to_owned()),
+    }
+}
+
+fn origin(text: &str) -> Result<String, String> {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    match rest.map(host) {
+        Some(Ok(_)) => Ok(text.to_owned()),
+        _ => Err("write it as https://app.example, without a path".to_owned()),
     }
 }
 

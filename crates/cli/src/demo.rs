@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal};
 
-use sabir::transport;
+use sabir::{Http, ServerTls, transport};
 
 use crate::args::DemoArgs;
 use crate::exit::{Exit, Failure};
@@ -32,12 +32,29 @@ async fn stdio(args: &DemoArgs, printer: &Printer) -> Result<Exit, Failure> {
 
 async fn listen(url: &str, args: &DemoArgs, printer: &Printer) -> Result<Exit, Failure> {
     let server = sabir::listen(url, service::router()).await.map_err(|error| cannot_listen(url, &error))?;
-    let server = server.framing(args.framing.known()).heed_signals();
+    let mut server = server.framing(args.framing.known()).http(http(args)).heed_signals();
+    if let (Some(cert), Some(key)) = (&args.tls_cert, &args.tls_key) {
+        server = server.tls(ServerTls::from_files(cert, key).map_err(Failure::usage)?);
+    }
     printer.aside(&format!("serving on {}", server.url()));
     match server.run().await {
         Ok(()) => Ok(Exit::Ok),
         Err(error) => Err(Failure::new(Exit::Connect, format_args!("stopped serving: {error}"))),
     }
+}
+
+fn http(args: &DemoArgs) -> Http {
+    let mut http = Http::new();
+    for origin in &args.allow_origin {
+        http = http.allow_origin(origin);
+    }
+    for host in &args.allow_host {
+        http = http.allow_host(host);
+    }
+    if let Some(token) = &args.bearer {
+        http = http.bearer(token.clone());
+    }
+    http
 }
 
 fn cannot_listen(url: &str, error: &io::Error) -> Failure {

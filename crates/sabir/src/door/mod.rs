@@ -124,6 +124,8 @@ struct Hall {
 /// Who is at the other end of a connection.
 #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only handlers of HTTP can ask"))]
 struct Visitor {
+    /// Kept for as long as anything of the connection is.
+    place: Arc<crowd::Place>,
     address: Option<SocketAddr>,
     #[cfg(feature = "tls")]
     certificates: Option<Vec<rustls::pki_types::CertificateDer<'static>>>,
@@ -190,14 +192,12 @@ impl Entrance {
         let Some(place) = self.crowd.enter(permit, address.map(|address| address.ip())) else { return };
         let hall = Arc::clone(&self.hall);
         let visitor = Visitor {
+            place: Arc::new(place),
             address,
             #[cfg(feature = "tls")]
             certificates: None,
         };
-        tokio::spawn(async move {
-            hall.welcome(stream, visitor).await;
-            drop(place);
-        });
+        tokio::spawn(async move { hall.welcome(stream, visitor).await });
     }
 
     /// Waits until all have left.
@@ -241,10 +241,8 @@ impl Hall {
     }
 
     async fn serve<S: Duplex + 'static>(&self, speech: Speech, first: Vec<u8>, stream: S, visitor: Visitor) {
-        #[cfg(not(feature = "http"))]
-        let _ = visitor;
         match speech {
-            Speech::Stream if self.streams => self.serve_stream(first, stream).await,
+            Speech::Stream if self.streams => self.serve_stream(first, stream, visitor).await,
             #[cfg(feature = "http")]
             Speech::Http1 | Speech::Http2 if self.http.is_some() => {
                 self.serve_http(speech, Prefixed::new(first, stream), visitor).await;
@@ -254,7 +252,8 @@ impl Hall {
         }
     }
 
-    async fn serve_stream<S: Duplex + 'static>(&self, first: Vec<u8>, stream: S) {
+    async fn serve_stream<S: Duplex + 'static>(&self, first: Vec<u8>, stream: S, visitor: Visitor) {
+        let _place = visitor.place;
         let config = Config { seed: seed(), ..self.config };
         let mut connection =
             Box::new(Connection::new(config, Arc::clone(&self.routes), Io::over(stream), None));

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::pin::pin;
 use std::sync::Arc;
 
-use http::{Request, Response};
+use http::{Request, Response, header};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -12,7 +12,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use super::sniff::Speech;
 use super::vigil::{BusyBody, Patience, Watch, Watched};
 use super::{Door, Hall, Protocols, Visitor};
-use crate::http::{Body, Bound, HeadWatch, HttpService, Remote, Smuggled, Speaks, Stop};
+use crate::http::{Body, Bound, HeadWatch, HttpService, Remote, Smuggled, Speaks, Stay, Stop};
 use crate::transport::Duplex;
 
 /// The most that the head of a request may have.
@@ -103,6 +103,9 @@ impl Answers {
     async fn answer(self, mut request: Request<Incoming>) -> Response<BusyBody<Body>> {
         let busy = self.watch.begin();
         request.extensions_mut().insert(self.smuggled);
+        if request.headers().contains_key(header::UPGRADE) {
+            request.extensions_mut().insert(Stay(Arc::clone(&self.visitor.place) as _));
+        }
         if let Some(address) = self.visitor.address {
             request.extensions_mut().insert(Remote(address));
         }

@@ -22,3 +22,4 @@ pub(crate) use settings::{Bound, Speaks};
 pub use settings::{Denied, Http, Remote, Sessions};
 pub(crate) use smuggling::{HeadWatch, Smuggled};
 pub(crate) use stop::Stop;
+pub(crate) use upgrade::Stay;

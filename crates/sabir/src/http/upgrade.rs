@@ -1,5 +1,6 @@
 //! Requests that turn their connection into a WebSocket.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use http::request::Parts;
@@ -25,6 +26,12 @@ const VERSION: &str = "13";
 
 /// The name that is agreed on, if the client knows it.
 const SUBPROTOCOL: &str = "jsonrpc";
+
+/// Kept by what a connection has become, for as long as that lasts: an extension of its request.
+#[derive(Clone)]
+pub(crate) struct Stay(
+    #[expect(dead_code, reason = "it is kept, not looked at")] pub(crate) Arc<dyn Any + Send + Sync>,
+);
 
 pub(super) fn is_websocket(parts: &Parts) -> bool {
     let upgrade = parts.headers.get(header::UPGRADE);
@@ -75,6 +82,7 @@ fn handshake(parts: &Parts) -> Result<HeaderValue, Refusal> {
 
 async fn serve(inner: Arc<Inner>, caller: Caller, upgrade: OnUpgrade) {
     let Ok(upgraded) = upgrade.await else { return };
+    // The caller's extensions, and with them the connection's place, live as long as the connection.
     let config = Config { framing: Some(Framing::Whole), seed: seed(), ..inner.config };
     let settings = inner.http.websocket;
     let socket =
