@@ -88,7 +88,8 @@ pub(super) fn check(http: &Http, bound: Bound, parts: &Parts) -> Result<Option<H
         return Ok(Some(text.clone()));
     }
     let same = called.is_some_and(|called| origin.is_of(&called));
-    let local = bound == Bound::Loopback && origin.host.is_loopback();
+    // Pages on this machine are let in by default, but not beside those that were named.
+    let local = bound == Bound::Loopback && http.origins.is_empty() && origin.host.is_loopback();
     if same || local { Ok(None) } else { Err(Refusal::ORIGIN) }
 }
 

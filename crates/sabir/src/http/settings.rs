@@ -30,7 +30,7 @@ use crate::ws::WebSocket;
 ///   mounted in another application, answers only requests whose `Host` is `localhost` or a loopback
 ///   address. So a web page cannot reach it by a name of its own that it has pointed there.
 /// - A request that a browser sends for a page of another origin is refused, unless
-///   [`allow_origin`](Self::allow_origin) names it, or both are on this machine.
+///   [`allow_origin`](Self::allow_origin) names it; or, if that names none, both are on this machine.
 /// - Only JSON is taken, so that no page can send anything without asking first.
 #[derive(Clone, Default)]
 pub struct Http {
