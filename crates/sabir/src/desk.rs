@@ -7,6 +7,7 @@ use sabir_proto::{CallKey, CallOptions, Cause, Config, Refused, RequestKey, Sess
 
 use crate::CallError;
 use crate::call::CallSlot;
+use crate::observe::{Observed, Side};
 use crate::peer::Peer;
 use crate::shared::{BatchEntry, CallWish, Wish};
 
@@ -69,7 +70,9 @@ impl Desk {
             }
             Wish::Notify { about, method, params } => {
                 self.session.relate(about);
-                let _ = self.session.notify_raw(&method, params.as_ref());
+                if self.session.notify_raw(&method, params.as_ref()).is_ok() {
+                    self.tell(&Observed::Notification { side: Side::Ours, method: &method });
+                }
             }
             Wish::Cancel(slot) => {
                 if let Some(call) = slot.key() {
@@ -91,6 +94,12 @@ impl Desk {
                 self.peer.shared.ending.tell();
             }
         }
+    }
+
+    /// Tells whoever observes the router.
+    #[inline]
+    pub(crate) fn tell(&self, event: &Observed<'_>) {
+        self.peer.shared.routes.tell(event);
     }
 
     /// The peer sends no more.

@@ -8,6 +8,7 @@ use sabir_proto::{Cause, Config, Event, Origin, Output, Report, RequestKey};
 
 use crate::ctx::Ctx;
 use crate::desk::Desk;
+use crate::observe::{Observed, Side};
 use crate::peer::Peer;
 use crate::router::Routes;
 use crate::shared::{Shared, TaskWaker};
@@ -95,6 +96,8 @@ impl Engine {
                     (Some(key), method, params, meta, origin)
                 }
                 Output::Event(Event::Notification { method, params }) => {
+                    let told = Observed::Notification { side: Side::Theirs, method: &method };
+                    self.desk.peer.shared.routes.tell(&told);
                     (None, method, params, None, Origin::NONE)
                 }
                 Output::Event(Event::Cancel { key, .. }) => {
@@ -116,6 +119,7 @@ impl Engine {
                     continue;
                 }
                 Output::Event(Event::Report(report)) => {
+                    self.desk.peer.shared.routes.tell(&Observed::Report(&report));
                     if let Some(on_report) = &mut self.on_report {
                         on_report(&report);
                     }
@@ -225,13 +229,21 @@ impl Engine {
     }
 }
 
+impl Engine {
+    /// Ends, if it has not: whoever waits is told. Returns why it ended.
+    pub(crate) fn end(&mut self) -> Cause {
+        if let Some(cause) = self.desk.peer.cause() {
+            return cause;
+        }
+        self.desk.session.handle_lost(self.desk.now, "the connection was dropped");
+        self.answered = false;
+        self.run();
+        self.desk.close(Cause::Lost("the connection was dropped".into()))
+    }
+}
+
 impl Drop for Engine {
     fn drop(&mut self) {
-        if self.desk.peer.cause().is_none() {
-            self.desk.session.handle_lost(self.desk.now, "the connection was dropped");
-            self.answered = false;
-            self.run();
-            self.desk.close(Cause::Lost("the connection was dropped".into()));
-        }
+        self.end();
     }
 }

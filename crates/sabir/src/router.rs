@@ -15,6 +15,7 @@ use serde::de::DeserializeOwned;
 
 use crate::ctx::Ctx;
 use crate::method::MethodName;
+use crate::observe::{Observed, Observer};
 use crate::params;
 use crate::task::{Answering, BoxTask, panicked};
 use crate::{ErrorCode, ErrorObject, RawJson, Result};
@@ -59,6 +60,7 @@ pub(crate) struct Routes {
     fallback: Option<Arc<dyn Handler>>,
     layers: Vec<Arc<dyn Layer>>,
     state: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
+    observers: Vec<Observer>,
 }
 
 type RawFuture = Pin<Box<dyn Future<Output = Result<RawJson<'static>>> + Send>>;
@@ -305,6 +307,11 @@ impl Router {
         self
     }
 
+    pub(crate) fn add_observer(mut self, observer: Observer) -> Self {
+        self.routes.observers.push(observer);
+        self
+    }
+
     /// The names of the methods, in order.
     pub fn methods(&self) -> Vec<&str> {
         let mut names: Vec<_> = self.routes.handlers.keys().map(AsRef::as_ref).collect();
@@ -354,6 +361,22 @@ impl Routes {
         Box::pin(Answering::raw(next.run()))
     }
 
+    /// Tells whoever wants to know.
+    #[inline]
+    pub(crate) fn tell(&self, event: &Observed<'_>) {
+        for observer in &self.observers {
+            observer(event);
+        }
+    }
+
+    pub(crate) fn is_observed(&self) -> bool {
+        !self.observers.is_empty()
+    }
+
+    pub(crate) fn knows(&self, method: &str) -> bool {
+        self.handlers.contains_key(method)
+    }
+
     fn handler(&self, method: &str) -> Option<&dyn Handler> {
         self.handlers.get(method).or(self.fallback.as_ref()).map(AsRef::as_ref)
     }
@@ -376,6 +399,11 @@ impl Next {
     /// Its params.
     pub fn params(&self) -> Option<&RawJson<'static>> {
         self.params.as_ref()
+    }
+
+    /// Whether the router has a handler for this method by its name. A fallback may still take it.
+    pub fn is_known(&self) -> bool {
+        self.ctx.peer.shared.routes.knows(&self.method)
     }
 
     /// Goes on to the next layer, or to the handler.
