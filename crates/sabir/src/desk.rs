@@ -143,6 +143,24 @@ impl Desk {
         }
     }
 
+    /// A handler has finished. What it sent before goes out before its answer. A notification has none.
+    #[inline]
+    pub(crate) fn answer<R>(
+        &mut self,
+        key: Option<RequestKey>,
+        outcome: crate::Result<R>,
+        write: impl FnOnce(&mut Session, RequestKey, &R) -> bool,
+    ) {
+        self.carry_out_wishes();
+        if let Some(key) = key {
+            match outcome {
+                Ok(result) => write(&mut self.session, key, &result),
+                Err(error) => self.session.reply_error(key, &error),
+            };
+            self.finished(key);
+        }
+    }
+
     /// A request is answered: its hooks run.
     #[inline]
     pub(crate) fn finished(&mut self, key: RequestKey) {
