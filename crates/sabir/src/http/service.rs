@@ -69,13 +69,7 @@ impl HttpService {
     }
 
     /// The same for a server that knows how it can be reached, and says when to stop.
-    pub(crate) fn bound(
-        routes: Arc<Routes>,
-        http: Http,
-        config: Config,
-        bound: Bound,
-        stop: Stop,
-    ) -> Self {
+    pub(crate) fn bound(routes: Arc<Routes>, http: Http, config: Config, bound: Bound, stop: Stop) -> Self {
         HttpService {
             inner: Arc::new(Inner {
                 http,

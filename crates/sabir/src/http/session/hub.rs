@@ -238,11 +238,7 @@ impl Hub {
             answered: false,
             closed: false,
         };
-        Hub {
-            state: Mutex::new(state),
-            replay_bytes: sessions.replay_bytes,
-            most_streams: sessions.streams,
-        }
+        Hub { state: Mutex::new(state), replay_bytes: sessions.replay_bytes, most_streams: sessions.streams }
     }
 
     /// Since when the session is left alone, if it is.
@@ -253,6 +249,10 @@ impl Hub {
     /// Whether the call that was to open the session was answered with an error.
     pub(super) fn has_failed(&self) -> bool {
         lock(&self.state).failed
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        lock(&self.state).closed
     }
 
     /// Nothing more comes from the engine: all streams end.
@@ -276,11 +276,7 @@ impl Hub {
         Poll::Pending
     }
 
-    fn open(
-        self: &Arc<Self>,
-        state: &mut State,
-        posted: Option<Accepts>,
-    ) -> Result<Reader, Refusal> {
+    fn open(self: &Arc<Self>, state: &mut State, posted: Option<Accepts>) -> Result<Reader, Refusal> {
         if state.closed {
             return Err(Refusal::UNKNOWN_SESSION);
         }
@@ -359,9 +355,8 @@ impl Hub {
             return if seen.posted { Err(Refusal::UNKNOWN_EVENT) } else { self.listen() };
         }
         self.check_room(&state)?;
-        let missed = state.log.iter().filter(|logged| {
-            logged.stream == seen.stream && logged.number > seen.number
-        });
+        let missed =
+            state.log.iter().filter(|logged| logged.stream == seen.stream && logged.number > seen.number);
         let replay = missed.map(|logged| (logged.number, logged.text.clone())).collect();
         let reader = self.attach(&mut state, seen.stream);
         if let Some(stream) = state.streams.get_mut(&seen.stream) {

@@ -5,14 +5,16 @@ mod link;
 mod table;
 
 use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use sabir_proto::{Incoming, Message, decode};
-use tokio::time::{Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep};
 
 use super::answer::{self, Refusal};
 use super::body::Body;
@@ -115,7 +117,7 @@ async fn pass_on(
     let room = inner.config.limits.message_bytes;
     poll_fn(|cx| hub.poll_room(cx, message.len(), room)).await;
     let reader = Hub::post(hub, message, Arc::clone(&caller), accepts)?;
-    let mut patience: Option<std::pin::Pin<Box<Sleep>>> = None;
+    let mut patience: Option<Pin<Box<Sleep>>> = None;
     let every = inner.http.keep_alive_every();
     let first = poll_fn(|cx| {
         if let Poll::Ready(first) = reader.poll_first(cx) {
@@ -130,6 +132,7 @@ async fn pass_on(
     })
     .await;
     Ok(match first {
+        First::Nothing if hub.is_closed() => return Err(Refusal::UNKNOWN_SESSION),
         First::Nothing => answer::empty(inner.http.accepted(), HeaderMap::new()),
         First::Json(message) => {
             let code = answer::error_code(&message);
@@ -177,8 +180,8 @@ pub(super) fn delete(inner: &Inner, sessions: &Sessions, caller: &Caller) -> Res
 pub(super) struct Events {
     priming: Option<Bytes>,
     reader: Reader,
-    keep_alive: std::pin::Pin<Box<Sleep>>,
-    every: std::time::Duration,
+    keep_alive: Pin<Box<Sleep>>,
+    every: Duration,
 }
 
 impl Events {
@@ -192,7 +195,7 @@ impl Events {
         if self.keep_alive.as_mut().poll(cx).is_pending() {
             return Poll::Pending;
         }
-        self.keep_alive.as_mut().reset(tokio::time::Instant::now() + self.every);
+        self.keep_alive.as_mut().reset(Instant::now() + self.every);
         Poll::Ready(Some(sse::COMMENT))
     }
 }

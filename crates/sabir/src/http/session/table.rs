@@ -52,8 +52,7 @@ impl Table {
         let config = Config { framing: Some(Framing::Whole), one_way: false, seed: seed(), ..inner.config };
         let hub = Arc::new(Hub::new(sessions));
         let link = SessionLink::new(Arc::clone(&hub));
-        let connection =
-            Connection::new(config, Arc::clone(&inner.routes), Messages::new(link, None), None);
+        let connection = Connection::new(config, Arc::clone(&inner.routes), Messages::new(link, None), None);
         let peer = connection.peer();
         let session = Arc::new(Session { id: new_id()?, hub, owner, peer });
         lock(&inner.sessions.0).insert(session.id.clone(), Arc::clone(&session));
