@@ -161,7 +161,9 @@ pub(crate) fn hint(failure: DialFailure) -> &'static str {
         DialFailure::Refused => "check the address, and that the server runs",
         DialFailure::Timeout => "check the address, and that no firewall is in between",
         DialFailure::Unreachable => "check the path or the address, and that the server runs",
-        DialFailure::Tls => "give its root certificate with --cacert FILE, or trust anybody with --insecure",
+        DialFailure::Tls => {
+            "check that TLS is served there; give its root with --cacert FILE, or trust anybody with --insecure"
+        }
         DialFailure::Status(401 | 403) => "give what it wants, as in -H 'Authorization: Bearer ${TOKEN}'",
         DialFailure::Status(404) => "check the path of the URL",
         DialFailure::Status(405) => "check the path of the URL: what is there takes no messages",

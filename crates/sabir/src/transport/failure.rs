@@ -84,7 +84,7 @@ impl DialError {
             DialFailure::Timeout => "check the address, and that no firewall is in between",
             DialFailure::Unreachable => "check the address or path, and the permissions",
             DialFailure::Tls => {
-                "check the host's name and the server's certificate; one of your own making must be given as a root"
+                "check that TLS is served there; a certificate of your own making must be given as a root"
             }
             DialFailure::Status(401 | 403) => "check the token or the headers that the server wants",
             DialFailure::Status(404) => "check the path of the URL",

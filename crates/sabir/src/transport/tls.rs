@@ -97,7 +97,7 @@ pub(crate) async fn wrap(
         failed(match inner {
             Some(rustls::Error::InvalidMessage(_)) => "the server does not speak TLS".to_owned(),
             Some(error) => format!("TLS: {error}"),
-            None => format!("TLS: {error}"),
+            None => "the server closed the connection instead of speaking TLS".to_owned(),
         })
     })
 }
