@@ -21,8 +21,6 @@ pub(crate) enum Incoming {
     Undelivered { ids: Vec<u64>, reason: Undelivered },
     /// A notification or an answer of ours was lost on the way.
     Unheard(Undelivered),
-    /// Nothing more will come.
-    End,
     /// The link is broken.
     Lost(String),
 }
@@ -114,7 +112,6 @@ impl<L: Link> Port for Messages<L> {
                 }
             }
             Incoming::Unheard(reason) => desk.session.handle_unheard(desk.now, reason),
-            Incoming::End => desk.handle_eof(),
             Incoming::Lost(reason) => desk.session.handle_lost(desk.now, reason),
         }
         Moved::Yes
