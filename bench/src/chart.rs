@@ -20,7 +20,7 @@ pub(crate) fn svg(charts: &[Bars<'_>]) -> String {
     let (mut body, mut y) = (String::new(), 0.0);
     for Bars { title, table, by } in charts {
         let lines = table.lines.iter();
-        let measured: Vec<_> = lines.filter_map(|line| Some((line, line.outcome.value(*by)?))).collect();
+        let measured: Vec<_> = lines.filter_map(|line| Some((line, table.value(line, *by)?))).collect();
         let most = measured.iter().map(|(_, value)| *value).fold(0.0, f64::max);
         y += LINE;
         let _ = writeln!(body, r#"<text class="title" x="0" y="{y}">{title}</text>"#);

@@ -13,4 +13,4 @@ pub use cores::{PLACEMENTS, Placed, Placement};
 pub use load::{Load, Ring, add, check_count, sum, wrong};
 pub use process::{Process, cpu_of, cpu_of_this_thread};
 pub use report::{Goal, Kind, Line, Table, write_results};
-pub use sample::{Metric, Outcome, Sample, metric, percentile};
+pub use sample::{Counts, Metric, Outcome, Sample, metric, percentile};

@@ -6,7 +6,7 @@ use std::io;
 use serde_json::{Map, Value, json};
 
 use crate::chart::{Bars, svg};
-use crate::sample::{Metric, Outcome, Sample};
+use crate::sample::{Counts, Metric, Outcome, Sample};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -24,6 +24,7 @@ pub enum Kind {
 pub struct Table<'a> {
     pub title: String,
     pub metrics: &'static [Metric],
+    pub counts: Counts,
     pub lines: Vec<Line<'a>>,
 }
 
@@ -34,18 +35,26 @@ pub struct Line<'a> {
 }
 
 impl Table<'_> {
-    pub fn value(&self, name: &str, by: usize) -> Option<f64> {
-        self.lines.iter().find(|line| line.name == name)?.outcome.value(by)
+    pub fn value(&self, line: &Line<'_>, by: usize) -> Option<f64> {
+        line.outcome.value(by, self.counts, self.metrics[by].more_is_better)
+    }
+
+    pub fn value_of(&self, name: &str, by: usize) -> Option<f64> {
+        self.value(self.lines.iter().find(|line| line.name == name)?, by)
     }
 
     pub fn floor(&self, by: usize) -> Option<f64> {
-        self.lines.iter().find(|line| line.kind == Kind::Floor)?.outcome.value(by)
+        self.value(self.lines.iter().find(|line| line.kind == Kind::Floor)?, by)
     }
 
     /// The best value of any complete peer, not always the same one's.
     pub fn best_peer(&self, by: usize) -> Option<f64> {
-        let peers = self.lines.iter().filter(|line| line.kind == Kind::Complete);
-        let values = peers.filter_map(|line| line.outcome.value(by));
+        self.best(&[Kind::Complete], by)
+    }
+
+    pub fn best(&self, kinds: &[Kind], by: usize) -> Option<f64> {
+        let lines = self.lines.iter().filter(|line| kinds.contains(&line.kind));
+        let values = lines.filter_map(|line| self.value(line, by));
         values.reduce(if self.metrics[by].more_is_better { f64::max } else { f64::min })
     }
 
@@ -75,7 +84,7 @@ impl Table<'_> {
 
     /// The metrics that any of the servers has.
     fn measured(&self) -> impl Iterator<Item = usize> {
-        let has = |by: &usize| self.lines.iter().any(|line| line.outcome.value(*by).is_some());
+        let has = |by: &usize| self.lines.iter().any(|line| self.value(line, *by).is_some());
         (0..self.metrics.len()).filter(has)
     }
 
@@ -83,30 +92,30 @@ impl Table<'_> {
         for line in self.lines.iter().filter(|line| matches!(line.outcome, Outcome::Measured(_))) {
             print!("{:<24}", line.name);
             for by in self.measured() {
-                print!("{:>11}", line.outcome.value(by).map_or("–".into(), |value| cell(by, value)));
+                print!("{:>11}", self.value(line, by).map_or("–".into(), |value| cell(by, value)));
             }
             println!();
         }
     }
 
     fn json(&self, goals: &[Goal]) -> Value {
-        let line = |line: &Line| (line.name.into(), self.line_json(line.outcome));
+        let line = |line: &Line<'_>| (line.name.into(), self.line_json(line));
         let servers: Map<String, Value> = self.lines.iter().map(line).collect();
         let goals: Vec<Value> = goals.iter().map(Goal::json).collect();
         json!({ "title": self.title, "servers": servers, "goals": goals })
     }
 
-    fn line_json(&self, outcome: &Outcome) -> Value {
+    fn line_json(&self, line: &Line<'_>) -> Value {
         let object = |value: &dyn Fn(usize) -> Option<f64>| -> Map<String, Value> {
             let metrics = self.metrics.iter().enumerate();
             metrics.map(|(by, metric)| (metric.key.into(), json!(value(by)))).collect()
         };
         let round = |sample: &Sample| object(&|by| sample.get(by));
-        match outcome {
+        match line.outcome {
             Outcome::NotBuilt => json!({ "not_built": true }),
             Outcome::Failed(reason) => json!({ "failed": reason }),
             Outcome::Measured(samples) => json!({
-                "median": object(&|by| outcome.value(by)),
+                self.counts.key(): object(&|by| self.value(line, by)),
                 "rounds": samples.iter().map(round).collect::<Vec<_>>(),
             }),
         }

@@ -38,6 +38,23 @@ pub fn percentile(sorted: &[Duration], p: usize) -> f64 {
     sorted[(sorted.len() - 1) * p / 100].as_secs_f64() * 1e6
 }
 
+/// Of several rounds.
+#[derive(Clone, Copy)]
+pub enum Counts {
+    Median,
+    /// What it comes to when nothing else runs: others on the machine only ever take away.
+    Best,
+}
+
+impl Counts {
+    pub(crate) fn key(self) -> &'static str {
+        match self {
+            Counts::Median => "median",
+            Counts::Best => "best",
+        }
+    }
+}
+
 pub enum Outcome {
     NotBuilt,
     Failed(String),
@@ -60,11 +77,15 @@ impl Outcome {
         }
     }
 
-    /// The median over the rounds.
-    pub fn value(&self, by: usize) -> Option<f64> {
+    /// What counts of the rounds.
+    pub(crate) fn value(&self, by: usize, counts: Counts, more_is_better: bool) -> Option<f64> {
         let Outcome::Measured(samples) = self else { return None };
         let mut values: Vec<f64> = samples.iter().filter_map(|sample| sample.get(by)).collect();
         values.sort_by(f64::total_cmp);
-        values.get(values.len() / 2).copied()
+        match counts {
+            Counts::Median => values.get(values.len() / 2).copied(),
+            Counts::Best if more_is_better => values.last().copied(),
+            Counts::Best => values.first().copied(),
+        }
     }
 }

@@ -14,7 +14,7 @@ use crate::servers::{By as Through, Server};
 use crate::service::Service;
 
 /// How long each kind of load lasts.
-const TIME: Duration = Duration::from_millis(200);
+const TIME: Duration = Duration::from_millis(150);
 /// Bytes that may be unanswered when requests are pipelined, over all connections.
 const WINDOW: usize = 64 * 1024;
 const CONNECTIONS: usize = 32;

@@ -5,7 +5,7 @@ use sabir_bench::{Goal, Table};
 use crate::visit::By;
 
 pub(crate) fn goals(plain: &Table<'_>) -> Vec<Goal> {
-    let of = |name: &str, by: By| plain.value(name, by as usize);
+    let of = |name: &str, by: By| plain.value_of(name, by as usize);
     let ours = |by| of("sabir demo", by);
     let floor = |by: By| plain.floor(by as usize);
     let times = |value: Option<f64>, to: Option<f64>| Some(value? / to?);

@@ -12,7 +12,7 @@ mod visit;
 
 use std::process::ExitCode;
 
-use sabir_bench::{Bars, Goal, Line, Outcome, PLACEMENTS, Placement, Table, write_results};
+use sabir_bench::{Bars, Counts, Goal, Line, Outcome, PLACEMENTS, Placement, Table, write_results};
 use servers::{SERVERS, Server, Speaks};
 use visit::{By, METRICS, visit};
 
@@ -64,7 +64,12 @@ fn tables<'a>(rows: &'a [Row]) -> Vec<(Table<'a>, Vec<Goal>)> {
             Line { name: server.name, kind: server.kind, outcome }
         };
         let lines = rows.iter().filter(here).map(line).collect();
-        let table = Table { title: format!("{calls}, {}", placement.title()), metrics: &METRICS, lines };
+        let table = Table {
+            title: format!("{calls}, {}", placement.title()),
+            metrics: &METRICS,
+            counts: Counts::Median,
+            lines,
+        };
         let goals = if mcp { Vec::new() } else { goals::goals(&table) };
         (table, goals)
     };
