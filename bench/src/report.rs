@@ -68,6 +68,7 @@ impl Table<'_> {
             match line.outcome {
                 Outcome::Measured(_) => (),
                 Outcome::NotBuilt => println!("{:<24}   not built", line.name),
+                Outcome::Absent(reason) => println!("{:<24}   absent: {reason}", line.name),
                 Outcome::Failed(reason) => println!("{:<24}   failed: {reason}", line.name),
             }
         }
@@ -113,6 +114,7 @@ impl Table<'_> {
         let round = |sample: &Sample| object(&|by| sample.get(by));
         match line.outcome {
             Outcome::NotBuilt => json!({ "not_built": true }),
+            Outcome::Absent(reason) => json!({ "absent": reason }),
             Outcome::Failed(reason) => json!({ "failed": reason }),
             Outcome::Measured(samples) => json!({
                 self.counts.key(): object(&|by| self.value(line, by)),

@@ -57,6 +57,8 @@ impl Counts {
 
 pub enum Outcome {
     NotBuilt,
+    /// It has no such thing, which it said by an error of the kind `Unsupported`.
+    Absent(String),
     Failed(String),
     /// A sample from each round.
     Measured(Vec<Sample>),
@@ -72,6 +74,7 @@ impl Outcome {
         if let Outcome::Measured(samples) = self {
             match visit() {
                 Ok(sample) => samples.push(sample),
+                Err(e) if e.kind() == io::ErrorKind::Unsupported => *self = Outcome::Absent(e.to_string()),
                 Err(e) => *self = Outcome::Failed(e.to_string()),
             }
         }

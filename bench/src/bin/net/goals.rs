@@ -44,10 +44,11 @@ pub(crate) fn goals(speaks: Speaks, table: &Table<'_>) -> Vec<Goal> {
         }
         Speaks::Lines => {
             let ours = "sabir, lines";
+            // "As fast" and "not measurable" leave room for what one run differs from the next.
             vec![
-                Goal::at_least(1.0, "TCP, pipelined, times stdio", times(By::Piped, ours, "sabir, stdio")),
+                Goal::at_least(0.9, "TCP, pipelined, times stdio", times(By::Piped, ours, "sabir, stdio")),
                 Goal::at_most(
-                    1.0,
+                    1.1,
                     "TCP, CPU of a pipelined call, times stdio",
                     times(By::PipedCpu, ours, "sabir, stdio"),
                 ),

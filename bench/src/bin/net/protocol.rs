@@ -105,7 +105,11 @@ fn response(bytes: &[u8]) -> io::Result<Option<Answer>> {
 fn started_well<T>(bytes: &[u8]) -> io::Result<Option<T>> {
     let start = b"HTTP/1.1 ";
     let n = start.len().min(bytes.len());
-    if bytes[..n] == start[..n] { Ok(None) } else { Err(unexpected("HTTP", bytes)) }
+    if bytes[..n] == start[..n] {
+        return Ok(None);
+    }
+    let reason = "what is sent as HTTP is not answered as HTTP";
+    Err(io::Error::new(io::ErrorKind::Unsupported, reason))
 }
 
 fn content_length(head: &[u8]) -> Option<usize> {
