@@ -20,7 +20,7 @@ use sabir_bench::{Bars, Counts, Goal, Line, Outcome, PLACEMENTS, Placement, Tabl
 use servers::{SERVERS, Server};
 use visit::{By, METRICS, visit};
 
-const ROUNDS: usize = 7;
+const ROUNDS: usize = 15;
 
 struct Row {
     server: &'static Server,
