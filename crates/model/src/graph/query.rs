@@ -79,7 +79,7 @@ impl Graph {
         for prefix in Prefix::ALL {
             parser = parser.with_prefix(prefix.label(), prefix.iri()).map_err(|error| syntax(&error))?;
         }
-        let query = parser.parse_query(sparql).map_err(|error| syntax(&error))?;
+        let query = parser.parse_query(sparql).map_err(|error| QueryError::Syntax(brief(&error.to_string())))?;
         let evaluator = QueryEvaluator::new();
         Ok(match evaluator.prepare(&query).execute(Facts(self)).map_err(evaluation)? {
             QueryResults::Boolean(truth) => Answer::Truth(truth),
@@ -98,6 +98,17 @@ impl Graph {
                 Answer::Table(Table { columns, rows })
             }
         })
+    }
+}
+
+/// Where the parser stopped, and its own words if it has any. It also lists all that might have stood there, to the
+/// last character class; that helps nobody.
+fn brief(error: &str) -> String {
+    let Some((place, list)) = error.split_once(": expected ") else { return error.to_owned() };
+    let words = list.split(", ").find(|item| item.contains(' ') && item.starts_with(char::is_alphabetic));
+    match words.filter(|words| !words.starts_with("one of")) {
+        Some(words) => format!("{place}: {words}"),
+        None => format!("{place}: nothing that begins like this can stand here"),
     }
 }
 

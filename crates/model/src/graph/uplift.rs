@@ -2,6 +2,7 @@
 //! a message by itself becomes is in `message.rs`.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::time::Duration;
 
 use super::calls::{Calls, Name};
@@ -99,24 +100,31 @@ fn known<'t, E>(
     record: &Record<'_>,
     sink: &mut Sink<'_, E>,
 ) -> Result<&'t mut Session, E> {
-    let session = match sessions.entry(record.connection) {
-        std::collections::hash_map::Entry::Occupied(session) => session.into_mut(),
-        std::collections::hash_map::Entry::Vacant(vacant) => {
+    let (session, is_new) = match sessions.entry(record.connection) {
+        Entry::Occupied(session) => (session.into_mut(), false),
+        Entry::Vacant(vacant) => {
             let name = part.session_name(record.connection);
-            sink(&part.introduce(&name))?;
-            vacant.insert(Session { name, peers: false, calls: Calls::default() })
+            (vacant.insert(Session { name, peers: false, calls: Calls::default() }), true)
         }
     };
-    if record.direction.is_some() && !std::mem::replace(&mut session.peers, true) {
-        let name = session.name.as_str();
-        let mut node = Node::new(name, name, SESSION_CLASS);
+    let is_directed = record.direction.is_some() && !session.peers;
+    if !is_new && !is_directed {
+        return Ok(session);
+    }
+    let name = session.name.as_str();
+    let mut node = Node::new(name, name, SESSION_CLASS);
+    if is_new {
+        part.introduce(&mut node);
+    }
+    if is_directed {
         for (direction, class) in [(Direction::ToServer, CLIENT), (Direction::ToClient, SERVER)] {
             let peer = sender(name, direction);
             node.link(WAS_ASSOCIATED_WITH, &peer);
             sink(&Node::new(name, peer, class))?;
         }
-        sink(&node)?;
     }
+    sink(&node)?;
+    session.peers |= is_directed;
     Ok(session)
 }
 
@@ -128,8 +136,7 @@ impl Part {
         }
     }
 
-    fn introduce<'n>(&'n self, name: &'n str) -> Node<'n> {
-        let mut node = Node::new(name, name, SESSION_CLASS);
+    fn introduce<'n>(&'n self, node: &mut Node<'n>) {
         if let Some(start) = self.start {
             node.add(STARTED_AT_TIME, Value::Typed(start.date_time().into(), DATE_TIME));
         }
@@ -141,7 +148,6 @@ impl Part {
                 node.text(property, text.as_str());
             }
         }
-        node
     }
 
     fn end<E>(&self, record: &Record<'_>, session: &str, sink: &mut Sink<'_, E>) -> Result<(), E> {
