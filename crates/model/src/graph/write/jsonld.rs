@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::literal::{is_harmful, quoted};
 use crate::files::SESSION_CONTEXT;
+use crate::graph::canonical::canonical;
 use crate::graph::node::{Node, Value};
 use crate::graph::terms::{AT_MS, DATE_TIME, DURATION_MS, INTEGER, TYPE, Term};
 
@@ -55,14 +56,18 @@ fn value(out: &mut String, property: Term, value: &Value<'_>) {
             quoted(out, text);
             out.extend([",\"@type\":\"", datatype.prefix.label(), ":", datatype.local, "\"}"]);
         }
-        Value::Json(json) => harmless(out, json.as_str()),
+        // Not as it came: some processors keep both of two members with the same name.
+        Value::Json(json) => {
+            let mut text = String::with_capacity(json.as_str().len());
+            canonical(json, &mut text);
+            harmless(out, &text);
+        }
     }
 }
 
-/// JSON as it is. Outside of strings there is nothing that a terminal would obey, and inside the escape means the
-/// same.
+/// JSON on one line. Outside of its strings there is nothing that a terminal would obey, and inside the escape means
+/// the same.
 fn harmless(out: &mut String, json: &str) {
-    let is_harmful = |c| is_harmful(c) && !matches!(c, '\n' | '\r' | '\t');
     let mut rest = json;
     while let Some(at) = rest.find(is_harmful) {
         let (plain, tail) = rest.split_at(at);
