@@ -71,7 +71,8 @@ fn facts(text: &str, syntax: Syntax) -> BTreeSet<String> {
     triples.into_iter().map(|t| format!("{} {} {}", t.subject, t.predicate, t.object)).collect()
 }
 
-const SYNTAXES: [Syntax; 5] = [Syntax::NTriples, Syntax::Turtle, Syntax::NQuads, Syntax::TriG, Syntax::JsonLd];
+const SYNTAXES: [Syntax; 5] =
+    [Syntax::NTriples, Syntax::Turtle, Syntax::NQuads, Syntax::TriG, Syntax::JsonLd];
 
 fn check_syntaxes(capture: &[u8]) {
     let want = facts(&written(capture, Syntax::NTriples), Syntax::NTriples);
@@ -136,7 +137,9 @@ fn each_query_finds_what_it_is_for() {
             writeln!(came, "{}", cells.join(" | ")).unwrap();
         }
         assert!(!table.rows.is_empty(), "{} finds nothing", query.name);
-        let Answer::Table(nothing) = empty.query(query.text).unwrap() else { panic!("{} selects", query.name) };
+        let Answer::Table(nothing) = empty.query(query.text).unwrap() else {
+            panic!("{} selects", query.name)
+        };
         assert_eq!(nothing.rows.len(), 0, "{} finds something in nothing", query.name);
     }
     check_golden(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/queries.txt"), &came);
@@ -165,7 +168,9 @@ fn what_belongs_together_is_linked() {
     const REPLY: &str = "< {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":0}\n";
     let span = |sign: &str, id: u8, trace: &str| {
         let parent = format!("00-{trace:0>32}-00f067aa0ba902b7-01");
-        format!("{sign} {{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"x\",\"params\":{{\"_meta\":{{\"traceparent\":\"{parent}\"}}}}}}\n")
+        format!(
+            "{sign} {{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"x\",\"params\":{{\"_meta\":{{\"traceparent\":\"{parent}\"}}}}}}\n"
+        )
     };
     let cases: Vec<(&str, String, &[&str])> = vec![
         ("an answer", [CALL, REPLY].concat(), &["m2 answers m1"]),
@@ -231,7 +236,8 @@ fn what_belongs_together_is_linked() {
 /// Without directions, answers still find their requests.
 #[test]
 fn messages_without_directions_are_linked_by_id() {
-    let text = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\"}\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":0}\n";
+    let text =
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\"}\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":0}\n";
     assert_eq!(links(text), ["m2 answers m1"]);
 }
 
@@ -245,8 +251,16 @@ fn a_second_header_begins_new_sessions() {
 
 #[test]
 fn hostile_captures_are_told_as_they_are() {
-    let deep = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":{}{}}}", "[".repeat(200), "]".repeat(200));
-    let nested = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}{}}}", "{\"a\":".repeat(100), "}".repeat(100).replacen('}', "1}", 1));
+    let deep = format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":{}{}}}",
+        "[".repeat(200),
+        "]".repeat(200)
+    );
+    let nested = format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}{}}}",
+        "{\"a\":".repeat(100),
+        "}".repeat(100).replacen('}', "1}", 1)
+    );
     let wide = format!("[{}1]", "1,".repeat(100_000));
     let long = format!("{{\"jsonrpc\":\"2.0\",\"id\":\"{}\",\"method\":\"x\"}}", "é\\ud800".repeat(20_000));
     let cases: [(&[u8], &str); 8] = [

@@ -43,11 +43,14 @@ fn check_schema(name: &str, schema: &str, base: &str, anchors: &[&str]) {
     let whole = validator(&schema);
     let parts: Vec<_> = anchors
         .iter()
-        .map(|anchor| (*anchor, validator(&json!({"$schema": schema["$schema"], "$ref": format!("{id}#{anchor}")}))))
+        .map(|anchor| {
+            (*anchor, validator(&json!({"$schema": schema["$schema"], "$ref": format!("{id}#{anchor}")})))
+        })
         .collect();
     for (message, verdict) in verdicts() {
         let want: Vec<_> = verdict[name].as_str().into_iter().collect();
-        let came: Vec<_> = parts.iter().filter(|(_, part)| part.is_valid(&message)).map(|(name, _)| *name).collect();
+        let came: Vec<_> =
+            parts.iter().filter(|(_, part)| part.is_valid(&message)).map(|(name, _)| *name).collect();
         assert_eq!(came, want, "{id} says otherwise of {message}");
         assert_eq!(whole.is_valid(&message), !want.is_empty(), "{id} as a whole says otherwise of {message}");
     }
@@ -77,7 +80,8 @@ fn the_schema_says_what_the_grammar_says() {
         let came = match decode(text.as_bytes(), &PLAIN, &Limits::default()).unwrap() {
             Incoming::One(entry) => entry.as_ref().ok().map(kind),
             Incoming::Batch(entries) => {
-                let replies = entries.iter().filter(|entry| matches!(entry, Ok(Message::Response(_)))).count();
+                let replies =
+                    entries.iter().filter(|entry| matches!(entry, Ok(Message::Response(_)))).count();
                 let uniform = replies == 0 || replies == entries.len();
                 (entries.iter().all(Result::is_ok) && uniform).then_some("Batch")
             }
@@ -117,7 +121,9 @@ fn uplifted(message: &str) -> String {
     }
     let quads = JsonLdParser::new().for_slice(document.to_string().as_bytes()).collect::<Result<Vec<_>, _>>();
     let mut graph: Dataset = quads.unwrap().into_iter().collect();
-    graph.canonicalize(CanonicalizationAlgorithm::Rdfc10 { hash_algorithm: oxrdf::dataset::CanonicalizationHashAlgorithm::Sha256 });
+    graph.canonicalize(CanonicalizationAlgorithm::Rdfc10 {
+        hash_algorithm: oxrdf::dataset::CanonicalizationHashAlgorithm::Sha256,
+    });
     let mut lines: Vec<_> = graph.iter().map(|quad| format!("{} .\n", Quad::from(quad))).collect();
     lines.sort();
     lines.concat()
@@ -150,7 +156,9 @@ fn own_names(turtle: &str, only_subjects: bool) -> BTreeSet<String> {
             }
         }
     }
-    names.retain(|name| ["<http://json-rpc.org/ontology#", "<urn:sabir:ontology#"].iter().any(|v| name.starts_with(v)));
+    names.retain(|name| {
+        ["<http://json-rpc.org/ontology#", "<urn:sabir:ontology#"].iter().any(|v| name.starts_with(v))
+    });
     names
 }
 

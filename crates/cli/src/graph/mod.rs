@@ -53,7 +53,11 @@ pub(crate) fn run(args: &GraphArgs, printer: &Printer) -> Result<Exit, Failure> 
 }
 
 /// Reads the capture to its end, and says what could not be read.
-fn read<E>(args: &GraphArgs, printer: &Printer, mut sink: impl FnMut(&Node<'_>) -> Result<(), E>) -> Result<(), Failure>
+fn read<E>(
+    args: &GraphArgs,
+    printer: &Printer,
+    mut sink: impl FnMut(&Node<'_>) -> Result<(), E>,
+) -> Result<(), Failure>
 where
     Failure: From<E>,
 {

@@ -48,7 +48,8 @@ fn shown(cell: Option<&Cell>, base: &str) -> String {
         None => String::new(),
         Some(Cell::Iri(iri)) => {
             let own = iri.strip_prefix(base).map(str::to_owned);
-            let known = || PREFIXES.iter().find_map(|(long, short)| Some([short, iri.strip_prefix(long)?].concat()));
+            let known =
+                || PREFIXES.iter().find_map(|(long, short)| Some([short, iri.strip_prefix(long)?].concat()));
             harmless(&own.or_else(known).unwrap_or_else(|| iri.clone())).into_owned()
         }
         Some(Cell::Number(number)) => rounded(number),
@@ -78,7 +79,9 @@ pub(super) fn json(out: &mut impl Write, table: &Table) -> io::Result<()> {
             match cell {
                 Cell::Number(text) | Cell::Json(text) => out.write_all(text.as_bytes())?,
                 Cell::Truth(truth) => write!(out, "{truth}")?,
-                Cell::Iri(text) | Cell::Text(text) => write!(out, "{}", serde_json::Value::from(text.as_str()))?,
+                Cell::Iri(text) | Cell::Text(text) => {
+                    write!(out, "{}", serde_json::Value::from(text.as_str()))?
+                }
             }
         }
         writeln!(out, "{}", if before == "{" { "{}" } else { "}" })?;
@@ -100,7 +103,9 @@ pub(super) fn csv(out: &mut impl Write, table: &Table) -> io::Result<()> {
             .map(|cell| match cell {
                 None => String::new(),
                 Some(Cell::Truth(truth)) => truth.to_string(),
-                Some(Cell::Iri(text) | Cell::Number(text) | Cell::Json(text) | Cell::Text(text)) => quoted(text),
+                Some(Cell::Iri(text) | Cell::Number(text) | Cell::Json(text) | Cell::Text(text)) => {
+                    quoted(text)
+                }
             })
             .collect();
         write!(out, "{}\r\n", cells.join(","))?;

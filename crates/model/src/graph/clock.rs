@@ -21,11 +21,12 @@ impl Moment {
         let (year, month, day) = (digits(0, 4)?, digits(5, 7)?, digits(8, 10)?);
         let (hour, minute, second) = (digits(11, 13)?, digits(14, 16)?, digits(17, 19)?);
         sign(4, "-").and(sign(7, "-")).and(sign(10, "Tt ")).and(sign(13, ":")).and(sign(16, ":"))?;
-        let in_range = (1..=12).contains(&month) && (1..=31).contains(&day) && hour < 24 && minute < 60 && second <= 60;
+        let in_range =
+            (1..=12).contains(&month) && (1..=31).contains(&day) && hour < 24 && minute < 60 && second <= 60;
         let rest = text.get(19..)?;
-        let fraction = rest.strip_prefix('.').map_or("", |rest| {
-            &rest[..rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())]
-        });
+        let fraction = rest
+            .strip_prefix('.')
+            .map_or("", |rest| &rest[..rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())]);
         let zone = rest.get(if fraction.is_empty() { 0 } else { fraction.len() + 1 }..)?;
         let offset = match zone.as_bytes() {
             b"Z" | b"z" => 0,
@@ -36,7 +37,8 @@ impl Moment {
             }
             _ => return None,
         };
-        let seconds = days_before(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second - offset * 60;
+        let seconds =
+            days_before(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second - offset * 60;
         let nanos = format!("{fraction:0<9}").get(..9)?.parse().ok()?;
         let seconds = u64::try_from(seconds).ok().filter(|_| in_range)?;
         Some(Moment { since_1970: Duration::new(seconds, nanos) })

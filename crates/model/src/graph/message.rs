@@ -135,9 +135,10 @@ impl<E> Telling<'_, '_, '_, E> {
                 "$/progress" => {
                     (PROGRESS_FOR, member("token").and_then(|token| self.calls.progress(asked, &token)))
                 }
-                "notifications/progress" => {
-                    (PROGRESS_FOR, member("progressToken").and_then(|token| self.calls.progress(asked, &token)))
-                }
+                "notifications/progress" => (
+                    PROGRESS_FOR,
+                    member("progressToken").and_then(|token| self.calls.progress(asked, &token)),
+                ),
                 _ => (CANCELS, None),
             };
             if let (property, Some(request)) = link {

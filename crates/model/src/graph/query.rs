@@ -79,7 +79,8 @@ impl Graph {
         for prefix in Prefix::ALL {
             parser = parser.with_prefix(prefix.label(), prefix.iri()).map_err(|error| syntax(&error))?;
         }
-        let query = parser.parse_query(sparql).map_err(|error| QueryError::Syntax(brief(&error.to_string())))?;
+        let query =
+            parser.parse_query(sparql).map_err(|error| QueryError::Syntax(brief(&error.to_string())))?;
         let evaluator = QueryEvaluator::new();
         Ok(match evaluator.prepare(&query).execute(Facts(self)).map_err(evaluation)? {
             QueryResults::Boolean(truth) => Answer::Truth(truth),
@@ -92,7 +93,9 @@ impl Graph {
             QueryResults::Solutions(solutions) => {
                 let columns = solutions.variables().iter().map(|v| v.as_str().to_owned()).collect();
                 let rows = solutions
-                    .map(|row| row.map(|row| row.values().iter().map(|term| term.as_ref().map(cell)).collect()))
+                    .map(|row| {
+                        row.map(|row| row.values().iter().map(|term| term.as_ref().map(cell)).collect())
+                    })
                     .collect::<Result<_, _>>()
                     .map_err(evaluation)?;
                 Answer::Table(Table { columns, rows })
@@ -154,9 +157,15 @@ mod tests {
 
     #[test]
     fn numbers_are_spelt_as_in_json() {
-        for (text, want) in
-            [("+1", "1"), ("-007", "-7"), (".5", "0.5"), ("5.", "5"), ("1.50E3", "1.50E3"), ("0", "0"), ("-0.0", "-0.0")]
-        {
+        for (text, want) in [
+            ("+1", "1"),
+            ("-007", "-7"),
+            (".5", "0.5"),
+            ("5.", "5"),
+            ("1.50E3", "1.50E3"),
+            ("0", "0"),
+            ("-0.0", "-0.0"),
+        ] {
             assert_eq!(json_number(text), want);
         }
     }

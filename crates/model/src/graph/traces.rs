@@ -24,7 +24,8 @@ impl Span {
         let mut parts = parent.split('-');
         let mut hex = |len: usize| {
             let part = parts.next()?;
-            (part.len() == len && part.bytes().all(|b| b.is_ascii_hexdigit())).then(|| part.to_ascii_lowercase())
+            (part.len() == len && part.bytes().all(|b| b.is_ascii_hexdigit()))
+                .then(|| part.to_ascii_lowercase())
         };
         hex(2)?;
         Some(Span { trace: hex(32)?, span: hex(16)? })

@@ -5,7 +5,10 @@ pub(crate) fn to_draft_07(schema: &str) -> String {
     let mut out = String::new();
     for line in schema.lines() {
         let line = line
-            .replace("https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#")
+            .replace(
+                "https://json-schema.org/draft/2020-12/schema",
+                "http://json-schema.org/draft-07/schema#",
+            )
             .replace("\"$defs\"", "\"definitions\"")
             .replace("\"$anchor\": \"", "\"$id\": \"#")
             .replace("urn:sabir:schema:json-rpc", "urn:sabir:schema:json-rpc:draft-07")

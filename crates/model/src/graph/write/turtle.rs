@@ -3,7 +3,7 @@
 use super::literal::quoted;
 use crate::graph::canonical::canonical;
 use crate::graph::node::{Node, Value};
-use crate::graph::terms::{INTEGER, JSON, DECIMAL, Prefix, TYPE, Term};
+use crate::graph::terms::{DECIMAL, INTEGER, JSON, Prefix, TYPE, Term};
 
 pub(super) fn start(out: &mut String, base: &str) {
     for prefix in Prefix::ALL {
@@ -24,7 +24,11 @@ pub(super) fn node(out: &mut String, indent: &str, node: &Node<'_>) {
         } else {
             out.push(' ');
         }
-        if *property == TYPE { out.push('a') } else { term(out, *property) }
+        if *property == TYPE {
+            out.push('a')
+        } else {
+            term(out, *property)
+        }
         out.push(' ');
         value(out, object);
     }
