@@ -76,6 +76,12 @@ impl Printer {
         io::BufWriter::with_capacity(1 << 16, io::stdout().lock())
     }
 
+    /// Whether data goes to a terminal.
+    #[cfg(feature = "graph")]
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.out.terminal
+    }
+
     /// Text for standard output, in its colour.
     #[cfg(feature = "graph")]
     pub(crate) fn painted(&self, paint: Paint, text: &str) -> String {

@@ -11,6 +11,7 @@ use sabir_model::graph::{Answer, GraphBuilder, Node, Uplift, Writer, named_query
 
 use crate::args::GraphArgs;
 use crate::exit::{Exit, Failure};
+use crate::json::harmless;
 use crate::print::Printer;
 
 /// The longest name of a capture in its IRI.
@@ -40,9 +41,11 @@ pub(crate) fn run(args: &GraphArgs, printer: &Printer) -> Result<Exit, Failure> 
             let mut out = printer.stream();
             match answer {
                 Answer::Truth(truth) => writeln!(out, "{truth}")?,
-                Answer::Triples(lines) => lines.iter().try_for_each(|line| writeln!(out, "{line}"))?,
+                Answer::Triples(lines) => {
+                    lines.iter().try_for_each(|line| writeln!(out, "{}", harmless(line)))?;
+                }
                 Answer::Table(table) if args.json => table::json(&mut out, &table)?,
-                Answer::Table(table) if args.csv => table::csv(&mut out, &table)?,
+                Answer::Table(table) if args.csv => table::csv(&mut out, &table, printer)?,
                 Answer::Table(table) if table.rows.is_empty() => printer.aside("nothing found"),
                 Answer::Table(table) => table::text(&mut out, &table, &base, printer)?,
             }
@@ -91,7 +94,10 @@ where
 }
 
 fn unreadable(args: &GraphArgs, error: &ReadError) -> Failure {
-    Failure::usage(format_args!("cannot read {}: {error}", args.file))
+    match args.file.as_str() {
+        "-" => Failure::usage(format_args!("cannot read standard input: {error}")),
+        path => Failure::usage(format_args!("cannot read `{path}`: {error}")),
+    }
 }
 
 /// For a sink that cannot fail.
@@ -105,7 +111,7 @@ impl From<Infallible> for Failure {
 fn sparql(typed: &str) -> Result<String, Failure> {
     if let Some(path) = typed.strip_prefix('@') {
         return std::fs::read_to_string(path)
-            .map_err(|error| Failure::usage(format_args!("cannot read {path}: {error}")));
+            .map_err(|error| Failure::usage(format_args!("cannot read `{path}`: {error}")));
     }
     if let Some(query) = named_query(typed) {
         return Ok(query.text.to_owned());

@@ -77,10 +77,10 @@ pub(super) fn json(out: &mut impl Write, table: &Table) -> io::Result<()> {
             write!(out, "{before}{}:", serde_json::Value::from(column.as_str()))?;
             before = ",";
             match cell {
-                Cell::Number(text) | Cell::Json(text) => out.write_all(text.as_bytes())?,
+                Cell::Number(text) | Cell::Json(text) => write!(out, "{}", harmless(text))?,
                 Cell::Truth(truth) => write!(out, "{truth}")?,
                 Cell::Iri(text) | Cell::Text(text) => {
-                    write!(out, "{}", serde_json::Value::from(text.as_str()))?
+                    write!(out, "{}", harmless(&serde_json::Value::from(text.as_str()).to_string()))?
                 }
             }
         }
@@ -89,11 +89,16 @@ pub(super) fn json(out: &mut impl Write, table: &Table) -> io::Result<()> {
     Ok(())
 }
 
-/// As SPARQL's results are written in CSV: the bare values, quoted where they must be.
-pub(super) fn csv(out: &mut impl Write, table: &Table) -> io::Result<()> {
-    let quoted = |text: &str| match text.contains(['"', ',', '\n', '\r']) {
+/// As SPARQL's results are written in CSV: the bare values, quoted where they must be. Only a terminal is spared
+/// what it would obey.
+pub(super) fn csv(out: &mut impl Write, table: &Table, printer: &Printer) -> io::Result<()> {
+    let bare = |text: &str| match text.contains(['"', ',', '\n', '\r']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),
         false => text.to_owned(),
+    };
+    let quoted = |text: &str| match printer.is_terminal() {
+        true => bare(&harmless(text)),
+        false => bare(text),
     };
     let header: Vec<_> = table.columns.iter().map(|column| quoted(column)).collect();
     write!(out, "{}\r\n", header.join(","))?;
