@@ -195,6 +195,7 @@ fn write_number(text: &str, out: &mut String) {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

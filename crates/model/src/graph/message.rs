@@ -103,14 +103,14 @@ impl<E> Telling<'_, '_, '_, E> {
         }
         if let Some(Span { trace, span }) = &hints.span {
             if let Some(outer) = self.traces.request(trace, name, connection, direction) {
-                node.link(CALLED_DURING, outer);
+                node.link(CALLED_DURING, &outer);
             }
             node.text(TRACE_ID, trace.clone());
             node.text(SPAN_ID, span.clone());
         }
         let open = Open { name, time, trace: hints.span.map(|span| span.trace) };
         if let Some(earlier) = self.calls.request(direction, &request.id, open) {
-            node.link(REUSES_ID_OF, earlier);
+            node.link(REUSES_ID_OF, &earlier);
         }
         if let Some(params) = &request.params {
             node.add(HAS_PARAMETERS, Value::Json(params.as_borrowed()));
@@ -142,7 +142,7 @@ impl<E> Telling<'_, '_, '_, E> {
                 _ => (CANCELS, None),
             };
             if let (property, Some(request)) = link {
-                node.link(property, request);
+                node.link(property, &request);
             }
             node.add(HAS_PARAMETERS, Value::Json(params.as_borrowed()));
         }
@@ -156,7 +156,7 @@ impl<E> Telling<'_, '_, '_, E> {
         let answered = self.calls.answer(asked, &response.id);
         match &answered {
             Some(Answered::Now(open)) => {
-                node.link(ANSWERS, open.name);
+                node.link(ANSWERS, &open.name);
                 if let (Some(from), Some(to)) = (open.time, self.place.time) {
                     node.milliseconds(DURATION_MS, to.saturating_sub(from));
                 }

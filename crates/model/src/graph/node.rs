@@ -40,7 +40,7 @@ impl<'a> Node<'a> {
         self.facts.push((property, value));
     }
 
-    pub(crate) fn link(&mut self, property: Term, name: impl ToString) {
+    pub(crate) fn link(&mut self, property: Term, name: &(impl ToString + ?Sized)) {
         self.add(property, Value::Node(Cow::Owned(name.to_string())));
     }
 
@@ -48,7 +48,7 @@ impl<'a> Node<'a> {
         self.add(property, Value::Text(text.into()));
     }
 
-    pub(crate) fn integer(&mut self, property: Term, number: impl ToString) {
+    pub(crate) fn integer(&mut self, property: Term, number: impl ToString + Copy) {
         self.add(property, Value::Typed(Cow::Owned(number.to_string()), INTEGER));
     }
 

@@ -184,7 +184,7 @@ impl<'r> Place<'r> {
                 Direction::ToClient => TO_CLIENT,
             };
             node.add(DIRECTION, Value::Term(to));
-            node.link(WAS_ATTRIBUTED_TO, sender(self.session, direction));
+            node.link(WAS_ATTRIBUTED_TO, &sender(self.session, direction));
         }
         if let Some(time) = self.time {
             node.milliseconds(AT_MS, time);
@@ -193,7 +193,7 @@ impl<'r> Place<'r> {
             node.add(GENERATED_AT_TIME, Value::Typed(moment.date_time().into(), DATE_TIME));
         }
         if let Some(entry) = name.entry {
-            node.link(IN_BATCH, Name { entry: None, ..name });
+            node.link(IN_BATCH, &Name { entry: None, ..name });
             node.integer(POSITION, entry);
         }
         node
