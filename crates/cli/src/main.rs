@@ -5,7 +5,10 @@ mod call;
 mod completions;
 mod demo;
 mod exit;
+#[cfg(feature = "graph")]
+mod graph;
 mod json;
+mod model;
 mod paint;
 mod print;
 mod service;
@@ -41,6 +44,9 @@ fn run(command: Command, printer: &Printer) -> Result<Exit, Failure> {
             Command::Tour => tour::run(printer).await,
             Command::Demo(args) => demo::run(args, printer).await,
             Command::Call(args) => call::run(args, printer).await,
+            #[cfg(feature = "graph")]
+            Command::Graph(args) => graph::run(&args, printer),
+            Command::Model(args) => model::run(&args, printer),
             Command::Completions { shell } => completions::run(shell, printer),
         }
     });

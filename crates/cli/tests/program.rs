@@ -85,6 +85,17 @@ fn help() {
     check("help");
 }
 
+#[cfg(feature = "graph")]
+#[test]
+fn graph() {
+    check("graph");
+}
+
+#[test]
+fn model() {
+    check("model");
+}
+
 /// The commands that the README shows print what it says they print.
 #[test]
 fn the_readme_is_true() {
