@@ -2,9 +2,11 @@
 
 mod args;
 mod call;
+mod check;
 mod completions;
 mod demo;
 mod exit;
+mod explain;
 mod json;
 mod paint;
 mod print;
@@ -41,6 +43,8 @@ fn run(command: Command, printer: &Printer) -> Result<Exit, Failure> {
             Command::Tour => tour::run(printer).await,
             Command::Demo(args) => demo::run(args, printer).await,
             Command::Call(args) => call::run(args, printer).await,
+            Command::Check(args) => check::run(args, printer).await,
+            Command::Explain { rule, json } => explain::run(rule.as_deref(), json, printer),
             Command::Completions { shell } => completions::run(shell, printer),
         }
     });

@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 use std::ops::Range;
 
 use super::table::{Rule, Severity};
-use crate::capture::{Direction, Record};
+use crate::capture::{Direction, Record, What};
 
 /// Characters of a message that are shown around what is wrong in it.
 const SHOWN: usize = 100;
@@ -43,6 +43,31 @@ pub struct Excerpt {
     pub before: usize,
     /// Characters of what is wrong, as far as they are shown: 1 at least.
     pub width: usize,
+}
+
+impl Finding {
+    /// A breach by a whole record, found by somebody who knows more than the traffic shows.
+    pub fn new(rule: &'static Rule, record: &Record<'_>, what: impl Into<String>) -> Self {
+        let text = match &record.what {
+            What::Message(text) | What::Noise(text) => &**text,
+            _ => b"",
+        };
+        let Record { number, line, column, offset, direction, .. } = *record;
+        let (severity, excerpt) = (rule.severity, excerpt(text, 0..text.len()));
+        let related = None;
+        Finding {
+            rule,
+            severity,
+            what: what.into(),
+            number,
+            line,
+            column,
+            offset,
+            direction,
+            excerpt,
+            related,
+        }
+    }
 }
 
 /// A line: `2:3 error[RPC001]: …`.

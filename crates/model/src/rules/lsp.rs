@@ -69,7 +69,7 @@ pub(super) fn sender(method: &str) -> Option<Side> {
         false => method == *name,
     };
     let others = ["workspace/symbol", "workspace/executeCommand", "workspace/diagnostic"];
-    (OF_CLIENT.iter().any(|name| of_client(name)) || others.contains(&method)).then_some(Side::Client)
+    (OF_CLIENT.iter().any(of_client) || others.contains(&method)).then_some(Side::Client)
 }
 
 /// One LSP session.

@@ -133,9 +133,30 @@ impl Transport {
         self
     }
 
+    /// Opens it for somebody who speaks over it in a way of their own: no session, no framing, no tap.
+    pub fn into_streams(self) -> io::Result<Streams> {
+        let Io { read, write, _keep, .. } = (self.open)()?;
+        Ok(Streams { read, write, _keep })
+    }
+
     pub(crate) fn open(self) -> io::Result<(Io, Config, Option<OnReport>, Duration)> {
         let io = Io { tap: self.tap, ..(self.open)()? };
         Ok((io, self.config, self.on_report, self.grace))
+    }
+}
+
+/// The bare streams of a [`Transport`]. What it runs over, such as a started process, ends when this is dropped.
+pub struct Streams {
+    /// What the peer sends.
+    pub read: Box<dyn AsyncRead + Send + Unpin>,
+    /// What goes to the peer.
+    pub write: Box<dyn AsyncWrite + Send + Unpin>,
+    _keep: Box<dyn Any + Send>,
+}
+
+impl std::fmt::Debug for Streams {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Streams").finish_non_exhaustive()
     }
 }
 
