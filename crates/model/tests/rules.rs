@@ -141,3 +141,24 @@ fn the_examples_of_the_specification() {
         assert!(ids.contains(&id), "{id} is not in\n{}", show(&found));
     }
 }
+
+/// The table at the end of docs/check.md is the table of the rules.
+#[test]
+fn the_documentation_lists_the_rules() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/check.md");
+    let text = fs::read_to_string(&path).unwrap();
+    let start = text.find("\n## Rules\n").unwrap();
+    let intro =
+        text[start..].find("\n\n").and_then(|at| text[start + at + 2..].find("\n\n").map(|end| at + 2 + end));
+    let start = start + intro.unwrap() + 2;
+    let mut table = String::from("| rule | | what is wrong |\n|---|---|---|\n");
+    for rule in rules() {
+        let letter = &rule.severity.to_string()[..1].to_uppercase();
+        writeln!(table, "| {} | {letter} | {} |", rule.id, rule.title).unwrap();
+    }
+    if std::env::var_os("UPDATE").is_some() {
+        fs::write(&path, format!("{}{table}", &text[..start])).unwrap();
+    } else {
+        assert_eq!(&text[start..], table, "run with UPDATE=1");
+    }
+}

@@ -82,7 +82,7 @@ fn traffic(
     if reader.torn() {
         printer.aside("the last line is torn, and was left out");
     }
-    output.end(&format!("{} of {}", count(checker.messages(), "message"), article(reader.format())))
+    output.end(&format!("{} ({})", count(checker.messages(), "message"), reader.format()))
 }
 
 async fn live(target: Target, args: &CheckArgs, rules: &Rules, printer: &Printer) -> Result<Exit, Failure> {
@@ -119,15 +119,6 @@ fn unreadable(name: &str, error: &ReadError) -> Failure {
             failure.hint("check the path; a target is written as stdio:COMMAND, tcp://HOST:PORT or unix:PATH")
         }
         _ => failure,
-    }
-}
-
-fn article(format: Format) -> &'static str {
-    match format {
-        Format::Capture => "a capture",
-        Format::Messages => "plain messages",
-        Format::Transcript => "a transcript",
-        Format::Headers => "a Content-Length dump",
     }
 }
 

@@ -94,7 +94,7 @@ impl<'a> Output<'a> {
         let found = [(self.errors, "error"), (self.warnings, "warning"), (self.notes, "note")];
         let found: Vec<String> = found.iter().filter(|(n, _)| *n > 0).map(|(n, of)| count(*n, of)).collect();
         let found = if found.is_empty() { "nothing found".to_owned() } else { found.join(", ") };
-        self.printer.aside(&format!("{}: {found} in {what}, profile {}", self.name, self.profile));
+        self.printer.aside(&format!("{found} in {what}, profile {}", self.profile));
         Ok(if self.errors + self.warnings > 0 { Exit::Error } else { Exit::Ok })
     }
 }
