@@ -7,6 +7,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use sabir::{Dialect, Framing, LENIENT, LSP, MCP, PLAIN};
 
+use sabir_model::rules::Profile;
+
 /// JSON-RPC 2.0 on the command line
 #[derive(Debug, Parser)]
 #[command(
@@ -19,8 +21,9 @@ Examples:
   sabir call demo: add 2 3                call a method of the built-in service
   sabir call stdio:'my-server --stdio' initialize -d @params.json
   sabir call https://example.org/rpc add 2 3 -H 'Authorization: Bearer ${TOKEN}'
+  sabir check session.jrl                 see what is wrong with captured traffic
 
-Exit codes: 0 ok, 1 the peer answered with an error, 2 usage, 3 cannot connect or start,
+Exit codes: 0 ok, 1 the peer answered with an error or something was found, 2 usage, 3 cannot connect or start,
 4 timeout, 5 the peer broke the protocol, 130 interrupted."
 )]
 pub(crate) struct Args {
@@ -37,6 +40,21 @@ demo service in this process, and what is shown is what came back.")]
     Tour,
     /// Call a method, and print its result
     Call(CallArgs),
+    /// Check captured traffic or a live peer by the rules of the protocol
+    Check(CheckArgs),
+    /// Say what a rule means, why it matters and how to put a breach right
+    #[command(after_help = "\
+Examples:
+  sabir explain                           list all rules
+  sabir explain RPC021
+  sabir explain mcp013 --json")]
+    Explain {
+        /// Which rule; all of them in a list, if none is named
+        rule: Option<String>,
+        /// Print one JSON object per rule
+        #[arg(long)]
+        json: bool,
+    },
     /// Serve the demo service
     Demo(DemoArgs),
     /// Turn captured traffic into a graph, and ask it questions
@@ -197,6 +215,70 @@ pub(crate) struct CallArgs {
     /// Print one JSON object per event: ok, id, method, result or error, ms, target
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(
+    override_usage = "\
+sabir check [OPTIONS] FILE
+       sabir check [OPTIONS] TARGET
+       sabir check [OPTIONS] -- COMMAND [WORD]...",
+    after_help = "\
+FILE holds captured traffic; - is standard input. What it is shows in its first line:
+  a capture           Sabir's own format, {\"jrl\":1} and a line for each message
+  messages            one JSON message per line
+  a transcript        lines that begin with > and <
+  a dump              messages behind Content-Length headers, as language servers write them
+
+TARGET is talked to: demo:, stdio:COMMAND, tcp://HOST:PORT, unix:PATH, or a command after --. It is sent calls of
+methods that cannot exist, and messages that are wrong, and what comes back is checked.
+
+PROFILE is jsonrpc, mcp, mcp@REVISION, lsp, a2a, eth or lenient. Unless told, it is what the capture's header says,
+lsp for a dump, and jsonrpc for everything else.
+
+Exit codes: 0 no errors or warnings, 1 some, 2 usage, 3 cannot read or connect.
+
+Examples:
+  sabir check session.jrl
+  sabir check log.ndjson --profile mcp@2025-06-18 --allow RPC024
+  sabir check session.rpc --sarif > check.sarif
+  sabir check --profile lsp --framing headers -- clangd --log=error
+  sabir explain RPC021"
+)]
+pub(crate) struct CheckArgs {
+    /// The file or the target
+    #[arg(value_name = "FILE|TARGET", hide = true)]
+    pub(crate) what: Option<String>,
+    /// A program to start and to talk to over its standard input and output
+    #[arg(last = true, value_name = "COMMAND", hide = true, conflicts_with = "what")]
+    pub(crate) command: Vec<String>,
+    /// The protocol that the traffic is meant to be
+    #[arg(long)]
+    pub(crate) profile: Option<Profile>,
+    /// Make errors of what breaks these rules
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    pub(crate) deny: Vec<String>,
+    /// Leave out what breaks these rules
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    pub(crate) allow: Vec<String>,
+    /// Print one JSON object per finding
+    #[arg(long, group = "format")]
+    pub(crate) json: bool,
+    /// Print a SARIF 2.1.0 log, for code scanning
+    #[arg(long, group = "format")]
+    pub(crate) sarif: bool,
+    /// Print a JUnit report, with a test for each rule
+    #[arg(long, group = "format")]
+    pub(crate) junit: bool,
+    /// How many findings of one rule are shown; all are counted
+    #[arg(long, value_name = "COUNT", default_value_t = 100)]
+    pub(crate) most: u64,
+    /// How long a target may take for everything
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
+    pub(crate) timeout: Duration,
+    /// How messages to a target are kept apart
+    #[arg(long, value_enum, value_name = "HOW", default_value = "lines")]
+    pub(crate) framing: ClientFraming,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

@@ -2,9 +2,11 @@
 
 mod args;
 mod call;
+mod check;
 mod completions;
 mod demo;
 mod exit;
+mod explain;
 #[cfg(feature = "graph")]
 mod graph;
 mod json;
@@ -47,6 +49,8 @@ fn run(command: Command, printer: &Printer) -> Result<Exit, Failure> {
             #[cfg(feature = "graph")]
             Command::Graph(args) => graph::run(&args, printer),
             Command::Model(args) => model::run(&args, printer),
+            Command::Check(args) => check::run(args, printer).await,
+            Command::Explain { rule, json } => explain::run(rule.as_deref(), json, printer),
             Command::Completions { shell } => completions::run(shell, printer),
         }
     });

@@ -58,6 +58,11 @@ impl Printer {
         }
     }
 
+    /// Paints for standard output.
+    pub(crate) fn painter(&self) -> Painter {
+        self.out.painter
+    }
+
     /// One line, or more, of data as they are.
     pub(crate) fn data(&self, text: &str) -> io::Result<()> {
         self.clear_bar();

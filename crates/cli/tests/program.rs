@@ -81,6 +81,16 @@ fn tour() {
 }
 
 #[test]
+fn check_files() {
+    check("check");
+}
+
+#[test]
+fn check_peers() {
+    check("live");
+}
+
+#[test]
 fn help() {
     check("help");
 }
