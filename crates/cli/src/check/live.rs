@@ -258,10 +258,14 @@ struct Wire {
 
 impl Wire {
     async fn open(target: &Target, framing: Framing) -> Result<Wire, Failure> {
-        let transport = target.open(framing).await?;
-        let streams = transport.into_streams().await.map_err(|error| {
-            Failure::new(crate::exit::Exit::Connect, format_args!("cannot connect: {error}"))
-        })?;
+        if target.keeps_messages_apart() {
+            return Err(Failure::usage(format_args!(
+                "{target} carries whole messages: no stream can be probed"
+            ))
+            .hint("check a capture of it, or the same server over tcp:, tls:, unix: or stdio:"));
+        }
+        let opened = target.open(framing)?.into_streams().await;
+        let streams = opened.map_err(|error| target.unreachable(&error))?;
         let deframer = Deframer::new(Some(framing), Limits::default().message_bytes);
         Ok(Wire { streams, framing, deframer, unread: Vec::new(), ready: VecDeque::new() })
     }
