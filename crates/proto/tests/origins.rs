@@ -2,6 +2,7 @@
 //! last of it says so.
 
 use sabir_proto::{Config, Event, Framing, MCP_2025_11_25, Origin, Output, PLAIN, RequestKey, Session, Time};
+#![expect(clippy::unwrap_used, reason = "a test may")]
 
 const NOW: Time = Time::START;
 
