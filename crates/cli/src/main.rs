@@ -4,6 +4,7 @@ mod args;
 mod call;
 mod completions;
 mod demo;
+mod everything;
 mod exit;
 mod json;
 mod paint;
