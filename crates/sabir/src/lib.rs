@@ -160,3 +160,8 @@ struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide.md")]
 struct Guide;
+
+/// And those of the page on HTTP.
+#[cfg(all(doctest, feature = "http"))]
+#[doc = include_str!("../../../docs/http.md")]
+struct HttpPage;

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 
 use super::exchange::Streaming;
+use super::session::Events;
 
 /// The body of an answer of [`HttpService`](crate::HttpService).
 pub struct Body(Kind);
@@ -18,6 +19,8 @@ enum Kind {
     Full(Option<Bytes>),
     /// A call that is being answered, here and now.
     Exchange(Box<Streaming>),
+    /// What a session has to say.
+    Session(Box<Events>),
 }
 
 impl Body {
@@ -32,6 +35,10 @@ impl Body {
     pub(super) fn exchange(streaming: Streaming) -> Self {
         Body(Kind::Exchange(Box::new(streaming)))
     }
+
+    pub(super) fn session(events: Events) -> Self {
+        Body(Kind::Session(Box::new(events)))
+    }
 }
 
 impl http_body::Body for Body {
@@ -45,6 +52,7 @@ impl http_body::Body for Body {
         let event = match &mut self.get_mut().0 {
             Kind::Full(bytes) => Poll::Ready(bytes.take()),
             Kind::Exchange(streaming) => streaming.poll_event(cx),
+            Kind::Session(events) => events.poll_event(cx),
         };
         event.map(|event| event.map(|bytes| Ok(Frame::data(bytes))))
     }

@@ -10,6 +10,7 @@ mod exchange;
 mod negotiate;
 mod receive;
 mod service;
+mod session;
 mod settings;
 mod smuggling;
 mod sse;

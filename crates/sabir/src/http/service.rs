@@ -17,7 +17,8 @@ use super::answer::{self, Refusal};
 use super::body::Body;
 use super::exchange::{self, Spare};
 use super::negotiate::{self, Accepts};
-use super::settings::{Bound, Http, Identity};
+use super::session::{self, Table};
+use super::settings::{Bound, Http, Identity, Sessions};
 use super::smuggling::Smuggled;
 use super::stop::Stop;
 use super::{check, receive, upgrade};
@@ -54,6 +55,7 @@ pub(super) struct Inner {
     bound: Bound,
     pub(super) stop: Stop,
     pub(super) spare: Spare,
+    pub(super) sessions: Table,
 }
 
 /// How long what is open may take to finish once the service is stopped.
@@ -68,7 +70,17 @@ impl HttpService {
 
     /// The same for a server that knows how it can be reached, and says when to stop.
     pub(crate) fn bound(routes: Arc<Routes>, http: Http, config: Config, bound: Bound, stop: Stop) -> Self {
-        HttpService { inner: Arc::new(Inner { http, routes, config, bound, stop, spare: Spare::default() }) }
+        HttpService {
+            inner: Arc::new(Inner {
+                http,
+                routes,
+                config,
+                bound,
+                stop,
+                spare: Spare::default(),
+                sessions: Table::default(),
+            }),
+        }
     }
 
     /// Sets which liberties are legal, and how cancel and progress are spelt. To be called before the
@@ -153,15 +165,26 @@ impl Inner {
         if !self.http.speaks.http {
             return Err(Refusal::NO_HTTP);
         }
-        match parts.method {
-            Method::POST => self.post(Caller { parts, identity }, body).await,
+        let caller = Caller { parts, identity };
+        match (&caller.parts.method, self.sessions_for(&caller.parts)) {
+            (&Method::POST, _) => self.post(caller, body).await,
+            (&Method::GET, Some(sessions)) => session::get(self, sessions, &caller),
+            (&Method::DELETE, Some(sessions)) => session::delete(self, sessions, &caller),
             _ => Err(Refusal::method(methods)),
         }
     }
 
     /// The methods that are served, as they stand in `Allow`.
-    fn methods(&self, _: &Parts) -> &'static str {
-        "POST, OPTIONS"
+    fn methods(&self, parts: &Parts) -> &'static str {
+        match self.sessions_for(parts) {
+            Some(_) => "POST, GET, DELETE, OPTIONS",
+            None => "POST, OPTIONS",
+        }
+    }
+
+    /// How sessions are kept, unless this request needs none.
+    fn sessions_for(&self, parts: &Parts) -> Option<&Sessions> {
+        self.http.sessions.as_ref().filter(|sessions| !session::is_stateless(sessions, parts))
     }
 
     /// Pages of origins that are not allowed may not even ask.
@@ -208,7 +231,10 @@ impl Inner {
         let limit = self.config.limits.message_bytes;
         receive::check_length(headers, limit)?;
         let message = receive::whole(body, limit, self.http.body_deadline).await?;
-        Ok(exchange::answer(self, message, caller, accepts).await)
+        match self.sessions_for(&caller.parts) {
+            Some(sessions) => session::post(self, sessions, message, caller, accepts).await,
+            None => Ok(exchange::answer(self, message, caller, accepts).await),
+        }
     }
 }
 

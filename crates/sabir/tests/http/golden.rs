@@ -145,3 +145,8 @@ async fn plain() {
 async fn safety() {
     check("safety").await;
 }
+
+#[tokio::test]
+async fn sessions() {
+    check("sessions").await;
+}

@@ -5,3 +5,4 @@
 mod client;
 mod golden;
 mod server;
+mod streams;

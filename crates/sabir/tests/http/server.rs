@@ -24,14 +24,17 @@ pub(crate) async fn serve(service: HttpService) -> u16 {
                     async move { Ok::<_, std::convert::Infallible>(service.handle(request).await) }
                 });
                 let mut http = http1::Builder::new();
-                http.timer(TokioTimer::new())
-                    .header_read_timeout(Duration::from_secs(30))
-                    .pipeline_flush(true);
+                http.timer(TokioTimer::new()).header_read_timeout(Duration::from_secs(30));
                 let _ = http.serve_connection(TokioIo::new(stream), service).await;
             });
         }
     });
     port
+}
+
+#[derive(serde::Deserialize)]
+struct Count {
+    to: u32,
 }
 
 pub(crate) fn router() -> Router {
@@ -45,11 +48,16 @@ pub(crate) fn router() -> Router {
             Ok(remote.ip().to_string())
         })
         .method("who", |ctx: Ctx, (): ()| async move { Ok(ctx.identity::<String>().cloned()) })
-        .method("count", |ctx: Ctx, to: u32| async move {
+        .method("count", |ctx: Ctx, Count { to }: Count| async move {
             for n in 1..=to {
                 ctx.progress(n).await;
             }
             Ok(to)
+        })
+        .method("announce", |ctx: Ctx, text: String| async move {
+            let peer = ctx.peer().clone();
+            ctx.after_reply(move |_| drop(peer.try_notify("news", (text,))));
+            Ok(())
         })
         .method("tell", |ctx: Ctx, (): ()| async move {
             ctx.peer().notify("told", ()).await?;
