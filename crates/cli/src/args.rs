@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use sabir::Framing;
+use sabir::{Dialect, Framing, LENIENT, LSP, MCP, PLAIN};
 
 /// JSON-RPC 2.0 on the command line
 #[derive(Debug, Parser)]
@@ -18,6 +18,7 @@ Examples:
   sabir tour                              see the whole protocol at work
   sabir call demo: add 2 3                call a method of the built-in service
   sabir call stdio:'my-server --stdio' initialize -d @params.json
+  sabir call https://example.org/rpc add 2 3 -H 'Authorization: Bearer ${TOKEN}'
 
 Exit codes: 0 ok, 1 the peer answered with an error, 2 usage, 3 cannot connect or start,
 4 timeout, 5 the peer broke the protocol, 130 interrupted."
@@ -131,7 +132,9 @@ TARGET is one of
   stdio:COMMAND…      a program to start, talked to over its standard input and output; its words are split
                       as a shell does, by spaces, quotes and backslashes, but nothing else is expanded:
                       use stdio:\"sh -c '…'\" for pipes and variables
-  tcp://HOST:PORT     a TCP socket
+  http://HOST/PATH    an HTTP server that takes each message by itself; https:// with TLS
+  ws://HOST/PATH      a WebSocket; wss:// with TLS
+  tcp://HOST:PORT     a TCP socket; tls:// with TLS
   unix:PATH           a Unix socket
 
 ARG is one of
@@ -146,6 +149,7 @@ Examples:
   sabir call demo: add 2 3
   sabir call demo: subtract minuend:=42 subtrahend:=23
   sabir call tcp://127.0.0.1:4000 echo name=value --trace
+  sabir call https://example.org/rpc add 2 3 -H 'Authorization: Bearer ${TOKEN}'
   sabir call initialize -d @initialize.json --framing headers -- clangd --log=error
   sabir call demo: --batch calls.json --json"
 )]
@@ -171,6 +175,18 @@ pub(crate) struct CallArgs {
     /// How messages are kept apart
     #[arg(long, value_enum, value_name = "HOW", default_value = "lines")]
     pub(crate) framing: ClientFraming,
+    /// What is legal, and how cancel and progress are spelt
+    #[arg(long, value_enum, value_name = "WHICH", default_value = "lenient")]
+    pub(crate) dialect: DialectName,
+    /// A header for http(s):// and ws(s)://, as NAME: VALUE; ${NAME} stands for a variable of the environment
+    #[arg(short = 'H', long = "header", value_name = "HEADER")]
+    pub(crate) headers: Vec<String>,
+    /// Trust the servers that this certificate vouches for, in PEM, instead of those that the system trusts
+    #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
+    pub(crate) cacert: Option<String>,
+    /// Take any certificate: whoever is in between can read and change everything
+    #[arg(long)]
+    pub(crate) insecure: bool,
     /// Ask for progress, by a token in the params, which must be named
     #[arg(long, conflicts_with_all = ["notify", "batch"])]
     pub(crate) progress: bool,
@@ -188,6 +204,29 @@ pub(crate) enum ClientFraming {
     Lines,
     /// Content-Length headers before each message, as in LSP
     Headers,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum DialectName {
+    /// JSON-RPC 2.0 to the letter
+    Plain,
+    /// The Language Server Protocol
+    Lsp,
+    /// The Model Context Protocol
+    Mcp,
+    /// Lives with the habits of old servers
+    Lenient,
+}
+
+impl From<DialectName> for Dialect {
+    fn from(name: DialectName) -> Self {
+        match name {
+            DialectName::Plain => PLAIN,
+            DialectName::Lsp => LSP,
+            DialectName::Mcp => MCP,
+            DialectName::Lenient => LENIENT,
+        }
+    }
 }
 
 impl From<ClientFraming> for Framing {

@@ -61,6 +61,11 @@ fn peers() {
 }
 
 #[test]
+fn web() {
+    check("web");
+}
+
+#[test]
 fn batches() {
     check("batches");
 }

@@ -138,7 +138,7 @@ pub use sabir_proto::{
 pub use serve::{connect, serve};
 #[cfg(feature = "tls")]
 pub use tls::ServerTls;
-pub use transport::Transport;
+pub use transport::{DialError, DialFailure, Transport};
 #[cfg(feature = "http")]
 pub use ws::WebSocket;
 

@@ -78,6 +78,18 @@ impl Peer {
         self.shared.wish(wish).map_err(|_| Refused::Closed)
     }
 
+    /// Sets a header of everything that is sent over HTTP from now on. On other transports there are no headers,
+    /// and it does nothing.
+    #[cfg(feature = "http")]
+    pub fn set_header(&self, name: impl AsRef<str>, value: impl AsRef<str>) -> std::io::Result<()> {
+        let (name, value) = crate::transport::http::header(name.as_ref(), value.as_ref())
+            .map_err(crate::transport::dial::unusable)?;
+        if let Some(headers) = self.shared.headers.get() {
+            headers.set(name, value);
+        }
+        Ok(())
+    }
+
     /// Begins a batch: calls and notifications that go out together.
     pub fn batch(&self) -> Batch {
         Batch { peer: self.clone(), entries: Vec::new() }

@@ -70,7 +70,7 @@ pub(crate) async fn asked_to_stop() {
     }
 }
 
-/// Connects to a URL or over any other transport: runs the connection in a task of its own, and returns the
+/// Connects to a [URL](crate::transport::url) or over any other transport: runs the connection in a task of its own, and returns the
 /// peer to call. The router answers what the peer asks in return; `Router::new()` answers nothing.
 ///
 /// ```no_run
@@ -80,11 +80,17 @@ pub(crate) async fn asked_to_stop() {
 /// # Ok(())
 /// # }
 /// ```
+///
+/// A [`DialError`](crate::DialError) in the error tells what went wrong: the name, the socket, TLS, or HTTP.
 pub async fn connect(transport: impl Into<Transport>, router: Router) -> io::Result<Peer> {
-    let Opened { port, config, on_report, process, .. } = transport.into().open().await?;
-    let connection = Connection::new(config, router.into_routes(), port, on_report);
+    let opened = transport.into().open().await?;
+    let connection = Connection::new(opened.config, router.into_routes(), opened.port, opened.on_report);
     let peer = connection.peer();
-    if let Some(process) = process {
+    #[cfg(feature = "http")]
+    if let Some(headers) = opened.headers {
+        let _ = peer.shared.headers.set(headers);
+    }
+    if let Some(process) = opened.process {
         let _ = peer.shared.process.set(process);
     }
     tokio::spawn(connection);

@@ -86,6 +86,9 @@ pub(crate) struct Shared {
     pub(crate) process: OnceLock<watch::Receiver<bool>>,
     /// Told once the connection is about to end.
     pub(crate) ending: Told,
+    /// The headers of each message, where they have any.
+    #[cfg(feature = "http")]
+    pub(crate) headers: OnceLock<Arc<crate::transport::http::Headers>>,
     /// Told once the connection has ended.
     pub(crate) over: Notify,
 }

@@ -74,13 +74,22 @@ pub(crate) struct Socket<S> {
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> Socket<S> {
     /// A stream whose handshake is done.
     pub(crate) async fn new(stream: S, role: Role, settings: WebSocket, message_bytes: usize) -> Self {
-        let config = WebSocketConfig::default()
+        let config = Self::config(message_bytes);
+        Self::over(WebSocketStream::from_raw_socket(stream, role, Some(config)).await, role, settings)
+    }
+
+    pub(crate) fn config(message_bytes: usize) -> WebSocketConfig {
+        WebSocketConfig::default()
             .read_buffer_size(READ_BUFFER)
             .write_buffer_size(WRITE_BUFFER)
             .max_message_size(Some(message_bytes))
-            .max_frame_size(Some(message_bytes));
+            .max_frame_size(Some(message_bytes))
+    }
+
+    /// A WebSocket that is open.
+    pub(crate) fn over(stream: WebSocketStream<S>, role: Role, settings: WebSocket) -> Self {
         Socket {
-            stream: WebSocketStream::from_raw_socket(stream, role, Some(config)).await,
+            stream,
             alarm: settings.ping_every.map(|every| Box::pin(tokio::time::sleep(every))),
             settings,
             role,

@@ -5,7 +5,7 @@
 //! | [`stdio`] | the process's standard input and output |
 //! | [`child`] | a process that is started for it |
 //! | [`tcp`], [`unix`] | a socket that is connected to |
-//! | [`url`] | whatever the URL names |
+//! | [`url`] | whatever the URL names: a socket, TLS, HTTP, WebSocket |
 //! | [`memory`] | the other half of a pair, for tests |
 //! | [`streams`] | anything that reads and writes |
 //!
@@ -14,11 +14,17 @@
 
 #[cfg(unix)]
 pub(crate) mod child;
+pub(crate) mod dial;
+mod failure;
 #[cfg(unix)]
 pub(crate) mod fd;
+#[cfg(feature = "http")]
+pub(crate) mod http;
 pub(crate) mod net;
 #[cfg(unix)]
 pub(crate) mod stdio;
+#[cfg(feature = "tls")]
+pub(crate) mod tls;
 mod url;
 
 use std::any::Any;
@@ -29,6 +35,8 @@ use std::time::Duration;
 
 #[cfg(unix)]
 pub use child::{Child, Stderr, child};
+use dial::Dial;
+pub use failure::{DialError, DialFailure};
 pub use net::tcp;
 #[cfg(unix)]
 pub use net::unix;
@@ -37,7 +45,6 @@ use sabir_proto::{Config, Framing, Report};
 pub use stdio::{Stdio, stdio};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
-use url::Dial;
 pub use url::url;
 
 use crate::engine::OnReport;
@@ -110,7 +117,11 @@ impl<S> Io<S> {
 pub(crate) enum Way {
     Bytes(Io),
     #[cfg(feature = "http")]
-    Messages(Box<dyn Link>),
+    Messages {
+        link: Box<dyn Link>,
+        /// The headers of each message, where they have any.
+        headers: Option<std::sync::Arc<http::Headers>>,
+    },
 }
 
 type Opening = Pin<Box<dyn Future<Output = io::Result<Way>> + Send>>;
@@ -124,6 +135,8 @@ pub(crate) struct Opened {
     /// See [`Io`].
     pub(crate) heeds_signals: bool,
     pub(crate) process: Option<watch::Receiver<bool>>,
+    #[cfg(feature = "http")]
+    pub(crate) headers: Option<std::sync::Arc<http::Headers>>,
 }
 
 /// What a connection runs over, and how it speaks there.
@@ -177,22 +190,99 @@ impl Transport {
         self
     }
 
+    /// Sends a header with each request of HTTP, and with the one that opens a WebSocket.
+    /// [`Peer::set_header`](crate::Peer::set_header) changes it later.
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub fn header(mut self, name: impl AsRef<str>, value: impl AsRef<str>) -> Self {
+        match http::header(name.as_ref(), value.as_ref()) {
+            Ok((name, value)) => drop(self.dial.headers.insert(name, value)),
+            Err(fault) => drop(self.dial.fault.get_or_insert(fault)),
+        }
+        self
+    }
+
+    /// Sends a token along: the header `Authorization: Bearer …`.
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub fn bearer(self, token: impl AsRef<str>) -> Self {
+        self.header("authorization", format!("Bearer {}", token.as_ref()))
+    }
+
+    /// Is shown each message before it is posted over HTTP, and may add headers that say what is in it.
+    ///
+    /// ```
+    /// use sabir::transport;
+    ///
+    /// let server = transport::url("http://127.0.0.1:8080/rpc").on_post(|message, headers| {
+    ///     let method = message.get("method").and_then(|method| method.parse::<String>().ok());
+    ///     if let Some(method) = method.and_then(|method| method.parse().ok()) {
+    ///         headers.insert("x-method", method);
+    ///     }
+    /// });
+    /// ```
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub fn on_post(
+        mut self,
+        on_post: impl Fn(&sabir_proto::RawJson<'_>, &mut ::http::HeaderMap) + Send + Sync + 'static,
+    ) -> Self {
+        self.dial.on_post = Some(Box::new(on_post));
+        self
+    }
+
+    /// Trusts the servers that these certificates, in PEM, vouch for, instead of those that the system trusts.
+    /// May be given several times.
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn root_certificate(mut self, pem: impl Into<Vec<u8>>) -> Self {
+        self.dial.tls.roots.push(pem.into());
+        self
+    }
+
+    /// Shows a certificate to the server: its chain and its private key, in PEM.
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn client_certificate(mut self, chain: impl Into<Vec<u8>>, key: impl Into<Vec<u8>>) -> Self {
+        self.dial.tls.identity = Some((chain.into(), key.into()));
+        self
+    }
+
+    /// Takes any certificate of a server: whoever is in between can read and change everything. For tests.
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn danger_accept_any_certificate(mut self) -> Self {
+        self.dial.tls.anybody = true;
+        self
+    }
+
     pub(crate) async fn open(self) -> io::Result<Opened> {
         let Transport { open, dial, config, on_report, tap, grace } = self;
+        let dial = Dial { limits: config.limits, ..dial };
         Ok(match open(dial).await? {
             Way::Bytes(io) => {
                 let (heeds_signals, process) = (io.heeds_signals, io.process.clone());
                 let port = Box::new(Io { tap, ..io });
-                Opened { port, config, on_report, grace, heeds_signals, process }
+                Opened {
+                    port,
+                    config,
+                    on_report,
+                    grace,
+                    heeds_signals,
+                    process,
+                    #[cfg(feature = "http")]
+                    headers: None,
+                }
             }
             #[cfg(feature = "http")]
-            Way::Messages(link) => Opened {
+            Way::Messages { link, headers } => Opened {
                 port: Box::new(Messages::new(link, tap)),
                 config: Config { framing: Some(Framing::Whole), ..config },
                 on_report,
                 grace,
                 heeds_signals: false,
                 process: None,
+                headers,
             },
         })
     }
