@@ -1,6 +1,8 @@
 //! A client: connects to a server of either era, and answers what it asks.
 
 mod callbacks;
+#[cfg(feature = "http")]
+mod headers;
 mod negotiate;
 mod request;
 mod session;
@@ -121,8 +123,10 @@ impl Client {
     }
 
     /// Connects, finds out what the server speaks, and agrees with it.
-    pub async fn connect(self, transport: Transport) -> Result<Session, ConnectError> {
-        negotiate::connect(self, transport).await
+    ///
+    /// The transport may be a URL, such as `http://127.0.0.1:8080/mcp`.
+    pub async fn connect(self, transport: impl Into<Transport>) -> Result<Session, ConnectError> {
+        negotiate::connect(self, transport.into()).await
     }
 }
 

@@ -16,6 +16,8 @@ use crate::types::{Implementation, Meta, ServerCapabilities};
 
 pub(super) async fn connect(client: Client, transport: Transport) -> Result<Session, ConnectError> {
     let newest = client.revision.unwrap_or(Revision::NEWEST);
+    #[cfg(feature = "http")]
+    let (transport, headers) = super::headers::said_in(transport);
     let peer = sabir::connect(transport.dialect(forgiving(newest)), client.callbacks.router()).await?;
     let session = match client.revision {
         Some(revision) if !revision.is_modern() => initialize(client, peer.clone(), revision).await,
@@ -28,10 +30,17 @@ pub(super) async fn connect(client: Client, transport: Transport) -> Result<Sess
             None => initialize(client, peer.clone(), Revision::NEWEST_LEGACY).await,
         },
     };
-    if session.is_err() {
-        peer.shutdown(std::time::Duration::ZERO).await;
+    match session {
+        Ok(session) => {
+            #[cfg(feature = "http")]
+            let session = session.with_headers(headers);
+            Ok(session)
+        }
+        Err(error) => {
+            peer.shutdown(std::time::Duration::ZERO).await;
+            Err(error)
+        }
     }
-    session
 }
 
 /// Servers print what they should not, and send numbers back as strings.
@@ -142,6 +151,8 @@ async fn initialize(client: Client, peer: Peer, revision: Revision) -> Result<Se
         .filter(|found| !found.is_modern() && client.revision.is_none_or(|only| only == *found));
     let revision = agreed.ok_or(ConnectError::Revision(answer.protocol_version))?;
     peer.speak(forgiving(revision));
+    #[cfg(feature = "http")]
+    peer.set_header(crate::headers::PROTOCOL_VERSION, revision.as_str())?;
     let refused = |error| ConnectError::Call(CallError::Refused(error));
     peer.notify("notifications/initialized", ()).await.map_err(refused)?;
     let logs = answer.capabilities.logging.is_some();

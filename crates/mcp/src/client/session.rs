@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Client;
 use super::callbacks::Callbacks;
+#[cfg(feature = "http")]
+use super::headers::ToolHeaders;
 use super::request::{Params, Request};
 use crate::types::{
     Contents, Implementation, Level, Meta, Prompt, PromptResult, Resource, ServerCapabilities, Template,
@@ -28,6 +30,9 @@ struct Inner {
     peer: Peer,
     callbacks: Callbacks,
     agreed: Agreed,
+    /// Which arguments of which tools travel in headers.
+    #[cfg(feature = "http")]
+    headers: ToolHeaders,
 }
 
 pub(super) struct Agreed {
@@ -41,7 +46,21 @@ pub(super) struct Agreed {
 
 impl Session {
     pub(super) fn new(client: Client, peer: Peer, agreed: Agreed) -> Self {
-        Session(Arc::new(Inner { peer, callbacks: client.callbacks, agreed }))
+        Session(Arc::new(Inner {
+            peer,
+            callbacks: client.callbacks,
+            agreed,
+            #[cfg(feature = "http")]
+            headers: ToolHeaders::default(),
+        }))
+    }
+
+    #[cfg(feature = "http")]
+    pub(super) fn with_headers(mut self, headers: ToolHeaders) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.0) {
+            inner.headers = headers;
+        }
+        self
     }
 
     /// The revision that is spoken.
@@ -77,9 +96,12 @@ impl Session {
         &self.0.agreed.meta
     }
 
-    /// All tools.
+    /// All tools. In the modern era, those whose schema asks for a header in a wrong way are left out over HTTP.
     pub async fn tools(&self) -> Result<Vec<Tool>, CallError> {
-        self.list("tools/list", "tools").await
+        let tools = self.list("tools/list", "tools").await?;
+        #[cfg(feature = "http")]
+        let tools = if self.revision().is_modern() { self.0.headers.learn(tools) } else { tools };
+        Ok(tools)
     }
 
     /// Calls a tool. The arguments are a struct, a map or `()`. What the tool could not do is a result too, with
