@@ -66,6 +66,16 @@ struct DiscoveredMeta {
 
 /// Asks for the modern era. `None`: the server is not of it.
 async fn probe(client: &Client, peer: &Peer, revision: Revision) -> Result<Option<Agreed>, ConnectError> {
+    ask(client, peer, revision, true).await
+}
+
+/// Asks once more, if the server names a revision that it would rather have.
+async fn ask(
+    client: &Client,
+    peer: &Peer,
+    revision: Revision,
+    first: bool,
+) -> Result<Option<Agreed>, ConnectError> {
     let params = json!({"_meta": meta(client, revision)});
     let asked = peer.call::<_, _, Discovered>("server/discover", params).timeout(client.probe);
     let discovered = match asked.await {
@@ -73,8 +83,8 @@ async fn probe(client: &Client, peer: &Peer, revision: Revision) -> Result<Optio
         Err(CallError::Error(error)) if error.code == code::UNSUPPORTED_REVISION => {
             let supported = error.data.as_ref().and_then(|data| data.get("supported")?.parse().ok());
             let supported: Vec<String> = supported.unwrap_or_default();
-            return match common(client, &supported).filter(|other| *other != revision) {
-                Some(other) => Box::pin(probe(client, peer, other)).await,
+            return match common(client, &supported).filter(|_| first) {
+                Some(other) => Box::pin(ask(client, peer, other, false)).await,
                 None if supported.iter().any(|date| legacy(date)) => Ok(None),
                 None => Err(ConnectError::Revision(supported.join(", "))),
             };
