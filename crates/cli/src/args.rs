@@ -7,6 +7,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use sabir::{Dialect, Framing, LENIENT, LSP, MCP, PLAIN};
 
+use sabir_model::rules::Profile;
+
 /// JSON-RPC 2.0 on the command line
 #[derive(Debug, Parser)]
 #[command(
@@ -19,8 +21,9 @@ Examples:
   sabir call demo: add 2 3                call a method of the built-in service
   sabir call stdio:'my-server --stdio' initialize -d @params.json
   sabir call https://example.org/rpc add 2 3 -H 'Authorization: Bearer ${TOKEN}'
+  sabir check session.jrl                 see what is wrong with captured traffic
 
-Exit codes: 0 ok, 1 the peer answered with an error, 2 usage, 3 cannot connect or start,
+Exit codes: 0 ok, 1 the peer answered with an error or something was found, 2 usage, 3 cannot connect or start,
 4 timeout, 5 the peer broke the protocol, 130 interrupted."
 )]
 pub(crate) struct Args {
@@ -37,8 +40,28 @@ demo service in this process, and what is shown is what came back.")]
     Tour,
     /// Call a method, and print its result
     Call(CallArgs),
+    /// Check captured traffic or a live peer by the rules of the protocol
+    Check(CheckArgs),
+    /// Say what a rule means, why it matters and how to put a breach right
+    #[command(after_help = "\
+Examples:
+  sabir explain                           list all rules
+  sabir explain RPC021
+  sabir explain mcp013 --json")]
+    Explain {
+        /// Which rule; all of them in a list, if none is named
+        rule: Option<String>,
+        /// Print one JSON object per rule
+        #[arg(long)]
+        json: bool,
+    },
     /// Serve the demo service
     Demo(DemoArgs),
+    /// Turn captured traffic into a graph, and ask it questions
+    #[cfg(feature = "graph")]
+    Graph(GraphArgs),
+    /// Print the formal model of JSON-RPC: schema, context, ontology, shapes, queries
+    Model(ModelArgs),
     /// Print a script that completes the command line in a shell
     #[command(after_help = "\
 Examples:
@@ -198,6 +221,70 @@ pub(crate) struct CallArgs {
     pub(crate) json: bool,
 }
 
+#[derive(Debug, clap::Args)]
+#[command(
+    override_usage = "\
+sabir check [OPTIONS] FILE
+       sabir check [OPTIONS] TARGET
+       sabir check [OPTIONS] -- COMMAND [WORD]...",
+    after_help = "\
+FILE holds captured traffic; - is standard input. What it is shows in its first line:
+  a capture           Sabir's own format, {\"jrl\":1} and a line for each message
+  messages            one JSON message per line
+  a transcript        lines that begin with > and <
+  a dump              messages behind Content-Length headers, as language servers write them
+
+TARGET is talked to: demo:, stdio:COMMAND, tcp://HOST:PORT, unix:PATH, or a command after --. It is sent calls of
+methods that cannot exist, and messages that are wrong, and what comes back is checked.
+
+PROFILE is jsonrpc, mcp, mcp@REVISION, lsp, a2a, eth or lenient. Unless told, it is what the capture's header says,
+lsp for a dump, and jsonrpc for everything else.
+
+Exit codes: 0 no errors or warnings, 1 some, 2 usage, 3 cannot read or connect.
+
+Examples:
+  sabir check session.jrl
+  sabir check log.ndjson --profile mcp@2025-06-18 --allow RPC024
+  sabir check session.rpc --sarif > check.sarif
+  sabir check --profile lsp --framing headers -- clangd --log=error
+  sabir explain RPC021"
+)]
+pub(crate) struct CheckArgs {
+    /// The file or the target
+    #[arg(value_name = "FILE|TARGET", hide = true)]
+    pub(crate) what: Option<String>,
+    /// A program to start and to talk to over its standard input and output
+    #[arg(last = true, value_name = "COMMAND", hide = true, conflicts_with = "what")]
+    pub(crate) command: Vec<String>,
+    /// The protocol that the traffic is meant to be
+    #[arg(long)]
+    pub(crate) profile: Option<Profile>,
+    /// Make errors of what breaks these rules
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    pub(crate) deny: Vec<String>,
+    /// Leave out what breaks these rules
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    pub(crate) allow: Vec<String>,
+    /// Print one JSON object per finding
+    #[arg(long, group = "format")]
+    pub(crate) json: bool,
+    /// Print a SARIF 2.1.0 log, for code scanning
+    #[arg(long, group = "format")]
+    pub(crate) sarif: bool,
+    /// Print a JUnit report, with a test for each rule
+    #[arg(long, group = "format")]
+    pub(crate) junit: bool,
+    /// How many findings of one rule are shown; all are counted
+    #[arg(long, value_name = "COUNT", default_value_t = 100)]
+    pub(crate) most: u64,
+    /// How long a target may take for everything
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
+    pub(crate) timeout: Duration,
+    /// How messages to a target are kept apart
+    #[arg(long, value_enum, value_name = "HOW", default_value = "lines")]
+    pub(crate) framing: ClientFraming,
+}
+
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum ClientFraming {
     /// One message per line
@@ -253,6 +340,131 @@ fn origin(text: &str) -> Result<String, String> {
         Some(Ok(_)) => Ok(text.to_owned()),
         _ => Err("write it as https://app.example, without a path".to_owned()),
     }
+}
+
+#[cfg(feature = "graph")]
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+FILE is a capture, one message per line, a transcript, or messages behind Content-Length headers.
+
+A QUERY is SPARQL, @FILE, or one of
+  slowest-methods      how long each method took
+  error-rate           how often each method failed
+  unanswered-requests  requests that nobody answered
+  late-notifications   news of progress that came after the answer
+  reused-ids           requests whose id was still in flight
+  ignored-cancels      requests that were answered as if they had not been cancelled
+  call-tree            who called what while working on what, by trace
+The prefixes jrpc, rpcx, prov, rdf and xsd need not be declared; `sabir model ontology` explains the terms.
+
+Examples:
+  sabir graph session.jrl > session.ttl
+  sabir graph session.jrl --query slowest-methods
+  sabir graph session.jrl --query 'SELECT ?line ?m { ?r jrpc:hasMethod ?m ; rpcx:line ?line } LIMIT 5' --csv")]
+pub(crate) struct GraphArgs {
+    /// Captured traffic; - for standard input
+    pub(crate) file: String,
+    /// In which syntax to write the graph
+    #[arg(long, value_enum, value_name = "SYNTAX", default_value = "turtle", conflicts_with = "query")]
+    pub(crate) format: GraphFormat,
+    /// Ask this of the graph instead of writing it
+    #[arg(long, value_name = "QUERY")]
+    pub(crate) query: Option<String>,
+    /// Print one JSON object per row
+    #[arg(long, requires = "query")]
+    pub(crate) json: bool,
+    /// Print rows as CSV
+    #[arg(long, requires = "query", conflicts_with = "json")]
+    pub(crate) csv: bool,
+    /// What the names of messages begin with [default: urn:sabir:capture:NAME#, by the name of the file]
+    #[arg(long, value_name = "IRI", value_parser = base_iri)]
+    pub(crate) base: Option<String>,
+}
+
+#[cfg(feature = "graph")]
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum GraphFormat {
+    Turtle,
+    #[value(name = "ntriples")]
+    NTriples,
+    /// N-Triples, with the session of each
+    #[value(name = "nquads")]
+    NQuads,
+    #[value(name = "jsonld")]
+    JsonLd,
+    /// Turtle, with a graph for each session
+    #[value(name = "trig")]
+    TriG,
+}
+
+#[cfg(feature = "graph")]
+impl From<GraphFormat> for sabir_model::graph::Syntax {
+    fn from(format: GraphFormat) -> Self {
+        use sabir_model::graph::Syntax;
+        match format {
+            GraphFormat::Turtle => Syntax::Turtle,
+            GraphFormat::NTriples => Syntax::NTriples,
+            GraphFormat::NQuads => Syntax::NQuads,
+            GraphFormat::JsonLd => Syntax::JsonLd,
+            GraphFormat::TriG => Syntax::TriG,
+        }
+    }
+}
+
+/// Absolute, and with nothing in it that would end it in one of the syntaxes.
+#[cfg(feature = "graph")]
+fn base_iri(text: &str) -> Result<String, String> {
+    let (scheme, rest) = text.split_once(':').ok_or("it must begin with a scheme, such as https: or urn:")?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
+    if !scheme.starts_with(|c: char| c.is_ascii_alphabetic()) || !scheme.chars().all(plain) {
+        return Err(format!("`{scheme}` is no scheme such as https or urn"));
+    }
+    let bad = |c: char| c.is_whitespace() || c.is_control() || "<>\"{}|^`\\".contains(c);
+    match rest.chars().find(|c| bad(*c)) {
+        Some(bad) => Err(format!("{bad:?} has no place in an IRI")),
+        None if rest.ends_with(['#', '/', ':']) => Ok(text.to_owned()),
+        None => Err("it must end with #, / or : for names to follow".to_owned()),
+    }
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  sabir model schema > json-rpc.schema.json
+  sabir model schema mcp-envelope --draft 07
+  sabir model context
+  sabir model query slowest-methods")]
+pub(crate) struct ModelArgs {
+    /// Which part
+    #[arg(value_enum, value_name = "PART")]
+    pub(crate) part: ModelPart,
+    /// Which one: json-rpc or mcp-envelope of the schemas, message or session of the contexts, a query by name
+    pub(crate) name: Option<String>,
+    /// Which draft of JSON Schema
+    #[arg(long, value_enum, value_name = "DRAFT")]
+    pub(crate) draft: Option<Draft>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ModelPart {
+    /// JSON Schema of messages
+    Schema,
+    /// JSON-LD context, to read messages as RDF
+    Context,
+    /// What the terms mean, in OWL
+    Ontology,
+    /// What must hold beyond the schema, in SHACL
+    Shapes,
+    /// Questions to a session, in SPARQL; lists them without a name
+    Query,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Draft {
+    #[value(name = "2020-12")]
+    Newest,
+    #[value(name = "07")]
+    Draft07,
 }
 
 /// Longer than anybody waits, and short enough for every clock.

@@ -2,11 +2,16 @@
 
 mod args;
 mod call;
+mod check;
 mod completions;
 mod demo;
 mod everything;
 mod exit;
+mod explain;
+#[cfg(feature = "graph")]
+mod graph;
 mod json;
+mod model;
 mod paint;
 mod print;
 mod service;
@@ -42,6 +47,11 @@ fn run(command: Command, printer: &Printer) -> Result<Exit, Failure> {
             Command::Tour => tour::run(printer).await,
             Command::Demo(args) => demo::run(args, printer).await,
             Command::Call(args) => call::run(args, printer).await,
+            #[cfg(feature = "graph")]
+            Command::Graph(args) => graph::run(&args, printer),
+            Command::Model(args) => model::run(&args, printer),
+            Command::Check(args) => check::run(args, printer).await,
+            Command::Explain { rule, json } => explain::run(rule.as_deref(), json, printer),
             Command::Completions { shell } => completions::run(shell, printer),
         }
     });

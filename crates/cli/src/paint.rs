@@ -8,6 +8,7 @@ pub(crate) enum Paint {
     Number,
     Word,
     Error,
+    Warning,
     Hint,
     Why,
     Sent,
@@ -23,6 +24,7 @@ impl Paint {
             Paint::Number | Paint::Sent => "36",
             Paint::Word => "33",
             Paint::Error => "1;31",
+            Paint::Warning => "1;33",
             Paint::Hint => "1;36",
             Paint::Why => "2",
         }

@@ -81,8 +81,29 @@ fn tour() {
 }
 
 #[test]
+fn check_files() {
+    check("check");
+}
+
+#[test]
+fn check_peers() {
+    check("live");
+}
+
+#[test]
 fn help() {
     check("help");
+}
+
+#[cfg(feature = "graph")]
+#[test]
+fn graph() {
+    check("graph");
+}
+
+#[test]
+fn model() {
+    check("model");
 }
 
 /// The commands that the README shows print what it says they print.

@@ -7,11 +7,12 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sabir_proto::{CallKey, CallOptions, TraceContext};
 use serde::de::DeserializeOwned;
 
+use crate::observe::{CallEnd, Observed, Side};
 use crate::peer::Peer;
 use crate::shared::{CallWish, Wish, lock};
 use crate::{CallError, RawJson};
@@ -82,6 +83,8 @@ pub struct Call<R> {
     slot: Arc<CallSlot>,
     unsent: Option<Unsent>,
     options: CallOptions<'static>,
+    /// When it began, for those who observe.
+    watched: Option<(Instant, Cow<'static, str>)>,
     result: PhantomData<fn() -> R>,
 }
 
@@ -96,13 +99,40 @@ impl<R> Call<R> {
             slot: Arc::default(),
             unsent: Some((method, params)),
             options: CallOptions::default(),
+            watched: None,
             result: PhantomData,
         }
     }
 
     /// A call that was sent already, in a batch.
-    pub(crate) fn in_batch(peer: Peer, slot: Arc<CallSlot>) -> Self {
-        Call { peer, slot, unsent: None, options: CallOptions::default(), result: PhantomData }
+    pub(crate) fn in_batch(peer: Peer, method: &Cow<'static, str>, slot: Arc<CallSlot>) -> Self {
+        let options = CallOptions::default();
+        let mut call = Call { peer, slot, unsent: None, options, watched: None, result: PhantomData };
+        call.watch(method);
+        call
+    }
+
+    /// Tells those who observe that it begins.
+    fn watch(&mut self, method: &Cow<'static, str>) {
+        let routes = &self.peer.shared.routes;
+        if routes.is_observed() {
+            routes.tell(&Observed::CallStarted { side: Side::Ours, method, known: true });
+            self.watched = Some((Instant::now(), method.clone()));
+        }
+    }
+
+    /// And that it has ended.
+    fn watched(&mut self, end: CallEnd) {
+        if let Some((start, method)) = self.watched.take() {
+            let ended = Observed::CallEnded {
+                side: Side::Ours,
+                method: &method,
+                known: true,
+                end,
+                took: start.elapsed(),
+            };
+            self.peer.shared.routes.tell(&ended);
+        }
     }
 
     /// Ends the call with [`CallError::TimedOut`] after this long, and cancels it.
@@ -160,6 +190,7 @@ impl<R> Call<R> {
 
     fn send(&mut self) {
         let Some((method, params)) = self.unsent.take() else { return };
+        self.watch(&method);
         let slot = Arc::clone(&self.slot);
         let sent = params.and_then(|params| {
             let options = std::mem::take(&mut self.options);
@@ -178,16 +209,15 @@ impl<R: DeserializeOwned> Future for Call<R> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         self.send();
         let mut slot = lock(&self.slot.0);
-        match slot.outcome.take() {
-            Some(Ok(result)) => Poll::Ready(
-                result.parse().map_err(|e: serde_json::Error| CallError::Unfit(e.to_string().into())),
-            ),
-            Some(Err(error)) => Poll::Ready(Err(error)),
-            None => {
-                slot.waker = Some(cx.waker().clone());
-                Poll::Pending
-            }
-        }
+        let Some(outcome) = slot.outcome.take() else {
+            slot.waker = Some(cx.waker().clone());
+            return Poll::Pending;
+        };
+        drop(slot);
+        self.watched(CallEnd::of(&outcome));
+        Poll::Ready(outcome.and_then(|result| {
+            result.parse().map_err(|e: serde_json::Error| CallError::Unfit(e.to_string().into()))
+        }))
     }
 }
 
@@ -195,6 +225,7 @@ impl<R> Drop for Call<R> {
     fn drop(&mut self) {
         if self.unsent.is_none() {
             self.cancel();
+            self.watched(CallEnd::Cancelled);
         }
     }
 }

@@ -10,6 +10,7 @@ use sabir_proto::{Cause, Config, Time};
 use tokio::time::{Instant, Sleep};
 
 use crate::engine::{Engine, OnReport, Stop};
+use crate::observe::Observed;
 use crate::peer::Peer;
 use crate::port::{Moved, Port};
 use crate::router::Routes;
@@ -20,6 +21,8 @@ const GOODBYE: Duration = Duration::from_secs(1);
 /// Drives one session over its port until it ends.
 pub(crate) struct Connection<P> {
     pub(crate) engine: Engine,
+    /// Whether it is more than the exchange of one request.
+    counts: bool,
     start: Instant,
     sleep: Pin<Box<Sleep>>,
     /// What `sleep` is set to.
@@ -31,7 +34,12 @@ pub(crate) struct Connection<P> {
 
 impl<P: Port> Connection<P> {
     pub(crate) fn new(config: Config, routes: Arc<Routes>, port: P, on_report: Option<OnReport>) -> Self {
+        let counts = !config.one_way;
+        if counts {
+            routes.tell(&Observed::Opened);
+        }
         Connection {
+            counts,
             engine: Engine::new(config, routes, on_report),
             start: Instant::now(),
             sleep: Box::pin(tokio::time::sleep(Duration::ZERO)),
@@ -107,6 +115,15 @@ impl<P: Port> Connection<P> {
             if self.wait(cx).is_pending() {
                 return Poll::Pending;
             }
+        }
+    }
+}
+
+impl<P> Drop for Connection<P> {
+    fn drop(&mut self) {
+        if self.counts {
+            let cause = self.engine.end();
+            self.engine.desk.tell(&Observed::Closed { cause: &cause });
         }
     }
 }

@@ -7,6 +7,7 @@ use sabir_proto::{CallKey, CallOptions, Cause, Config, Refused, RequestKey, Sess
 
 use crate::CallError;
 use crate::call::CallSlot;
+use crate::observe::{Observed, Side};
 use crate::peer::Peer;
 use crate::shared::{BatchEntry, CallWish, Wish};
 
@@ -69,7 +70,9 @@ impl Desk {
             }
             Wish::Notify { about, method, params } => {
                 self.session.relate(about);
-                let _ = self.session.notify_raw(&method, params.as_ref());
+                if self.session.notify_raw(&method, params.as_ref()).is_ok() {
+                    self.tell(&Observed::Notification { side: Side::Ours, method: &method });
+                }
             }
             Wish::Cancel(slot) => {
                 if let Some(call) = slot.key() {
@@ -91,6 +94,12 @@ impl Desk {
                 self.peer.shared.ending.tell();
             }
         }
+    }
+
+    /// Tells whoever observes the router.
+    #[inline]
+    pub(crate) fn tell(&self, event: &Observed<'_>) {
+        self.peer.shared.routes.tell(event);
     }
 
     /// The peer sends no more.
@@ -131,6 +140,24 @@ impl Desk {
         match sent {
             Ok(()) => calls.into_iter().for_each(|(call, slot)| self.keep(Ok(call), slot)),
             Err(refused) => end_batch(entries, &CallError::Refused(refused)),
+        }
+    }
+
+    /// A handler has finished. What it sent before goes out before its answer. A notification has none.
+    #[inline]
+    pub(crate) fn answer<R>(
+        &mut self,
+        key: Option<RequestKey>,
+        outcome: crate::Result<R>,
+        write: impl FnOnce(&mut Session, RequestKey, &R) -> bool,
+    ) {
+        self.carry_out_wishes();
+        if let Some(key) = key {
+            match outcome {
+                Ok(result) => write(&mut self.session, key, &result),
+                Err(error) => self.session.reply_error(key, &error),
+            };
+            self.finished(key);
         }
     }
 

@@ -102,6 +102,7 @@ mod link;
 mod listen;
 mod listener;
 mod method;
+mod observe;
 mod params;
 mod peer;
 mod port;
@@ -110,6 +111,8 @@ mod router;
 mod serve;
 mod settings;
 mod shared;
+#[cfg(feature = "tracing")]
+mod spans;
 mod task;
 #[cfg(feature = "tls")]
 mod tls;
@@ -127,6 +130,7 @@ pub use door::{Connections, Protocols};
 pub use http::{Body, Denied, Http, HttpService, Remote, Sessions};
 pub use listen::{Server, Stopper, listen};
 pub use method::{Method, MethodName};
+pub use observe::{CallEnd, Observed, Side};
 pub use peer::{Batch, Peer, WeakPeer};
 pub use reconnect::Reconnect;
 pub use router::{Next, Router};

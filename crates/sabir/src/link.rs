@@ -9,6 +9,7 @@ use sabir_proto::{Cause, Origin, Outgoing, Undelivered};
 
 use crate::caller::Caller;
 use crate::desk::Desk;
+use crate::observe::{Observed, Side};
 use crate::port::{Moved, Port};
 use crate::transport::{Tap, Wire};
 
@@ -20,8 +21,6 @@ pub(crate) enum Incoming {
     Undelivered { ids: Vec<u64>, reason: Undelivered },
     /// A notification or an answer of ours was lost on the way.
     Unheard(Undelivered),
-    /// Nothing more will come.
-    End,
     /// The link is broken.
     Lost(String),
 }
@@ -78,10 +77,12 @@ impl<L: Link> Port for Messages<L> {
                 if let Some(tap) = self.tap.as_mut().filter(|_| !outgoing.message.is_empty()) {
                     tap(Wire::Sent, outgoing.message);
                 }
+                let count = outgoing.message.len();
                 if outgoing.last {
                     desk.callers.forget(outgoing.origin);
                 }
                 desk.session.handle_sent(desk.now);
+                desk.tell(&Observed::Bytes { side: Side::Ours, count });
                 self.unflushed = true;
                 Moved::Yes
             }
@@ -103,6 +104,7 @@ impl<L: Link> Port for Messages<L> {
                     desk.callers.keep(origin, caller);
                 }
                 desk.session.handle_message_from(desk.now, &text, origin);
+                desk.tell(&Observed::Bytes { side: Side::Theirs, count: text.len() });
             }
             Incoming::Undelivered { ids, reason } => {
                 for id in ids {
@@ -110,7 +112,6 @@ impl<L: Link> Port for Messages<L> {
                 }
             }
             Incoming::Unheard(reason) => desk.session.handle_unheard(desk.now, reason),
-            Incoming::End => desk.handle_eof(),
             Incoming::Lost(reason) => desk.session.handle_lost(desk.now, reason),
         }
         Moved::Yes

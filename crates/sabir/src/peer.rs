@@ -211,16 +211,18 @@ impl Batch {
         R: DeserializeOwned,
     {
         let slot = Arc::<CallSlot>::default();
+        let method = method.into_name();
+        let call = Call::in_batch(self.peer.clone(), &method, Arc::clone(&slot));
         match written(&params) {
             Ok(params) => self.entries.push(BatchEntry::Call(CallWish {
-                method: method.into_name(),
+                method,
                 params,
                 options: CallOptions::default(),
                 slot: Arc::clone(&slot),
             })),
             Err(error) => slot.end(Err(error)),
         }
-        Call::in_batch(self.peer.clone(), slot)
+        call
     }
 
     /// Adds a notification. Params that cannot be written as JSON are left out.

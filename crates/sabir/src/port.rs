@@ -8,6 +8,7 @@ use sabir_proto::Cause;
 use tokio::io::ReadBuf;
 
 use crate::desk::Desk;
+use crate::observe::{Observed, Side};
 use crate::transport::{Duplex, Io, Wire};
 
 /// Whether anything happened.
@@ -41,6 +42,7 @@ impl<S: Duplex> Port for Io<S> {
                     tap(Wire::Sent, &wait.write[..count]);
                 }
                 desk.session.handle_written(desk.now, count);
+                desk.tell(&Observed::Bytes { side: Side::Ours, count });
                 self.unflushed = true;
                 Moved::Yes
             }
@@ -61,7 +63,10 @@ impl<S: Duplex> Port for Io<S> {
                 }
                 match buffer.filled().len() {
                     0 => self.ending = true,
-                    count => desk.session.handle_read(desk.now, count),
+                    count => {
+                        desk.session.handle_read(desk.now, count);
+                        desk.tell(&Observed::Bytes { side: Side::Theirs, count });
+                    }
                 }
                 Moved::Yes
             }

@@ -282,7 +282,13 @@ impl Wish {
             Wish::Call { call, .. } => text(&call.params),
             Wish::Notify { params, .. } => text(params),
             Wish::Progress { value, .. } => value.as_str().len(),
-            Wish::Batch { .. } | Wish::Cancel(_) | Wish::Id { .. } | Wish::Speak(_) | Wish::Shutdown(_) => 0,
+            Wish::Batch { entries, .. } => {
+                let params = entries.iter().map(|entry| match entry {
+                    BatchEntry::Call(CallWish { params, .. }) | BatchEntry::Notify { params, .. } => params,
+                });
+                params.map(|params| 64 + text(params)).sum()
+            }
+            Wish::Cancel(_) | Wish::Id { .. } | Wish::Speak(_) | Wish::Shutdown(_) => 0,
         }
     }
 }

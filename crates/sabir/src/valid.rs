@@ -37,10 +37,12 @@ impl<'de> Place<'de> {
     /// The next byte that is no white space. It is not passed.
     #[inline]
     pub(crate) fn peek(&mut self) -> u8 {
-        while matches!(self.byte(), b' ' | b'\t' | b'\n' | b'\r') {
+        let mut next = self.byte();
+        while next <= b' ' && self.at < self.text.len() {
             self.at += 1;
+            next = self.byte();
         }
-        self.byte()
+        next
     }
 
     /// Passes the byte if it is next.

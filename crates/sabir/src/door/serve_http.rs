@@ -47,7 +47,7 @@ impl Hall {
         };
         let heads = HeadWatch::default();
         let smuggled = heads.smuggled();
-        let io = TokioIo::new(Watched { stream, watch: Arc::clone(&watch), heads });
+        let io = TokioIo::new(Watched { stream, watch: Arc::clone(&watch), heads, lingering: None });
         let answers = Answers { service, visitor: Arc::new(visitor), watch: Arc::clone(&watch), smuggled };
         let answer = service_fn(move |request| {
             let answers = answers.clone();
@@ -82,8 +82,6 @@ impl Hall {
                     .max_buf_size(BUFFER)
                     .max_header_size(HEAD_BYTES)
                     .header_read_timeout(None)
-                    .half_close(true)
-                    .pipeline_flush(true)
                     .serve_connection(io, answer)
                     .with_upgrades()
             }),

@@ -256,6 +256,22 @@ impl Transport {
         self
     }
 
+    /// Opens it for somebody who speaks over it in a way of their own: no session, no framing, no tap.
+    /// Only streams can be: not HTTP, nor WebSocket.
+    pub async fn into_streams(self) -> io::Result<Streams> {
+        match (self.open)(self.dial).await? {
+            Way::Bytes(Io { stream, _keep, .. }) => {
+                let (read, write) = tokio::io::split(stream);
+                Ok(Streams { read: Box::new(read), write: Box::new(write), _keep })
+            }
+            #[cfg(feature = "http")]
+            Way::Messages { .. } => {
+                let reason = "it carries messages, and has no stream of bytes";
+                Err(io::Error::new(io::ErrorKind::Unsupported, reason))
+            }
+        }
+    }
+
     pub(crate) async fn open(self) -> io::Result<Opened> {
         let Transport { open, dial, config, on_report, tap, grace } = self;
         let dial = Dial { limits: config.limits, ..dial };
@@ -285,6 +301,21 @@ impl Transport {
                 headers,
             },
         })
+    }
+}
+
+/// The bare streams of a [`Transport`]. What it runs over, such as a started process, ends when this is dropped.
+pub struct Streams {
+    /// What the peer sends.
+    pub read: Box<dyn AsyncRead + Send + Unpin>,
+    /// What goes to the peer.
+    pub write: Box<dyn AsyncWrite + Send + Unpin>,
+    _keep: Box<dyn Any + Send>,
+}
+
+impl std::fmt::Debug for Streams {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Streams").finish_non_exhaustive()
     }
 }
 

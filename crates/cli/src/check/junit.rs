@@ -1,0 +1,78 @@
+//! Findings as a JUnit report: one test for each rule, which fails with all that breaks it.
+
+use std::fmt::Write;
+
+use sabir_model::rules::{Finding, Profile, Severity, rules};
+
+pub(super) fn report(findings: &[Finding], file: &str, profile: Profile) -> String {
+    let (mut cases, mut tests, mut failures) = (String::new(), 0, 0);
+    let group = match profile {
+        Profile::Mcp(_) => "MCP",
+        Profile::Lsp => "LSP",
+        Profile::A2a => "A2A",
+        Profile::Eth => "ETH",
+        Profile::JsonRpc | Profile::Lenient => "RPC",
+    };
+    for rule in rules() {
+        let broken: Vec<&Finding> = findings.iter().filter(|finding| finding.rule.id == rule.id).collect();
+        if broken.is_empty() && !rule.id.starts_with("RPC") && !rule.id.starts_with(group) {
+            continue;
+        }
+        tests += 1;
+        let name = escaped(&format!("{}: {}", rule.id, rule.title));
+        let _ = write!(cases, "    <testcase classname=\"{}\" name=\"{name}\"", escaped(file));
+        if broken.is_empty() {
+            cases.push_str("/>\n");
+            continue;
+        }
+        let text: String = broken.iter().map(|finding| line(finding, file)).collect();
+        // A note is worth reading, and fails nothing.
+        match broken.iter().any(|finding| finding.severity > Severity::Note) {
+            true => {
+                failures += 1;
+                let message = escaped(&broken[0].what);
+                let _ = writeln!(
+                    cases,
+                    ">\n      <failure type=\"{}\" message=\"{message}\">{}</failure>\n    </testcase>",
+                    broken[0].severity,
+                    escaped(&text)
+                );
+            }
+            false => {
+                let _ =
+                    writeln!(cases, ">\n      <system-out>{}</system-out>\n    </testcase>", escaped(&text));
+            }
+        }
+    }
+    let counts = format!("tests=\"{tests}\" failures=\"{failures}\" errors=\"0\"");
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {counts}>\n  \
+         <testsuite name=\"sabir check {}\" {counts}>\n{cases}  </testsuite>\n</testsuites>\n",
+        escaped(file)
+    )
+}
+
+fn line(finding: &Finding, file: &str) -> String {
+    let excerpt = &finding.excerpt.text;
+    format!(
+        "{file}:{}:{}: {}: {}\n  {excerpt}\n",
+        finding.line, finding.column, finding.severity, finding.what
+    )
+}
+
+/// XML has no way to write most control characters, not even as references.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\n' => out.push('\n'),
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    out
+}

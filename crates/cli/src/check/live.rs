@@ -1,0 +1,321 @@
+//! Talks to a live peer, byte by byte, so that it can be sent what no session would send.
+//!
+//! Behind each probe goes a fence, a call whose answer shows that the peer is done with what came before. So
+//! silence is known without waiting for it.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::hash::{BuildHasher, RandomState};
+use std::time::Duration;
+
+use sabir::Framing;
+use sabir::transport::Streams;
+use sabir_model::capture::{Direction, Record, What};
+use sabir_model::rules::{Checker, Finding, LIVE001, LIVE008, Profile, Rule};
+use sabir_proto::{Cut, Deframer, Incoming, LENIENT, Limits, Message, decode};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::{Instant, timeout_at};
+
+use super::output::Output;
+use super::probes::{Dress, Probe};
+use crate::exit::Failure;
+use crate::target::Target;
+
+/// How long the first answer may take: the peer may have to start.
+const FIRST: Duration = Duration::from_secs(10);
+/// How long a later one may take.
+const LATER: Duration = Duration::from_secs(2);
+/// How long an answer may come after that to the fence behind it.
+const STRAGGLER: Duration = Duration::from_millis(100);
+/// Messages of the peer that are looked at for one probe.
+const MANY: usize = 1000;
+
+/// What was done.
+pub(super) struct Done {
+    pub(super) probes: u64,
+    pub(super) answers: u64,
+}
+
+/// Sends everything to the target, and checks what comes back.
+pub(super) async fn probe(
+    target: &Target,
+    profile: Profile,
+    framing: Framing,
+    checker: &mut Checker,
+    output: &mut Output<'_>,
+) -> Result<Done, Failure> {
+    let random = RandomState::new().hash_one(0);
+    let dress = Dress { profile, method: format!("sabir.probe.{random:016x}") };
+    let mut prober = Prober {
+        dress: dress.clone(),
+        target,
+        framing,
+        checker,
+        output,
+        wire: Wire::open(target, framing).await?,
+        number: 0,
+        connection: 1,
+        fences: 0,
+        done: Done { probes: 0, answers: 0 },
+    };
+    if prober.open().await? {
+        for probe in dress.probes() {
+            if !prober.probe(&probe).await? {
+                break;
+            }
+        }
+        for text in dress.closing() {
+            prober.send(&text).await?;
+        }
+    }
+    Ok(prober.done)
+}
+
+struct Prober<'p, 'o> {
+    dress: Dress,
+    target: &'p Target,
+    framing: Framing,
+    checker: &'p mut Checker,
+    output: &'p mut Output<'o>,
+    wire: Wire,
+    number: u64,
+    connection: u64,
+    fences: u64,
+    done: Done,
+}
+
+/// How waiting for an answer ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Waited {
+    Answered,
+    TimedOut,
+    Ended,
+}
+
+impl Prober<'_, '_> {
+    /// Opens the session, and makes sure that the peer answers at all.
+    async fn open(&mut self) -> Result<bool, Failure> {
+        if let Some((request, notification)) = self.dress.opening() {
+            self.send(&request).await?;
+            let (waited, _) = self.collect("\"sabir-start\"", FIRST, |_| true).await?;
+            if waited != Waited::Answered {
+                self.silent(&request, waited)?;
+                return Ok(false);
+            }
+            self.send(&notification).await?;
+        }
+        let (waited, fence) = self.fence(FIRST, |_| true).await?;
+        if waited.0 != Waited::Answered {
+            self.silent(&fence, waited.0)?;
+        }
+        Ok(waited.0 == Waited::Answered)
+    }
+
+    /// The request was valid, and no answer came.
+    fn silent(&mut self, request: &str, waited: Waited) -> Result<(), Failure> {
+        let what = match waited {
+            Waited::Ended => "the peer ended without an answer",
+            _ => "no answer comes",
+        };
+        self.found(&LIVE001, request.as_bytes(), Direction::ToServer, what.to_owned())
+    }
+
+    /// Sends one probe and judges the replies. Whether there is any sense in going on.
+    async fn probe(&mut self, probe: &Probe) -> Result<bool, Failure> {
+        self.done.probes += 1;
+        self.send(&probe.text).await?;
+        let ((waited, replies), _) = self.fence(LATER, |replies| probe.is_met(replies)).await?;
+        if let Some((rule, what, shown)) = probe.verdict(&replies)
+            && waited == Waited::Answered
+        {
+            match shown.and_then(|index| replies.get(index)) {
+                Some(reply) => self.found(rule, reply, Direction::ToClient, what)?,
+                None => self.found(rule, probe.text.as_bytes(), Direction::ToServer, what)?,
+            }
+        }
+        if waited == Waited::Answered {
+            return Ok(true);
+        }
+        let what = match (waited, probe.is_rude()) {
+            (Waited::Ended, _) => "the peer ends on this",
+            (_, true) => "after this the peer answers nothing more",
+            (_, false) => "after this valid message the peer answers nothing more",
+        };
+        self.found(&LIVE008, probe.text.as_bytes(), Direction::ToServer, what.to_owned())?;
+        self.connection += 1;
+        self.wire = Wire::open(self.target, self.framing).await?;
+        self.open().await
+    }
+
+    async fn send(&mut self, text: &str) -> Result<(), Failure> {
+        self.look(text.as_bytes(), Direction::ToServer)?;
+        // A peer that is gone shows when its answer is waited for.
+        let _ = self.wire.send(text).await;
+        Ok(())
+    }
+
+    /// Sends a fence and waits for it. The replies before it, and the fence's own text.
+    async fn fence(
+        &mut self,
+        patience: Duration,
+        is_met: impl Fn(&[Vec<u8>]) -> bool,
+    ) -> Result<((Waited, Vec<Vec<u8>>), String), Failure> {
+        self.fences += 1;
+        let id = format!("\"sabir-fence-{}\"", self.fences);
+        let text = self.dress.call(Some(&id));
+        self.send(&text).await?;
+        Ok((self.collect(&id, patience, is_met).await?, text))
+    }
+
+    /// Takes replies until one has this id, and a little longer for what is still wanted.
+    async fn collect(
+        &mut self,
+        id: &str,
+        patience: Duration,
+        is_met: impl Fn(&[Vec<u8>]) -> bool,
+    ) -> Result<(Waited, Vec<Vec<u8>>), Failure> {
+        let mut deadline = Instant::now() + patience;
+        let mut replies: Vec<Vec<u8>> = Vec::new();
+        let mut fenced = false;
+        while replies.len() < MANY && !(fenced && is_met(&replies)) {
+            let text = match timeout_at(deadline, self.wire.next()).await {
+                Err(_) => break,
+                Ok(None) if fenced => break,
+                Ok(None) => return Ok((Waited::Ended, replies)),
+                Ok(Some(text)) => text,
+            };
+            self.done.answers += 1;
+            self.look(&text, Direction::ToClient)?;
+            match decode(&text, &LENIENT, &Limits::default()) {
+                Ok(Incoming::One(Ok(Message::Response(response)))) if response.id.text() == id => {
+                    fenced = true;
+                    deadline = Instant::now() + STRAGGLER;
+                }
+                Ok(Incoming::One(Ok(Message::Request(request)))) => {
+                    let refusal = format!(
+                        r#"{{"jsonrpc":"2.0","id":{},"error":{{"code":-32601,"message":"Method not found"}}}}"#,
+                        request.id
+                    );
+                    self.send(&refusal).await?;
+                }
+                Ok(Incoming::One(Ok(Message::Notification(_)))) | Err(_) => {}
+                Ok(_) => replies.push(text),
+            }
+        }
+        Ok((if fenced { Waited::Answered } else { Waited::TimedOut }, replies))
+    }
+
+    /// Checks a message by the rules. What we send ourselves is wrong on purpose.
+    fn look(&mut self, text: &[u8], direction: Direction) -> Result<(), Failure> {
+        self.number += 1;
+        let record = self.record(text, direction);
+        for finding in self.checker.check(&record) {
+            if finding.direction == Some(Direction::ToClient) {
+                self.output.finding(&finding)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn found(
+        &mut self,
+        rule: &'static Rule,
+        text: &[u8],
+        direction: Direction,
+        what: String,
+    ) -> Result<(), Failure> {
+        let finding = Finding::new(rule, &self.record(text, direction), what);
+        match self.checker.admit(finding) {
+            Some(finding) => self.output.finding(&finding),
+            None => Ok(()),
+        }
+    }
+
+    /// A message of the exchange, whose number stands in for a line.
+    fn record<'t>(&self, text: &'t [u8], direction: Direction) -> Record<'t> {
+        Record {
+            number: self.number,
+            line: self.number,
+            column: 1,
+            offset: 0,
+            verbatim: true,
+            time: None,
+            direction: Some(direction),
+            connection: self.connection,
+            what: What::Message(Cow::Borrowed(text)),
+        }
+    }
+}
+
+/// The bytes of a connection as messages.
+struct Wire {
+    streams: Streams,
+    framing: Framing,
+    deframer: Deframer,
+    unread: Vec<u8>,
+    ready: VecDeque<Vec<u8>>,
+}
+
+impl Wire {
+    async fn open(target: &Target, framing: Framing) -> Result<Wire, Failure> {
+        if target.keeps_messages_apart() {
+            return Err(Failure::usage(format_args!(
+                "{target} carries whole messages: no stream can be probed"
+            ))
+            .hint("check a capture of it, or the same server over tcp:, tls:, unix: or stdio:"));
+        }
+        let opened = target.open(framing)?.into_streams().await;
+        let streams = opened.map_err(|error| target.unreachable(&error))?;
+        let deframer = Deframer::new(Some(framing), Limits::default().message_bytes);
+        Ok(Wire { streams, framing, deframer, unread: Vec::new(), ready: VecDeque::new() })
+    }
+
+    async fn send(&mut self, text: &str) -> std::io::Result<()> {
+        let framed = match self.framing {
+            Framing::Headers => format!("Content-Length: {}\r\n\r\n{text}", text.len()),
+            _ => format!("{text}\n"),
+        };
+        let write = async {
+            self.streams.write.write_all(framed.as_bytes()).await?;
+            self.streams.write.flush().await
+        };
+        // A peer that reads nothing must not hold us up.
+        timeout_at(Instant::now() + LATER, write)
+            .await
+            .unwrap_or_else(|_| Err(std::io::ErrorKind::TimedOut.into()))
+    }
+
+    /// The next message, whatever it is; `None` once the peer has ended.
+    async fn next(&mut self) -> Option<Vec<u8>> {
+        loop {
+            if let Some(text) = self.ready.pop_front() {
+                return Some(text);
+            }
+            let mut chunk = [0; 16 << 10];
+            let count = self.streams.read.read(&mut chunk).await.unwrap_or(0);
+            if count == 0 {
+                return None;
+            }
+            self.unread.extend_from_slice(&chunk[..count]);
+            self.cut();
+        }
+    }
+
+    fn cut(&mut self) {
+        let mut done = 0;
+        loop {
+            match self.deframer.cut(&self.unread[done..]) {
+                Cut::Message { body, used } => {
+                    self.ready.push_back(body.to_vec());
+                    done += used;
+                }
+                Cut::Fault { used, .. } => done += used,
+                Cut::More { used, .. } => {
+                    done += used;
+                    break;
+                }
+            }
+        }
+        self.unread.drain(..done);
+    }
+}

@@ -1,0 +1,128 @@
+//! `sabir check`: captured traffic, or a live peer, by the rules of the protocol.
+
+mod human;
+mod junit;
+mod live;
+mod output;
+mod probes;
+mod sarif;
+
+use std::io::{self, Read};
+use std::path::Path;
+
+use output::Output;
+use sabir_model::capture::{Format, ReadError, Reader};
+use sabir_model::rules::{Checker, Profile};
+
+use crate::args::CheckArgs;
+use crate::exit::{Exit, Failure};
+use crate::explain::named;
+use crate::print::Printer;
+use crate::target::Target;
+
+/// Beginnings of what is a target and no file.
+const TARGETS: [&str; 7] = ["demo:", "stdio:", "tcp://", "unix:", "http://", "https://", "ws://"];
+
+pub(crate) async fn run(args: CheckArgs, printer: &Printer) -> Result<Exit, Failure> {
+    let rules = Rules { allow: chosen(&args.allow)?, deny: chosen(&args.deny)? };
+    match (&args.what, &args.command[..]) {
+        (None, []) => Err(Failure::usage("nothing to check is named")
+            .hint("name a file, - for standard input, or a target such as stdio:COMMAND")),
+        (None, words) => live(Target::program(words.to_vec())?, &args, &rules, printer).await,
+        (Some(target), _) if TARGETS.iter().any(|start| target.starts_with(start)) => {
+            live(Target::parse(target)?, &args, &rules, printer).await
+        }
+        (Some(file), _) if file == "-" => traffic(io::stdin().lock(), "-", &args, &rules, printer),
+        (Some(file), _) => {
+            let opened = std::fs::File::open(file).map_err(|error| unreadable(file, &error.into()))?;
+            traffic(opened, file, &args, &rules, printer)
+        }
+    }
+}
+
+/// What was said about rules.
+struct Rules {
+    allow: Vec<&'static sabir_model::rules::Rule>,
+    deny: Vec<&'static sabir_model::rules::Rule>,
+}
+
+impl Rules {
+    fn checker(&self, profile: Profile) -> Checker {
+        let checker = self.allow.iter().fold(Checker::new(profile), |checker, rule| checker.allow(rule));
+        self.deny.iter().fold(checker, |checker, rule| checker.deny(rule))
+    }
+}
+
+fn chosen(ids: &[String]) -> Result<Vec<&'static sabir_model::rules::Rule>, Failure> {
+    ids.iter().map(|id| named(id)).collect()
+}
+
+fn traffic(
+    input: impl Read,
+    name: &str,
+    args: &CheckArgs,
+    rules: &Rules,
+    printer: &Printer,
+) -> Result<Exit, Failure> {
+    let mut reader = Reader::new(input).map_err(|error| unreadable(name, &error))?;
+    let profile = match args.profile {
+        Some(profile) => profile,
+        None => usual_profile(&reader)?,
+    };
+    let mut checker = rules.checker(profile);
+    let mut output = Output::new(args, name, profile, printer);
+    while let Some(record) = reader.next().map_err(|error| unreadable(name, &error))? {
+        for finding in checker.check(&record) {
+            output.finding(&finding)?;
+        }
+    }
+    for finding in checker.finish() {
+        output.finding(&finding)?;
+    }
+    if reader.torn() {
+        printer.aside("the last line is torn, and was left out");
+    }
+    output.end(&format!("{} ({})", count(checker.messages(), "message"), reader.format()))
+}
+
+async fn live(target: Target, args: &CheckArgs, rules: &Rules, printer: &Printer) -> Result<Exit, Failure> {
+    let profile = args.profile.unwrap_or_default();
+    let name = target.to_string();
+    let mut checker = rules.checker(profile);
+    let mut output = Output::new(args, &name, profile, printer);
+    let done = tokio::select! {
+        done = live::probe(&target, profile, args.framing.into(), &mut checker, &mut output) => done?,
+        () = tokio::time::sleep(args.timeout) => {
+            return Err(Failure::new(Exit::Timeout, format_args!("{name} was not done within {:?}", args.timeout))
+                .hint("wait longer with --timeout 2m, or try --framing headers"));
+        }
+        Ok(()) = tokio::signal::ctrl_c() => return Err(Failure::new(Exit::Interrupted, "interrupted")),
+    };
+    output.end(&format!("{}, {}", count(done.probes, "probe"), count(done.answers, "answer")))
+}
+
+/// What the header says, or what the format is for.
+fn usual_profile<R: Read>(reader: &Reader<R>) -> Result<Profile, Failure> {
+    match (reader.format(), reader.header().and_then(|header| header.profile.as_deref())) {
+        (_, Some(name)) => name.parse().map_err(|error| {
+            Failure::usage(format_args!("the header's profile: {error}")).hint("choose one with --profile")
+        }),
+        (Format::Headers, None) => Ok(Profile::Lsp),
+        _ => Ok(Profile::JsonRpc),
+    }
+}
+
+fn unreadable(name: &str, error: &ReadError) -> Failure {
+    let failure = Failure::new(Exit::Connect, format_args!("cannot read {name}: {error}"));
+    match error {
+        ReadError::Io(error) if error.kind() == io::ErrorKind::NotFound && !Path::new(name).exists() => {
+            failure.hint("check the path; a target is written as stdio:COMMAND, tcp://HOST:PORT or unix:PATH")
+        }
+        _ => failure,
+    }
+}
+
+/// `1 message`, `2 messages`.
+fn count(number: u64, of: &str) -> String {
+    format!("{number} {of}{}", if number == 1 { "" } else { "s" })
+}

@@ -1,0 +1,142 @@
+//! What was found, in the way that was asked for.
+
+use std::collections::HashMap;
+
+use sabir_model::rules::{Finding, Profile, Severity};
+use serde::Serialize;
+
+use super::{count, human, junit, sarif};
+use crate::args::CheckArgs;
+use crate::exit::{Exit, Failure};
+use crate::print::Printer;
+
+/// Takes findings as they come.
+pub(super) struct Output<'a> {
+    format: Format,
+    /// The file or target.
+    name: &'a str,
+    profile: Profile,
+    most: u64,
+    printer: &'a Printer,
+    /// How many of each rule.
+    counts: HashMap<&'static str, u64>,
+    errors: u64,
+    warnings: u64,
+    notes: u64,
+    /// For formats that are printed as a whole.
+    kept: Vec<Finding>,
+}
+
+enum Format {
+    Human,
+    Json,
+    Sarif,
+    Junit,
+}
+
+impl<'a> Output<'a> {
+    pub(super) fn new(args: &CheckArgs, name: &'a str, profile: Profile, printer: &'a Printer) -> Self {
+        let format = match args {
+            CheckArgs { json: true, .. } => Format::Json,
+            CheckArgs { sarif: true, .. } => Format::Sarif,
+            CheckArgs { junit: true, .. } => Format::Junit,
+            _ => Format::Human,
+        };
+        Output {
+            format,
+            name,
+            profile,
+            most: args.most,
+            printer,
+            counts: HashMap::new(),
+            errors: 0,
+            warnings: 0,
+            notes: 0,
+            kept: Vec::new(),
+        }
+    }
+
+    pub(super) fn finding(&mut self, finding: &Finding) -> Result<(), Failure> {
+        match finding.severity {
+            Severity::Error => self.errors += 1,
+            Severity::Warning => self.warnings += 1,
+            Severity::Note => self.notes += 1,
+        }
+        let count = self.counts.entry(finding.rule.id).or_default();
+        *count += 1;
+        if *count > self.most {
+            return Ok(());
+        }
+        match self.format {
+            Format::Human => {
+                let text = human::finding(finding, self.name, *count == 1, self.printer.painter());
+                self.printer.data(&text)?;
+            }
+            Format::Json => self.printer.data(&as_json(finding, self.name))?,
+            Format::Sarif | Format::Junit => self.kept.push(finding.clone()),
+        }
+        Ok(())
+    }
+
+    /// All is looked at: `what` was.
+    pub(super) fn end(&self, what: &str) -> Result<Exit, Failure> {
+        match self.format {
+            Format::Human | Format::Json => {}
+            Format::Sarif => self.printer.data(&sarif::log(&self.kept, self.name))?,
+            Format::Junit => self.printer.data(&junit::report(&self.kept, self.name, self.profile))?,
+        }
+        let mut hidden: Vec<(&str, u64)> =
+            self.counts.iter().filter(|(_, n)| **n > self.most).map(|(id, n)| (*id, n - self.most)).collect();
+        hidden.sort_unstable();
+        for (id, more) in hidden {
+            self.printer.aside(&format!("{id}: {more} more, shown with --most {}", self.most + more));
+        }
+        let found = [(self.errors, "error"), (self.warnings, "warning"), (self.notes, "note")];
+        let found: Vec<String> = found.iter().filter(|(n, _)| *n > 0).map(|(n, of)| count(*n, of)).collect();
+        let found = if found.is_empty() { "nothing found".to_owned() } else { found.join(", ") };
+        self.printer.aside(&format!("{found} in {what}, profile {}", self.profile));
+        Ok(if self.errors + self.warnings > 0 { Exit::Error } else { Exit::Ok })
+    }
+}
+
+#[derive(Serialize)]
+struct Told<'f> {
+    rule: &'f str,
+    severity: String,
+    message: &'f str,
+    file: &'f str,
+    line: u64,
+    column: u64,
+    offset: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    direction: Option<char>,
+    excerpt: &'f str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    related: Option<Related<'f>>,
+    why: &'f str,
+    fix: &'f str,
+}
+
+#[derive(Serialize)]
+struct Related<'f> {
+    line: u64,
+    message: &'f str,
+}
+
+fn as_json(finding: &Finding, file: &str) -> String {
+    let told = Told {
+        rule: finding.rule.id,
+        severity: finding.severity.to_string(),
+        message: &finding.what,
+        file,
+        line: finding.line,
+        column: finding.column,
+        offset: finding.offset,
+        direction: finding.direction.map(|direction| direction.sign()),
+        excerpt: &finding.excerpt.text,
+        related: finding.related.as_ref().map(|(line, message)| Related { line: *line, message }),
+        why: finding.rule.why,
+        fix: finding.rule.fix,
+    };
+    serde_json::to_string(&told).unwrap_or_default()
+}

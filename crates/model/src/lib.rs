@@ -1,0 +1,11 @@
+//! What is known about JSON-RPC traffic apart from carrying it.
+//!
+//! [`capture`] reads and writes what went over a wire, in Sabir's own format and the others that people have.
+//! [`rules`] checks it, message by message and across a session, and explains what is wrong. [`files`] is the
+//! model itself, and [`graph`] makes graphs of captures under its terms.
+
+pub mod capture;
+pub mod files;
+#[cfg(feature = "graph")]
+pub mod graph;
+pub mod rules;

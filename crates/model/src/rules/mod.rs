@@ -1,0 +1,52 @@
+//! The rules that traffic is checked by, and the checker.
+//!
+//! [`rules`] lists them; each says why it matters and how to put a breach right. A [`Checker`] is given
+//! [`Record`]s, one after the other, and tells what is wrong with each, by itself and after what came before.
+//!
+//! ```
+//! use sabir_model::capture::Reader;
+//! use sabir_model::rules::{Checker, Profile};
+//!
+//! let text = r#"> {"jsonrpc":"2.0","id":1,"method":"add","params":3}"#;
+//! let mut reader = Reader::new(text.as_bytes())?;
+//! let mut checker = Checker::new(Profile::JsonRpc);
+//! let mut found = Vec::new();
+//! while let Some(record) = reader.next()? {
+//!     found.extend(checker.check(&record));
+//! }
+//! found.extend(checker.finish());
+//! assert_eq!(found[0].rule.id, "RPC003");
+//! assert_eq!(found[0].to_string(), "1:51 error[RPC003]: `params` must be an array or an object, found number");
+//! # Ok::<(), sabir_model::capture::ReadError>(())
+//! ```
+//!
+//! A message that is in order costs one pass for its envelope and one for what is in it; nothing is parsed into
+//! values. Memory does not grow with the traffic: open requests are kept in 64 MiB at most, answered ones in
+//! 16 MiB, 256 connections at a time. At a bound the older half is forgotten. Answers to what was forgotten are
+//! not checked.
+
+mod a2a;
+mod calls;
+mod checker;
+mod eth;
+mod finding;
+mod locate;
+mod lsp;
+mod mcp;
+mod message;
+mod profile;
+mod protocol;
+mod session;
+mod table;
+mod values;
+
+pub use checker::Checker;
+pub use finding::{Excerpt, Finding};
+pub use profile::{Profile, Revision, UnknownProfile};
+pub use table::{
+    LIVE001, LIVE002, LIVE003, LIVE004, LIVE005, LIVE006, LIVE007, LIVE008, LIVE009, Rule, Scope, Severity,
+    rule, rules,
+};
+
+#[cfg(doc)]
+use crate::capture::Record;
