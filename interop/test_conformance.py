@@ -1,5 +1,5 @@
-"""The conformance suite of MCP against `sabir demo --mcp` over Streamable HTTP: the frozen requirements of both eras,
-and what the suite's latest release asks for."""
+"""The conformance suite of MCP over Streamable HTTP: against `sabir demo --mcp` the frozen requirements of both eras and
+what the suite's latest release asks for; against the client of `sabir-mcp` all that is required without OAuth."""
 
 import os
 import re
@@ -14,6 +14,13 @@ RUNS = [
     ("2026-07-28", [NEWEST, "server", "--requirements", "2026-07-28"]),
     ("latest", [LATEST, "server"]),
 ]
+CLIENT = {
+    "2025-11-25": ["initialize", "tools_call", "elicitation-sep1034-client-defaults", "sse-retry",
+                   "json-schema-2020-12-preservation"],
+    "2026-07-28": ["tools_call", "request-metadata", "http-standard-headers", "http-custom-headers",
+                   "http-invalid-tool-headers", "sep-2322-client-request-state", "json-schema-ref-no-deref",
+                   "json-schema-2020-12-preservation"],
+}
 # Extensions that the server does not offer; the suite runs them all the same, unscored.
 NOT_OFFERED = "tasks-"
 
@@ -24,11 +31,26 @@ def scenarios(said):
     return re.findall(r"^([✓✗]) ([\w-]+): (\d+) passed", summary, re.MULTILINE)
 
 
+def clients():
+    """Whether our client fails in any scenario."""
+    failed = False
+    for revision, names in CLIENT.items():
+        for name in names:
+            command = [NODE, NEWEST, "client", "--command", os.environ["MCP_CONFORMANCE_CLIENT"],
+                       "--scenario", name, "--spec-version", revision]
+            ran = subprocess.run(command, capture_output=True, text=True, timeout=60)
+            failed |= ran.returncode != 0
+            print(f"{'not ok' if ran.returncode else 'ok'} - mcp conformance {revision}, client: {name}", flush=True)
+            if ran.returncode:
+                print(ran.stdout, ran.stderr, file=sys.stderr)
+    return failed
+
+
 def main():
     command = [os.environ["SABIR"], "demo", "--mcp", "--listen", "http://127.0.0.1:0/mcp"]
     server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     url = server.stderr.readline().split()[-1]
-    failed = False
+    failed = clients()
     try:
         for name, suite in RUNS:
             ran = subprocess.run([NODE, *suite, "--url", url], capture_output=True, text=True, timeout=100)

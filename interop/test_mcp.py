@@ -188,6 +188,37 @@ async def tools_ask_the_client_in_both_eras():
                 check(text(await session.call_tool(tool)), [said])
 
 
+async def the_same_is_served_over_streamable_http():
+    process = await asyncio.create_subprocess_exec(
+        SERVER.command, *SERVER.args, "--listen", "http://127.0.0.1:0/mcp", stderr=asyncio.subprocess.PIPE)
+    url = (await process.stderr.readline()).decode().split()[-1]
+    try:
+        for mode, agreed in [("legacy", NEWEST_LEGACY), ("auto", MODERN)]:
+            async with mcp.Client(url, mode=mode, **CALLBACKS) as session:
+                check(session.protocol_version, agreed)
+                results = await asyncio.gather(*(session.call_tool("add", {"a": n, "b": n}) for n in range(50)))
+                check([text(result) for result in results], [[str(2 * n)] for n in range(50)])
+                seen = []
+
+                async def note(progress, total, message):
+                    seen.append(progress)
+
+                await session.call_tool("test_tool_with_progress", progress_callback=note)
+                check(seen, [0, 50, 100])
+                for tool, said in [("roots", "a, b"), ("test_input_required_result_multi_round", "Hello, Ann! Your color is blue.")]:
+                    check(text(await session.call_tool(tool)), [said])
+                before = int(text(await session.call_tool("cancelled"))[0])
+                call = asyncio.create_task(session.call_tool("wait"))
+                await asyncio.sleep(0.3)
+                call.cancel()
+                await asyncio.wait([call])
+                while int(text(await session.call_tool("cancelled"))[0]) == before:
+                    await asyncio.sleep(0.05)
+    finally:
+        process.terminate()
+        await process.wait()
+
+
 async def the_server_exits_at_the_end_of_its_input():
     for mode in ["", '{"jsonrpc":"2.0","id":1,"method":"ping"}\n', "nonsense\n"]:
         process = await asyncio.create_subprocess_exec(
@@ -266,6 +297,7 @@ run("mcp python", [
     a_cancelled_call_is_dropped_and_the_session_goes_on,
     a_call_that_times_out_is_cancelled,
     tools_ask_the_client_in_both_eras,
+    the_same_is_served_over_streamable_http,
     the_server_exits_at_the_end_of_its_input,
     our_client_speaks_to_the_sdks_server_in_both_eras,
     the_sdks_server_asks_our_client,
