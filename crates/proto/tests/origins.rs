@@ -1,6 +1,8 @@
 //! On a transport that keeps messages apart, everything that answers a message carries its origin, and the
 //! last of it says so.
 
+#![expect(clippy::unwrap_used, reason = "a test may")]
+
 use sabir_proto::{Config, Event, Framing, MCP_2025_11_25, Origin, Output, PLAIN, RequestKey, Session, Time};
 
 const NOW: Time = Time::START;

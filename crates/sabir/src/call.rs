@@ -84,7 +84,7 @@ pub struct Call<R> {
     unsent: Option<Unsent>,
     options: CallOptions<'static>,
     /// When it began, for those who observe.
-    watched: Option<(Instant, Cow<'static, str>)>,
+    watched: Option<(Instant, String)>,
     result: PhantomData<fn() -> R>,
 }
 
@@ -105,7 +105,7 @@ impl<R> Call<R> {
     }
 
     /// A call that was sent already, in a batch.
-    pub(crate) fn in_batch(peer: Peer, method: &Cow<'static, str>, slot: Arc<CallSlot>) -> Self {
+    pub(crate) fn in_batch(peer: Peer, method: &str, slot: Arc<CallSlot>) -> Self {
         let options = CallOptions::default();
         let mut call = Call { peer, slot, unsent: None, options, watched: None, result: PhantomData };
         call.watch(method);
@@ -113,11 +113,11 @@ impl<R> Call<R> {
     }
 
     /// Tells those who observe that it begins.
-    fn watch(&mut self, method: &Cow<'static, str>) {
+    fn watch(&mut self, method: &str) {
         let routes = &self.peer.shared.routes;
         if routes.is_observed() {
             routes.tell(&Observed::CallStarted { side: Side::Ours, method, known: true });
-            self.watched = Some((Instant::now(), method.clone()));
+            self.watched = Some((Instant::now(), method.to_owned()));
         }
     }
 

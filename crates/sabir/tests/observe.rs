@@ -1,5 +1,7 @@
 //! What an observer of a router is told.
 
+#![expect(clippy::unwrap_used, reason = "a test may")]
+
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 

@@ -139,6 +139,7 @@ impl Exchange {
 
 /// Engines that wait for the next message: making one costs more than a small call.
 #[derive(Default)]
+#[expect(clippy::vec_box, reason = "they are taken out and used in their boxes")]
 pub(super) struct Spare(Mutex<Vec<Box<Exchange>>>);
 
 impl Spare {

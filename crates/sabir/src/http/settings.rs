@@ -63,9 +63,11 @@ impl Default for Speaks {
 /// Who somebody has proved to be.
 pub(super) type Identity = Arc<dyn Any + Send + Sync>;
 
+type AuthCheck = dyn Fn(&Parts) -> Result<Option<Identity>, Denied> + Send + Sync;
+
 #[derive(Clone)]
 pub(super) struct Auth {
-    pub(super) check: Arc<dyn Fn(&Parts) -> Result<Option<Identity>, Denied> + Send + Sync>,
+    pub(super) check: Arc<AuthCheck>,
     /// Whether two identities are the same one.
     pub(super) same: fn(&dyn Any, &dyn Any) -> bool,
 }
