@@ -1,7 +1,9 @@
-"""The MCP SDK's client against the fixture server, over standard input and output."""
+"""The Python MCP SDK over standard input and output: its client against `sabir demo --mcp`, and its server against
+the client of `sabir-mcp`. Both eras."""
 
 import asyncio
 import os
+import sys
 from contextlib import asynccontextmanager
 
 import mcp
@@ -10,18 +12,30 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from tap import check, run
 
-SERVER = StdioServerParameters(command=os.environ["MCP_FIXTURE"])
-NEWEST = "2025-11-25"
+SERVER = StdioServerParameters(command=os.environ["SABIR"], args=["demo", "--mcp"])
+NEWEST_LEGACY, MODERN = "2025-11-25", "2026-07-28"
 
 
 async def roots(context):
     return types.ListRootsResult(roots=[types.Root(uri="file:///a", name="a"), types.Root(uri="file:///b", name="b")])
 
 
+async def elicit(context, params):
+    return types.ElicitResult(action="accept", content={"name": "Ann", "color": "blue", "username": "ann", "email": "a@b"})
+
+
+async def sample(context, params):
+    content = types.TextContent(type="text", text="Hi")
+    return types.CreateMessageResult(role="assistant", content=content, model="parrot")
+
+
+CALLBACKS = dict(list_roots_callback=roots, elicitation_callback=elicit, sampling_callback=sample)
+
+
 @asynccontextmanager
 async def session(**options):
     async with stdio_client(SERVER) as (read, write):
-        async with mcp.ClientSession(read, write, list_roots_callback=roots, **options) as session:
+        async with mcp.ClientSession(read, write, **CALLBACKS, **options) as session:
             yield session
 
 
@@ -30,6 +44,10 @@ async def initialized():
     async with session() as client:
         await client.initialize()
         yield client
+
+
+def client(mode):
+    return mcp.Client(stdio_client(SERVER), mode=mode, **CALLBACKS)
 
 
 async def refusal(awaitable):
@@ -48,13 +66,19 @@ def text(result):
 async def initialize_agrees_on_the_newest_revision():
     async with session() as client:
         result = await client.initialize()
-        check(result.protocol_version, NEWEST)
-        check(result.server_info.name, "sabir-mcp-fixture")
+        check(result.protocol_version, NEWEST_LEGACY)
+        check(result.server_info.name, "sabir-everything")
         await client.send_ping()
 
 
-async def another_revision_is_negotiated():
-    for offered, agreed in [("2025-06-18", "2025-06-18"), ("1999-01-01", NEWEST)]:
+async def every_revision_with_a_handshake_is_negotiated():
+    for offered, agreed in [
+        ("2024-11-05", "2024-11-05"),
+        ("2025-03-26", "2025-03-26"),
+        ("2025-06-18", "2025-06-18"),
+        ("2025-11-25", "2025-11-25"),
+        ("1999-01-01", NEWEST_LEGACY),
+    ]:
         async with session() as client:
             params = types.InitializeRequestParams(
                 protocol_version=offered,
@@ -65,50 +89,67 @@ async def another_revision_is_negotiated():
             check(result.protocol_version, agreed)
 
 
-async def a_probe_for_a_later_protocol_falls_back():
-    async with mcp.Client(stdio_client(SERVER), mode="auto") as client:
-        check(text(await client.call_tool("add", {"a": 20, "b": 22})), ["42"])
+async def a_probe_finds_the_modern_era():
+    async with client("auto") as session:
+        check(text(await session.call_tool("add", {"a": 20, "b": 22})), ["42"])
+        check(session.protocol_version, MODERN)
 
 
-async def tools_are_listed():
-    async with initialized() as client:
-        tools = (await client.list_tools()).tools
-        check([tool.name for tool in tools], ["add", "count", "wait", "cancelled", "roots"])
-        check(tools[0].input_schema["required"], ["a", "b"])
+async def tools_resources_and_prompts_are_listed_and_used():
+    for mode in ["legacy", "auto"]:
+        async with client(mode) as session:
+            tools = {tool.name: tool for tool in (await session.list_tools()).tools}
+            check(tools["add"].input_schema["required"], ["a", "b"])
+            check(tools["add"].description, "The sum of two integers")
+            check(tools["divide"].output_schema["required"], ["quotient"])
+            divided = await session.call_tool("divide", {"dividend": 1, "divisor": 4})
+            check(divided.structured_content, {"quotient": 0.25})
+            resources = (await session.list_resources()).resources
+            check(str(resources[0].uri), "test://static-text")
+            read = await session.read_resource("test://template/7/data")
+            check(read.contents[0].text, '{"data":"Data for ID: 7","id":"7","templateTest":true}')
+            prompts = (await session.list_prompts()).prompts
+            check([argument.name for argument in prompts[1].arguments], ["arg1", "arg2"])
+            prompt = await session.get_prompt("test_prompt_with_arguments", {"arg1": "x", "arg2": "y"})
+            check(prompt.messages[0].content.text, "Prompt with arguments: arg1='x', arg2='y'")
 
 
-async def a_tool_is_called():
-    async with initialized() as client:
-        result = await client.call_tool("add", {"a": 2, "b": 3})
-        check((text(result), result.is_error), (["5"], False))
-        result = await client.call_tool("add", {"a": 2**63 - 1, "b": 1})
-        check((text(result), result.is_error), (["too large"], True))
+async def what_a_tool_cannot_do_is_a_result():
+    for mode in ["legacy", "auto"]:
+        async with client(mode) as session:
+            result = await session.call_tool("add", {"a": 2**63 - 1, "b": 1})
+            check((text(result), result.is_error), (["too large"], True))
+            result = await session.call_tool("add", {"a": 1})
+            check((text(result), result.is_error), (["invalid arguments: missing field `b`"], True))
 
 
 async def errors_have_their_codes():
-    async with initialized() as client:
-        check(await refusal(client.call_tool("nothing", {})), types.INVALID_PARAMS)
-        check(await refusal(client.call_tool("add", {"a": 1})), types.INVALID_PARAMS)
-        check(await refusal(client.list_prompts()), types.METHOD_NOT_FOUND)
-        await client.send_ping()
+    for mode in ["legacy", "auto"]:
+        async with client(mode) as session:
+            check(await refusal(session.call_tool("nothing", {})), types.INVALID_PARAMS)
+            check(await refusal(session.get_prompt("nothing")), types.INVALID_PARAMS)
+            code = -32002 if mode == "legacy" else types.INVALID_PARAMS
+            check(await refusal(session.read_resource("test://nothing")), code)
 
 
 async def calls_at_once_find_their_answers():
-    async with initialized() as client:
-        results = await asyncio.gather(*(client.call_tool("add", {"a": n, "b": n}) for n in range(100)))
-        check([text(result) for result in results], [[str(2 * n)] for n in range(100)])
+    for mode in ["legacy", "auto"]:
+        async with client(mode) as session:
+            results = await asyncio.gather(*(session.call_tool("add", {"a": n, "b": n}) for n in range(50)))
+            check([text(result) for result in results], [[str(2 * n)] for n in range(50)])
 
 
 async def progress_comes_before_the_result():
-    async with initialized() as client:
-        seen = []
+    for mode in ["legacy", "auto"]:
+        async with client(mode) as session:
+            seen = []
 
-        async def note(progress, total, message):
-            seen.append((progress, total, message))
+            async def note(progress, total, message):
+                seen.append((progress, total, message))
 
-        result = await client.call_tool("count", {"steps": 5}, progress_callback=note)
-        check(text(result), ["5"])
-        check(seen, [(n, 5, f"step {n}") for n in range(1, 6)])
+            result = await session.call_tool("count", {"steps": 5}, progress_callback=note)
+            check(text(result), ["5"])
+            check(seen, [(n, 5, f"step {n}") for n in range(1, 6)])
 
 
 async def a_cancelled_call_is_dropped_and_the_session_goes_on():
@@ -134,21 +175,130 @@ async def a_call_that_times_out_is_cancelled():
         check(text(await client.call_tool("cancelled")), ["1"])
 
 
-async def a_tool_asks_the_client():
-    async with initialized() as client:
-        check(text(await client.call_tool("roots")), ["a, b"])
+async def tools_ask_the_client_in_both_eras():
+    for mode in ["legacy", "auto"]:
+        async with client(mode) as session:
+            for tool, said in [
+                ("roots", "a, b"),
+                ("test_input_required_result_elicitation", "Hello, Ann!"),
+                ("test_input_required_result_sampling", "Hi"),
+                ("test_input_required_result_multiple_inputs", "Hello, Ann! Hi a, b"),
+                ("test_input_required_result_multi_round", "Hello, Ann! Your color is blue."),
+            ]:
+                check(text(await session.call_tool(tool)), [said])
 
 
-run("mcp", [
+async def the_same_is_served_over_streamable_http():
+    process = await asyncio.create_subprocess_exec(
+        SERVER.command, *SERVER.args, "--listen", "http://127.0.0.1:0/mcp", stderr=asyncio.subprocess.PIPE)
+    url = (await process.stderr.readline()).decode().split()[-1]
+    try:
+        for mode, agreed in [("legacy", NEWEST_LEGACY), ("auto", MODERN)]:
+            async with mcp.Client(url, mode=mode, **CALLBACKS) as session:
+                check(session.protocol_version, agreed)
+                results = await asyncio.gather(*(session.call_tool("add", {"a": n, "b": n}) for n in range(50)))
+                check([text(result) for result in results], [[str(2 * n)] for n in range(50)])
+                seen = []
+
+                async def note(progress, total, message):
+                    seen.append(progress)
+
+                await session.call_tool("test_tool_with_progress", progress_callback=note)
+                check(seen, [0, 50, 100])
+                for tool, said in [("roots", "a, b"), ("test_input_required_result_multi_round", "Hello, Ann! Your color is blue.")]:
+                    check(text(await session.call_tool(tool)), [said])
+                before = int(text(await session.call_tool("cancelled"))[0])
+                call = asyncio.create_task(session.call_tool("wait"))
+                await asyncio.sleep(0.3)
+                call.cancel()
+                await asyncio.wait([call])
+                while int(text(await session.call_tool("cancelled"))[0]) == before:
+                    await asyncio.sleep(0.05)
+    finally:
+        process.terminate()
+        await process.wait()
+
+
+async def the_server_exits_at_the_end_of_its_input():
+    for mode in ["", '{"jsonrpc":"2.0","id":1,"method":"ping"}\n', "nonsense\n"]:
+        process = await asyncio.create_subprocess_exec(
+            SERVER.command, *SERVER.args, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE)
+        await process.communicate(mode.encode())
+        check(process.returncode, 0)
+
+
+SERVER_CODE = '''
+from pydantic import BaseModel
+from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
+
+server = MCPServer("python")
+
+class Name(BaseModel):
+    name: str
+
+@server.tool()
+def add(a: int, b: int) -> int:
+    return a + b
+
+@server.tool()
+async def count(steps: int, ctx: Context) -> str:
+    for step in range(1, steps + 1):
+        await ctx.report_progress(step, steps)
+    return "done"
+
+@server.tool()
+async def greet(ctx: Context) -> str:
+    answer = await ctx.elicit("Who are you?", Name)
+    return f"Hello, {answer.data.name}!"
+
+server.run("stdio")
+'''
+
+
+async def visit(script, revision=None):
+    """What the client of `sabir-mcp` says of the Python SDK's server."""
+    environment = dict(os.environ, **({"REVISION": revision} if revision else {}))
+    process = await asyncio.create_subprocess_exec(
+        os.environ["MCP_VISIT"], sys.executable, "-c", SERVER_CODE,
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env=environment)
+    said, wrong = await process.communicate(script.encode())
+    assert process.returncode == 0, wrong.decode()
+    return said.decode().splitlines()
+
+
+async def our_client_speaks_to_the_sdks_server_in_both_eras():
+    for revision, agreed in [(None, MODERN), ("2025-11-25", "2025-11-25"), ("2025-06-18", "2025-06-18")]:
+        script = 'add {"a": 2, "b": 3}\n50 add {"a": 1, "b": 1}\ncount {"steps": 3}\n'
+        said = await visit(script, revision)
+        check(said[:5], [
+            f"revision: {agreed}",
+            "server: python",
+            "tools: add count greet",
+            "1 add: 5",
+            "50 add: 2",
+        ])
+        check(said[5], "1 count: [1.0,2.0,3.0] done")
+
+
+async def the_sdks_server_asks_our_client():
+    check((await visit("greet\n", "2025-11-25"))[3], "1 greet: Hello, Ann!")
+
+
+run("mcp python", [
     initialize_agrees_on_the_newest_revision,
-    another_revision_is_negotiated,
-    a_probe_for_a_later_protocol_falls_back,
-    tools_are_listed,
-    a_tool_is_called,
+    every_revision_with_a_handshake_is_negotiated,
+    a_probe_finds_the_modern_era,
+    tools_resources_and_prompts_are_listed_and_used,
+    what_a_tool_cannot_do_is_a_result,
     errors_have_their_codes,
     calls_at_once_find_their_answers,
     progress_comes_before_the_result,
     a_cancelled_call_is_dropped_and_the_session_goes_on,
     a_call_that_times_out_is_cancelled,
-    a_tool_asks_the_client,
+    tools_ask_the_client_in_both_eras,
+    the_same_is_served_over_streamable_http,
+    the_server_exits_at_the_end_of_its_input,
+    our_client_speaks_to_the_sdks_server_in_both_eras,
+    the_sdks_server_asks_our_client,
 ])

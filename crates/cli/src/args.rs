@@ -79,6 +79,7 @@ Examples:
   echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"add\",\"params\":[2,3]}' | sabir demo
   sabir demo --listen tcp://127.0.0.1:4000
   sabir demo --listen unix:/tmp/demo.sock --framing headers
+  sabir demo --mcp
   sabir demo --listen http://127.0.0.1:8080/rpc --bearer secret
   sabir demo --listen https://127.0.0.1:8443 --tls-cert server.pem --tls-key server.key
 
@@ -88,6 +89,9 @@ a certificate TLS of each. A connection's first bytes tell.
 The methods: add, subtract, sum, get_data, echo, sleep, progress, work, tick, ask, fail, panic, notes, and the
 notifications update, notify_hello, notify_sum, log.")]
 pub(crate) struct DemoArgs {
+    /// Serve a Model Context Protocol server with some of everything instead
+    #[arg(long)]
+    pub(crate) mcp: bool,
     /// Serve connections at tcp://HOST:PORT, http://HOST:PORT/PATH or unix:PATH instead of standard input and
     /// output
     #[arg(long, value_name = "URL")]

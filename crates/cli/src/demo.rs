@@ -2,12 +2,12 @@
 
 use std::io::{self, IsTerminal};
 
-use sabir::{Http, ServerTls, transport};
+use sabir::{Dialect, Http, MCP, PLAIN, Router, ServerTls, transport};
 
 use crate::args::DemoArgs;
 use crate::exit::{Exit, Failure};
 use crate::print::Printer;
-use crate::service;
+use crate::{everything, service};
 
 const ADDRESSES: &str = "write it as tcp://127.0.0.1:4000 or unix:/tmp/demo.sock";
 
@@ -19,20 +19,31 @@ pub(crate) async fn run(args: DemoArgs, printer: &Printer) -> Result<Exit, Failu
     }
 }
 
+/// Which of the two services, and how it is spoken to.
+fn served(args: &DemoArgs) -> (Router, Dialect) {
+    match args.mcp {
+        true => (everything::server().into_router(), MCP),
+        false => (service::router(), PLAIN),
+    }
+}
+
 async fn stdio(args: &DemoArgs, printer: &Printer) -> Result<Exit, Failure> {
     if io::stdin().is_terminal() {
         printer.aside("serving on standard input: type a message and press enter; Ctrl-D ends");
     }
-    let transport = transport::stdio().framing(args.framing.known());
-    match sabir::serve(transport, service::router()).await {
+    let (router, dialect) = served(args);
+    let transport = transport::stdio().framing(args.framing.known()).dialect(dialect);
+    match sabir::serve(transport, router).await {
         Ok(()) => Ok(Exit::Ok),
         Err(cause) => Err(Failure::new(Exit::Protocol, format_args!("stopped serving: {cause}"))),
     }
 }
 
 async fn listen(url: &str, args: &DemoArgs, printer: &Printer) -> Result<Exit, Failure> {
-    let server = sabir::listen(url, service::router()).await.map_err(|error| cannot_listen(url, &error))?;
-    let mut server = server.framing(args.framing.known()).http(http(args)).heed_signals();
+    let (router, dialect) = served(args);
+    let server = sabir::listen(url, router).await.map_err(|error| cannot_listen(url, &error))?;
+    let server = server.framing(args.framing.known()).dialect(dialect);
+    let mut server = server.http(http(args)).heed_signals();
     if let (Some(cert), Some(key)) = (&args.tls_cert, &args.tls_key) {
         server = server.tls(ServerTls::from_files(cert, key).map_err(Failure::usage)?);
     }
@@ -44,7 +55,10 @@ async fn listen(url: &str, args: &DemoArgs, printer: &Printer) -> Result<Exit, F
 }
 
 fn http(args: &DemoArgs) -> Http {
-    let mut http = Http::new();
+    let mut http = match args.mcp {
+        true => sabir_mcp::http(),
+        false => Http::new(),
+    };
     for origin in &args.allow_origin {
         http = http.allow_origin(origin);
     }

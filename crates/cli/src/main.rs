@@ -5,6 +5,7 @@ mod call;
 mod check;
 mod completions;
 mod demo;
+mod everything;
 mod exit;
 mod explain;
 #[cfg(feature = "graph")]

@@ -113,7 +113,7 @@ async fn open(url: &str, dial: Dial) -> std::io::Result<Way> {
 fn check_settings(url: &str, scheme: Option<Scheme>, dial: &Dial) -> std::io::Result<()> {
     let has_headers = scheme.is_some_and(Scheme::has_headers);
     #[cfg(feature = "http")]
-    if !has_headers && (!dial.headers.is_empty() || dial.on_post.is_some()) {
+    if !has_headers && !dial.headers.is_empty() {
         return Err(unusable(format!("`{url}` has no headers: only http(s):// and ws(s):// have")));
     }
     let is_secure = scheme.is_some_and(Scheme::is_secure);

@@ -85,7 +85,11 @@ pub(super) async fn post(
         _ => return Ok(exchange::answer(inner, message, caller, accepts).await),
     };
     if !opens {
-        return Err(Refusal::NO_SESSION);
+        // Where requests may stand for themselves, their handler says best what this one lacks.
+        return match sessions.stateless {
+            [] => Err(Refusal::NO_SESSION),
+            _ => Ok(exchange::answer(inner, message, caller, accepts).await),
+        };
     }
     check_version(sessions, &caller.parts)?;
     let session = Table::open(inner, sessions, caller.identity.clone())?;

@@ -1,0 +1,18 @@
+//! `sabir demo --mcp`: a server with some of everything that MCP has. The names and texts are those that the
+//! protocol's own conformance suite looks for.
+
+mod asks;
+mod prompts;
+mod resources;
+mod tools;
+
+use sabir_mcp::Server;
+
+const PNG: &[u8] = include_bytes!("dot.png");
+const WAV: &[u8] = include_bytes!("silence.wav");
+
+pub(crate) fn server() -> Server {
+    let server = Server::new("sabir-everything", env!("CARGO_PKG_VERSION"))
+        .instructions("Some of everything that MCP has, to try clients on.");
+    prompts::add(resources::add(asks::add(tools::add(server))))
+}

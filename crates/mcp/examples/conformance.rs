@@ -1,0 +1,79 @@
+//! The client that the conformance suite of MCP starts: `conformance URL`, with the scenario in the environment.
+//!
+//! Run with `conformance client --command target/debug/examples/conformance --scenario tools_call`.
+
+mod answers;
+
+use std::error::Error;
+use std::time::Duration;
+
+use sabir_mcp::{Revision, Session, Tool};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let url = std::env::args().nth(1).ok_or("which server? give its URL")?;
+    let scenario = std::env::var("MCP_CONFORMANCE_SCENARIO").unwrap_or_default();
+    let mut client = answers::client();
+    // Servers of these scenarios say which wire they speak; the others are to be found out.
+    let wire = std::env::var("MCP_CONFORMANCE_PROTOCOL_VERSION").ok().and_then(|date| Revision::parse(&date));
+    if let Some(revision) = wire.filter(|revision| !revision.is_modern()) {
+        client = client.revision(revision);
+    }
+    let server = client.connect(url).await?;
+    let tools = server.tools().await?;
+    visit(&server, &scenario, &tools).await?;
+    server.close(Duration::from_secs(1)).await;
+    Ok(())
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Context {
+    #[serde(default)]
+    tool_calls: Vec<ToolCall>,
+}
+
+#[derive(Deserialize)]
+struct ToolCall {
+    name: String,
+    #[serde(default)]
+    arguments: Value,
+}
+
+async fn visit(server: &Session, scenario: &str, tools: &[Tool]) -> Result<(), Box<dyn Error>> {
+    match scenario {
+        "initialize" | "json-schema-ref-no-deref" => {}
+        "tools_call" => drop(server.call("add_numbers", json!({"a": 5, "b": 3})).await?),
+        "http-custom-headers" => {
+            let context: Context = serde_json::from_str(&std::env::var("MCP_CONFORMANCE_CONTEXT")?)?;
+            for ToolCall { name, arguments } in context.tool_calls {
+                server.call(&name, arguments).await?;
+            }
+        }
+        "json-schema-2020-12-preservation" => {
+            let tool = tools.iter().find(|tool| tool.name == "json_schema_2020_12_tool");
+            let schema = &tool.ok_or("the tool is not listed")?.input_schema;
+            server.call("json_schema_echo", json!({"schema": schema.parse::<Value>()?})).await?;
+        }
+        "http-standard-headers" => {
+            call_all(server, tools).await;
+            for resource in server.resources().await.unwrap_or_default() {
+                server.read(&resource.uri).await?;
+            }
+            for prompt in server.prompts().await.unwrap_or_default() {
+                server.prompt(&prompt.name, &Default::default()).await?;
+            }
+        }
+        _ => call_all(server, tools).await,
+    }
+    Ok(())
+}
+
+/// One after the other; some of them are meant to fail.
+async fn call_all(server: &Session, tools: &[Tool]) {
+    for tool in tools {
+        let _ = server.call(&tool.name, json!({})).timeout(Duration::from_secs(10)).await;
+    }
+}

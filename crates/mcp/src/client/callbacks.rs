@@ -1,0 +1,103 @@
+//! What a client does when its server asks or tells: by requests in the legacy era, by questions in a result in
+//! the modern one.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use sabir::{ErrorCode, ErrorObject, RawJson, Router};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::Change;
+use crate::types::{ClientCapabilities, Elicit, ElicitResult, LogMessage, Meta, Root, Sample, Sampled};
+
+type Answering<Q, A> = Arc<dyn Fn(Q) -> Pin<Box<dyn Future<Output = sabir::Result<A>> + Send>> + Send + Sync>;
+
+#[derive(Clone, Default)]
+pub(super) struct Callbacks {
+    pub(super) sample: Option<Answering<Sample, Sampled>>,
+    pub(super) elicit: Option<Answering<Elicit, ElicitResult>>,
+    pub(super) roots: Option<Arc<[Root]>>,
+    pub(super) log: Option<Arc<dyn Fn(LogMessage) + Send + Sync>>,
+    pub(super) change: Option<Arc<dyn Fn(Change) + Send + Sync>>,
+}
+
+impl Callbacks {
+    /// What is answered decides what is offered.
+    pub(super) fn capabilities(&self) -> ClientCapabilities {
+        ClientCapabilities {
+            roots: self.roots.as_ref().map(|_| Meta::new()),
+            sampling: self.sample.as_ref().map(|_| Meta::new()),
+            elicitation: self.elicit.as_ref().map(|_| Meta::new()),
+            ..ClientCapabilities::default()
+        }
+    }
+
+    /// Answers what a server asks.
+    pub(super) async fn answer(
+        &self,
+        method: &str,
+        params: Option<&RawJson<'_>>,
+    ) -> sabir::Result<RawJson<'static>> {
+        match (method, &self.sample, &self.elicit, &self.roots) {
+            ("sampling/createMessage", Some(sample), ..) => {
+                Ok(RawJson::from_value(&sample(read(params)?).await?)?)
+            }
+            ("elicitation/create", _, Some(elicit), _) => {
+                Ok(RawJson::from_value(&elicit(read(params)?).await?)?)
+            }
+            ("roots/list", .., Some(roots)) => Ok(RawJson::from_value(&json!({"roots": **roots}))?),
+            ("ping", ..) => Ok(RawJson::from_value(&json!({}))?),
+            _ => Err(ErrorObject::standard(ErrorCode::METHOD_NOT_FOUND)),
+        }
+    }
+
+    /// The requests and notifications of a server.
+    pub(super) fn router(&self) -> Router {
+        let mut router = Router::new();
+        for method in ["ping", "sampling/createMessage", "elicitation/create", "roots/list"] {
+            let callbacks = self.clone();
+            router = router.raw(method, move |_, params| {
+                let callbacks = callbacks.clone();
+                async move { callbacks.answer(method, params.as_ref()).await }
+            });
+        }
+        if let Some(log) = self.log.clone() {
+            router = router.function("notifications/message", move |_, message: LogMessage| {
+                log(message);
+                Ok(())
+            });
+        }
+        for change in [Change::Tools, Change::Prompts, Change::Resources, Change::Resource(String::new())] {
+            let Some(tell) = self.change.clone() else { continue };
+            router = router.function(change.method(), move |_, params: Value| {
+                tell(match &change {
+                    Change::Resource(_) => {
+                        #[derive(Deserialize)]
+                        struct Updated {
+                            uri: String,
+                        }
+                        let Updated { uri } = serde_json::from_value(params)?;
+                        Change::Resource(uri)
+                    }
+                    list => list.clone(),
+                });
+                Ok(())
+            });
+        }
+        router
+    }
+}
+
+fn read<T: DeserializeOwned>(params: Option<&RawJson<'_>>) -> sabir::Result<T> {
+    serde_json::from_str(params.map_or("{}", RawJson::as_str))
+        .map_err(|error| ErrorObject::because(ErrorCode::INVALID_PARAMS, error))
+}
+
+impl std::fmt::Debug for Callbacks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.capabilities().fmt(f)
+    }
+}

@@ -1,0 +1,172 @@
+//! A client: connects to a server of either era, and answers what it asks.
+
+mod callbacks;
+#[cfg(feature = "http")]
+mod headers;
+mod negotiate;
+mod request;
+mod session;
+
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use callbacks::Callbacks;
+pub use request::Request;
+use sabir::{CallError, Transport};
+pub use session::Session;
+
+use crate::types::{Elicit, ElicitResult, Implementation, Level, LogMessage, Root, Sample, Sampled};
+use crate::{Change, Revision};
+
+/// A client of MCP. It asks a server which era it is of, and speaks its newest revision.
+///
+/// ```no_run
+/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// use sabir_mcp::Client;
+/// use serde_json::json;
+///
+/// let command = std::process::Command::new("adder");
+/// let server = Client::new("me", "1.0.0").connect(sabir::transport::child(command)?).await?;
+/// let sum = server.call("add", json!({"a": 1, "b": 2})).await?;
+/// assert_eq!(sum.text(), "3");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Client {
+    info: Implementation,
+    callbacks: Callbacks,
+    revision: Option<Revision>,
+    probe: Duration,
+    level: Option<Level>,
+}
+
+impl Client {
+    /// A client that can be asked nothing.
+    pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
+        Client {
+            info: Implementation::new(name, version),
+            callbacks: Callbacks::default(),
+            revision: None,
+            probe: Duration::from_secs(5),
+            level: None,
+        }
+    }
+
+    /// Speaks this revision and no other.
+    #[must_use]
+    pub fn revision(mut self, revision: Revision) -> Self {
+        self.revision = Some(revision);
+        self
+    }
+
+    /// How long a server may be silent when it is asked for its era, before it is taken for one of the legacy
+    /// era. 5 s.
+    #[must_use]
+    pub fn probe_timeout(mut self, patience: Duration) -> Self {
+        self.probe = patience;
+        self
+    }
+
+    /// Wants log messages from this level on.
+    #[must_use]
+    pub fn log_level(mut self, level: Level) -> Self {
+        self.level = Some(level);
+        self
+    }
+
+    /// Lets servers ask the model.
+    #[must_use]
+    pub fn on_sample<F, Fut>(mut self, answer: F) -> Self
+    where
+        F: Fn(Sample) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = sabir::Result<Sampled>> + Send + 'static,
+    {
+        self.callbacks.sample = Some(Arc::new(move |question| Box::pin(answer(question))));
+        self
+    }
+
+    /// Lets servers ask the user.
+    #[must_use]
+    pub fn on_elicit<F, Fut>(mut self, answer: F) -> Self
+    where
+        F: Fn(Elicit) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = sabir::Result<ElicitResult>> + Send + 'static,
+    {
+        self.callbacks.elicit = Some(Arc::new(move |question| Box::pin(answer(question))));
+        self
+    }
+
+    /// Tells servers which folders it works in.
+    #[must_use]
+    pub fn roots(mut self, roots: impl Into<Vec<Root>>) -> Self {
+        self.callbacks.roots = Some(roots.into().into());
+        self
+    }
+
+    /// Is told of log messages.
+    #[must_use]
+    pub fn on_log(mut self, log: impl Fn(LogMessage) + Send + Sync + 'static) -> Self {
+        self.callbacks.log = Some(Arc::new(log));
+        self
+    }
+
+    /// Is told of changes: all of them in the legacy era, those that [`Session::listen`] asks for in the modern
+    /// one.
+    #[must_use]
+    pub fn on_change(mut self, change: impl Fn(Change) + Send + Sync + 'static) -> Self {
+        self.callbacks.change = Some(Arc::new(change));
+        self
+    }
+
+    /// Connects, finds out what the server speaks, and agrees with it.
+    ///
+    /// The transport may be a URL, such as `http://127.0.0.1:8080/mcp`.
+    pub async fn connect(self, transport: impl Into<Transport>) -> Result<Session, ConnectError> {
+        negotiate::connect(self, transport.into()).await
+    }
+}
+
+/// Why there is no session with a server.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// There is no connection.
+    Io(io::Error),
+    /// The server did not answer as it should.
+    Call(CallError),
+    /// The server speaks only revisions that we do not.
+    Revision(String),
+    /// The server knows nothing of the modern era, and only that was asked for.
+    Legacy,
+}
+
+impl fmt::Display for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ConnectError::Io(error) => error.fmt(f),
+            ConnectError::Call(error) => write!(f, "the server does not open a session: {error}"),
+            ConnectError::Legacy => f.write_str("the server is of the legacy era"),
+            ConnectError::Revision(found) => {
+                write!(f, "the server speaks {}, which this client does not", found.escape_debug())
+            }
+        }
+    }
+}
+
+impl std::error::Error for ConnectError {}
+
+impl From<io::Error> for ConnectError {
+    fn from(error: io::Error) -> Self {
+        ConnectError::Io(error)
+    }
+}
+
+impl From<CallError> for ConnectError {
+    fn from(error: CallError) -> Self {
+        ConnectError::Call(error)
+    }
+}

@@ -1,0 +1,160 @@
+//! A request to a server, with all the rounds that it may take.
+
+use std::collections::BTreeMap;
+use std::future::{Future, IntoFuture};
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::time::Duration;
+
+use sabir::{CallError, RawJson};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::session::Session;
+use crate::types::{Meta, Progress};
+
+pub(super) type Params = BTreeMap<&'static str, RawJson<'static>>;
+
+/// How often a server may ask back before it is taken for one that goes round in circles.
+const MOST_ROUNDS: usize = 32;
+
+/// A request: await it for its result. Drop it, and it is cancelled.
+#[must_use = "a request is sent when it is awaited"]
+pub struct Request<R> {
+    session: Session,
+    method: &'static str,
+    params: Result<Params, CallError>,
+    meta: Meta,
+    timeout: Option<Duration>,
+    progress: Option<Box<dyn FnMut(Progress) + Send>>,
+    result: PhantomData<fn() -> R>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct InputRequired {
+    #[serde(default)]
+    input_requests: BTreeMap<String, Question>,
+    request_state: Option<RawJson<'static>>,
+}
+
+#[derive(Deserialize)]
+struct Question {
+    method: String,
+    params: Option<RawJson<'static>>,
+}
+
+impl<R: DeserializeOwned> Request<R> {
+    pub(super) fn new(
+        session: &Session,
+        method: &'static str,
+        params: Result<Params, serde_json::Error>,
+    ) -> Self {
+        Request {
+            session: session.clone(),
+            method,
+            params: params.map_err(|error| CallError::Refused(sabir::Refused::Params(error.to_string()))),
+            meta: session.meta().clone(),
+            timeout: None,
+            progress: None,
+            result: PhantomData,
+        }
+    }
+
+    /// Ends each round with [`CallError::TimedOut`] after this long, and cancels it.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Wants to know how far the server is.
+    pub fn on_progress(mut self, progress: impl FnMut(Progress) + Send + 'static) -> Self {
+        self.progress = Some(Box::new(progress));
+        self
+    }
+
+    /// Says something in `_meta`.
+    pub fn meta(mut self, key: impl Into<String>, value: Value) -> Self {
+        self.meta.insert(key.into(), value);
+        self
+    }
+
+    async fn run(mut self) -> Result<R, CallError> {
+        let mut params = std::mem::replace(&mut self.params, Ok(Params::new()))?;
+        if !self.meta.is_empty() {
+            params.insert("_meta", written(&self.meta)?);
+        }
+        for _ in 0..MOST_ROUNDS {
+            let result = self.round(&params).await?;
+            let kind = result.get("resultType").and_then(|kind| kind.parse::<String>().ok());
+            match kind.as_deref() {
+                None | Some("complete") => return result.parse().map_err(unfit),
+                Some("input_required") => {
+                    let asked = result.parse().map_err(unfit)?;
+                    answer(&self.session, &mut params, asked).await?;
+                }
+                Some(other) => {
+                    let reason = format!("its type `{}` is unknown", other.escape_debug());
+                    return Err(CallError::Unfit(reason.into()));
+                }
+            }
+        }
+        Err(CallError::Unfit(format!("the server has asked back {MOST_ROUNDS} times").into()))
+    }
+
+    async fn round(&mut self, params: &Params) -> Result<RawJson<'static>, CallError> {
+        let params = if params.is_empty() { None } else { Some(written(params)?) };
+        let mut call = self.session.peer().call_raw(self.method, params);
+        if let Some(timeout) = self.timeout {
+            call = call.timeout(timeout);
+        }
+        if let Some(tell) = &mut self.progress {
+            while let Some(progress) = call.progress::<Progress>().await {
+                tell(progress);
+            }
+        }
+        call.await
+    }
+}
+
+/// Answers what the server wants to know first.
+async fn answer(session: &Session, params: &mut Params, asked: InputRequired) -> Result<(), CallError> {
+    let mut answers = BTreeMap::new();
+    for (key, Question { method, params }) in asked.input_requests {
+        let answer = session.callbacks().answer(&method, params.as_ref()).await;
+        answers.insert(key, answer.map_err(CallError::Error)?);
+    }
+    params.remove("inputResponses");
+    if !answers.is_empty() {
+        params.insert("inputResponses", written(&answers)?);
+    }
+    match asked.request_state {
+        Some(state) => params.insert("requestState", state),
+        None => params.remove("requestState"),
+    };
+    Ok(())
+}
+
+fn written<T: serde::Serialize>(value: &T) -> Result<RawJson<'static>, CallError> {
+    RawJson::from_value(value).map_err(|error| CallError::Refused(sabir::Refused::Params(error.to_string())))
+}
+
+fn unfit(error: serde_json::Error) -> CallError {
+    CallError::Unfit(error.to_string().into())
+}
+
+impl<R: DeserializeOwned + 'static> IntoFuture for Request<R> {
+    type Output = Result<R, CallError>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.run())
+    }
+}
+
+impl<R> std::fmt::Debug for Request<R> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Request").field("method", &self.method).finish_non_exhaustive()
+    }
+}

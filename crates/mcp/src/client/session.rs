@@ -1,0 +1,268 @@
+//! An agreement with a server, and everything that can be asked of it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sabir::{CallError, Cause, Peer, RawJson};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::Client;
+use super::callbacks::Callbacks;
+#[cfg(feature = "http")]
+use super::headers::ToolHeaders;
+use super::request::{Params, Request};
+use crate::types::{
+    Contents, Implementation, Level, Meta, Prompt, PromptResult, Resource, ServerCapabilities, Template,
+    Tool, ToolResult,
+};
+use crate::{Interests, Revision};
+
+/// Pages that one list may have: a server that never comes to an end is one that goes round in circles.
+const MOST_PAGES: usize = 10_000;
+
+/// A server, and what was agreed on with it. Cheap to clone.
+#[derive(Clone)]
+pub struct Session(Arc<Inner>);
+
+struct Inner {
+    peer: Peer,
+    callbacks: Callbacks,
+    agreed: Agreed,
+    /// Which arguments of which tools travel in headers.
+    #[cfg(feature = "http")]
+    headers: ToolHeaders,
+}
+
+pub(super) struct Agreed {
+    pub(super) revision: Revision,
+    pub(super) capabilities: ServerCapabilities,
+    pub(super) info: Option<Implementation>,
+    pub(super) instructions: Option<String>,
+    /// What every request says.
+    pub(super) meta: Meta,
+}
+
+impl Session {
+    pub(super) fn new(client: Client, peer: Peer, agreed: Agreed) -> Self {
+        Session(Arc::new(Inner {
+            peer,
+            callbacks: client.callbacks,
+            agreed,
+            #[cfg(feature = "http")]
+            headers: ToolHeaders::default(),
+        }))
+    }
+
+    #[cfg(feature = "http")]
+    pub(super) fn with_headers(mut self, headers: ToolHeaders) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.0) {
+            inner.headers = headers;
+        }
+        self
+    }
+
+    /// The revision that is spoken.
+    pub fn revision(&self) -> Revision {
+        self.0.agreed.revision
+    }
+
+    /// What the server can do.
+    pub fn capabilities(&self) -> &ServerCapabilities {
+        &self.0.agreed.capabilities
+    }
+
+    /// Who the server says it is.
+    pub fn server_info(&self) -> Option<&Implementation> {
+        self.0.agreed.info.as_ref()
+    }
+
+    /// How the server wants to be used.
+    pub fn instructions(&self) -> Option<&str> {
+        self.0.agreed.instructions.as_deref()
+    }
+
+    /// The connection itself, for what is not in the vocabulary.
+    pub fn peer(&self) -> &Peer {
+        &self.0.peer
+    }
+
+    pub(super) fn callbacks(&self) -> &Callbacks {
+        &self.0.callbacks
+    }
+
+    pub(super) fn meta(&self) -> &Meta {
+        &self.0.agreed.meta
+    }
+
+    /// All tools. In the modern era, those whose schema asks for a header in a wrong way are left out over HTTP.
+    pub async fn tools(&self) -> Result<Vec<Tool>, CallError> {
+        let tools = self.list("tools/list", "tools").await?;
+        #[cfg(feature = "http")]
+        let tools = if self.revision().is_modern() { self.0.headers.learn(tools) } else { tools };
+        Ok(tools)
+    }
+
+    /// Calls a tool. The arguments are a struct, a map or `()`. What the tool could not do is a result too, with
+    /// `is_error`.
+    pub fn call<A: Serialize>(&self, tool: &str, arguments: A) -> Request<ToolResult> {
+        let params = || {
+            let mut params = Params::from([("name", RawJson::from_value(tool)?)]);
+            let arguments = RawJson::from_value(&arguments)?;
+            if arguments != RawJson::NULL {
+                params.insert("arguments", arguments);
+            }
+            Ok(params)
+        };
+        Request::new(self, "tools/call", params())
+    }
+
+    /// All prompts.
+    pub async fn prompts(&self) -> Result<Vec<Prompt>, CallError> {
+        self.list("prompts/list", "prompts").await
+    }
+
+    /// A prompt, filled in.
+    pub fn prompt(&self, name: &str, arguments: &BTreeMap<String, String>) -> Request<PromptResult> {
+        let params = || {
+            let name = RawJson::from_value(name)?;
+            Ok(Params::from([("name", name), ("arguments", RawJson::from_value(arguments)?)]))
+        };
+        Request::new(self, "prompts/get", params())
+    }
+
+    /// All resources.
+    pub async fn resources(&self) -> Result<Vec<Resource>, CallError> {
+        self.list("resources/list", "resources").await
+    }
+
+    /// All templates of resources.
+    pub async fn templates(&self) -> Result<Vec<Template>, CallError> {
+        self.list("resources/templates/list", "resourceTemplates").await
+    }
+
+    /// What is in a resource.
+    pub async fn read(&self, uri: &str) -> Result<Vec<Contents>, CallError> {
+        #[derive(Deserialize)]
+        struct Read {
+            contents: Vec<Contents>,
+        }
+        let Read { contents } = Request::new(self, "resources/read", self.uri(uri)).await?;
+        Ok(contents)
+    }
+
+    /// Completes an argument of a prompt.
+    pub async fn complete_prompt(
+        &self,
+        prompt: &str,
+        argument: &str,
+        value: &str,
+    ) -> Result<Vec<String>, CallError> {
+        self.complete(serde_json::json!({"type": "ref/prompt", "name": prompt}), argument, value).await
+    }
+
+    /// Completes what stands in a gap of a template.
+    pub async fn complete_template(
+        &self,
+        uri_template: &str,
+        gap: &str,
+        value: &str,
+    ) -> Result<Vec<String>, CallError> {
+        self.complete(serde_json::json!({"type": "ref/resource", "uri": uri_template}), gap, value).await
+    }
+
+    /// Wants to hear of changes of a resource. Only in the legacy era: later it is [`listen`](Self::listen).
+    pub async fn subscribe(&self, uri: &str) -> Result<(), CallError> {
+        let _: Meta = Request::new(self, "resources/subscribe", self.uri(uri)).await?;
+        Ok(())
+    }
+
+    /// No longer wants to. Only in the legacy era.
+    pub async fn unsubscribe(&self, uri: &str) -> Result<(), CallError> {
+        let _: Meta = Request::new(self, "resources/unsubscribe", self.uri(uri)).await?;
+        Ok(())
+    }
+
+    /// Listens to changes for as long as it is awaited: they go to [`Client::on_change`]. Only in the modern era.
+    pub async fn listen(&self, interests: &Interests) -> Result<(), CallError> {
+        let params =
+            RawJson::from_value(interests).map(|interests| Params::from([("notifications", interests)]));
+        let _: Meta = Request::new(self, "subscriptions/listen", params).await?;
+        Ok(())
+    }
+
+    /// Sets which log messages come. Only in the legacy era: later it is [`Client::log_level`].
+    pub async fn set_level(&self, level: Level) -> Result<(), CallError> {
+        let params = RawJson::from_value(&level).map(|level| Params::from([("level", level)]));
+        let _: Meta = Request::new(self, "logging/setLevel", params).await?;
+        Ok(())
+    }
+
+    /// Asks whether the server is there. Only in the legacy era.
+    pub async fn ping(&self) -> Result<(), CallError> {
+        let _: Meta = Request::new(self, "ping", Ok(Params::new())).await?;
+        Ok(())
+    }
+
+    /// Ends the connection, after what is open has been finished for as long as `grace`.
+    pub async fn close(&self, grace: Duration) -> Cause {
+        self.0.peer.shutdown(grace).await
+    }
+
+    fn uri(&self, uri: &str) -> Result<Params, serde_json::Error> {
+        Ok(Params::from([("uri", RawJson::from_value(uri)?)]))
+    }
+
+    async fn complete(
+        &self,
+        of: serde_json::Value,
+        argument: &str,
+        value: &str,
+    ) -> Result<Vec<String>, CallError> {
+        #[derive(Deserialize)]
+        struct Completion {
+            completion: Values,
+        }
+        #[derive(Deserialize)]
+        struct Values {
+            values: Vec<String>,
+        }
+        let argument = serde_json::json!({"name": argument, "value": value});
+        let params = || {
+            let of = RawJson::from_value(&of)?;
+            Ok(Params::from([("ref", of), ("argument", RawJson::from_value(&argument)?)]))
+        };
+        let Completion { completion } = Request::new(self, "completion/complete", params()).await?;
+        Ok(completion.values)
+    }
+
+    async fn list<T: DeserializeOwned>(
+        &self,
+        method: &'static str,
+        member: &str,
+    ) -> Result<Vec<T>, CallError> {
+        let unfit = |error: serde_json::Error| CallError::Unfit(error.to_string().into());
+        let mut all = Vec::new();
+        let mut params = Params::new();
+        for _ in 0..MOST_PAGES {
+            let page: RawJson<'static> = Request::new(self, method, Ok(params.clone())).await?;
+            let missing = || CallError::Unfit(format!("`{member}` is missing").into());
+            all.extend(page.get(member).ok_or_else(missing)?.parse::<Vec<T>>().map_err(unfit)?);
+            match page.get("nextCursor").filter(|next| *next != RawJson::NULL) {
+                Some(next) => params.insert("cursor", next.into_owned()),
+                None => return Ok(all),
+            };
+        }
+        Err(CallError::Unfit(format!("the list has more than {MOST_PAGES} pages").into()))
+    }
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session")
+            .field("revision", &self.revision())
+            .field("server", &self.server_info())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,119 @@
+//! How things go wrong: for the model to read, or for the program.
+
+use std::fmt;
+
+use sabir::{ErrorCode, ErrorObject};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::Revision;
+use crate::types::ClientCapabilities;
+
+/// What the functions of a server return.
+pub type Result<T, E = Failure> = std::result::Result<T, E>;
+
+/// Why a function of a server has no result.
+///
+/// `?` makes a [`Failure::Tool`] of any error: what a tool cannot do is for the model to read. Where there is
+/// no model, in resources and prompts, it is answered as an internal error with the same words.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Failure {
+    /// The tool could not do it: a result with `isError`.
+    Tool(String),
+    /// The request was wrong: a JSON-RPC error.
+    Error(ErrorObject),
+    /// The client has to be asked something first. The questions are in the [`Ctx`](crate::Ctx): pass it on
+    /// with `?`, and the function is called again once they are answered.
+    Unanswered,
+}
+
+impl Failure {
+    /// The tool could not do it, and says why to the model.
+    pub fn tool(why: impl fmt::Display) -> Self {
+        Failure::Tool(why.to_string())
+    }
+
+    /// The request was wrong: a JSON-RPC error with this code.
+    pub fn error(code: impl Into<ErrorCode>, message: impl Into<String>) -> Self {
+        Failure::Error(ErrorObject::new(code, message.into()))
+    }
+
+    /// The error that a request is answered with where there is no model to tell.
+    pub(crate) fn into_error(self) -> ErrorObject {
+        match self {
+            Failure::Tool(why) => ErrorObject::new(ErrorCode::INTERNAL_ERROR, why),
+            Failure::Error(error) => error,
+            Failure::Unanswered => {
+                ErrorObject::because(ErrorCode::INTERNAL_ERROR, "nothing was asked, but an answer is wanted")
+            }
+        }
+    }
+}
+
+impl<E: std::error::Error + 'static> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Failure::Tool(error.to_string())
+    }
+}
+
+/// The error codes of MCP itself.
+pub mod code {
+    use sabir::ErrorCode;
+
+    /// There is no such resource, up to 2025-11-25. Later it is `-32602`.
+    pub const RESOURCE_NOT_FOUND: ErrorCode = ErrorCode(-32002);
+    /// A page must be visited first, in 2025-11-25.
+    pub const URL_ELICITATION_REQUIRED: ErrorCode = ErrorCode(-32042);
+    /// A header of the HTTP request says something else than its body. From 2026-07-28 on.
+    pub const HEADER_MISMATCH: ErrorCode = ErrorCode(-32020);
+    /// The client lacks a capability. From 2026-07-28 on.
+    pub const MISSING_CAPABILITY: ErrorCode = ErrorCode(-32021);
+    /// The server does not speak the revision. From 2026-07-28 on.
+    pub const UNSUPPORTED_REVISION: ErrorCode = ErrorCode(-32022);
+}
+
+pub(crate) fn invalid(reason: impl fmt::Display) -> ErrorObject {
+    ErrorObject::because(ErrorCode::INVALID_PARAMS, reason)
+}
+
+pub(crate) fn not_found() -> ErrorObject {
+    ErrorObject::standard(ErrorCode::METHOD_NOT_FOUND)
+}
+
+pub(crate) fn header_mismatch(reason: impl fmt::Display) -> ErrorObject {
+    #[derive(Serialize)]
+    struct Data {
+        reason: String,
+    }
+    ErrorObject::new(code::HEADER_MISMATCH, "Header mismatch").with_data(&Data { reason: reason.to_string() })
+}
+
+pub(crate) fn unsupported_revision(requested: &Value) -> ErrorObject {
+    #[derive(Serialize)]
+    struct Data<'a> {
+        supported: Vec<Revision>,
+        requested: &'a Value,
+    }
+    ErrorObject::new(code::UNSUPPORTED_REVISION, "Unsupported protocol version")
+        .with_data(&Data { supported: Revision::modern(), requested })
+}
+
+pub(crate) fn missing_capability(required: &ClientCapabilities) -> ErrorObject {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Data<'a> {
+        required_capabilities: &'a ClientCapabilities,
+    }
+    ErrorObject::new(code::MISSING_CAPABILITY, "Missing required client capability")
+        .with_data(&Data { required_capabilities: required })
+}
+
+pub(crate) fn unknown_resource(uri: &str, revision: Revision) -> ErrorObject {
+    #[derive(Serialize)]
+    struct Data<'a> {
+        uri: &'a str,
+    }
+    let code = if revision.is_modern() { ErrorCode::INVALID_PARAMS } else { code::RESOURCE_NOT_FOUND };
+    ErrorObject::new(code, "Resource not found").with_data(&Data { uri })
+}

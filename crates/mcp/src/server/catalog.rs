@@ -1,0 +1,214 @@
+//! What a server offers, which may change while it runs.
+
+use std::collections::{BTreeMap, HashMap};
+use std::future::Future;
+use std::marker::PhantomData;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+
+use super::audience::{Audience, Change};
+use super::ctx::Ctx;
+use super::function::{
+    CompleteFunction, Gapped, Partial, Plain, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry,
+    TypedPrompt, TypedTool,
+};
+use super::output::{IntoContents, IntoPrompt, IntoToolResult};
+use super::registry::Named;
+use crate::failure::Result;
+use crate::headers::ParamHeader;
+use crate::schema;
+use crate::template::Pattern;
+use crate::types::{ListChanged, Meta, Prompt, Resource, Resources, ServerCapabilities, Template, Tool};
+
+/// The tools, resources and prompts of a server. Cheap to clone; changes are told to all clients that want
+/// to know.
+#[derive(Clone)]
+pub struct Catalog(Arc<Shared>);
+
+struct Shared {
+    lists: RwLock<Lists>,
+    audience: Audience,
+}
+
+#[derive(Default)]
+pub(crate) struct Lists {
+    pub(crate) tools: Named<ToolEntry>,
+    pub(crate) resources: Named<ResourceEntry>,
+    pub(crate) templates: Named<TemplateEntry>,
+    pub(crate) prompts: Named<PromptEntry>,
+    pub(crate) completions: HashMap<(Completed, String), Arc<dyn CompleteFunction>>,
+}
+
+/// What has an argument to complete.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Completed {
+    Prompt(String),
+    Template(String),
+}
+
+impl Catalog {
+    pub(crate) fn new() -> Self {
+        Catalog(Arc::new(Shared { lists: RwLock::default(), audience: Audience::new() }))
+    }
+
+    /// Adds a tool, or replaces it. See [`Server::tool`](crate::Server::tool).
+    pub fn add_tool<F, P, R, Fut>(&self, tool: impl Into<Tool>, function: F)
+    where
+        F: Fn(Ctx, P) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<R>> + Send + 'static,
+        P: DeserializeOwned + JsonSchema + 'static,
+        R: IntoToolResult,
+    {
+        let mut tool = tool.into();
+        let input = schema::input::<P>(&tool.name);
+        if !tool.has_schema() {
+            tool.input_schema = input.schema;
+        }
+        tool.description = tool.description.or(input.description);
+        tool.output_schema = tool.output_schema.or_else(R::output_schema);
+        let headers = ParamHeader::of(&tool.input_schema)
+            .unwrap_or_else(|reason| panic!("the schema of tool `{}` is wrong: {reason}", tool.name));
+        let function = Box::new(TypedTool { function, nothing: input.nothing, types: PhantomData });
+        let name = tool.name.clone();
+        self.change(Change::Tools, |lists| {
+            lists.tools.add(name, ToolEntry { tool, headers, function });
+            true
+        });
+    }
+
+    /// Removes a tool. Whether there was one. Calls that are running go on.
+    pub fn remove_tool(&self, name: &str) -> bool {
+        self.change(Change::Tools, |lists| lists.tools.remove(name))
+    }
+
+    /// Adds a resource, or replaces it. See [`Server::resource`](crate::Server::resource).
+    pub fn add_resource<F, R, Fut>(&self, resource: impl Into<Resource>, read: F)
+    where
+        F: Fn(Ctx) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<R>> + Send + 'static,
+        R: IntoContents,
+    {
+        let resource = resource.into();
+        self.change(Change::Resources, |lists| {
+            let entry = ResourceEntry { resource, function: Box::new(Plain(read)) };
+            lists.resources.add(entry.resource.uri.clone(), entry);
+            true
+        });
+    }
+
+    /// Removes a resource. Whether there was one.
+    pub fn remove_resource(&self, uri: &str) -> bool {
+        self.change(Change::Resources, |lists| lists.resources.remove(uri))
+    }
+
+    /// Adds a template, or replaces it. See [`Server::template`](crate::Server::template).
+    pub fn add_template<F, P, R, Fut>(&self, template: impl Into<Template>, read: F)
+    where
+        F: Fn(Ctx, P) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<R>> + Send + 'static,
+        P: DeserializeOwned + 'static,
+        R: IntoContents,
+    {
+        let template = template.into();
+        let pattern = Pattern::new(&template.uri_template);
+        self.change(Change::Resources, |lists| {
+            let function = Box::new(Gapped { function: read, types: PhantomData });
+            lists.templates.add(template.uri_template.clone(), TemplateEntry { template, pattern, function });
+            true
+        });
+    }
+
+    /// Adds a prompt, or replaces it. See [`Server::prompt`](crate::Server::prompt).
+    pub fn add_prompt<F, P, R, Fut>(&self, prompt: impl Into<Prompt>, function: F)
+    where
+        F: Fn(Ctx, P) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<R>> + Send + 'static,
+        P: DeserializeOwned + JsonSchema + 'static,
+        R: IntoPrompt,
+    {
+        let mut prompt = prompt.into();
+        if prompt.arguments.is_empty() {
+            prompt.arguments = schema::prompt_arguments::<P>();
+        }
+        self.change(Change::Prompts, |lists| {
+            let function = Box::new(TypedPrompt { function, types: PhantomData });
+            lists.prompts.add(prompt.name.clone(), PromptEntry { prompt, function });
+            true
+        });
+    }
+
+    /// Removes a prompt. Whether there was one.
+    pub fn remove_prompt(&self, name: &str) -> bool {
+        self.change(Change::Prompts, |lists| lists.prompts.remove(name))
+    }
+
+    /// Tells those who have subscribed to a resource that it has changed.
+    pub fn resource_changed(&self, uri: impl Into<String>) {
+        self.0.audience.tell(&Change::Resource(uri.into()));
+    }
+
+    pub(crate) fn complete<F, Fut>(&self, of: Completed, argument: String, function: F)
+    where
+        F: Fn(Ctx, Partial) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Vec<String>>> + Send + 'static,
+    {
+        let mut lists = self.0.lists.write().unwrap_or_else(PoisonError::into_inner);
+        lists.completions.insert((of, argument), Arc::new(function));
+    }
+
+    fn change(&self, what: Change, change: impl FnOnce(&mut Lists) -> bool) -> bool {
+        let changed = change(&mut self.0.lists.write().unwrap_or_else(PoisonError::into_inner));
+        if changed {
+            self.0.audience.tell(&what);
+        }
+        changed
+    }
+
+    pub(crate) fn lists(&self) -> RwLockReadGuard<'_, Lists> {
+        self.0.lists.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn audience(&self) -> &Audience {
+        &self.0.audience
+    }
+}
+
+impl Lists {
+    pub(crate) fn has_resources(&self) -> bool {
+        self.resources.is_offered() || self.templates.is_offered()
+    }
+
+    /// The template that a URI follows, and what stands in its gaps.
+    pub(crate) fn template(&self, uri: &str) -> Option<(Arc<TemplateEntry>, BTreeMap<String, String>)> {
+        let matching = |entry: &Arc<TemplateEntry>| Some((Arc::clone(entry), entry.pattern.matches(uri)?));
+        self.templates.list().iter().find_map(matching)
+    }
+
+    /// What there is decides what is offered.
+    pub(crate) fn capabilities(&self) -> ServerCapabilities {
+        let list = |offered: bool| offered.then_some(ListChanged { list_changed: true });
+        ServerCapabilities {
+            tools: list(self.tools.is_offered()),
+            resources: self.has_resources().then_some(Resources { subscribe: true, list_changed: true }),
+            prompts: list(self.prompts.is_offered()),
+            completions: (!self.completions.is_empty()).then(Meta::new),
+            logging: Some(Meta::new()),
+            ..ServerCapabilities::default()
+        }
+    }
+}
+
+impl std::fmt::Debug for Catalog {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let lists = self.lists();
+        f.debug_struct("Catalog")
+            .field("tools", &lists.tools.list().iter().map(|entry| &entry.tool.name).collect::<Vec<_>>())
+            .field(
+                "prompts",
+                &lists.prompts.list().iter().map(|entry| &entry.prompt.name).collect::<Vec<_>>(),
+            )
+            .finish_non_exhaustive()
+    }
+}

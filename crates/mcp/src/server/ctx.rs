@@ -1,0 +1,212 @@
+//! What a server's function knows of the request that it runs for, and what it may say and ask meanwhile.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use sabir::RawJson;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+use super::Core;
+use super::catalog::Catalog;
+use super::round::Round;
+use super::session::{CLIENT_CAPABILITIES, CLIENT_INFO, Caller};
+use crate::failure::{Failure, Result, missing_capability};
+use crate::types::{
+    ClientCapabilities, Elicit, ElicitResult, Implementation, Level, LogMessage, Meta, Progress, Root,
+    Sample, Sampled,
+};
+use crate::{Revision, schema};
+
+/// The request that a function runs for: who asks, and what may be said before the answer.
+///
+/// # Asking back
+///
+/// [`elicit`](Self::elicit), [`sample`](Self::sample) and [`roots`](Self::roots) work in both eras. In the
+/// legacy one they are requests to the client. In the modern one there are none: the function ends with
+/// [`Failure::Unanswered`] (pass it on with `?`), the client is given the questions, and calls again; the
+/// function runs anew, and finds the answers. So ask before anything is done that must not be done twice. Each
+/// question has a key of its own in its function. Several at once are asked with `tokio::join!`.
+#[derive(Clone)]
+pub struct Ctx {
+    pub(crate) rpc: sabir::Ctx,
+    pub(crate) core: Arc<Core>,
+    pub(crate) caller: Caller,
+    /// Where the modern era allows to ask back.
+    pub(crate) round: Option<Arc<Round>>,
+}
+
+impl Ctx {
+    /// The revision that the request is made by.
+    pub fn revision(&self) -> Revision {
+        self.caller.revision()
+    }
+
+    /// What the client can do.
+    pub fn client(&self) -> ClientCapabilities {
+        match &self.caller {
+            Caller::Legacy(session, _) => {
+                session.agreed().map(|agreed| agreed.capabilities.clone()).unwrap_or_default()
+            }
+            Caller::Modern(_) => {
+                self.meta().and_then(|meta| meta.get(CLIENT_CAPABILITIES)?.parse().ok()).unwrap_or_default()
+            }
+        }
+    }
+
+    /// Who the client says it is.
+    pub fn client_info(&self) -> Option<Implementation> {
+        match &self.caller {
+            Caller::Legacy(session, _) => session.agreed()?.info.clone(),
+            Caller::Modern(_) => self.meta()?.get(CLIENT_INFO)?.parse().ok(),
+        }
+    }
+
+    /// What came in `_meta`.
+    pub fn meta(&self) -> Option<&RawJson<'static>> {
+        self.rpc.meta()
+    }
+
+    /// The call as JSON-RPC has it: its peer, its trace context, the state of the router.
+    pub fn rpc(&self) -> &sabir::Ctx {
+        &self.rpc
+    }
+
+    /// What the server offers, to change it.
+    pub fn catalog(&self) -> &Catalog {
+        &self.core.catalog
+    }
+
+    /// Tells how far the call is, if the client wants to know: a number, a number of a total, or [`Progress`].
+    pub async fn progress(&self, progress: impl Into<Progress>) {
+        let mut progress = progress.into();
+        if self.revision() < Revision::V2025_03_26 {
+            progress.message = None;
+        }
+        self.rpc.progress(progress).await;
+    }
+
+    /// Sends a log message, if the client wants it: by its level in the legacy era, if the request asks for it
+    /// in the modern one.
+    pub async fn log(&self, level: Level, data: impl Serialize) {
+        let wanted = match &self.caller {
+            Caller::Legacy(session, _) => session.logs(level),
+            Caller::Modern(modern) => modern.level.is_some_and(|least| level >= least),
+        };
+        if let (true, Ok(data)) = (wanted, serde_json::to_value(data)) {
+            let logger = Some(self.core.settings.info.name.clone());
+            // A message that cannot be told is no reason to stop.
+            let _ = self.rpc.peer().notify("notifications/message", LogMessage { level, logger, data }).await;
+        }
+    }
+
+    /// Waits until the client cancels the call, and from then on leaves it to the function what to do.
+    pub fn cancelled(&self) -> impl Future<Output = ()> + Send + 'static {
+        self.rpc.cancelled()
+    }
+
+    /// Asks the user to fill in a form with the members of a struct. `None` if the user would not.
+    pub async fn elicit<T: DeserializeOwned + JsonSchema>(
+        &self,
+        key: &str,
+        message: impl Into<String>,
+    ) -> Result<Option<T>> {
+        let result = self.elicit_with(key, Elicit::form(message, schema::form::<T>())).await?;
+        Ok(result.accepted()?)
+    }
+
+    /// The same with a form by its schema, or with a page to visit.
+    pub async fn elicit_with(&self, key: &str, question: Elicit) -> Result<ElicitResult> {
+        let needed = ClientCapabilities { elicitation: Some(Meta::new()), ..Default::default() };
+        self.ask(key, "elicitation/create", &question, needed).await
+    }
+
+    /// Asks the client's model.
+    pub async fn sample(&self, key: &str, question: Sample) -> Result<Sampled> {
+        let needed = ClientCapabilities { sampling: Some(Meta::new()), ..Default::default() };
+        self.ask(key, "sampling/createMessage", &question, needed).await
+    }
+
+    /// Asks for the folders that the client works in.
+    pub async fn roots(&self, key: &str) -> Result<Vec<Root>> {
+        #[derive(serde::Deserialize)]
+        struct Roots {
+            roots: Vec<Root>,
+        }
+        let needed = ClientCapabilities { roots: Some(Meta::new()), ..Default::default() };
+        let Roots { roots } = self.ask(key, "roots/list", &json!({}), needed).await?;
+        Ok(roots)
+    }
+
+    /// Fails if the client cannot do something: `-32021` in the modern era, words for the model before.
+    pub fn require(&self, needed: &ClientCapabilities) -> Result<()> {
+        let has = self.client();
+        let lacking = |need: &Option<Meta>, has: &Option<Meta>| need.is_some() && has.is_none();
+        if !lacking(&needed.roots, &has.roots)
+            && !lacking(&needed.sampling, &has.sampling)
+            && !lacking(&needed.elicitation, &has.elicitation)
+        {
+            return Ok(());
+        }
+        Err(match self.caller {
+            Caller::Modern(_) => Failure::Error(missing_capability(needed)),
+            Caller::Legacy(..) => Failure::tool(format_args!(
+                "the client lacks a capability that is needed: {}",
+                serde_json::to_string(needed)?
+            )),
+        })
+    }
+
+    /// Keeps something until the client calls again with its answers: it goes along with the questions, signed,
+    /// readable for the client. Does nothing in the legacy era, where the function simply waits.
+    pub fn remember<T: Serialize>(&self, state: &T) -> Result<()> {
+        if let Some(round) = &self.round {
+            round.keep(RawJson::from_value(state)?);
+        }
+        Ok(())
+    }
+
+    /// What an earlier round of this call has remembered.
+    pub fn remembered<T: DeserializeOwned>(&self) -> Option<T> {
+        self.round.as_ref()?.state()?.parse().ok()
+    }
+
+    async fn ask<R: DeserializeOwned>(
+        &self,
+        key: &str,
+        method: &'static str,
+        params: &impl Serialize,
+        needed: ClientCapabilities,
+    ) -> Result<R> {
+        self.require(&needed)?;
+        let params = RawJson::from_value(params)?;
+        match (&self.caller, &self.round) {
+            (Caller::Legacy(..), _) => {
+                let answer = self.rpc.peer().call_raw(method, Some(params)).await?;
+                Ok(answer.parse()?)
+            }
+            (Caller::Modern(_), Some(round)) => round.ask(key, method, params),
+            (Caller::Modern(_), None) => Err(Failure::tool("the client cannot be asked here")),
+        }
+    }
+}
+
+impl std::fmt::Debug for Ctx {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ctx").field("revision", &self.revision()).finish_non_exhaustive()
+    }
+}
+
+impl From<f64> for Progress {
+    fn from(progress: f64) -> Self {
+        Progress { progress, ..Progress::default() }
+    }
+}
+
+impl From<(f64, f64)> for Progress {
+    fn from((progress, total): (f64, f64)) -> Self {
+        Progress { progress, total: Some(total), message: None }
+    }
+}

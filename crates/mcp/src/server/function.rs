@@ -1,0 +1,199 @@
+//! The functions behind tools, resources, prompts and completions, with their types forgotten.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::pin::Pin;
+
+use sabir::{ErrorObject, RawJson};
+use serde::de::DeserializeOwned;
+
+use super::ctx::Ctx;
+use super::output::{IntoContents, IntoPrompt, IntoToolResult};
+use crate::failure::{Result, invalid};
+use crate::headers::ParamHeader;
+use crate::strings;
+use crate::template::Pattern;
+use crate::types::{Contents, Prompt, PromptResult, Resource, Template, Tool, ToolResult};
+
+type Running<T> = Pin<Box<dyn Future<Output = Result<T>> + Send>>;
+
+pub(crate) struct ToolEntry {
+    pub(crate) tool: Tool,
+    #[cfg_attr(not(feature = "http"), allow(dead_code))]
+    pub(crate) headers: Vec<ParamHeader>,
+    pub(crate) function: Box<dyn ToolFunction>,
+}
+
+pub(crate) trait ToolFunction: Send + Sync {
+    /// Reads the arguments and starts. The error says in words which argument does not fit.
+    fn start(&self, ctx: Ctx, arguments: Option<&RawJson<'_>>) -> Result<Running<ToolResult>, String>;
+}
+
+pub(crate) struct TypedTool<F, P, R> {
+    pub(crate) function: F,
+    /// There are no arguments to read.
+    pub(crate) nothing: bool,
+    pub(crate) types: PhantomData<fn(P) -> R>,
+}
+
+impl<F, P, R, Fut> ToolFunction for TypedTool<F, P, R>
+where
+    F: Fn(Ctx, P) -> Fut + Send + Sync,
+    Fut: Future<Output = Result<R>> + Send + 'static,
+    P: DeserializeOwned,
+    R: IntoToolResult,
+{
+    fn start(&self, ctx: Ctx, arguments: Option<&RawJson<'_>>) -> Result<Running<ToolResult>, String> {
+        let text = match arguments {
+            _ if self.nothing => "null",
+            Some(arguments) => arguments.as_str(),
+            None => "{}",
+        };
+        let arguments = serde_json::from_str(text).map_err(|_| misfit::<P>(text))?;
+        let running = (self.function)(ctx, arguments);
+        Ok(Box::pin(async move { running.await?.into_tool_result() }))
+    }
+}
+
+/// Reads once more to find out where it goes wrong.
+#[cold]
+fn misfit<P: DeserializeOwned>(text: &str) -> String {
+    let mut json = serde_json::Deserializer::from_str(text);
+    match serde_path_to_error::deserialize::<_, P>(&mut json) {
+        Ok(_) => "the arguments do not fit".to_owned(),
+        Err(error) => {
+            let path = error.path().to_string();
+            let reason = error.into_inner().to_string();
+            let reason = reason.split(" at line ").next().unwrap_or_default().to_owned();
+            if path == "." { reason } else { format!("{path}: {reason}") }
+        }
+    }
+}
+
+pub(crate) struct ResourceEntry {
+    pub(crate) resource: Resource,
+    pub(crate) function: Box<dyn ReadFunction>,
+}
+
+pub(crate) struct TemplateEntry {
+    pub(crate) template: Template,
+    pub(crate) pattern: Pattern,
+    pub(crate) function: Box<dyn ReadFunction>,
+}
+
+/// Reads a resource: `gaps` is what stands in the gaps of a template.
+pub(crate) trait ReadFunction: Send + Sync {
+    fn start(
+        &self,
+        ctx: Ctx,
+        uri: &str,
+        mime_type: Option<&str>,
+        gaps: &BTreeMap<String, String>,
+    ) -> Result<Running<Vec<Contents>>, ErrorObject>;
+}
+
+pub(crate) struct Plain<F>(pub(crate) F);
+
+impl<F, R, Fut> ReadFunction for Plain<F>
+where
+    F: Fn(Ctx) -> Fut + Send + Sync,
+    Fut: Future<Output = Result<R>> + Send + 'static,
+    R: IntoContents,
+{
+    fn start(
+        &self,
+        ctx: Ctx,
+        uri: &str,
+        mime_type: Option<&str>,
+        _: &BTreeMap<String, String>,
+    ) -> Result<Running<Vec<Contents>>, ErrorObject> {
+        let (uri, mime_type) = (uri.to_owned(), mime_type.map(str::to_owned));
+        let running = (self.0)(ctx);
+        Ok(Box::pin(async move { running.await?.into_contents(&uri, mime_type.as_deref()) }))
+    }
+}
+
+pub(crate) struct Gapped<F, P> {
+    pub(crate) function: F,
+    pub(crate) types: PhantomData<fn(P)>,
+}
+
+impl<F, P, R, Fut> ReadFunction for Gapped<F, P>
+where
+    F: Fn(Ctx, P) -> Fut + Send + Sync,
+    Fut: Future<Output = Result<R>> + Send + 'static,
+    P: DeserializeOwned,
+    R: IntoContents,
+{
+    fn start(
+        &self,
+        ctx: Ctx,
+        uri: &str,
+        mime_type: Option<&str>,
+        gaps: &BTreeMap<String, String>,
+    ) -> Result<Running<Vec<Contents>>, ErrorObject> {
+        let gaps = strings::read(gaps).map_err(invalid)?;
+        let (uri, mime_type) = (uri.to_owned(), mime_type.map(str::to_owned));
+        let running = (self.function)(ctx, gaps);
+        Ok(Box::pin(async move { running.await?.into_contents(&uri, mime_type.as_deref()) }))
+    }
+}
+
+pub(crate) struct PromptEntry {
+    pub(crate) prompt: Prompt,
+    pub(crate) function: Box<dyn PromptFunction>,
+}
+
+pub(crate) trait PromptFunction: Send + Sync {
+    fn start(
+        &self,
+        ctx: Ctx,
+        arguments: &BTreeMap<String, String>,
+    ) -> Result<Running<PromptResult>, ErrorObject>;
+}
+
+pub(crate) struct TypedPrompt<F, P> {
+    pub(crate) function: F,
+    pub(crate) types: PhantomData<fn(P)>,
+}
+
+impl<F, P, R, Fut> PromptFunction for TypedPrompt<F, P>
+where
+    F: Fn(Ctx, P) -> Fut + Send + Sync,
+    Fut: Future<Output = Result<R>> + Send + 'static,
+    P: DeserializeOwned,
+    R: IntoPrompt,
+{
+    fn start(
+        &self,
+        ctx: Ctx,
+        arguments: &BTreeMap<String, String>,
+    ) -> Result<Running<PromptResult>, ErrorObject> {
+        let running = (self.function)(ctx, strings::read(arguments).map_err(invalid)?);
+        Ok(Box::pin(async move { Ok(running.await?.into_prompt()) }))
+    }
+}
+
+/// An argument that somebody is filling in.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Partial {
+    /// What is there so far.
+    pub value: String,
+    /// The other arguments that are filled in already. From 2025-06-18 on.
+    pub others: BTreeMap<String, String>,
+}
+
+pub(crate) trait CompleteFunction: Send + Sync {
+    fn start(&self, ctx: Ctx, partial: Partial) -> Running<Vec<String>>;
+}
+
+impl<F, Fut> CompleteFunction for F
+where
+    F: Fn(Ctx, Partial) -> Fut + Send + Sync,
+    Fut: Future<Output = Result<Vec<String>>> + Send + 'static,
+{
+    fn start(&self, ctx: Ctx, partial: Partial) -> Running<Vec<String>> {
+        Box::pin(self(ctx, partial))
+    }
+}

@@ -1,0 +1,253 @@
+//! A server: what it offers, and how that becomes a router that any transport can serve.
+
+mod answer;
+mod audience;
+mod catalog;
+mod ctx;
+mod function;
+mod open;
+mod output;
+mod registry;
+mod round;
+mod routes;
+mod session;
+mod state;
+
+use std::future::Future;
+use std::sync::Arc;
+
+pub use answer::Cache;
+pub use audience::{Change, Interests};
+pub use catalog::Catalog;
+use catalog::Completed;
+pub use ctx::Ctx;
+pub use function::Partial;
+pub use output::{IntoContents, IntoPrompt, IntoToolResult, Json};
+use sabir::{Cause, Router, Transport};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::value::{RawValue, to_raw_value};
+pub(crate) use session::{CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION};
+use state::Keeper;
+
+use crate::failure::Result;
+use crate::types::{Implementation, Prompt, Resource, Template, Tool};
+
+/// A server of MCP, for every revision at once: each client gets the one that it asks for.
+///
+/// Functions are `async`, take a [`Ctx`] and their arguments, and return a [`Result`]. Their types say the rest:
+/// the schema of the arguments comes from [`JsonSchema`], the tool's description from the documentation of the
+/// struct.
+///
+/// ```
+/// use sabir_mcp::{Ctx, Server};
+///
+/// /// The sum of two integers
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// struct Add {
+///     a: i64,
+///     b: i64,
+/// }
+///
+/// async fn add(_: Ctx, Add { a, b }: Add) -> sabir_mcp::Result<i64> {
+///     // The model reads "too large", as the words of a tool that failed.
+///     a.checked_add(b).ok_or(sabir_mcp::Failure::tool("too large"))
+/// }
+///
+/// let server = Server::new("adder", "1.0.0").tool("add", add);
+/// ```
+///
+/// What is offered decides which capabilities are declared. It may change while the server runs, by its
+/// [`Catalog`].
+#[derive(Debug, Clone)]
+pub struct Server {
+    settings: Settings,
+    catalog: Catalog,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Settings {
+    pub(crate) info: Implementation,
+    instructions: Option<String>,
+    page_size: usize,
+    pub(crate) cache: Cache,
+    keeper: Keeper,
+}
+
+/// A server that is being served.
+pub(crate) struct Core {
+    pub(crate) settings: Settings,
+    pub(crate) catalog: Catalog,
+    /// Who we are, written once.
+    info: Box<RawValue>,
+}
+
+impl Server {
+    /// A server that offers nothing yet.
+    pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
+        let settings = Settings {
+            info: Implementation::new(name, version),
+            instructions: None,
+            page_size: usize::MAX,
+            cache: Cache::default(),
+            keeper: Keeper::random(),
+        };
+        Server { settings, catalog: Catalog::new() }
+    }
+
+    /// Says more about itself than its name and version.
+    #[must_use]
+    pub fn info(mut self, info: Implementation) -> Self {
+        self.settings.info = info;
+        self
+    }
+
+    /// Tells the model how to use the server.
+    #[must_use]
+    pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
+        self.settings.instructions = Some(instructions.into());
+        self
+    }
+
+    /// Adds a tool. Its name will do, where the documentation of its arguments describes it; a [`Tool`] says
+    /// more.
+    ///
+    /// Arguments that do not fit are told to the model; from 2025-11-25 on as a result, before as an error.
+    ///
+    /// # Panics
+    /// If the arguments are not an object, or the structured output is not one.
+    #[must_use]
+    pub fn tool<F, P, R, Fut>(self, tool: impl Into<Tool>, function: F) -> Self
+    where
+        F: Fn(Ctx, P) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<R>> + Send + 'static,
+        P: DeserializeOwned + JsonSchema + 'static,
+        R: IntoToolResult,
+    {
+        self.catalog.add_tool(tool, function);
+        self
+    }
+
+    /// Adds a resource: something to read at a URI.
+    ///
+    /// ```
+    /// use sabir_mcp::{Resource, Server};
+    ///
+    /// let server = Server::new("notes", "1.0.0")
+    ///     .resource(Resource::new("notes://today", "today"), |_| async { Ok("Buy milk.") });
+    /// ```
+    #[must_use]
+    pub fn resource<F, R, Fut>(self, resource: impl Into<Resource>, read: F) -> Self
+    where
+        F: Fn(Ctx) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<R>> + Send + 'static,
+        R: IntoContents,
+    {
+        self.catalog.add_resource(resource, read);
+        self
+    }
+
+    /// Adds resources whose URIs follow a pattern. What stands in its gaps is read into a struct.
+    ///
+    /// ```
+    /// use sabir_mcp::{Server, Template};
+    ///
+    /// #[derive(serde::Deserialize)]
+    /// struct Day {
+    ///     year: u16,
+    ///     day: u16,
+    /// }
+    ///
+    /// let server = Server::new("notes", "1.0.0")
+    ///     .template(Template::new("notes://{year}/{day}", "one day"), |_, Day { year, day }| async move {
+    ///         Ok(format!("Nothing happened on day {day} of {year}."))
+    ///     });
+    /// ```
+    ///
+    /// # Panics
+    /// If the pattern has a gap that is not `{name}` or `{+name}`.
+    #[must_use]
+    pub fn template<F, P, R, Fut>(self, template: impl Into<Template>, read: F) -> Self
+    where
+        F: Fn(Ctx, P) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<R>> + Send + 'static,
+        P: DeserializeOwned + 'static,
+        R: IntoContents,
+    {
+        self.catalog.add_template(template, read);
+        self
+    }
+
+    /// Adds a prompt. Its arguments are the members of the struct that it takes.
+    #[must_use]
+    pub fn prompt<F, P, R, Fut>(self, prompt: impl Into<Prompt>, function: F) -> Self
+    where
+        F: Fn(Ctx, P) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<R>> + Send + 'static,
+        P: DeserializeOwned + JsonSchema + 'static,
+        R: IntoPrompt,
+    {
+        self.catalog.add_prompt(prompt, function);
+        self
+    }
+
+    /// Completes an argument of a prompt, best first. More than a hundred are cut off.
+    #[must_use]
+    pub fn complete_prompt<F, Fut>(self, prompt: &str, argument: &str, function: F) -> Self
+    where
+        F: Fn(Ctx, Partial) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Vec<String>>> + Send + 'static,
+    {
+        self.catalog.complete(Completed::Prompt(prompt.to_owned()), argument.to_owned(), function);
+        self
+    }
+
+    /// Completes what stands in a gap of a template.
+    #[must_use]
+    pub fn complete_template<F, Fut>(self, uri_template: &str, gap: &str, function: F) -> Self
+    where
+        F: Fn(Ctx, Partial) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Vec<String>>> + Send + 'static,
+    {
+        self.catalog.complete(Completed::Template(uri_template.to_owned()), gap.to_owned(), function);
+        self
+    }
+
+    /// Gives out lists in pages of this many. All at once, unless this is set.
+    #[must_use]
+    pub fn page_size(mut self, size: usize) -> Self {
+        self.settings.page_size = size;
+        self
+    }
+
+    /// Says how long lists and resources may be kept, in the modern era. Not at all, unless this is set.
+    #[must_use]
+    pub fn cache(mut self, cache: Cache) -> Self {
+        self.settings.cache = cache;
+        self
+    }
+
+    /// Signs what clients bring back with this key instead of a random one, so that another process can go on
+    /// with a call.
+    #[must_use]
+    pub fn secret(mut self, key: [u8; 32]) -> Self {
+        self.settings.keeper = Keeper::with_key(key);
+        self
+    }
+
+    /// What it offers, to be changed while it runs.
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// The server as a router, for any transport. Give that the dialect [`sabir::MCP`].
+    pub fn into_router(self) -> Router {
+        let info = to_raw_value(&self.settings.info).expect("a name and a version are JSON");
+        routes::router(&Arc::new(Core { settings: self.settings, catalog: self.catalog, info }))
+    }
+
+    /// Serves one connection until it ends: `server.serve(transport::stdio())`.
+    pub async fn serve(self, transport: Transport) -> std::result::Result<(), Cause> {
+        sabir::serve(transport.dialect(sabir::MCP), self.into_router()).await
+    }
+}

@@ -1,0 +1,577 @@
+//! The dispatcher: a router whose handlers are the methods of MCP, in front of the catalog.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::future::{Future, ready};
+use std::sync::Arc;
+
+use sabir::{ErrorCode, ErrorObject, RawJson, Router};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tokio::sync::broadcast::error::RecvError;
+
+use super::answer::Answer;
+use super::audience::{Change, Interests};
+use super::catalog::{Completed, Lists};
+use super::function::Partial;
+use super::open::{self, Eras, open};
+use super::registry::Named;
+use super::round::Round;
+use super::session::{Caller, Initialize, Session};
+use super::{Core, Ctx};
+use crate::Revision;
+use crate::failure::{Failure, Result, invalid, not_found, unknown_resource};
+use crate::page::page;
+use crate::types::{Contents, Implementation, Level, Meta, PromptResult, ServerCapabilities, ToolResult};
+
+type Params<'a> = Option<&'a RawJson<'a>>;
+
+/// Completions that one answer may hold.
+const MOST_COMPLETIONS: usize = 100;
+
+pub(super) fn router(core: &Arc<Core>) -> Router {
+    let routes = Routes { core, router: Router::new() };
+    let routes = routes
+        .handshake()
+        .plain("logging/setLevel", Eras::Legacy, set_level)
+        .plain("resources/subscribe", Eras::Legacy, subscribe)
+        .plain("resources/unsubscribe", Eras::Legacy, unsubscribe)
+        .cached("server/discover", Eras::Modern, discover)
+        .cached("tools/list", Eras::Both, |ctx, params| {
+            ctx.list(
+                params,
+                "tools",
+                |lists| &lists.tools,
+                |entry, revision| entry.tool.clone().fit(revision),
+            )
+        })
+        .cached("prompts/list", Eras::Both, |ctx, params| {
+            let fit = |entry: &super::function::PromptEntry, revision| entry.prompt.clone().fit(revision);
+            ctx.list(params, "prompts", |lists| &lists.prompts, fit)
+        })
+        .cached("resources/list", Eras::Both, |ctx, params| {
+            let fit = |entry: &super::function::ResourceEntry, revision| entry.resource.clone().fit(revision);
+            ctx.list(params, "resources", |lists| &lists.resources, fit)
+        })
+        .cached("resources/templates/list", Eras::Both, |ctx, params| {
+            let fit = |entry: &super::function::TemplateEntry, revision| entry.template.clone().fit(revision);
+            ctx.list(params, "resourceTemplates", |lists| &lists.templates, fit)
+        })
+        .on("tools/call", Eras::Both, call_tool)
+        .on("prompts/get", Eras::Both, get_prompt)
+        .on("resources/read", Eras::Both, read_resource)
+        .on("completion/complete", Eras::Both, complete)
+        .on("subscriptions/listen", Eras::Modern, listen);
+    routes.router
+}
+
+struct Routes<'c> {
+    core: &'c Arc<Core>,
+    router: Router,
+}
+
+impl Routes<'_> {
+    fn on<F, Fut, R>(mut self, method: &'static str, eras: Eras, handler: F) -> Self
+    where
+        F: Fn(Ctx, Params<'_>) -> sabir::Result<Fut> + Send + Sync + 'static,
+        Fut: Future<Output = sabir::Result<R>> + Send + 'static,
+        R: Serialize + 'static,
+    {
+        let core = Arc::clone(self.core);
+        self.router = self.router.reading(method, move |rpc, params: Option<&RawJson<'_>>| {
+            let params = params.map(RawJson::as_borrowed);
+            let ctx = open(&core, rpc, method, eras, params.as_ref())?;
+            handler(ctx, params.as_ref())
+        });
+        self
+    }
+
+    /// A method that is answered at once.
+    fn plain<T: Serialize + Send + 'static>(
+        self,
+        method: &'static str,
+        eras: Eras,
+        handler: impl Fn(&Ctx, Params<'_>) -> sabir::Result<T> + Send + Sync + 'static,
+    ) -> Self {
+        self.on(method, eras, move |ctx, params| {
+            let body = handler(&ctx, params)?;
+            Ok(ready(Ok(ctx.answer(body, None, false))))
+        })
+    }
+
+    /// A method that is answered at once, with a result that may be kept.
+    fn cached<T: Serialize + Send + 'static>(
+        self,
+        method: &'static str,
+        eras: Eras,
+        handler: impl Fn(&Ctx, Params<'_>) -> sabir::Result<T> + Send + Sync + 'static,
+    ) -> Self {
+        self.on(method, eras, move |ctx, params| {
+            let body = handler(&ctx, params)?;
+            Ok(ready(Ok(ctx.answer(body, None, true))))
+        })
+    }
+
+    /// What may come before anything is agreed on: the handshake of the legacy era, and pings.
+    fn handshake(mut self) -> Self {
+        let core = Arc::clone(self.core);
+        self.router = self.router.reading("initialize", move |rpc, params: Option<&RawJson<'_>>| {
+            if open::modern(&rpc, "initialize", params)?.is_some() {
+                return Err(not_found());
+            }
+            initialize(&core, &rpc, params).map(|result| ready(Ok(result)))
+        });
+        self.router = self.router.reading("ping", |rpc, params: Option<&RawJson<'_>>| {
+            match open::modern(&rpc, "ping", params)? {
+                Some(_) => Err(not_found()),
+                None => Ok(ready(Ok(Meta::new()))),
+            }
+        });
+        let core = Arc::clone(self.core);
+        self.router = self.router.reading("notifications/initialized", move |rpc: sabir::Ctx, _| {
+            let session = rpc.peer().kept::<Session>();
+            if session.agreed().is_some() {
+                core.catalog.audience().join(rpc.peer(), &session);
+            }
+            Ok(ready(Ok(())))
+        });
+        self
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Initialized {
+    protocol_version: Revision,
+    capabilities: ServerCapabilities,
+    server_info: Implementation,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instructions: Option<String>,
+}
+
+fn initialize(core: &Core, rpc: &sabir::Ctx, params: Params<'_>) -> sabir::Result<Initialized> {
+    let asked: Initialize = read(params)?;
+    let again = || ErrorObject::because(ErrorCode::INVALID_REQUEST, "the session is initialized already");
+    let revision = rpc.peer().kept::<Session>().agree(asked).ok_or_else(again)?;
+    rpc.peer().speak(revision.dialect());
+    let mut capabilities = core.catalog.lists().capabilities();
+    if revision < Revision::V2025_03_26 {
+        capabilities.completions = None;
+    }
+    Ok(Initialized {
+        protocol_version: revision,
+        capabilities,
+        server_info: core.settings.info.clone(),
+        instructions: core.settings.instructions.clone(),
+    })
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Discovered {
+    supported_versions: Vec<Revision>,
+    capabilities: ServerCapabilities,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instructions: Option<String>,
+}
+
+fn discover(ctx: &Ctx, _: Params<'_>) -> sabir::Result<Discovered> {
+    Ok(Discovered {
+        supported_versions: Revision::modern(),
+        capabilities: ctx.core.catalog.lists().capabilities(),
+        instructions: ctx.core.settings.instructions.clone(),
+    })
+}
+
+fn set_level(ctx: &Ctx, params: Params<'_>) -> sabir::Result<Meta> {
+    #[derive(Deserialize)]
+    struct SetLevel {
+        level: Level,
+    }
+    let SetLevel { level } = read(params)?;
+    ctx.session()?.set_level(level);
+    Ok(Meta::new())
+}
+
+#[derive(Deserialize)]
+struct Uri {
+    uri: String,
+}
+
+fn subscribe(ctx: &Ctx, params: Params<'_>) -> sabir::Result<Meta> {
+    let Uri { uri } = read(params)?;
+    let lists = ctx.core.catalog.lists();
+    if !lists.has_resources() {
+        return Err(not_found());
+    }
+    if lists.resources.get(&uri).is_none() && lists.template(&uri).is_none() {
+        return Err(unknown_resource(&uri, ctx.revision()));
+    }
+    ctx.session()?.subscribe(uri);
+    Ok(Meta::new())
+}
+
+fn unsubscribe(ctx: &Ctx, params: Params<'_>) -> sabir::Result<Meta> {
+    let Uri { uri } = read(params)?;
+    ctx.session()?.unsubscribe(&uri);
+    Ok(Meta::new())
+}
+
+fn call_tool(
+    mut ctx: Ctx,
+    params: Params<'_>,
+) -> sabir::Result<impl Future<Output = sabir::Result<Answer<ToolResult>>> + use<>> {
+    let asked = Asked::read(params, "name")?;
+    let lists = ctx.core.catalog.lists();
+    let entry = match lists.tools.get(&asked.name) {
+        Some(entry) => entry,
+        None if lists.tools.is_offered() => {
+            return Err(invalid(format_args!("there is no tool `{}`", asked.name)));
+        }
+        None => return Err(not_found()),
+    };
+    drop(lists);
+    #[cfg(feature = "http")]
+    if matches!(ctx.caller, Caller::Modern(_)) && ctx.rpc.http().is_some() {
+        crate::headers::check_arguments(|name| open::header(&ctx.rpc, name), params, &entry.headers)?;
+    }
+    ctx.begin_round("tools/call", &asked)?;
+    let end = ctx.clone();
+    let running = entry.function.start(ctx, asked.arguments.as_ref());
+    Ok(async move {
+        let outcome = match running {
+            Ok(running) => running.await,
+            Err(reason) if end.revision() < Revision::V2025_11_25 => return Err(invalid(reason)),
+            Err(reason) => Err(Failure::Tool(format!("invalid arguments: {reason}"))),
+        };
+        let mut result = match outcome {
+            Err(Failure::Tool(why)) => ToolResult::error(why),
+            Ok(result) => result,
+            Err(failure) => return end.fail(failure),
+        };
+        result.fit(end.revision());
+        let meta = end.take_meta(&mut result.meta);
+        Ok(end.answer(result, meta, false))
+    })
+}
+
+fn get_prompt(
+    mut ctx: Ctx,
+    params: Params<'_>,
+) -> sabir::Result<impl Future<Output = sabir::Result<Answer<PromptResult>>> + use<>> {
+    let asked = Asked::read(params, "name")?;
+    let lists = ctx.core.catalog.lists();
+    let entry = match lists.prompts.get(&asked.name) {
+        Some(entry) => entry,
+        None if lists.prompts.is_offered() => {
+            return Err(invalid(format_args!("there is no prompt `{}`", asked.name)));
+        }
+        None => return Err(not_found()),
+    };
+    drop(lists);
+    let arguments: BTreeMap<String, String> = match &asked.arguments {
+        Some(arguments) => arguments.parse().map_err(|_| invalid("the arguments of a prompt are strings"))?,
+        None => BTreeMap::new(),
+    };
+    ctx.begin_round("prompts/get", &asked)?;
+    let end = ctx.clone();
+    let running = entry.function.start(ctx, &arguments)?;
+    Ok(async move {
+        let mut result = match running.await {
+            Ok(result) => result,
+            Err(failure) => return end.fail(failure),
+        };
+        result.description = result.description.or_else(|| entry.prompt.description.clone());
+        result.fit(end.revision());
+        let meta = end.take_meta(&mut result.meta);
+        Ok(end.answer(result, meta, false))
+    })
+}
+
+#[derive(Serialize)]
+struct Read {
+    contents: Vec<Contents>,
+}
+
+fn read_resource(
+    mut ctx: Ctx,
+    params: Params<'_>,
+) -> sabir::Result<impl Future<Output = sabir::Result<Answer<Read>>> + use<>> {
+    let asked = Asked::read(params, "uri")?;
+    let uri = asked.name.clone().into_owned();
+    ctx.begin_round("resources/read", &asked)?;
+    let end = ctx.clone();
+    let core = Arc::clone(&ctx.core);
+    let lists = core.catalog.lists();
+    let running = if let Some(entry) = lists.resources.get(&uri) {
+        drop(lists);
+        entry.function.start(ctx, &uri, entry.resource.mime_type.as_deref(), &BTreeMap::new())?
+    } else if let Some((entry, gaps)) = lists.template(&uri) {
+        drop(lists);
+        entry.function.start(ctx, &uri, entry.template.mime_type.as_deref(), &gaps)?
+    } else if lists.has_resources() {
+        return Err(unknown_resource(&uri, end.revision()));
+    } else {
+        return Err(not_found());
+    };
+    Ok(async move {
+        match running.await {
+            Ok(contents) => Ok(end.answer(Read { contents }, None, true)),
+            Err(failure) => end.fail(failure),
+        }
+    })
+}
+
+#[derive(Deserialize)]
+struct Complete {
+    #[serde(rename = "ref")]
+    of: Reference,
+    argument: Argument,
+    #[serde(default)]
+    context: Context,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type")]
+enum Reference {
+    #[serde(rename = "ref/prompt")]
+    Prompt { name: String },
+    #[serde(rename = "ref/resource")]
+    Resource { uri: String },
+}
+
+#[derive(Deserialize)]
+struct Argument {
+    name: String,
+    value: String,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Context {
+    arguments: BTreeMap<String, String>,
+}
+
+#[derive(Serialize)]
+struct Completion {
+    completion: Values,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Values {
+    total: usize,
+    has_more: bool,
+    values: Vec<String>,
+}
+
+fn complete(
+    ctx: Ctx,
+    params: Params<'_>,
+) -> sabir::Result<impl Future<Output = sabir::Result<Answer<Completion>>> + use<>> {
+    let Complete { of, argument, context } = read(params)?;
+    let lists = ctx.core.catalog.lists();
+    if lists.completions.is_empty() {
+        return Err(not_found());
+    }
+    let of = match of {
+        Reference::Prompt { name } if lists.prompts.get(&name).is_some() => Completed::Prompt(name),
+        Reference::Prompt { name } => return Err(invalid(format_args!("there is no prompt `{name}`"))),
+        Reference::Resource { uri } if lists.templates.get(&uri).is_some() => Completed::Template(uri),
+        Reference::Resource { uri } => return Err(invalid(format_args!("there is no template `{uri}`"))),
+    };
+    let function = lists.completions.get(&(of, argument.name)).cloned();
+    drop(lists);
+    let end = ctx.clone();
+    let partial = Partial { value: argument.value, others: context.arguments };
+    let running = function.map(|function| function.start(ctx, partial));
+    Ok(async move {
+        let mut values = match running {
+            Some(running) => running.await.map_err(Failure::into_error)?,
+            None => Vec::new(),
+        };
+        let total = values.len();
+        values.truncate(MOST_COMPLETIONS);
+        let completion = Values { total, has_more: total > values.len(), values };
+        Ok(end.answer(Completion { completion }, None, false))
+    })
+}
+
+fn listen(
+    ctx: Ctx,
+    params: Params<'_>,
+) -> sabir::Result<impl Future<Output = sabir::Result<Answer<Meta>>> + use<>> {
+    #[derive(Deserialize)]
+    struct Listen {
+        notifications: Interests,
+    }
+    let Listen { mut notifications } = read(params)?;
+    let capabilities = ctx.core.catalog.lists().capabilities();
+    notifications.tools_list_changed &= capabilities.tools.is_some();
+    notifications.prompts_list_changed &= capabilities.prompts.is_some();
+    notifications.resources_list_changed &= capabilities.resources.is_some();
+    if capabilities.resources.is_none() {
+        notifications.resource_subscriptions.clear();
+    }
+    let mut changes = ctx.core.catalog.audience().subscribe();
+    Ok(async move {
+        let id = ctx.rpc.id().await.and_then(|id| serde_json::from_str(id.text()).ok()).unwrap_or_default();
+        let meta = Meta::from_iter([("io.modelcontextprotocol/subscriptionId".to_owned(), id)]);
+        let acknowledged = json!({"_meta": meta, "notifications": notifications});
+        ctx.tell("notifications/subscriptions/acknowledged", acknowledged).await?;
+        let ending = ctx.rpc.peer().ending();
+        let mut ending = std::pin::pin!(ending);
+        loop {
+            let change = tokio::select! {
+                change = changes.recv() => change,
+                () = &mut ending => break,
+            };
+            let told = match change {
+                Ok(change) if notifications.wants(&change) => vec![change],
+                Ok(_) => continue,
+                Err(RecvError::Lagged(_)) => notifications.all(),
+                Err(RecvError::Closed) => break,
+            };
+            for change in told {
+                let params = match &change {
+                    Change::Resource(uri) => json!({"_meta": meta, "uri": uri}),
+                    _ => json!({"_meta": meta}),
+                };
+                ctx.tell(change.method(), params).await?;
+            }
+        }
+        Ok(ctx.answer(Meta::new(), Some(meta), false))
+    })
+}
+
+/// The params of a request for one thing, by name or by URI.
+struct Asked<'a> {
+    name: Cow<'a, str>,
+    arguments: Option<RawJson<'a>>,
+    responses: Option<RawJson<'a>>,
+    state: Option<RawJson<'a>>,
+}
+
+impl<'a> Asked<'a> {
+    fn read(params: Params<'a>, naming: &str) -> sabir::Result<Self> {
+        let (mut name, mut arguments, mut responses, mut state) = (None, None, None, None);
+        for (member, value) in params.into_iter().flat_map(|params| params.members()) {
+            match member.as_ref() {
+                "arguments" => arguments = Some(value),
+                "inputResponses" => responses = Some(value),
+                "requestState" => state = Some(value),
+                member if member == naming => name = Some(text(value, naming)?),
+                _ => {}
+            }
+        }
+        if let Some(arguments) = &arguments
+            && arguments.kind() != sabir::JsonKind::Object
+        {
+            return Err(invalid(format_args!("`arguments` must be an object, found {}", arguments.kind())));
+        }
+        let name = name.ok_or_else(|| invalid(format_args!("`{naming}` is missing")))?;
+        Ok(Asked { name, arguments, responses, state })
+    }
+}
+
+/// A string, borrowed where it can be.
+fn text<'a>(value: RawJson<'a>, member: &str) -> sabir::Result<Cow<'a, str>> {
+    let inner = |text: &str| Some((1, text.strip_prefix('"')?.strip_suffix('"')?.len()));
+    match value.into_text() {
+        Cow::Borrowed(text) if !text.contains('\\') => match inner(text) {
+            Some((start, length)) => Ok(Cow::Borrowed(&text[start..start + length])),
+            None => Err(invalid(format_args!("`{member}` must be a string"))),
+        },
+        text => serde_json::from_str::<String>(&text)
+            .map(Cow::Owned)
+            .map_err(|_| invalid(format_args!("`{member}` must be a string"))),
+    }
+}
+
+/// Reads params whose members have the names that the protocol gives them.
+fn read<P: DeserializeOwned>(params: Params<'_>) -> sabir::Result<P> {
+    serde_json::from_str(params.map_or("{}", RawJson::as_str)).map_err(|error| {
+        let reason = error.to_string();
+        invalid(reason.split(" at line ").next().unwrap_or_default())
+    })
+}
+
+impl Ctx {
+    fn session(&self) -> sabir::Result<&Session> {
+        match &self.caller {
+            Caller::Legacy(session, _) => Ok(session),
+            Caller::Modern(_) => Err(not_found()),
+        }
+    }
+
+    /// In the modern era, finds the answers to what an earlier round has asked.
+    fn begin_round(&mut self, method: &str, asked: &Asked<'_>) -> sabir::Result<()> {
+        if let Caller::Modern(_) = self.caller {
+            let keeper = &self.core.settings.keeper;
+            let (responses, state) = (asked.responses.as_ref(), asked.state.as_ref());
+            let round = Round::new(keeper, method, &asked.name, responses, state)?;
+            self.round = Some(Arc::new(round));
+        }
+        Ok(())
+    }
+
+    fn answer<T>(&self, body: T, meta: Option<Meta>, cached: bool) -> Answer<T> {
+        match self.caller {
+            Caller::Legacy(..) => Answer::Legacy(body),
+            Caller::Modern(_) => Answer::Modern { core: Arc::clone(&self.core), body, meta, cached },
+        }
+    }
+
+    /// In the modern era a result's own `_meta` is written with what every result has there.
+    fn take_meta(&self, meta: &mut Option<Meta>) -> Option<Meta> {
+        match self.caller {
+            Caller::Legacy(..) => None,
+            Caller::Modern(_) => meta.take(),
+        }
+    }
+
+    /// What there is instead of a result: the questions that have to be answered first, or an error.
+    fn fail<T>(&self, failure: Failure) -> sabir::Result<Answer<T>> {
+        let keeper = &self.core.settings.keeper;
+        match (&failure, &self.round) {
+            (Failure::Unanswered, Some(round)) => match round.questions(keeper) {
+                Some(questions) => Ok(Answer::Questions { core: Arc::clone(&self.core), questions }),
+                None => Err(failure.into_error()),
+            },
+            _ => Err(failure.into_error()),
+        }
+    }
+
+    async fn tell(&self, method: &'static str, params: serde_json::Value) -> sabir::Result<()> {
+        let told: Result<(), _> = self.rpc.peer().notify(method, params).await;
+        told.map_err(|refused| ErrorObject::because(ErrorCode::INTERNAL_ERROR, refused))
+    }
+
+    /// One page of a list.
+    fn list<T, U: Serialize>(
+        &self,
+        params: Params<'_>,
+        member: &'static str,
+        of: impl Fn(&Lists) -> &Named<T>,
+        fit: impl Fn(&T, Revision) -> U,
+    ) -> sabir::Result<BTreeMap<&'static str, RawJson<'static>>> {
+        #[derive(Deserialize)]
+        struct Page {
+            cursor: Option<String>,
+        }
+        let Page { cursor } = read(params)?;
+        let lists = self.core.catalog.lists();
+        let resources = member.starts_with("resource");
+        if !(of(&lists).is_offered() || (resources && lists.has_resources())) {
+            return Err(not_found());
+        }
+        let (entries, next) = page(of(&lists).list(), cursor.as_deref(), self.core.settings.page_size)?;
+        let entries: Vec<_> = entries.iter().map(|entry| fit(entry, self.revision())).collect();
+        let mut result = BTreeMap::from([(member, RawJson::from_value(&entries)?)]);
+        if let Some(next) = next {
+            result.insert("nextCursor", RawJson::from_value(&next)?);
+        }
+        Ok(result)
+    }
+}

@@ -1,0 +1,60 @@
+//! The vocabulary: what travels in params and results. Plain data with public fields; what a revision does
+//! not know is left out when it is sent.
+
+mod ask;
+mod capabilities;
+mod content;
+mod prompt;
+mod resource;
+mod tool;
+
+pub use ask::{Action, Elicit, ElicitResult, Root, Sample, Sampled, SamplingMessage};
+pub use capabilities::{ClientCapabilities, Implementation, ListChanged, Resources, ServerCapabilities};
+pub use content::{Annotations, Content, Icon, Role};
+pub use prompt::{Prompt, PromptArgument, PromptMessage, PromptResult};
+pub use resource::{Contents, Resource, Template};
+use serde::{Deserialize, Serialize};
+pub use tool::{Tool, ToolAnnotations, ToolResult};
+
+/// What may be said beside anything, in `_meta`.
+pub type Meta = serde_json::Map<String, serde_json::Value>;
+
+/// How serious a log message is, from the least to the most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs)]
+pub enum Level {
+    Debug,
+    Info,
+    Notice,
+    Warning,
+    Error,
+    Critical,
+    Alert,
+    Emergency,
+}
+
+/// How far a call is.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Progress {
+    /// Rises with each message.
+    pub progress: f64,
+    /// What it will be at the end, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<f64>,
+    /// For people. Sent from 2025-03-26 on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+/// A log message.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LogMessage {
+    /// How serious it is.
+    pub level: Level,
+    /// Who says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub logger: Option<String>,
+    /// What: a text or anything else.
+    pub data: serde_json::Value,
+}

@@ -1,0 +1,164 @@
+//! Resources: what a server offers to be read.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+
+use super::{Annotations, Icon, Meta};
+use crate::Revision;
+
+/// A resource, as it is listed.
+///
+/// ```
+/// use sabir_mcp::Resource;
+///
+/// let log = Resource { mime_type: Some("text/plain".into()), ..Resource::new("file:///log", "log") };
+/// ```
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Resource {
+    /// What it is read by.
+    pub uri: String,
+    /// For programs, and for people where there is no title.
+    pub name: String,
+    /// For people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// For people and models.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Of which type its contents are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mime_type: Option<String>,
+    /// Bytes of its contents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    /// Whom it is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<Annotations>,
+    /// Images to show.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub icons: Vec<Icon>,
+    /// Anything else.
+    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl Resource {
+    /// A resource with a name.
+    pub fn new(uri: impl Into<String>, name: impl Into<String>) -> Self {
+        Resource { uri: uri.into(), name: name.into(), ..Resource::default() }
+    }
+
+    pub(crate) fn fit(mut self, revision: Revision) -> Self {
+        if revision < Revision::V2025_06_18 {
+            (self.title, self.meta) = (None, None);
+        }
+        if revision < Revision::V2025_11_25 {
+            self.icons.clear();
+        }
+        self
+    }
+}
+
+impl From<&str> for Resource {
+    fn from(uri: &str) -> Self {
+        Resource::new(uri, uri)
+    }
+}
+
+/// Resources whose URIs follow a pattern such as `notes://{id}`: `{name}` is text without a slash,
+/// `{+name}` any text.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Template {
+    /// The pattern.
+    pub uri_template: String,
+    /// For programs, and for people where there is no title.
+    pub name: String,
+    /// For people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// For people and models.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Of which type the contents are, if all are of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mime_type: Option<String>,
+    /// Whom they are for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<Annotations>,
+    /// Images to show.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub icons: Vec<Icon>,
+    /// Anything else.
+    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl Template {
+    /// A pattern with a name.
+    pub fn new(uri_template: impl Into<String>, name: impl Into<String>) -> Self {
+        Template { uri_template: uri_template.into(), name: name.into(), ..Template::default() }
+    }
+
+    pub(crate) fn fit(mut self, revision: Revision) -> Self {
+        if revision < Revision::V2025_06_18 {
+            (self.title, self.meta) = (None, None);
+        }
+        if revision < Revision::V2025_11_25 {
+            self.icons.clear();
+        }
+        self
+    }
+}
+
+impl From<&str> for Template {
+    fn from(uri_template: &str) -> Self {
+        Template::new(uri_template, uri_template)
+    }
+}
+
+/// What is in a resource.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged, rename_all_fields = "camelCase")]
+#[allow(missing_docs)]
+pub enum Contents {
+    Text {
+        uri: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mime_type: Option<String>,
+        text: String,
+        #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
+        meta: Option<Meta>,
+    },
+    /// In base64.
+    Blob {
+        uri: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mime_type: Option<String>,
+        blob: String,
+        #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
+        meta: Option<Meta>,
+    },
+}
+
+impl Contents {
+    /// A text.
+    pub fn text(uri: impl Into<String>, mime_type: Option<String>, text: impl Into<String>) -> Self {
+        Contents::Text { uri: uri.into(), mime_type, text: text.into(), meta: None }
+    }
+
+    /// Bytes.
+    pub fn blob(uri: impl Into<String>, mime_type: Option<String>, bytes: impl AsRef<[u8]>) -> Self {
+        Contents::Blob { uri: uri.into(), mime_type, blob: STANDARD.encode(bytes), meta: None }
+    }
+
+    /// The text, if it is one.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Contents::Text { text, .. } => Some(text),
+            Contents::Blob { .. } => None,
+        }
+    }
+}

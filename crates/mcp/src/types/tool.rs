@@ -1,0 +1,154 @@
+//! Tools, and what comes of them.
+
+use sabir::RawJson;
+use serde::{Deserialize, Serialize};
+
+use super::content::is_false;
+use super::{Content, Icon, Meta};
+use crate::Revision;
+
+/// A tool, as it is listed. A server fills in the schemas from the types of the function behind it.
+///
+/// ```
+/// use sabir_mcp::{Tool, ToolAnnotations};
+///
+/// let tool = Tool {
+///     title: Some("Delete a file".into()),
+///     annotations: Some(ToolAnnotations { destructive_hint: Some(true), ..Default::default() }),
+///     ..Tool::new("delete", "Deletes a file for good")
+/// };
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Tool {
+    /// What it is called by.
+    pub name: String,
+    /// For people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// For the model. A server takes it from the documentation of the arguments' type if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// A JSON Schema of the arguments. A server works it out from their type, unless it is set here.
+    #[serde(default = "any_object")]
+    pub input_schema: RawJson<'static>,
+    /// A JSON Schema of the structured result. From 2025-06-18 on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_schema: Option<RawJson<'static>>,
+    /// Hints about what it does. From 2025-03-26 on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<ToolAnnotations>,
+    /// Images to show. From 2025-11-25 on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub icons: Vec<Icon>,
+    /// Anything else.
+    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+/// Stands for "not set" in a [`Tool`] that has not been added to a server.
+fn any_object() -> RawJson<'static> {
+    RawJson::new("{}").unwrap_or(RawJson::NULL)
+}
+
+impl Tool {
+    /// A tool with a description.
+    pub fn new(name: impl Into<String>, description: impl Into<String>) -> Self {
+        Tool { description: Some(description.into()), ..Tool::named(name.into()) }
+    }
+
+    fn named(name: String) -> Self {
+        Tool {
+            name,
+            title: None,
+            description: None,
+            input_schema: any_object(),
+            output_schema: None,
+            annotations: None,
+            icons: Vec::new(),
+            meta: None,
+        }
+    }
+
+    pub(crate) fn has_schema(&self) -> bool {
+        self.input_schema.as_str() != "{}"
+    }
+
+    /// Leaves out what a revision does not know.
+    pub(crate) fn fit(mut self, revision: Revision) -> Self {
+        if revision < Revision::V2025_03_26 {
+            self.annotations = None;
+        }
+        if revision < Revision::V2025_06_18 {
+            (self.title, self.output_schema, self.meta) = (None, None, None);
+        }
+        if revision < Revision::V2025_11_25 {
+            self.icons.clear();
+        }
+        self
+    }
+}
+
+impl From<&str> for Tool {
+    fn from(name: &str) -> Self {
+        Tool::named(name.to_owned())
+    }
+}
+
+/// Hints about what a tool does. Only hints: the server may be wrong or lie.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ToolAnnotations {
+    /// For people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// It changes nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_only_hint: Option<bool>,
+    /// It may destroy something.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub destructive_hint: Option<bool>,
+    /// Twice is as good as once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idempotent_hint: Option<bool>,
+    /// It reaches out into the world.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open_world_hint: Option<bool>,
+}
+
+/// What comes of calling a tool.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolResult {
+    /// For the model.
+    #[serde(default)]
+    pub content: Vec<Content>,
+    /// For programs, by the tool's output schema. From 2025-06-18 on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structured_content: Option<RawJson<'static>>,
+    /// The tool could not do it, and the content says why.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_error: bool,
+    /// Anything else.
+    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl ToolResult {
+    /// The tool could not do it, and says why to the model.
+    pub fn error(why: impl Into<Content>) -> Self {
+        ToolResult { content: vec![why.into()], is_error: true, ..ToolResult::default() }
+    }
+
+    /// The texts, one after the other.
+    pub fn text(&self) -> String {
+        self.content.iter().filter_map(Content::as_text).collect()
+    }
+
+    pub(crate) fn fit(&mut self, revision: Revision) {
+        if revision < Revision::V2025_06_18 {
+            self.content.iter_mut().for_each(|content| content.fit(revision));
+            self.structured_content = None;
+        }
+    }
+}
