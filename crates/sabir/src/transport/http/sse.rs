@@ -17,6 +17,9 @@ pub(super) enum Event {
     TooLarge,
 }
 
+/// What a line may have beside its data: the name of the field.
+const SLACK: usize = 64;
+
 /// Reads a stream of events. Feed it, then take events out until there are none.
 #[derive(Debug)]
 pub(super) struct Parser {
@@ -92,6 +95,12 @@ impl Parser {
             if std::mem::take(&mut self.skipping) {
                 continue;
             }
+            // It is too long all the same if it came in one piece.
+            if line.len() > self.limit + SLACK {
+                self.too_large = true;
+                self.data = Vec::new();
+                continue;
+            }
             if let Some(event) = self.line(line) {
                 break Some(event);
             }
@@ -99,7 +108,7 @@ impl Parser {
         self.unread.drain(..done);
         self.searched = self.searched.saturating_sub(done);
         // A line that is too long will not be looked at: only its end is waited for.
-        if self.skipping || self.unread.len() > self.limit + 64 && event.is_none() {
+        if self.skipping || self.unread.len() > self.limit + SLACK && event.is_none() {
             if !self.skipping {
                 self.skipping = true;
                 self.too_large = true;
