@@ -75,16 +75,18 @@ type Unsent = (Cow<'static, str>, Result<Option<RawJson<'static>>, CallError>);
 
 /// A call: await it for its result. It is sent when it is first awaited, and cancelled when it is dropped
 /// before its end.
+///
+/// A typed client says more of it: `E` is what it fails with, `T` is its progress.
 #[must_use = "a call is sent when it is awaited"]
-pub struct Call<R> {
+pub struct Call<R, E = CallError, T = RawJson<'static>> {
     shared: Arc<Shared>,
     slot: Arc<CallSlot>,
     unsent: Option<Unsent>,
     options: CallOptions<'static>,
-    result: PhantomData<fn() -> R>,
+    types: PhantomData<fn() -> (R, E, T)>,
 }
 
-impl<R> Call<R> {
+impl<R, E, T> Call<R, E, T> {
     pub(crate) fn new(
         shared: Arc<Shared>,
         method: Cow<'static, str>,
@@ -95,13 +97,13 @@ impl<R> Call<R> {
             slot: Arc::default(),
             unsent: Some((method, params)),
             options: CallOptions::default(),
-            result: PhantomData,
+            types: PhantomData,
         }
     }
 
     /// A call that was sent already, in a batch.
     pub(crate) fn in_batch(shared: Arc<Shared>, slot: Arc<CallSlot>) -> Self {
-        Call { shared, slot, unsent: None, options: CallOptions::default(), result: PhantomData }
+        Call { shared, slot, unsent: None, options: CallOptions::default(), types: PhantomData }
     }
 
     /// Ends the call with [`CallError::TimedOut`] after this long, and cancels it.
@@ -137,7 +139,7 @@ impl<R> Call<R> {
     ///
     /// The type is read from all that the peer sent, or else from its member `progress`: a plain number will
     /// do where nothing more is wanted.
-    pub async fn progress<T: DeserializeOwned>(&mut self) -> Option<T> {
+    pub async fn progress<U: DeserializeOwned>(&mut self) -> Option<U> {
         self.options.progress = true;
         self.send();
         poll_fn(|cx| {
@@ -157,6 +159,14 @@ impl<R> Call<R> {
         .await
     }
 
+    /// The next [`progress`](Call::progress), in the type that the call has for it.
+    pub async fn next_progress(&mut self) -> Option<T>
+    where
+        T: DeserializeOwned,
+    {
+        self.progress().await
+    }
+
     fn send(&mut self) {
         let Some((method, params)) = self.unsent.take() else { return };
         let slot = Arc::clone(&self.slot);
@@ -170,17 +180,17 @@ impl<R> Call<R> {
     }
 }
 
-impl<R: DeserializeOwned> Future for Call<R> {
-    type Output = Result<R, CallError>;
+impl<R: DeserializeOwned, E: From<CallError>, T> Future for Call<R, E, T> {
+    type Output = Result<R, E>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         self.send();
         let mut slot = lock(&self.slot.0);
         match slot.outcome.take() {
             Some(Ok(result)) => Poll::Ready(
-                result.parse().map_err(|e: serde_json::Error| CallError::Unfit(e.to_string().into())),
+                result.parse().map_err(|e: serde_json::Error| CallError::Unfit(e.to_string().into()).into()),
             ),
-            Some(Err(error)) => Poll::Ready(Err(error)),
+            Some(Err(error)) => Poll::Ready(Err(error.into())),
             None => {
                 slot.waker = Some(cx.waker().clone());
                 Poll::Pending
@@ -189,7 +199,7 @@ impl<R: DeserializeOwned> Future for Call<R> {
     }
 }
 
-impl<R> Drop for Call<R> {
+impl<R, E, T> Drop for Call<R, E, T> {
     fn drop(&mut self) {
         if self.unsent.is_none() {
             self.cancel();
@@ -197,7 +207,7 @@ impl<R> Drop for Call<R> {
     }
 }
 
-impl<R> std::fmt::Debug for Call<R> {
+impl<R, E, T> std::fmt::Debug for Call<R, E, T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Call").field("sent", &self.unsent.is_none()).finish_non_exhaustive()
     }

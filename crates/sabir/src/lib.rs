@@ -90,32 +90,51 @@ pub mod blocking;
 mod call;
 mod connection;
 mod ctx;
+#[cfg(feature = "schema")]
+mod describe;
 mod desk;
+#[cfg(feature = "schema")]
+mod discover;
 mod engine;
 mod listen;
 mod method;
+#[cfg(feature = "schema")]
+pub mod openrpc;
 mod params;
 mod peer;
 mod reconnect;
 mod router;
 mod serve;
+#[cfg(feature = "schema")]
+mod service;
 mod settings;
 mod shared;
 mod task;
 pub mod transport;
+#[cfg(feature = "validate")]
+mod validate;
 
 pub use call::Call;
 pub use ctx::Ctx;
+#[cfg(feature = "schema")]
+pub use describe::{Description, ErrorDescription, describe};
 pub use listen::{Server, Stopper, listen};
 pub use method::{Method, MethodName};
 pub use peer::{Batch, Peer};
 pub use reconnect::Reconnect;
 pub use router::{Next, Router};
+#[cfg(feature = "service")]
+pub use sabir_macros::{RpcError, service};
 pub use sabir_proto::{
     Cause, Dialect, ErrorCode, Framing, JsonKind, LENIENT, LSP, Limits, MCP, MCP_2024_11_05, MCP_2025_03_26,
     MCP_2025_06_18, MCP_2025_11_25, MCP_2026_07_28, PLAIN, RawJson, Refused, Report, TraceContext,
 };
 pub use serve::{connect, serve};
+#[cfg(feature = "schema")]
+#[doc(hidden)]
+pub use service::private;
+#[cfg(feature = "schema")]
+pub use service::{Failure, Progress, RpcError};
 pub use transport::Transport;
 
 /// The error that a handler answers with.

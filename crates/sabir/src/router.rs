@@ -49,19 +49,21 @@ use crate::{ErrorCode, ErrorObject, RawJson, Result};
 /// - A notification runs the same handler; whatever it returns is dropped.
 #[derive(Clone, Default)]
 pub struct Router {
-    routes: Routes,
+    pub(crate) routes: Routes,
+    #[cfg(feature = "schema")]
+    pub(crate) book: crate::discover::Book,
 }
 
 #[derive(Clone, Default)]
 pub(crate) struct Routes {
     /// The names are our own, so a plain fast hash will do.
-    handlers: HashMap<Cow<'static, str>, Arc<dyn Handler>, FixedState>,
+    pub(crate) handlers: HashMap<Cow<'static, str>, Arc<dyn Handler>, FixedState>,
     fallback: Option<Arc<dyn Handler>>,
     layers: Vec<Arc<dyn Layer>>,
     state: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
 }
 
-type RawFuture = Pin<Box<dyn Future<Output = Result<RawJson<'static>>> + Send>>;
+pub(crate) type RawFuture = Pin<Box<dyn Future<Output = Result<RawJson<'static>>> + Send>>;
 
 /// A handler with its types forgotten.
 pub(crate) trait Handler: Send + Sync {
@@ -99,7 +101,7 @@ where
     }
 }
 
-struct Raw<F>(F);
+pub(crate) struct Raw<F>(pub(crate) F);
 
 impl<F, Fut> Handler for Raw<F>
 where
@@ -155,7 +157,14 @@ impl Router {
         P: DeserializeOwned + 'static,
         R: Serialize + 'static,
     {
-        self.add(method.into_name(), Arc::new(Typed { function: handler, types: PhantomData }))
+        let handler = Arc::new(Typed { function: handler, types: PhantomData });
+        #[cfg(not(feature = "schema"))]
+        return self.add(method.into_name(), handler);
+        #[cfg(feature = "schema")]
+        match method.into_description() {
+            (name, Some(description)) => self.add(name, handler).describe(description),
+            (name, None) => self.add(name, handler),
+        }
     }
 
     /// Adds a method whose handler is a plain function. It runs where the connection runs, so it should not
@@ -209,6 +218,8 @@ impl Router {
 
     fn add(mut self, name: Cow<'static, str>, handler: Arc<dyn Handler>) -> Self {
         assert!(!name.starts_with("rpc."), "method names that begin with `rpc.` are reserved: `{name}`");
+        #[cfg(feature = "schema")]
+        self.book.forget(&name);
         self.routes.handlers.insert(name, handler);
         self
     }
@@ -274,6 +285,9 @@ impl Router {
     }
 
     pub(crate) fn into_routes(self) -> Arc<Routes> {
+        #[cfg(feature = "schema")]
+        return Arc::new(self.published());
+        #[cfg(not(feature = "schema"))]
         Arc::new(self.routes)
     }
 }
