@@ -2,10 +2,15 @@
 
 mod args;
 mod call;
+mod complete;
 mod completions;
 mod demo;
+mod describe;
+mod discovery;
 mod exit;
+mod generate;
 mod json;
+mod list;
 mod paint;
 mod print;
 mod service;
@@ -41,6 +46,10 @@ fn run(command: Command, printer: &Printer) -> Result<Exit, Failure> {
             Command::Tour => tour::run(printer).await,
             Command::Demo(args) => demo::run(args, printer).await,
             Command::Call(args) => call::run(args, printer).await,
+            Command::List(args) => list::run(args, printer).await,
+            Command::Describe(args) => describe::run(args, printer).await,
+            Command::Generate(args) => generate::run(args, printer).await,
+            Command::CompleteMethods(args) => complete::run(args, printer).await,
             Command::Completions { shell } => completions::run(shell, printer),
         }
     });

@@ -58,6 +58,11 @@ impl Printer {
         }
     }
 
+    /// For data that is laid out elsewhere.
+    pub(crate) fn painter(&self) -> Painter {
+        self.out.painter
+    }
+
     /// One line, or more, of data as they are.
     pub(crate) fn data(&self, text: &str) -> io::Result<()> {
         self.clear_bar();

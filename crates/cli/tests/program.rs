@@ -76,6 +76,11 @@ fn tour() {
 }
 
 #[test]
+fn discovery() {
+    check("discovery");
+}
+
+#[test]
 fn help() {
     check("help");
 }

@@ -73,6 +73,9 @@ impl CallSlot {
 /// A method and its params, if they could be written.
 type Unsent = (Cow<'static, str>, Result<Option<RawJson<'static>>, CallError>);
 
+/// What a call knows of its result, its error and its progress.
+type Types<R, E, T> = PhantomData<fn() -> (R, E, T)>;
+
 /// A call: await it for its result. It is sent when it is first awaited, and cancelled when it is dropped
 /// before its end.
 ///
@@ -83,7 +86,7 @@ pub struct Call<R, E = CallError, T = RawJson<'static>> {
     slot: Arc<CallSlot>,
     unsent: Option<Unsent>,
     options: CallOptions<'static>,
-    types: PhantomData<fn() -> (R, E, T)>,
+    types: Types<R, E, T>,
 }
 
 impl<R, E, T> Call<R, E, T> {

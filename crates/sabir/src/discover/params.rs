@@ -122,6 +122,10 @@ fn content(required: bool, name: String, mut schema: Value) -> Content {
             description = Some(text);
         }
         deprecated = members.shift_remove("deprecated") == Some(Value::Bool(true));
+        // That nothing is given is what may be left out means already.
+        if members.get("default") == Some(&Value::Null) {
+            members.shift_remove("default");
+        }
     }
     let schema = if schema == Value::Bool(true) { any() } else { schema };
     Content { name, description, required, deprecated, schema, ..Content::default() }
