@@ -155,3 +155,8 @@ struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide.md")]
 struct Guide;
+
+/// And of the page on services.
+#[cfg(all(doctest, feature = "service"))]
+#[doc = include_str!("../../../docs/services.md")]
+struct Services;
