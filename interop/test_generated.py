@@ -16,6 +16,10 @@ FOLDER = Path(tempfile.mkdtemp(prefix="sabir-generated-"))
 CLIENT = FOLDER / "client.py"
 subprocess.run([SABIR, "generate", "--lang", "python", "demo:", "-o", CLIENT], check=True)
 
+EVERYTHING = FOLDER / "everything.py"
+SCHEMAS = "../crates/cli/tests/data/generated/everything.json"
+subprocess.run([SABIR, "generate", "--lang", "python", SCHEMAS, "-o", EVERYTHING], check=True)
+
 
 def mypy(path):
     command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", os.devnull, str(path)]
@@ -46,9 +50,10 @@ def talk(made, exchange):
     return service
 
 
-async def the_client_passes_mypy_strict():
-    said = mypy(CLIENT)
-    assert said.startswith("Success"), said
+async def the_clients_pass_mypy_strict():
+    for made in [CLIENT, EVERYTHING]:
+        said = mypy(made)
+        assert said.startswith("Success"), said
 
 
 async def wrong_types_are_found_by_mypy():
@@ -82,7 +87,7 @@ async def calls_the_demo_over_tcp():
 
 try:
     run("python client", [
-        the_client_passes_mypy_strict,
+        the_clients_pass_mypy_strict,
         wrong_types_are_found_by_mypy,
         calls_the_demo_over_stdio,
         calls_the_demo_over_tcp,

@@ -11,11 +11,12 @@ use std::process::Command;
 
 use sabir::{CallError, Router, transport};
 
+#[allow(dead_code, unreachable_pub, clippy::all)]
 mod demo {
     include!("data/generated/demo.rs");
 }
 
-#[allow(dead_code)]
+#[allow(dead_code, deprecated, unreachable_pub, non_camel_case_types, clippy::all)]
 mod everything {
     include!("data/generated/everything.rs");
 }

@@ -147,10 +147,11 @@ struct Progress {
     #[serde(default, alias = "delay_ms")]
     ms: u64,
     #[serde(default, rename = "_meta")]
+    #[schemars(skip)]
     meta: Option<Meta>,
 }
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
 struct Meta {
     #[serde(default, rename = "progressToken")]
     token: Option<RawJson<'static>>,

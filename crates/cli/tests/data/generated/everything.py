@@ -154,7 +154,7 @@ MatchTypeValue: TypeAlias = "str | int"
 
 New2Result = TypedDict("New2Result", {"name": "str", "left": "Tree | None", "right": "NotRequired[Tree]", "rest": "NotRequired[list[Tree]]", "from-where": "NotRequired[Any]", "more": "Any"})
 
-String_2: TypeAlias = Literal["up", "down"]
+String_: TypeAlias = Literal["up", "down"]
 
 Tree = TypedDict("Tree", {"name": "str", "left": "Tree | None", "right": "NotRequired[Tree]", "rest": "NotRequired[list[Tree]]", "from-where": "NotRequired[Any]"})
 
@@ -181,9 +181,9 @@ class EveryKindOfSchema:
         """A notification */ with 'quotes''' and \\ more."""
         self._notify("textDocument/didOpen", {"text-document": text_document})
 
-    def match_2(self, class_2: MatchClass, *, type: MatchTypeValue | None = None, list: list[MatchListItem] | None = None) -> dict[str, bool]:
+    def match_(self, class_: MatchClass, *, type: MatchTypeValue | None = None, list: list[MatchListItem] | None = None) -> dict[str, bool]:
         """Deprecated."""
-        return cast("dict[str, bool]", self._call("match", {"class": class_2, **_given({"type": type, "list": list})}))
+        return cast("dict[str, bool]", self._call("match", {"class": class_, **_given({"type": type, "list": list})}))
 
     def new(self, a: int, *, b: float | None = None) -> Tree | None:
         return cast("Tree | None", self._call("new", _trimmed([a, b])))

@@ -26,17 +26,17 @@ impl EveryKindOfSchema {
     }
 
     #[deprecated]
-    pub fn match_2(&self, class: MatchClass, type_2: Option<MatchTypeValue>, list: Option<Vec<MatchListItem>>) -> sabir::Call<std::collections::BTreeMap<String, bool>> {
+    pub fn match_(&self, class: MatchClass, type_: Option<MatchTypeValue>, list: Option<Vec<MatchListItem>>) -> sabir::Call<std::collections::BTreeMap<String, bool>> {
         #[derive(serde::Serialize)]
         struct Params {
             class: MatchClass,
             #[serde(rename = "type")]
             #[serde(default, skip_serializing_if = "Option::is_none")]
-            type_2: Option<MatchTypeValue>,
+            type_: Option<MatchTypeValue>,
             #[serde(default, skip_serializing_if = "Option::is_none")]
             list: Option<Vec<MatchListItem>>,
         }
-        self.peer.call("match", Params { class, type_2, list })
+        self.peer.call("match", Params { class, type_, list })
     }
 
     pub fn new_2(&self, a: u64, b: Option<f64>) -> sabir::Call<Option<Tree>> {
@@ -80,7 +80,7 @@ pub enum MatchClass {
     #[serde(rename = "a b")]
     AB,
     #[serde(rename = "Self")]
-    Self,
+    Self_,
     #[serde(rename = "2")]
     T2,
 }
@@ -126,10 +126,10 @@ pub struct New2Result {
     pub more: serde_json::Value,
 }
 
-/// String_2
+/// String_
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 #[allow(missing_docs)]
-pub enum String_2 {
+pub enum String_ {
     #[serde(rename = "up")]
     Up,
     #[serde(rename = "down")]

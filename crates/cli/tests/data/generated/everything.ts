@@ -112,8 +112,8 @@ export class EveryKindOfSchema {
   }
 
   /** @deprecated */
-  match(class_2: MatchClass, type?: MatchTypeValue | null, list?: Array<MatchListItem>): Promise<Record<string, boolean>> {
-    return this.#call("match", { "class": class_2, type, list }) as Promise<Record<string, boolean>>
+  match(class_: MatchClass, type?: MatchTypeValue | null, list?: Array<MatchListItem>): Promise<Record<string, boolean>> {
+    return this.#call("match", { "class": class_, type, list }) as Promise<Record<string, boolean>>
   }
 
   new(a: number, b?: number): Promise<Tree | null> {
@@ -124,7 +124,7 @@ export class EveryKindOfSchema {
     return this.#call("new_2", undefined) as Promise<New2Result>
   }
 
-  constructor_2(): Promise<ConstructorResult> {
+  constructor_(): Promise<ConstructorResult> {
     return this.#call("constructor", undefined) as Promise<ConstructorResult>
   }
 
@@ -176,7 +176,7 @@ export interface New2Result {
   "more": unknown
 }
 
-export type String_2 = "up" | "down"
+export type String_ = "up" | "down"
 
 /** A tree. */
 export interface Tree {
