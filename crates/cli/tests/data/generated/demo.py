@@ -92,13 +92,14 @@ def over_stdio(command: list[str]) -> Lines:
 def over_tcp(host: str, port: int) -> Lines:
     """Connects to a socket."""
     connection = socket.create_connection((host, port))
-    stream = connection.makefile("rwb")
+    reader, writer = connection.makefile("rb"), connection.makefile("wb")
 
     def close() -> None:
-        stream.close()
+        writer.close()
+        reader.close()
         connection.close()
 
-    return Lines(stream, stream, close)
+    return Lines(reader, writer, close)
 
 
 def over_http(url: str, headers: dict[str, str] | None = None) -> Exchange:
@@ -137,10 +138,6 @@ def _trimmed(params: list[Any]) -> list[Any]:
         params.pop()
     return params
 
-
-class Meta(TypedDict):
-    """Meta"""
-    progressToken: NotRequired[Any]
 
 class Step(TypedDict):
     """Step"""

@@ -150,15 +150,6 @@ impl SabirDemo {
     }
 }
 
-/// Meta
-#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Meta {
-    /// progressToken
-    #[serde(rename = "progressToken")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub progress_token: Option<serde_json::Value>,
-}
-
 /// Step
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Step {

@@ -228,10 +228,6 @@ function trimmed(params: unknown): unknown {
   return list
 }
 
-export interface Meta {
-  "progressToken"?: unknown
-}
-
 export interface Step {
   "step": number
   "steps"?: number | null
