@@ -22,10 +22,10 @@ async def call(*args, stdin=None):
 
 
 @asynccontextmanager
-async def demo():
+async def demo(*args):
     """`sabir demo` on a free port: host and port. It must end well when it is told to."""
     process = await asyncio.create_subprocess_exec(
-        SABIR, "demo", "--listen", "tcp://127.0.0.1:0", stderr=asyncio.subprocess.PIPE
+        SABIR, "demo", "--listen", "tcp://127.0.0.1:0", *args, stderr=asyncio.subprocess.PIPE
     )
     try:
         line = (await process.stderr.readline()).decode()

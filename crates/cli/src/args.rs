@@ -1,10 +1,11 @@
 //! What can be typed. What it means is decided by each command.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use sabir::Framing;
+use sabir::{Dialect, Framing, LENIENT, LSP, MCP, PLAIN};
 
 /// JSON-RPC 2.0 on the command line
 #[derive(Debug, Parser)]
@@ -18,6 +19,7 @@ Examples:
   sabir call demo: add 2 3                call a method of the built-in service
   sabir describe demo: add                what a method takes and gives
   sabir call stdio:'my-server --stdio' initialize -d @params.json
+  sabir call https://example.org/rpc add 2 3 -H 'Authorization: Bearer ${TOKEN}'
 
 Exit codes: 0 ok, 1 the peer answered with an error, 2 usage, 3 cannot connect or start,
 4 timeout, 5 the peer broke the protocol, 130 interrupted."
@@ -44,6 +46,11 @@ demo service in this process, and what is shown is what came back.")]
     Generate(GenerateArgs),
     /// Serve the demo service
     Demo(DemoArgs),
+    /// Turn captured traffic into a graph, and ask it questions
+    #[cfg(feature = "graph")]
+    Graph(GraphArgs),
+    /// Print the formal model of JSON-RPC: schema, context, ontology, shapes, queries
+    Model(ModelArgs),
     /// Print a script that completes the command line in a shell
     #[command(after_help = "\
 Examples:
@@ -66,6 +73,20 @@ pub(crate) struct CompleteArgs {
     pub(crate) prefix: String,
 }
 
+/// What goes along over HTTP, WebSocket and TLS.
+#[derive(Debug, clap::Args)]
+pub(crate) struct WebArgs {
+    /// A header for http(s):// and ws(s)://, as NAME: VALUE; ${NAME} stands for a variable of the environment
+    #[arg(short = 'H', long = "header", value_name = "HEADER")]
+    pub(crate) headers: Vec<String>,
+    /// Trust the servers that this certificate vouches for, in PEM, instead of those that the system trusts
+    #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
+    pub(crate) cacert: Option<String>,
+    /// Take any certificate: whoever is in between can read and change everything
+    #[arg(long)]
+    pub(crate) insecure: bool,
+}
+
 /// Whom to ask what it offers.
 #[derive(Debug, clap::Args)]
 pub(crate) struct PeerArgs {
@@ -81,6 +102,8 @@ pub(crate) struct PeerArgs {
     /// How messages are kept apart
     #[arg(long, value_enum, value_name = "HOW", default_value = "lines")]
     pub(crate) framing: ClientFraming,
+    #[command(flatten)]
+    pub(crate) web: WebArgs,
     /// Show what goes over the wire, as a transcript on standard error
     #[arg(long)]
     pub(crate) trace: bool,
@@ -181,13 +204,34 @@ Examples:
   echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"add\",\"params\":[2,3]}' | sabir demo
   sabir demo --listen tcp://127.0.0.1:4000
   sabir demo --listen unix:/tmp/demo.sock --framing headers
+  sabir demo --listen http://127.0.0.1:8080/rpc --bearer secret
+  sabir demo --listen https://127.0.0.1:8443 --tls-cert server.pem --tls-key server.key
+
+One port serves all: JSON-RPC in lines or with Content-Length headers, HTTP/1.1, HTTP/2 and WebSocket, and with
+a certificate TLS of each. A connection's first bytes tell.
 
 The methods: add, subtract, sum, get_data, echo, sleep, progress, work, tick, ask, fail, panic, notes, and the
 notifications update, notify_hello, notify_sum, log.")]
 pub(crate) struct DemoArgs {
-    /// Serve connections at tcp://HOST:PORT or unix:PATH instead of standard input and output
+    /// Serve connections at tcp://HOST:PORT, http://HOST:PORT/PATH or unix:PATH instead of standard input and
+    /// output
     #[arg(long, value_name = "URL")]
     pub(crate) listen: Option<String>,
+    /// The certificate to serve TLS with, and those that vouch for it, in PEM
+    #[arg(long, value_name = "FILE", requires_all = ["tls_key", "listen"])]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// Its private key, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+    /// Ask HTTP and WebSocket for this token; connections that cannot show one are not served
+    #[arg(long, value_name = "TOKEN", requires = "listen")]
+    pub(crate) bearer: Option<String>,
+    /// Let pages of this origin call, such as https://app.example; may be given again
+    #[arg(long, value_name = "ORIGIN", requires = "listen", value_parser = origin)]
+    pub(crate) allow_origin: Vec<String>,
+    /// Serve requests to this host, such as demo.example; may be given again
+    #[arg(long, value_name = "HOST", requires = "listen", value_parser = host)]
+    pub(crate) allow_host: Vec<String>,
     /// How messages are kept apart; auto finds out from what comes [default: lines, and auto with --listen]
     #[arg(
         long,
@@ -232,7 +276,9 @@ TARGET is one of
   stdio:COMMAND…      a program to start, talked to over its standard input and output; its words are split
                       as a shell does, by spaces, quotes and backslashes, but nothing else is expanded:
                       use stdio:\"sh -c '…'\" for pipes and variables
-  tcp://HOST:PORT     a TCP socket
+  http://HOST/PATH    an HTTP server that takes each message by itself; https:// with TLS
+  ws://HOST/PATH      a WebSocket; wss:// with TLS
+  tcp://HOST:PORT     a TCP socket; tls:// with TLS
   unix:PATH           a Unix socket
 
 ARG is one of
@@ -247,6 +293,7 @@ Examples:
   sabir call demo: add 2 3
   sabir call demo: subtract minuend:=42 subtrahend:=23
   sabir call tcp://127.0.0.1:4000 echo name=value --trace
+  sabir call https://example.org/rpc add 2 3 -H 'Authorization: Bearer ${TOKEN}'
   sabir call initialize -d @initialize.json --framing headers -- clangd --log=error
   sabir call demo: --batch calls.json --json"
 )]
@@ -272,6 +319,11 @@ pub(crate) struct CallArgs {
     /// How messages are kept apart
     #[arg(long, value_enum, value_name = "HOW", default_value = "lines")]
     pub(crate) framing: ClientFraming,
+    /// What is legal, and how cancel and progress are spelt
+    #[arg(long, value_enum, value_name = "WHICH", default_value = "lenient")]
+    pub(crate) dialect: DialectName,
+    #[command(flatten)]
+    pub(crate) web: WebArgs,
     /// Ask for progress, by a token in the params, which must be named
     #[arg(long, conflicts_with_all = ["notify", "batch"])]
     pub(crate) progress: bool,
@@ -291,6 +343,29 @@ pub(crate) enum ClientFraming {
     Headers,
 }
 
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum DialectName {
+    /// JSON-RPC 2.0 to the letter
+    Plain,
+    /// The Language Server Protocol
+    Lsp,
+    /// The Model Context Protocol
+    Mcp,
+    /// Lives with the habits of old servers
+    Lenient,
+}
+
+impl From<DialectName> for Dialect {
+    fn from(name: DialectName) -> Self {
+        match name {
+            DialectName::Plain => PLAIN,
+            DialectName::Lsp => LSP,
+            DialectName::Mcp => MCP,
+            DialectName::Lenient => LENIENT,
+        }
+    }
+}
+
 impl From<ClientFraming> for Framing {
     fn from(framing: ClientFraming) -> Self {
         match framing {
@@ -298,6 +373,148 @@ impl From<ClientFraming> for Framing {
             ClientFraming::Headers => Framing::Headers,
         }
     }
+}
+
+/// A name or an address, with a port or without.
+fn host(text: &str) -> Result<String, String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-.:[]".contains(c);
+    match text.chars().all(plain) && text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '[') {
+        true => Ok(text.to_owned()),
+        false => Err("write it as demo.example or demo.example:8080".to_owned()),
+    }
+}
+
+fn origin(text: &str) -> Result<String, String> {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    match rest.map(host) {
+        Some(Ok(_)) => Ok(text.to_owned()),
+        _ => Err("write it as https://app.example, without a path".to_owned()),
+    }
+}
+
+#[cfg(feature = "graph")]
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+FILE is a capture, one message per line, a transcript, or messages behind Content-Length headers.
+
+A QUERY is SPARQL, @FILE, or one of
+  slowest-methods      how long each method took
+  error-rate           how often each method failed
+  unanswered-requests  requests that nobody answered
+  late-notifications   news of progress that came after the answer
+  reused-ids           requests whose id was still in flight
+  ignored-cancels      requests that were answered as if they had not been cancelled
+  call-tree            who called what while working on what, by trace
+The prefixes jrpc, rpcx, prov, rdf and xsd need not be declared; `sabir model ontology` explains the terms.
+
+Examples:
+  sabir graph session.jrl > session.ttl
+  sabir graph session.jrl --query slowest-methods
+  sabir graph session.jrl --query 'SELECT ?line ?m { ?r jrpc:hasMethod ?m ; rpcx:line ?line } LIMIT 5' --csv")]
+pub(crate) struct GraphArgs {
+    /// Captured traffic; - for standard input
+    pub(crate) file: String,
+    /// In which syntax to write the graph
+    #[arg(long, value_enum, value_name = "SYNTAX", default_value = "turtle", conflicts_with = "query")]
+    pub(crate) format: GraphFormat,
+    /// Ask this of the graph instead of writing it
+    #[arg(long, value_name = "QUERY")]
+    pub(crate) query: Option<String>,
+    /// Print one JSON object per row
+    #[arg(long, requires = "query")]
+    pub(crate) json: bool,
+    /// Print rows as CSV
+    #[arg(long, requires = "query", conflicts_with = "json")]
+    pub(crate) csv: bool,
+    /// What the names of messages begin with [default: urn:sabir:capture:NAME#, by the name of the file]
+    #[arg(long, value_name = "IRI", value_parser = base_iri)]
+    pub(crate) base: Option<String>,
+}
+
+#[cfg(feature = "graph")]
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum GraphFormat {
+    Turtle,
+    #[value(name = "ntriples")]
+    NTriples,
+    /// N-Triples, with the session of each
+    #[value(name = "nquads")]
+    NQuads,
+    #[value(name = "jsonld")]
+    JsonLd,
+    /// Turtle, with a graph for each session
+    #[value(name = "trig")]
+    TriG,
+}
+
+#[cfg(feature = "graph")]
+impl From<GraphFormat> for sabir_model::graph::Syntax {
+    fn from(format: GraphFormat) -> Self {
+        use sabir_model::graph::Syntax;
+        match format {
+            GraphFormat::Turtle => Syntax::Turtle,
+            GraphFormat::NTriples => Syntax::NTriples,
+            GraphFormat::NQuads => Syntax::NQuads,
+            GraphFormat::JsonLd => Syntax::JsonLd,
+            GraphFormat::TriG => Syntax::TriG,
+        }
+    }
+}
+
+/// Absolute, and with nothing in it that would end it in one of the syntaxes.
+#[cfg(feature = "graph")]
+fn base_iri(text: &str) -> Result<String, String> {
+    let (scheme, rest) = text.split_once(':').ok_or("it must begin with a scheme, such as https: or urn:")?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
+    if !scheme.starts_with(|c: char| c.is_ascii_alphabetic()) || !scheme.chars().all(plain) {
+        return Err(format!("`{scheme}` is no scheme such as https or urn"));
+    }
+    let bad = |c: char| c.is_whitespace() || c.is_control() || "<>\"{}|^`\\".contains(c);
+    match rest.chars().find(|c| bad(*c)) {
+        Some(bad) => Err(format!("{bad:?} has no place in an IRI")),
+        None if rest.ends_with(['#', '/', ':']) => Ok(text.to_owned()),
+        None => Err("it must end with #, / or : for names to follow".to_owned()),
+    }
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  sabir model schema > json-rpc.schema.json
+  sabir model schema mcp-envelope --draft 07
+  sabir model context
+  sabir model query slowest-methods")]
+pub(crate) struct ModelArgs {
+    /// Which part
+    #[arg(value_enum, value_name = "PART")]
+    pub(crate) part: ModelPart,
+    /// Which one: json-rpc or mcp-envelope of the schemas, message or session of the contexts, a query by name
+    pub(crate) name: Option<String>,
+    /// Which draft of JSON Schema
+    #[arg(long, value_enum, value_name = "DRAFT")]
+    pub(crate) draft: Option<Draft>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ModelPart {
+    /// JSON Schema of messages
+    Schema,
+    /// JSON-LD context, to read messages as RDF
+    Context,
+    /// What the terms mean, in OWL
+    Ontology,
+    /// What must hold beyond the schema, in SHACL
+    Shapes,
+    /// Questions to a session, in SPARQL; lists them without a name
+    Query,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Draft {
+    #[value(name = "2020-12")]
+    Newest,
+    #[value(name = "07")]
+    Draft07,
 }
 
 /// Longer than anybody waits, and short enough for every clock.

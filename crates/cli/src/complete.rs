@@ -9,6 +9,7 @@ use crate::discovery::{self, Inquiry};
 use crate::exit::{Exit, Failure};
 use crate::print::Printer;
 use crate::target::Target;
+use crate::web::Web;
 
 /// Nobody waits longer for a completion.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -16,7 +17,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Prints the methods that begin with what was typed, one a line. Whatever goes wrong, there are none.
 pub(crate) async fn run(args: CompleteArgs, printer: &Printer) -> Result<Exit, Failure> {
     let Ok(target) = Target::parse(&args.target) else { return Ok(Exit::Ok) };
-    let inquiry = Inquiry { target, framing: Framing::Lines, timeout: PATIENCE, trace: false };
+    let web = Web::default();
+    let inquiry = Inquiry { target, framing: Framing::Lines, web, timeout: PATIENCE, trace: false };
     let Ok(found) = discovery::inquire(&inquiry, printer).await else { return Ok(Exit::Ok) };
     for method in &found.document.methods {
         if method.name.starts_with(&args.prefix) && is_plain(&method.name) {

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal};
 
-use sabir::transport;
+use sabir::{Http, ServerTls, transport};
 
 use crate::args::DemoArgs;
 use crate::exit::{Exit, Failure};
@@ -31,21 +31,30 @@ async fn stdio(args: &DemoArgs, printer: &Printer) -> Result<Exit, Failure> {
 }
 
 async fn listen(url: &str, args: &DemoArgs, printer: &Printer) -> Result<Exit, Failure> {
-    if !url.starts_with("tcp://") && !url.starts_with("unix:") {
-        return Err(Failure::usage(format_args!("`{url}` is no address to listen at")).hint(ADDRESSES));
-    }
     let server = sabir::listen(url, service::router()).await.map_err(|error| cannot_listen(url, &error))?;
-    let server = server.framing(args.framing.known());
+    let mut server = server.framing(args.framing.known()).http(http(args)).heed_signals();
+    if let (Some(cert), Some(key)) = (&args.tls_cert, &args.tls_key) {
+        server = server.tls(ServerTls::from_files(cert, key).map_err(Failure::usage)?);
+    }
     printer.aside(&format!("serving on {}", server.url()));
-    let stopper = server.stopper();
-    tokio::spawn(async move {
-        asked_to_stop().await;
-        stopper.stop();
-    });
     match server.run().await {
         Ok(()) => Ok(Exit::Ok),
         Err(error) => Err(Failure::new(Exit::Connect, format_args!("stopped serving: {error}"))),
     }
+}
+
+fn http(args: &DemoArgs) -> Http {
+    let mut http = Http::new();
+    for origin in &args.allow_origin {
+        http = http.allow_origin(origin);
+    }
+    for host in &args.allow_host {
+        http = http.allow_host(host);
+    }
+    if let Some(token) = &args.bearer {
+        http = http.bearer(token.clone());
+    }
+    http
 }
 
 fn cannot_listen(url: &str, error: &io::Error) -> Failure {
@@ -64,21 +73,4 @@ fn cannot_listen(url: &str, error: &io::Error) -> Failure {
         io::ErrorKind::AddrInUse => failure.hint("take another port or path; port 0 is any that is free"),
         _ => failure,
     }
-}
-
-#[cfg(unix)]
-async fn asked_to_stop() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let Ok(mut terminate) = signal(SignalKind::terminate()) else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = tokio::signal::ctrl_c() => {}
-    }
-}
-
-#[cfg(not(unix))]
-async fn asked_to_stop() {
-    let _ = tokio::signal::ctrl_c().await;
 }

@@ -9,14 +9,18 @@ mod describe;
 mod discovery;
 mod exit;
 mod generate;
+#[cfg(feature = "graph")]
+mod graph;
 mod json;
 mod list;
+mod model;
 mod paint;
 mod print;
 mod service;
 mod target;
 mod tour;
 mod trace;
+mod web;
 
 use std::process::ExitCode;
 
@@ -46,6 +50,9 @@ fn run(command: Command, printer: &Printer) -> Result<Exit, Failure> {
             Command::Tour => tour::run(printer).await,
             Command::Demo(args) => demo::run(args, printer).await,
             Command::Call(args) => call::run(args, printer).await,
+            #[cfg(feature = "graph")]
+            Command::Graph(args) => graph::run(&args, printer),
+            Command::Model(args) => model::run(&args, printer),
             Command::List(args) => list::run(args, printer).await,
             Command::Describe(args) => describe::run(args, printer).await,
             Command::Generate(args) => generate::run(args, printer).await,

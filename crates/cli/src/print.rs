@@ -74,6 +74,27 @@ impl Printer {
         out.flush()
     }
 
+    /// For data that is too much for one string.
+    #[cfg(feature = "graph")]
+    pub(crate) fn stream(&self) -> io::BufWriter<io::StdoutLock<'static>> {
+        self.clear_bar();
+        io::BufWriter::with_capacity(1 << 16, io::stdout().lock())
+    }
+
+    /// Whether data goes to a terminal.
+    #[cfg(feature = "graph")]
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.out.terminal
+    }
+
+    /// Text for standard output, in its colour.
+    #[cfg(feature = "graph")]
+    pub(crate) fn painted(&self, paint: Paint, text: &str) -> String {
+        let mut out = String::new();
+        self.out.painter.paint(&mut out, paint, text);
+        out
+    }
+
     /// A line of a transcript that is the data itself.
     pub(crate) fn transcript(&self, line: &Line<'_>) -> io::Result<()> {
         self.data(&painted(line, self.out.painter))

@@ -5,8 +5,8 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use sabir::Framing;
 use sabir::transport::{self, Child, Transport};
+use sabir::{DialError, DialFailure, Framing};
 
 use crate::exit::{Exit, Failure};
 use crate::service;
@@ -23,6 +23,8 @@ pub(crate) enum Target {
     /// Host and port.
     Tcp(String),
     Unix(PathBuf),
+    /// A whole URL: HTTP, WebSocket, or TLS by itself.
+    Web(String),
 }
 
 impl Target {
@@ -47,10 +49,20 @@ impl Target {
                 path => Ok(Target::Unix(path.into())),
             };
         }
+        if let Some((scheme, rest)) = text.split_once("://")
+            && ["http", "https", "ws", "wss", "tls"].contains(&scheme)
+        {
+            return match rest.trim_start_matches('/') {
+                "" => Err(Failure::usage(format_args!("`{text}` names no host"))
+                    .hint(format_args!("write it as {scheme}://127.0.0.1:4000"))),
+                _ => Ok(Target::Web(text.to_owned())),
+            };
+        }
         match text {
             "demo:" => Ok(Target::Demo),
             _ => Err(Failure::usage(format_args!("`{text}` is no target")).hint(
-                "a target is demo:, stdio:COMMAND, tcp://HOST:PORT or unix:PATH, or a command after --",
+                "a target is demo:, stdio:COMMAND, http(s)://…, ws(s)://…, tcp://HOST:PORT, tls://HOST:PORT or \
+                 unix:PATH, or a command after --",
             )),
         }
     }
@@ -63,8 +75,28 @@ impl Target {
         }
     }
 
-    /// Connects.
-    pub(crate) async fn open(&self, framing: Framing) -> Result<Transport, Failure> {
+    fn scheme(&self) -> Option<&str> {
+        match self {
+            Target::Web(url) => url.split_once("://").map(|(scheme, _)| scheme),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn has_headers(&self) -> bool {
+        matches!(self.scheme(), Some("http" | "https" | "ws" | "wss"))
+    }
+
+    pub(crate) fn has_certificates(&self) -> bool {
+        matches!(self.scheme(), Some("https" | "wss" | "tls"))
+    }
+
+    /// Whether there is no framing: the transport knows where a message ends.
+    pub(crate) fn keeps_messages_apart(&self) -> bool {
+        self.has_headers()
+    }
+
+    /// Starts what must be started. Others are connected to later.
+    pub(crate) fn open(&self, framing: Framing) -> Result<Transport, Failure> {
         let opened = match self {
             Target::Demo => Ok(demo(framing)),
             Target::Program(words) => {
@@ -72,13 +104,24 @@ impl Target {
                 command.args(&words[1..]);
                 Child::new(command).patience(PATIENCE).spawn()
             }
-            Target::Tcp(address) => transport::tcp(address).await,
-            Target::Unix(path) => transport::unix(path).await,
+            Target::Tcp(_) | Target::Unix(_) | Target::Web(_) => Ok(transport::url(self.to_string())),
         };
         opened.map(|transport| transport.framing(framing)).map_err(|error| self.unreachable(&error))
     }
 
-    fn unreachable(&self, error: &io::Error) -> Failure {
+    /// There is no connection, and why.
+    pub(crate) fn unreachable(&self, error: &io::Error) -> Failure {
+        if let Some(error) = DialError::of(error) {
+            let exit = match error.failure() {
+                DialFailure::Protocol => Exit::Protocol,
+                _ => Exit::Connect,
+            };
+            let what = format_args!("cannot connect to {self}: {}", error.reason());
+            return Failure::new(exit, what).hint(hint(error.failure()));
+        }
+        if error.kind() == io::ErrorKind::InvalidInput && !matches!(self, Target::Program(_)) {
+            return Failure::usage(error);
+        }
         let (what, hint) = match self {
             Target::Program(words) => {
                 let hint = match error.kind() {
@@ -87,9 +130,6 @@ impl Target {
                     _ => "run it by itself to see what is wrong",
                 };
                 (format!("cannot start `{}`: {error}", words[0]), hint)
-            }
-            Target::Unix(_) if error.kind() == io::ErrorKind::NotFound => {
-                (format!("cannot connect to {self}: {error}"), "check the path, and that the server runs")
             }
             _ => {
                 (format!("cannot connect to {self}: {error}"), "check the address, and that the server runs")
@@ -109,7 +149,28 @@ impl fmt::Display for Target {
             }
             Target::Tcp(address) => write!(f, "tcp://{address}"),
             Target::Unix(path) => write!(f, "unix:{}", path.display()),
+            Target::Web(url) => f.write_str(url),
         }
+    }
+}
+
+/// What to try, with the options of this program.
+pub(crate) fn hint(failure: DialFailure) -> &'static str {
+    match failure {
+        DialFailure::Resolve => "check the spelling of the host's name, and that the network is up",
+        DialFailure::Refused => "check the address, and that the server runs",
+        DialFailure::Timeout => "check the address, and that no firewall is in between",
+        DialFailure::Unreachable => "check the path or the address, and that the server runs",
+        DialFailure::Tls => {
+            "check that TLS is served there; give its root with --cacert FILE, or trust anybody with --insecure"
+        }
+        DialFailure::Status(401 | 403) => "give what it wants, as in -H 'Authorization: Bearer ${TOKEN}'",
+        DialFailure::Status(404) => "check the path of the URL",
+        DialFailure::Status(405) => "check the path of the URL: what is there takes no messages",
+        DialFailure::Status(300..=399) => "call the new address: redirects are not followed",
+        DialFailure::Status(500..=599) => "the server has trouble: see its own output, or try again later",
+        DialFailure::Protocol => "check the scheme of the URL and its port: something else answers there",
+        _ => "check the URL, and see with --trace what was sent",
     }
 }
 
@@ -134,6 +195,8 @@ mod tests {
             ("tcp://[::1]:80", Ok(Target::Tcp("[::1]:80".to_owned()))),
             ("unix:/x", Ok(Target::Unix("/x".into()))),
             ("unix:///x", Ok(Target::Unix("/x".into()))),
+            ("https://x/rpc", Ok(Target::Web("https://x/rpc".to_owned()))),
+            ("ws://", Err("`ws://` names no host")),
             ("stdio:", Err("no command is given")),
             ("stdio:a 'b", Err("`stdio:a 'b` has a quote that is never closed")),
             ("tcp://localhost", Err("`tcp://localhost` names no host and port")),

@@ -20,22 +20,30 @@ pub(crate) fn tap(framing: Framing, printer: &Printer) -> impl FnMut(Wire, &[u8]
 /// One direction of the wire.
 struct View {
     wire: Wire,
-    deframer: Deframer,
+    /// `None` where the transport keeps messages apart.
+    deframer: Option<Deframer>,
     unread: Vec<u8>,
     printer: Printer,
 }
 
 impl View {
     fn new(wire: Wire, framing: Framing, printer: &Printer) -> Self {
-        let deframer = Deframer::new(Some(framing), Limits::default().message_bytes);
+        let deframer = match framing {
+            Framing::Whole => None,
+            framing => Some(Deframer::new(Some(framing), Limits::default().message_bytes)),
+        };
         View { wire, deframer, unread: Vec::new(), printer: printer.clone() }
     }
 
     fn pass(&mut self, bytes: &[u8]) {
+        let Some(deframer) = &mut self.deframer else {
+            show(Cut::Message { body: bytes, used: bytes.len() }, self.wire, &self.printer);
+            return;
+        };
         self.unread.extend_from_slice(bytes);
         let mut done = 0;
         loop {
-            let cut = self.deframer.cut(&self.unread[done..]);
+            let cut = deframer.cut(&self.unread[done..]);
             done += show(cut, self.wire, &self.printer);
             if let Cut::More { .. } = cut {
                 break;
@@ -48,8 +56,10 @@ impl View {
 /// The stream has ended, perhaps in the middle of something.
 impl Drop for View {
     fn drop(&mut self) {
-        if !self.unread.is_empty() {
-            show(self.deframer.finish(&self.unread), self.wire, &self.printer);
+        if let Some(deframer) = &mut self.deframer
+            && !self.unread.is_empty()
+        {
+            show(deframer.finish(&self.unread), self.wire, &self.printer);
         }
     }
 }

@@ -61,6 +61,11 @@ fn peers() {
 }
 
 #[test]
+fn web() {
+    check("web");
+}
+
+#[test]
 fn batches() {
     check("batches");
 }
@@ -83,6 +88,17 @@ fn discovery() {
 #[test]
 fn help() {
     check("help");
+}
+
+#[cfg(feature = "graph")]
+#[test]
+fn graph() {
+    check("graph");
+}
+
+#[test]
+fn model() {
+    check("model");
 }
 
 /// The commands that the README shows print what it says they print.

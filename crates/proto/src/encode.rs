@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::error::ErrorObject;
+use crate::find::has_line_break;
 use crate::raw::RawJson;
 
 pub(crate) fn request(out: &mut Vec<u8>, id: &str, method: &str, params: Option<&RawJson<'_>>) {
@@ -101,10 +102,15 @@ pub(crate) fn string(out: &mut Vec<u8>, text: &str) {
 
 /// Removes line breaks from the JSON text at `out[from..]`. They can only be white space between tokens,
 /// since JSON strings hold none, and no two tokens need white space between them.
+#[inline]
 pub(crate) fn remove_line_breaks(out: &mut Vec<u8>, from: usize) {
-    if memchr::memchr2(b'\n', b'\r', &out[from..]).is_none() {
-        return;
+    if has_line_break(&out[from..]) {
+        really_remove_line_breaks(out, from);
     }
+}
+
+#[cold]
+fn really_remove_line_breaks(out: &mut Vec<u8>, from: usize) {
     let mut kept = from;
     for i in from..out.len() {
         if !matches!(out[i], b'\n' | b'\r') {

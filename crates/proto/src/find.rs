@@ -13,6 +13,38 @@ pub(crate) fn string_stop(bytes: &[u8], from: usize) -> usize {
     return portable::string_stop(bytes, from);
 }
 
+/// Index of the first line feed at or after `from`.
+#[inline(always)]
+pub(crate) fn line_feed(bytes: &[u8], from: usize) -> Option<usize> {
+    // Most lines are so short that a call costs more than the search.
+    #[cfg(target_arch = "x86_64")]
+    if let Some(feeds) = chunk(bytes, from).map(crate::x86::line_feeds_64)
+        && feeds != 0
+    {
+        return Some(from + feeds.trailing_zeros() as usize);
+    }
+    memchr::memchr(b'\n', &bytes[from..]).map(|found| from + found)
+}
+
+/// Whether a text holds a line feed or a carriage return.
+#[inline]
+pub(crate) fn has_line_break(bytes: &[u8]) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(has) = crate::x86::small_has_line_break(bytes) {
+        return has;
+    }
+    memchr::memchr2(b'\n', b'\r', bytes).is_some()
+}
+
+/// How many of the bytes are digits, up to the first that is none.
+#[inline(always)]
+pub(crate) fn leading_digits(bytes: [u8; 8]) -> usize {
+    let low = u64::from_le_bytes(bytes) ^ 0x3030_3030_3030_3030;
+    // A byte above 9 has a bit of the upper half, or gets one from the addition.
+    let others = (low | low.wrapping_add(0x0606_0606_0606_0606)) & 0xF0F0_F0F0_F0F0_F0F0;
+    others.trailing_zeros() as usize / 8
+}
+
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) use portable::Stops;
 #[cfg(target_arch = "x86_64")]

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use crate::find::{Stops, chunk, string_stop};
+use crate::find::{Stops, chunk, leading_digits, string_stop};
 
 /// Deepest nesting that can be asked for: one bit of a `u128` for each open container. It is also where
 /// `serde_json` stops following typed values.
@@ -301,6 +301,9 @@ fn scalar(b: &[u8], c: u8, i: usize) -> Scan<usize> {
 /// A number from its second digit, the first not being zero: a small integer in most cases.
 #[inline(always)]
 fn integer(b: &[u8], mut i: usize) -> Scan<usize> {
+    if let Some(&next) = chunk(b, i) {
+        i += leading_digits(next);
+    }
     let mut c = at(b, i);
     while c.is_ascii_digit() {
         i += 1;

@@ -33,6 +33,39 @@ pub(crate) fn stops_64(bytes: &[u8; 64]) -> u64 {
     a | b << 16 | c << 32 | d << 48
 }
 
+/// A bit for each line feed.
+#[inline(always)]
+pub(crate) fn line_feeds_64(bytes: &[u8; 64]) -> u64 {
+    let (quarters, _) = bytes.as_chunks();
+    let [a, b, c, d] = quarters else { unreachable!() };
+    // SAFETY: SSE2 is there, see above.
+    let [a, b, c, d] = [a, b, c, d].map(|quarter| unsafe { mask(equal(load(quarter), b'\n')) } as u64);
+    a | b << 16 | c << 32 | d << 48
+}
+
+/// Whether a small message has a line break in it; `None` for others.
+#[inline(always)]
+pub(crate) fn small_has_line_break(bytes: &[u8]) -> Option<bool> {
+    if bytes.len() > 64 {
+        return None;
+    }
+    let mut any = line_breaks(bytes.last_chunk()?);
+    // Overlapping sixteens instead of a loop.
+    for at in [0, 16, 32] {
+        any |= chunk(bytes, at).map_or(0, line_breaks);
+    }
+    Some(any != 0)
+}
+
+#[inline(always)]
+fn line_breaks(bytes: &[u8; 16]) -> u32 {
+    // SAFETY: SSE2 is there, see above.
+    unsafe {
+        let x = load(bytes);
+        mask(_mm_or_si128(equal(x, b'\n'), equal(x, b'\r')))
+    }
+}
+
 /// The text of a small message, if all of it is ASCII.
 #[inline(always)]
 pub(crate) fn small_ascii(bytes: &[u8]) -> Option<&str> {
@@ -152,8 +185,14 @@ fn mask(bytes: __m128i) -> u32 {
 
 #[inline]
 #[target_feature(enable = "sse2")]
+fn equal(x: __m128i, byte: u8) -> __m128i {
+    _mm_cmpeq_epi8(x, _mm_set1_epi8(byte as i8))
+}
+
+#[inline]
+#[target_feature(enable = "sse2")]
 fn backslashes(x: __m128i) -> __m128i {
-    _mm_cmpeq_epi8(x, _mm_set1_epi8(b'\\' as i8))
+    equal(x, b'\\')
 }
 
 /// Moves `"` from 0x22 to 0x20, right above the control bytes, and what was there out of the way: one

@@ -7,12 +7,14 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sabir_proto::{CallKey, CallOptions, TraceContext};
 use serde::de::DeserializeOwned;
 
-use crate::shared::{CallWish, Shared, Wish, lock};
+use crate::observe::{CallEnd, Observed, Side};
+use crate::peer::Peer;
+use crate::shared::{CallWish, Wish, lock};
 use crate::{CallError, RawJson};
 
 /// Progress that nobody has looked at yet. The oldest is dropped first.
@@ -82,31 +84,60 @@ type Types<R, E, T> = PhantomData<fn() -> (R, E, T)>;
 /// A typed client says more of it: `E` is what it fails with, `T` is its progress.
 #[must_use = "a call is sent when it is awaited"]
 pub struct Call<R, E = CallError, T = RawJson<'static>> {
-    shared: Arc<Shared>,
+    peer: Peer,
     slot: Arc<CallSlot>,
     unsent: Option<Unsent>,
     options: CallOptions<'static>,
+    /// When it began, for those who observe.
+    watched: Option<(Instant, Cow<'static, str>)>,
     types: Types<R, E, T>,
 }
 
 impl<R, E, T> Call<R, E, T> {
     pub(crate) fn new(
-        shared: Arc<Shared>,
+        peer: Peer,
         method: Cow<'static, str>,
         params: Result<Option<RawJson<'static>>, CallError>,
     ) -> Self {
         Call {
-            shared,
+            peer,
             slot: Arc::default(),
             unsent: Some((method, params)),
             options: CallOptions::default(),
+            watched: None,
             types: PhantomData,
         }
     }
 
     /// A call that was sent already, in a batch.
-    pub(crate) fn in_batch(shared: Arc<Shared>, slot: Arc<CallSlot>) -> Self {
-        Call { shared, slot, unsent: None, options: CallOptions::default(), types: PhantomData }
+    pub(crate) fn in_batch(peer: Peer, method: &Cow<'static, str>, slot: Arc<CallSlot>) -> Self {
+        let options = CallOptions::default();
+        let mut call = Call { peer, slot, unsent: None, options, watched: None, types: PhantomData };
+        call.watch(method);
+        call
+    }
+
+    /// Tells those who observe that it begins.
+    fn watch(&mut self, method: &Cow<'static, str>) {
+        let routes = &self.peer.shared.routes;
+        if routes.is_observed() {
+            routes.tell(&Observed::CallStarted { side: Side::Ours, method, known: true });
+            self.watched = Some((Instant::now(), method.clone()));
+        }
+    }
+
+    /// And that it has ended.
+    fn watched(&mut self, end: CallEnd) {
+        if let Some((start, method)) = self.watched.take() {
+            let ended = Observed::CallEnded {
+                side: Side::Ours,
+                method: &method,
+                known: true,
+                end,
+                took: start.elapsed(),
+            };
+            self.peer.shared.routes.tell(&ended);
+        }
     }
 
     /// Ends the call with [`CallError::TimedOut`] after this long, and cancels it.
@@ -132,7 +163,7 @@ impl<R, E, T> Call<R, E, T> {
     /// Ends the call and tells the peer. Awaiting it gives [`CallError::Cancelled`].
     pub fn cancel(&self) {
         if !self.slot.is_over() {
-            let _ = self.shared.wish(Wish::Cancel(Arc::clone(&self.slot)));
+            let _ = self.peer.shared.wish(Wish::Cancel(Arc::clone(&self.slot)));
             self.slot.end(Err(CallError::Cancelled));
         }
     }
@@ -172,10 +203,12 @@ impl<R, E, T> Call<R, E, T> {
 
     fn send(&mut self) {
         let Some((method, params)) = self.unsent.take() else { return };
+        self.watch(&method);
         let slot = Arc::clone(&self.slot);
         let sent = params.and_then(|params| {
             let options = std::mem::take(&mut self.options);
-            self.shared.wish(Wish::Call(CallWish { method, params, options, slot }))
+            let call = CallWish { method, params, options, slot };
+            self.peer.shared.wish(Wish::Call { about: self.peer.about, call })
         });
         if let Err(error) = sent {
             self.slot.end(Err(error));
@@ -189,16 +222,16 @@ impl<R: DeserializeOwned, E: From<CallError>, T> Future for Call<R, E, T> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         self.send();
         let mut slot = lock(&self.slot.0);
-        match slot.outcome.take() {
-            Some(Ok(result)) => Poll::Ready(
-                result.parse().map_err(|e: serde_json::Error| CallError::Unfit(e.to_string().into()).into()),
-            ),
-            Some(Err(error)) => Poll::Ready(Err(error.into())),
-            None => {
-                slot.waker = Some(cx.waker().clone());
-                Poll::Pending
-            }
-        }
+        let Some(outcome) = slot.outcome.take() else {
+            slot.waker = Some(cx.waker().clone());
+            return Poll::Pending;
+        };
+        drop(slot);
+        self.watched(CallEnd::of(&outcome));
+        let read = outcome.and_then(|result| {
+            result.parse().map_err(|e: serde_json::Error| CallError::Unfit(e.to_string().into()))
+        });
+        Poll::Ready(read.map_err(E::from))
     }
 }
 
@@ -206,6 +239,7 @@ impl<R, E, T> Drop for Call<R, E, T> {
     fn drop(&mut self) {
         if self.unsent.is_none() {
             self.cancel();
+            self.watched(CallEnd::Cancelled);
         }
     }
 }

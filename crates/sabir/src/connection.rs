@@ -6,41 +6,46 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use sabir_proto::{Cause, Config, Session, Time};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use sabir_proto::{Cause, Config, Time};
 use tokio::time::{Instant, Sleep};
 
 use crate::engine::{Engine, OnReport, Stop};
+use crate::observe::Observed;
 use crate::peer::Peer;
+use crate::port::{Moved, Port};
 use crate::router::Routes;
-use crate::transport::{Io, Wire};
 
-/// Drives one session over its streams until it ends.
-pub(crate) struct Connection {
-    engine: Engine,
-    io: Io,
+/// How long the goodbye of a transport may take.
+const GOODBYE: Duration = Duration::from_secs(1);
+
+/// Drives one session over its port until it ends.
+pub(crate) struct Connection<P> {
+    pub(crate) engine: Engine,
+    /// Whether it is more than the exchange of one request.
+    counts: bool,
     start: Instant,
     sleep: Pin<Box<Sleep>>,
     /// What `sleep` is set to.
     alarm: Option<Time>,
-    /// The input has ended, and the transport is asked why.
-    ending: bool,
+    /// It is over, and the transport says goodbye.
+    closing: Option<Cause>,
+    pub(crate) port: P,
 }
 
-enum Moved {
-    Yes,
-    No,
-}
-
-impl Connection {
-    pub(crate) fn new(config: Config, routes: Arc<Routes>, io: Io, on_report: Option<OnReport>) -> Self {
+impl<P: Port> Connection<P> {
+    pub(crate) fn new(config: Config, routes: Arc<Routes>, port: P, on_report: Option<OnReport>) -> Self {
+        let counts = !config.one_way;
+        if counts {
+            routes.tell(&Observed::Opened);
+        }
         Connection {
+            counts,
             engine: Engine::new(config, routes, on_report),
-            io,
             start: Instant::now(),
             sleep: Box::pin(tokio::time::sleep(Duration::ZERO)),
             alarm: None,
-            ending: false,
+            closing: None,
+            port,
         }
     }
 
@@ -48,82 +53,9 @@ impl Connection {
         self.engine.desk.peer.clone()
     }
 
-    fn session(&mut self) -> &mut Session {
-        &mut self.engine.desk.session
-    }
-
-    /// Writes what there is. An error on this side ends the connection.
-    fn write(&mut self, cx: &mut Context<'_>) -> Moved {
-        let now = self.engine.desk.now;
-        let wait = self.engine.desk.session.wait();
-        if wait.write.is_empty() {
-            return Moved::No;
-        }
-        match Pin::new(&mut self.io.write).poll_write(cx, wait.write) {
-            Poll::Pending => Moved::No,
-            Poll::Ready(Ok(count)) => {
-                if let Some(tap) = &mut self.io.tap {
-                    tap(Wire::Sent, &wait.write[..count]);
-                }
-                self.session().handle_written(now, count);
-                Moved::Yes
-            }
-            Poll::Ready(Err(error)) => {
-                self.session().handle_lost(now, error.to_string());
-                Moved::Yes
-            }
-        }
-    }
-
-    fn read(&mut self, cx: &mut Context<'_>) -> Moved {
-        let now = self.engine.desk.now;
-        if !self.session().wait().read {
-            return Moved::No;
-        }
-        if self.ending {
-            return self.end(cx);
-        }
-        let mut buffer = ReadBuf::new(self.engine.desk.session.space());
-        match Pin::new(&mut self.io.read).poll_read(cx, &mut buffer) {
-            Poll::Pending => Moved::No,
-            Poll::Ready(Ok(())) => {
-                if let Some(tap) = &mut self.io.tap {
-                    tap(Wire::Received, buffer.filled());
-                }
-                match buffer.filled().len() {
-                    0 => self.ending = true,
-                    count => self.session().handle_read(now, count),
-                }
-                Moved::Yes
-            }
-            Poll::Ready(Err(error)) => {
-                self.session().handle_lost(now, error.to_string());
-                Moved::Yes
-            }
-        }
-    }
-
-    /// The input has ended. The transport may know more, such as how a process exited.
-    fn end(&mut self, cx: &mut Context<'_>) -> Moved {
-        let now = self.engine.desk.now;
-        let epitaph = match &mut self.io.epitaph {
-            Some(epitaph) => match epitaph.as_mut().poll(cx) {
-                Poll::Ready(epitaph) => epitaph,
-                Poll::Pending => return Moved::No,
-            },
-            None => None,
-        };
-        self.io.epitaph = None;
-        match epitaph {
-            Some(cause) => self.session().handle_lost(now, cause),
-            None => self.session().handle_eof(now),
-        }
-        Moved::Yes
-    }
-
     /// Waits for the session's deadline. Whether it has come.
     fn wait(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let deadline = self.session().wait().deadline;
+        let deadline = self.engine.desk.session.wait().deadline;
         let Some(deadline) = deadline else { return Poll::Pending };
         if self.alarm != Some(deadline) {
             self.alarm = Some(deadline);
@@ -133,19 +65,35 @@ impl Connection {
         self.alarm = None;
         Poll::Ready(())
     }
-}
 
-impl Future for Connection {
-    type Output = Cause;
+    /// Whoever waits is told first; then the peer.
+    fn begin_close(&mut self, cause: Cause) {
+        self.closing = Some(self.engine.desk.close(cause));
+        self.sleep.as_mut().reset(Instant::now() + GOODBYE);
+    }
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Cause> {
-        let this = self.get_mut();
-        this.engine.desk.peer.shared.register(cx.waker());
-        this.engine.resume();
+    fn close(&mut self, cx: &mut Context<'_>, cause: Cause) -> Poll<Cause> {
+        if self.port.poll_close(cx, &cause).is_pending() && self.sleep.as_mut().poll(cx).is_pending() {
+            self.closing = Some(cause);
+            return Poll::Pending;
+        }
+        Poll::Ready(cause)
+    }
+
+    /// Everything that can be done now is done. Returns how it ended, if it has.
+    pub(crate) fn poll_run(&mut self, cx: &mut Context<'_>) -> Poll<Cause> {
+        self.engine.desk.peer.shared.register(cx.waker());
+        self.engine.resume();
         loop {
-            this.engine.desk.now = Time::since(this.start.elapsed());
-            match this.engine.run() {
-                Stop::Done(cause) => return Poll::Ready(this.engine.desk.close(cause)),
+            if let Some(cause) = self.closing.take() {
+                return self.close(cx, cause);
+            }
+            self.engine.desk.now = Time::since(self.start.elapsed());
+            match self.engine.run() {
+                Stop::Done(cause) => {
+                    self.begin_close(cause);
+                    continue;
+                }
                 Stop::Yielding => {
                     cx.waker().wake_by_ref();
                     return Poll::Pending;
@@ -153,17 +101,37 @@ impl Future for Connection {
                 Stop::Waiting => {}
             }
             // Everything that is ready goes out at once; only then is more taken in.
-            let wrote = this.write(cx);
-            this.engine.tell_congestion();
+            let wrote = self.port.send(cx, &mut self.engine.desk);
+            self.engine.tell_congestion();
             // What was written may let the session say more, which only the engine listens to.
             if let Moved::Yes = wrote {
                 continue;
             }
-            if let Moved::No = this.read(cx)
-                && this.wait(cx).is_pending()
+            if self.engine.desk.session.wait().read
+                && let Moved::Yes = self.port.receive(cx, &mut self.engine.desk)
             {
+                continue;
+            }
+            if self.wait(cx).is_pending() {
                 return Poll::Pending;
             }
         }
+    }
+}
+
+impl<P> Drop for Connection<P> {
+    fn drop(&mut self) {
+        if self.counts {
+            let cause = self.engine.end();
+            self.engine.desk.tell(&Observed::Closed { cause: &cause });
+        }
+    }
+}
+
+impl<P: Port + Unpin> Future for Connection<P> {
+    type Output = Cause;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Cause> {
+        self.get_mut().poll_run(cx)
     }
 }

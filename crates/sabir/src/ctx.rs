@@ -5,7 +5,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use sabir_proto::{RequestKey, TraceContext};
+use sabir_proto::{Id, RequestKey, TraceContext};
 use serde::Serialize;
 
 use crate::RawJson;
@@ -19,6 +19,8 @@ pub struct Ctx {
     /// `None` for a notification.
     pub(crate) key: Option<RequestKey>,
     pub(crate) meta: Option<Arc<RawJson<'static>>>,
+    #[cfg(feature = "http")]
+    pub(crate) caller: Option<Arc<crate::caller::Caller>>,
 }
 
 impl Ctx {
@@ -27,9 +29,30 @@ impl Ctx {
         &self.peer
     }
 
+    /// The HTTP request that the call came in: its headers, where it came from, what it was sent to. For a
+    /// WebSocket, the request that opened it. `None` on other transports.
+    #[cfg(feature = "http")]
+    pub fn http(&self) -> Option<&http::request::Parts> {
+        self.caller.as_deref().map(|caller| &caller.parts)
+    }
+
+    /// Who the caller has proved to be, as [`Http::auth`](crate::Http::auth) returned it.
+    #[cfg(feature = "http")]
+    pub fn identity<T: Any + Send + Sync>(&self) -> Option<&T> {
+        self.caller.as_deref()?.identity.as_deref()?.downcast_ref()
+    }
+
     /// Whether the caller wants an answer.
     pub fn is_request(&self) -> bool {
         self.key.is_some()
+    }
+
+    /// The id of the request, for what has to name it; `None` for a notification.
+    pub async fn id(&self) -> Option<Id<'static>> {
+        let key = self.key?;
+        let (tell, told) = tokio::sync::oneshot::channel();
+        self.peer.shared.wish(Wish::Id { key, tell }).ok()?;
+        told.await.ok()
     }
 
     /// The state of this type that the router was given.
@@ -78,15 +101,7 @@ impl Ctx {
                 peer.closed().await;
                 return;
             };
-            loop {
-                let told = cancelled.told.notified();
-                let mut told = std::pin::pin!(told);
-                told.as_mut().enable();
-                if cancelled.flag.load(Ordering::Acquire) {
-                    return;
-                }
-                told.await;
-            }
+            cancelled.wait().await;
         }
     }
 

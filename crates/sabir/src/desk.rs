@@ -7,6 +7,7 @@ use sabir_proto::{CallKey, CallOptions, Cause, Config, Refused, RequestKey, Sess
 
 use crate::CallError;
 use crate::call::CallSlot;
+use crate::observe::{Observed, Side};
 use crate::peer::Peer;
 use crate::shared::{BatchEntry, CallWish, Wish};
 
@@ -14,6 +15,8 @@ use crate::shared::{BatchEntry, CallWish, Wish};
 pub(crate) struct Desk {
     pub(crate) session: Session,
     pub(crate) peer: Peer,
+    #[cfg(feature = "http")]
+    pub(crate) callers: crate::caller::Callers,
     /// By the index of the call.
     pub(crate) calls: Vec<Option<Arc<CallSlot>>>,
     /// Kept for its memory.
@@ -23,7 +26,15 @@ pub(crate) struct Desk {
 
 impl Desk {
     pub(crate) fn new(config: Config, peer: Peer) -> Self {
-        Desk { session: Session::new(config), peer, calls: Vec::new(), wishes: Vec::new(), now: Time::START }
+        Desk {
+            session: Session::new(config),
+            peer,
+            #[cfg(feature = "http")]
+            callers: Default::default(),
+            calls: Vec::new(),
+            wishes: Vec::new(),
+            now: Time::START,
+        }
     }
 
     /// Carries out what handles wish for.
@@ -45,15 +56,24 @@ impl Desk {
 
     fn carry_out(&mut self, wish: Wish) {
         match wish {
-            Wish::Call(CallWish { method, params, options, slot }) => {
+            Wish::Call { about, call: CallWish { method, params, options, slot } } => {
                 if slot.is_over() {
                     return;
                 }
+                self.session.relate(about);
                 let sent = self.session.call_raw(&method, params.as_ref(), &options);
                 self.keep(sent, slot);
             }
-            Wish::Batch(entries) => self.send_batch(entries),
-            Wish::Notify { method, params } => drop(self.session.notify_raw(&method, params.as_ref())),
+            Wish::Batch { about, entries } => {
+                self.session.relate(about);
+                self.send_batch(entries);
+            }
+            Wish::Notify { about, method, params } => {
+                self.session.relate(about);
+                if self.session.notify_raw(&method, params.as_ref()).is_ok() {
+                    self.tell(&Observed::Notification { side: Side::Ours, method: &method });
+                }
+            }
             Wish::Cancel(slot) => {
                 if let Some(call) = slot.key() {
                     self.session.cancel(call);
@@ -63,8 +83,29 @@ impl Desk {
                 }
             }
             Wish::Progress { key, value } => drop(self.session.progress(key, &value)),
-            Wish::Shutdown(grace) => self.session.shutdown(self.now, grace),
+            Wish::Id { key, tell } => {
+                if let Some(id) = self.session.id(key) {
+                    let _ = tell.send(id.into_owned());
+                }
+            }
+            Wish::Speak(dialect) => self.session.set_dialect(dialect),
+            Wish::Shutdown(grace) => {
+                self.session.shutdown(self.now, grace);
+                self.peer.shared.ending.tell();
+            }
         }
+    }
+
+    /// Tells whoever observes the router.
+    #[inline]
+    pub(crate) fn tell(&self, event: &Observed<'_>) {
+        self.peer.shared.routes.tell(event);
+    }
+
+    /// The peer sends no more.
+    pub(crate) fn handle_eof(&mut self) {
+        self.session.handle_eof(self.now);
+        self.peer.shared.ending.tell();
     }
 
     fn keep(&mut self, sent: Result<CallKey, Refused>, slot: Arc<CallSlot>) {
@@ -102,6 +143,24 @@ impl Desk {
         }
     }
 
+    /// A handler has finished. What it sent before goes out before its answer. A notification has none.
+    #[inline]
+    pub(crate) fn answer<R>(
+        &mut self,
+        key: Option<RequestKey>,
+        outcome: crate::Result<R>,
+        write: impl FnOnce(&mut Session, RequestKey, &R) -> bool,
+    ) {
+        self.carry_out_wishes();
+        if let Some(key) = key {
+            match outcome {
+                Ok(result) => write(&mut self.session, key, &result),
+                Err(error) => self.session.reply_error(key, &error),
+            };
+            self.finished(key);
+        }
+    }
+
     /// A request is answered: its hooks run.
     #[inline]
     pub(crate) fn finished(&mut self, key: RequestKey) {
@@ -117,8 +176,8 @@ impl Desk {
         for wish in self.peer.shared.close(&cause) {
             let ended = CallError::Closed(cause.clone());
             match wish {
-                Wish::Call(CallWish { slot, .. }) => slot.end(Err(ended)),
-                Wish::Batch(entries) => end_batch(entries, &ended),
+                Wish::Call { call: CallWish { slot, .. }, .. } => slot.end(Err(ended)),
+                Wish::Batch { entries, .. } => end_batch(entries, &ended),
                 _ => {}
             }
         }

@@ -106,22 +106,22 @@ impl Router {
         #[cfg(feature = "validate")]
         if self.book.validates {
             for (name, description) in &self.book.descriptions {
-                if let Some(handler) = self.routes.handlers.get_mut(name) {
-                    let check = crate::validate::Validated::new(Arc::clone(handler), description.clone());
-                    *handler = Arc::new(check);
+                if let Some(route) = self.routes.handlers.get_mut(name) {
+                    let handler = Arc::clone(&route.handler);
+                    route.handler = Arc::new(crate::validate::Validated::new(handler, description.clone()));
                 }
             }
         }
         if !self.book.descriptions.is_empty() {
             let names: Vec<_> = self.methods().into_iter().map(str::to_owned).collect();
-            let (book, document) = (self.book, OnceLock::new());
+            let (book, document) = (std::mem::take(&mut self.book), OnceLock::new());
             let answer = move || {
                 let make = || RawJson::from_value(&book.document(names.iter().map(String::as_str))).ok();
                 let made: &Option<RawJson<'static>> = document.get_or_init(make);
                 made.clone().ok_or_else(|| ErrorObject::standard(ErrorCode::INTERNAL_ERROR))
             };
-            let handler = Raw(move |_, _| ready(answer()));
-            self.routes.handlers.insert(DISCOVER.into(), Arc::new(handler));
+            let route = self.route(Raw(Arc::new(move |_, _| ready(answer()))));
+            self.routes.handlers.insert(DISCOVER.into(), route);
         }
         self.routes
     }

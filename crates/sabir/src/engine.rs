@@ -4,14 +4,16 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, Waker};
 
-use sabir_proto::{Cause, Config, Event, Output, Report, RequestKey};
+use sabir_proto::{Cause, Config, Event, Origin, Output, Report, RequestKey};
 
 use crate::ctx::Ctx;
 use crate::desk::Desk;
+use crate::observe::{Observed, Side};
 use crate::peer::Peer;
 use crate::router::Routes;
 use crate::shared::{Shared, TaskWaker};
 use crate::task::BoxTask;
+use crate::{ErrorCode, ErrorObject};
 
 /// Called with everything that the peer does wrong.
 pub(crate) type OnReport = Box<dyn FnMut(&Report<'_>) + Send>;
@@ -20,9 +22,11 @@ pub(crate) type OnReport = Box<dyn FnMut(&Report<'_>) + Send>;
 pub(crate) struct Engine {
     pub(crate) desk: Desk,
     /// By the index of the request.
-    tasks: Vec<Option<(RequestKey, BoxTask)>>,
+    tasks: Vec<Option<(RequestKey, Running)>>,
     /// The notification whose handler is not done.
-    notification: Option<BoxTask>,
+    notification: Option<Running>,
+    /// Tasks that are done and wait for the next call, one for each route.
+    spares: Vec<Option<BoxTask>>,
     /// By the index of the request, and at 0 the notification's.
     wakers: Vec<(Arc<TaskWaker>, Waker)>,
     ready: Vec<usize>,
@@ -33,6 +37,15 @@ pub(crate) struct Engine {
     /// What came behind that answer.
     held: Option<Event<'static>>,
 }
+
+/// A task and where it belongs when it is done.
+struct Running {
+    task: BoxTask,
+    route: usize,
+}
+
+/// Tasks above this size are not kept.
+const KEPT: usize = 1024;
 
 /// Why `run` has come to a stop.
 pub(crate) enum Stop {
@@ -45,11 +58,12 @@ pub(crate) enum Stop {
 
 impl Engine {
     pub(crate) fn new(config: Config, routes: Arc<Routes>, on_report: Option<OnReport>) -> Self {
-        let peer = Peer { shared: Arc::new(Shared::new(routes)) };
+        let peer = Peer::new(Arc::new(Shared::new(routes)));
         Engine {
             desk: Desk::new(config, peer),
             tasks: Vec::new(),
             notification: None,
+            spares: Vec::new(),
             wakers: Vec::new(),
             ready: Vec::new(),
             congested: false,
@@ -57,6 +71,14 @@ impl Engine {
             answered: false,
             held: None,
         }
+    }
+
+    /// Whether nobody else holds on to it: no handler, and nothing that a handler has left behind.
+    #[cfg(feature = "http")]
+    pub(crate) fn is_unshared(&self) -> bool {
+        let shared = &self.desk.peer.shared;
+        let wakers = self.wakers.iter().all(|(waker, _)| Arc::strong_count(waker) == 2);
+        wakers && Arc::strong_count(shared) == 1 + self.wakers.len()
     }
 
     /// Whoever was given an answer has had a turn since.
@@ -76,17 +98,21 @@ impl Engine {
                 Some(held) => Output::Event(held),
                 None => self.desk.session.poll_output(self.desk.now),
             };
-            let (key, method, params, meta) = match output {
+            let (key, method, params, meta, origin) = match output {
                 Output::Event(event @ (Event::Request { .. } | Event::Notification { .. }))
                     if self.answered =>
                 {
                     self.held = Some(event.into_owned());
                     return Stop::Yielding;
                 }
-                Output::Event(Event::Request { key, method, params, meta }) => {
-                    (Some(key), method, params, meta)
+                Output::Event(Event::Request { key, method, params, meta, origin }) => {
+                    (Some(key), method, params, meta, origin)
                 }
-                Output::Event(Event::Notification { method, params }) => (None, method, params, None),
+                Output::Event(Event::Notification { method, params }) => {
+                    let told = Observed::Notification { side: Side::Theirs, method: &method };
+                    self.desk.peer.shared.routes.tell(&told);
+                    (None, method, params, None, Origin::NONE)
+                }
                 Output::Event(Event::Cancel { key, .. }) => {
                     self.cancel(key);
                     continue;
@@ -106,6 +132,7 @@ impl Engine {
                     continue;
                 }
                 Output::Event(Event::Report(report)) => {
+                    self.desk.peer.shared.routes.tell(&Observed::Report(&report));
                     if let Some(on_report) = &mut self.on_report {
                         on_report(&report);
                     }
@@ -115,41 +142,95 @@ impl Engine {
                 Output::Wait(_) => return Stop::Waiting,
                 Output::Done(cause) => return Stop::Done(cause),
             };
-            let ctx =
-                Ctx { peer: self.desk.peer.clone(), key, meta: meta.map(|meta| Arc::new(meta.into_owned())) };
-            let started = self.desk.peer.shared.routes.start(&method, ctx, params.as_ref());
+            let meta = meta.map(|meta| Arc::new(meta.into_owned()));
+            let ctx = Ctx {
+                peer: Peer { about: key, ..self.desk.peer.clone() },
+                key,
+                meta,
+                #[cfg(feature = "http")]
+                caller: self.desk.callers.of(origin),
+            };
+            #[cfg(not(feature = "http"))]
+            let _ = origin;
+            let started = match self.desk.peer.shared.routes.route(&method) {
+                None => Err(ErrorObject::standard(ErrorCode::METHOD_NOT_FOUND)),
+                Some(route) => {
+                    let spare = self.spares.get_mut(route.index).and_then(Option::take);
+                    let mut task = spare.unwrap_or_else(|| route.task());
+                    let started = task.as_mut().start(ctx, &method, params.as_ref());
+                    started.map(|()| Running { task, route: route.index })
+                }
+            };
             match (started, key) {
-                (Ok(task), Some(key)) => self.poll_request(key, task),
-                (Ok(task), None) => self.poll_notification(task),
-                (Err(error), Some(key)) => drop(self.desk.session.reply_error(key, &error)),
-                (Err(_), None) => self.desk.session.finish_notification(),
+                (Ok(running), Some(key)) => self.poll_request(key, running),
+                (Ok(running), None) => self.poll_notification(running),
+                (Err(error), key) => self.refuse(key, &error),
             }
         }
     }
 
-    fn poll_request(&mut self, key: RequestKey, mut task: BoxTask) {
+    fn poll_request(&mut self, key: RequestKey, mut running: Running) {
         let index = key.index();
         self.prepare_waker(index + 1);
         let (_, waker) = &self.wakers[index + 1];
-        if task.as_mut().poll(&mut Context::from_waker(waker), &mut self.desk, Some(key)).is_pending() {
-            if self.tasks.len() <= index {
-                self.tasks.resize_with(index + 1, || None);
+        let cx = &mut Context::from_waker(waker);
+        if running.task.as_mut().poll(cx, &mut self.desk, Some(key)).is_ready() {
+            return self.keep(running);
+        }
+        if self.tasks.len() <= index {
+            self.tasks.resize_with(index + 1, || None);
+        }
+        self.tasks[index] = Some((key, running));
+    }
+
+    fn poll_notification(&mut self, mut running: Running) {
+        self.prepare_waker(0);
+        let (_, waker) = &self.wakers[0];
+        match running.task.as_mut().poll(&mut Context::from_waker(waker), &mut self.desk, None) {
+            Poll::Ready(()) => {
+                self.keep(running);
+                self.desk.session.finish_notification();
             }
-            self.tasks[index] = Some((key, task));
+            Poll::Pending => self.notification = Some(running),
         }
     }
 
-    fn poll_notification(&mut self, mut task: BoxTask) {
-        self.prepare_waker(0);
-        let (_, waker) = &self.wakers[0];
-        match task.as_mut().poll(&mut Context::from_waker(waker), &mut self.desk, None) {
-            Poll::Ready(()) => self.desk.session.finish_notification(),
-            Poll::Pending => self.notification = Some(task),
+    /// The handler could not even start.
+    #[cold]
+    fn refuse(&mut self, key: Option<RequestKey>, error: &ErrorObject) {
+        match key {
+            Some(key) => {
+                self.desk.carry_out_wishes();
+                self.desk.session.reply_error(key, error);
+                self.desk.finished(key);
+            }
+            None => self.desk.session.finish_notification(),
         }
+    }
+
+    /// Keeps a task that is done for the next call.
+    #[inline]
+    fn keep(&mut self, Running { task, route }: Running) {
+        if size_of_val(&*task) > KEPT {
+            return;
+        }
+        if self.spares.len() <= route {
+            self.spares.resize_with(route + 1, || None);
+        }
+        self.spares[route] = Some(task);
     }
 
     /// Sees to it that a slot has its waker, and that it is heard again.
+    #[inline]
     fn prepare_waker(&mut self, index: usize) {
+        match self.wakers.get(index) {
+            Some((waker, _)) => waker.queued.store(false, Ordering::Release),
+            None => self.make_wakers(index),
+        }
+    }
+
+    #[cold]
+    fn make_wakers(&mut self, index: usize) {
         while self.wakers.len() <= index {
             let waker = Arc::new(TaskWaker {
                 index: self.wakers.len(),
@@ -158,7 +239,6 @@ impl Engine {
             });
             self.wakers.push((Arc::clone(&waker), Waker::from(waker)));
         }
-        self.wakers[index].0.queued.store(false, Ordering::Release);
     }
 
     /// Polls the handlers that can go on, unless the peer leaves too much unread.
@@ -207,13 +287,21 @@ impl Engine {
     }
 }
 
+impl Engine {
+    /// Ends, if it has not: whoever waits is told. Returns why it ended.
+    pub(crate) fn end(&mut self) -> Cause {
+        if let Some(cause) = self.desk.peer.cause() {
+            return cause;
+        }
+        self.desk.session.handle_lost(self.desk.now, "the connection was dropped");
+        self.answered = false;
+        self.run();
+        self.desk.close(Cause::Lost("the connection was dropped".into()))
+    }
+}
+
 impl Drop for Engine {
     fn drop(&mut self) {
-        if self.desk.peer.cause().is_none() {
-            self.desk.session.handle_lost(self.desk.now, "the connection was dropped");
-            self.answered = false;
-            self.run();
-            self.desk.close(Cause::Lost("the connection was dropped".into()));
-        }
+        self.end();
     }
 }

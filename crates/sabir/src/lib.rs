@@ -88,6 +88,8 @@
 #[cfg(unix)]
 pub mod blocking;
 mod call;
+#[cfg(feature = "http")]
+mod caller;
 mod connection;
 mod ctx;
 #[cfg(feature = "schema")]
@@ -95,13 +97,21 @@ mod describe;
 mod desk;
 #[cfg(feature = "schema")]
 mod discover;
+mod door;
 mod engine;
+#[cfg(feature = "http")]
+mod http;
+#[cfg(feature = "http")]
+mod link;
 mod listen;
+mod listener;
 mod method;
+mod observe;
 #[cfg(feature = "schema")]
 pub mod openrpc;
 mod params;
 mod peer;
+mod port;
 mod reconnect;
 mod router;
 mod serve;
@@ -109,25 +119,39 @@ mod serve;
 mod service;
 mod settings;
 mod shared;
+#[cfg(feature = "tracing")]
+mod spans;
 mod task;
+#[cfg(feature = "tls")]
+mod tls;
 pub mod transport;
+mod valid;
 #[cfg(feature = "validate")]
 mod validate;
+#[cfg(feature = "http")]
+mod ws;
 
 pub use call::Call;
+#[cfg(all(feature = "http", feature = "tls"))]
+pub use caller::PeerCertificates;
 pub use ctx::Ctx;
 #[cfg(feature = "schema")]
 pub use describe::{Description, ErrorDescription, describe};
+pub use door::{Connections, Protocols};
+#[cfg(feature = "http")]
+pub use http::{Body, Denied, Http, HttpService, Remote, Sessions};
 pub use listen::{Server, Stopper, listen};
 pub use method::{Method, MethodName};
-pub use peer::{Batch, Peer};
+pub use observe::{CallEnd, Observed, Side};
+pub use peer::{Batch, Peer, WeakPeer};
 pub use reconnect::Reconnect;
 pub use router::{Next, Router};
 #[cfg(feature = "service")]
 pub use sabir_macros::{RpcError, service};
 pub use sabir_proto::{
-    Cause, Dialect, ErrorCode, Framing, JsonKind, LENIENT, LSP, Limits, MCP, MCP_2024_11_05, MCP_2025_03_26,
-    MCP_2025_06_18, MCP_2025_11_25, MCP_2026_07_28, PLAIN, RawJson, Refused, Report, TraceContext,
+    Cause, Dialect, ErrorCode, Framing, Id, JsonKind, LENIENT, LSP, Limits, MCP, MCP_2024_11_05,
+    MCP_2025_03_26, MCP_2025_06_18, MCP_2025_11_25, MCP_2026_07_28, PLAIN, RawJson, Refused, Report,
+    TraceContext, Undelivered,
 };
 pub use serve::{connect, serve};
 #[cfg(feature = "schema")]
@@ -135,7 +159,11 @@ pub use serve::{connect, serve};
 pub use service::private;
 #[cfg(feature = "schema")]
 pub use service::{Failure, Progress, RpcError};
-pub use transport::Transport;
+#[cfg(feature = "tls")]
+pub use tls::ServerTls;
+pub use transport::{DialError, DialFailure, Transport};
+#[cfg(feature = "http")]
+pub use ws::WebSocket;
 
 /// The error that a handler answers with.
 pub type ErrorObject = sabir_proto::ErrorObject<'static>;
@@ -156,6 +184,10 @@ struct Readme;
 #[doc = include_str!("../../../docs/guide.md")]
 struct Guide;
 
+/// And those of the page on HTTP.
+#[cfg(all(doctest, feature = "http"))]
+#[doc = include_str!("../../../docs/http.md")]
+struct HttpPage;
 /// And of the page on services.
 #[cfg(all(doctest, feature = "service"))]
 #[doc = include_str!("../../../docs/services.md")]

@@ -5,36 +5,34 @@ use std::borrow::Cow;
 use serde::de::value::Error as NoPath;
 use serde::de::{DeserializeOwned, Deserializer, Error as _, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
-use serde_json::de::SliceRead;
 
+use crate::valid::Place;
 use crate::{ErrorCode, ErrorObject, JsonKind, RawJson};
 
 /// Reads params into a type.
 ///
 /// A struct takes an object by name or an array by position; a tuple or a list takes an array. A single
 /// value takes the only element of an array. `()` and `Option` take nothing, too.
+#[inline]
 pub(crate) fn read<P: DeserializeOwned>(params: Option<&RawJson<'_>>) -> Result<P, ErrorObject> {
-    let params = Params(params);
-    P::deserialize(params).map_err(|_| explain::<P>(params))
+    P::deserialize(Params::<false>(params)).or_else(|_| read_again(params))
 }
 
 /// Reads once more to find out where it goes wrong, which would cost too much to know beforehand.
 #[cold]
-fn explain<P: DeserializeOwned>(params: Params<'_>) -> ErrorObject {
+fn read_again<P: DeserializeOwned>(params: Option<&RawJson<'_>>) -> Result<P, ErrorObject> {
     #[derive(serde::Serialize)]
     struct Data {
         reason: String,
         #[serde(skip_serializing_if = "Option::is_none")]
         path: Option<String>,
     }
-    let (reason, path) = match serde_path_to_error::deserialize::<_, P>(params) {
-        Ok(_) => ("the params do not fit".to_owned(), None),
-        Err(error) => {
-            let path = error.path().to_string();
-            (plain_reason(&error.into_inner().to_string()), (path != ".").then_some(path))
-        }
-    };
-    ErrorObject::standard(ErrorCode::INVALID_PARAMS).with_data(&Data { reason, path })
+    serde_path_to_error::deserialize(Params::<true>(params)).map_err(|error| {
+        let path = error.path().to_string();
+        let reason = plain_reason(&error.into_inner().to_string());
+        let path = (path != ".").then_some(path);
+        ErrorObject::standard(ErrorCode::INVALID_PARAMS).with_data(&Data { reason, path })
+    })
 }
 
 /// Params are one line of a larger message: where serde_json says "at line 1 column 5" means nothing here.
@@ -42,14 +40,11 @@ fn plain_reason(reason: &str) -> String {
     reason.split(" at line ").next().unwrap_or(reason).to_owned()
 }
 
+/// Read by serde_json if they are to be `EXPLAINED`, and faster if not.
 #[derive(Clone, Copy)]
-struct Params<'a>(Option<&'a RawJson<'a>>);
+struct Params<'a, const EXPLAINED: bool>(Option<&'a RawJson<'a>>);
 
-impl<'a> Params<'a> {
-    fn json(self) -> Option<serde_json::Deserializer<SliceRead<'a>>> {
-        self.0.map(|raw| serde_json::Deserializer::from_slice(raw.as_str().as_bytes()))
-    }
-
+impl<'a, const EXPLAINED: bool> Params<'a, EXPLAINED> {
     /// Nothing, or nothing but what travels beside the arguments.
     fn is_empty(self) -> bool {
         self.0.is_none_or(|raw| match raw.kind() {
@@ -69,21 +64,22 @@ impl<'a> Params<'a> {
             _ => Err(serde_json::Error::custom("expected an array with one argument, found an object")),
         }
     }
-
-    /// The whole of the params; nothing counts as an empty object.
-    fn whole<V, F>(self, read: F) -> Result<V, serde_json::Error>
-    where
-        F: FnOnce(&mut serde_json::Deserializer<SliceRead<'a>>) -> Result<V, serde_json::Error>,
-    {
-        match self.json() {
-            Some(mut json) => read(&mut json),
-            None => Err(missing()),
-        }
-    }
 }
 
 fn missing() -> serde_json::Error {
     serde_json::Error::custom("params are missing")
+}
+
+/// Reads the whole of the params.
+macro_rules! whole {
+    ($params:ident.$name:ident($($argument:expr),*)) => {{
+        let raw = $params.0.ok_or_else(missing)?;
+        if EXPLAINED {
+            serde_json::Deserializer::from_str(raw.as_str()).$name($($argument),*)
+        } else {
+            Place::start_of(raw).$name($($argument),*)
+        }
+    }};
 }
 
 macro_rules! one_argument {
@@ -97,7 +93,7 @@ macro_rules! one_argument {
     };
 }
 
-impl<'de> Deserializer<'de> for Params<'de> {
+impl<'de, const EXPLAINED: bool> Deserializer<'de> for Params<'de, EXPLAINED> {
     type Error = serde_json::Error;
 
     one_argument! {
@@ -109,7 +105,7 @@ impl<'de> Deserializer<'de> for Params<'de> {
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
         match self.0 {
-            Some(_) => self.whole(|json| json.deserialize_any(visitor)),
+            Some(_) => whole!(self.deserialize_any(visitor)),
             None => visitor.visit_unit(),
         }
     }
@@ -137,17 +133,17 @@ impl<'de> Deserializer<'de> for Params<'de> {
     ) -> Result<V::Value, Self::Error> {
         // Raw values are newtype structs of a magic name: they take everything.
         if name.starts_with("$serde_json") {
-            return self.whole(|json| json.deserialize_newtype_struct(name, visitor));
+            return whole!(self.deserialize_newtype_struct(name, visitor));
         }
         visitor.visit_newtype_struct(self)
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
-        self.whole(|json| json.deserialize_seq(visitor))
+        whole!(self.deserialize_seq(visitor))
     }
 
     fn deserialize_tuple<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, Self::Error> {
-        self.whole(|json| json.deserialize_tuple(len, visitor))
+        whole!(self.deserialize_tuple(len, visitor))
     }
 
     fn deserialize_tuple_struct<V: Visitor<'de>>(
@@ -156,12 +152,12 @@ impl<'de> Deserializer<'de> for Params<'de> {
         len: usize,
         visitor: V,
     ) -> Result<V::Value, Self::Error> {
-        self.whole(|json| json.deserialize_tuple_struct(name, len, visitor))
+        whole!(self.deserialize_tuple_struct(name, len, visitor))
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
         match self.0 {
-            Some(_) => self.whole(|json| json.deserialize_map(visitor)),
+            Some(_) => whole!(self.deserialize_map(visitor)),
             None => visitor.visit_map(serde::de::value::MapDeserializer::<_, serde_json::Error>::new(
                 std::iter::empty::<(&str, &str)>(),
             )),
@@ -175,7 +171,7 @@ impl<'de> Deserializer<'de> for Params<'de> {
         visitor: V,
     ) -> Result<V::Value, Self::Error> {
         match self.0 {
-            Some(_) => self.whole(|json| json.deserialize_struct(name, fields, visitor)),
+            Some(_) => whole!(self.deserialize_struct(name, fields, visitor)),
             // A struct whose members are all optional needs no params.
             None => self.deserialize_map(visitor),
         }
@@ -187,13 +183,13 @@ impl<'de> Deserializer<'de> for Params<'de> {
         variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Self::Error> {
-        match self.0.map(RawJson::kind) {
-            Some(JsonKind::Array) => {
-                let (only,): (String,) = self.whole(|json| serde::Deserialize::deserialize(json))?;
+        match self.0 {
+            Some(raw) if raw.kind() == JsonKind::Array => {
+                let (only,): (String,) = raw.parse()?;
                 let only = IntoDeserializer::<NoPath>::into_deserializer(only);
                 only.deserialize_enum(name, variants, visitor).map_err(Self::Error::custom)
             }
-            _ => self.whole(|json| json.deserialize_enum(name, variants, visitor)),
+            _ => whole!(self.deserialize_enum(name, variants, visitor)),
         }
     }
 

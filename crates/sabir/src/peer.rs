@@ -1,16 +1,17 @@
 //! The other end of a connection, to call and to notify.
 
+use std::any::Any;
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use sabir_proto::{CallOptions, Cause, Refused};
+use sabir_proto::{CallOptions, Cause, Dialect, Refused};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::call::{Call, CallSlot};
 use crate::method::MethodName;
-use crate::shared::{BatchEntry, CallWish, Shared, Wish};
+use crate::shared::{About, BatchEntry, CallWish, Shared, Wish};
 use crate::{CallError, RawJson};
 
 /// The other end of a connection. Cheap to clone; the connection lives until it is shut down or lost,
@@ -18,9 +19,16 @@ use crate::{CallError, RawJson};
 #[derive(Clone)]
 pub struct Peer {
     pub(crate) shared: Arc<Shared>,
+    /// The request in whose handler it was given out: where a connection has several ways to the peer, what
+    /// is sent takes that request's.
+    pub(crate) about: About,
 }
 
 impl Peer {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        Peer { shared, about: None }
+    }
+
     /// Calls a method. The call goes out when it is first awaited.
     ///
     /// Params are a tuple, a struct, a list, a map, or `()` for none; a single value of any other kind is
@@ -31,7 +39,7 @@ impl Peer {
         P: Serialize,
         R: DeserializeOwned,
     {
-        Call::new(Arc::clone(&self.shared), method.into_name(), written(&params))
+        Call::new(self.clone(), method.into_name(), written(&params))
     }
 
     /// Calls a method with params that are JSON already, for a result as it comes.
@@ -40,7 +48,7 @@ impl Peer {
         method: impl Into<Cow<'static, str>>,
         params: Option<RawJson<'static>>,
     ) -> Call<RawJson<'static>> {
-        Call::new(Arc::clone(&self.shared), method.into(), Ok(params))
+        Call::new(self.clone(), method.into(), Ok(params))
     }
 
     /// Sends a notification. Waits while the peer leaves too much unread.
@@ -51,7 +59,8 @@ impl Peer {
     {
         let params = RawJson::from_value(&params).map_err(|e| Refused::Params(e.to_string()))?;
         let params = present(params);
-        self.shared.wish_in_turn(Wish::Notify { method: method.into_name(), params }).await
+        let wish = Wish::Notify { about: self.about, method: method.into_name(), params };
+        self.shared.wish_in_turn(wish).await
     }
 
     /// Sends a notification without waiting, or not at all if the peer leaves too much unread. For places
@@ -65,13 +74,49 @@ impl Peer {
         if self.shared.is_full() {
             return Err(Refused::Congested);
         }
-        let wish = Wish::Notify { method: method.into_name(), params: present(params) };
+        let wish = Wish::Notify { about: self.about, method: method.into_name(), params: present(params) };
         self.shared.wish(wish).map_err(|_| Refused::Closed)
+    }
+
+    /// Sets a header of everything that is sent over HTTP from now on. On other transports there are no headers,
+    /// and it does nothing.
+    #[cfg(feature = "http")]
+    pub fn set_header(&self, name: impl AsRef<str>, value: impl AsRef<str>) -> std::io::Result<()> {
+        let (name, value) = crate::transport::http::header(name.as_ref(), value.as_ref())
+            .map_err(crate::transport::dial::unusable)?;
+        if let Some(headers) = self.shared.headers.get() {
+            headers.set(name, value);
+        }
+        Ok(())
     }
 
     /// Begins a batch: calls and notifications that go out together.
     pub fn batch(&self) -> Batch {
-        Batch { shared: Arc::clone(&self.shared), entries: Vec::new() }
+        Batch { peer: self.clone(), entries: Vec::new() }
+    }
+
+    /// What handlers keep for this connection, one value of each type: who has logged in, what was agreed on.
+    /// The first to ask makes it.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    ///
+    /// let router = sabir::Router::new().method("count", |ctx: sabir::Ctx, ()| async move {
+    ///     Ok(ctx.peer().kept::<AtomicU64>().fetch_add(1, Ordering::Relaxed))
+    /// });
+    /// ```
+    pub fn kept<T: Any + Send + Sync + Default>(&self) -> Arc<T> {
+        self.shared.kept()
+    }
+
+    /// Speaks another dialect from here on: some protocols agree on one in their first messages.
+    pub fn speak(&self, dialect: Dialect) {
+        let _ = self.shared.wish(Wish::Speak(dialect));
+    }
+
+    /// A handle that does not keep what belongs to the connection alive.
+    pub fn downgrade(&self) -> WeakPeer {
+        WeakPeer { shared: Arc::downgrade(&self.shared) }
     }
 
     /// Ends the connection in good order: no new requests are taken, what is open is finished for as long
@@ -99,6 +144,13 @@ impl Peer {
         }
     }
 
+    /// Waits until the connection is about to end: the peer sends no more, or somebody has asked it to shut
+    /// down. A handler that only waits for things to happen should finish then, or the connection waits for
+    /// it.
+    pub async fn ending(&self) {
+        self.shared.ending.wait().await;
+    }
+
     /// Why the connection has ended, if it has.
     pub fn cause(&self) -> Option<Cause> {
         self.shared.cause()
@@ -108,6 +160,26 @@ impl Peer {
 impl std::fmt::Debug for Peer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Peer").field("cause", &self.cause()).finish_non_exhaustive()
+    }
+}
+
+/// A [`Peer`] that may be gone.
+#[derive(Clone)]
+pub struct WeakPeer {
+    shared: Weak<Shared>,
+}
+
+impl WeakPeer {
+    /// The peer, unless its connection has ended.
+    pub fn upgrade(&self) -> Option<Peer> {
+        let peer = Peer::new(self.shared.upgrade()?);
+        peer.cause().is_none().then_some(peer)
+    }
+}
+
+impl std::fmt::Debug for WeakPeer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WeakPeer").field("alive", &self.upgrade().is_some()).finish_non_exhaustive()
     }
 }
 
@@ -126,7 +198,7 @@ impl std::fmt::Debug for Peer {
 /// ```
 #[must_use = "a batch is sent by `send`"]
 pub struct Batch {
-    shared: Arc<Shared>,
+    peer: Peer,
     entries: Vec<BatchEntry>,
 }
 
@@ -139,16 +211,18 @@ impl Batch {
         R: DeserializeOwned,
     {
         let slot = Arc::<CallSlot>::default();
+        let method = method.into_name();
+        let call = Call::in_batch(self.peer.clone(), &method, Arc::clone(&slot));
         match written(&params) {
             Ok(params) => self.entries.push(BatchEntry::Call(CallWish {
-                method: method.into_name(),
+                method,
                 params,
                 options: CallOptions::default(),
                 slot: Arc::clone(&slot),
             })),
             Err(error) => slot.end(Err(error)),
         }
-        Call::in_batch(Arc::clone(&self.shared), slot)
+        call
     }
 
     /// Adds a notification. Params that cannot be written as JSON are left out.
@@ -163,7 +237,7 @@ impl Batch {
 
     /// Sends it.
     pub fn send(self) -> Result<(), CallError> {
-        self.shared.wish(Wish::Batch(self.entries))
+        self.peer.shared.wish(Wish::Batch { about: self.peer.about, entries: self.entries })
     }
 }
 

@@ -10,14 +10,14 @@ use tokio::sync::Mutex;
 use crate::peer::Peer;
 use crate::router::Router;
 use crate::serve::connect;
-use crate::transport::Transport;
+use crate::transport::{DialError, Transport};
 
 type Dial = Box<dyn Fn() -> Pin<Box<dyn Future<Output = io::Result<Transport>> + Send>> + Send + Sync>;
 
 /// Keeps a connection to a server that may come and go.
 ///
 /// [`peer`](Self::peer) gives the connection that is open, or opens one, trying again for as long as
-/// [`patience`](Self::patience) with growing pauses. Nothing is ever sent twice: a call that was in flight
+/// [`patience`](Self::patience) with growing pauses, unless that is hopeless: a wrong certificate or a refused token. Nothing is ever sent twice: a call that was in flight
 /// when the connection was lost ends with [`CallError::Closed`](crate::CallError::Closed), and only the
 /// caller knows whether it may be made again. What the server kept for the old connection is gone with it.
 ///
@@ -56,6 +56,10 @@ impl Reconnect {
         self
     }
 
+    async fn attempt(&self) -> io::Result<Peer> {
+        connect((self.dial)().await?, self.router.clone()).await
+    }
+
     /// The peer, connected. The last error, if that cannot be had.
     pub async fn peer(&self) -> io::Result<Peer> {
         let mut current = self.peer.lock().await;
@@ -65,15 +69,19 @@ impl Reconnect {
         let end = tokio::time::Instant::now() + self.patience;
         let mut pause = Duration::from_millis(50);
         loop {
-            let error = match tokio::time::timeout_at(end, (self.dial)()).await {
+            let error = match tokio::time::timeout_at(end, self.attempt()).await {
                 Err(_) => return Err(io::ErrorKind::TimedOut.into()),
-                Ok(Ok(transport)) => {
-                    let peer = connect(transport, self.router.clone()).await?;
+                Ok(Ok(peer)) => {
                     *current = Some(peer.clone());
                     return Ok(peer);
                 }
                 Ok(Err(error)) => error,
             };
+            let hopeless = error.kind() == io::ErrorKind::InvalidInput
+                || DialError::of(&error).is_some_and(|error| !error.may_pass());
+            if hopeless {
+                return Err(error);
+            }
             if tokio::time::Instant::now() + pause > end {
                 return Err(error);
             }

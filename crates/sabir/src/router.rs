@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::future::Future;
 use std::marker::PhantomData;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -15,8 +14,9 @@ use serde::de::DeserializeOwned;
 
 use crate::ctx::Ctx;
 use crate::method::MethodName;
+use crate::observe::{Observed, Observer};
 use crate::params;
-use crate::task::{Answering, BoxTask, panicked};
+use crate::task::{self, Awaiting, BoxTask, Immediate};
 use crate::{ErrorCode, ErrorObject, RawJson, Result};
 
 /// The methods that one side offers.
@@ -57,18 +57,32 @@ pub struct Router {
 #[derive(Clone, Default)]
 pub(crate) struct Routes {
     /// The names are our own, so a plain fast hash will do.
-    pub(crate) handlers: HashMap<Cow<'static, str>, Arc<dyn Handler>, FixedState>,
-    fallback: Option<Arc<dyn Handler>>,
+    pub(crate) handlers: HashMap<Cow<'static, str>, Route, FixedState>,
+    fallback: Option<Route>,
     layers: Vec<Arc<dyn Layer>>,
+    /// Takes all calls once there are layers.
+    layered: Option<Route>,
+    /// How many routes there are.
+    count: usize,
     state: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
+    observers: Vec<Observer>,
+}
+
+/// Where a call goes.
+#[derive(Clone)]
+pub(crate) struct Route {
+    /// A small number that no other route has.
+    pub(crate) index: usize,
+    pub(crate) handler: Arc<dyn Handler>,
 }
 
 pub(crate) type RawFuture = Pin<Box<dyn Future<Output = Result<RawJson<'static>>> + Send>>;
 
 /// A handler with its types forgotten.
 pub(crate) trait Handler: Send + Sync {
-    /// Reads the params and starts. The task writes its result straight into the output.
-    fn start(&self, ctx: Ctx, method: &str, params: Option<&RawJson<'_>>) -> Result<BoxTask>;
+    /// A task that runs the handler and writes its result straight into the output, for one call after the
+    /// other.
+    fn task(&self) -> BoxTask;
 
     /// The same for middleware, which wants the result in its hands.
     fn call(&self, ctx: Ctx, method: &str, params: Option<&RawJson<'_>>) -> Result<RawFuture>;
@@ -79,20 +93,21 @@ trait Layer: Send + Sync {
 }
 
 struct Typed<F, P, R> {
-    function: F,
+    function: Arc<F>,
     types: PhantomData<fn(P) -> R>,
 }
 
 impl<F, P, R, Fut> Handler for Typed<F, P, R>
 where
-    F: Fn(Ctx, P) -> Fut + Send + Sync,
+    F: Fn(Ctx, P) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<R>> + Send + 'static,
-    P: DeserializeOwned,
+    P: DeserializeOwned + 'static,
     R: Serialize + 'static,
 {
-    fn start(&self, ctx: Ctx, _: &str, params: Option<&RawJson<'_>>) -> Result<BoxTask> {
-        let params = params::read(params)?;
-        Ok(Box::pin(Answering::new((self.function)(ctx, params))))
+    fn task(&self) -> BoxTask {
+        let function = Arc::clone(&self.function);
+        let begin = move |ctx, _: &str, raw: Option<&RawJson<'_>>| Ok(function(ctx, params::read(raw)?));
+        Awaiting::boxed(begin, task::typed())
     }
 
     fn call(&self, ctx: Ctx, _: &str, params: Option<&RawJson<'_>>) -> Result<RawFuture> {
@@ -101,16 +116,40 @@ where
     }
 }
 
-pub(crate) struct Raw<F>(pub(crate) F);
+struct Plain<F, P, R> {
+    function: Arc<F>,
+    types: PhantomData<fn(P) -> R>,
+}
+
+impl<F, P, R> Handler for Plain<F, P, R>
+where
+    F: Fn(Ctx, P) -> Result<R> + Send + Sync + 'static,
+    P: DeserializeOwned + 'static,
+    R: Serialize + Send + 'static,
+{
+    fn task(&self) -> BoxTask {
+        let function = Arc::clone(&self.function);
+        let run = move |ctx, raw: Option<&RawJson<'_>>| function(ctx, params::read(raw)?);
+        Immediate::boxed(run, task::typed())
+    }
+
+    fn call(&self, ctx: Ctx, _: &str, params: Option<&RawJson<'_>>) -> Result<RawFuture> {
+        let result = (self.function)(ctx, params::read(params)?)?;
+        Ok(Box::pin(std::future::ready(Ok(RawJson::from_value(&result)?))))
+    }
+}
+
+pub(crate) struct Raw<F>(pub(crate) Arc<F>);
 
 impl<F, Fut> Handler for Raw<F>
 where
-    F: Fn(Ctx, Option<RawJson<'static>>) -> Fut + Send + Sync,
+    F: Fn(Ctx, Option<RawJson<'static>>) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<RawJson<'static>>> + Send + 'static,
 {
-    fn start(&self, ctx: Ctx, _: &str, params: Option<&RawJson<'_>>) -> Result<BoxTask> {
-        let future = (self.0)(ctx, params.map(owned));
-        Ok(Box::pin(Answering::raw(future)))
+    fn task(&self) -> BoxTask {
+        let function = Arc::clone(&self.0);
+        let begin = move |ctx, _: &str, raw: Option<&RawJson<'_>>| Ok(function(ctx, raw.map(owned)));
+        Awaiting::boxed(begin, task::raw())
     }
 
     fn call(&self, ctx: Ctx, _: &str, params: Option<&RawJson<'_>>) -> Result<RawFuture> {
@@ -118,19 +157,59 @@ where
     }
 }
 
-struct Fallback<F>(F);
+struct Reading<F>(Arc<F>);
+
+impl<F, Fut, R> Handler for Reading<F>
+where
+    F: Fn(Ctx, Option<&RawJson<'_>>) -> Result<Fut> + Send + Sync + 'static,
+    Fut: Future<Output = Result<R>> + Send + 'static,
+    R: Serialize + 'static,
+{
+    fn task(&self) -> BoxTask {
+        let function = Arc::clone(&self.0);
+        let begin = move |ctx, _: &str, raw: Option<&RawJson<'_>>| function(ctx, raw);
+        Awaiting::boxed(begin, task::typed())
+    }
+
+    fn call(&self, ctx: Ctx, _: &str, params: Option<&RawJson<'_>>) -> Result<RawFuture> {
+        let future = (self.0)(ctx, params)?;
+        Ok(Box::pin(async move { Ok(RawJson::from_value(&future.await?)?) }))
+    }
+}
+
+struct Fallback<F>(Arc<F>);
 
 impl<F, Fut> Handler for Fallback<F>
 where
-    F: Fn(Ctx, String, Option<RawJson<'static>>) -> Fut + Send + Sync,
+    F: Fn(Ctx, String, Option<RawJson<'static>>) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<RawJson<'static>>> + Send + 'static,
 {
-    fn start(&self, ctx: Ctx, method: &str, params: Option<&RawJson<'_>>) -> Result<BoxTask> {
-        Ok(Box::pin(Answering::raw((self.0)(ctx, method.to_owned(), params.map(owned)))))
+    fn task(&self) -> BoxTask {
+        let function = Arc::clone(&self.0);
+        let begin = move |ctx, method: &str, raw: Option<&RawJson<'_>>| {
+            Ok(function(ctx, method.to_owned(), raw.map(owned)))
+        };
+        Awaiting::boxed(begin, task::raw())
     }
 
     fn call(&self, ctx: Ctx, method: &str, params: Option<&RawJson<'_>>) -> Result<RawFuture> {
         Ok(Box::pin((self.0)(ctx, method.to_owned(), params.map(owned))))
+    }
+}
+
+/// All the layers, and the handler behind them.
+struct Layered;
+
+impl Handler for Layered {
+    fn task(&self) -> BoxTask {
+        let begin = |ctx, method: &str, raw: Option<&RawJson<'_>>| {
+            Ok(Next { method: method.to_owned(), params: raw.map(owned), ctx, layer: 0 }.run())
+        };
+        Awaiting::boxed(begin, task::raw())
+    }
+
+    fn call(&self, ctx: Ctx, method: &str, params: Option<&RawJson<'_>>) -> Result<RawFuture> {
+        Ok(Box::pin(Next { method: method.to_owned(), params: params.map(owned), ctx, layer: 0 }.run()))
     }
 }
 
@@ -157,14 +236,7 @@ impl Router {
         P: DeserializeOwned + 'static,
         R: Serialize + 'static,
     {
-        let handler = Arc::new(Typed { function: handler, types: PhantomData });
-        #[cfg(not(feature = "schema"))]
-        return self.add(method.into_name(), handler);
-        #[cfg(feature = "schema")]
-        match method.into_description() {
-            (name, Some(description)) => self.add(name, handler).describe(description),
-            (name, None) => self.add(name, handler),
-        }
+        self.add_named(method, Typed { function: Arc::new(handler), types: PhantomData })
     }
 
     /// Adds a method whose handler is a plain function. It runs where the connection runs, so it should not
@@ -181,7 +253,7 @@ impl Router {
         P: DeserializeOwned + 'static,
         R: Serialize + Send + 'static,
     {
-        self.method(method, move |ctx, params| std::future::ready(handler(ctx, params)))
+        self.add_named(method, Plain { function: Arc::new(handler), types: PhantomData })
     }
 
     /// Adds a method whose handler is a plain function that takes its time: each call runs on a thread of
@@ -213,15 +285,53 @@ impl Router {
         F: Fn(Ctx, Option<RawJson<'static>>) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<RawJson<'static>>> + Send + 'static,
     {
-        self.add(method.into(), Arc::new(Raw(handler)))
+        self.add(method.into(), Raw(Arc::new(handler)))
     }
 
-    fn add(mut self, name: Cow<'static, str>, handler: Arc<dyn Handler>) -> Self {
+    /// Adds a method that reads its params itself, while they still lie in the message, and then starts: for
+    /// protocols built on this one, whose params say which type they are to be read into. Nothing is copied.
+    ///
+    /// ```
+    /// use sabir::{RawJson, Router};
+    ///
+    /// let router = Router::new().reading("length", |_, params: Option<&RawJson<'_>>| {
+    ///     let length = params.map_or(0, |params| params.as_str().len());
+    ///     Ok(async move { Ok(length) })
+    /// });
+    /// ```
+    #[must_use]
+    pub fn reading<F, Fut, R>(self, method: impl Into<Cow<'static, str>>, handler: F) -> Self
+    where
+        F: Fn(Ctx, Option<&RawJson<'_>>) -> Result<Fut> + Send + Sync + 'static,
+        Fut: Future<Output = Result<R>> + Send + 'static,
+        R: Serialize + 'static,
+    {
+        self.add(method.into(), Reading(Arc::new(handler)))
+    }
+
+    /// Adds a method with all that is said of it beside its name.
+    fn add_named<P, R>(self, method: impl MethodName<P, R>, handler: impl Handler + 'static) -> Self {
+        #[cfg(not(feature = "schema"))]
+        return self.add(method.into_name(), handler);
+        #[cfg(feature = "schema")]
+        match method.into_description() {
+            (name, Some(description)) => self.add(name, handler).describe(description),
+            (name, None) => self.add(name, handler),
+        }
+    }
+
+    fn add(mut self, name: Cow<'static, str>, handler: impl Handler + 'static) -> Self {
         assert!(!name.starts_with("rpc."), "method names that begin with `rpc.` are reserved: `{name}`");
         #[cfg(feature = "schema")]
         self.book.forget(&name);
-        self.routes.handlers.insert(name, handler);
+        let route = self.route(handler);
+        self.routes.handlers.insert(name, route);
         self
+    }
+
+    pub(crate) fn route(&mut self, handler: impl Handler + 'static) -> Route {
+        self.routes.count += 1;
+        Route { index: self.routes.count - 1, handler: Arc::new(handler) }
     }
 
     /// Handles every method that has no handler of its own.
@@ -231,7 +341,7 @@ impl Router {
         F: Fn(Ctx, String, Option<RawJson<'static>>) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<RawJson<'static>>> + Send + 'static,
     {
-        self.routes.fallback = Some(Arc::new(Fallback(handler)));
+        self.routes.fallback = Some(self.route(Fallback(Arc::new(handler))));
         self
     }
 
@@ -267,6 +377,7 @@ impl Router {
             }
         }
         self.routes.layers.push(Arc::new(Function(layer)));
+        self.routes.layered = Some(self.route(Layered));
         self
     }
 
@@ -274,6 +385,11 @@ impl Router {
     #[must_use]
     pub fn state<T: Any + Send + Sync>(mut self, state: T) -> Self {
         self.routes.state.insert(TypeId::of::<T>(), Arc::new(state));
+        self
+    }
+
+    pub(crate) fn add_observer(mut self, observer: Observer) -> Self {
+        self.routes.observers.push(observer);
         self
     }
 
@@ -309,28 +425,36 @@ impl Routes {
         self.state.get(&TypeId::of::<T>())?.downcast_ref()
     }
 
-    /// Starts the handler of a method.
+    /// Where calls of a method go.
     #[inline]
-    pub(crate) fn start(&self, method: &str, ctx: Ctx, params: Option<&RawJson<'_>>) -> Result<BoxTask> {
-        let starting = AssertUnwindSafe(|| {
-            if !self.layers.is_empty() {
-                return Ok(self.start_layered(method, ctx, params));
-            }
-            match self.handler(method) {
-                Some(handler) => handler.start(ctx, method, params),
-                None => Err(ErrorObject::standard(ErrorCode::METHOD_NOT_FOUND)),
-            }
-        });
-        catch_unwind(starting).unwrap_or_else(|_| Err(panicked()))
+    pub(crate) fn route(&self, method: &str) -> Option<&Route> {
+        self.layered.as_ref().or_else(|| self.handler(method))
     }
 
-    fn start_layered(&self, method: &str, ctx: Ctx, params: Option<&RawJson<'_>>) -> BoxTask {
-        let next = Next { method: method.to_owned(), params: params.map(owned), ctx, layer: 0 };
-        Box::pin(Answering::raw(next.run()))
+    fn handler(&self, method: &str) -> Option<&Route> {
+        self.handlers.get(method).or(self.fallback.as_ref())
     }
 
-    fn handler(&self, method: &str) -> Option<&dyn Handler> {
-        self.handlers.get(method).or(self.fallback.as_ref()).map(AsRef::as_ref)
+    /// Tells whoever wants to know.
+    #[inline]
+    pub(crate) fn tell(&self, event: &Observed<'_>) {
+        for observer in &self.observers {
+            observer(event);
+        }
+    }
+
+    pub(crate) fn is_observed(&self) -> bool {
+        !self.observers.is_empty()
+    }
+
+    pub(crate) fn knows(&self, method: &str) -> bool {
+        self.handlers.contains_key(method)
+    }
+}
+
+impl Route {
+    pub(crate) fn task(&self) -> BoxTask {
+        self.handler.task()
     }
 }
 
@@ -353,6 +477,11 @@ impl Next {
         self.params.as_ref()
     }
 
+    /// Whether the router has a handler for this method by its name. A fallback may still take it.
+    pub fn is_known(&self) -> bool {
+        self.ctx.peer.shared.routes.knows(&self.method)
+    }
+
     /// Goes on to the next layer, or to the handler.
     pub async fn run(mut self) -> Result<RawJson<'static>> {
         let routes = Arc::clone(&self.ctx.peer.shared.routes);
@@ -361,7 +490,7 @@ impl Next {
             return layer.wrap(self.ctx.clone(), self).await;
         }
         match routes.handler(&self.method) {
-            Some(handler) => handler.call(self.ctx, &self.method, self.params.as_ref())?.await,
+            Some(route) => route.handler.call(self.ctx, &self.method, self.params.as_ref())?.await,
             None => Err(ErrorObject::standard(ErrorCode::METHOD_NOT_FOUND)),
         }
     }

@@ -8,14 +8,14 @@ use crate::connection::Connection;
 use crate::peer::Peer;
 use crate::router::Router;
 use crate::shared::Wish;
-use crate::transport::Transport;
+use crate::transport::{Opened, Transport};
 
 /// Serves one connection until it ends. That the peer has gone, or that we were asked to stop, is a good
 /// end; anything else is the error.
-pub async fn serve(transport: Transport, router: Router) -> Result<(), Cause> {
-    let (io, config, on_report, grace) = transport.open().map_err(|e| Cause::Lost(e.to_string().into()))?;
-    let heeds_signals = io.heeds_signals;
-    let connection = Connection::new(config, router.into_routes(), io, on_report);
+pub async fn serve(transport: impl Into<Transport>, router: Router) -> Result<(), Cause> {
+    let opened = transport.into().open().await.map_err(|e| Cause::Lost(e.to_string().into()))?;
+    let Opened { port, config, on_report, grace, heeds_signals, .. } = opened;
+    let connection = Connection::new(config, router.into_routes(), port, on_report);
     let peer = connection.peer();
     let cause = if heeds_signals {
         let stop = asked_to_stop();
@@ -49,7 +49,7 @@ fn has_gone(what: &str) -> bool {
 
 /// SIGTERM or SIGINT, from here on: what was answered must not be cut off by a signal that comes right after.
 #[cfg(unix)]
-fn asked_to_stop() -> impl Future<Output = ()> {
+pub(crate) fn asked_to_stop() -> impl Future<Output = ()> {
     use tokio::signal::unix::{SignalKind, signal};
     let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
     async move {
@@ -64,20 +64,33 @@ fn asked_to_stop() -> impl Future<Output = ()> {
 }
 
 #[cfg(not(unix))]
-async fn asked_to_stop() {
+pub(crate) async fn asked_to_stop() {
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending().await
     }
 }
 
-/// Connects: runs the connection in a task of its own, and returns the peer to call. The router answers
-/// what the peer asks in return; `Router::new()` answers nothing.
-pub async fn connect(transport: Transport, router: Router) -> io::Result<Peer> {
-    let (io, config, on_report, _) = transport.open()?;
-    let process = io.process.clone();
-    let connection = Connection::new(config, router.into_routes(), io, on_report);
+/// Connects to a [URL](crate::transport::url) or over any other transport: runs the connection in a task of its own, and returns the
+/// peer to call. The router answers what the peer asks in return; `Router::new()` answers nothing.
+///
+/// ```no_run
+/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// let peer = sabir::connect("tcp://127.0.0.1:4000", sabir::Router::new()).await?;
+/// let sum: i64 = peer.call("add", (1, 2)).await?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// A [`DialError`](crate::DialError) in the error tells what went wrong: the name, the socket, TLS, or HTTP.
+pub async fn connect(transport: impl Into<Transport>, router: Router) -> io::Result<Peer> {
+    let opened = transport.into().open().await?;
+    let connection = Connection::new(opened.config, router.into_routes(), opened.port, opened.on_report);
     let peer = connection.peer();
-    if let Some(process) = process {
+    #[cfg(feature = "http")]
+    if let Some(headers) = opened.headers {
+        let _ = peer.shared.headers.set(headers);
+    }
+    if let Some(process) = opened.process {
         let _ = peer.shared.process.set(process);
     }
     tokio::spawn(connection);

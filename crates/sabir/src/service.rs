@@ -117,8 +117,6 @@ pub mod private {
     pub use sabir_proto::Refused;
     pub use {schemars, serde};
 
-    use std::sync::Arc;
-
     use schemars::{JsonSchema, SchemaGenerator};
     use serde::Serialize;
     use serde::de::DeserializeOwned;
@@ -129,7 +127,7 @@ pub mod private {
 
     /// A call with all its types known.
     pub fn call<P: Serialize, R, E, T>(peer: &Peer, method: &'static str, params: &P) -> Call<R, E, T> {
-        Call::new(Arc::clone(&peer.shared), method.into(), written(params))
+        Call::new(peer.clone(), method.into(), written(params))
     }
 
     /// The data of an error with fields.

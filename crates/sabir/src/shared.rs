@@ -1,5 +1,6 @@
 //! What a connection shares with the handles to it: wishes that wait to be carried out, and wake-ups.
 
+use std::any::{Any, TypeId};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Wake, Waker};
 use std::time::Duration;
 
-use sabir_proto::{CallOptions, Cause, Refused, RequestKey};
-use tokio::sync::{Notify, watch};
+use sabir_proto::{CallOptions, Cause, Dialect, Id, Refused, RequestKey};
+use tokio::sync::{Notify, oneshot, watch};
 
 use crate::call::CallSlot;
 use crate::peer::Peer;
@@ -20,13 +21,35 @@ const ENOUGH: usize = 256 * 1024;
 
 /// Something that a handle wants from its connection.
 pub(crate) enum Wish {
-    Call(CallWish),
-    Batch(Vec<BatchEntry>),
-    Notify { method: Cow<'static, str>, params: Option<RawJson<'static>> },
+    Call {
+        about: About,
+        call: CallWish,
+    },
+    Batch {
+        about: About,
+        entries: Vec<BatchEntry>,
+    },
+    Notify {
+        about: About,
+        method: Cow<'static, str>,
+        params: Option<RawJson<'static>>,
+    },
     Cancel(Arc<CallSlot>),
-    Progress { key: RequestKey, value: RawJson<'static> },
+    Progress {
+        key: RequestKey,
+        value: RawJson<'static>,
+    },
+    /// Which id a request has, which only the session knows.
+    Id {
+        key: RequestKey,
+        tell: oneshot::Sender<Id<'static>>,
+    },
+    Speak(Dialect),
     Shutdown(Duration),
 }
+
+/// The request on whose behalf something is wished for.
+pub(crate) type About = Option<RequestKey>;
 
 pub(crate) struct CallWish {
     pub(crate) method: Cow<'static, str>,
@@ -48,6 +71,8 @@ pub(crate) struct Shared {
     /// What this side offers.
     pub(crate) routes: Arc<Routes>,
     state: Mutex<State>,
+    /// What handlers keep for the connection, one of each type.
+    kept: Mutex<Vec<(TypeId, Arc<dyn Any + Send + Sync>)>>,
     /// Set while there are wishes or hooks, so that the connection need not lock to see that there are none.
     pub(crate) wishing: AtomicBool,
     pub(crate) hooked: AtomicBool,
@@ -59,6 +84,11 @@ pub(crate) struct Shared {
     pub(crate) room: Notify,
     /// Becomes true once the process that was started for the connection has ended.
     pub(crate) process: OnceLock<watch::Receiver<bool>>,
+    /// Told once the connection is about to end.
+    pub(crate) ending: Told,
+    /// The headers of each message, where they have any.
+    #[cfg(feature = "http")]
+    pub(crate) headers: OnceLock<Arc<crate::transport::http::Headers>>,
     /// Told once the connection has ended.
     pub(crate) over: Notify,
 }
@@ -70,15 +100,16 @@ struct State {
     congested: bool,
     cause: Option<Cause>,
     /// Requests whose handlers deal with cancels themselves.
-    takeovers: HashMap<RequestKey, Arc<Cancelled>>,
+    takeovers: HashMap<RequestKey, Arc<Told>>,
     hooks: HashMap<RequestKey, Vec<AfterReply>>,
 }
 
-/// Whether a request was cancelled, for a handler that wants to know.
+/// Something that happens once, for those who wait for it: that a request was cancelled, or that the
+/// connection is about to end.
 #[derive(Default)]
-pub(crate) struct Cancelled {
-    pub(crate) flag: AtomicBool,
-    pub(crate) told: Notify,
+pub(crate) struct Told {
+    flag: AtomicBool,
+    told: Notify,
 }
 
 /// A panic while the lock is held leaves nothing half done.
@@ -141,6 +172,18 @@ impl Shared {
         }
     }
 
+    /// What is kept for the connection of this type.
+    pub(crate) fn kept<T: Any + Send + Sync + Default>(&self) -> Arc<T> {
+        let mut kept = lock(&self.kept);
+        let found = kept.iter().find(|(id, _)| *id == TypeId::of::<T>()).map(|(_, value)| Arc::clone(value));
+        let value = found.unwrap_or_else(|| {
+            let value: Arc<dyn Any + Send + Sync> = Arc::new(T::default());
+            kept.push((TypeId::of::<T>(), Arc::clone(&value)));
+            value
+        });
+        value.downcast().unwrap_or_else(|_| unreachable!("it was found by its type"))
+    }
+
     pub(crate) fn cause(&self) -> Option<Cause> {
         lock(&self.state).cause.clone()
     }
@@ -154,13 +197,14 @@ impl Shared {
         state.hooks.clear();
         drop(state);
         takeovers.values().for_each(|cancelled| cancelled.tell());
+        self.ending.tell();
         self.room.notify_waiters();
         self.over.notify_waiters();
         wishes
     }
 
     /// From now on the handler of this request deals with cancels itself.
-    pub(crate) fn take_over(&self, key: RequestKey) -> Arc<Cancelled> {
+    pub(crate) fn take_over(&self, key: RequestKey) -> Arc<Told> {
         Arc::clone(lock(&self.state).takeovers.entry(key).or_default())
     }
 
@@ -212,10 +256,22 @@ impl Shared {
     }
 }
 
-impl Cancelled {
-    fn tell(&self) {
+impl Told {
+    pub(crate) fn tell(&self) {
         self.flag.store(true, Ordering::Release);
         self.told.notify_waiters();
+    }
+
+    pub(crate) async fn wait(&self) {
+        loop {
+            let told = self.told.notified();
+            let mut told = std::pin::pin!(told);
+            told.as_mut().enable();
+            if self.flag.load(Ordering::Acquire) {
+                return;
+            }
+            told.await;
+        }
     }
 }
 
@@ -223,10 +279,16 @@ impl Wish {
     fn size(&self) -> usize {
         let text = |params: &Option<RawJson<'static>>| params.as_ref().map_or(0, |p| p.as_str().len());
         64 + match self {
-            Wish::Call(call) => text(&call.params),
+            Wish::Call { call, .. } => text(&call.params),
             Wish::Notify { params, .. } => text(params),
             Wish::Progress { value, .. } => value.as_str().len(),
-            Wish::Batch(_) | Wish::Cancel(_) | Wish::Shutdown(_) => 0,
+            Wish::Batch { entries, .. } => {
+                let params = entries.iter().map(|entry| match entry {
+                    BatchEntry::Call(CallWish { params, .. }) | BatchEntry::Notify { params, .. } => params,
+                });
+                params.map(|params| 64 + text(params)).sum()
+            }
+            Wish::Cancel(_) | Wish::Id { .. } | Wish::Speak(_) | Wish::Shutdown(_) => 0,
         }
     }
 }

@@ -1,18 +1,22 @@
 //! Params checked against their schema before the handler sees them.
 
+use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
 
 use jsonschema::{Draft, Validator};
+use sabir_proto::RequestKey;
 use schemars::generate::SchemaSettings;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::ctx::Ctx;
 use crate::describe::Description;
+use crate::desk::Desk;
 use crate::discover::Shape;
 use crate::openrpc::Content;
 use crate::router::{Handler, RawFuture};
-use crate::task::BoxTask;
+use crate::task::{BoxTask, Task};
 use crate::{ErrorCode, ErrorObject, JsonKind, RawJson, Result};
 
 /// Violations that are told. Params can have as many as they are long.
@@ -21,30 +25,58 @@ const MOST_VIOLATIONS: usize = 16;
 /// A handler behind a check.
 pub(crate) struct Validated {
     handler: Arc<dyn Handler>,
+    check: Arc<LazyCheck>,
+}
+
+/// A check that is made when it is first needed: most servers are started more often than each method is
+/// called.
+struct LazyCheck {
     description: Description,
-    /// Made when it is first needed: most servers are started more often than each method is called.
-    check: OnceLock<Check>,
+    made: OnceLock<Check>,
+}
+
+impl LazyCheck {
+    fn run(&self, params: Option<&RawJson<'_>>) -> Result<()> {
+        self.made.get_or_init(|| Check::new(&self.description)).run(params)
+    }
 }
 
 impl Validated {
     pub(crate) fn new(handler: Arc<dyn Handler>, description: Description) -> Self {
-        Validated { handler, description, check: OnceLock::new() }
-    }
-
-    fn check(&self, params: Option<&RawJson<'_>>) -> Result<()> {
-        self.check.get_or_init(|| Check::new(&self.description)).run(params)
+        Validated { handler, check: Arc::new(LazyCheck { description, made: OnceLock::new() }) }
     }
 }
 
 impl Handler for Validated {
-    fn start(&self, ctx: Ctx, method: &str, params: Option<&RawJson<'_>>) -> Result<BoxTask> {
-        self.check(params)?;
-        self.handler.start(ctx, method, params)
+    fn task(&self) -> BoxTask {
+        Box::pin(Checked { check: Arc::clone(&self.check), task: self.handler.task() })
     }
 
     fn call(&self, ctx: Ctx, method: &str, params: Option<&RawJson<'_>>) -> Result<RawFuture> {
-        self.check(params)?;
+        self.check.run(params)?;
         self.handler.call(ctx, method, params)
+    }
+}
+
+/// A handler's task, which starts only with params that fit.
+struct Checked {
+    check: Arc<LazyCheck>,
+    task: BoxTask,
+}
+
+impl Task for Checked {
+    fn start(mut self: Pin<&mut Self>, ctx: Ctx, method: &str, params: Option<&RawJson<'_>>) -> Result<()> {
+        self.check.run(params)?;
+        self.task.as_mut().start(ctx, method, params)
+    }
+
+    fn poll(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        desk: &mut Desk,
+        key: Option<RequestKey>,
+    ) -> Poll<()> {
+        self.task.as_mut().poll(cx, desk, key)
     }
 }
 

@@ -280,3 +280,36 @@ async fn every_call_ends_with_the_connection() {
     assert_eq!(peer.closed().await, Cause::Ended);
     assert_eq!(peer.call::<_, _, ()>("x", ()).await, Err(CallError::Closed(Cause::Ended)));
 }
+
+#[tokio::test]
+async fn what_a_protocol_on_top_needs() {
+    let router = Router::new()
+        .reading("length", |_, params: Option<&RawJson<'_>>| {
+            let length = params.map_or(0, |params| params.as_str().len());
+            Ok(async move { Ok(length) })
+        })
+        .reading("refuse", |_, _| Err::<std::future::Ready<sabir::Result<()>>, _>(ErrorObject::new(7, "no")))
+        .method("id", |ctx: Ctx, ()| async move { Ok(ctx.id().await.map(|id| id.text().to_owned())) })
+        .method("count", |ctx: Ctx, ()| async move {
+            Ok(ctx.peer().kept::<AtomicUsize>().fetch_add(1, Ordering::Relaxed))
+        })
+        .method("strict", |ctx: Ctx, ()| async move {
+            ctx.peer().speak(sabir::MCP);
+            Ok(())
+        });
+    let (one, other) = (client(router.clone()).await, client(router).await);
+    assert_eq!(one.call("length", (1, 2)).await, Ok(5));
+    assert_eq!(code(one.call::<_, _, ()>("refuse", ()).await.unwrap_err()), (7, "no".to_owned()));
+    assert_eq!(one.call("id", ()).await, Ok(Some("3".to_owned())));
+    // Each connection keeps its own.
+    assert_eq!(one.call("count", ()).await, Ok(0));
+    assert_eq!(one.call("count", ()).await, Ok(1));
+    assert_eq!(other.call("count", ()).await, Ok(0));
+    one.call::<_, _, ()>("strict", ()).await.unwrap();
+    let refused = one.call::<_, _, usize>("length", (1, 2)).await.unwrap_err();
+    assert_eq!(code(refused).0, -32600, "MCP has no params by position");
+    let weak = one.downgrade();
+    assert!(weak.upgrade().is_some());
+    one.shutdown(Duration::ZERO).await;
+    assert!(weak.upgrade().is_none());
+}

@@ -4,20 +4,17 @@
 //! one of these. It prints the tables and the goals, and writes `results/stdio.json` and
 //! `results/stdio.svg`. It fails if a server answers wrongly, too little or too much.
 
-mod chart;
 mod child;
-mod cores;
+mod goals;
 mod messages;
-mod report;
 mod servers;
 mod visit;
 
-use std::path::Path;
 use std::process::ExitCode;
 
-use cores::{PLACEMENTS, Placement};
-use servers::{SERVERS, Server};
-use visit::Sample;
+use sabir_bench::{Bars, Counts, Goal, Line, Outcome, PLACEMENTS, Placement, Table, write_results};
+use servers::{SERVERS, Server, Speaks};
+use visit::{By, METRICS, visit};
 
 const ROUNDS: usize = 5;
 
@@ -27,55 +24,54 @@ struct Row {
     outcome: Outcome,
 }
 
-enum Outcome {
-    NotBuilt,
-    Failed(String),
-    /// A sample from each round.
-    Measured(Vec<Sample>),
-}
-
-impl Row {
-    fn new(server: &'static Server, placement: Placement) -> Row {
-        let built = Path::new(server.command[0]).exists();
-        let outcome = if built { Outcome::Measured(Vec::new()) } else { Outcome::NotBuilt };
-        Row { server, placement, outcome }
-    }
-
-    /// A server that failed once is not visited again.
-    fn visit(&mut self) {
-        if let Outcome::Measured(samples) = &mut self.outcome {
-            match visit::visit(self.server, self.placement) {
-                Ok(sample) => samples.push(sample),
-                Err(e) => self.outcome = Outcome::Failed(e.to_string()),
-            }
-        }
-    }
-
-    /// The median over the rounds.
-    fn value(&self, by: usize) -> Option<f64> {
-        match &self.outcome {
-            Outcome::Measured(samples) => Sample::median(samples).get(by),
-            _ => None,
-        }
-    }
-}
-
 fn main() -> std::io::Result<ExitCode> {
     let only = std::env::var("ONLY").unwrap_or_default();
     let wanted = |server: &&Server| only.split(',').any(|part| server.name.contains(part));
-    let placed = |server| PLACEMENTS.map(|placement| Row::new(server, placement));
+    let row = |server: &'static Server, placement| {
+        let outcome = Outcome::new(server.command[0]);
+        Row { server, placement, outcome }
+    };
+    let placed = |server| PLACEMENTS.map(|placement| row(server, placement));
     let mut rows: Vec<Row> = SERVERS.iter().filter(wanted).flat_map(placed).collect();
     for round in 1..=ROUNDS {
         eprintln!("round {round} of {ROUNDS}");
-        rows.iter_mut().for_each(Row::visit);
+        for Row { server, placement, outcome } in &mut rows {
+            outcome.add(|| visit(server, *placement));
+        }
     }
     println!("Medians of {ROUNDS} rounds. Echo in MB/s; CPU, gen (the generator's CPU) per pipelined add.");
-    let tables = report::tables(&rows);
-    tables.iter().for_each(report::Table::print);
-    report::print_goals(&tables);
-    std::fs::create_dir_all("results")?;
-    std::fs::write("results/stdio.json", serde_json::to_string_pretty(&report::json(&tables))? + "\n")?;
-    std::fs::write("results/stdio.svg", chart::svg(&tables))?;
+    let tables = tables(&rows);
+    tables.iter().for_each(|(table, _)| table.print());
+    for (table, goals) in tables.iter().filter(|(_, goals)| !goals.is_empty()) {
+        println!("\nGoals. {}\n", table.title);
+        goals.iter().for_each(Goal::print);
+    }
+    let title = |table: &Table<'_>| format!("Calls a second, pipelined. {}", table.title);
+    let bars = |table| Bars { title: title(table), table, by: By::Add as usize };
+    let charts: Vec<Bars<'_>> = tables.iter().map(|(table, _)| bars(table)).collect();
+    write_results("stdio", &tables, &charts)?;
     let failed = rows.iter().any(|row| matches!(row.outcome, Outcome::Failed(_)));
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// A server is compared with those that answer the same kind of call, in the same place.
+fn tables<'a>(rows: &'a [Row]) -> Vec<(Table<'a>, Vec<Goal>)> {
+    let table = |mcp, placement: Placement| {
+        let calls = if mcp { "MCP tools/call" } else { "Plain methods" };
+        let here = |row: &&Row| (row.server.speaks == Speaks::Mcp) == mcp && row.placement == placement;
+        let line = |row: &'a Row| {
+            let Row { server, outcome, .. } = row;
+            Line { name: server.name, kind: server.kind, outcome }
+        };
+        let lines = rows.iter().filter(here).map(line).collect();
+        let table = Table {
+            title: format!("{calls}, {}", placement.title()),
+            metrics: &METRICS,
+            counts: Counts::Median,
+            lines,
+        };
+        let goals = if mcp { Vec::new() } else { goals::goals(&table) };
+        (table, goals)
+    };
+    [false, true].iter().flat_map(|mcp| PLACEMENTS.map(|placement| table(*mcp, placement))).collect()
 }

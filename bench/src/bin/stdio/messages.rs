@@ -1,5 +1,6 @@
 //! What goes over the pipes: requests rendered ahead of time, and answers counted or read.
 
+use sabir_bench::{add, sum};
 use serde_json::{Value, json};
 
 use crate::servers::Speaks;
@@ -7,48 +8,17 @@ use crate::servers::Speaks;
 /// Calls in one batch.
 pub(crate) const BATCH: usize = 100;
 
-/// Requests are sent round and round from here, a chunk a write. It holds several times what may be in
-/// flight, so that no id is ever used by two open calls.
-pub(crate) struct Ring {
-    pub(crate) chunks: Vec<Vec<u8>>,
-    /// Messages in each chunk.
-    pub(crate) per_chunk: usize,
-    /// Messages that may be unanswered.
-    pub(crate) window: usize,
-}
-
-/// As much as a pipe holds.
-const WINDOW_BYTES: usize = 64 * 1024;
-const CHUNKS_PER_WINDOW: usize = 4;
-const WINDOWS_PER_RING: usize = 4;
-
-impl Ring {
-    /// Of messages that all have about the length of the first.
-    pub(crate) fn new(render: impl Fn(usize) -> Vec<u8>) -> Ring {
-        let window = (WINDOW_BYTES / render(0).len()).max(2);
-        let per_chunk = (window / CHUNKS_PER_WINDOW).max(1);
-        let chunk = |i| (0..per_chunk).flat_map(|j| render(i * per_chunk + j)).collect();
-        let chunks = (0..CHUNKS_PER_WINDOW * WINDOWS_PER_RING).map(chunk).collect();
-        Ring { chunks, per_chunk, window }
-    }
-}
-
-pub(crate) fn sum(id: usize) -> usize {
-    id + 30
-}
-
 impl Speaks {
     pub(crate) fn add(self, id: usize) -> Vec<u8> {
         self.frame(&self.add_text(id))
     }
 
-    /// Written by hand and not by `json!`, whose order of members no client would use.
     fn add_text(self, id: usize) -> String {
         match self {
             Speaks::Mcp => format!(
                 r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"add","arguments":{{"a":{id},"b":30}}}}}}"#
             ),
-            _ => format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"add","params":[{id},30]}}"#),
+            _ => add(id),
         }
     }
 

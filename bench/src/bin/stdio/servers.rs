@@ -1,7 +1,7 @@
 //! The servers measured. One line here is all that another one needs.
 
-use Kind::{ByHand, Complete, Dispatch, Floor, Ours};
 use Speaks::{Lines, Lsp, Mcp};
+use sabir_bench::Kind::{self, ByHand, Complete, Dispatch, Floor, Ours};
 
 pub(crate) struct Server {
     pub(crate) name: &'static str,
@@ -20,18 +20,6 @@ pub(crate) enum Speaks {
     Lsp,
     /// `tools/call`, a message a line, after the handshake of MCP.
     Mcp,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// Moves bytes only: its answers are counted and not looked at.
-    Floor,
-    ByHand,
-    /// A library's dispatch in a loop of our own: less than a library's server does.
-    Dispatch,
-    /// A library that brings its own stdio server: what we compare ourselves with.
-    Complete,
-    Ours,
 }
 
 const fn server(

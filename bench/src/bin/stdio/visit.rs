@@ -3,26 +3,19 @@
 use std::io;
 use std::time::{Duration, Instant};
 
+use sabir_bench::{Kind, Metric, Placement, Ring, Sample, metric, percentile, sum, wrong};
 use serde_json::{Value, json};
 
 use crate::child;
-use crate::cores::Placement;
-use crate::messages::{BATCH, Ring, echoed, sum};
-use crate::servers::{Kind, Server, Speaks};
+use crate::messages::{BATCH, echoed};
+use crate::servers::{Server, Speaks};
 
 /// How long each kind of load lasts.
 const TIME: Duration = Duration::from_millis(200);
+/// Bytes that may be unanswered: as much as a pipe holds.
+const WINDOW: usize = 64 * 1024;
 const PINGS: usize = 5_000;
 const CHECKED: usize = 64;
-
-pub(crate) struct Metric {
-    /// In the JSON report.
-    pub(crate) key: &'static str,
-    /// In the table.
-    pub(crate) title: &'static str,
-    pub(crate) decimals: usize,
-    pub(crate) more_is_better: bool,
-}
 
 /// The order of `METRICS`.
 #[derive(Clone, Copy)]
@@ -40,10 +33,6 @@ pub(crate) enum By {
     Start,
 }
 
-const fn metric(key: &'static str, title: &'static str, decimals: usize, more_is_better: bool) -> Metric {
-    Metric { key, title, decimals, more_is_better }
-}
-
 pub(crate) const METRICS: [Metric; 11] = [
     metric("add_per_s", "add/s", 0, true),
     metric("cpu_us", "CPU µs", 2, false),
@@ -59,40 +48,12 @@ pub(crate) const METRICS: [Metric; 11] = [
     metric("start_ms", "start ms", 1, false),
 ];
 
-/// A value for each metric, none where the server has no such thing.
-#[derive(Clone, Default)]
-pub(crate) struct Sample([Option<f64>; METRICS.len()]);
-
-impl Sample {
-    pub(crate) fn get(&self, by: usize) -> Option<f64> {
-        self.0[by]
-    }
-
-    fn set(&mut self, by: By, value: f64) {
-        self.0[by as usize] = Some(value);
-    }
-
-    pub(crate) fn median(samples: &[Sample]) -> Sample {
-        let mut median = Sample::default();
-        for (by, cell) in median.0.iter_mut().enumerate() {
-            let mut values: Vec<f64> = samples.iter().filter_map(|sample| sample.0[by]).collect();
-            values.sort_by(f64::total_cmp);
-            *cell = values.get(values.len() / 2).copied();
-        }
-        median
-    }
-}
-
 pub(crate) fn visit(server: &Server, placement: Placement) -> io::Result<Sample> {
     let started = Instant::now();
     let mut child = child::Server::start(server.command, server.speaks.counter())?;
-    match measure(server, &mut child, started, placement) {
-        Ok(sample) => child.stop().map(|()| sample),
-        Err(e) => {
-            child.abandon();
-            Err(e)
-        }
-    }
+    let sample = measure(server, &mut child, started, placement)?;
+    child.stop()?;
+    Ok(sample)
 }
 
 fn measure(
@@ -102,41 +63,39 @@ fn measure(
     placement: Placement,
 ) -> io::Result<Sample> {
     let (speaks, mut sample) = (server.speaks, Sample::default());
+    let mut set = |by: By, value| sample.set(by as usize, value);
     // The floor would answer the notification too.
     if let Some((request, notification)) = speaks.handshake().filter(|_| server.kind != Kind::Floor) {
         child.ask(&request, 1)?;
         child.send(&notification)?;
     }
     child.ask(&speaks.add(1), 1)?;
-    sample.set(By::Start, started.elapsed().as_secs_f64() * 1e3);
+    set(By::Start, started.elapsed().as_secs_f64() * 1e3);
     check(server, child)?;
 
-    let _placed = placement.apply(child)?;
-    let load = child.pipelined(&Ring::new(|id| speaks.add(id)), TIME)?;
-    let messages = load.messages as f64;
-    sample.set(By::Add, messages / load.time.as_secs_f64());
-    sample.set(By::Cpu, load.server_cpu.as_secs_f64() * 1e6 / messages);
-    sample.set(By::OwnCpu, load.own_cpu.as_secs_f64() * 1e6 / messages);
+    let _placed = placement.apply(&child.process)?;
+    let load = child.pipelined(&Ring::new(WINDOW, |id| speaks.add(id)), TIME)?;
+    set(By::Add, load.per_second());
+    set(By::Cpu, load.cpu());
+    set(By::OwnCpu, load.own_cpu());
 
     let requests: Vec<Vec<u8>> = (0..PINGS).map(|id| speaks.add(id)).collect();
     let mut times = child.ping_pong(&requests, TIME)?;
     times.sort();
-    let percentile = |p: usize| times[(times.len() - 1) * p / 100].as_secs_f64() * 1e6;
-    sample.set(By::P50, percentile(50));
-    sample.set(By::P99, percentile(99));
+    set(By::P50, percentile(&times, 50));
+    set(By::P99, percentile(&times, 99));
 
     if speaks != Speaks::Mcp {
         for (by, size) in [(By::Echo1K, 1 << 10), (By::Echo64K, 1 << 16), (By::Echo1M, 1 << 20)] {
-            let load = child.pipelined(&Ring::new(|id| speaks.echo(id, size)), TIME)?;
-            let megabytes = load.messages as f64 * size as f64 / 1e6;
-            sample.set(by, megabytes / load.time.as_secs_f64());
+            let load = child.pipelined(&Ring::new(WINDOW, |id| speaks.echo(id, size)), TIME)?;
+            set(by, load.per_second() * size as f64 / 1e6);
         }
     }
     if server.batches {
-        let load = child.pipelined(&Ring::new(|i| speaks.batch(i * BATCH)), TIME)?;
-        sample.set(By::Batch, load.messages as f64 * BATCH as f64 / load.time.as_secs_f64());
+        let load = child.pipelined(&Ring::new(WINDOW, |i| speaks.batch(i * BATCH)), TIME)?;
+        set(By::Batch, load.per_second() * BATCH as f64);
     }
-    sample.set(By::Memory, child.peak_memory()?);
+    set(By::Memory, child.process.peak_memory()? / f64::from(1 << 20));
     Ok(sample)
 }
 
@@ -175,9 +134,4 @@ fn check_sums(server: &Server, answers: &[Value], count: usize) -> io::Result<()
         None => Ok(()),
         Some((id, answer)) => Err(wrong(&format!("the sum {} for id {id}", sum(id)), answer)),
     }
-}
-
-fn wrong(wanted: &str, came: &Value) -> io::Error {
-    let came: String = came.to_string().chars().take(200).collect();
-    io::Error::other(format!("expected {wanted}, came {came}"))
 }

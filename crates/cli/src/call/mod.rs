@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use batch::Entry;
 use plan::{Plan, What};
-use report::{Named, Reporter, timed_out};
-use sabir::{CallError, Cause, LENIENT, Peer, RawJson};
+use report::{Named, Reporter, timed_out, undelivered};
+use sabir::{CallError, Cause, Framing, Peer, RawJson};
 use tokio::time::Instant;
 
 use crate::args::CallArgs;
@@ -33,17 +33,23 @@ pub(crate) async fn run(args: CallArgs, printer: &Printer) -> Result<Exit, Failu
 
 async fn talk(plan: &Plan, reporter: &Reporter, printer: &Printer) -> Result<Exit, Failure> {
     let deadline = Instant::now() + plan.timeout;
-    let transport = in_time(deadline, plan, plan.target.open(plan.framing)).await?;
+    let transport = plan.web.apply(plan.target.open(plan.framing)?);
     let reports = reporter.clone();
-    let mut transport = transport.dialect(LENIENT).on_report(move |report| reports.report(report));
+    let mut transport = transport.dialect(plan.dialect).on_report(move |report| reports.report(report));
     if plan.trace {
-        transport = transport.tap(trace::tap(plan.framing, printer));
+        let framing = if plan.target.keeps_messages_apart() { Framing::Whole } else { plan.framing };
+        transport = transport.tap(trace::tap(framing, printer));
     }
-    let peer = sabir::connect(transport, reporter.router())
-        .await
-        .map_err(|error| Failure::new(Exit::Connect, format_args!("cannot connect: {error}")))?;
+    let connecting = async {
+        let connected = sabir::connect(transport, reporter.router()).await;
+        connected.map_err(|error| plan.target.unreachable(&error))
+    };
+    let peer = in_time(deadline, plan, connecting).await?;
     let done = in_time(deadline, plan, send(plan, &peer, reporter)).await;
     let cause = peer.shutdown(FLUSH).await;
+    if let (What::Notify { .. }, Some(lost)) = (&plan.what, reporter.lost()) {
+        return Err(undelivered(&lost));
+    }
     match (&plan.what, &cause) {
         (What::Notify { .. }, Cause::Lost(_) | Cause::Stalled) => {
             Err(Failure::new(Exit::Protocol, format_args!("the notification may be lost: {cause}")))

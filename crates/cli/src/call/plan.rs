@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use sabir::{Framing, JsonKind, RawJson};
+use sabir::{Dialect, Framing, JsonKind, RawJson};
 
 use super::batch::{self, Entry};
 use super::params;
 use crate::args::CallArgs;
 use crate::exit::Failure;
 use crate::target::Target;
+use crate::web::Web;
 
 #[derive(Debug)]
 pub(super) struct Plan {
@@ -16,6 +17,8 @@ pub(super) struct Plan {
     pub(super) what: What,
     pub(super) timeout: Duration,
     pub(super) framing: Framing,
+    pub(super) dialect: Dialect,
+    pub(super) web: Web,
     pub(super) trace: bool,
     pub(super) json: bool,
 }
@@ -46,6 +49,8 @@ impl Plan {
             return Err(Failure::usage("no target is given")
                 .hint("try `sabir call demo: add 2 3`; `sabir call --help` lists the targets"));
         };
+        let web = Web::new(&args.web)?;
+        web.check(&target)?;
         let what = match args.batch {
             Some(path) => match words.next() {
                 None => What::Batch(batch::read(&path)?),
@@ -74,8 +79,9 @@ impl Plan {
                 }
             }
         };
-        let CallArgs { timeout, framing, trace, json, .. } = args;
-        Ok(Plan { target, what, timeout, framing: framing.into(), trace, json })
+        let CallArgs { timeout, framing, dialect, trace, json, .. } = args;
+        let (framing, dialect) = (framing.into(), dialect.into());
+        Ok(Plan { target, what, timeout, framing, dialect, web, trace, json })
     }
 }
 

@@ -1,16 +1,19 @@
 //! What comes of a call, told in the way that was asked for.
 
 use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use sabir::{CallError, Cause, Ctx, ErrorCode, ErrorObject, Framing, RawJson, Report, Router};
+use sabir::{
+    CallError, Cause, Ctx, DialFailure, ErrorCode, ErrorObject, Framing, RawJson, Report, Router, Undelivered,
+};
 use serde::{Deserialize, Serialize};
 
 use super::plan::Plan;
 use crate::exit::{Exit, Failure};
 use crate::json::compact;
 use crate::print::Printer;
-use crate::target::Target;
+use crate::target::{Target, hint};
 
 /// Characters of a stray line that are shown.
 const SHOWN: usize = 200;
@@ -23,6 +26,8 @@ pub(super) struct Reporter {
     trace: bool,
     target: String,
     start: Instant,
+    /// What was sent without an answer and did not arrive.
+    lost: Arc<Mutex<Option<Undelivered>>>,
 }
 
 /// One line of `--json`.
@@ -63,6 +68,7 @@ impl Reporter {
             trace: plan.trace,
             target: plan.target.to_string(),
             start: Instant::now(),
+            lost: Arc::default(),
         }
     }
 
@@ -160,8 +166,17 @@ impl Reporter {
         }
     }
 
+    /// What was sent without an answer and did not arrive.
+    pub(super) fn lost(&self) -> Option<Undelivered> {
+        self.lost.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// The peer did something that it should not.
     pub(super) fn report(&self, report: &Report<'_>) {
+        if let Report::Undelivered(lost) = report {
+            *self.lost.lock().unwrap_or_else(PoisonError::into_inner) = Some(lost.clone());
+            return;
+        }
         self.aside(|| match report {
             Report::NotJson { text, .. } => {
                 let text: String = String::from_utf8_lossy(text).chars().take(SHOWN).collect();
@@ -229,7 +244,8 @@ fn failure(error: &CallError, plan: &Plan) -> Failure {
     match error {
         CallError::Refused(refused) => Failure::usage(format_args!("not sent: {refused}")),
         CallError::TimedOut => timed_out(plan),
-        CallError::Closed(Cause::Lost(_) | Cause::Ended) => {
+        CallError::Undelivered(lost) => undelivered(lost),
+        CallError::Closed(Cause::Lost(_) | Cause::Ended) if !plan.target.keeps_messages_apart() => {
             let hint = match &plan.target {
                 Target::Program(_) => {
                     format!("run it by itself to see what it prints, or try --framing {other}")
@@ -239,6 +255,15 @@ fn failure(error: &CallError, plan: &Plan) -> Failure {
             Failure::new(Exit::Protocol, error).hint(hint)
         }
         _ => Failure::new(Exit::Protocol, error).hint("--trace shows what came"),
+    }
+}
+
+/// HTTP refused it, or its answer was none.
+pub(super) fn undelivered(lost: &Undelivered) -> Failure {
+    match lost.status {
+        Some(status) => Failure::new(Exit::Connect, lost).hint(hint(DialFailure::Status(status))),
+        None => Failure::new(Exit::Protocol, lost)
+            .hint("check the URL: what answers there may be no JSON-RPC server"),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Asking a peer what it offers: one way after the other, over one connection for as long as it lasts.
 
 use sabir::openrpc::{Document, Info, Method, VERSION};
-use sabir::{CallError, LENIENT, Peer, RawJson, Router};
+use sabir::{CallError, Framing, LENIENT, Peer, RawJson, Router};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -64,13 +64,13 @@ fn untold(inquiry: &Inquiry, last: Option<CallError>) -> Failure {
 }
 
 async fn connect(inquiry: &Inquiry, printer: &Printer) -> Result<Peer, Failure> {
-    let mut transport = inquiry.target.open(inquiry.framing).await?.dialect(LENIENT);
+    let Inquiry { target, framing, .. } = inquiry;
+    let mut transport = inquiry.web.apply(target.open(*framing)?).dialect(LENIENT);
     if inquiry.trace {
-        transport = transport.tap(trace::tap(inquiry.framing, printer));
+        let framing = if target.keeps_messages_apart() { Framing::Whole } else { *framing };
+        transport = transport.tap(trace::tap(framing, printer));
     }
-    sabir::connect(transport, Router::new())
-        .await
-        .map_err(|error| Failure::new(Exit::Connect, format_args!("cannot connect: {error}")))
+    sabir::connect(transport, Router::new()).await.map_err(|error| target.unreachable(&error))
 }
 
 /// One call. A peer that leaves questions unanswered must leave time for the next.

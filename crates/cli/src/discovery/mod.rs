@@ -15,6 +15,7 @@ use crate::args::PeerArgs;
 use crate::exit::{Exit, Failure};
 use crate::print::Printer;
 use crate::target::Target;
+use crate::web::Web;
 
 /// What a peer offers, and how that is known.
 #[derive(Debug)]
@@ -51,6 +52,7 @@ impl Via {
 pub(crate) struct Inquiry {
     pub(crate) target: Target,
     pub(crate) framing: Framing,
+    pub(crate) web: Web,
     pub(crate) timeout: Duration,
     pub(crate) trace: bool,
 }
@@ -75,7 +77,10 @@ pub(crate) async fn find(source: Option<&str>, args: &PeerArgs, printer: &Printe
         Some(source) => Target::parse(source)?,
         None => Target::program(args.command.clone())?,
     };
-    let inquiry = Inquiry { target, framing: args.framing.into(), timeout: args.timeout, trace: args.trace };
+    let web = Web::new(&args.web)?;
+    web.check(&target)?;
+    let inquiry =
+        Inquiry { target, framing: args.framing.into(), web, timeout: args.timeout, trace: args.trace };
     inquire(&inquiry, printer).await
 }
 

@@ -1,6 +1,7 @@
 //! One message per line.
 
 use super::{Cut, FrameFault};
+use crate::find::line_feed;
 
 #[derive(Debug, Default)]
 pub(super) struct Lines {
@@ -13,9 +14,21 @@ pub(super) struct Lines {
 impl Lines {
     #[inline]
     pub(super) fn cut<'a>(&mut self, unread: &'a [u8], limit: usize) -> Cut<'a> {
+        // A plain line that is all there.
+        if self.seen == 0
+            && !self.skipping
+            && let Some(end) = line_feed(unread, 0)
+            && let [b'!'..=b'~', .., b'!'..=b'~'] = &unread[..end]
+            && end <= limit
+        {
+            return Cut::Message { body: &unread[..end], used: end + 1 };
+        }
+        self.cut_any(unread, limit)
+    }
+
+    fn cut_any<'a>(&mut self, unread: &'a [u8], limit: usize) -> Cut<'a> {
         let mut start = 0;
-        while let Some(found) = memchr::memchr(b'\n', &unread[start + self.seen..]) {
-            let end = start + self.seen + found;
+        while let Some(end) = line_feed(unread, start + self.seen) {
             let line = &unread[start..end];
             let used = end + 1;
             self.seen = 0;

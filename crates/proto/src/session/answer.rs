@@ -4,7 +4,7 @@ use std::any::type_name;
 
 use serde::Serialize;
 
-use super::event::RequestKey;
+use super::event::{Purpose, RequestKey};
 use super::{Core, Session};
 use crate::dialect::Spelling;
 use crate::encode;
@@ -172,7 +172,7 @@ impl Core {
             self.outbox.cancel(mark);
             return false;
         }
-        self.outbox.end(mark);
+        self.outbox.end(mark, Purpose::Notify);
         true
     }
 }

@@ -87,6 +87,47 @@ pub struct Outgoing<'s> {
     pub origin: Origin,
     /// Nothing more will follow in answer to that.
     pub last: bool,
+    /// What it is for.
+    pub purpose: Purpose,
+}
+
+/// What a message that goes out is for: some transports treat them differently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// It calls, alone or in a batch: the ids of the calls, of which there are no others between.
+    Call {
+        /// The first id.
+        first: u64,
+        /// The last id.
+        last: u64,
+    },
+    /// It tells something, and wants no answer.
+    Notify,
+    /// It tells that nobody waits any more for the call with this id.
+    Cancel(u64),
+    /// It answers the peer.
+    Answer,
+}
+
+/// What became of a message that the transport could not deliver.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Undelivered {
+    /// What happened, for people.
+    pub reason: Cow<'static, str>,
+    /// The status with which the peer's side refused it, where the transport has such a thing: that of HTTP.
+    pub status: Option<u16>,
+}
+
+impl<R: Into<Cow<'static, str>>> From<R> for Undelivered {
+    fn from(reason: R) -> Self {
+        Undelivered { reason: reason.into(), status: None }
+    }
+}
+
+impl fmt::Display for Undelivered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
 }
 
 /// Something that happened on the connection.
@@ -104,6 +145,8 @@ pub enum Event<'s> {
         /// The params' `_meta`, if they are an object that has one.
         /// [`TraceContext::from_meta`](crate::TraceContext::from_meta) reads a trace from it.
         meta: Option<RawJson<'s>>,
+        /// The message that it came in.
+        origin: Origin,
     },
     /// Start a handler. No other one is started until `finish_notification` is called.
     Notification {
@@ -159,7 +202,7 @@ pub enum CallError<'s> {
     /// The result does not fit the type that the caller wants.
     Unfit(Cow<'s, str>),
     /// The transport could not carry it, or its answer, and says why. Other calls may fare better.
-    Undelivered(Cow<'static, str>),
+    Undelivered(Undelivered),
 }
 
 /// Why a connection ended.
@@ -208,6 +251,8 @@ pub enum Report<'s> {
     UnknownReply(Id<'s>),
     /// An error without an id: the peer could not read something that we sent.
     PeerError(ErrorObject<'s>),
+    /// A notification or an answer of ours that did not reach the peer, or that it refused.
+    Undelivered(Undelivered),
 }
 
 impl Event<'_> {
@@ -215,8 +260,9 @@ impl Event<'_> {
     pub fn into_owned(self) -> Event<'static> {
         let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
         match self {
-            Event::Request { key, method, params, meta } => Event::Request {
+            Event::Request { key, method, params, meta, origin } => Event::Request {
                 key,
+                origin,
                 method: owned(method),
                 params: params.map(RawJson::into_owned),
                 meta: meta.map(RawJson::into_owned),
@@ -247,7 +293,7 @@ impl CallError<'_> {
             CallError::Cancelled => CallError::Cancelled,
             CallError::Refused(refused) => CallError::Refused(refused),
             CallError::Unfit(reason) => CallError::Unfit(Cow::Owned(reason.into_owned())),
-            CallError::Undelivered(reason) => CallError::Undelivered(reason),
+            CallError::Undelivered(what) => CallError::Undelivered(what),
         }
     }
 }
@@ -267,6 +313,7 @@ impl Report<'_> {
             Report::LateReply(id) => Report::LateReply(id.into_owned()),
             Report::UnknownReply(id) => Report::UnknownReply(id.into_owned()),
             Report::PeerError(error) => Report::PeerError(error.into_owned()),
+            Report::Undelivered(what) => Report::Undelivered(what),
         }
     }
 }
@@ -282,7 +329,7 @@ impl fmt::Display for CallError<'_> {
             CallError::Cancelled => f.write_str("cancelled"),
             CallError::Refused(refused) => write!(f, "not sent: {refused}"),
             CallError::Unfit(reason) => write!(f, "the result is not what was expected: {reason}"),
-            CallError::Undelivered(reason) => f.write_str(reason),
+            CallError::Undelivered(what) => what.fmt(f),
         }
     }
 }
@@ -317,6 +364,7 @@ impl fmt::Display for Report<'_> {
             Report::LateReply(id) => write!(f, "late answer to call {id}"),
             Report::UnknownReply(id) => write!(f, "answer with id {id}, which no call has"),
             Report::PeerError(error) => write!(f, "the peer reports an error without an id: {error}"),
+            Report::Undelivered(what) => write!(f, "not delivered: {what}"),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::backlog::Waiting;
 use super::calls::Call;
-use super::event::{CallError, CallKey, Event, Report, RequestKey};
+use super::event::{CallError, CallKey, Event, Origin, Report, RequestKey};
 use super::meta::Meta;
 use super::requests::Requests;
 use super::{Core, Phase};
@@ -426,13 +426,15 @@ fn start<'t>(
     params: Option<&'t str>,
 ) -> Event<'t> {
     let meta = params.map(|params| Meta::read(params, dialect)).unwrap_or_default();
-    if let Some(slot) = requests.start(key, params.map_or(0, str::len))
-        && let Some((spelling, token)) = meta.token
-    {
-        slot.set_token(spelling, token);
+    let mut origin = Origin::NONE;
+    if let Some(slot) = requests.start(key, params.map_or(0, str::len)) {
+        origin = slot.origin;
+        if let Some((spelling, token)) = meta.token {
+            slot.set_token(spelling, token);
+        }
     }
     let raw = |text: Option<&'t str>| text.map(RawJson::trusted);
-    Event::Request { key, method, params: raw(params), meta: raw(meta.text) }
+    Event::Request { key, method, params: raw(params), meta: raw(meta.text), origin }
 }
 
 /// The vector without its entries, and so free of what they borrowed. The standard library keeps the

@@ -18,7 +18,10 @@ use std::time::Duration;
 
 use backlog::Backlog;
 use calls::Calls;
-pub use event::{CallError, CallKey, Cause, Event, Origin, Outgoing, Output, Report, RequestKey, Wait};
+pub use event::{
+    CallError, CallKey, Cause, Event, Origin, Outgoing, Output, Purpose, Report, RequestKey, Undelivered,
+    Wait,
+};
 use gather::Gathering;
 use input::Input;
 use intake::Next;
@@ -248,7 +251,7 @@ impl Session {
 
     /// The call with this id on the wire cannot be answered any more: its message was lost on the way.
     /// Whether it was still open.
-    pub fn handle_undelivered(&mut self, now: Time, id: u64, reason: impl Into<Cow<'static, str>>) -> bool {
+    pub fn handle_undelivered(&mut self, now: Time, id: u64, reason: impl Into<Undelivered>) -> bool {
         self.core.advance(now);
         let Some((call, _)) = self.core.calls.find(id) else { return false };
         self.core.calls.remove(call);
@@ -257,16 +260,17 @@ impl Session {
         true
     }
 
+    /// A notification or an answer of ours was lost on the way. Nobody waits for it: it is reported.
+    pub fn handle_unheard(&mut self, now: Time, reason: impl Into<Undelivered>) {
+        self.core.advance(now);
+        self.core.soon.push_back(Event::Report(Report::Undelivered(reason.into())));
+    }
+
     /// What is sent by the next commands is on behalf of this request, if it is still open: it has the same
     /// origin.
     pub fn relate(&mut self, key: Option<RequestKey>) {
         let origin = key.and_then(|key| self.core.requests.get(key)).map_or(Origin::NONE, |slot| slot.origin);
         self.core.outbox.set_origin(origin);
-    }
-
-    /// What message a request that is not answered yet came in.
-    pub fn origin(&self, key: RequestKey) -> Origin {
-        self.core.requests.get(key).map_or(Origin::NONE, |slot| slot.origin)
     }
 
     /// The first `count` bytes of [`Wait::write`] were written.
@@ -351,9 +355,24 @@ impl Session {
         self.core.requests.get(key).map(|slot| Id::trusted(slot.id()))
     }
 
+    /// Speaks another dialect from the next message on. Some protocols agree on one in their first messages.
+    pub fn set_dialect(&mut self, dialect: Dialect) {
+        self.core.dialect = dialect;
+    }
+
     /// Whether the peer leaves so much unread that handlers should rest.
     pub fn is_congested(&self) -> bool {
         self.core.is_congested()
+    }
+
+    /// Whether everything that came is dealt with: nothing waits, and no handler runs.
+    pub fn is_idle(&self) -> bool {
+        let core = &self.core;
+        core.whole.is_empty()
+            && core.soon.is_empty()
+            && core.requests.len() == 0
+            && core.backlog.is_empty()
+            && !core.barrier
     }
 
     /// How much the session holds right now.

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::event::{Origin, Outgoing};
+use super::event::{Origin, Outgoing, Purpose};
 use crate::encode;
 use crate::frame::Framing;
 
@@ -26,6 +26,7 @@ struct Message {
     length: usize,
     origin: Origin,
     last: bool,
+    purpose: Purpose,
 }
 
 /// A frame that was begun.
@@ -64,8 +65,8 @@ impl Outbox {
 
     /// The next message, where the transport keeps them apart.
     pub(super) fn outgoing(&self) -> Option<Outgoing<'_>> {
-        let &Message { origin, last, .. } = self.messages.front()?;
-        Some(Outgoing { message: self.unsent(), origin, last })
+        let &Message { origin, last, purpose, .. } = self.messages.front()?;
+        Some(Outgoing { message: self.unsent(), origin, last, purpose })
     }
 
     /// The next message was sent.
@@ -97,7 +98,7 @@ impl Outbox {
         }
         match self.messages.back_mut() {
             Some(message) if message.origin == origin => message.last = true,
-            _ => self.messages.push_back(Message { length: 0, origin, last: true }),
+            _ => self.messages.push_back(Message { length: 0, origin, last: true, purpose: Purpose::Answer }),
         }
     }
 
@@ -116,11 +117,11 @@ impl Outbox {
         }
     }
 
-    /// A whole frame around the message that `write` appends.
+    /// A whole frame around the answer that `write` appends.
     pub(super) fn frame(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         let mark = self.begin();
         write(&mut self.bytes);
-        self.end(mark);
+        self.end(mark, Purpose::Answer);
     }
 
     /// Begins a frame; the message is then appended to [`buffer`](Self::buffer).
@@ -152,7 +153,7 @@ impl Outbox {
     }
 
     /// Makes the frame ready to go.
-    pub(super) fn end(&mut self, mark: Mark) {
+    pub(super) fn end(&mut self, mark: Mark, purpose: Purpose) {
         match self.framing {
             Framing::Lines => {
                 encode::remove_line_breaks(&mut self.bytes, mark.body);
@@ -161,7 +162,7 @@ impl Outbox {
             Framing::Headers => self.write_length(mark),
             Framing::Whole => {
                 let length = self.bytes.len() - mark.frame;
-                self.messages.push_back(Message { length, origin: self.origin, last: false });
+                self.messages.push_back(Message { length, origin: self.origin, last: false, purpose });
             }
         }
     }

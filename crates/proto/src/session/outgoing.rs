@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::calls::Call;
-use super::event::CallKey;
+use super::event::{CallKey, Purpose};
 use super::meta::{self, TraceContext};
 use super::{Core, Phase, Session};
 use crate::dialect::Spelling;
@@ -69,6 +69,16 @@ impl std::error::Error for Refused {}
 /// Appends params, which may turn out to be `null`: none at all.
 type WriteParams<'w> = &'w mut dyn FnMut(&mut Vec<u8>) -> Result<(), Refused>;
 
+impl Purpose {
+    fn of(call: &CallKey) -> Self {
+        Purpose::Call { first: call.id(), last: call.id() }
+    }
+}
+
+fn notify((): &()) -> Purpose {
+    Purpose::Notify
+}
+
 fn serialized<T: Serialize + ?Sized>(params: &T) -> impl FnMut(&mut Vec<u8>) -> Result<(), Refused> + '_ {
     move |out| serde_json::to_writer(out, params).map_err(|error| Refused::Params(error.to_string()))
 }
@@ -89,7 +99,9 @@ impl Session {
         params: &T,
         options: &CallOptions<'_>,
     ) -> Result<CallKey, Refused> {
-        self.core.send(|core, out| core.write_call(out, method, &mut serialized(params), options, None))
+        self.core.send(Purpose::of, |core, out| {
+            core.write_call(out, method, &mut serialized(params), options, None)
+        })
     }
 
     /// Calls a method with params that are JSON already.
@@ -99,17 +111,18 @@ impl Session {
         params: Option<&RawJson<'_>>,
         options: &CallOptions<'_>,
     ) -> Result<CallKey, Refused> {
-        self.core.send(|core, out| core.write_call(out, method, &mut verbatim(params), options, None))
+        self.core
+            .send(Purpose::of, |core, out| core.write_call(out, method, &mut verbatim(params), options, None))
     }
 
     /// Sends a notification. Params are an array, an object, or `&()` for none.
     pub fn notify<T: Serialize + ?Sized>(&mut self, method: &str, params: &T) -> Result<(), Refused> {
-        self.core.send(|core, out| core.write_notification(out, method, &mut serialized(params)))
+        self.core.send(notify, |core, out| core.write_notification(out, method, &mut serialized(params)))
     }
 
     /// Sends a notification with params that are JSON already.
     pub fn notify_raw(&mut self, method: &str, params: Option<&RawJson<'_>>) -> Result<(), Refused> {
-        self.core.send(|core, out| core.write_notification(out, method, &mut verbatim(params)))
+        self.core.send(notify, |core, out| core.write_notification(out, method, &mut verbatim(params)))
     }
 
     /// Ends a call and tells the peer. No event follows; a late answer is ignored. Whether the call was
@@ -181,10 +194,17 @@ impl Batch<'_> {
         }
         self.text.push(b']');
         let text = std::mem::take(&mut self.text);
-        self.core.send(|_, out| {
-            out.extend_from_slice(&text);
-            Ok(())
-        })?;
+        let purpose = match (self.calls.first(), self.calls.last()) {
+            (Some(first), Some(last)) => Purpose::Call { first: first.id(), last: last.id() },
+            _ => Purpose::Notify,
+        };
+        self.core.send(
+            |()| purpose,
+            |_, out| {
+                out.extend_from_slice(&text);
+                Ok(())
+            },
+        )?;
         self.calls.clear();
         Ok(())
     }
@@ -231,6 +251,7 @@ impl Core {
     /// [related](Session::relate) to.
     fn send<R>(
         &mut self,
+        purpose: impl FnOnce(&R) -> Purpose,
         write: impl FnOnce(&mut Core, &mut Vec<u8>) -> Result<R, Refused>,
     ) -> Result<R, Refused> {
         self.check_open_for_sending()?;
@@ -239,8 +260,8 @@ impl Core {
         let mut buffer = std::mem::take(self.outbox.buffer());
         let written = write(self, &mut buffer);
         *self.outbox.buffer() = buffer;
-        match written {
-            Ok(_) => self.outbox.end(mark),
+        match &written {
+            Ok(what) => self.outbox.end(mark, purpose(what)),
             Err(_) => self.outbox.cancel(mark),
         }
         written
@@ -315,7 +336,8 @@ impl Core {
         let id = call.id();
         self.outbox.set_origin(ended.origin);
         // A peer that reads nothing will not read this either: not sending it is no loss.
-        let _ = self.send(|core, out| match core.dialect.cancel {
+        let cancel = |_: &()| Purpose::Cancel(id);
+        let _ = self.send(cancel, |core, out| match core.dialect.cancel {
             Spelling::Dollar => {
                 core.write_notification(out, "$/cancelRequest", &mut serialized(&Dollar { id }))
             }

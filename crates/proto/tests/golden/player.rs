@@ -183,7 +183,7 @@ impl Player {
 
     fn handle(&mut self, event: Event<'static>) {
         match event {
-            Event::Request { key, method, params, meta } => {
+            Event::Request { key, method, params, meta, .. } => {
                 if let Some(trace) = meta.as_ref().and_then(TraceContext::from_meta) {
                     self.event(format!("trace: {}", trace.traceparent));
                 }

@@ -103,7 +103,10 @@ impl Driver {
         match rustix::io::read(&self.streams.input, session.space()) {
             Ok(0) => match self.streams.epitaph() {
                 Some(cause) => session.handle_lost(now, cause),
-                None => session.handle_eof(now),
+                None => {
+                    self.engine.desk.now = now;
+                    self.engine.desk.handle_eof();
+                }
             },
             Ok(count) => session.handle_read(now, count),
             Err(Errno::AGAIN | Errno::INTR) => {}

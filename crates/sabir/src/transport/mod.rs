@@ -5,6 +5,7 @@
 //! | [`stdio`] | the process's standard input and output |
 //! | [`child`] | a process that is started for it |
 //! | [`tcp`], [`unix`] | a socket that is connected to |
+//! | [`url`] | whatever the URL names: a socket, TLS, HTTP, WebSocket |
 //! | [`memory`] | the other half of a pair, for tests |
 //! | [`streams`] | anything that reads and writes |
 //!
@@ -13,11 +14,18 @@
 
 #[cfg(unix)]
 pub(crate) mod child;
+pub(crate) mod dial;
+mod failure;
 #[cfg(unix)]
 pub(crate) mod fd;
-mod net;
+#[cfg(feature = "http")]
+pub(crate) mod http;
+pub(crate) mod net;
 #[cfg(unix)]
 pub(crate) mod stdio;
+#[cfg(feature = "tls")]
+pub(crate) mod tls;
+mod url;
 
 use std::any::Any;
 use std::future::Future;
@@ -27,23 +35,28 @@ use std::time::Duration;
 
 #[cfg(unix)]
 pub use child::{Child, Stderr, child};
+use dial::Dial;
+pub use failure::{DialError, DialFailure};
 pub use net::tcp;
-pub(crate) use net::tcp_stream;
 #[cfg(unix)]
 pub use net::unix;
-#[cfg(unix)]
-pub(crate) use net::unix_stream;
 use sabir_proto::{Config, Framing, Report};
 #[cfg(unix)]
 pub use stdio::{Stdio, stdio};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
+pub use url::url;
 
 use crate::engine::OnReport;
+#[cfg(feature = "http")]
+use crate::link::{Link, Messages};
+use crate::port::Port;
 use crate::settings::config_setters;
 
-type BoxRead = Box<dyn AsyncRead + Send + Unpin>;
-type BoxWrite = Box<dyn AsyncWrite + Send + Unpin>;
+/// A stream that goes both ways.
+pub(crate) trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> Duplex for S {}
 
 /// Which way bytes go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -54,12 +67,11 @@ pub enum Wire {
     Received,
 }
 
-type Tap = Box<dyn FnMut(Wire, &[u8]) + Send>;
+pub(crate) type Tap = Box<dyn FnMut(Wire, &[u8]) + Send>;
 
-/// The streams of a connection, opened.
-pub(crate) struct Io {
-    pub(crate) read: BoxRead,
-    pub(crate) write: BoxWrite,
+/// The stream of a connection, opened.
+pub(crate) struct Io<S = Box<dyn Duplex>> {
+    pub(crate) stream: S,
     /// Says, once the input has ended, whether it ended for a reason.
     pub(crate) epitaph: Option<Pin<Box<dyn Future<Output = Option<String>> + Send>>>,
     /// Ends the connection in good order when the process is asked to stop.
@@ -70,28 +82,67 @@ pub(crate) struct Io {
     pub(crate) process: Option<watch::Receiver<bool>>,
     /// Dropped with the streams.
     pub(crate) _keep: Box<dyn Any + Send>,
+    /// Something was written since the last flush.
+    pub(crate) unflushed: bool,
+    /// The input has ended, and the transport is asked why.
+    pub(crate) ending: bool,
 }
 
 impl Io {
+    /// Two streams that go one way each.
     pub(crate) fn new(
         read: impl AsyncRead + Send + Unpin + 'static,
         write: impl AsyncWrite + Send + Unpin + 'static,
     ) -> Self {
+        Io::over(Box::new(tokio::io::join(read, write)))
+    }
+}
+
+impl<S> Io<S> {
+    pub(crate) fn over(stream: S) -> Self {
         Io {
-            read: Box::new(read),
-            write: Box::new(write),
+            stream,
             epitaph: None,
             tap: None,
             process: None,
             heeds_signals: false,
             _keep: Box::new(()),
+            unflushed: false,
+            ending: false,
         }
     }
 }
 
+/// What a transport is once it is opened.
+pub(crate) enum Way {
+    Bytes(Io),
+    #[cfg(feature = "http")]
+    Messages {
+        link: Box<dyn Link>,
+        /// The headers of each message, where they have any.
+        headers: Option<std::sync::Arc<http::Headers>>,
+    },
+}
+
+type Opening = Pin<Box<dyn Future<Output = io::Result<Way>> + Send>>;
+
+/// A connection's own part of a transport, ready to run.
+pub(crate) struct Opened {
+    pub(crate) port: Box<dyn Port>,
+    pub(crate) config: Config,
+    pub(crate) on_report: Option<OnReport>,
+    pub(crate) grace: Duration,
+    /// See [`Io`].
+    pub(crate) heeds_signals: bool,
+    pub(crate) process: Option<watch::Receiver<bool>>,
+    #[cfg(feature = "http")]
+    pub(crate) headers: Option<std::sync::Arc<http::Headers>>,
+}
+
 /// What a connection runs over, and how it speaks there.
 pub struct Transport {
-    open: Box<dyn FnOnce() -> io::Result<Io> + Send>,
+    open: Box<dyn FnOnce(Dial) -> Opening + Send>,
+    pub(crate) dial: Dial,
     pub(crate) config: Config,
     pub(crate) on_report: Option<OnReport>,
     tap: Option<Tap>,
@@ -100,9 +151,15 @@ pub struct Transport {
 
 impl Transport {
     pub(crate) fn new(open: impl FnOnce() -> io::Result<Io> + Send + 'static) -> Self {
+        Transport::dialled(move |_| Box::pin(async move { open().map(Way::Bytes) }))
+    }
+
+    /// A transport that takes its time to open, and wants to know how.
+    pub(crate) fn dialled(open: impl FnOnce(Dial) -> Opening + Send + 'static) -> Self {
         let config = Config { framing: Some(Framing::Lines), seed: seed(), ..Config::default() };
         Transport {
             open: Box::new(open),
+            dial: Dial::default(),
             config,
             on_report: None,
             tap: None,
@@ -133,9 +190,101 @@ impl Transport {
         self
     }
 
-    pub(crate) fn open(self) -> io::Result<(Io, Config, Option<OnReport>, Duration)> {
-        let io = Io { tap: self.tap, ..(self.open)()? };
-        Ok((io, self.config, self.on_report, self.grace))
+    /// Sends a header with each request of HTTP, and with the one that opens a WebSocket.
+    /// [`Peer::set_header`](crate::Peer::set_header) changes it later.
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub fn header(mut self, name: impl AsRef<str>, value: impl AsRef<str>) -> Self {
+        match http::header(name.as_ref(), value.as_ref()) {
+            Ok((name, value)) => drop(self.dial.headers.insert(name, value)),
+            Err(fault) => drop(self.dial.fault.get_or_insert(fault)),
+        }
+        self
+    }
+
+    /// Sends a token along: the header `Authorization: Bearer …`.
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub fn bearer(self, token: impl AsRef<str>) -> Self {
+        self.header("authorization", format!("Bearer {}", token.as_ref()))
+    }
+
+    /// Is shown each message before it is posted over HTTP, and may add headers that say what is in it.
+    ///
+    /// ```
+    /// use sabir::transport;
+    ///
+    /// let server = transport::url("http://127.0.0.1:8080/rpc").on_post(|message, headers| {
+    ///     let method = message.get("method").and_then(|method| method.parse::<String>().ok());
+    ///     if let Some(method) = method.and_then(|method| method.parse().ok()) {
+    ///         headers.insert("x-method", method);
+    ///     }
+    /// });
+    /// ```
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub fn on_post(
+        mut self,
+        on_post: impl Fn(&sabir_proto::RawJson<'_>, &mut ::http::HeaderMap) + Send + Sync + 'static,
+    ) -> Self {
+        self.dial.on_post = Some(Box::new(on_post));
+        self
+    }
+
+    /// Trusts the servers that these certificates, in PEM, vouch for, instead of those that the system trusts.
+    /// May be given several times.
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn root_certificate(mut self, pem: impl Into<Vec<u8>>) -> Self {
+        self.dial.tls.roots.push(pem.into());
+        self
+    }
+
+    /// Shows a certificate to the server: its chain and its private key, in PEM.
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn client_certificate(mut self, chain: impl Into<Vec<u8>>, key: impl Into<Vec<u8>>) -> Self {
+        self.dial.tls.identity = Some((chain.into(), key.into()));
+        self
+    }
+
+    /// Takes any certificate of a server: whoever is in between can read and change everything. For tests.
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn danger_accept_any_certificate(mut self) -> Self {
+        self.dial.tls.anybody = true;
+        self
+    }
+
+    pub(crate) async fn open(self) -> io::Result<Opened> {
+        let Transport { open, dial, config, on_report, tap, grace } = self;
+        let dial = Dial { limits: config.limits, ..dial };
+        Ok(match open(dial).await? {
+            Way::Bytes(io) => {
+                let (heeds_signals, process) = (io.heeds_signals, io.process.clone());
+                let port = Box::new(Io { tap, ..io });
+                Opened {
+                    port,
+                    config,
+                    on_report,
+                    grace,
+                    heeds_signals,
+                    process,
+                    #[cfg(feature = "http")]
+                    headers: None,
+                }
+            }
+            #[cfg(feature = "http")]
+            Way::Messages { link, headers } => Opened {
+                port: Box::new(Messages::new(link, tap)),
+                config: Config { framing: Some(Framing::Whole), ..config },
+                on_report,
+                grace,
+                heeds_signals: false,
+                process: None,
+                headers,
+            },
+        })
     }
 }
 
@@ -156,9 +305,8 @@ pub fn streams(
 /// Two transports that are connected to each other, for tests and for services in the same process.
 pub fn memory() -> (Transport, Transport) {
     let (a, b) = tokio::io::duplex(64 * 1024);
-    let half = |stream| {
-        let (read, write) = tokio::io::split(stream);
-        streams(read, write)
+    let half = |stream: tokio::io::DuplexStream| {
+        Transport::new(move || Ok(Io::over(Box::new(stream) as Box<dyn Duplex>)))
     };
     (half(a), half(b))
 }

@@ -4,28 +4,34 @@ use std::io;
 
 use tokio::net::TcpStream;
 
-use super::{Transport, streams};
+use super::{Io, Transport};
 
 /// Connects to a TCP address such as `127.0.0.1:4000`.
 pub async fn tcp(address: impl tokio::net::ToSocketAddrs) -> io::Result<Transport> {
-    tcp_stream(TcpStream::connect(address).await?)
+    let stream = TcpStream::connect(address).await?;
+    Ok(Transport::new(move || tcp_io(stream)))
 }
 
 /// A connected socket. Small messages are sent at once.
-pub(crate) fn tcp_stream(stream: TcpStream) -> io::Result<Transport> {
+pub(crate) fn tcp_io(stream: TcpStream) -> io::Result<Io> {
     stream.set_nodelay(true)?;
-    let (read, write) = stream.into_split();
-    Ok(streams(read, write))
+    Ok(Io::over(Box::new(stream)))
 }
 
 /// Connects to a Unix socket.
 #[cfg(unix)]
 pub async fn unix(path: impl AsRef<std::path::Path>) -> io::Result<Transport> {
-    Ok(unix_stream(tokio::net::UnixStream::connect(path).await?))
+    let stream = tokio::net::UnixStream::connect(path).await?;
+    Ok(Transport::new(move || Ok(unix_io(stream))))
 }
 
 #[cfg(unix)]
-pub(crate) fn unix_stream(stream: tokio::net::UnixStream) -> Transport {
-    let (read, write) = stream.into_split();
-    streams(read, write)
+pub(crate) fn unix_io(stream: tokio::net::UnixStream) -> Io {
+    Io::over(Box::new(stream))
+}
+
+/// The path in a `unix:` URL, with or without the slashes of an empty host.
+pub(crate) fn unix_path(url: &str) -> Option<&str> {
+    let path = url.strip_prefix("unix:")?;
+    Some(path.strip_prefix("//").unwrap_or(path))
 }

@@ -10,24 +10,24 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock};
 use std::thread;
 
-use crate::child;
+use crate::process::Process;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Placement {
+pub enum Placement {
     /// The generator has one core, the server all others.
     Apart,
     /// All share one core: nothing runs at once, and what counts is the work alone.
     Together,
 }
 
-pub(crate) const PLACEMENTS: [Placement; 2] = [Placement::Apart, Placement::Together];
+pub const PLACEMENTS: [Placement; 2] = [Placement::Apart, Placement::Together];
 
 /// Looked up once: afterwards this thread is on fewer.
 static ALL: LazyLock<Vec<usize>> =
     LazyLock::new(|| (0..thread::available_parallelism().map_or(1, usize::from)).collect());
 
 impl Placement {
-    pub(crate) fn title(self) -> &'static str {
+    pub fn title(self) -> &'static str {
         match self {
             Placement::Apart => "generator and server on cores of their own",
             Placement::Together => "generator and server on one core",
@@ -35,7 +35,7 @@ impl Placement {
     }
 
     /// In force until the returned value is dropped.
-    pub(crate) fn apply(self, server: &child::Server) -> io::Result<Placed> {
+    pub fn apply(self, server: &Process) -> io::Result<Placed> {
         let (own, others) = ALL.split_first().ok_or(io::ErrorKind::NotFound)?;
         let (cores, awake) = match self {
             Placement::Apart if !others.is_empty() => (others, &ALL[..]),
@@ -53,7 +53,7 @@ impl Placement {
     }
 }
 
-pub(crate) struct Placed {
+pub struct Placed {
     stop: Arc<AtomicBool>,
 }
 

@@ -1,32 +1,32 @@
-//! A bar chart of pipelined calls a second, as SVG that reads on light and on dark.
+//! Bar charts as SVG that reads on light and on dark.
 
 use std::fmt::Write;
 
-use crate::report::Table;
-use crate::servers::Kind;
-use crate::visit::By;
+use crate::report::{Kind, Table};
 
 const LABELS: f64 = 190.0;
 const BARS: f64 = 480.0;
 const NUMBERS: f64 = 90.0;
 const LINE: f64 = 24.0;
 
-pub(crate) fn svg(tables: &[Table<'_>]) -> String {
+/// One metric of a table.
+pub struct Bars<'a> {
+    pub title: String,
+    pub table: &'a Table<'a>,
+    pub by: usize,
+}
+
+pub(crate) fn svg(charts: &[Bars<'_>]) -> String {
     let (mut body, mut y) = (String::new(), 0.0);
-    for table in tables {
-        let measured: Vec<_> =
-            table.rows.iter().filter_map(|row| Some((row.server, row.value(By::Add as usize)?))).collect();
+    for Bars { title, table, by } in charts {
+        let lines = table.lines.iter();
+        let measured: Vec<_> = lines.filter_map(|line| Some((line, table.value(line, *by)?))).collect();
         let most = measured.iter().map(|(_, value)| *value).fold(0.0, f64::max);
         y += LINE;
-        let _ = writeln!(
-            body,
-            r#"<text class="title" x="0" y="{}">Calls a second, pipelined. {}</text>"#,
-            y,
-            table.title()
-        );
-        for (server, value) in measured {
+        let _ = writeln!(body, r#"<text class="title" x="0" y="{y}">{title}</text>"#);
+        for (line, value) in measured {
             y += LINE;
-            let class = match server.kind {
+            let class = match line.kind {
                 Kind::Ours => "ours",
                 Kind::Floor => "floor",
                 _ => "peer",
@@ -36,7 +36,7 @@ pub(crate) fn svg(tables: &[Table<'_>]) -> String {
                 body,
                 r#"<text class="end" x="{}" y="{y}">{}</text><rect class="{class}" x="{LABELS}" y="{}" width="{width:.1}" height="16"/><text x="{:.1}" y="{y}">{}</text>"#,
                 LABELS - 8.0,
-                server.name,
+                line.name,
                 y - 13.0,
                 LABELS + width + 6.0,
                 thousands(value),
@@ -51,8 +51,9 @@ pub(crate) fn svg(tables: &[Table<'_>]) -> String {
 }
 
 fn thousands(value: f64) -> String {
-    let k = (value / 1e3).round() as u64;
-    if k >= 1000 { format!("{},{:03}k", k / 1000, k % 1000) } else { format!("{k}k") }
+    let (k, suffix) =
+        if value >= 1e4 { ((value / 1e3).round() as u64, "k") } else { (value.round() as u64, "") };
+    if k >= 1000 { format!("{},{:03}{suffix}", k / 1000, k % 1000) } else { format!("{k}{suffix}") }
 }
 
 const STYLE: &str = "<style>

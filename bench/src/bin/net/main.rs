@@ -1,0 +1,94 @@
+//! Servers on the network side by side: Sabir through its one door, its peers, and a floor that only
+//! moves bytes, visited in turn. All of it stays on this machine.
+//!
+//! Run with `bench/run net`; `ONLY=lines,sabir bench/run net` visits the servers whose names contain one
+//! of these. It prints the tables and the goals, and writes `results/net.json` and `results/net.svg`. It
+//! fails if a server answers wrongly, too little or too much.
+
+mod connection;
+mod goals;
+mod load;
+mod protocol;
+mod servers;
+mod service;
+mod visit;
+
+use std::process::ExitCode;
+
+use protocol::Speaks;
+use sabir_bench::{Bars, Counts, Goal, Line, Outcome, PLACEMENTS, Placement, Table, write_results};
+use servers::{SERVERS, Server};
+use visit::{By, METRICS, visit};
+
+const ROUNDS: usize = 15;
+
+struct Row {
+    server: &'static Server,
+    placement: Placement,
+    outcome: Outcome,
+}
+
+fn main() -> std::io::Result<ExitCode> {
+    let only = std::env::var("ONLY").unwrap_or_default();
+    let wanted = |server: &&Server| only.split(',').any(|part| server.name.contains(part));
+    let row = |server: &'static Server, placement| {
+        let outcome = Outcome::new(server.command[0]);
+        Row { server, placement, outcome }
+    };
+    let placed = |server| PLACEMENTS.map(|placement| row(server, placement));
+    let mut rows: Vec<Row> = SERVERS.iter().filter(wanted).flat_map(placed).collect();
+    for round in 1..=ROUNDS {
+        eprintln!("round {round} of {ROUNDS}");
+        for Row { server, placement, outcome } in &mut rows {
+            outcome.add(|| visit(server, *placement));
+        }
+    }
+    println!("The best of {ROUNDS} rounds. The CPU µs after a rate are the server's for one of these calls.");
+    let tables = tables(&rows);
+    tables.iter().for_each(|(table, _)| table.print());
+    for (table, goals) in &tables {
+        println!("\nGoals. {}\n", table.title);
+        goals.iter().for_each(Goal::print);
+    }
+    write_results("net", &tables, &charts(&tables))?;
+    let failed = rows.iter().any(|row| matches!(row.outcome, Outcome::Failed(_)));
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// A server is compared with those that speak the same, in the same place.
+fn tables<'a>(rows: &'a [Row]) -> Vec<(Table<'a>, Vec<Goal>)> {
+    let table = |speaks: Speaks, placement: Placement| {
+        let here = |row: &&Row| row.server.speaks == speaks && row.placement == placement;
+        let line = |row: &'a Row| {
+            let Row { server, outcome, .. } = row;
+            Line { name: server.name, kind: server.kind, outcome }
+        };
+        let lines: Vec<Line<'_>> = rows.iter().filter(here).map(line).collect();
+        let title = format!("{}, {}", speaks.title(), placement.title());
+        let table = Table { title, metrics: &METRICS, counts: Counts::Best, lines };
+        let goals = goals::goals(speaks, &table);
+        (!table.lines.is_empty()).then_some((table, goals))
+    };
+    let all = [Speaks::Http, Speaks::WebSocket, Speaks::Lines];
+    all.iter().flat_map(|speaks| PLACEMENTS.map(|placement| table(*speaks, placement))).flatten().collect()
+}
+
+fn charts<'a>(tables: &'a [(Table<'a>, Vec<Goal>)]) -> Vec<Bars<'a>> {
+    let calls = |table: &'a Table<'a>| {
+        let piped = table.lines.iter().any(|line| table.value(line, By::Piped as usize).is_some());
+        let (what, by) = if piped {
+            ("one connection, pipelined", By::Piped)
+        } else {
+            ("32 connections, one call at a time on each", By::Many)
+        };
+        Bars { title: format!("Calls a second, {what}. {}", table.title), table, by: by as usize }
+    };
+    let idle = |table: &'a Table<'a>| Bars {
+        title: format!("Bytes for an idle connection. {}", table.title),
+        table,
+        by: By::Idle as usize,
+    };
+    // Where the server runs makes no difference to what it keeps.
+    let rates = tables.iter().map(|(table, _)| calls(table));
+    rates.chain(tables.iter().step_by(PLACEMENTS.len()).map(|(table, _)| idle(table))).collect()
+}

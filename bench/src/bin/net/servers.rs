@@ -1,0 +1,47 @@
+//! The servers measured. One line here is all that another one needs.
+
+use Speaks::{Http, Lines, WebSocket};
+use sabir_bench::Kind::{self, ByHand, Complete, Floor, Ours};
+
+use crate::protocol::Speaks;
+
+pub(crate) struct Server {
+    pub(crate) name: &'static str,
+    /// The program, as seen from `bench/`, and its arguments. It says where it serves.
+    pub(crate) command: &'static [&'static str],
+    pub(crate) speaks: Speaks,
+    pub(crate) kind: Kind,
+    pub(crate) by: By,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum By {
+    Socket,
+    /// Its own pipes, to have a figure beside those of sockets.
+    Pipes,
+}
+
+const fn server(name: &'static str, command: &'static [&'static str], speaks: Speaks, kind: Kind) -> Server {
+    Server { name, command, speaks, kind, by: By::Socket }
+}
+
+const DOOR: &[&str] = &["../target/release/sabir", "demo", "--listen", "tcp://127.0.0.1:0"];
+const TOLD: &[&str] =
+    &["../target/release/sabir", "demo", "--listen", "tcp://127.0.0.1:0", "--framing", "lines"];
+const PIPES: &[&str] = &["../target/release/sabir", "demo"];
+
+pub(crate) const SERVERS: &[Server] = &[
+    server("floor, HTTP", &["peers/target/release/floor_net", "http"], Http, Floor),
+    server("sabir, HTTP", DOOR, Http, Ours),
+    server("hyper by hand", &["peers/target/release/by_hand_hyper"], Http, ByHand),
+    server("jsonrpsee, HTTP", &["peers/target/release/jsonrpsee_net", "http"], Http, Complete),
+    server("floor, WebSocket", &["peers/target/release/floor_net", "websocket"], WebSocket, Floor),
+    server("sabir, WebSocket", DOOR, WebSocket, Ours),
+    server("tungstenite by hand", &["peers/target/release/by_hand_tungstenite"], WebSocket, ByHand),
+    server("jsonrpsee, WebSocket", &["peers/target/release/jsonrpsee_net", "ws"], WebSocket, Complete),
+    server("floor, lines", &["peers/target/release/floor_net", "lines"], Lines, Floor),
+    server("sabir, lines", DOOR, Lines, Ours),
+    server("sabir, told lines", TOLD, Lines, Ours),
+    Server { by: By::Pipes, ..server("sabir, stdio", PIPES, Lines, Ours) },
+    server("serde_json by hand", &["peers/target/release/by_hand_lines"], Lines, ByHand),
+];

@@ -1,0 +1,30 @@
+//! What Sabir is to reach on pipes.
+
+use sabir_bench::{Goal, Table};
+
+use crate::visit::By;
+
+pub(crate) fn goals(plain: &Table<'_>) -> Vec<Goal> {
+    let of = |name: &str, by: By| plain.value_of(name, by as usize);
+    let ours = |by| of("sabir demo", by);
+    let floor = |by: By| plain.floor(by as usize);
+    let times = |value: Option<f64>, to: Option<f64>| Some(value? / to?);
+    let to_floor = |by| times(ours(by), floor(by));
+    let late = || Some(ours(By::Start)? - floor(By::Start)?);
+    let to_peer = times(ours(By::Add), plain.best_peer(By::Add as usize));
+    let to_dispatch = times(ours(By::Add), of("jsonrpsee dispatch", By::Add));
+    let blocking = times(of("sabir blocking", By::Add), floor(By::Add));
+    vec![
+        Goal::at_least(0.25, "add/s, times the floor", to_floor(By::Add)),
+        Goal::at_least(10.0, "add/s, times the best complete peer", to_peer),
+        Goal::at_least(4.0, "add/s, times jsonrpsee's dispatch", to_dispatch),
+        Goal::at_most(0.35, "CPU, µs a request", ours(By::Cpu)),
+        Goal::at_most(1.15, "ping-pong p50, times the floor", to_floor(By::P50)),
+        Goal::at_least(0.25, "batch of 100, times the floor", to_floor(By::Batch)),
+        Goal::at_least(0.5, "echo of 64 KiB, times the floor", to_floor(By::Echo64K)),
+        Goal::at_least(0.5, "echo of 1 MiB, times the floor", to_floor(By::Echo1M)),
+        Goal::at_most(8.0, "peak RSS, MiB", ours(By::Memory)),
+        Goal::at_most(5.0, "start, ms after the floor", late()),
+        Goal::at_least(0.35, "sabir blocking: add/s, times the floor", blocking),
+    ]
+}

@@ -1,0 +1,16 @@
+//! What the benchmarks that start servers share: where things run, what the kernel counts, and what is
+//! made of the figures.
+
+mod chart;
+mod cores;
+mod load;
+mod process;
+mod report;
+mod sample;
+
+pub use chart::Bars;
+pub use cores::{PLACEMENTS, Placed, Placement};
+pub use load::{Load, Ring, add, check_count, sum, wrong};
+pub use process::{Process, cpu_of, cpu_of_this_thread};
+pub use report::{Goal, Kind, Line, Table, write_results};
+pub use sample::{Counts, Metric, Outcome, Sample, metric, percentile};

@@ -1,0 +1,139 @@
+//! `sabir graph`: a capture as RDF, or what a query finds in it.
+
+mod table;
+
+use std::convert::Infallible;
+use std::io::{self, Read, Write};
+
+use sabir_model::capture::{Damage, ReadError, Reader, What};
+use sabir_model::files::QUERIES;
+use sabir_model::graph::{Answer, GraphBuilder, Node, Uplift, Writer, named_query};
+
+use crate::args::GraphArgs;
+use crate::exit::{Exit, Failure};
+use crate::json::harmless;
+use crate::print::Printer;
+
+/// The longest name of a capture in its IRI.
+const LONGEST_NAME: usize = 64;
+
+pub(crate) fn run(args: &GraphArgs, printer: &Printer) -> Result<Exit, Failure> {
+    let base = match &args.base {
+        Some(base) => base.clone(),
+        None => base_of(&args.file),
+    };
+    match &args.query {
+        None => {
+            let mut writer = Writer::new(printer.stream(), args.format.into(), &base);
+            read(args, printer, |node| writer.write(node))?;
+            writer.finish()?;
+        }
+        Some(query) => {
+            let query = sparql(query)?;
+            let mut builder = GraphBuilder::new(&base);
+            read(args, printer, |node| {
+                builder.add(node);
+                Ok::<(), Infallible>(())
+            })?;
+            let answer = builder.build().query(&query).map_err(|error| {
+                Failure::usage(error).hint("`sabir model query` lists queries to start from")
+            })?;
+            let mut out = printer.stream();
+            match answer {
+                Answer::Truth(truth) => writeln!(out, "{truth}")?,
+                Answer::Triples(lines) => {
+                    lines.iter().try_for_each(|line| writeln!(out, "{}", harmless(line)))?;
+                }
+                Answer::Table(table) if args.json => table::json(&mut out, &table)?,
+                Answer::Table(table) if args.csv => table::csv(&mut out, &table, printer)?,
+                Answer::Table(table) if table.rows.is_empty() => printer.aside("nothing found"),
+                Answer::Table(table) => table::text(&mut out, &table, &base, printer)?,
+            }
+            out.flush()?;
+        }
+    }
+    Ok(Exit::Ok)
+}
+
+/// Reads the capture to its end, and says what could not be read.
+fn read<E>(
+    args: &GraphArgs,
+    printer: &Printer,
+    mut sink: impl FnMut(&Node<'_>) -> Result<(), E>,
+) -> Result<(), Failure>
+where
+    Failure: From<E>,
+{
+    let input: Box<dyn Read> = match args.file.as_str() {
+        "-" => Box::new(io::stdin().lock()),
+        path => Box::new(std::fs::File::open(path).map_err(|error| unreadable(args, &error.into()))?),
+    };
+    let mut reader = Reader::new(input).map_err(|error| unreadable(args, &error))?;
+    let mut uplift = Uplift::new();
+    let mut damaged: Option<(u64, Damage)> = None;
+    let mut damages = 0_u64;
+    while let Some(record) = reader.next().map_err(|error| unreadable(args, &error))? {
+        if let What::Damage(damage) = &record.what {
+            damages += 1;
+            damaged.get_or_insert_with(|| (record.line, damage.clone()));
+        }
+        uplift.handle(&record, &mut sink)?;
+    }
+    if let Some((line, damage)) = damaged {
+        let others = match damages {
+            1 => String::new(),
+            2 => "; so was one more".to_owned(),
+            _ => format!("; so were {} more", damages - 1),
+        };
+        printer.aside(&format!("line {line} was left out: {damage}{others}"));
+    }
+    if reader.torn() {
+        printer.aside("the last line is torn, and was left out");
+    }
+    Ok(())
+}
+
+fn unreadable(args: &GraphArgs, error: &ReadError) -> Failure {
+    match args.file.as_str() {
+        "-" => Failure::usage(format_args!("cannot read standard input: {error}")),
+        path => Failure::usage(format_args!("cannot read `{path}`: {error}")),
+    }
+}
+
+/// For a sink that cannot fail.
+impl From<Infallible> for Failure {
+    fn from(never: Infallible) -> Self {
+        match never {}
+    }
+}
+
+/// What was typed behind `--query`: a name, a file or the query itself.
+fn sparql(typed: &str) -> Result<String, Failure> {
+    if let Some(path) = typed.strip_prefix('@') {
+        return std::fs::read_to_string(path)
+            .map_err(|error| Failure::usage(format_args!("cannot read `{path}`: {error}")));
+    }
+    if let Some(query) = named_query(typed) {
+        return Ok(query.text.to_owned());
+    }
+    if typed.contains(|c: char| c.is_whitespace() || c == '{') {
+        return Ok(typed.to_owned());
+    }
+    let names: Vec<_> = QUERIES.iter().map(|query| query.name).collect();
+    Err(Failure::usage(format_args!("there is no query `{typed}`"))
+        .hint(format_args!("use one of {}; or @FILE; or SPARQL", names.join(", "))))
+}
+
+/// An IRI for what is in a file, from the file's name.
+fn base_of(file: &str) -> String {
+    let name = match file {
+        "-" => "stdin",
+        path => std::path::Path::new(path).file_stem().and_then(|stem| stem.to_str()).unwrap_or("capture"),
+    };
+    let mut base = "urn:sabir:capture:".to_owned();
+    for c in name.chars().take(LONGEST_NAME) {
+        base.push(if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' });
+    }
+    base.push('#');
+    base
+}

@@ -1,0 +1,113 @@
+//! What goes along over HTTP, WebSocket and TLS: headers, and whom to trust.
+
+use sabir::transport::Transport;
+
+use crate::args::WebArgs;
+use crate::exit::Failure;
+use crate::target::Target;
+
+/// As it was typed, and found to make sense.
+#[derive(Default)]
+pub(crate) struct Web {
+    headers: Vec<(String, String)>,
+    /// A root certificate in PEM.
+    root: Option<Vec<u8>>,
+    insecure: bool,
+}
+
+/// Values of headers are secrets, and stay out of all output.
+impl std::fmt::Debug for Web {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Web").field("insecure", &self.insecure).finish_non_exhaustive()
+    }
+}
+
+impl Web {
+    pub(crate) fn new(args: &WebArgs) -> Result<Web, Failure> {
+        let WebArgs { headers, cacert, insecure } = args;
+        let variable = |name: &str| std::env::var(name).ok();
+        let headers = headers.iter().map(|header| read(header, variable)).collect::<Result<_, _>>()?;
+        let root = match cacert {
+            Some(path) => Some(std::fs::read(path).map_err(|error| {
+                Failure::usage(format_args!("cannot read the certificate `{path}`: {error}"))
+            })?),
+            None => None,
+        };
+        Ok(Web { headers, root, insecure: *insecure })
+    }
+
+    /// What has no meaning for the target is a mistake.
+    pub(crate) fn check(&self, target: &Target) -> Result<(), Failure> {
+        if !self.headers.is_empty() && !target.has_headers() {
+            return Err(Failure::usage(format_args!("-H has no meaning for {target}"))
+                .hint("only http(s):// and ws(s):// have headers"));
+        }
+        if (self.root.is_some() || self.insecure) && !target.has_certificates() {
+            let option = if self.insecure { "--insecure" } else { "--cacert" };
+            return Err(Failure::usage(format_args!("{option} has no meaning for {target}"))
+                .hint("only https://, wss:// and tls:// have certificates"));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn apply(&self, mut transport: Transport) -> Transport {
+        for (name, value) in &self.headers {
+            transport = transport.header(name, value);
+        }
+        if let Some(root) = &self.root {
+            transport = transport.root_certificate(root.clone());
+        }
+        if self.insecure {
+            transport = transport.danger_accept_any_certificate();
+        }
+        transport
+    }
+}
+
+/// `NAME: VALUE`, with the variables in the value filled in.
+fn read(header: &str, variable: impl Fn(&str) -> Option<String>) -> Result<(String, String), Failure> {
+    let Some((name, value)) = header.split_once(':').filter(|(name, _)| !name.trim().is_empty()) else {
+        return Err(Failure::usage(format_args!("`{header}` is no header"))
+            .hint("write it as -H 'Name: value' or -H 'Authorization: Bearer ${TOKEN}'"));
+    };
+    let mut filled = String::new();
+    let mut rest = value.trim();
+    while let Some((before, after)) = rest.split_once("${") {
+        let Some((name, after)) = after.split_once('}') else {
+            return Err(Failure::usage("a header has a `${` that is never closed"));
+        };
+        let value = variable(name).ok_or_else(|| {
+            Failure::usage(format_args!("the variable `{name}` is not set"))
+                .hint(format_args!("set it, as in: export {name}=…"))
+        })?;
+        filled.push_str(before);
+        filled.push_str(value.trim());
+        rest = after;
+    }
+    filled.push_str(rest);
+    Ok((name.trim().to_owned(), filled))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_are_filled_in() {
+        let variable = |name: &str| (name == "A").then(|| "1\n".to_owned());
+        for (header, want) in [
+            ("Name: value", Ok(("Name", "value"))),
+            ("a:b:c", Ok(("a", "b:c"))),
+            ("a: <${A}${A}> $A", Ok(("a", "<11> $A"))),
+            ("a:", Ok(("a", ""))),
+            ("a: ${B}", Err("the variable `B` is not set")),
+            ("a: ${A", Err("a header has a `${` that is never closed")),
+            ("nonsense", Err("`nonsense` is no header")),
+            (": x", Err("`: x` is no header")),
+        ] {
+            let got = read(header, variable).map_err(|failure| failure.what);
+            let want = want.map(|(name, value)| (name.to_owned(), value.to_owned()));
+            assert_eq!(got, want.map_err(str::to_owned), "{header}");
+        }
+    }
+}

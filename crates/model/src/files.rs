@@ -1,0 +1,52 @@
+//! The formal model, as the files in `model/` of the repository have it.
+
+/// JSON Schema of JSON-RPC 2.0 (2020-12).
+pub const SCHEMA: &str = include_str!("../../../model/json-rpc.schema.json");
+/// The same for tools that know only draft-07.
+pub const SCHEMA_DRAFT_07: &str = include_str!("../../../model/json-rpc.draft-07.schema.json");
+/// MCP's envelope, built by reference on [`SCHEMA`].
+pub const MCP_SCHEMA: &str = include_str!("../../../model/mcp-envelope.schema.json");
+/// The same for tools that know only draft-07, built on [`SCHEMA_DRAFT_07`].
+pub const MCP_SCHEMA_DRAFT_07: &str = include_str!("../../../model/mcp-envelope.draft-07.schema.json");
+/// JSON-LD 1.1 context for messages as they are.
+pub const CONTEXT: &str = include_str!("../../../model/context.jsonld");
+/// JSON-LD 1.1 context of the documents that `sabir graph` writes.
+pub const SESSION_CONTEXT: &str = include_str!("../../../model/session.context.jsonld");
+/// The ontology, in Turtle.
+pub const ONTOLOGY: &str = include_str!("../../../model/ontology.ttl");
+/// The SHACL shapes, in Turtle.
+pub const SHAPES: &str = include_str!("../../../model/shapes.ttl");
+
+/// A question that many have about a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Query {
+    /// What it is called.
+    pub name: &'static str,
+    /// SPARQL.
+    pub text: &'static str,
+}
+
+impl Query {
+    /// What it asks, in one line: its first.
+    pub fn about(&self) -> &'static str {
+        self.text.lines().next().unwrap_or_default().trim_start_matches(['#', ' '])
+    }
+}
+
+macro_rules! queries {
+    ($($name:literal),+ $(,)?) => {
+        /// The questions, in SPARQL.
+        pub const QUERIES: &[Query] =
+            &[$(Query { name: $name, text: include_str!(concat!("../../../model/queries/", $name, ".rq")) }),+];
+    };
+}
+
+queries! {
+    "slowest-methods",
+    "error-rate",
+    "unanswered-requests",
+    "late-notifications",
+    "reused-ids",
+    "ignored-cancels",
+    "call-tree",
+}

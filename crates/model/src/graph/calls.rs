@@ -1,0 +1,134 @@
+//! What belongs together in one session: answers and their requests, cancels, news of progress. Links are worked
+//! out here, while reading, since a query that had to look for them would take time in the square of the session.
+//!
+//! Only requests in flight are kept, and the last few thousand that are done, for what comes too late.
+
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
+use std::time::Duration;
+
+use sabir_proto::Id;
+
+use crate::capture::Direction;
+
+/// Requests that are done, and tokens, that are remembered for what comes late.
+const REMEMBERED: usize = 16_384;
+
+/// The name of a message: its line, and its place in the batch if it is in one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Name {
+    pub(crate) line: u64,
+    pub(crate) entry: Option<usize>,
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.entry {
+            Some(entry) => write!(f, "m{}.{entry}", self.line),
+            None => write!(f, "m{}", self.line),
+        }
+    }
+}
+
+/// A request in flight.
+#[derive(Debug, Clone)]
+pub(crate) struct Open {
+    pub(crate) name: Name,
+    pub(crate) time: Option<Duration>,
+    pub(crate) trace: Option<String>,
+}
+
+/// Who asked, where that is known, and with which id.
+type Key = (Option<Direction>, Id<'static>);
+
+/// The calls of one session, in both directions.
+#[derive(Debug, Default)]
+pub(crate) struct Calls {
+    open: HashMap<Key, Open>,
+    /// Requests whose id was in flight already, behind the one in `open`.
+    queued: HashMap<Key, VecDeque<Open>>,
+    done: Recent,
+    tokens: Recent,
+}
+
+/// What the other side answered.
+pub(crate) enum Answered {
+    /// A request in flight, which is now done.
+    Now(Open),
+    /// One that had been answered before.
+    Again(Name),
+}
+
+impl Calls {
+    /// A request comes; returns the one in flight whose id it uses again.
+    pub(crate) fn request(&mut self, asked: Option<Direction>, id: &Id<'_>, open: Open) -> Option<Name> {
+        let key = (asked, id.clone().into_owned());
+        match self.open.get(&key) {
+            Some(earlier) => {
+                let earlier = earlier.name;
+                self.queued.entry(key).or_default().push_back(open);
+                Some(earlier)
+            }
+            None => {
+                self.open.insert(key, open);
+                None
+            }
+        }
+    }
+
+    /// An answer comes; `asked` is the direction of the request. Of several with the same id, the first counts.
+    pub(crate) fn answer(&mut self, asked: Option<Direction>, id: &Id<'_>) -> Option<Answered> {
+        let key = (asked, id.clone().into_owned());
+        let Some(open) = self.open.remove(&key) else {
+            return self.done.get(&key).map(Answered::Again);
+        };
+        if let Some(queue) = self.queued.get_mut(&key) {
+            if let Some(next) = queue.pop_front() {
+                self.open.insert(key.clone(), next);
+            }
+            if queue.is_empty() {
+                self.queued.remove(&key);
+            }
+        }
+        self.done.insert(key, open.name);
+        Some(Answered::Now(open))
+    }
+
+    /// The request with this id, in flight or done not long ago.
+    pub(crate) fn find(&self, asked: Option<Direction>, id: &Id<'_>) -> Option<Name> {
+        let key = (asked, id.clone().into_owned());
+        self.open.get(&key).map(|open| open.name).or_else(|| self.done.get(&key))
+    }
+
+    /// Progress of this request will be told with this token.
+    pub(crate) fn expect_progress(&mut self, asked: Option<Direction>, token: &Id<'_>, name: Name) {
+        self.tokens.insert((asked, token.clone().into_owned()), name);
+    }
+
+    /// The request whose progress is told with this token.
+    pub(crate) fn progress(&self, asked: Option<Direction>, token: &Id<'_>) -> Option<Name> {
+        self.tokens.get(&(asked, token.clone().into_owned()))
+    }
+}
+
+/// A map that forgets what was put in first.
+#[derive(Debug, Default)]
+struct Recent {
+    names: HashMap<Key, Name>,
+    order: VecDeque<Key>,
+}
+
+impl Recent {
+    fn insert(&mut self, key: Key, name: Name) {
+        if self.names.insert(key.clone(), name).is_none() {
+            self.order.push_back(key);
+        }
+        if self.order.len() > REMEMBERED {
+            self.order.pop_front().map(|oldest| self.names.remove(&oldest));
+        }
+    }
+
+    fn get(&self, key: &Key) -> Option<Name> {
+        self.names.get(key).copied()
+    }
+}

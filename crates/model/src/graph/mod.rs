@@ -1,0 +1,46 @@
+//! Captured sessions as graphs (RDF), written as text or asked in SPARQL.
+//!
+//! Each message is a node of its class, under the terms of `model/ontology.ttl`; an answer is linked with its
+//! request, a cancel and news of progress with what they are about. There are no blank nodes: the same capture
+//! gives the same text.
+//!
+//! ```
+//! use sabir_model::capture::Reader;
+//! use sabir_model::graph::{Answer, GraphBuilder, Uplift, named_query};
+//!
+//! let session = "> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"nap\"}\n";
+//! let mut reader = Reader::new(session.as_bytes())?;
+//! let (mut uplift, mut builder) = (Uplift::new(), GraphBuilder::new("urn:example:nap#"));
+//! while let Some(record) = reader.next()? {
+//!     uplift.handle(&record, |node| {
+//!         builder.add(node);
+//!         Ok::<(), std::convert::Infallible>(())
+//!     })?;
+//! }
+//! let unanswered = named_query("unanswered-requests").unwrap();
+//! let Answer::Table(table) = builder.build().query(unanswered.text)? else { panic!("it selects") };
+//! assert_eq!(table.rows.len(), 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod terms;
+
+// From records to nodes.
+mod calls;
+mod clock;
+mod message;
+mod node;
+mod traces;
+mod uplift;
+
+// From nodes to text, and to answers.
+mod canonical;
+mod query;
+mod store;
+mod write;
+
+pub use node::Node;
+pub use query::{Answer, Cell, QueryError, Table, named_query};
+pub use store::{Graph, GraphBuilder};
+pub use uplift::Uplift;
+pub use write::{Syntax, Writer};

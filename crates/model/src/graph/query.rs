@@ -1,0 +1,172 @@
+//! Questions to a graph, in SPARQL 1.1: our own by name, or anybody's.
+
+use std::fmt;
+
+use oxrdf::{Literal, Term as Rdf};
+use spareval::{QueryEvaluator, QueryResults};
+use spargebra::SparqlParser;
+
+use super::store::{Facts, Graph};
+use super::terms::Prefix;
+use crate::files::{QUERIES, Query};
+
+/// What a query came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// Of `SELECT`.
+    Table(Table),
+    /// Of `ASK`.
+    Truth(bool),
+    /// Of `CONSTRUCT` and `DESCRIBE`: the lines of N-Triples.
+    Triples(Vec<String>),
+}
+
+/// Rows of cells. A cell may be empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct Table {
+    pub columns: Vec<String>,
+    pub rows: Vec<Vec<Option<Cell>>>,
+}
+
+/// What stands in a cell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cell {
+    /// A name.
+    Iri(String),
+    /// A number, as it is spelt in JSON.
+    Number(String),
+    /// Yes or no.
+    Truth(bool),
+    /// JSON, from params or a result.
+    Json(String),
+    /// Anything else.
+    Text(String),
+}
+
+/// Why a query has no answer.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum QueryError {
+    /// It is not SPARQL.
+    Syntax(String),
+    /// It cannot be carried out.
+    Evaluation(String),
+}
+
+impl fmt::Display for QueryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            QueryError::Syntax(why) => write!(f, "the query is not SPARQL: {why}"),
+            QueryError::Evaluation(why) => write!(f, "the query cannot be carried out: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for QueryError {}
+
+/// The query of ours that has this name.
+pub fn named_query(name: &str) -> Option<&'static Query> {
+    QUERIES.iter().find(|query| query.name == name)
+}
+
+impl Graph {
+    /// Answers a query. The prefixes `jrpc`, `rpcx`, `prov`, `rdf` and `xsd` need not be declared.
+    pub fn query(&self, sparql: &str) -> Result<Answer, QueryError> {
+        let syntax = |error: &dyn fmt::Display| QueryError::Syntax(error.to_string());
+        let evaluation = |error: spareval::QueryEvaluationError| QueryError::Evaluation(error.to_string());
+        let mut parser = SparqlParser::new();
+        for prefix in Prefix::ALL {
+            parser = parser.with_prefix(prefix.label(), prefix.iri()).map_err(|error| syntax(&error))?;
+        }
+        let query =
+            parser.parse_query(sparql).map_err(|error| QueryError::Syntax(brief(&error.to_string())))?;
+        let evaluator = QueryEvaluator::new();
+        Ok(match evaluator.prepare(&query).execute(Facts(self)).map_err(evaluation)? {
+            QueryResults::Boolean(truth) => Answer::Truth(truth),
+            QueryResults::Graph(triples) => Answer::Triples(
+                triples
+                    .map(|triple| triple.map(|triple| format!("{triple} .")))
+                    .collect::<Result<_, _>>()
+                    .map_err(evaluation)?,
+            ),
+            QueryResults::Solutions(solutions) => {
+                let columns = solutions.variables().iter().map(|v| v.as_str().to_owned()).collect();
+                let rows = solutions
+                    .map(|row| {
+                        row.map(|row| row.values().iter().map(|term| term.as_ref().map(cell)).collect())
+                    })
+                    .collect::<Result<_, _>>()
+                    .map_err(evaluation)?;
+                Answer::Table(Table { columns, rows })
+            }
+        })
+    }
+}
+
+/// Where the parser stopped, and its own words if it has any. It also lists all that might have stood there, to the
+/// last character class; that helps nobody.
+fn brief(error: &str) -> String {
+    let Some((place, list)) = error.split_once(": expected ") else { return error.to_owned() };
+    let words = list.split(", ").find(|item| item.contains(' ') && item.starts_with(char::is_alphabetic));
+    match words.filter(|words| !words.starts_with("one of")) {
+        Some(words) => format!("{place}: {words}"),
+        None => format!("{place}: nothing that begins like this can stand here"),
+    }
+}
+
+fn cell(term: &Rdf) -> Cell {
+    match term {
+        Rdf::NamedNode(node) => Cell::Iri(node.as_str().to_owned()),
+        Rdf::Literal(literal) => literal_cell(literal),
+        other => Cell::Text(other.to_string()),
+    }
+}
+
+fn literal_cell(literal: &Literal) -> Cell {
+    let text = literal.value().to_owned();
+    let datatype = literal.datatype();
+    match datatype.as_str().rsplit_once('#').map(|(_, local)| local) {
+        Some("integer" | "decimal" | "double" | "float") => match text.parse::<f64>() {
+            Ok(number) if number.is_finite() => Cell::Number(json_number(&text)),
+            _ => Cell::Text(text),
+        },
+        Some("boolean") => Cell::Truth(matches!(&*text, "true" | "1")),
+        Some("JSON") => Cell::Json(text),
+        _ => Cell::Text(text),
+    }
+}
+
+/// SPARQL's numbers are JSON's, but for a plus sign and for digits that may be missing beside the point.
+fn json_number(text: &str) -> String {
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(digits) => ("-", digits),
+        None => ("", text.strip_prefix('+').unwrap_or(text)),
+    };
+    let (mantissa, exponent) = digits.split_at(digits.find(['e', 'E']).unwrap_or(digits.len()));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let whole = whole.trim_start_matches('0');
+    let whole = if whole.is_empty() { "0" } else { whole };
+    let point = if fraction.is_empty() { "" } else { "." };
+    [sign, whole, point, fraction, exponent].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_spelt_as_in_json() {
+        for (text, want) in [
+            ("+1", "1"),
+            ("-007", "-7"),
+            (".5", "0.5"),
+            ("5.", "5"),
+            ("1.50E3", "1.50E3"),
+            ("0", "0"),
+            ("-0.0", "-0.0"),
+        ] {
+            assert_eq!(json_number(text), want);
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! JSON-LD, against `model/session.context.jsonld`, which each document carries inside.
+
+use std::fmt::Write;
+
+use super::literal::{is_harmful, quoted};
+use crate::files::SESSION_CONTEXT;
+use crate::graph::canonical::canonical;
+use crate::graph::node::{Node, Value};
+use crate::graph::terms::{AT_MS, DATE_TIME, DURATION_MS, INTEGER, TYPE, Term};
+
+/// Numbers up to here are the same in every reader of JSON.
+const EXACT: u64 = 9_007_199_254_740_991;
+
+pub(super) fn start(out: &mut String, base: &str) {
+    let context = SESSION_CONTEXT.trim_end();
+    let context = context.strip_suffix("\n  }\n}").unwrap_or(context);
+    out.push_str(context);
+    out.push_str(",\n    \"c\": ");
+    // Whatever its last character, it is a prefix.
+    out.push_str("{ \"@id\": ");
+    quoted(out, base);
+    out.push_str(", \"@prefix\": true }\n  },\n  \"@graph\": [");
+}
+
+pub(super) fn node(out: &mut String, node: &Node<'_>) {
+    out.extend(["{\"@id\":\"c:", &node.name, "\""]);
+    // Facts with the same property stand together: an object must not have a member twice.
+    for facts in node.facts.chunk_by(|a, b| a.0 == b.0) {
+        let property = facts[0].0;
+        let key = if property == TYPE { "@type" } else { property.local };
+        out.extend([",\"", key, "\":"]);
+        let mut before = "[";
+        for (_, object) in facts {
+            if facts.len() > 1 {
+                out.push_str(std::mem::replace(&mut before, ","));
+            }
+            value(out, property, object);
+        }
+        if facts.len() > 1 {
+            out.push(']');
+        }
+    }
+    out.push('}');
+}
+
+fn value(out: &mut String, property: Term, value: &Value<'_>) {
+    match value {
+        Value::Term(object) => out.extend(["\"", object.prefix.label(), ":", object.local, "\""]),
+        Value::Node(object) => out.extend(["\"c:", object, "\""]),
+        Value::Text(text) => quoted(out, text),
+        Value::Typed(text, INTEGER) if is_exact(text) => out.push_str(text),
+        Value::Typed(text, DATE_TIME) => quoted(out, text),
+        Value::Typed(text, _) if [AT_MS, DURATION_MS].contains(&property) => quoted(out, text),
+        Value::Typed(text, datatype) => {
+            out.push_str("{\"@value\":");
+            quoted(out, text);
+            out.extend([",\"@type\":\"", datatype.prefix.label(), ":", datatype.local, "\"}"]);
+        }
+        // Not as it came: some processors keep both of two members with the same name.
+        Value::Json(json) => {
+            let mut text = String::with_capacity(json.as_str().len());
+            canonical(json, &mut text);
+            harmless(out, &text);
+        }
+    }
+}
+
+/// JSON on one line. Outside of its strings there is nothing that a terminal would obey, and inside the escape means
+/// the same.
+fn harmless(out: &mut String, json: &str) {
+    let mut rest = json;
+    while let Some(at) = rest.find(is_harmful) {
+        let (plain, tail) = rest.split_at(at);
+        out.push_str(plain);
+        let mut chars = tail.chars();
+        if let Some(c) = chars.next() {
+            let _ = write!(out, "\\u{:04x}", u32::from(c));
+        }
+        rest = chars.as_str();
+    }
+    out.push_str(rest);
+}
+
+/// Not `-0` either, which would lose its sign.
+fn is_exact(text: &str) -> bool {
+    text.parse::<i64>().is_ok_and(|number| number.unsigned_abs() <= EXACT && (number != 0 || text == "0"))
+}

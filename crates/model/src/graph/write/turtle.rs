@@ -1,0 +1,62 @@
+//! Turtle, and what TriG adds to it.
+
+use super::literal::quoted;
+use crate::graph::canonical::canonical;
+use crate::graph::node::{Node, Value};
+use crate::graph::terms::{DECIMAL, INTEGER, JSON, Prefix, TYPE, Term};
+
+pub(super) fn start(out: &mut String, base: &str) {
+    for prefix in Prefix::ALL {
+        out.extend(["@prefix ", prefix.label(), ": <", prefix.iri(), "> .\n"]);
+    }
+    out.extend(["@prefix c: <", base, "> .\n\n"]);
+}
+
+pub(super) fn open(out: &mut String, graph: &str) {
+    out.extend(["c:", graph, " {\n"]);
+}
+
+pub(super) fn node(out: &mut String, indent: &str, node: &Node<'_>) {
+    out.extend([indent, "c:", &node.name]);
+    for (i, (property, object)) in node.facts.iter().enumerate() {
+        if i > 0 {
+            out.extend([" ;\n", indent, "  "]);
+        } else {
+            out.push(' ');
+        }
+        if *property == TYPE {
+            out.push('a')
+        } else {
+            term(out, *property)
+        }
+        out.push(' ');
+        value(out, object);
+    }
+    out.push_str(" .\n");
+}
+
+fn value(out: &mut String, value: &Value<'_>) {
+    match value {
+        Value::Term(object) => term(out, *object),
+        Value::Node(object) => out.extend(["c:", object]),
+        Value::Text(text) => quoted(out, text),
+        // Numbers as they are mean the same in Turtle.
+        Value::Typed(text, INTEGER | DECIMAL) => out.push_str(text),
+        Value::Typed(text, datatype) => {
+            quoted(out, text);
+            out.push_str("^^");
+            term(out, *datatype);
+        }
+        Value::Json(json) => {
+            let mut text = String::with_capacity(json.as_str().len());
+            canonical(json, &mut text);
+            quoted(out, &text);
+            out.push_str("^^");
+            term(out, JSON);
+        }
+    }
+}
+
+fn term(out: &mut String, term: Term) {
+    out.extend([term.prefix.label(), ":", term.local]);
+}

@@ -1,0 +1,283 @@
+//! Captures as graphs: to the letter for the examples, the same in every syntax, and never a crash.
+//!
+//! `UPDATE=1 cargo test` writes down what came.
+
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeSet;
+use std::convert::Infallible;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use oxjsonld::JsonLdParser;
+use oxrdf::Quad;
+use oxttl::{NQuadsParser, NTriplesParser, TriGParser, TurtleParser};
+use sabir_model::capture::Reader;
+use sabir_model::files::QUERIES;
+use sabir_model::graph::{Answer, Cell, Graph, GraphBuilder, Syntax, Uplift, Writer};
+
+const BASE: &str = "urn:example:session#";
+
+fn examples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../model/examples")
+}
+
+fn written(capture: &[u8], syntax: Syntax) -> String {
+    let mut reader = Reader::new(capture).unwrap();
+    let (mut uplift, mut writer) = (Uplift::new(), Writer::new(Vec::new(), syntax, BASE));
+    while let Some(record) = reader.next().unwrap() {
+        uplift.handle(&record, |node| writer.write(node)).unwrap();
+    }
+    String::from_utf8(writer.finish().unwrap()).unwrap()
+}
+
+fn graph(capture: &[u8]) -> Graph {
+    let mut reader = Reader::new(capture).unwrap();
+    let (mut uplift, mut builder) = (Uplift::new(), GraphBuilder::new(BASE));
+    while let Some(record) = reader.next().unwrap() {
+        uplift
+            .handle(&record, |node| {
+                builder.add(node);
+                Ok::<(), Infallible>(())
+            })
+            .unwrap();
+    }
+    builder.build()
+}
+
+fn check_golden(path: &Path, came: &str) {
+    if std::env::var_os("UPDATE").is_some() {
+        fs::write(path, came).unwrap();
+    } else {
+        let want = fs::read_to_string(path).unwrap();
+        assert_eq!(came, want, "{}: the left side came", path.display());
+    }
+}
+
+/// Facts without their graphs, whatever the syntax.
+fn facts(text: &str, syntax: Syntax) -> BTreeSet<String> {
+    let text = text.as_bytes();
+    let of_quads = |quads: Vec<Quad>| {
+        quads.into_iter().map(|quad| format!("{} {} {}", quad.subject, quad.predicate, quad.object)).collect()
+    };
+    let triples: Vec<_> = match syntax {
+        Syntax::NTriples => NTriplesParser::new().for_slice(text).map(Result::unwrap).collect(),
+        Syntax::Turtle => TurtleParser::new().for_slice(text).map(Result::unwrap).collect(),
+        Syntax::NQuads => return of_quads(NQuadsParser::new().for_slice(text).map(Result::unwrap).collect()),
+        Syntax::TriG => return of_quads(TriGParser::new().for_slice(text).map(Result::unwrap).collect()),
+        Syntax::JsonLd => return of_quads(JsonLdParser::new().for_slice(text).map(Result::unwrap).collect()),
+    };
+    triples.into_iter().map(|t| format!("{} {} {}", t.subject, t.predicate, t.object)).collect()
+}
+
+const SYNTAXES: [Syntax; 5] =
+    [Syntax::NTriples, Syntax::Turtle, Syntax::NQuads, Syntax::TriG, Syntax::JsonLd];
+
+fn check_syntaxes(capture: &[u8]) {
+    let want = facts(&written(capture, Syntax::NTriples), Syntax::NTriples);
+    for syntax in SYNTAXES {
+        let came = facts(&written(capture, syntax), syntax);
+        assert_eq!(came.difference(&want).collect::<Vec<_>>(), Vec::<&String>::new(), "{syntax:?} has more");
+        assert_eq!(want.difference(&came).collect::<Vec<_>>(), Vec::<&String>::new(), "{syntax:?} has less");
+    }
+    assert_eq!(graph(capture).len(), want.len(), "the graph in memory");
+}
+
+#[test]
+fn the_example_gives_the_triples_beside_it() {
+    let capture = fs::read(examples().join("session.jrl")).unwrap();
+    check_golden(&examples().join("session.ttl"), &written(&capture, Syntax::Turtle));
+    check_golden(&examples().join("session.nt"), &written(&capture, Syntax::NTriples));
+}
+
+#[test]
+fn every_syntax_says_the_same() {
+    check_syntaxes(&fs::read(examples().join("session.jrl")).unwrap());
+    for line in [
+        r#"{"jsonrpc":"2.0","id":1,"method":"a\u0000\u001b[31m\u202e\u0085","params":["\u001b\u2028","\\\"",{"é":1.0}]}"#,
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\u{9b}31m\u{202e}\",\"params\":[\"\u{9b}\u{7f}\"]}",
+        r#"{"jsonrpc":"2.0","id":"a b/../c#%22\n","method":"x"}"#,
+        r#"{"jsonrpc":"2.0","id":-0,"method":"x"}"#,
+        r#"{"jsonrpc":"2.0","id":123456789012345678901234567890,"method":"x"}"#,
+        r#"{"jsonrpc":"2.0","id":1.50,"method":"x"}"#,
+        r#"{"jsonrpc":"2.0","id":1e3,"method":"x"}"#,
+        r#"{"jsonrpc":"2.0","id":null,"method":"x","params":{"b":[],"a":{},"a":2}}"#,
+        // What a JSON-LD processor would obey is not even looked at.
+        r#"{"@context":"http://evil.example/","@id":"urn:x","@type":"jrpc:Error","jsonrpc":"2.0","id":1,"result":{"@id":"urn:y"}}"#,
+        "[1,[],{}]",
+    ] {
+        check_syntaxes(line.as_bytes());
+    }
+    check_syntaxes(b"");
+}
+
+fn shown(cell: Option<&Cell>) -> String {
+    match cell {
+        None => "-".to_owned(),
+        Some(Cell::Iri(text) | Cell::Number(text) | Cell::Json(text) | Cell::Text(text)) => {
+            text.strip_prefix(BASE).unwrap_or(text).to_owned()
+        }
+        Some(Cell::Truth(truth)) => truth.to_string(),
+    }
+}
+
+/// Each shipped query over a capture that has something for it, and over one that has nothing.
+#[test]
+fn each_query_finds_what_it_is_for() {
+    let capture = fs::read(examples().join("session.jrl")).unwrap();
+    let (full, empty) = (graph(&capture), graph(b""));
+    let mut came = String::new();
+    for query in QUERIES {
+        writeln!(came, "## {}: {}", query.name, query.about()).unwrap();
+        let Answer::Table(table) = full.query(query.text).unwrap() else { panic!("{} selects", query.name) };
+        writeln!(came, "{}", table.columns.join(" | ")).unwrap();
+        for row in &table.rows {
+            let cells: Vec<_> = row.iter().map(|cell| shown(cell.as_ref())).collect();
+            writeln!(came, "{}", cells.join(" | ")).unwrap();
+        }
+        assert!(!table.rows.is_empty(), "{} finds nothing", query.name);
+        let Answer::Table(nothing) = empty.query(query.text).unwrap() else {
+            panic!("{} selects", query.name)
+        };
+        assert_eq!(nothing.rows.len(), 0, "{} finds something in nothing", query.name);
+    }
+    check_golden(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/queries.txt"), &came);
+}
+
+/// What links a message with another, as `from property to`.
+fn links(transcript: &str) -> Vec<String> {
+    let text = written(transcript.as_bytes(), Syntax::NTriples);
+    let mut links: Vec<_> = text
+        .lines()
+        .filter_map(|line| {
+            let mut words = line.split_whitespace();
+            let from = words.next()?.strip_prefix("<urn:example:session#")?.strip_suffix('>')?;
+            let property = words.next()?.strip_prefix("<urn:sabir:ontology#")?.strip_suffix('>')?;
+            let to = words.next()?.strip_prefix("<urn:example:session#")?.strip_suffix('>')?;
+            (!["session", "inBatch"].contains(&property)).then(|| format!("{from} {property} {to}"))
+        })
+        .collect();
+    links.sort();
+    links
+}
+
+#[test]
+fn what_belongs_together_is_linked() {
+    const CALL: &str = "> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\"}\n";
+    const REPLY: &str = "< {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":0}\n";
+    let span = |sign: &str, id: u8, trace: &str| {
+        let parent = format!("00-{trace:0>32}-00f067aa0ba902b7-01");
+        format!(
+            "{sign} {{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"x\",\"params\":{{\"_meta\":{{\"traceparent\":\"{parent}\"}}}}}}\n"
+        )
+    };
+    let cases: Vec<(&str, String, &[&str])> = vec![
+        ("an answer", [CALL, REPLY].concat(), &["m2 answers m1"]),
+        ("a second answer", [CALL, REPLY, REPLY].concat(), &["m2 answers m1", "m3 answers m1"]),
+        ("an answer from the asker's side", [CALL, &REPLY.replace('<', ">")].concat(), &[]),
+        ("each side has its own ids", [CALL, &CALL.replace('>', "<"), REPLY].concat(), &["m3 answers m1"]),
+        ("1 is not \"1\"", [CALL, &REPLY.replace(":1,", ":\"1\",")].concat(), &[]),
+        ("1 is 1.0", [CALL, &REPLY.replace(":1,", ":1.0,")].concat(), &["m2 answers m1"]),
+        (
+            "an id that is reused in flight: the answers go by turns",
+            [CALL, CALL, CALL, REPLY, REPLY].concat(),
+            &["m2 reusesIdOf m1", "m3 reusesIdOf m1", "m4 answers m1", "m5 answers m2"],
+        ),
+        ("an id that is used again later", [CALL, REPLY, CALL, REPLY].concat(), &["m2 answers m1", "m4 answers m3"]),
+        (
+            "a cancel, by either name",
+            [
+                CALL,
+                "> {\"jsonrpc\":\"2.0\",\"method\":\"$/cancelRequest\",\"params\":{\"id\":1}}\n",
+                "> {\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}\n",
+                "< {\"jsonrpc\":\"2.0\",\"method\":\"$/cancelRequest\",\"params\":{\"id\":1}}\n",
+            ]
+            .concat(),
+            &["m2 cancels m1", "m3 cancels m1"],
+        ),
+        (
+            "progress of a language server",
+            [
+                "> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":{\"workDoneToken\":7,\"partialResultToken\":\"p\"}}\n",
+                "< {\"jsonrpc\":\"2.0\",\"method\":\"$/progress\",\"params\":{\"token\":7,\"value\":1}}\n",
+                "< {\"jsonrpc\":\"2.0\",\"method\":\"$/progress\",\"params\":{\"token\":\"p\",\"value\":1}}\n",
+                "< {\"jsonrpc\":\"2.0\",\"method\":\"$/progress\",\"params\":{\"token\":\"7\",\"value\":1}}\n",
+            ]
+            .concat(),
+            &["m2 progressFor m1", "m3 progressFor m1"],
+        ),
+        (
+            "a trace: asking back, and asking on after the inner answer",
+            [
+                span(">", 1, "a"),
+                span("<", 1, "a"),
+                span(">", 2, "a"),
+                "< {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":0}\n".to_owned(),
+                "> {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":0}\n".to_owned(),
+                span("<", 3, "a"),
+                span("<", 4, "b"),
+            ]
+            .concat(),
+            &[
+                "m2 calledDuring m1",
+                "m3 calledDuring m2",
+                "m4 answers m3",
+                "m5 answers m2",
+                "m6 calledDuring m1",
+            ],
+        ),
+    ];
+    for (name, transcript, want) in cases {
+        assert_eq!(links(&transcript), want, "{name}");
+    }
+}
+
+/// Without directions, answers still find their requests.
+#[test]
+fn messages_without_directions_are_linked_by_id() {
+    let text =
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\"}\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":0}\n";
+    assert_eq!(links(text), ["m2 answers m1"]);
+}
+
+#[test]
+fn a_second_header_begins_new_sessions() {
+    let part = "{\"jrl\":1,\"at\":\"2026-01-01T00:00:00Z\"}\n{\"n\":1,\"t\":5,\"d\":\">\",\"msg\":{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\"}}\n";
+    let text = written([part, part].concat().as_bytes(), Syntax::Turtle);
+    assert!(text.contains("c:s1 a rpcx:Session") && text.contains("c:s1.2 a rpcx:Session"), "{text}");
+    assert!(!text.contains("reusesIdOf"), "{text}");
+}
+
+#[test]
+fn hostile_captures_are_told_as_they_are() {
+    let deep = format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":{}{}}}",
+        "[".repeat(200),
+        "]".repeat(200)
+    );
+    let nested = format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}{}}}",
+        "{\"a\":".repeat(100),
+        "}".repeat(100).replacen('}', "1}", 1)
+    );
+    let wide = format!("[{}1]", "1,".repeat(100_000));
+    let long = format!("{{\"jsonrpc\":\"2.0\",\"id\":\"{}\",\"method\":\"x\"}}", "é\\ud800".repeat(20_000));
+    let cases: [(&[u8], &str); 8] = [
+        (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}", "rpcx:fault \"not JSON: "),
+        (deep.as_bytes(), "rpcx:fault \"not JSON: nested too deeply"),
+        (nested.as_bytes(), "a jrpc:Response"),
+        (wide.as_bytes(), "c:m1.100000 a rpcx:InvalidMessage"),
+        (long.as_bytes(), "a jrpc:StringId"),
+        (b"> {\"jsonrpc\":\"2.0\",\"method\"", "a rpcx:InvalidMessage"),
+        (b"{\"jrl\":1}\n{\"n\":1,\"t\":1,\"d\":\">\",\"msg\":{\"jsonrpc\":\"2.0\",\"method\":\"x\"}}\n{\"n\":2,\"t\":2,\"d\"", "jrpc:hasMethod \"x\""),
+        (b"{\"jrl\":1,\"at\":\"never\"}\n{\"n\":1,\"t\":9223372036854775807,\"c\":9,\"d\":\">\",\"msg\":1}", "a rpcx:InvalidMessage"),
+    ];
+    for (capture, want) in cases {
+        let came = written(capture, Syntax::Turtle);
+        let head: String = came.chars().take(2000).collect();
+        assert!(came.contains(want), "{want} is not in {head}");
+        let facts = facts(&came, Syntax::Turtle).len();
+        assert_eq!(graph(capture).len(), facts, "{head}");
+    }
+}

@@ -1,0 +1,116 @@
+//! Connections of HTTP, handed to hyper and watched over.
+
+use std::convert::Infallible;
+use std::pin::pin;
+use std::sync::Arc;
+
+use http::{Request, Response, header};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+
+use super::sniff::Speech;
+use super::vigil::{BusyBody, Patience, Watch, Watched};
+use super::{Door, Hall, Protocols, Visitor};
+use crate::http::{Body, Bound, HeadWatch, HttpService, Remote, Smuggled, Speaks, Stay, Stop};
+use crate::transport::Duplex;
+
+/// The most that the head of a request may have.
+const HEAD_BYTES: usize = 32 * 1024;
+
+/// What is read at once, of a body too.
+const BUFFER: usize = 64 * 1024;
+
+impl Door {
+    /// The service behind the door, if HTTP is spoken there.
+    pub(super) fn http_service(&self) -> Option<HttpService> {
+        let Protocols { http, websocket, .. } = self.protocols;
+        if !http && !websocket {
+            return None;
+        }
+        let mut settings = self.http.clone().path(self.path.clone());
+        settings.speaks = Speaks { http, websocket };
+        let bound = if self.local { Bound::Loopback } else { Bound::Open };
+        let stop = Stop::new(self.stop.clone(), self.grace);
+        Some(HttpService::bound(Arc::clone(&self.routes), settings, self.config, bound, stop))
+    }
+}
+
+impl Hall {
+    pub(super) async fn serve_http<S: Duplex + 'static>(&self, speech: Speech, stream: S, visitor: Visitor) {
+        let Some(service) = self.http.clone() else { return };
+        let watch = Watch::new();
+        let patience = Patience {
+            head: self.connections.head,
+            idle: self.connections.idle,
+            stall: self.config.limits.stall.unwrap_or(self.connections.idle),
+        };
+        let heads = HeadWatch::default();
+        let smuggled = heads.smuggled();
+        let io = TokioIo::new(Watched { stream, watch: Arc::clone(&watch), heads, lingering: None });
+        let answers = Answers { service, visitor: Arc::new(visitor), watch: Arc::clone(&watch), smuggled };
+        let answer = service_fn(move |request| {
+            let answers = answers.clone();
+            async move { Ok::<_, Infallible>(answers.answer(request).await) }
+        });
+        let mut stop = self.stop.clone();
+        let stopped = async { drop(stop.wait_for(|stop| *stop).await) };
+        // The two kinds of connection share no trait, only what is done with them.
+        macro_rules! run {
+            ($connection:expr) => {{
+                let mut connection = pin!($connection);
+                let mut over = pin!(watch.over(patience));
+                tokio::select! {
+                    _ = connection.as_mut() => return,
+                    () = &mut over => return,
+                    () = stopped => connection.as_mut().graceful_shutdown(),
+                }
+                // What is open may finish, and then a little longer: the service answers what it has given up.
+                let _ = tokio::time::timeout(self.grace + self.grace, connection).await;
+            }};
+        }
+        match speech {
+            Speech::Http2 => run!({
+                hyper::server::conn::http2::Builder::new(TokioExecutor::new())
+                    .timer(TokioTimer::new())
+                    .max_concurrent_streams(self.connections.streams)
+                    .max_header_list_size(HEAD_BYTES as u32)
+                    .serve_connection(io, answer)
+            }),
+            _ => run!({
+                hyper::server::conn::http1::Builder::new()
+                    .max_buf_size(BUFFER)
+                    .max_header_size(HEAD_BYTES)
+                    .header_read_timeout(None)
+                    .serve_connection(io, answer)
+                    .with_upgrades()
+            }),
+        }
+    }
+}
+
+#[derive(Clone)]
+struct Answers {
+    service: HttpService,
+    visitor: Arc<Visitor>,
+    watch: Arc<Watch>,
+    smuggled: Smuggled,
+}
+
+impl Answers {
+    async fn answer(self, mut request: Request<Incoming>) -> Response<BusyBody<Body>> {
+        let busy = self.watch.begin();
+        request.extensions_mut().insert(self.smuggled);
+        if request.headers().contains_key(header::UPGRADE) {
+            request.extensions_mut().insert(Stay(Arc::clone(&self.visitor.place) as _));
+        }
+        if let Some(address) = self.visitor.address {
+            request.extensions_mut().insert(Remote(address));
+        }
+        #[cfg(feature = "tls")]
+        if let Some(certificates) = &self.visitor.certificates {
+            request.extensions_mut().insert(crate::caller::PeerCertificates(certificates.clone()));
+        }
+        self.service.handle(request).await.map(|body| BusyBody { body, _busy: busy })
+    }
+}

@@ -1,0 +1,144 @@
+//! Who may call at all: by the host that was called, and by the page that calls.
+
+use std::net::IpAddr;
+
+use http::request::Parts;
+use http::uri::Authority;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version, header};
+
+use super::answer::Refusal;
+use super::settings::{Bound, Http};
+
+/// A host as it stands in a URL: `example.com`, `127.0.0.1:8080`, `[::1]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Host {
+    /// In lower case, without a dot at its end.
+    name: String,
+    port: Option<u16>,
+}
+
+impl Host {
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        if text.contains('@') {
+            return None;
+        }
+        let authority: Authority = text.parse().ok()?;
+        let port = match text.strip_prefix(authority.host())? {
+            "" => None,
+            port => Some(port.strip_prefix(':')?.parse().ok()?),
+        };
+        let name = authority.host().trim_end_matches('.').to_ascii_lowercase();
+        (!name.is_empty()).then_some(Host { name, port })
+    }
+
+    fn is_loopback(&self) -> bool {
+        let name = self.name.trim_start_matches('[').trim_end_matches(']');
+        name == "localhost" || name.parse().is_ok_and(|address: IpAddr| address.is_loopback())
+    }
+
+    /// Whether this, as it was allowed, covers what was called.
+    fn covers(&self, called: &Host) -> bool {
+        self.name == called.name && (self.port.is_none() || self.port == called.port)
+    }
+}
+
+/// Where a page comes from: `https://app.example`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Origin {
+    scheme: String,
+    host: Host,
+}
+
+impl Origin {
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let (scheme, host) = text.split_once("://")?;
+        let scheme = scheme.to_ascii_lowercase();
+        let mut host = Host::parse(host)?;
+        host.port = host.port.or(default_port(&scheme));
+        Some(Origin { scheme, host })
+    }
+
+    /// Whether the page comes from the host that it calls. What the scheme is, a server behind a proxy
+    /// cannot know.
+    fn is_of(&self, called: &Host) -> bool {
+        self.host.name == called.name
+            && called.port.or(default_port(&self.scheme)).is_some_and(|port| Some(port) == self.host.port)
+    }
+}
+
+fn default_port(scheme: &str) -> Option<u16> {
+    match scheme {
+        "http" => Some(80),
+        "https" => Some(443),
+        _ => None,
+    }
+}
+
+/// A request whose host and origin are right: an allowed origin, if it came from one.
+pub(super) fn check(http: &Http, bound: Bound, parts: &Parts) -> Result<Option<HeaderValue>, Refusal> {
+    let called = called_host(parts)?;
+    if let Some(called) = &called {
+        check_host(http, bound, called)?;
+    }
+    let mut origins = parts.headers.get_all(header::ORIGIN).iter();
+    let Some(text) = origins.next() else { return Ok(None) };
+    let origin = text.to_str().ok().and_then(Origin::parse).filter(|_| origins.next().is_none());
+    let Some(origin) = origin else { return Err(Refusal::ORIGIN) };
+    if http.origins.contains(&origin) {
+        return Ok(Some(text.clone()));
+    }
+    let same = called.is_some_and(|called| origin.is_of(&called));
+    // Pages on this machine are let in by default, but not beside those that were named.
+    let local = bound == Bound::Loopback && http.origins.is_empty() && origin.host.is_loopback();
+    if same || local { Ok(None) } else { Err(Refusal::ORIGIN) }
+}
+
+fn check_host(http: &Http, bound: Bound, called: &Host) -> Result<(), Refusal> {
+    let allowed = match &http.hosts[..] {
+        [] => bound == Bound::Open || called.is_loopback(),
+        hosts => hosts.iter().any(|host| host.covers(called)),
+    };
+    if allowed { Ok(()) } else { Err(Refusal::HOST) }
+}
+
+/// The host that was called. HTTP/1.0 knows none.
+fn called_host(parts: &Parts) -> Result<Option<Host>, Refusal> {
+    let mut headers = parts.headers.get_all(header::HOST).iter();
+    let named = match (parts.uri.authority(), headers.next(), headers.next()) {
+        (_, _, Some(_)) => return Err(Refusal::HOSTS),
+        // What stands in the target is what was called; the header must not say anything else.
+        (Some(target), Some(header), None) if header.as_bytes() != target.as_str().as_bytes() => {
+            return Err(Refusal::HOSTS);
+        }
+        (Some(target), _, None) => Some(target.as_str()),
+        (None, Some(header), None) => Some(header.to_str().map_err(|_| Refusal::HOSTS)?),
+        (None, None, None) if parts.version == Version::HTTP_10 => None,
+        (None, None, None) => return Err(Refusal::HOSTS),
+    };
+    named.map(|host| Host::parse(host).ok_or(Refusal::HOSTS)).transpose()
+}
+
+/// Lets the page that called see the answer.
+pub(super) fn allow(headers: &mut HeaderMap, origin: HeaderValue) {
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    headers.insert(header::VARY, HeaderValue::from_static("Origin"));
+    const EXPOSED: HeaderValue = HeaderValue::from_static("Mcp-Session-Id, WWW-Authenticate");
+    headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
+}
+
+/// The answer to the question whether a page may call, which only those that may get.
+pub(super) fn preflight(asked: &HeaderMap, methods: &'static str) -> (StatusCode, HeaderMap) {
+    const PRIVATE: &str = "access-control-request-private-network";
+    let mut headers = HeaderMap::new();
+    headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(methods));
+    // The origin is trusted, and so are the headers that it wants to send.
+    if let Some(wanted) = asked.get(header::ACCESS_CONTROL_REQUEST_HEADERS) {
+        headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, wanted.clone());
+    }
+    if asked.contains_key(PRIVATE) {
+        let allowed = HeaderName::from_static("access-control-allow-private-network");
+        headers.insert(allowed, HeaderValue::from_static("true"));
+    }
+    headers.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
+    (StatusCode::NO_CONTENT, headers)
+}

@@ -1,0 +1,209 @@
+//! Sessions of Streamable HTTP: one engine each, that many requests share.
+
+mod hub;
+mod link;
+mod table;
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use sabir_proto::{Incoming, Message, decode};
+use tokio::time::{Instant, Sleep, sleep};
+
+use super::answer::{self, Refusal};
+use super::body::Body;
+use super::exchange;
+use super::negotiate::Accepts;
+use super::service::Inner;
+use super::settings::Sessions;
+use super::sse::{self, EventId};
+use crate::caller::Caller;
+use hub::{First, Hub, Reader};
+use table::Session;
+pub(super) use table::Table;
+
+const SESSION_ID: &str = "mcp-session-id";
+const VERSION: &str = "mcp-protocol-version";
+const LAST_EVENT_ID: &str = "last-event-id";
+
+/// Whether a request stands for itself although there are sessions.
+pub(super) fn is_stateless(sessions: &Sessions, parts: &Parts) -> bool {
+    version(parts).is_some_and(|version| sessions.stateless.contains(&version))
+}
+
+fn version(parts: &Parts) -> Option<&str> {
+    parts.headers.get(VERSION)?.to_str().ok()
+}
+
+fn check_version(sessions: &Sessions, parts: &Parts) -> Result<(), Refusal> {
+    let known = match parts.headers.get(VERSION) {
+        Some(value) if !sessions.versions.is_empty() => {
+            sessions.versions.iter().any(|known| value.as_bytes() == known.as_bytes())
+        }
+        _ => true,
+    };
+    if known { Ok(()) } else { Err(Refusal::VERSION) }
+}
+
+/// The session that a request names, which must be the caller's own.
+fn find(inner: &Inner, sessions: &Sessions, caller: &Caller) -> Result<Arc<Session>, Refusal> {
+    let id = caller.parts.headers.get(SESSION_ID).ok_or(Refusal::NO_SESSION)?;
+    let session = inner.sessions.get(id.as_bytes()).ok_or(Refusal::UNKNOWN_SESSION)?;
+    let same = match (&session.owner, &caller.identity, &inner.http.auth) {
+        (Some(owner), Some(identity), Some(auth)) => (auth.same)(&**owner, &**identity),
+        (owner, identity, _) => owner.is_none() && identity.is_none(),
+    };
+    if !same {
+        return Err(Refusal::UNKNOWN_SESSION);
+    }
+    check_version(sessions, &caller.parts)?;
+    Ok(session)
+}
+
+/// A message for a session, or one that opens it.
+pub(super) async fn post(
+    inner: &Arc<Inner>,
+    sessions: &Sessions,
+    message: Bytes,
+    caller: Caller,
+    accepts: Accepts,
+) -> Result<Response<Body>, Refusal> {
+    if caller.parts.headers.contains_key(SESSION_ID) {
+        let session = find(inner, sessions, &caller)?;
+        return pass_on(inner, sessions, &session.hub, message, caller, accepts).await;
+    }
+    let opens = match decode(&message, &inner.config.dialect, &inner.config.limits) {
+        Ok(Incoming::One(Ok(Message::Request(request)))) => request.method == sessions.opened_by,
+        Ok(Incoming::One(Ok(_)) | Incoming::Batch(_)) => false,
+        // The engine says best what is wrong with it.
+        _ => return Ok(exchange::answer(inner, message, caller, accepts).await),
+    };
+    if !opens {
+        return Err(Refusal::NO_SESSION);
+    }
+    check_version(sessions, &caller.parts)?;
+    let session = Table::open(inner, sessions, caller.identity.clone())?;
+    let answered = pass_on(inner, sessions, &session.hub, message, caller, accepts).await;
+    // Whoever is told that it did not work has no session either.
+    match answered {
+        Ok(mut response) if !session.hub.has_failed() => {
+            response.headers_mut().insert(SESSION_ID, session.id.clone());
+            Ok(response)
+        }
+        other => {
+            inner.sessions.end(&session);
+            other
+        }
+    }
+}
+
+/// Hands a message to the session, and waits for the first thing that comes back.
+async fn pass_on(
+    inner: &Arc<Inner>,
+    sessions: &Sessions,
+    hub: &Arc<Hub>,
+    message: Bytes,
+    caller: Caller,
+    accepts: Accepts,
+) -> Result<Response<Body>, Refusal> {
+    let primed = is_primed(sessions, &caller.parts);
+    let caller = Arc::new(caller);
+    let room = inner.config.limits.message_bytes;
+    poll_fn(|cx| hub.poll_room(cx, message.len(), room)).await;
+    let reader = Hub::post(hub, message, Arc::clone(&caller), accepts)?;
+    let mut patience: Option<Pin<Box<Sleep>>> = None;
+    let every = inner.http.keep_alive_every();
+    let first = poll_fn(|cx| {
+        if let Poll::Ready(first) = reader.poll_first(cx) {
+            return Poll::Ready(first);
+        }
+        let patience = patience.get_or_insert_with(|| Box::pin(sleep(every)));
+        if accepts.takes_events() && patience.as_mut().poll(cx).is_ready() {
+            reader.begin_stream();
+            return Poll::Ready(First::Events);
+        }
+        Poll::Pending
+    })
+    .await;
+    Ok(match first {
+        First::Nothing if hub.is_closed() => return Err(Refusal::UNKNOWN_SESSION),
+        First::Nothing => answer::empty(inner.http.accepted(), HeaderMap::new()),
+        First::Json(message) => {
+            let code = answer::error_code(&message);
+            let status = code.map_or(StatusCode::OK, |code| inner.http.status_of(&caller.parts, code));
+            answer::json(status, message)
+        }
+        First::Events => stream(inner, sessions, reader, primed),
+    })
+}
+
+fn is_primed(sessions: &Sessions, parts: &Parts) -> bool {
+    version(parts).is_some_and(|version| version >= sessions.primed_from)
+}
+
+fn stream(inner: &Inner, sessions: &Sessions, reader: Reader, primed: bool) -> Response<Body> {
+    let priming = primed.then(|| sse::priming(reader.last_id(), sessions.retry));
+    let every = inner.http.keep_alive_every();
+    answer::events(Body::session(Events { priming, reader, keep_alive: Box::pin(sleep(every)), every }))
+}
+
+/// The stream of the server's own messages, or one that was broken off.
+pub(super) fn get(inner: &Inner, sessions: &Sessions, caller: &Caller) -> Result<Response<Body>, Refusal> {
+    if !Accepts::of(&caller.parts.headers).takes_events() {
+        return Err(Refusal::ACCEPT_EVENTS);
+    }
+    let session = find(inner, sessions, caller)?;
+    let reader = match caller.parts.headers.get(LAST_EVENT_ID) {
+        Some(id) => {
+            let id = id.to_str().ok().and_then(EventId::parse).ok_or(Refusal::UNKNOWN_EVENT)?;
+            Hub::resume(&session.hub, id)?
+        }
+        None => Hub::listen(&session.hub)?,
+    };
+    Ok(stream(inner, sessions, reader, is_primed(sessions, &caller.parts)))
+}
+
+/// Ends the session.
+pub(super) fn delete(inner: &Inner, sessions: &Sessions, caller: &Caller) -> Result<Response<Body>, Refusal> {
+    let session = find(inner, sessions, caller)?;
+    inner.sessions.end(&session);
+    Ok(answer::empty(StatusCode::OK, HeaderMap::new()))
+}
+
+/// A stream of a session, as it is sent.
+pub(super) struct Events {
+    priming: Option<Bytes>,
+    reader: Reader,
+    keep_alive: Pin<Box<Sleep>>,
+    every: Duration,
+}
+
+impl Events {
+    pub(super) fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        if let Some(priming) = self.priming.take() {
+            return Poll::Ready(Some(priming));
+        }
+        if let Poll::Ready(event) = self.reader.poll_event(cx) {
+            return Poll::Ready(event.map(|(id, message)| sse::event(Some(id), &message)));
+        }
+        if self.keep_alive.as_mut().poll(cx).is_pending() {
+            return Poll::Pending;
+        }
+        self.keep_alive.as_mut().reset(Instant::now() + self.every);
+        Poll::Ready(Some(sse::COMMENT))
+    }
+}
+
+/// An id that nobody can guess: 128 bits of the system's randomness.
+fn new_id() -> Result<HeaderValue, Refusal> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|_| Refusal::too_many_sessions())?;
+    let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    HeaderValue::from_str(&text).map_err(|_| Refusal::too_many_sessions())
+}

@@ -1,0 +1,62 @@
+//! Events of `text/event-stream`.
+
+use std::time::Duration;
+
+use bytes::{BufMut, Bytes, BytesMut};
+
+/// Says nothing, and that the stream is alive.
+pub(super) const COMMENT: Bytes = Bytes::from_static(b":\n\n");
+
+/// Which event it is, so that a client can say what it has seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct EventId {
+    /// Whether the stream is the answer to a POST.
+    pub(super) posted: bool,
+    pub(super) stream: u64,
+    pub(super) number: u64,
+}
+
+impl EventId {
+    fn write(self, out: &mut BytesMut) {
+        out.put_slice(b"id: ");
+        out.put_u8(if self.posted { b'p' } else { b'g' });
+        out.put_slice(self.stream.to_string().as_bytes());
+        out.put_u8(b'-');
+        out.put_slice(self.number.to_string().as_bytes());
+        out.put_u8(b'\n');
+    }
+
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let (posted, rest) = match text.split_at_checked(1)? {
+            ("p", rest) => (true, rest),
+            ("g", rest) => (false, rest),
+            _ => return None,
+        };
+        let (stream, number) = rest.split_once('-')?;
+        Some(EventId { posted, stream: stream.parse().ok()?, number: number.parse().ok()? })
+    }
+}
+
+/// A message as an event.
+pub(super) fn event(id: Option<EventId>, message: &[u8]) -> Bytes {
+    let mut out = BytesMut::with_capacity(message.len() + 48);
+    if let Some(id) = id {
+        id.write(&mut out);
+    }
+    // A result that was JSON already may have line breaks between its tokens; each line is a field.
+    for line in message.split(|&byte| byte == b'\n' || byte == b'\r') {
+        out.put_slice(b"data: ");
+        out.put_slice(line);
+        out.put_u8(b'\n');
+    }
+    out.put_u8(b'\n');
+    out.freeze()
+}
+
+/// An event without data, from which on a client knows how to come back.
+pub(super) fn priming(id: EventId, retry: Duration) -> Bytes {
+    let mut out = BytesMut::new();
+    id.write(&mut out);
+    out.put_slice(format!("retry: {}\ndata:\n\n", retry.as_millis()).as_bytes());
+    out.freeze()
+}

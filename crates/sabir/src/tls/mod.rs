@@ -1,0 +1,5 @@
+//! TLS, by rustls.
+
+mod server;
+
+pub use server::ServerTls;

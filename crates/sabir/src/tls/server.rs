@@ -1,0 +1,120 @@
+//! The certificate of a server, and whose certificates it takes.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use rustls::RootCertStore;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::{ServerConfig, WebPkiClientVerifier};
+use tokio_rustls::TlsAcceptor;
+
+/// How a server speaks TLS.
+///
+/// ```no_run
+/// # fn run() -> std::io::Result<()> {
+/// let tls = sabir::ServerTls::from_files("server.pem", "server.key")?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct ServerTls {
+    certificates: Vec<CertificateDer<'static>>,
+    key: Arc<PrivateKeyDer<'static>>,
+    clients: Option<Clients>,
+}
+
+#[derive(Clone)]
+struct Clients {
+    roots: Arc<RootCertStore>,
+    required: bool,
+}
+
+impl ServerTls {
+    /// A certificate with those that vouch for it, and its key, as the text of PEM files.
+    pub fn from_pem(certificates: &[u8], key: &[u8]) -> io::Result<Self> {
+        let certificates = read_certificates(certificates)?;
+        let key = PrivateKeyDer::from_pem_slice(key)
+            .map_err(|error| invalid(format_args!("no private key in PEM: {error}")))?;
+        let tls = ServerTls { certificates, key: Arc::new(key), clients: None };
+        // What does not fit together is better known now than with the first connection.
+        tls.config()?;
+        Ok(tls)
+    }
+
+    /// The same from files.
+    pub fn from_files(certificates: impl AsRef<Path>, key: impl AsRef<Path>) -> io::Result<Self> {
+        ServerTls::from_pem(&read(certificates.as_ref())?, &read(key.as_ref())?)
+    }
+
+    /// Takes only clients with a certificate that one of these, in PEM, vouches for.
+    pub fn require_clients(mut self, roots: &[u8]) -> io::Result<Self> {
+        self.clients = Some(Clients { roots: read_roots(roots)?, required: true });
+        Ok(self)
+    }
+
+    /// Looks at the certificates of clients that have one, and takes others too. What was shown is in
+    /// [`Ctx::http`](crate::Ctx::http)'s extensions as [`PeerCertificates`](crate::PeerCertificates).
+    pub fn ask_clients(mut self, roots: &[u8]) -> io::Result<Self> {
+        self.clients = Some(Clients { roots: read_roots(roots)?, required: false });
+        Ok(self)
+    }
+
+    fn config(&self) -> io::Result<ServerConfig> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
+            .with_safe_default_protocol_versions()
+            .map_err(|error| invalid(&error))?;
+        let builder = match &self.clients {
+            None => builder.with_no_client_auth(),
+            Some(clients) => {
+                let verifier =
+                    WebPkiClientVerifier::builder_with_provider(Arc::clone(&clients.roots), provider);
+                let verifier = if clients.required { verifier } else { verifier.allow_unauthenticated() };
+                builder.with_client_cert_verifier(verifier.build().map_err(|error| invalid(&error))?)
+            }
+        };
+        let mut config = builder
+            .with_single_cert(self.certificates.clone(), self.key.clone_key())
+            .map_err(|error| invalid(format_args!("the certificate and the key do not fit: {error}")))?;
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        Ok(config)
+    }
+
+    pub(crate) fn acceptor(&self) -> io::Result<TlsAcceptor> {
+        Ok(TlsAcceptor::from(Arc::new(self.config()?)))
+    }
+}
+
+impl std::fmt::Debug for ServerTls {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ServerTls").field("certificates", &self.certificates.len()).finish_non_exhaustive()
+    }
+}
+
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    std::fs::read(path)
+        .map_err(|error| io::Error::new(error.kind(), format!("cannot read {}: {error}", path.display())))
+}
+
+fn read_certificates(pem: &[u8]) -> io::Result<Vec<CertificateDer<'static>>> {
+    let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    match certificates {
+        Ok(certificates) if certificates.is_empty() => Err(invalid("no certificate in PEM")),
+        Ok(certificates) => Ok(certificates),
+        Err(error) => Err(invalid(format_args!("no certificate in PEM: {error}"))),
+    }
+}
+
+fn read_roots(pem: &[u8]) -> io::Result<Arc<RootCertStore>> {
+    let mut roots = RootCertStore::empty();
+    for certificate in read_certificates(pem)? {
+        roots.add(certificate).map_err(|error| invalid(&error))?;
+    }
+    Ok(Arc::new(roots))
+}
+
+fn invalid(reason: impl std::fmt::Display) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, reason.to_string())
+}

@@ -1,0 +1,142 @@
+//! TLS for those who connect.
+
+use std::sync::Arc;
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+use super::dial::Place;
+use super::failure::{DialError, DialFailure};
+
+/// Whom to trust, and what to show.
+#[derive(Default, Clone)]
+pub(crate) struct Settings {
+    /// Certificates in PEM. If there are none, those of the system.
+    pub(crate) roots: Vec<Vec<u8>>,
+    /// A chain of certificates and its key, in PEM.
+    pub(crate) identity: Option<(Vec<u8>, Vec<u8>)>,
+    /// Trusts everybody.
+    pub(crate) anybody: bool,
+}
+
+impl Settings {
+    pub(crate) fn is_default(&self) -> bool {
+        self.roots.is_empty() && self.identity.is_none() && !self.anybody
+    }
+
+    /// Ready to connect, with the protocols to choose from.
+    pub(crate) fn connector(&self, protocols: &[&[u8]]) -> Result<TlsConnector, String> {
+        let provider = Arc::new(ring::default_provider());
+        let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+            .with_safe_default_protocol_versions()
+            .map_err(|error| error.to_string())?;
+        let builder = if self.anybody {
+            builder.dangerous().with_custom_certificate_verifier(Arc::new(Anybody(provider)))
+        } else {
+            builder.with_root_certificates(self.trusted()?)
+        };
+        let mut config = match &self.identity {
+            Some((chain, key)) => {
+                let key = PrivateKeyDer::from_pem_slice(key)
+                    .map_err(|error| format!("the client's key cannot be read: {error}"))?;
+                builder
+                    .with_client_auth_cert(certificates(chain, "the client's certificate")?, key)
+                    .map_err(|error| format!("the client's certificate cannot be used: {error}"))?
+            }
+            None => builder.with_no_client_auth(),
+        };
+        config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
+        Ok(TlsConnector::from(Arc::new(config)))
+    }
+
+    fn trusted(&self) -> Result<RootCertStore, String> {
+        let mut store = RootCertStore::empty();
+        if self.roots.is_empty() {
+            store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+            if store.is_empty() {
+                return Err("the system has no root certificates: give one".to_owned());
+            }
+        }
+        for pem in &self.roots {
+            for certificate in certificates(pem, "the root certificate")? {
+                store
+                    .add(certificate)
+                    .map_err(|error| format!("the root certificate cannot be used: {error}"))?;
+            }
+        }
+        Ok(store)
+    }
+}
+
+fn certificates(pem: &[u8], what: &str) -> Result<Vec<CertificateDer<'static>>, String> {
+    let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    match certificates {
+        Ok(certificates) if certificates.is_empty() => Err(format!("{what} is not in PEM")),
+        Ok(certificates) => Ok(certificates),
+        Err(error) => Err(format!("{what} cannot be read: {error}")),
+    }
+}
+
+/// TLS over a socket that is connected.
+pub(crate) async fn wrap(
+    connector: &TlsConnector,
+    place: &Place,
+    stream: TcpStream,
+) -> Result<TlsStream<TcpStream>, DialError> {
+    let failed = |reason: String| DialError::new(DialFailure::Tls, &place.url, reason);
+    let name = ServerName::try_from(place.host.clone())
+        .map_err(|_| failed(format!("`{}` is no name that a certificate can have", place.host)))?;
+    connector.connect(name, stream).await.map_err(|error| {
+        let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+        failed(match inner {
+            Some(rustls::Error::InvalidMessage(_)) => "the server does not speak TLS".to_owned(),
+            Some(error) => format!("TLS: {error}"),
+            None => "the server closed the connection instead of speaking TLS".to_owned(),
+        })
+    })
+}
+
+/// Takes any certificate. What it signs is still checked, so the other end has at least its key.
+#[derive(Debug)]
+struct Anybody(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Anybody {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls12_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}

@@ -1,0 +1,590 @@
+//! Reads types from JSON that is known to be valid, which spares checking it a second time.
+//!
+//! It is quick about what params are made of: whole numbers, strings without escapes, lists and objects.
+//! Everything else is handed to serde_json piece by piece, so that a type sees the same from both. Why
+//! something does not fit is serde_json's to say, by reading it all again.
+
+use std::iter::once;
+
+use serde::de::value::{BorrowedStrDeserializer, MapDeserializer};
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::forward_to_deserialize_any;
+use serde_json::de::StrRead;
+use serde_json::{Error, Result};
+
+use crate::RawJson;
+
+/// How serde_json asks for the text of a value. Should it ask in another way one day, it is asked itself.
+const RAW_VALUE: &str = "$serde_json::private::RawValue";
+
+/// A place in valid JSON text: where a value starts, or white space before it.
+pub(crate) struct Place<'de> {
+    text: &'de str,
+    at: usize,
+}
+
+impl<'de> Place<'de> {
+    pub(crate) fn start_of(raw: &'de RawJson<'_>) -> Self {
+        Place { text: raw.as_str(), at: 0 }
+    }
+
+    /// The byte here, or 0 behind the end.
+    #[inline]
+    fn byte(&self) -> u8 {
+        self.text.as_bytes().get(self.at).copied().unwrap_or(0)
+    }
+
+    /// The next byte that is no white space. It is not passed.
+    #[inline]
+    pub(crate) fn peek(&mut self) -> u8 {
+        let mut next = self.byte();
+        while next <= b' ' && self.at < self.text.len() {
+            self.at += 1;
+            next = self.byte();
+        }
+        next
+    }
+
+    /// Passes the byte if it is next.
+    #[inline]
+    pub(crate) fn pass(&mut self, byte: u8) -> Result<()> {
+        if self.peek() != byte {
+            return Err(unfit());
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    /// Passes the value that starts here. Its text.
+    fn skip(&mut self) -> &'de str {
+        let first = self.peek();
+        let start = self.at;
+        if !matches!(first, b'"' | b'[' | b'{') {
+            self.skip_scalar();
+            return &self.text[start..self.at];
+        }
+        let mut depth = 0;
+        while self.at < self.text.len() {
+            match self.byte() {
+                b'"' => self.skip_string(),
+                b'{' | b'[' => {
+                    depth += 1;
+                    self.at += 1;
+                    continue;
+                }
+                b'}' | b']' => {
+                    depth -= 1;
+                    self.at += 1;
+                }
+                b',' | b':' | b' ' | b'\t' | b'\n' | b'\r' => {
+                    self.at += 1;
+                    continue;
+                }
+                _ => self.skip_scalar(),
+            }
+            if depth == 0 {
+                break;
+            }
+        }
+        &self.text[start..self.at]
+    }
+
+    fn skip_scalar(&mut self) {
+        let rest = &self.text.as_bytes()[self.at..];
+        // `]` with the bit is `}`.
+        let len = rest.iter().position(|&c| c <= b' ' || c == b',' || c | 0x20 == b'}');
+        self.at += len.unwrap_or(rest.len());
+    }
+
+    fn skip_string(&mut self) {
+        self.at += 1;
+        while let Some(stop) = memchr::memchr2(b'"', b'\\', &self.text.as_bytes()[self.at..]) {
+            let quote = self.text.as_bytes()[self.at + stop] == b'"';
+            self.at += stop + if quote { 1 } else { 2 };
+            if quote {
+                return;
+            }
+        }
+    }
+
+    /// The string that starts here, if it holds no escapes. It is passed then, and only then.
+    #[inline]
+    fn plain_string(&mut self) -> Option<&'de str> {
+        let rest = self.text[self.at..].strip_prefix('"')?;
+        let end = memchr::memchr2(b'"', b'\\', rest.as_bytes())?;
+        if rest.as_bytes()[end] != b'"' {
+            return None;
+        }
+        self.at += end + 2;
+        Some(&rest[..end])
+    }
+
+    /// The whole number that starts here, if it fits and is plainly written. It is passed then, and only
+    /// then.
+    #[inline]
+    fn integer(&mut self) -> Option<Integer> {
+        let bytes = &self.text.as_bytes()[self.at..];
+        let (negative, digits) = match bytes {
+            [b'-', digits @ ..] => (true, digits),
+            digits => (false, digits),
+        };
+        let mut number = 0u64;
+        let mut len = 0;
+        while let Some(digit) = digits.get(len).map(|c| c.wrapping_sub(b'0')).filter(|&digit| digit < 10) {
+            number = number.wrapping_mul(10).wrapping_add(u64::from(digit));
+            len += 1;
+        }
+        // Nineteen digits always fit. `-0` is a fraction to serde_json.
+        if len > 19 || matches!(digits.get(len), Some(b'.' | b'e' | b'E')) || (negative && number == 0) {
+            return None;
+        }
+        let integer = match negative {
+            true => Integer::Negative(0i64.checked_sub_unsigned(number)?),
+            false => Integer::Positive(number),
+        };
+        self.at += usize::from(negative) + len;
+        Some(integer)
+    }
+
+    fn string<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value> {
+        match self.plain_string() {
+            Some(plain) => visitor.visit_borrowed_str(plain),
+            None => self.hand_over(|json| json.deserialize_str(visitor)),
+        }
+    }
+
+    fn list<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value> {
+        self.at += 1;
+        let value = visitor.visit_seq(Items { place: self, first: true })?;
+        self.pass(b']')?;
+        Ok(value)
+    }
+
+    fn object<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value> {
+        self.at += 1;
+        let value = visitor.visit_map(Items { place: self, first: true })?;
+        self.pass(b'}')?;
+        Ok(value)
+    }
+
+    /// Lets serde_json read the value that starts here.
+    fn hand_over<T>(
+        &mut self,
+        read: impl FnOnce(&mut serde_json::Deserializer<StrRead<'de>>) -> Result<T>,
+    ) -> Result<T> {
+        let mut json = serde_json::Deserializer::from_str(self.skip());
+        let value = read(&mut json)?;
+        json.end()?;
+        Ok(value)
+    }
+}
+
+enum Integer {
+    Positive(u64),
+    Negative(i64),
+}
+
+impl Integer {
+    #[inline]
+    fn visit<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        match self {
+            Integer::Positive(number) => visitor.visit_u64(number),
+            Integer::Negative(number) => visitor.visit_i64(number),
+        }
+    }
+}
+
+#[cold]
+fn unfit() -> Error {
+    Error::custom("the value does not fit")
+}
+
+macro_rules! numbers {
+    ($($name:ident)*) => {
+        $(fn $name<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+            match self.peek() {
+                b'-' | b'0'..=b'9' => match self.integer() {
+                    Some(integer) => integer.visit(visitor),
+                    None => self.hand_over(|json| json.$name(visitor)),
+                },
+                _ => Err(unfit()),
+            }
+        })*
+    };
+}
+
+macro_rules! strings {
+    ($($name:ident)*) => {
+        $(fn $name<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+            match self.peek() {
+                b'"' => self.string(visitor),
+                _ => Err(unfit()),
+            }
+        })*
+    };
+}
+
+macro_rules! handed_over {
+    ($($name:ident)*) => {
+        $(fn $name<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+            self.hand_over(|json| json.$name(visitor))
+        })*
+    };
+}
+
+impl<'de> Deserializer<'de> for &mut Place<'de> {
+    type Error = Error;
+
+    numbers! {
+        deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_u8 deserialize_u16
+        deserialize_u32 deserialize_u64 deserialize_f32 deserialize_f64
+    }
+
+    strings! { deserialize_char deserialize_str deserialize_string deserialize_identifier }
+
+    handed_over! { deserialize_i128 deserialize_u128 deserialize_bytes deserialize_byte_buf }
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        match self.peek() {
+            b'"' => self.string(visitor),
+            b'[' => self.list(visitor),
+            b'{' => self.object(visitor),
+            b'n' => self.deserialize_unit(visitor),
+            b't' | b'f' => self.deserialize_bool(visitor),
+            _ => match self.integer() {
+                Some(integer) => integer.visit(visitor),
+                None => self.hand_over(|json| json.deserialize_any(visitor)),
+            },
+        }
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        match self.peek() {
+            b't' => {
+                self.at += "true".len();
+                visitor.visit_bool(true)
+            }
+            b'f' => {
+                self.at += "false".len();
+                visitor.visit_bool(false)
+            }
+            _ => Err(unfit()),
+        }
+    }
+
+    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        if self.peek() != b'n' {
+            return Err(unfit());
+        }
+        self.at += "null".len();
+        visitor.visit_unit()
+    }
+
+    fn deserialize_unit_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value> {
+        self.deserialize_unit(visitor)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        if self.peek() != b'n' {
+            return visitor.visit_some(self);
+        }
+        self.at += "null".len();
+        visitor.visit_none()
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value> {
+        if name == RAW_VALUE {
+            let text = (BorrowedStrDeserializer::new(name), BorrowedStrDeserializer::new(self.skip()));
+            return visitor.visit_map(MapDeserializer::new(once(text)));
+        }
+        if name.starts_with("$serde_json") {
+            return self.hand_over(|json| json.deserialize_newtype_struct(name, visitor));
+        }
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        if self.peek() == b'[' { self.list(visitor) } else { Err(unfit()) }
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value> {
+        self.deserialize_seq(visitor)
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: usize,
+        visitor: V,
+    ) -> Result<V::Value> {
+        self.deserialize_seq(visitor)
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        if self.peek() == b'{' { self.object(visitor) } else { Err(unfit()) }
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value> {
+        match self.peek() {
+            b'[' => self.list(visitor),
+            b'{' => self.object(visitor),
+            _ => Err(unfit()),
+        }
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value> {
+        self.hand_over(|json| json.deserialize_enum(name, variants, visitor))
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.skip();
+        visitor.visit_unit()
+    }
+}
+
+/// What is left of a list or an object.
+struct Items<'p, 'de> {
+    place: &'p mut Place<'de>,
+    first: bool,
+}
+
+impl<'de> Items<'_, 'de> {
+    /// Goes on to the next item, unless `end` closes them.
+    #[inline]
+    fn advance(&mut self, end: u8) -> Result<bool> {
+        if self.place.peek() == end {
+            return Ok(false);
+        }
+        if !std::mem::take(&mut self.first) {
+            self.place.pass(b',')?;
+        }
+        Ok(true)
+    }
+
+    /// Reads the value that is next. Behind one that does not fit there is nothing more to read: nobody
+    /// knows where it ends.
+    #[inline]
+    fn value<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value> {
+        seed.deserialize(&mut *self.place).inspect_err(|_| self.place.at = self.place.text.len())
+    }
+}
+
+impl<'de> SeqAccess<'de> for Items<'_, 'de> {
+    type Error = Error;
+
+    #[inline]
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>> {
+        if self.advance(b']')? { self.value(seed).map(Some) } else { Ok(None) }
+    }
+}
+
+impl<'de> MapAccess<'de> for Items<'_, 'de> {
+    type Error = Error;
+
+    #[inline]
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>> {
+        if !self.advance(b'}')? {
+            return Ok(None);
+        }
+        self.place.peek();
+        let name = self.place.plain_string().ok_or_else(unfit)?;
+        seed.deserialize(Name(name)).map(Some)
+    }
+
+    #[inline]
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value> {
+        self.place.pass(b':')?;
+        self.value(seed)
+    }
+}
+
+/// The name of a member. Where it is to be more than text or a number, serde_json has to read it all.
+struct Name<'de>(&'de str);
+
+macro_rules! numbers_in_names {
+    ($($name:ident)*) => {
+        $(fn $name<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+            // A name is any text, while a value that begins like a number is one.
+            let ([b'-', digits @ ..] | digits) = self.0.as_bytes();
+            if !matches!(digits, [b'1'..=b'9', ..] | b"0") {
+                return Err(unfit());
+            }
+            let mut place = Place { text: self.0, at: 0 };
+            let integer = place.integer().filter(|_| place.at == place.text.len());
+            integer.ok_or_else(unfit)?.visit(visitor)
+        })*
+    };
+}
+
+impl<'de> Deserializer<'de> for Name<'de> {
+    type Error = Error;
+
+    numbers_in_names! {
+        deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_u8 deserialize_u16
+        deserialize_u32 deserialize_u64
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        visitor.visit_borrowed_str(self.0)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    forward_to_deserialize_any! {
+        bool i128 u128 f32 f64 char str string bytes byte_buf option unit unit_struct seq tuple tuple_struct
+        map struct enum identifier ignored_any
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::fmt::Debug;
+
+    use serde::Deserialize;
+    use serde::de::{DeserializeOwned, IgnoredAny};
+    use serde_json::Value;
+    use serde_json::value::RawValue;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    #[allow(dead_code)]
+    struct Record {
+        a: i8,
+        #[serde(default)]
+        b: Option<Box<Record>>,
+        #[serde(default)]
+        text: String,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[allow(dead_code)]
+    enum Shape {
+        Point,
+        Circle(f32),
+        Box { w: u128 },
+    }
+
+    const TEXTS: &[&str] = &[
+        "0",
+        "-0",
+        "7",
+        "-7",
+        "127",
+        "128",
+        "9223372036854775807",
+        "-9223372036854775808",
+        "-9223372036854775809",
+        "9999999999999999999",
+        "18446744073709551615",
+        "18446744073709551616",
+        "123456789012345678901234567890",
+        "1.5",
+        "1e2",
+        "-1E+2",
+        "0.1",
+        "true",
+        "false",
+        "null",
+        r#""""#,
+        r#""plain""#,
+        r#""é\"\\\u0041""#,
+        r#""\ud800""#,
+        r#""Point""#,
+        r#"{"Circle":1.25}"#,
+        r#"{"Box":{"w":340282366920938463463374607431768211455}}"#,
+        "[]",
+        "[ ]",
+        "[1,2]",
+        "[1, 2, 3]",
+        "[1,[2],{\"x\":\"]\"}]",
+        "{}",
+        r#"{ "a" : 1 , "b" : { "a" : -2 , "text" : "x\n" } }"#,
+        r#"{"a":1,"b":null,"more":[{"]":"\\"},"}"],"text":"y"}"#,
+        r#"{"a":1,"a":2}"#,
+        r#"{"\u0061":1}"#,
+        r#"{"1":2,"-3":4}"#,
+        r#"{"01":2}"#,
+        r#"{"":2}"#,
+        r#"{"2x":2}"#,
+        r#"[1,null,"t"]"#,
+        "[[[[[]]]]]",
+    ];
+
+    /// What is read here is what serde_json reads; what is refused here may still be read by it.
+    fn check<T: DeserializeOwned + Debug>() -> usize {
+        let mut read = 0;
+        for text in TEXTS {
+            let raw = RawJson::new(*text).expect("the case is JSON");
+            let mut place = Place::start_of(&raw);
+            if let Ok(here) = T::deserialize(&mut place) {
+                let there: T = serde_json::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+                assert_eq!(format!("{here:?}"), format!("{there:?}"), "{text}");
+                assert_eq!(place.at, text.len(), "{text}");
+                read += 1;
+            }
+        }
+        read
+    }
+
+    #[test]
+    fn reads_what_serde_json_reads() {
+        let read = [
+            check::<Value>(),
+            check::<Box<RawValue>>(),
+            check::<IgnoredAny>(),
+            check::<i8>(),
+            check::<u64>(),
+            check::<i64>(),
+            check::<i128>(),
+            check::<f32>(),
+            check::<f64>(),
+            check::<bool>(),
+            check::<()>(),
+            check::<String>(),
+            check::<Option<u8>>(),
+            check::<(i64, i64)>(),
+            check::<Vec<Value>>(),
+            check::<Record>(),
+            check::<Shape>(),
+            check::<BTreeMap<String, Value>>(),
+            check::<BTreeMap<i8, i8>>(),
+        ];
+        // So many of the texts fit.
+        assert_eq!(read, [41, 43, 43, 4, 7, 7, 13, 17, 17, 2, 1, 4, 5, 1, 7, 3, 3, 10, 2]);
+    }
+
+    #[test]
+    fn nothing_is_read_behind_what_does_not_fit() {
+        #[derive(Debug)]
+        struct Stubborn;
+        impl<'de> Visitor<'de> for Stubborn {
+            type Value = usize;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a list")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> std::result::Result<usize, A::Error> {
+                Ok((0..4).filter(|_| matches!(items.next_element::<u8>(), Ok(Some(_)))).count())
+            }
+        }
+        let raw = RawJson::new(r#"[1,"2,3,4"]"#).expect("the case is JSON");
+        let mut place = Place::start_of(&raw);
+        assert!(place.deserialize_seq(Stubborn).is_err());
+        assert_eq!(place.at, raw.as_str().len());
+    }
+}
