@@ -19,6 +19,7 @@ use sabir_model::rules::Profile;
 Examples:
   sabir tour                              see the whole protocol at work
   sabir call demo: add 2 3                call a method of the built-in service
+  sabir describe demo: add                what a method takes and gives
   sabir call stdio:'my-server --stdio' initialize -d @params.json
   sabir call https://example.org/rpc add 2 3 -H 'Authorization: Bearer ${TOKEN}'
   sabir check session.jrl                 see what is wrong with captured traffic
@@ -55,6 +56,12 @@ Examples:
         #[arg(long)]
         json: bool,
     },
+    /// List the methods that a peer offers
+    List(ListArgs),
+    /// Describe what a peer offers, or one method of it
+    Describe(DescribeArgs),
+    /// Write a typed client for what a peer offers
+    Generate(GenerateArgs),
     /// Serve the demo service
     Demo(DemoArgs),
     /// Turn captured traffic into a graph, and ask it questions
@@ -71,6 +78,142 @@ Examples:
         /// For which shell
         shell: Shell,
     },
+    /// Print the methods of a target, for the scripts that complete
+    #[command(hide = true)]
+    CompleteMethods(CompleteArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct CompleteArgs {
+    pub(crate) target: String,
+    /// What the names begin with
+    #[arg(default_value = "", allow_hyphen_values = true)]
+    pub(crate) prefix: String,
+}
+
+/// What goes along over HTTP, WebSocket and TLS.
+#[derive(Debug, clap::Args)]
+pub(crate) struct WebArgs {
+    /// A header for http(s):// and ws(s)://, as NAME: VALUE; ${NAME} stands for a variable of the environment
+    #[arg(short = 'H', long = "header", value_name = "HEADER")]
+    pub(crate) headers: Vec<String>,
+    /// Trust the servers that this certificate vouches for, in PEM, instead of those that the system trusts
+    #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
+    pub(crate) cacert: Option<String>,
+    /// Take any certificate: whoever is in between can read and change everything
+    #[arg(long)]
+    pub(crate) insecure: bool,
+}
+
+/// Whom to ask what it offers.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PeerArgs {
+    /// The target, unless a command stands at the end
+    #[arg(value_name = "TARGET", hide = true)]
+    pub(crate) words: Vec<String>,
+    /// A program to start and to talk to over its standard input and output
+    #[arg(last = true, value_name = "COMMAND", hide = true)]
+    pub(crate) command: Vec<String>,
+    /// How long to wait, such as 500ms, 30s or 2m
+    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = duration)]
+    pub(crate) timeout: Duration,
+    /// How messages are kept apart
+    #[arg(long, value_enum, value_name = "HOW", default_value = "lines")]
+    pub(crate) framing: ClientFraming,
+    #[command(flatten)]
+    pub(crate) web: WebArgs,
+    /// Show what goes over the wire, as a transcript on standard error
+    #[arg(long)]
+    pub(crate) trace: bool,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(
+    override_usage = "\
+sabir list [OPTIONS] TARGET
+       sabir list [OPTIONS] -- COMMAND [WORD]...",
+    after_help = "\
+TARGET is one of those of `sabir call`, or an OpenRPC file. A peer is asked by rpc.discover, then by
+system.listMethods, then for its tools by MCP.
+
+Examples:
+  sabir list demo:
+  sabir list openrpc.json
+  sabir list --json -- my-mcp-server"
+)]
+pub(crate) struct ListArgs {
+    #[command(flatten)]
+    pub(crate) peer: PeerArgs,
+    /// Print one JSON object per method: name, summary, deprecated, notification
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(
+    override_usage = "\
+sabir describe [OPTIONS] TARGET [METHOD]
+       sabir describe [OPTIONS] [METHOD] -- COMMAND [WORD]...",
+    after_help = "\
+TARGET is one of those of `sabir call`, or an OpenRPC file. A peer is asked by rpc.discover, then by
+system.listMethods, then for its tools by MCP.
+
+Examples:
+  sabir describe demo:
+  sabir describe demo: add
+  sabir describe demo: --openrpc > openrpc.json
+  sabir describe openrpc.json --markdown > API.md"
+)]
+pub(crate) struct DescribeArgs {
+    #[command(flatten)]
+    pub(crate) peer: PeerArgs,
+    /// Print it as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print the whole as an OpenRPC document
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) openrpc: bool,
+    /// Print it as Markdown
+    #[arg(long, conflicts_with_all = ["json", "openrpc"])]
+    pub(crate) markdown: bool,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(
+    override_usage = "\
+sabir generate [OPTIONS] --lang LANGUAGE TARGET
+       sabir generate [OPTIONS] --lang LANGUAGE -- COMMAND [WORD]...",
+    after_help = "\
+TARGET is one of those of `sabir call`, or an OpenRPC file. The client is one file, and says in its first lines
+how it is used.
+
+Examples:
+  sabir generate --lang typescript demo: > demo.ts
+  sabir generate --lang python openrpc.json --name Wallet > wallet.py
+  sabir generate --lang rust tcp://127.0.0.1:4000 -o src/client.rs"
+)]
+pub(crate) struct GenerateArgs {
+    #[command(flatten)]
+    pub(crate) peer: PeerArgs,
+    /// The language of the client
+    #[arg(long, value_enum, value_name = "LANGUAGE")]
+    pub(crate) lang: Language,
+    /// The name of the client's type [default: made from the title of the service]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Write to a file instead of standard output
+    #[arg(short = 'o', long, value_name = "FILE")]
+    pub(crate) output: Option<std::path::PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Language {
+    /// Async, on the crate `sabir`
+    Rust,
+    /// For browsers and Node.js, without dependencies
+    Typescript,
+    /// Synchronous, for Python 3.11, without dependencies
+    Python,
 }
 
 #[derive(Debug, clap::Args)]
@@ -201,15 +344,8 @@ pub(crate) struct CallArgs {
     /// What is legal, and how cancel and progress are spelt
     #[arg(long, value_enum, value_name = "WHICH", default_value = "lenient")]
     pub(crate) dialect: DialectName,
-    /// A header for http(s):// and ws(s)://, as NAME: VALUE; ${NAME} stands for a variable of the environment
-    #[arg(short = 'H', long = "header", value_name = "HEADER")]
-    pub(crate) headers: Vec<String>,
-    /// Trust the servers that this certificate vouches for, in PEM, instead of those that the system trusts
-    #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
-    pub(crate) cacert: Option<String>,
-    /// Take any certificate: whoever is in between can read and change everything
-    #[arg(long)]
-    pub(crate) insecure: bool,
+    #[command(flatten)]
+    pub(crate) web: WebArgs,
     /// Ask for progress, by a token in the params, which must be named
     #[arg(long, conflicts_with_all = ["notify", "batch"])]
     pub(crate) progress: bool,

@@ -3,14 +3,19 @@
 mod args;
 mod call;
 mod check;
+mod complete;
 mod completions;
 mod demo;
+mod describe;
+mod discovery;
 mod everything;
 mod exit;
 mod explain;
+mod generate;
 #[cfg(feature = "graph")]
 mod graph;
 mod json;
+mod list;
 mod model;
 mod paint;
 mod print;
@@ -18,6 +23,7 @@ mod service;
 mod target;
 mod tour;
 mod trace;
+mod web;
 
 use std::process::ExitCode;
 
@@ -52,6 +58,10 @@ fn run(command: Command, printer: &Printer) -> Result<Exit, Failure> {
             Command::Model(args) => model::run(&args, printer),
             Command::Check(args) => check::run(args, printer).await,
             Command::Explain { rule, json } => explain::run(rule.as_deref(), json, printer),
+            Command::List(args) => list::run(args, printer).await,
+            Command::Describe(args) => describe::run(args, printer).await,
+            Command::Generate(args) => generate::run(args, printer).await,
+            Command::CompleteMethods(args) => complete::run(args, printer).await,
             Command::Completions { shell } => completions::run(shell, printer),
         }
     });

@@ -58,7 +58,7 @@ impl Printer {
         }
     }
 
-    /// Paints for standard output.
+    /// Paints for standard output, for data that is laid out elsewhere.
     pub(crate) fn painter(&self) -> Painter {
         self.out.painter
     }

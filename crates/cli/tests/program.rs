@@ -91,6 +91,11 @@ fn check_peers() {
 }
 
 #[test]
+fn discovery() {
+    check("discovery");
+}
+
+#[test]
 fn help() {
     check("help");
 }

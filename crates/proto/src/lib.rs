@@ -36,6 +36,8 @@ mod decimal;
 mod find;
 mod raw;
 mod scan;
+#[cfg(feature = "schemars")]
+mod schema;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 

@@ -75,20 +75,25 @@ impl CallSlot {
 /// A method and its params, if they could be written.
 type Unsent = (Cow<'static, str>, Result<Option<RawJson<'static>>, CallError>);
 
+/// What a call knows of its result, its error and its progress.
+type Types<R, E, T> = PhantomData<fn() -> (R, E, T)>;
+
 /// A call: await it for its result. It is sent when it is first awaited, and cancelled when it is dropped
 /// before its end.
+///
+/// A typed client says more of it: `E` is what it fails with, `T` is its progress.
 #[must_use = "a call is sent when it is awaited"]
-pub struct Call<R> {
+pub struct Call<R, E = CallError, T = RawJson<'static>> {
     peer: Peer,
     slot: Arc<CallSlot>,
     unsent: Option<Unsent>,
     options: CallOptions<'static>,
     /// When it began, for those who observe.
     watched: Option<(Instant, String)>,
-    result: PhantomData<fn() -> R>,
+    types: Types<R, E, T>,
 }
 
-impl<R> Call<R> {
+impl<R, E, T> Call<R, E, T> {
     pub(crate) fn new(
         peer: Peer,
         method: Cow<'static, str>,
@@ -100,14 +105,14 @@ impl<R> Call<R> {
             unsent: Some((method, params)),
             options: CallOptions::default(),
             watched: None,
-            result: PhantomData,
+            types: PhantomData,
         }
     }
 
     /// A call that was sent already, in a batch.
     pub(crate) fn in_batch(peer: Peer, method: &str, slot: Arc<CallSlot>) -> Self {
         let options = CallOptions::default();
-        let mut call = Call { peer, slot, unsent: None, options, watched: None, result: PhantomData };
+        let mut call = Call { peer, slot, unsent: None, options, watched: None, types: PhantomData };
         call.watch(method);
         call
     }
@@ -168,7 +173,7 @@ impl<R> Call<R> {
     ///
     /// The type is read from all that the peer sent, or else from its member `progress`: a plain number will
     /// do where nothing more is wanted.
-    pub async fn progress<T: DeserializeOwned>(&mut self) -> Option<T> {
+    pub async fn progress<U: DeserializeOwned>(&mut self) -> Option<U> {
         self.options.progress = true;
         self.send();
         poll_fn(|cx| {
@@ -188,6 +193,14 @@ impl<R> Call<R> {
         .await
     }
 
+    /// The next [`progress`](Call::progress), in the type that the call has for it.
+    pub async fn next_progress(&mut self) -> Option<T>
+    where
+        T: DeserializeOwned,
+    {
+        self.progress().await
+    }
+
     fn send(&mut self) {
         let Some((method, params)) = self.unsent.take() else { return };
         self.watch(&method);
@@ -203,8 +216,8 @@ impl<R> Call<R> {
     }
 }
 
-impl<R: DeserializeOwned> Future for Call<R> {
-    type Output = Result<R, CallError>;
+impl<R: DeserializeOwned, E: From<CallError>, T> Future for Call<R, E, T> {
+    type Output = Result<R, E>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         self.send();
@@ -215,13 +228,14 @@ impl<R: DeserializeOwned> Future for Call<R> {
         };
         drop(slot);
         self.watched(CallEnd::of(&outcome));
-        Poll::Ready(outcome.and_then(|result| {
+        let read = outcome.and_then(|result| {
             result.parse().map_err(|e: serde_json::Error| CallError::Unfit(e.to_string().into()))
-        }))
+        });
+        Poll::Ready(read.map_err(E::from))
     }
 }
 
-impl<R> Drop for Call<R> {
+impl<R, E, T> Drop for Call<R, E, T> {
     fn drop(&mut self) {
         if self.unsent.is_none() {
             self.cancel();
@@ -230,7 +244,7 @@ impl<R> Drop for Call<R> {
     }
 }
 
-impl<R> std::fmt::Debug for Call<R> {
+impl<R, E, T> std::fmt::Debug for Call<R, E, T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Call").field("sent", &self.unsent.is_none()).finish_non_exhaustive()
     }

@@ -92,7 +92,11 @@ mod call;
 mod caller;
 mod connection;
 mod ctx;
+#[cfg(feature = "schema")]
+mod describe;
 mod desk;
+#[cfg(feature = "schema")]
+mod discover;
 mod door;
 mod engine;
 #[cfg(feature = "http")]
@@ -103,12 +107,16 @@ mod listen;
 mod listener;
 mod method;
 mod observe;
+#[cfg(feature = "schema")]
+pub mod openrpc;
 mod params;
 mod peer;
 mod port;
 mod reconnect;
 mod router;
 mod serve;
+#[cfg(feature = "schema")]
+mod service;
 mod settings;
 mod shared;
 #[cfg(feature = "tracing")]
@@ -118,6 +126,8 @@ mod task;
 mod tls;
 pub mod transport;
 mod valid;
+#[cfg(feature = "validate")]
+mod validate;
 #[cfg(feature = "http")]
 mod ws;
 
@@ -125,6 +135,8 @@ pub use call::Call;
 #[cfg(all(feature = "http", feature = "tls"))]
 pub use caller::PeerCertificates;
 pub use ctx::Ctx;
+#[cfg(feature = "schema")]
+pub use describe::{Description, ErrorDescription, describe};
 pub use door::{Connections, Protocols};
 #[cfg(feature = "http")]
 pub use http::{Body, Denied, Http, HttpService, Remote, Sessions};
@@ -134,12 +146,19 @@ pub use observe::{CallEnd, Observed, Side};
 pub use peer::{Batch, Peer, WeakPeer};
 pub use reconnect::Reconnect;
 pub use router::{Next, Router};
+#[cfg(feature = "service")]
+pub use sabir_macros::{RpcError, service};
 pub use sabir_proto::{
     Cause, Dialect, ErrorCode, Framing, Id, JsonKind, LENIENT, LSP, Limits, MCP, MCP_2024_11_05,
     MCP_2025_03_26, MCP_2025_06_18, MCP_2025_11_25, MCP_2026_07_28, PLAIN, RawJson, Refused, Report,
     TraceContext, Undelivered,
 };
 pub use serve::{connect, serve};
+#[cfg(feature = "schema")]
+#[doc(hidden)]
+pub use service::private;
+#[cfg(feature = "schema")]
+pub use service::{Failure, Progress, RpcError};
 #[cfg(feature = "tls")]
 pub use tls::ServerTls;
 pub use transport::{DialError, DialFailure, Transport};
@@ -169,3 +188,7 @@ struct Guide;
 #[cfg(all(doctest, feature = "http"))]
 #[doc = include_str!("../../../docs/http.md")]
 struct HttpPage;
+/// And of the page on services.
+#[cfg(all(doctest, feature = "service"))]
+#[doc = include_str!("../../../docs/services.md")]
+struct Services;

@@ -52,6 +52,16 @@ impl<P, R> fmt::Debug for Method<P, R> {
 pub trait MethodName<P, R> {
     /// The name.
     fn into_name(self) -> Cow<'static, str>;
+
+    /// The name with all else that is known.
+    #[cfg(feature = "schema")]
+    #[doc(hidden)]
+    fn into_description(self) -> (Cow<'static, str>, Option<crate::Description>)
+    where
+        Self: Sized,
+    {
+        (self.into_name(), None)
+    }
 }
 
 impl<P, R> MethodName<P, R> for Method<P, R> {

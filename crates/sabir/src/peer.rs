@@ -247,7 +247,7 @@ impl std::fmt::Debug for Batch {
     }
 }
 
-fn written<P: Serialize>(params: &P) -> Result<Option<RawJson<'static>>, CallError> {
+pub(crate) fn written<P: Serialize>(params: &P) -> Result<Option<RawJson<'static>>, CallError> {
     RawJson::from_value(params)
         .map(present)
         .map_err(|error| CallError::Refused(Refused::Params(error.to_string())))

@@ -49,13 +49,15 @@ use crate::{ErrorCode, ErrorObject, RawJson, Result};
 /// - A notification runs the same handler; whatever it returns is dropped.
 #[derive(Clone, Default)]
 pub struct Router {
-    routes: Routes,
+    pub(crate) routes: Routes,
+    #[cfg(feature = "schema")]
+    pub(crate) book: crate::discover::Book,
 }
 
 #[derive(Clone, Default)]
 pub(crate) struct Routes {
     /// The names are our own, so a plain fast hash will do.
-    handlers: HashMap<Cow<'static, str>, Route, FixedState>,
+    pub(crate) handlers: HashMap<Cow<'static, str>, Route, FixedState>,
     fallback: Option<Route>,
     layers: Vec<Arc<dyn Layer>>,
     /// Takes all calls once there are layers.
@@ -71,10 +73,10 @@ pub(crate) struct Routes {
 pub(crate) struct Route {
     /// A small number that no other route has.
     pub(crate) index: usize,
-    handler: Arc<dyn Handler>,
+    pub(crate) handler: Arc<dyn Handler>,
 }
 
-type RawFuture = Pin<Box<dyn Future<Output = Result<RawJson<'static>>> + Send>>;
+pub(crate) type RawFuture = Pin<Box<dyn Future<Output = Result<RawJson<'static>>> + Send>>;
 
 /// A handler with its types forgotten.
 pub(crate) trait Handler: Send + Sync {
@@ -137,7 +139,7 @@ where
     }
 }
 
-struct Raw<F>(Arc<F>);
+pub(crate) struct Raw<F>(pub(crate) Arc<F>);
 
 impl<F, Fut> Handler for Raw<F>
 where
@@ -234,7 +236,7 @@ impl Router {
         P: DeserializeOwned + 'static,
         R: Serialize + 'static,
     {
-        self.add(method.into_name(), Typed { function: Arc::new(handler), types: PhantomData })
+        self.add_named(method, Typed { function: Arc::new(handler), types: PhantomData })
     }
 
     /// Adds a method whose handler is a plain function. It runs where the connection runs, so it should not
@@ -251,7 +253,7 @@ impl Router {
         P: DeserializeOwned + 'static,
         R: Serialize + Send + 'static,
     {
-        self.add(method.into_name(), Plain { function: Arc::new(handler), types: PhantomData })
+        self.add_named(method, Plain { function: Arc::new(handler), types: PhantomData })
     }
 
     /// Adds a method whose handler is a plain function that takes its time: each call runs on a thread of
@@ -307,14 +309,27 @@ impl Router {
         self.add(method.into(), Reading(Arc::new(handler)))
     }
 
+    /// Adds a method with all that is said of it beside its name.
+    fn add_named<P, R>(self, method: impl MethodName<P, R>, handler: impl Handler + 'static) -> Self {
+        #[cfg(not(feature = "schema"))]
+        return self.add(method.into_name(), handler);
+        #[cfg(feature = "schema")]
+        match method.into_description() {
+            (name, Some(description)) => self.add(name, handler).describe(description),
+            (name, None) => self.add(name, handler),
+        }
+    }
+
     fn add(mut self, name: Cow<'static, str>, handler: impl Handler + 'static) -> Self {
         assert!(!name.starts_with("rpc."), "method names that begin with `rpc.` are reserved: `{name}`");
+        #[cfg(feature = "schema")]
+        self.book.forget(&name);
         let route = self.route(handler);
         self.routes.handlers.insert(name, route);
         self
     }
 
-    fn route(&mut self, handler: impl Handler + 'static) -> Route {
+    pub(crate) fn route(&mut self, handler: impl Handler + 'static) -> Route {
         self.routes.count += 1;
         Route { index: self.routes.count - 1, handler: Arc::new(handler) }
     }
@@ -386,6 +401,9 @@ impl Router {
     }
 
     pub(crate) fn into_routes(self) -> Arc<Routes> {
+        #[cfg(feature = "schema")]
+        return Arc::new(self.published());
+        #[cfg(not(feature = "schema"))]
         Arc::new(self.routes)
     }
 }

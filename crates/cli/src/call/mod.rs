@@ -4,7 +4,6 @@ mod batch;
 mod params;
 mod plan;
 mod report;
-mod web;
 
 use std::time::Duration;
 

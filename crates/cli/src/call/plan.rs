@@ -6,10 +6,10 @@ use sabir::{Dialect, Framing, JsonKind, RawJson};
 
 use super::batch::{self, Entry};
 use super::params;
-use super::web::Web;
 use crate::args::CallArgs;
 use crate::exit::Failure;
 use crate::target::Target;
+use crate::web::Web;
 
 #[derive(Debug)]
 pub(super) struct Plan {
@@ -49,7 +49,7 @@ impl Plan {
             return Err(Failure::usage("no target is given")
                 .hint("try `sabir call demo: add 2 3`; `sabir call --help` lists the targets"));
         };
-        let web = Web::new(&args.headers, args.cacert.as_deref(), args.insecure)?;
+        let web = Web::new(&args.web)?;
         web.check(&target)?;
         let what = match args.batch {
             Some(path) => match words.next() {

@@ -5,48 +5,113 @@
 mod notes;
 mod number;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
 use notes::Notes;
 use number::{Number, Sum};
-use sabir::{Ctx, ErrorCode, ErrorObject, JsonKind, RawJson, Router};
+use sabir::openrpc::Info;
+use sabir::{Ctx, ErrorCode, ErrorObject, JsonKind, RawJson, Router, describe};
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// The methods of the service, with no notes remembered yet.
 pub(crate) fn router() -> Router {
-    Router::new()
-        .method("add", |_, Add { a, b }| async move { a.plus(b) })
-        .method("subtract", |_, Subtract { minuend, subtrahend }| async move { minuend.minus(subtrahend) })
-        .method("sum", |_, sum: Sum| async move { Ok(sum.0) })
-        .method("get_data", |_, ()| async { Ok(("hello", 5)) })
+    let router = arithmetic(Router::new());
+    let router = time(router);
+    let router = failures(router);
+    notifications(router).info(
+        Info::new("Sabir demo", env!("CARGO_PKG_VERSION"))
+            .description("One service to try everything on, the same on every transport."),
+    )
+}
+
+fn arithmetic(router: Router) -> Router {
+    router
+        .method(
+            describe("add").doc("Adds two numbers.\n\nIntegers of up to 128 bits are added exactly."),
+            |_, Add { a, b }| async move { a.plus(b) },
+        )
+        .method(
+            describe("subtract").doc("Subtracts one number from another."),
+            |_, Subtract { minuend, subtrahend }| async move { minuend.minus(subtrahend) },
+        )
+        .method(describe("sum").doc("Adds any number of numbers."), |_, sum: Sum| async move { Ok(sum.0) })
+        .method(describe("get_data").doc("Returns a string and a number."), |_, ()| async {
+            Ok((Cow::Borrowed("hello"), 5))
+        })
         .raw("echo", |_, params| async { Ok(params.unwrap_or(RawJson::NULL)) })
-        .method("sleep", sleep)
-        .method("progress", progress)
-        .method("work", work)
-        .method("tick", tick)
-        .method("ask", ask)
-        .method("fail", fail)
-        .method("panic", |_, ()| async { panic() })
+        .describe(describe("echo").doc("Returns its params as they came, or null if there are none."))
+}
+
+fn time(router: Router) -> Router {
+    router
+        .method(describe("sleep").doc("Waits, and returns for how long.\n\nIt can be cancelled."), sleep)
+        .method(
+            describe("progress").progress::<Step>().doc(
+                "Tells its progress, and returns the number of steps.\n\n\
+                 With a token in `_meta.progressToken` it tells `notifications/progress`, without one `progress`.",
+            ),
+            progress,
+        )
+        .method(
+            describe("work")
+                .doc("Tells its progress as language servers do, and returns the number of steps.")
+                .progress::<Step>(),
+            work,
+        )
+        .method(
+            describe("tick").names(&["n"]).doc("Sends `n` notifications `ticked`, and returns `n`."),
+            tick,
+        )
+        .method(describe("ask").doc("Calls a method of the caller, and returns what came of it."), ask)
+}
+
+fn failures(router: Router) -> Router {
+    router
+        .method(
+            describe("fail")
+                .doc("Fails with the error that it is given.\n\nWithout a code the handler fails by itself.")
+                .error(ErrorCode::INTERNAL_ERROR.0, "failed as asked"),
+            fail,
+        )
+        .method(
+            describe("panic")
+                .doc("Panics. The server lives.")
+                .error(ErrorCode::INTERNAL_ERROR.0, "Internal error"),
+            |_, ()| async { panic() },
+        )
+}
+
+fn notifications(router: Router) -> Router {
+    router
         .raw("update", |ctx: Ctx, params| async move {
             ctx.state::<Notes>().add(params.unwrap_or(RawJson::NULL));
             Ok(RawJson::NULL)
         })
-        .method("notes", |ctx: Ctx, ()| async move { Ok(ctx.state::<Notes>().all()) })
+        .describe(describe("update").doc("Remembers its params, for `notes`.").notification())
+        .method(
+            describe("notes").doc("Returns what `update` was given, the oldest first."),
+            |ctx: Ctx, ()| async move { Ok(ctx.state::<Notes>().all()) },
+        )
         .raw("notify_hello", heard)
+        .describe(describe("notify_hello").doc("Is heard, and does nothing.").notification())
         .raw("notify_sum", heard)
+        .describe(describe("notify_sum").doc("Is heard, and does nothing.").notification())
         .raw("log", heard)
+        .describe(describe("log").doc("Is heard, and does nothing.").notification())
         .state(Notes::default())
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(expecting = "two numbers, `a` and `b`")]
 struct Add {
     a: Number,
     b: Number,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(expecting = "two numbers, `minuend` and `subtrahend`")]
 struct Subtract {
     minuend: Number,
@@ -61,9 +126,10 @@ fn invalid(reason: impl fmt::Display) -> ErrorObject {
     ErrorObject::because(ErrorCode::INVALID_PARAMS, reason)
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(expecting = "a number of milliseconds, `ms`")]
 struct Sleep {
+    /// Milliseconds.
     ms: u64,
 }
 
@@ -72,13 +138,16 @@ async fn sleep(_: Ctx, Sleep { ms }: Sleep) -> sabir::Result<u64> {
     Ok(ms)
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(expecting = "`steps` and `ms`")]
 struct Progress {
+    /// How often to tell.
     steps: u64,
+    /// Milliseconds before each.
     #[serde(default, alias = "delay_ms")]
     ms: u64,
     #[serde(default, rename = "_meta")]
+    #[schemars(skip)]
     meta: Option<Meta>,
 }
 
@@ -96,7 +165,7 @@ struct Told<'a> {
     total: u64,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Step {
     step: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -120,12 +189,24 @@ async fn progress(ctx: Ctx, Progress { steps, ms, meta }: Progress) -> sabir::Re
     Ok(steps)
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(expecting = "`steps` and `workDoneToken`")]
 struct Work {
+    /// How often to tell.
     steps: u64,
+    /// Told with each: a string or a number.
     #[serde(rename = "workDoneToken")]
+    #[schemars(with = "Token")]
     token: RawJson<'static>,
+}
+
+/// What a progress token may be.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "it is only described")]
+enum Token {
+    Text(String),
+    Number(f64),
 }
 
 #[derive(Serialize)]
@@ -157,10 +238,12 @@ async fn tick(ctx: Ctx, n: u64) -> sabir::Result<u64> {
     Ok(n)
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(expecting = "`method` and `params`")]
 struct Ask {
+    /// The method to call.
     method: String,
+    /// Its params, an array or an object.
     #[serde(default)]
     params: Option<RawJson<'static>>,
 }
@@ -175,14 +258,16 @@ async fn ask(ctx: Ctx, Ask { method, params }: Ask) -> sabir::Result<RawJson<'st
     Ok(ctx.peer().call_raw(method, params).await?)
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(expecting = "`code`, `message` and `data`")]
 struct Fail {
+    /// The code of the error.
     #[serde(default)]
     code: Option<i64>,
+    /// Its message.
     #[serde(default)]
     message: Option<String>,
-    /// `null` is data too.
+    /// Its data; `null` is data too.
     #[serde(default, deserialize_with = "present")]
     data: Option<RawJson<'static>>,
 }

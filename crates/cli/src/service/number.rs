@@ -1,8 +1,10 @@
 //! Numbers that add exactly, or say that they cannot.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use sabir::ErrorObject;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -93,6 +95,30 @@ impl Serialize for Number {
             },
             Number::Fraction(fraction) => serializer.serialize_f64(fraction),
         }
+    }
+}
+
+impl JsonSchema for Number {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Number".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "number"})
+    }
+}
+
+impl JsonSchema for Sum {
+    fn schema_name() -> Cow<'static, str> {
+        "Numbers".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Vec::<Number>::json_schema(generator)
     }
 }
 

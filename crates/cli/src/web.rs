@@ -1,13 +1,14 @@
-//! What goes along with a call over HTTP, WebSocket and TLS: headers, and whom to trust.
+//! What goes along over HTTP, WebSocket and TLS: headers, and whom to trust.
 
 use sabir::transport::Transport;
 
+use crate::args::WebArgs;
 use crate::exit::Failure;
 use crate::target::Target;
 
 /// As it was typed, and found to make sense.
 #[derive(Default)]
-pub(super) struct Web {
+pub(crate) struct Web {
     headers: Vec<(String, String)>,
     /// A root certificate in PEM.
     root: Option<Vec<u8>>,
@@ -22,7 +23,8 @@ impl std::fmt::Debug for Web {
 }
 
 impl Web {
-    pub(super) fn new(headers: &[String], cacert: Option<&str>, insecure: bool) -> Result<Web, Failure> {
+    pub(crate) fn new(args: &WebArgs) -> Result<Web, Failure> {
+        let WebArgs { headers, cacert, insecure } = args;
         let variable = |name: &str| std::env::var(name).ok();
         let headers = headers.iter().map(|header| read(header, variable)).collect::<Result<_, _>>()?;
         let root = match cacert {
@@ -31,11 +33,11 @@ impl Web {
             })?),
             None => None,
         };
-        Ok(Web { headers, root, insecure })
+        Ok(Web { headers, root, insecure: *insecure })
     }
 
     /// What has no meaning for the target is a mistake.
-    pub(super) fn check(&self, target: &Target) -> Result<(), Failure> {
+    pub(crate) fn check(&self, target: &Target) -> Result<(), Failure> {
         if !self.headers.is_empty() && !target.has_headers() {
             return Err(Failure::usage(format_args!("-H has no meaning for {target}"))
                 .hint("only http(s):// and ws(s):// have headers"));
@@ -48,7 +50,7 @@ impl Web {
         Ok(())
     }
 
-    pub(super) fn apply(&self, mut transport: Transport) -> Transport {
+    pub(crate) fn apply(&self, mut transport: Transport) -> Transport {
         for (name, value) in &self.headers {
             transport = transport.header(name, value);
         }

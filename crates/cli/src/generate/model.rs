@@ -1,0 +1,134 @@
+//! What all clients have in common: methods and types, with nothing of any language in them.
+
+use sabir::openrpc::{Content, Document, Method, ParamStructure};
+
+use super::names::{self, Taken};
+use super::schema::Types;
+
+/// Everything that goes into a client.
+#[derive(Debug)]
+pub(super) struct Api {
+    /// The name of the client's type.
+    pub(super) name: String,
+    pub(super) title: String,
+    pub(super) methods: Vec<Call>,
+    pub(super) types: Vec<TypeDef>,
+}
+
+#[derive(Debug)]
+pub(super) struct Call {
+    /// On the wire.
+    pub(super) method: String,
+    pub(super) doc: String,
+    pub(super) deprecated: bool,
+    pub(super) params: Params,
+    /// `None` for notifications.
+    pub(super) result: Option<Type>,
+}
+
+#[derive(Debug)]
+pub(super) enum Params {
+    /// Sent as an object.
+    Named(Vec<Field>),
+    /// Sent as an array.
+    Positions(Vec<Field>),
+    /// One value, which is all of them; it may be left out.
+    Whole(Type),
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Field {
+    /// On the wire.
+    pub(super) name: String,
+    pub(super) doc: String,
+    pub(super) type_: Type,
+    pub(super) required: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Type {
+    Any,
+    Null,
+    Boolean,
+    Integer,
+    Unsigned,
+    Number,
+    String,
+    List(Box<Type>),
+    Tuple(Vec<Type>),
+    Map(Box<Type>),
+    Nullable(Box<Type>),
+    /// One of the definitions.
+    Named(String),
+}
+
+#[derive(Debug)]
+pub(super) struct TypeDef {
+    pub(super) name: String,
+    pub(super) doc: String,
+    pub(super) body: Body,
+}
+
+#[derive(Debug)]
+pub(super) enum Body {
+    Record(Vec<Field>),
+    Union(Vec<Type>),
+    /// One of these strings.
+    Literals(Vec<String>),
+    Alias(Type),
+}
+
+/// The names that the clients themselves bring along, in one language or another.
+const OWN_NAMES: [&str; 14] = [
+    "Any", "Array", "Error", "Exchange", "Lines", "Literal", "Message", "Option", "Params", "Promise",
+    "Record", "RpcError", "String", "Vec",
+];
+
+impl Api {
+    pub(super) fn new(document: &Document, name: Option<&str>) -> Api {
+        let title = document.info.title.clone();
+        let name = match name {
+            Some(name) => name.to_owned(),
+            None if title.chars().any(|c| c.is_ascii_alphabetic()) => names::pascal(&title),
+            None => "Client".to_owned(),
+        };
+        let mut taken = Taken::with(&OWN_NAMES);
+        taken.free(&name);
+        let mut types = Types::new(&document.components.schemas, &mut taken);
+        let methods = document.methods.iter().map(|method| Call::new(method, &mut types)).collect();
+        Api { name, title, methods, types: types.finish() }
+    }
+}
+
+impl Call {
+    fn new(method: &Method, types: &mut Types<'_>) -> Call {
+        let context = names::pascal(&method.name);
+        let field = |param: &Content, types: &mut Types<'_>| Field {
+            name: param.name.clone(),
+            doc: param.description.clone().or(param.summary.clone()).unwrap_or_default(),
+            type_: types.of(&param.schema, &format!("{context}{}", names::pascal(&param.name))),
+            required: param.required,
+        };
+        let params = match (method.params.as_slice(), method.param_structure) {
+            ([whole], _) if whole.whole => {
+                Params::Whole(types.of(&whole.schema, &format!("{context}Params")))
+            }
+            (params, Some(ParamStructure::ByPosition)) => {
+                Params::Positions(params.iter().map(|param| field(param, types)).collect())
+            }
+            (params, _) => Params::Named(params.iter().map(|param| field(param, types)).collect()),
+        };
+        let paragraphs: Vec<_> =
+            method.summary.iter().chain(&method.description).map(|text| text.trim()).collect();
+        Call {
+            method: method.name.clone(),
+            doc: paragraphs.join("\n\n"),
+            deprecated: method.deprecated,
+            params,
+            result: method
+                .result
+                .as_ref()
+                .map(|result| types.of(&result.schema, &format!("{context}Result"))),
+        }
+    }
+}

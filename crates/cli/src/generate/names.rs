@@ -1,0 +1,111 @@
+//! Names from elsewhere, as each language can spell them.
+
+use std::collections::HashSet;
+
+/// The words of a name, however it is spelt: `getBlock_by-hash` has four.
+fn words(name: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut after_small = false;
+    for c in name.chars() {
+        let large = c.is_ascii_uppercase();
+        if !c.is_ascii_alphanumeric() || (large && after_small) {
+            words.push(std::mem::take(&mut word));
+        }
+        if c.is_ascii_alphanumeric() {
+            word.push(c.to_ascii_lowercase());
+        }
+        after_small = c.is_ascii_lowercase() || c.is_ascii_digit();
+    }
+    words.push(word);
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+pub(super) fn snake(name: &str) -> String {
+    beginning(words(name).join("_"), "_")
+}
+
+pub(super) fn pascal(name: &str) -> String {
+    beginning(words(name).iter().map(|word| capital(word)).collect(), "T")
+}
+
+pub(super) fn camel(name: &str) -> String {
+    let words = words(name);
+    let rest = words.iter().skip(1).map(|word| capital(word));
+    beginning(words.first().cloned().into_iter().chain(rest).collect(), "_")
+}
+
+fn capital(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// No name begins with a digit, or is empty.
+fn beginning(name: String, with: &str) -> String {
+    match name.chars().next() {
+        Some(first) if !first.is_ascii_digit() => name,
+        _ => format!("{with}{name}"),
+    }
+}
+
+/// Whether it can be the name of a type in all languages.
+pub(super) fn is_type_name(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_uppercase())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// Names that are given once, and never a word that the language has for itself.
+#[derive(Debug, Default)]
+pub(super) struct Taken {
+    keywords: &'static [&'static str],
+    given: HashSet<String>,
+}
+
+impl Taken {
+    pub(super) fn with(keywords: &'static [&'static str]) -> Self {
+        Taken { keywords, given: HashSet::new() }
+    }
+
+    /// The name, or one like it that is free.
+    pub(super) fn free(&mut self, name: &str) -> String {
+        let name = match self.keywords.contains(&name) {
+            true => format!("{name}_"),
+            false => name.to_owned(),
+        };
+        let mut free = name.clone();
+        let mut count = 1;
+        while !self.given.insert(free.clone()) {
+            count += 1;
+            free = format!("{name}_{count}");
+        }
+        free
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_spelt_anew() {
+        for (name, want) in [
+            ("add", ["add", "Add", "add"]),
+            ("eth_getBlockByHash", ["eth_get_block_by_hash", "EthGetBlockByHash", "ethGetBlockByHash"]),
+            (
+                "textDocument/didOpen",
+                ["text_document_did_open", "TextDocumentDidOpen", "textDocumentDidOpen"],
+            ),
+            ("$/progress", ["progress", "Progress", "progress"]),
+            ("2fa", ["_2fa", "T2fa", "_2fa"]),
+            ("čaj", ["aj", "Aj", "aj"]),
+            ("", ["_", "T", "_"]),
+        ] {
+            assert_eq!([snake(name), pascal(name), camel(name)], want, "{name}");
+        }
+        let mut taken = Taken::with(&["class"]);
+        assert_eq!(taken.free("class"), "class_");
+        assert_eq!(taken.free("add"), "add");
+        assert_eq!(taken.free("add"), "add_2");
+    }
+}

@@ -1,0 +1,170 @@
+// Sabir demo: a client. Made by `sabir generate --lang rust`; needs the crates sabir, serde and serde_json.
+//
+// let client = SabirDemo::new(sabir::connect(transport, sabir::Router::new()).await?);
+
+/// Calls the methods of Sabir demo at a peer.
+#[derive(Debug, Clone)]
+pub struct SabirDemo {
+    peer: sabir::Peer,
+}
+
+#[allow(clippy::all)]
+impl SabirDemo {
+    /// A client of this peer.
+    pub fn new(peer: sabir::Peer) -> Self {
+        SabirDemo { peer }
+    }
+
+    /// Adds two numbers.
+    ///
+    /// Integers of up to 128 bits are added exactly.
+    pub fn add(&self, a: f64, b: f64) -> sabir::Call<f64> {
+        #[derive(serde::Serialize)]
+        struct Params {
+            a: f64,
+            b: f64,
+        }
+        self.peer.call("add", Params { a, b })
+    }
+
+    /// Calls a method of the caller, and returns what came of it.
+    pub fn ask(&self, method: String, params: Option<serde_json::Value>) -> sabir::Call<serde_json::Value> {
+        #[derive(serde::Serialize)]
+        struct Params {
+            method: String,
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            params: Option<serde_json::Value>,
+        }
+        self.peer.call("ask", Params { method, params })
+    }
+
+    /// Returns its params as they came, or null if there are none.
+    pub fn echo(&self, params: impl serde::Serialize) -> sabir::Call<serde_json::Value> {
+        self.peer.call("echo", params)
+    }
+
+    /// Fails with the error that it is given.
+    ///
+    /// Without a code the handler fails by itself.
+    pub fn fail(&self, code: Option<i64>, message: Option<String>, data: Option<serde_json::Value>) -> sabir::Call<()> {
+        #[derive(serde::Serialize)]
+        struct Params {
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            code: Option<i64>,
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            message: Option<String>,
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            data: Option<serde_json::Value>,
+        }
+        self.peer.call("fail", Params { code, message, data })
+    }
+
+    /// Returns a string and a number.
+    pub fn get_data(&self) -> sabir::Call<(String, i64)> {
+        self.peer.call("get_data", ())
+    }
+
+    /// Is heard, and does nothing.
+    pub async fn log(&self, params: impl serde::Serialize) -> Result<(), sabir::Refused> {
+        self.peer.notify("log", params).await
+    }
+
+    /// Returns what `update` was given, the oldest first.
+    pub fn notes(&self) -> sabir::Call<Vec<serde_json::Value>> {
+        self.peer.call("notes", ())
+    }
+
+    /// Is heard, and does nothing.
+    pub async fn notify_hello(&self, params: impl serde::Serialize) -> Result<(), sabir::Refused> {
+        self.peer.notify("notify_hello", params).await
+    }
+
+    /// Is heard, and does nothing.
+    pub async fn notify_sum(&self, params: impl serde::Serialize) -> Result<(), sabir::Refused> {
+        self.peer.notify("notify_sum", params).await
+    }
+
+    /// Panics. The server lives.
+    pub fn panic(&self) -> sabir::Call<()> {
+        self.peer.call("panic", ())
+    }
+
+    /// Tells its progress, and returns the number of steps.
+    ///
+    /// With a token in `_meta.progressToken` it tells `notifications/progress`, without one `progress`.
+    pub fn progress(&self, steps: u64, ms: Option<u64>) -> sabir::Call<u64> {
+        #[derive(serde::Serialize)]
+        struct Params {
+            steps: u64,
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            ms: Option<u64>,
+        }
+        self.peer.call("progress", Params { steps, ms })
+    }
+
+    /// Waits, and returns for how long.
+    ///
+    /// It can be cancelled.
+    pub fn sleep(&self, ms: u64) -> sabir::Call<u64> {
+        #[derive(serde::Serialize)]
+        struct Params {
+            ms: u64,
+        }
+        self.peer.call("sleep", Params { ms })
+    }
+
+    /// Subtracts one number from another.
+    pub fn subtract(&self, minuend: f64, subtrahend: f64) -> sabir::Call<f64> {
+        #[derive(serde::Serialize)]
+        struct Params {
+            minuend: f64,
+            subtrahend: f64,
+        }
+        self.peer.call("subtract", Params { minuend, subtrahend })
+    }
+
+    /// Adds any number of numbers.
+    pub fn sum(&self, params: Vec<f64>) -> sabir::Call<f64> {
+        self.peer.call("sum", params)
+    }
+
+    /// Sends `n` notifications `ticked`, and returns `n`.
+    pub fn tick(&self, n: u64) -> sabir::Call<u64> {
+        self.peer.call("tick", (n,))
+    }
+
+    /// Remembers its params, for `notes`.
+    pub async fn update(&self, params: impl serde::Serialize) -> Result<(), sabir::Refused> {
+        self.peer.notify("update", params).await
+    }
+
+    /// Tells its progress as language servers do, and returns the number of steps.
+    pub fn work(&self, steps: u64, work_done_token: Token) -> sabir::Call<u64> {
+        #[derive(serde::Serialize)]
+        struct Params {
+            steps: u64,
+            #[serde(rename = "workDoneToken")]
+            work_done_token: Token,
+        }
+        self.peer.call("work", Params { steps, work_done_token })
+    }
+}
+
+/// Step
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Step {
+    /// step
+    pub step: u64,
+    /// steps
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steps: Option<u64>,
+}
+
+/// What a progress token may be.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(untagged)]
+#[allow(missing_docs)]
+pub enum Token {
+    Text(String),
+    Number(f64),
+}

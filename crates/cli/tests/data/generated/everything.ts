@@ -1,0 +1,192 @@
+// Every kind of schema: a client. Made by `sabir generate --lang typescript`; it has no dependencies.
+//
+//   const client = new EveryKindOfSchema(overHttp('http://127.0.0.1:4000'))
+//
+// or, over the lines of a child process or a socket:
+//
+//   const child = spawn('server', { stdio: ['pipe', 'pipe', 'inherit'] })
+//   const client = new EveryKindOfSchema(overLines(child.stdout, line => child.stdin.write(line)))
+
+/** A JSON-RPC message. */
+export interface Message {
+  jsonrpc: '2.0'
+  id?: number | string | null
+  method?: string
+  params?: unknown
+  result?: unknown
+  error?: { code: number, message: string, data?: unknown }
+}
+
+/** Sends a message, and resolves with the answer; with nothing for a notification, which has no id. */
+export type Exchange = (message: Message) => Promise<Message | undefined>
+
+/** What the peer answered instead of a result. */
+export class RpcError extends Error {
+  readonly code: number
+  readonly data: unknown
+
+  constructor(code: number, message: string, data?: unknown) {
+    super(message)
+    this.name = 'RpcError'
+    this.code = code
+    this.data = data
+  }
+}
+
+/** Each message is posted to a URL, and answered in the body. */
+export function overHttp(url: string, headers: Record<string, string> = {}): Exchange {
+  return async message => {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'application/json', ...headers },
+      body: JSON.stringify(message),
+    })
+    const text = await response.text()
+    if (message.id === undefined) return undefined
+    if (text === '') throw new Error(`no answer from ${url}: status ${response.status}`)
+    return JSON.parse(text) as Message
+  }
+}
+
+/** Messages are lines: what is read from `input` answers what is given to `write`. */
+export function overLines(
+  input: AsyncIterable<Uint8Array | string>,
+  write: (line: string) => unknown,
+): Exchange {
+  const waiting = new Map<unknown, { resolve: (answer: Message) => void, reject: (error: Error) => void }>()
+  let ended: Error | undefined
+  const read = async () => {
+    const decoder = new TextDecoder()
+    let rest = ''
+    for await (const chunk of input) {
+      rest += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true })
+      const lines = rest.split('\n')
+      rest = lines.pop() ?? ''
+      for (const line of lines) {
+        if (line.trim() === '') continue
+        const message = JSON.parse(line) as Message
+        if (message.method !== undefined) {
+          // Nothing is offered in return.
+          if (message.id === undefined) continue
+          const error = { code: -32601, message: 'Method not found' }
+          write(JSON.stringify({ jsonrpc: '2.0', id: message.id, error }) + '\n')
+          continue
+        }
+        waiting.get(message.id)?.resolve(message)
+        waiting.delete(message.id)
+      }
+    }
+    throw new Error('the peer has closed the connection')
+  }
+  read().catch((error: unknown) => {
+    ended = error instanceof Error ? error : new Error(String(error))
+    for (const { reject } of waiting.values()) reject(ended)
+    waiting.clear()
+  })
+  return message => {
+    if (ended) return Promise.reject(ended)
+    const line = JSON.stringify(message) + '\n'
+    if (message.id === undefined) {
+      write(line)
+      return Promise.resolve(undefined)
+    }
+    return new Promise((resolve, reject) => {
+      waiting.set(message.id, { resolve, reject })
+      write(line)
+    })
+  }
+}
+
+/** Calls the methods of Every kind of schema. */
+export class EveryKindOfSchema {
+  readonly #exchange: Exchange
+  #last = 0
+
+  constructor(exchange: Exchange) {
+    this.#exchange = exchange
+  }
+
+  /** A notification * / with "quotes""" and \ more. */
+  textDocumentDidOpen(textDocument: Tree): Promise<void> {
+    return this.#notify("textDocument/didOpen", { "text-document": textDocument })
+  }
+
+  /** @deprecated */
+  match(class_: MatchClass, type?: MatchTypeValue | null, list?: Array<MatchListItem>): Promise<Record<string, boolean>> {
+    return this.#call("match", { "class": class_, type, list }) as Promise<Record<string, boolean>>
+  }
+
+  new(a: number, b?: number): Promise<Tree | null> {
+    return this.#call("new", [a, b]) as Promise<Tree | null>
+  }
+
+  new2(): Promise<New2Result> {
+    return this.#call("new_2", undefined) as Promise<New2Result>
+  }
+
+  constructor_(): Promise<ConstructorResult> {
+    return this.#call("constructor", undefined) as Promise<ConstructorResult>
+  }
+
+  async #call(method: string, params: unknown): Promise<unknown> {
+    const id = ++this.#last
+    const answer = await this.#exchange({ jsonrpc: '2.0', id, method, params: trimmed(params) })
+    if (answer === undefined) throw new Error(`no answer to ${method}`)
+    if (answer.error !== undefined) throw new RpcError(answer.error.code, answer.error.message, answer.error.data)
+    return answer.result
+  }
+
+  async #notify(method: string, params: unknown): Promise<void> {
+    await this.#exchange({ jsonrpc: '2.0', method, params: trimmed(params) })
+  }
+}
+
+/** Arguments that are left out at the end of a list are not sent; JSON leaves out those with names. */
+function trimmed(params: unknown): unknown {
+  if (!Array.isArray(params)) return params
+  const list: unknown[] = [...params]
+  while (list.length > 0 && list[list.length - 1] === undefined) list.pop()
+  return list
+}
+
+export type Alias = string
+
+export type ConstructorResult = ConstructorResult1 | [string, unknown] | Alias
+
+export interface ConstructorResult1 {
+  "x"?: null
+}
+
+export type MatchClass = "a b" | "Self" | "2"
+
+export type MatchListItem = "x" | "y"
+
+export type MatchTypeValue = string | number
+
+export interface New2Result {
+  /**
+   * Of the
+   * root.
+   */
+  "name": string
+  "left": Tree | null
+  "right"?: Tree
+  "rest"?: Array<Tree>
+  "from-where"?: unknown
+  "more": unknown
+}
+
+export type String_ = "up" | "down"
+
+/** A tree. */
+export interface Tree {
+  /**
+   * Of the
+   * root.
+   */
+  "name": string
+  "left": Tree | null
+  "right"?: Tree
+  "rest"?: Array<Tree>
+  "from-where"?: unknown
+}

@@ -1,0 +1,87 @@
+//! The typed client.
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+
+use crate::definition::{Kind, Method, Outcome, Service};
+use crate::params;
+
+pub(crate) fn struct_(service: &Service) -> TokenStream {
+    let Service { visibility, name, generics, methods, .. } = service;
+    let client = format_ident!("{name}Client");
+    let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
+    let types = service.type_params();
+    let about = format!("Calls the methods of [`{name}`] at a peer.");
+    let title = client.to_string();
+    let methods = methods.iter().map(|method| call(service, method));
+    quote! {
+        #[doc = #about]
+        #[allow(dead_code, reason = "not everybody who serves also calls")]
+        #visibility struct #client #generics #where_clause {
+            peer: ::sabir::Peer,
+            types: ::core::marker::PhantomData<fn() -> (#(#types,)*)>,
+        }
+
+        #[allow(dead_code, reason = "not everybody calls all that is there")]
+        impl #impl_generics #client #type_generics #where_clause {
+            /// A client of this peer.
+            #visibility fn new(peer: ::sabir::Peer) -> Self {
+                Self { peer, types: ::core::marker::PhantomData }
+            }
+
+            /// The peer.
+            #visibility fn peer(&self) -> &::sabir::Peer {
+                &self.peer
+            }
+
+            #(#methods)*
+        }
+
+        impl #impl_generics ::core::clone::Clone for #client #type_generics #where_clause {
+            fn clone(&self) -> Self {
+                Self::new(::core::clone::Clone::clone(&self.peer))
+            }
+        }
+
+        impl #impl_generics ::core::fmt::Debug for #client #type_generics #where_clause {
+            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                f.debug_struct(#title).field("peer", &self.peer).finish()
+            }
+        }
+    }
+}
+
+fn call(service: &Service, method: &Method) -> TokenStream {
+    let visibility = &service.visibility;
+    let Method { attributes, name, wire_name, outcome, .. } = method;
+    let arguments = method.arguments.iter().filter_map(|argument| match argument.kind {
+        Kind::Param(_) => {
+            let (name, type_) = (&argument.name, &argument.type_);
+            Some(quote!(#name: #type_))
+        }
+        _ => None,
+    });
+    let params = params::literal(service, method);
+    // Attributes such as `cfg` and `deprecated` hold on both sides.
+    let head = quote!(#(#attributes)* #[allow(clippy::too_many_arguments)] #visibility);
+    match outcome {
+        Outcome::Notification => quote! {
+            #head async fn #name(&self, #(#arguments),*) -> ::core::result::Result<(), ::sabir::private::Refused> {
+                self.peer.notify(#wire_name, #params).await
+            }
+        },
+        Outcome::Result { ok, error, .. } => {
+            let progress = method.progress().map(|type_| quote!(, #type_));
+            let failure = match (error, &progress) {
+                (Some(error), _) => quote!(, ::sabir::Failure<#error>),
+                (None, Some(_)) => quote!(, ::sabir::CallError),
+                (None, None) => quote!(),
+            };
+            quote! {
+                #head fn #name(&self, #(#arguments),*) -> ::sabir::Call<#ok #failure #progress> {
+                    ::sabir::private::call(&self.peer, #wire_name, &#params)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,350 @@
+//! What a trait says of a service, or why it can't be one.
+
+use std::collections::HashSet;
+
+use syn::ext::IdentExt;
+use syn::meta::ParseNestedMeta;
+use syn::spanned::Spanned;
+use syn::{
+    Attribute, Block, Error, Expr, FnArg, GenericArgument, GenericParam, Generics, Ident, Item, ItemTrait,
+    LitStr, Pat, PatType, PathArguments, ReceiverKind, Result, ReturnType, Signature, TraitItem, TraitItemFn,
+    Type, Visibility,
+};
+
+use crate::attributes::{doc, named, take_rpc, unknown};
+use crate::names::Spelling;
+
+/// What stands in the parentheses of `#[sabir::service(…)]`.
+#[derive(Default)]
+pub(crate) struct Options {
+    prefix: String,
+    spelling: Spelling,
+}
+
+impl Options {
+    pub(crate) fn parse(&mut self, meta: &ParseNestedMeta<'_>) -> Result<()> {
+        if meta.path.is_ident("prefix") {
+            self.prefix = meta.value()?.parse::<LitStr>()?.value();
+        } else if meta.path.is_ident("rename_all") {
+            self.spelling = Spelling::parse(&meta.value()?.parse()?)?;
+        } else {
+            return Err(unknown(meta, "`prefix` or `rename_all`"));
+        }
+        Ok(())
+    }
+}
+
+pub(crate) struct Service {
+    pub(crate) attributes: Vec<Attribute>,
+    pub(crate) doc: String,
+    pub(crate) visibility: Visibility,
+    pub(crate) name: Ident,
+    /// Type parameters only.
+    pub(crate) generics: Generics,
+    pub(crate) supertraits: Vec<syn::TypeParamBound>,
+    pub(crate) methods: Vec<Method>,
+}
+
+pub(crate) struct Method {
+    pub(crate) attributes: Vec<Attribute>,
+    pub(crate) doc: String,
+    pub(crate) deprecated: bool,
+    pub(crate) name: Ident,
+    pub(crate) wire_name: String,
+    pub(crate) arguments: Vec<Argument>,
+    pub(crate) outcome: Outcome,
+    /// What it does unless an implementor says otherwise.
+    pub(crate) body: Option<Block>,
+}
+
+pub(crate) struct Argument {
+    pub(crate) name: Ident,
+    pub(crate) type_: Type,
+    pub(crate) kind: Kind,
+}
+
+pub(crate) enum Kind {
+    Ctx,
+    /// The type of what is told.
+    Progress(Box<Type>),
+    Param(Box<Param>),
+}
+
+pub(crate) struct Param {
+    pub(crate) wire_name: String,
+    /// Doc comments, and what is for serde and schemars.
+    pub(crate) attributes: Vec<Attribute>,
+    pub(crate) optional: bool,
+    pub(crate) default: Default_,
+}
+
+pub(crate) enum Default_ {
+    None,
+    Trait,
+    Value(Expr),
+}
+
+pub(crate) enum Outcome {
+    Notification,
+    Result {
+        /// As it was written.
+        whole: Box<Type>,
+        ok: Box<Type>,
+        /// `None` stands for any error.
+        error: Option<Box<Type>>,
+    },
+}
+
+impl Service {
+    pub(crate) fn new(item: Item, options: &Options) -> Result<Service> {
+        let Item::Trait(item) = item else {
+            return Err(Error::new(
+                item.span(),
+                "a service is a trait: `#[sabir::service]` goes on nothing else",
+            ));
+        };
+        check_generics(&item)?;
+        let mut methods = Vec::new();
+        for entry in item.items {
+            methods.push(Method::new(entry, options)?);
+        }
+        let mut names = HashSet::new();
+        for method in &methods {
+            if !names.insert(&method.wire_name) {
+                return Err(Error::new(
+                    method.name.span(),
+                    format_args!("there are two methods called `{}`", method.wire_name),
+                ));
+            }
+        }
+        Ok(Service {
+            doc: doc(&item.attrs),
+            attributes: item.attrs,
+            visibility: item.vis,
+            name: item.ident,
+            generics: item.generics,
+            supertraits: item.supertraits.into_iter().collect(),
+            methods,
+        })
+    }
+
+    pub(crate) fn type_params(&self) -> Vec<&Ident> {
+        self.generics.type_params().map(|param| &param.ident).collect()
+    }
+}
+
+fn check_generics(item: &ItemTrait) -> Result<()> {
+    for param in &item.generics.params {
+        let (span, what) = match param {
+            GenericParam::Type(_) => continue,
+            GenericParam::Lifetime(param) => (param.span(), "lifetime"),
+            GenericParam::Const(param) => (param.span(), "constant"),
+        };
+        let why = format!("a service cannot have this {what}: only type parameters go over the wire");
+        return Err(Error::new(span, why));
+    }
+    Ok(())
+}
+
+impl Method {
+    fn new(entry: TraitItem, options: &Options) -> Result<Method> {
+        let TraitItemFn { mut attrs, sig, default, .. } = match entry {
+            TraitItem::Fn(function) => function,
+            TraitItem::Type(entry) => {
+                let why = "a service has no associated types: make it a type parameter of the trait";
+                return Err(Error::new(entry.span(), why));
+            }
+            other => return Err(Error::new(other.span(), "a service has nothing but methods")),
+        };
+        check_signature(&sig)?;
+        let mut name = options.spelling.spell(&sig.ident.unraw().to_string());
+        take_rpc(&mut attrs, |meta| {
+            if !meta.path.is_ident("name") {
+                return Err(unknown(meta, "`name`"));
+            }
+            name = meta.value()?.parse::<LitStr>()?.value();
+            Ok(())
+        })?;
+        let wire_name = format!("{}{name}", options.prefix);
+        if wire_name.starts_with("rpc.") {
+            return Err(Error::new(
+                sig.ident.span(),
+                "names that begin with `rpc.` are reserved by the specification",
+            ));
+        }
+        let outcome = Outcome::new(&sig)?;
+        let arguments = sig
+            .inputs
+            .into_iter()
+            .skip(1)
+            .map(|input| Argument::new(input, options))
+            .collect::<Result<Vec<_>>>()?;
+        check_progress(&arguments, &outcome)?;
+        let deprecated = named(&attrs, "deprecated").next().is_some();
+        Ok(Method {
+            doc: doc(&attrs),
+            deprecated,
+            attributes: attrs,
+            name: sig.ident,
+            wire_name,
+            arguments,
+            outcome,
+            body: default,
+        })
+    }
+
+    pub(crate) fn params(&self) -> impl Iterator<Item = (&Argument, &Param)> {
+        self.arguments.iter().filter_map(|argument| match &argument.kind {
+            Kind::Param(param) => Some((argument, &**param)),
+            _ => None,
+        })
+    }
+
+    pub(crate) fn progress(&self) -> Option<&Type> {
+        self.arguments.iter().find_map(|argument| match &argument.kind {
+            Kind::Progress(type_) => Some(&**type_),
+            _ => None,
+        })
+    }
+}
+
+fn check_signature(sig: &Signature) -> Result<()> {
+    if let Some(param) = sig.generics.params.first() {
+        let why = "a method of a service cannot be generic: its name on the wire stands for one method; \
+                   make it a type parameter of the trait";
+        return Err(Error::new(param.span(), why));
+    }
+    if sig.asyncness.is_none() {
+        return Err(Error::new(sig.fn_token.span(), "methods of a service are async: write `async fn`"));
+    }
+    if ["add_to", "into_router"].iter().any(|taken| sig.ident == taken) {
+        let why = format!(
+            "the service itself has a method `{0}`: use another name, and `#[rpc(name = \"{0}\")]`",
+            sig.ident
+        );
+        return Err(Error::new(sig.ident.span(), why));
+    }
+    match sig.inputs.first() {
+        Some(FnArg::Receiver(receiver)) if matches!(receiver.kind, ReceiverKind::Reference(_, _, None)) => {
+            Ok(())
+        }
+        Some(FnArg::Receiver(receiver)) => Err(Error::new(
+            receiver.span(),
+            "methods of a service run side by side and take `&self`: keep what changes in a `Mutex`",
+        )),
+        _ => Err(Error::new(sig.ident.span(), "methods of a service take `&self`")),
+    }
+}
+
+fn check_progress(arguments: &[Argument], outcome: &Outcome) -> Result<()> {
+    let mut told = arguments.iter().filter(|argument| matches!(argument.kind, Kind::Progress(_)));
+    match (told.next(), told.next(), outcome) {
+        (_, Some(second), _) => {
+            Err(Error::new(second.name.span(), "a method has one `Progress` at the most"))
+        }
+        (Some(first), None, Outcome::Notification) => Err(Error::new(
+            first.name.span(),
+            "a notification has nobody to tell its progress to: return a result",
+        )),
+        _ => Ok(()),
+    }
+}
+
+impl Argument {
+    fn new(input: FnArg, options: &Options) -> Result<Argument> {
+        let FnArg::Typed(PatType { mut attrs, pat, ty, .. }) = input else {
+            return Err(Error::new(input.span(), "expected an argument"));
+        };
+        let name = match *pat {
+            Pat::Ident(pat) if pat.by_ref.is_none() && pat.subpat.is_none() => pat.ident,
+            other => {
+                return Err(Error::new(
+                    other.span(),
+                    "an argument is a plain name: it is the name of the param",
+                ));
+            }
+        };
+        check_type(&ty)?;
+        let (type_name, types) = outline(&ty);
+        let kind = match (type_name.as_str(), types.as_slice()) {
+            ("Ctx", []) => Kind::Ctx,
+            ("Progress", [told]) => Kind::Progress(Box::new((*told).clone())),
+            _ => Kind::Param(Box::new(Param::new(&name, &ty, &mut attrs, options)?)),
+        };
+        Ok(Argument { name, type_: *ty, kind })
+    }
+}
+
+fn check_type(type_: &Type) -> Result<()> {
+    match type_ {
+        Type::Reference(_) => Err(Error::new(
+            type_.span(),
+            "arguments are read from a message: take an owned type, such as `String` for `&str`",
+        )),
+        Type::ImplTrait(_) => Err(Error::new(
+            type_.span(),
+            "arguments have one type: `impl Trait` cannot be read from a message",
+        )),
+        _ => Ok(()),
+    }
+}
+
+impl Param {
+    fn new(name: &Ident, type_: &Type, attributes: &mut Vec<Attribute>, options: &Options) -> Result<Param> {
+        let unraw = name.unraw().to_string();
+        let mut wire_name = options.spelling.spell(unraw.trim_start_matches('_'));
+        let mut default = Default_::None;
+        take_rpc(attributes, |meta| {
+            if meta.path.is_ident("name") {
+                wire_name = meta.value()?.parse::<LitStr>()?.value();
+            } else if meta.path.is_ident("default") {
+                default = match meta.input.peek(syn::Token![=]) {
+                    true => Default_::Value(meta.value()?.parse()?),
+                    false => Default_::Trait,
+                };
+            } else {
+                return Err(unknown(meta, "`name` or `default`"));
+            }
+            Ok(())
+        })?;
+        let optional = outline(type_).0 == "Option";
+        Ok(Param { wire_name, attributes: std::mem::take(attributes), optional, default })
+    }
+}
+
+impl Outcome {
+    fn new(sig: &Signature) -> Result<Outcome> {
+        let ReturnType::Type(_, type_) = &sig.output else { return Ok(Outcome::Notification) };
+        let result = |ok: &Type, error: Option<&Type>| Outcome::Result {
+            whole: type_.clone(),
+            ok: Box::new(ok.clone()),
+            error: error.map(|error| Box::new(error.clone())),
+        };
+        let (name, types) = outline(type_);
+        match (name.as_str(), types.as_slice()) {
+            ("Result", [ok]) => Ok(result(ok, None)),
+            ("Result", [ok, error]) => Ok(result(ok, Some(error))),
+            _ => Err(Error::new(
+                type_.span(),
+                "a method returns `sabir::Result<T>`, or `Result<T, E>` with an error that derives \
+                 `sabir::RpcError`; one that returns nothing is a notification",
+            )),
+        }
+    }
+}
+
+/// The name of a type without its path, and the types that stand in its angle brackets.
+fn outline(type_: &Type) -> (String, Vec<&Type>) {
+    let Type::Path(path) = type_ else { return Default::default() };
+    let Some(segment) = path.path.segments.last() else { return Default::default() };
+    let types = match &segment.arguments {
+        PathArguments::AngleBracketed(arguments) => {
+            arguments.args.iter().filter_map(|argument| match argument {
+                GenericArgument::Type(type_) => Some(type_),
+                _ => None,
+            })
+        }
+        _ => return (segment.ident.to_string(), Vec::new()),
+    };
+    (segment.ident.to_string(), types.collect())
+}

@@ -1,0 +1,37 @@
+//! Errors that cannot be told apart, or not be sent.
+
+#[derive(sabir::RpcError)]
+struct NotAnEnum;
+
+#[derive(sabir::RpcError)]
+enum NoCode {
+    Lost,
+}
+
+#[derive(sabir::RpcError)]
+enum SameCode {
+    #[rpc(code = 1)]
+    Lost,
+    #[rpc(code = 1)]
+    Found,
+}
+
+#[derive(sabir::RpcError)]
+enum Nameless {
+    #[rpc(code = 1)]
+    Lost(String, String),
+}
+
+#[derive(sabir::RpcError)]
+enum Unknown {
+    #[rpc(number = 1)]
+    Lost,
+}
+
+#[derive(sabir::RpcError)]
+enum Generic<T> {
+    #[rpc(code = 1)]
+    Lost(T),
+}
+
+fn main() {}

@@ -1,0 +1,45 @@
+//! Methods that a service cannot have.
+
+#[sabir::service]
+trait NotAsync {
+    fn add(&self, a: i64) -> sabir::Result<i64>;
+}
+
+#[sabir::service]
+trait Exclusive {
+    async fn add(&mut self, a: i64) -> sabir::Result<i64>;
+}
+
+#[sabir::service]
+trait NoSelf {
+    async fn add(a: i64) -> sabir::Result<i64>;
+}
+
+#[sabir::service]
+trait Generic {
+    async fn add<T: serde::Serialize>(&self, a: T) -> sabir::Result<i64>;
+}
+
+#[sabir::service]
+trait NoResult {
+    async fn add(&self, a: i64) -> i64;
+}
+
+#[sabir::service]
+trait Taken {
+    async fn into_router(&self) -> sabir::Result<i64>;
+}
+
+#[sabir::service]
+trait Twice {
+    async fn add(&self) -> sabir::Result<i64>;
+    #[rpc(name = "add")]
+    async fn sum(&self) -> sabir::Result<i64>;
+}
+
+#[sabir::service(prefix = "rpc.")]
+trait Reserved {
+    async fn add(&self) -> sabir::Result<i64>;
+}
+
+fn main() {}

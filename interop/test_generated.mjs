@@ -1,0 +1,103 @@
+// The generated TypeScript client: type-checked by tsc, then run against `sabir demo`.
+
+import assert from 'node:assert/strict'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+
+const SABIR = process.env.SABIR
+const folder = mkdtempSync(join(tmpdir(), 'sabir-generated-'))
+process.on('exit', () => rmSync(folder, { recursive: true }))
+
+/** Compiles files; what tsc has to say, if anything. */
+const compile = (...files) => {
+  const flags = ['--strict', '--target', 'es2022', '--module', 'esnext', '--moduleResolution', 'bundler',
+    '--lib', 'es2022,dom,dom.iterable', '--types', '', '--outDir', folder]
+  try {
+    execFileSync('node_modules/.bin/tsc', [...flags, ...files.map(file => join(folder, file))], { encoding: 'utf8' })
+    return ''
+  } catch (error) {
+    return error.stdout
+  }
+}
+
+execFileSync(SABIR, ['generate', '--lang', 'typescript', 'demo:', '-o', join(folder, 'demo.ts')])
+const everything = '../crates/cli/tests/data/generated/everything.json'
+execFileSync(SABIR, ['generate', '--lang', 'typescript', everything, '-o', join(folder, 'everything.ts')])
+writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
+
+test('typescript: the clients pass tsc --strict', { timeout: 60_000 }, () => {
+  assert.equal(compile('demo.ts', 'everything.ts'), '')
+})
+
+test('typescript: wrong types are found by the compiler', { timeout: 60_000 }, () => {
+  writeFileSync(join(folder, 'wrong.ts'), `
+    import { SabirDemo, overHttp } from './demo'
+    const demo = new SabirDemo(overHttp('http://localhost'))
+    demo.add('2', 3)
+    demo.subtract(1)
+    const text: string = await demo.add(1, 2)
+    export { text }
+  `)
+  const said = compile('wrong.ts')
+  assert.equal(said.match(/error TS/g)?.length, 3, said)
+})
+
+/** The same for every way to talk. */
+const talk = async (exchange, { SabirDemo, RpcError }) => {
+  const demo = new SabirDemo(exchange)
+  assert.equal(await demo.add(2, 3), 5)
+  assert.equal(await demo.sum([1, 2, 4]), 7)
+  assert.deepEqual(await demo.getData(), ['hello', 5])
+  assert.deepEqual(await demo.echo({ a: [null] }), { a: [null] })
+  await demo.update(['noted'])
+  await assert.rejects(demo.fail(7, 'seven', [1]), error =>
+    error instanceof RpcError && error.code === 7 && error.message === 'seven' && error.data[0] === 1)
+  const many = Array.from({ length: 50 }, (_, i) => demo.add(i, 1))
+  assert.deepEqual(await Promise.all(many), many.map((_, i) => i + 1))
+}
+
+test('typescript: calls the demo over stdio', { timeout: 30_000 }, async () => {
+  const client = await import(join(folder, 'demo.js'))
+  const child = spawn(SABIR, ['demo'], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const exchange = client.overLines(child.stdout, line => child.stdin.write(line))
+  await talk(exchange, client)
+  assert.deepEqual(await new client.SabirDemo(exchange).notes(), [['noted']])
+  // What the server sends by itself is not taken for an answer.
+  assert.equal(await new client.SabirDemo(exchange).progress(2), 2)
+  child.stdin.end()
+  await once(child, 'exit')
+  await assert.rejects(new client.SabirDemo(exchange).add(1, 2), /closed/)
+})
+
+test('typescript: calls the demo over tcp', { timeout: 30_000 }, async t => {
+  const client = await import(join(folder, 'demo.js'))
+  const server = spawn(SABIR, ['demo', '--listen', 'tcp://127.0.0.1:0'], { stdio: ['ignore', 'inherit', 'pipe'] })
+  t.after(() => server.kill())
+  const [said] = await once(server.stderr, 'data')
+  const socket = connect(Number(/:(\d+)\s*$/.exec(String(said))[1]), '127.0.0.1')
+  await talk(client.overLines(socket, line => socket.write(line)), client)
+  socket.destroy()
+})
+
+test('typescript: calls over http', { timeout: 30_000 }, async t => {
+  const client = await import(join(folder, 'demo.js'))
+  const child = spawn(SABIR, ['demo'], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const behind = client.overLines(child.stdout, line => child.stdin.write(line))
+  // A plain HTTP server of Node's own in front of the demo.
+  const server = createServer(async (request, response) => {
+    let body = ''
+    for await (const chunk of request) body += chunk
+    const answer = await behind(JSON.parse(body))
+    response.writeHead(answer ? 200 : 202).end(answer ? JSON.stringify(answer) : '')
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => { server.close(); child.stdin.end() })
+  await talk(client.overHttp(`http://127.0.0.1:${server.address().port}/`), client)
+})
