@@ -119,7 +119,7 @@ fn pouring() -> (Router, Running) {
 }
 
 fn stall() -> Limits {
-    Limits { stall: Some(Duration::from_millis(500)), ..Limits::default() }
+    Limits { stall: Some(Duration::from_millis(1500)), ..Limits::default() }
 }
 
 #[tokio::test]
