@@ -29,6 +29,9 @@ const READ_BUFFER: usize = 16 * 1024;
 /// Bytes that are gathered before they are written although more is to come.
 const WRITE_BUFFER: usize = 64 * 1024;
 
+/// Pings after which their answers must be on their way before more is read.
+const PONGS: u32 = 64;
+
 /// How WebSocket is served.
 ///
 /// ```
@@ -62,6 +65,8 @@ pub(crate) struct Socket<S> {
     /// The peer has said something since the alarm was set.
     heard: bool,
     pinged: bool,
+    /// Pings since everything was last known to be sent.
+    pongs: u32,
     /// What answers are sent as.
     kind: Data,
     /// Why we close, if that is not the session's doing.
@@ -95,6 +100,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Socket<S> {
             role,
             heard: false,
             pinged: false,
+            pongs: 0,
             kind: Data::Text,
             fault: None,
             gone: false,
@@ -186,6 +192,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Link for Socket<S> {
             return Poll::Pending;
         }
         loop {
+            // Every ping is answered by itself: who reads none of the answers must not make them pile up.
+            if self.pongs >= PONGS {
+                match Pin::new(&mut self.stream).poll_flush(cx) {
+                    Poll::Pending => break,
+                    Poll::Ready(Err(error)) => return Poll::Ready(self.fail(&error)),
+                    Poll::Ready(Ok(())) => self.pongs = 0,
+                }
+            }
             let message = match Pin::new(&mut self.stream).poll_next(cx) {
                 Poll::Pending => break,
                 Poll::Ready(None) => return Poll::Ready(self.end(None)),
@@ -205,7 +219,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Link for Socket<S> {
                     return Poll::Ready(refusal);
                 }
                 Message::Close(close) => return Poll::Ready(self.end(close)),
-                Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => continue,
+                Message::Ping(_) => {
+                    self.pongs += 1;
+                    continue;
+                }
+                Message::Pong(_) | Message::Frame(_) => continue,
             };
             return Poll::Ready(Incoming::Message { text, origin: Origin::NONE, caller: None });
         }

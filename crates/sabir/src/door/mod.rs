@@ -17,6 +17,7 @@ use sabir_proto::{Config, Framing};
 use sniff::{ENOUGH, Speech, sniff};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::time::Instant;
 
 use crate::connection::Connection;
 use crate::listener::{Accepted, Listener};
@@ -224,8 +225,11 @@ impl Hall {
         let mut first = [0; ENOUGH];
         let mut stop = self.stop.clone();
         let mut count = 0;
-        let mut patience = self.connections.idle;
+        // It may be silent before it speaks; but then the whole of it has one deadline.
+        let mut began: Option<Instant> = None;
         while count == 0 || (count < ENOUGH && sniff(&first[..count]).is_none()) {
+            let Connections { head, idle, .. } = self.connections;
+            let patience = began.map_or(idle, |began| head.saturating_sub(began.elapsed()));
             let read = tokio::select! {
                 read = tokio::time::timeout(patience, stream.read(&mut first[count..])) => read,
                 _ = stop.wait_for(|stop| *stop) => return None,
@@ -235,7 +239,7 @@ impl Hall {
                 Ok(Ok(more)) if more > 0 => count += more,
                 _ => return None,
             }
-            patience = self.connections.head;
+            began.get_or_insert_with(Instant::now);
         }
         Some(first[..count].to_vec())
     }

@@ -111,6 +111,7 @@ impl Answers {
         if let Some(certificates) = &self.visitor.certificates {
             request.extensions_mut().insert(crate::caller::PeerCertificates(certificates.clone()));
         }
-        self.service.handle(request).await.map(|body| BusyBody { body, _busy: busy })
+        let version = request.version();
+        self.service.handle(request).await.map(|body| BusyBody::new(body, busy, version))
     }
 }

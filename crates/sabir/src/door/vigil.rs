@@ -11,6 +11,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::Version;
 use http_body::{Body, Frame, SizeHint};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
@@ -46,6 +47,10 @@ pub(super) struct Watch {
     stuck: AtomicU64,
     /// Requests that are being answered.
     busy: AtomicUsize,
+    /// Answers of HTTP/2 of which the peer takes nothing for now, although it reads what else there is.
+    held: AtomicUsize,
+    /// When it last took something of any of them.
+    taken: AtomicU64,
 }
 
 impl Watch {
@@ -56,6 +61,8 @@ impl Watch {
             active: AtomicU64::new(1),
             stuck: AtomicU64::new(0),
             busy: AtomicUsize::new(0),
+            held: AtomicUsize::new(0),
+            taken: AtomicU64::new(0),
         })
     }
 
@@ -86,6 +93,7 @@ impl Watch {
             |since: u64, limit: Duration| since > 0 && Duration::from_millis(now - since.min(now)) > limit;
         let waiting = self.busy.load(Relaxed) == 0;
         past(self.stuck.load(Relaxed), patience.stall)
+            || self.held.load(Relaxed) > 0 && past(self.taken.load(Relaxed), patience.stall)
             || waiting && past(self.head.load(Relaxed), patience.head)
             || waiting && self.head.load(Relaxed) == 0 && past(self.active.load(Relaxed), patience.idle)
     }
@@ -197,8 +205,40 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Watched<S> {
 
 /// The body of an answer: as long as it is there, its connection is busy.
 pub(super) struct BusyBody<B> {
-    pub(super) body: B,
-    pub(super) _busy: Busy,
+    body: B,
+    busy: Busy,
+    /// In HTTP/2 each answer is read at its own pace, which the socket does not show.
+    paced: bool,
+    /// Something was handed over, and nothing more is asked for yet.
+    held: bool,
+}
+
+impl<B> BusyBody<B> {
+    pub(super) fn new(body: B, busy: Busy, version: Version) -> Self {
+        BusyBody { body, busy, paced: version == Version::HTTP_2, held: false }
+    }
+
+    fn hold(&mut self, hold: bool) {
+        let watch = &self.busy.0;
+        match (self.held, hold) {
+            (false, true) => {
+                watch.taken.store(watch.now(), Relaxed);
+                watch.held.fetch_add(1, Relaxed);
+            }
+            (true, false) => {
+                watch.taken.store(watch.now(), Relaxed);
+                watch.held.fetch_sub(1, Relaxed);
+            }
+            _ => {}
+        }
+        self.held = hold;
+    }
+}
+
+impl<B> Drop for BusyBody<B> {
+    fn drop(&mut self) {
+        self.hold(false);
+    }
 }
 
 impl<B: Body<Data = Bytes> + Unpin> Body for BusyBody<B> {
@@ -209,7 +249,12 @@ impl<B: Body<Data = Bytes> + Unpin> Body for BusyBody<B> {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
+        self.hold(false);
+        let frame = Pin::new(&mut self.body).poll_frame(cx);
+        if self.paced && matches!(frame, Poll::Ready(Some(Ok(_)))) {
+            self.hold(true);
+        }
+        frame
     }
 
     fn is_end_stream(&self) -> bool {

@@ -1,8 +1,10 @@
 //! A client of HTTP/1.1 that knows as little as possible, so that it can send what no client would.
 
+#![allow(dead_code)] // Each test uses some of it.
+
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 /// Far more than anything here takes: only what hangs gets that far.
@@ -12,9 +14,14 @@ pub(crate) async fn within<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(LONG, future).await.expect("it hangs")
 }
 
+/// A connection, with TLS or without.
+pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
+
 pub(crate) struct Client {
-    pub(crate) stream: TcpStream,
+    pub(crate) stream: Box<dyn Stream>,
     buffer: Vec<u8>,
+    ended: bool,
 }
 
 /// A head, and what is known of the body from it.
@@ -37,20 +44,31 @@ impl Head {
 
 impl Client {
     pub(crate) async fn connect(port: u16) -> Self {
-        Client { stream: TcpStream::connect(("127.0.0.1", port)).await.unwrap(), buffer: Vec::new() }
+        let stream = within(TcpStream::connect(("127.0.0.1", port))).await.unwrap();
+        stream.set_nodelay(true).unwrap();
+        Client::over(stream)
     }
 
-    pub(crate) async fn send(&mut self, text: &str) {
+    pub(crate) fn over(stream: impl Stream + 'static) -> Self {
+        Client { stream: Box::new(stream), buffer: Vec::new(), ended: false }
+    }
+
+    pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
         // The server may refuse, and close, before it has everything.
-        let _ = self.stream.write_all(text.as_bytes()).await;
+        let _ = self.stream.write_all(bytes.as_ref()).await;
+        let _ = self.stream.flush().await;
     }
 
     /// Sends a POST as most clients would.
     pub(crate) async fn post(&mut self, headers: &str, body: &str) {
+        self.post_accepting("application/json, text/event-stream", headers, body).await;
+    }
+
+    pub(crate) async fn post_accepting(&mut self, accept: &str, headers: &str, body: &str) {
         let length = body.len();
-        self.send(&format!(
+        self.send(format!(
             "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
-             Accept: application/json, text/event-stream\r\n{headers}Content-Length: {length}\r\n\r\n{body}"
+             Accept: {accept}\r\n{headers}Content-Length: {length}\r\n\r\n{body}"
         ))
         .await;
     }
@@ -64,11 +82,17 @@ impl Client {
 
     /// Reads more. Whether there was any.
     async fn fill(&mut self) -> bool {
-        within(self.stream.read_buf(&mut self.buffer)).await.is_ok_and(|count| count > 0)
+        self.ended |= !within(self.stream.read_buf(&mut self.buffer)).await.is_ok_and(|count| count > 0);
+        !self.ended
+    }
+
+    /// Whether the end of the connection was come upon.
+    pub(crate) fn ended(&self) -> bool {
+        self.ended
     }
 
     /// Everything up to `end`, and past it. What there is, if the connection ends first.
-    async fn until(&mut self, end: &str) -> String {
+    pub(crate) async fn until(&mut self, end: &str) -> String {
         loop {
             let found = self.buffer.windows(end.len()).position(|window| window == end.as_bytes());
             if let Some(at) = found {
@@ -88,10 +112,20 @@ impl Client {
         Head { text: lines.collect::<Vec<_>>().join("\n") }
     }
 
-    async fn exactly(&mut self, count: usize) -> String {
+    /// So many bytes. What there is, if the connection ends first.
+    pub(crate) async fn bytes(&mut self, count: usize) -> Vec<u8> {
         while self.buffer.len() < count && self.fill().await {}
         let rest = self.buffer.split_off(count.min(self.buffer.len()));
-        String::from_utf8_lossy(&std::mem::replace(&mut self.buffer, rest)).into_owned()
+        std::mem::replace(&mut self.buffer, rest)
+    }
+
+    async fn exactly(&mut self, count: usize) -> String {
+        String::from_utf8_lossy(&self.bytes(count).await).into_owned()
+    }
+
+    /// Everything until the connection ends.
+    pub(crate) async fn rest(&mut self) -> String {
+        self.exactly(usize::MAX).await
     }
 
     /// One chunk of a chunked body. Empty at its end.
@@ -100,6 +134,12 @@ impl Client {
         let chunk = self.exactly(usize::from_str_radix(&size, 16).unwrap_or_default()).await;
         self.exactly(2).await;
         chunk
+    }
+
+    /// The status and the body of the next answer.
+    pub(crate) async fn answer(&mut self) -> (u16, String) {
+        let head = self.head().await;
+        (head.status(), self.body(&head).await)
     }
 
     /// The body that belongs to this head.
@@ -117,6 +157,11 @@ impl Client {
             }
         }
         body
+    }
+
+    /// Waits for the end of the connection, whatever comes before.
+    pub(crate) async fn ends(&mut self) {
+        while self.fill().await {}
     }
 
     /// Whether the server has closed the connection, and sent nothing more.

@@ -1,5 +1,7 @@
 //! The service behind a socket.
 
+#![allow(dead_code)] // Each test uses some of it.
+
 use std::time::Duration;
 
 use hyper::body::Incoming;

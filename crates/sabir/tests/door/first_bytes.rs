@@ -1,0 +1,149 @@
+//! What is spoken is told by the first bytes, however they come.
+
+use sabir::{Http, Protocols};
+
+use crate::client::{Client, within};
+use crate::frames::HANDSHAKE;
+use crate::open::{ADD, Certificate, SUM, open};
+use crate::server::router;
+
+/// What a client says first, and what it gets if it is understood.
+struct Speech {
+    name: &'static str,
+    says: String,
+    gets: String,
+}
+
+fn framed(message: &str) -> String {
+    format!("Content-Length: {}\r\n\r\n{message}", message.len())
+}
+
+fn speeches() -> [Speech; 5] {
+    let speech = |name, says: &str, gets: &str| Speech { name, says: says.to_owned(), gets: gets.to_owned() };
+    let post = format!(
+        "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{ADD}",
+        ADD.len()
+    );
+    [
+        speech("lines", &format!("{ADD}\n"), &format!("{SUM}\n")),
+        speech("headers", &framed(ADD), &framed(SUM)),
+        speech("HTTP/1", &post, SUM),
+        speech("WebSocket", HANDSHAKE, "HTTP/1.1 101 "),
+        // A preface with empty settings, and the acknowledgement of these.
+        speech("HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0", "\0\0\0\x04\x01\0\0\0\0"),
+    ]
+}
+
+async fn say(client: &mut Client, bytes: &[u8], at_once: usize) {
+    for piece in bytes.chunks(at_once) {
+        client.send(piece).await;
+        // The other side reads it before the next comes.
+        tokio::task::yield_now().await;
+        tokio::task::yield_now().await;
+    }
+}
+
+async fn assert_understood(mut client: Client, speech: &Speech, at_once: usize) {
+    say(&mut client, speech.says.as_bytes(), at_once).await;
+    client.until(&speech.gets).await;
+    // Whatever was not found was taken whole.
+    let found = !client.ended();
+    assert!(found, "{}, {at_once} bytes at once", speech.name);
+}
+
+#[tokio::test]
+async fn each_is_told_apart_on_one_port() {
+    let certificate = Certificate::new();
+    let server = open("tcp", router(), |server| server.tls(certificate.server())).await;
+    for speech in speeches() {
+        for at_once in [1, 7, usize::MAX] {
+            assert_understood(Client::connect(server.port).await, &speech, at_once).await;
+            let tls = certificate.connect(server.port, &[]).await;
+            assert_understood(Client::over(tls), &speech, at_once).await;
+        }
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_door_of_tls_lets_nothing_else_in() {
+    let certificate = Certificate::new();
+    for scheme in ["https", "wss", "tls"] {
+        let server = open(scheme, router(), |server| server.tls(certificate.server())).await;
+        for speech in speeches() {
+            let tls = certificate.connect(server.port, &[]).await;
+            assert_understood(Client::over(tls), &speech, usize::MAX).await;
+            let mut plain = Client::connect(server.port).await;
+            plain.send(&speech.says).await;
+            assert_eq!(plain.rest().await, "", "{}", speech.name);
+        }
+        server.stop().await;
+        let server = open(scheme, router(), |server| server).await;
+        let error = within(server.running).await.unwrap().unwrap_err().to_string();
+        assert!(error.starts_with("a certificate is needed to serve TLS"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn without_a_certificate_tls_is_hung_up_on() {
+    let server = open("http", router(), |server| server).await;
+    for hello in [&b"\x16\x03\x01\x02\x00\x01\x00"[..], b"\x16"] {
+        let mut client = Client::connect(server.port).await;
+        client.send(hello).await;
+        assert_eq!(client.rest().await, "");
+    }
+}
+
+#[tokio::test]
+async fn each_can_be_switched_off() {
+    const ALL: Protocols = Protocols { lines: true, headers: true, http: true, websocket: true };
+    const NONE: Protocols = Protocols { lines: false, headers: false, http: false, websocket: false };
+    for (protocols, off) in [
+        (Protocols { lines: false, ..ALL }, &["lines"][..]),
+        (Protocols { headers: false, ..ALL }, &["headers"]),
+        (Protocols { lines: false, headers: false, ..ALL }, &["lines", "headers"]),
+        (Protocols { http: false, ..ALL }, &["HTTP/1"]),
+        (Protocols { websocket: false, ..ALL }, &["WebSocket"]),
+        (Protocols { http: false, websocket: false, ..ALL }, &["HTTP/1", "HTTP/2", "WebSocket"]),
+        (NONE, &["lines", "headers", "HTTP/1", "HTTP/2", "WebSocket"]),
+    ] {
+        let server = open("tcp", router(), |server| server.protocols(protocols)).await;
+        for speech in speeches() {
+            let mut client = Client::connect(server.port).await;
+            if !off.contains(&speech.name) {
+                assert_understood(client, &speech, usize::MAX).await;
+                continue;
+            }
+            client.send(&speech.says).await;
+            let answer = match speech.name {
+                "HTTP/1" | "WebSocket" => client.head().await.text,
+                // Nothing more is to come, so that there is an end.
+                _ => {
+                    let _ = tokio::io::AsyncWriteExt::shutdown(&mut client.stream).await;
+                    client.rest().await
+                }
+            };
+            let (name, is_http) = (speech.name, ["HTTP/1", "WebSocket"].contains(&speech.name));
+            assert!(!answer.contains(&speech.gets), "{name}: {answer}");
+            assert_eq!(answer.starts_with("HTTP/1.1 501 "), is_http, "{name}: {answer}");
+        }
+    }
+}
+
+/// Streams have no place for a token.
+#[tokio::test]
+async fn where_callers_must_say_who_they_are_no_stream_is_served() {
+    let server = open("tcp", router(), |server| server.http(Http::new().bearer("sesame"))).await;
+    for speech in speeches() {
+        let mut client = Client::connect(server.port).await;
+        client.send(&speech.says).await;
+        match speech.name {
+            "lines" | "headers" => assert_eq!(client.rest().await, ""),
+            "HTTP/2" => {}
+            _ => assert_eq!(client.head().await.status(), 401, "{}", speech.name),
+        }
+    }
+    let mut client = Client::connect(server.port).await;
+    client.post("Authorization: Bearer sesame\r\n", ADD).await;
+    assert_eq!(client.answer().await, (200, SUM.to_owned()));
+}

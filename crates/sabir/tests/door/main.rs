@@ -1,0 +1,17 @@
+//! The one door, over real sockets: what is told apart, what is refused, and what is lived through.
+
+#![allow(clippy::unwrap_used)]
+
+#[path = "../http/client.rs"]
+mod client;
+mod first_bytes;
+mod frames;
+mod http1;
+mod http2;
+mod limits;
+mod open;
+#[path = "../http/server.rs"]
+mod server;
+mod slow;
+mod stop;
+mod websocket;
