@@ -153,11 +153,11 @@ pub(crate) fn check(
     method: &str,
     params: Option<&RawJson<'_>>,
 ) -> Result<(), ErrorObject> {
-    same(PROTOCOL_VERSION, header(PROTOCOL_VERSION), Some(version))?;
-    same(METHOD, header(METHOD), Some(method))?;
+    same(PROTOCOL_VERSION, header(PROTOCOL_VERSION).as_deref(), Some(version))?;
+    same(METHOD, header(METHOD).as_deref(), Some(method))?;
     if let Some(member) = named(method) {
         let value = decoded(NAME, header(NAME))?;
-        same(NAME, value, text(params, member).as_deref())?;
+        same(NAME, value.as_deref(), text(params, member).as_deref())?;
     }
     Ok(())
 }
@@ -180,7 +180,7 @@ pub(crate) fn check_arguments(
             (came, want) => came == want,
         };
         if !equal {
-            same(&param.header, came, want.as_deref())?;
+            same(&param.header, came.as_deref(), want.as_deref())?;
         }
     }
     Ok(())
@@ -206,8 +206,8 @@ fn arguments(params: Option<&RawJson<'_>>, param_headers: &[ParamHeader]) -> Opt
     params?.get("arguments")?.parse().ok()
 }
 
-fn same(name: &str, came: Option<String>, want: Option<&str>) -> Result<(), ErrorObject> {
-    match (came.as_deref(), want) {
+fn same(name: &str, came: Option<&str>, want: Option<&str>) -> Result<(), ErrorObject> {
+    match (came, want) {
         (came, want) if came == want => Ok(()),
         (None, Some(want)) => {
             Err(header_mismatch(format_args!("the header {name} is missing: it must be {want:?}")))
@@ -225,8 +225,7 @@ fn same(name: &str, came: Option<String>, want: Option<&str>) -> Result<(), Erro
 /// A value as it goes into a header: as it is if everybody leaves it alone there, else in base64.
 fn encode(value: &str) -> String {
     let plain = value.bytes().all(|c| matches!(c, b' '..=b'~' | b'\t'))
-        && !value.starts_with([' ', '\t'])
-        && !value.ends_with([' ', '\t'])
+        && value == value.trim_matches([' ', '\t'])
         && !(value.starts_with("=?base64?") && value.ends_with("?="));
     if plain { value.to_owned() } else { format!("=?base64?{}?=", STANDARD.encode(value)) }
 }

@@ -140,6 +140,7 @@ fn written<T: serde::Serialize>(value: &T) -> Result<RawJson<'static>, CallError
     RawJson::from_value(value).map_err(|error| CallError::Refused(sabir::Refused::Params(error.to_string())))
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it is made for `map_err`")]
 fn unfit(error: serde_json::Error) -> CallError {
     CallError::Unfit(error.to_string().into())
 }

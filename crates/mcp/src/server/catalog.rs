@@ -72,7 +72,7 @@ impl Catalog {
             .unwrap_or_else(|reason| panic!("the schema of tool `{}` is wrong: {reason}", tool.name));
         let function = Box::new(TypedTool { function, nothing: input.nothing, types: PhantomData });
         let name = tool.name.clone();
-        self.change(Change::Tools, |lists| {
+        self.change(&Change::Tools, |lists| {
             lists.tools.add(name, ToolEntry { tool, headers, function });
             true
         });
@@ -80,7 +80,7 @@ impl Catalog {
 
     /// Removes a tool. Whether there was one. Calls that are running go on.
     pub fn remove_tool(&self, name: &str) -> bool {
-        self.change(Change::Tools, |lists| lists.tools.remove(name))
+        self.change(&Change::Tools, |lists| lists.tools.remove(name))
     }
 
     /// Adds a resource, or replaces it. See [`Server::resource`](crate::Server::resource).
@@ -91,7 +91,7 @@ impl Catalog {
         R: IntoContents,
     {
         let resource = resource.into();
-        self.change(Change::Resources, |lists| {
+        self.change(&Change::Resources, |lists| {
             let entry = ResourceEntry { resource, function: Box::new(Plain(read)) };
             lists.resources.add(entry.resource.uri.clone(), entry);
             true
@@ -100,7 +100,7 @@ impl Catalog {
 
     /// Removes a resource. Whether there was one.
     pub fn remove_resource(&self, uri: &str) -> bool {
-        self.change(Change::Resources, |lists| lists.resources.remove(uri))
+        self.change(&Change::Resources, |lists| lists.resources.remove(uri))
     }
 
     /// Adds a template, or replaces it. See [`Server::template`](crate::Server::template).
@@ -113,7 +113,7 @@ impl Catalog {
     {
         let template = template.into();
         let pattern = Pattern::new(&template.uri_template);
-        self.change(Change::Resources, |lists| {
+        self.change(&Change::Resources, |lists| {
             let function = Box::new(Gapped { function: read, types: PhantomData });
             lists.templates.add(template.uri_template.clone(), TemplateEntry { template, pattern, function });
             true
@@ -132,7 +132,7 @@ impl Catalog {
         if prompt.arguments.is_empty() {
             prompt.arguments = schema::prompt_arguments::<P>();
         }
-        self.change(Change::Prompts, |lists| {
+        self.change(&Change::Prompts, |lists| {
             let function = Box::new(TypedPrompt { function, types: PhantomData });
             lists.prompts.add(prompt.name.clone(), PromptEntry { prompt, function });
             true
@@ -141,7 +141,7 @@ impl Catalog {
 
     /// Removes a prompt. Whether there was one.
     pub fn remove_prompt(&self, name: &str) -> bool {
-        self.change(Change::Prompts, |lists| lists.prompts.remove(name))
+        self.change(&Change::Prompts, |lists| lists.prompts.remove(name))
     }
 
     /// Tells those who have subscribed to a resource that it has changed.
@@ -158,10 +158,10 @@ impl Catalog {
         lists.completions.insert((of, argument), Arc::new(function));
     }
 
-    fn change(&self, what: Change, change: impl FnOnce(&mut Lists) -> bool) -> bool {
+    fn change(&self, what: &Change, change: impl FnOnce(&mut Lists) -> bool) -> bool {
         let changed = change(&mut self.0.lists.write().unwrap_or_else(PoisonError::into_inner));
         if changed {
-            self.0.audience.tell(&what);
+            self.0.audience.tell(what);
         }
         changed
     }
