@@ -242,6 +242,8 @@ fn decoded(name: &str, value: Option<String>) -> Result<Option<String>, ErrorObj
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test may")]
+
     use super::*;
 
     fn params(json: &str) -> RawJson<'static> {

@@ -24,6 +24,8 @@ pub(crate) fn page<'l, T>(
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test may")]
+
     use super::*;
 
     #[test]

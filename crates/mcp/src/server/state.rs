@@ -56,6 +56,8 @@ impl std::fmt::Debug for Keeper {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test may")]
+
     use super::*;
 
     #[test]

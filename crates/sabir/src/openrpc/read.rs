@@ -52,7 +52,8 @@ mod tests {
     use super::*;
 
     fn check(text: &str, want: Result<&str, &str>) {
-        let got = Document::from_json(text).map(|document| serde_json::to_string(&document.methods).unwrap());
+        let got = Document::from_json(text)
+            .map(|document| serde_json::to_string(&document.methods).expect("a document is JSON"));
         assert_eq!(got.as_deref().map_err(String::as_str), want, "{text}");
     }
 

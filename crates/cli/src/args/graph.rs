@@ -1,0 +1,128 @@
+//! What can be typed to `sabir graph` and `sabir model`.
+
+use clap::ValueEnum;
+
+#[cfg(feature = "graph")]
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+FILE is a capture, one message per line, a transcript, or messages behind Content-Length headers.
+
+A QUERY is SPARQL, @FILE, or one of
+  slowest-methods      how long each method took
+  error-rate           how often each method failed
+  unanswered-requests  requests that nobody answered
+  late-notifications   news of progress that came after the answer
+  reused-ids           requests whose id was still in flight
+  ignored-cancels      requests that were answered as if they had not been cancelled
+  call-tree            who called what while working on what, by trace
+The prefixes jrpc, rpcx, prov, rdf and xsd need not be declared; `sabir model ontology` explains the terms.
+
+Examples:
+  sabir graph session.jrl > session.ttl
+  sabir graph session.jrl --query slowest-methods
+  sabir graph session.jrl --query 'SELECT ?line ?m { ?r jrpc:hasMethod ?m ; rpcx:line ?line } LIMIT 5' --csv")]
+pub(crate) struct GraphArgs {
+    /// Captured traffic; - for standard input
+    pub(crate) file: String,
+    /// In which syntax to write the graph
+    #[arg(long, value_enum, value_name = "SYNTAX", default_value = "turtle", conflicts_with = "query")]
+    pub(crate) format: GraphFormat,
+    /// Ask this of the graph instead of writing it
+    #[arg(long, value_name = "QUERY")]
+    pub(crate) query: Option<String>,
+    /// Print one JSON object per row
+    #[arg(long, requires = "query")]
+    pub(crate) json: bool,
+    /// Print rows as CSV
+    #[arg(long, requires = "query", conflicts_with = "json")]
+    pub(crate) csv: bool,
+    /// What the names of messages begin with [default: urn:sabir:capture:NAME#, by the name of the file]
+    #[arg(long, value_name = "IRI", value_parser = base_iri)]
+    pub(crate) base: Option<String>,
+}
+
+#[cfg(feature = "graph")]
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum GraphFormat {
+    Turtle,
+    #[value(name = "ntriples")]
+    NTriples,
+    /// N-Triples, with the session of each
+    #[value(name = "nquads")]
+    NQuads,
+    #[value(name = "jsonld")]
+    JsonLd,
+    /// Turtle, with a graph for each session
+    #[value(name = "trig")]
+    TriG,
+}
+
+#[cfg(feature = "graph")]
+impl From<GraphFormat> for sabir_model::graph::Syntax {
+    fn from(format: GraphFormat) -> Self {
+        use sabir_model::graph::Syntax;
+        match format {
+            GraphFormat::Turtle => Syntax::Turtle,
+            GraphFormat::NTriples => Syntax::NTriples,
+            GraphFormat::NQuads => Syntax::NQuads,
+            GraphFormat::JsonLd => Syntax::JsonLd,
+            GraphFormat::TriG => Syntax::TriG,
+        }
+    }
+}
+
+/// Absolute, and with nothing in it that would end it in one of the syntaxes.
+#[cfg(feature = "graph")]
+fn base_iri(text: &str) -> Result<String, String> {
+    let (scheme, rest) = text.split_once(':').ok_or("it must begin with a scheme, such as https: or urn:")?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
+    if !scheme.starts_with(|c: char| c.is_ascii_alphabetic()) || !scheme.chars().all(plain) {
+        return Err(format!("`{scheme}` is no scheme such as https or urn"));
+    }
+    let bad = |c: char| c.is_whitespace() || c.is_control() || "<>\"{}|^`\\".contains(c);
+    match rest.chars().find(|c| bad(*c)) {
+        Some(bad) => Err(format!("{bad:?} has no place in an IRI")),
+        None if rest.ends_with(['#', '/', ':']) => Ok(text.to_owned()),
+        None => Err("it must end with #, / or : for names to follow".to_owned()),
+    }
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  sabir model schema > json-rpc.schema.json
+  sabir model schema mcp-envelope --draft 07
+  sabir model context
+  sabir model query slowest-methods")]
+pub(crate) struct ModelArgs {
+    /// Which part
+    #[arg(value_enum, value_name = "PART")]
+    pub(crate) part: ModelPart,
+    /// Which one: json-rpc or mcp-envelope of the schemas, message or session of the contexts, a query by name
+    pub(crate) name: Option<String>,
+    /// Which draft of JSON Schema
+    #[arg(long, value_enum, value_name = "DRAFT")]
+    pub(crate) draft: Option<Draft>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ModelPart {
+    /// JSON Schema of messages
+    Schema,
+    /// JSON-LD context, to read messages as RDF
+    Context,
+    /// What the terms mean, in OWL
+    Ontology,
+    /// What must hold beyond the schema, in SHACL
+    Shapes,
+    /// Questions to a session, in SPARQL; lists them without a name
+    Query,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Draft {
+    #[value(name = "2020-12")]
+    Newest,
+    #[value(name = "07")]
+    Draft07,
+}
