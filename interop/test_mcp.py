@@ -1,6 +1,7 @@
 """The Python MCP SDK over standard input and output: its client against `sabir demo --mcp`, and its server against
 the client of `sabir-mcp`. Both eras."""
 
+import json
 import asyncio
 import os
 import sys
@@ -107,7 +108,7 @@ async def tools_resources_and_prompts_are_listed_and_used():
             resources = (await session.list_resources()).resources
             check(str(resources[0].uri), "test://static-text")
             read = await session.read_resource("test://template/7/data")
-            check(read.contents[0].text, '{"data":"Data for ID: 7","id":"7","templateTest":true}')
+            check(json.loads(read.contents[0].text), {"data": "Data for ID: 7", "id": "7", "templateTest": True})
             prompts = (await session.list_prompts()).prompts
             check([argument.name for argument in prompts[1].arguments], ["arg1", "arg2"])
             prompt = await session.get_prompt("test_prompt_with_arguments", {"arg1": "x", "arg2": "y"})
