@@ -3,17 +3,12 @@
 use std::io;
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, lookup_host};
 
 use super::failure::{DialError, DialFailure};
 
 /// How long it may take until a connection is there.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
-
-/// Both directions of a connection.
-pub(crate) trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
-impl<S: AsyncRead + AsyncWrite + Send + Unpin> Duplex for S {}
 
 /// How to open a connection to a URL.
 #[derive(Default)]
@@ -26,6 +21,7 @@ pub(crate) struct Dial {
     pub(crate) on_post: Option<super::http::OnPost>,
     #[cfg(feature = "tls")]
     pub(crate) tls: super::tls::Settings,
+    #[cfg(feature = "http")]
     pub(crate) limits: sabir_proto::Limits,
 }
 

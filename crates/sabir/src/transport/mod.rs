@@ -274,6 +274,7 @@ impl Transport {
 
     pub(crate) async fn open(self) -> io::Result<Opened> {
         let Transport { open, dial, config, on_report, tap, grace } = self;
+        #[cfg(feature = "http")]
         let dial = Dial { limits: config.limits, ..dial };
         Ok(match open(dial).await? {
             Way::Bytes(io) => {

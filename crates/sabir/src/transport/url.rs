@@ -162,7 +162,7 @@ mod web {
 
     use super::*;
     use crate::transport::DialFailure;
-    use crate::transport::dial::Duplex;
+    use crate::transport::Duplex;
     use crate::transport::http::Http;
     use crate::ws::{Socket, WebSocket};
 

@@ -15,7 +15,8 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::time::{Instant, timeout};
 
 use crate::shared::lock;
-use crate::transport::dial::{Duplex, Place, in_time};
+use crate::transport::Duplex;
+use crate::transport::dial::{Place, in_time};
 use crate::transport::failure::DialError;
 
 /// Bytes of an answer's head, and of its trailers.
