@@ -70,7 +70,10 @@ impl<L: Link> Messages<L> {
 
 impl<L: Link> Port for Messages<L> {
     fn send(&mut self, cx: &mut Context<'_>, desk: &mut Desk) -> Moved {
-        let Some(outgoing) = desk.session.outgoing() else { return self.flush(cx, desk) };
+        let Some(outgoing) = desk.session.outgoing() else {
+            // As long as more may have come, what it is answered with may go out together.
+            return if desk.session.wait().read { Moved::No } else { self.flush(cx, desk) };
+        };
         match self.link.poll_send(cx, outgoing) {
             Poll::Pending => Moved::No,
             Poll::Ready(Ok(())) => {
@@ -94,7 +97,7 @@ impl<L: Link> Port for Messages<L> {
     }
 
     fn receive(&mut self, cx: &mut Context<'_>, desk: &mut Desk) -> Moved {
-        let Poll::Ready(incoming) = self.link.poll_receive(cx) else { return Moved::No };
+        let Poll::Ready(incoming) = self.link.poll_receive(cx) else { return self.flush(cx, desk) };
         match incoming {
             Incoming::Message { text, origin, caller } => {
                 if let Some(tap) = &mut self.tap {
