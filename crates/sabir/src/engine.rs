@@ -169,6 +169,7 @@ impl Engine {
         }
     }
 
+    #[inline(always)]
     fn poll_request(&mut self, key: RequestKey, mut running: Running) {
         let index = key.index();
         self.prepare_waker(index + 1);

@@ -90,7 +90,11 @@ impl<'de> Place<'de> {
     }
 
     fn skip_scalar(&mut self) {
-        let rest = &self.text.as_bytes()[self.at..];
+        let all = self.text.as_bytes();
+        while all.get(self.at).is_some_and(u8::is_ascii_digit) {
+            self.at += 1;
+        }
+        let rest = &all[self.at..];
         // `]` with the bit is `}`.
         let len = rest.iter().position(|&c| c <= b' ' || c == b',' || c | 0x20 == b'}');
         self.at += len.unwrap_or(rest.len());
@@ -362,11 +366,15 @@ impl<'de> Items<'_, 'de> {
     /// Goes on to the next item, unless `end` closes them.
     #[inline]
     fn advance(&mut self, end: u8) -> Result<bool> {
-        if self.place.peek() == end {
+        let next = self.place.peek();
+        if next == end {
             return Ok(false);
         }
         if !std::mem::take(&mut self.first) {
-            self.place.pass(b',')?;
+            if next != b',' {
+                return Err(unfit());
+            }
+            self.place.at += 1;
         }
         Ok(true)
     }

@@ -53,7 +53,7 @@ impl Number {
     fn read(text: &str) -> Result<Number, String> {
         // Nearly every number is as short as this, and a machine word is read faster.
         if text.len() < 19
-            && let Ok(whole) = text.parse::<i64>()
+            && let Some(whole) = short_whole(text.as_bytes())
         {
             return Ok(Number::Whole(whole.into()));
         }
@@ -69,6 +69,17 @@ impl Number {
             _ => Err(format!("expected a number, found {text:.40}")),
         }
     }
+}
+
+/// A whole number of so few digits that it cannot be too large.
+#[inline]
+fn short_whole(text: &[u8]) -> Option<i64> {
+    let (sign, digits) = match text {
+        [b'-', digits @ ..] => (-1, digits),
+        digits => (1, digits),
+    };
+    let add = |number, digit: &u8| digit.is_ascii_digit().then(|| number * 10 + i64::from(digit - b'0'));
+    digits.iter().try_fold(0, add).map(|number| sign * number)
 }
 
 #[cold]

@@ -12,7 +12,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    #[inline]
+    #[inline(always)]
     pub(super) fn cut<'a>(&mut self, unread: &'a [u8], limit: usize) -> Cut<'a> {
         // A plain line that is all there.
         if self.seen == 0
@@ -26,6 +26,7 @@ impl Lines {
         self.cut_any(unread, limit)
     }
 
+    #[inline(never)]
     fn cut_any<'a>(&mut self, unread: &'a [u8], limit: usize) -> Cut<'a> {
         let mut start = 0;
         while let Some(end) = line_feed(unread, start + self.seen) {

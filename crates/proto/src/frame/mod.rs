@@ -159,7 +159,7 @@ impl Deframer {
 
     /// The next message at the front of `unread`. Each call must be given what the last one left, with
     /// new bytes only behind it.
-    #[inline]
+    #[inline(always)]
     pub fn cut<'a>(&mut self, unread: &'a [u8]) -> Cut<'a> {
         if !self.at_start {
             match &mut self.state {

@@ -99,17 +99,18 @@ impl Core {
         self.read = self.eof;
     }
 
+    #[inline(always)]
     fn message<'i>(&mut self, body: &'i [u8]) -> Next<'i> {
         let mut entries: Vec<Entry<'i>> = std::mem::take(&mut self.entries);
         let decoded = decode_into(body, &self.dialect, &self.limits, &mut entries);
         let next = match decoded {
             Ok(Some(entry)) => {
                 let open = self.requests.len();
-                let event = self.entry(entry, None);
+                let next = self.entry(entry, None);
                 if self.requests.len() <= open {
                     self.outbox.settle(self.incoming);
                 }
-                event.into()
+                next
             }
             Ok(None) => {
                 self.batch(&mut entries);
@@ -171,7 +172,7 @@ impl Core {
             {
                 answered.push(*ours);
             }
-            if let Some(event) = self.entry(entry, Some(batch)) {
+            if let Next::Event(event) = self.entry(entry, Some(batch)) {
                 self.soon.push_back(event.into_owned());
             }
         }
@@ -185,17 +186,20 @@ impl Core {
     }
 
     /// One message, alone or in a batch.
-    fn entry<'i>(&mut self, entry: Entry<'i>, batch: Option<u32>) -> Option<Event<'i>> {
+    #[inline(always)]
+    fn entry<'i>(&mut self, entry: Entry<'i>, batch: Option<u32>) -> Next<'i> {
         match entry {
             Ok(message) => {
                 self.complaints = 0;
                 match message {
                     Message::Request(request) => self.request(request, batch),
-                    Message::Notification(notification) => self.notification(notification, batch.is_some()),
-                    Message::Response(response) => Some(self.response(response)),
+                    Message::Notification(notification) => {
+                        self.notification(notification, batch.is_some()).into()
+                    }
+                    Message::Response(response) => Next::Event(self.response(response)),
                 }
             }
-            Err(invalid) if self.is_meant_as_answer(&invalid) => Some(self.invalid_response(invalid)),
+            Err(invalid) if self.is_meant_as_answer(&invalid) => Next::Event(self.invalid_response(invalid)),
             Err(invalid) => {
                 // With the id of a request that is in flight, the error would be taken for its answer.
                 let id = match &invalid.id {
@@ -206,7 +210,7 @@ impl Core {
                     Some(_) => self.send_error(id, &invalid.error(), batch),
                     None => self.complain(id, &invalid.error()),
                 }
-                Some(Event::Report(Report::Invalid(invalid)))
+                Next::Event(Event::Report(Report::Invalid(invalid)))
             }
         }
     }
@@ -229,12 +233,13 @@ impl Core {
         }
     }
 
-    fn request<'i>(&mut self, request: Request<'i>, batch: Option<u32>) -> Option<Event<'i>> {
+    #[inline(always)]
+    fn request<'i>(&mut self, request: Request<'i>, batch: Option<u32>) -> Next<'i> {
         let Request { id, method, params } = request;
         let text = params.map(RawJson::borrowed);
         if matches!(self.phase, Phase::Draining(_) | Phase::Flushing(_)) {
             self.send_error(id.text(), &ErrorObject::standard(ErrorCode::SHUTTING_DOWN), batch);
-            return None;
+            return Next::Again;
         }
         let bytes = text.map_or(0, str::len) + id.text().len();
         let at_once = batch.is_none() && self.backlog.is_empty() && self.can_start(bytes);
@@ -242,23 +247,23 @@ impl Core {
         let room = self.limits.queued_bytes.saturating_sub(self.requests.id_bytes() + id.text().len());
         if !at_once && !self.backlog.has_room(&method, text, room) {
             self.send_error(id.text(), &overloaded(), batch);
-            return Some(Event::Report(Report::Overloaded(id)));
+            return Next::Event(Event::Report(Report::Overloaded(id)));
         }
         let cancellable = !self.dialect.never_cancelled.contains(&method.as_ref());
         let Some(key) = self.requests.insert(&id, batch, self.incoming, cancellable) else {
             // With the id itself, the peer would take this for the answer to its first request.
             let reason = format!("id {id} is already in flight");
             self.send_error("null", &ErrorObject::because(ErrorCode::INVALID_REQUEST, reason), batch);
-            return Some(Event::Report(Report::DuplicateId(id)));
+            return Next::Event(Event::Report(Report::DuplicateId(id)));
         };
         if let Some(batch) = batch {
             self.gathering.expect(batch);
         }
         if !at_once {
             self.backlog.push(Waiting::Request(key), &method, text);
-            return None;
+            return Next::Again;
         }
-        Some(start(&mut self.requests, &self.dialect, key, method, text))
+        Next::Event(start(&mut self.requests, &self.dialect, key, method, text))
     }
 
     /// Whether a request with this much params may run beside those that do.
@@ -418,6 +423,7 @@ fn overloaded() -> ErrorObject<'static> {
 }
 
 /// Starts a request that is in the table.
+#[inline(always)]
 fn start<'t>(
     requests: &mut Requests,
     dialect: &Dialect,

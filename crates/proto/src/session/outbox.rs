@@ -125,6 +125,7 @@ impl Outbox {
     }
 
     /// Begins a frame; the message is then appended to [`buffer`](Self::buffer).
+    #[inline(always)]
     pub(super) fn begin(&mut self) -> Mark {
         // A peer that reads slowly but steadily must not make the sent part grow.
         if self.sent > KEPT && self.sent > self.bytes.len() / 2 {
@@ -153,6 +154,7 @@ impl Outbox {
     }
 
     /// Makes the frame ready to go.
+    #[inline(always)]
     pub(super) fn end(&mut self, mark: Mark, purpose: Purpose) {
         match self.framing {
             Framing::Lines => {
@@ -168,6 +170,7 @@ impl Outbox {
     }
 
     /// The header was written with room for three digits; most messages have that many.
+    #[inline(never)]
     fn write_length(&mut self, mark: Mark) {
         let mut digits = itoa::Buffer::new();
         let digits = digits.format(self.body_len(mark)).as_bytes();

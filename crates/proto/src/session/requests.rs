@@ -140,6 +140,7 @@ impl Requests {
 
     /// Takes in a waiting request; `None` if its id is in use. Null ids may be there any number of times,
     /// since no one can refer to them.
+    #[inline(always)]
     pub(super) fn insert(
         &mut self,
         id: &Id<'_>,
@@ -231,6 +232,7 @@ impl Requests {
         Some(slot)
     }
 
+    #[inline(always)]
     pub(super) fn remove(&mut self, key: RequestKey) {
         if self.get(key).is_none() {
             return;
