@@ -13,6 +13,12 @@ use crate::observe::{Observed, Side};
 use crate::port::{Moved, Port};
 use crate::transport::{Tap, Wire};
 
+/// Bytes that are taken in before the engine has its turn.
+const TAKEN_AT_ONCE: usize = 16 * 1024;
+
+/// What a message counts for beside its text.
+const PER_MESSAGE: usize = 64;
+
 /// Something that came over a link.
 pub(crate) enum Incoming {
     /// A message. What answers it has the same origin.
@@ -46,11 +52,35 @@ pub(crate) struct Messages<L> {
     pub(crate) link: L,
     pub(crate) tap: Option<Tap>,
     unflushed: bool,
+    /// Came behind messages that are to be looked at first.
+    held: Option<Incoming>,
 }
 
 impl<L: Link> Messages<L> {
     pub(crate) fn new(link: L, tap: Option<Tap>) -> Self {
-        Messages { link, tap, unflushed: false }
+        Messages { link, tap, unflushed: false, held: None }
+    }
+
+    fn take(&mut self, incoming: Incoming, desk: &mut Desk) {
+        match incoming {
+            Incoming::Message { text, origin, caller } => {
+                if let Some(tap) = &mut self.tap {
+                    tap(Wire::Received, &text);
+                }
+                if let Some(caller) = caller {
+                    desk.callers.keep(origin, caller);
+                }
+                desk.session.handle_message_from(desk.now, &text, origin);
+                desk.tell(&Observed::Bytes { side: Side::Theirs, count: text.len() });
+            }
+            Incoming::Undelivered { ids, reason } => {
+                for id in ids {
+                    desk.session.handle_undelivered(desk.now, id, reason.clone());
+                }
+            }
+            Incoming::Unheard(reason) => desk.session.handle_unheard(desk.now, reason),
+            Incoming::Lost(reason) => desk.session.handle_lost(desk.now, reason),
+        }
     }
 
     fn flush(&mut self, cx: &mut Context<'_>, desk: &mut Desk) -> Moved {
@@ -70,52 +100,57 @@ impl<L: Link> Messages<L> {
 
 impl<L: Link> Port for Messages<L> {
     fn send(&mut self, cx: &mut Context<'_>, desk: &mut Desk) -> Moved {
-        let Some(outgoing) = desk.session.outgoing() else {
-            // As long as more may have come, what it is answered with may go out together.
-            return if desk.session.wait().read { Moved::No } else { self.flush(cx, desk) };
-        };
-        match self.link.poll_send(cx, outgoing) {
-            Poll::Pending => Moved::No,
-            Poll::Ready(Ok(())) => {
-                if let Some(tap) = self.tap.as_mut().filter(|_| !outgoing.message.is_empty()) {
-                    tap(Wire::Sent, outgoing.message);
+        let mut moved = Moved::No;
+        while let Some(outgoing) = desk.session.outgoing() {
+            match self.link.poll_send(cx, outgoing) {
+                Poll::Pending => return moved,
+                Poll::Ready(Ok(())) => {
+                    if let Some(tap) = self.tap.as_mut().filter(|_| !outgoing.message.is_empty()) {
+                        tap(Wire::Sent, outgoing.message);
+                    }
+                    let count = outgoing.message.len();
+                    if outgoing.last {
+                        desk.callers.forget(outgoing.origin);
+                    }
+                    desk.session.handle_sent(desk.now);
+                    desk.tell(&Observed::Bytes { side: Side::Ours, count });
+                    self.unflushed = true;
+                    moved = Moved::Yes;
                 }
-                let count = outgoing.message.len();
-                if outgoing.last {
-                    desk.callers.forget(outgoing.origin);
+                Poll::Ready(Err(error)) => {
+                    desk.session.handle_lost(desk.now, error.to_string());
+                    return Moved::Yes;
                 }
-                desk.session.handle_sent(desk.now);
-                desk.tell(&Observed::Bytes { side: Side::Ours, count });
-                self.unflushed = true;
-                Moved::Yes
             }
-            Poll::Ready(Err(error)) => {
-                desk.session.handle_lost(desk.now, error.to_string());
-                Moved::Yes
-            }
+        }
+        // As long as more may have come, what it is answered with may go out together.
+        match moved {
+            Moved::No if !desk.session.wait().read => self.flush(cx, desk),
+            moved => moved,
         }
     }
 
     fn receive(&mut self, cx: &mut Context<'_>, desk: &mut Desk) -> Moved {
-        let Poll::Ready(incoming) = self.link.poll_receive(cx) else { return self.flush(cx, desk) };
-        match incoming {
-            Incoming::Message { text, origin, caller } => {
-                if let Some(tap) = &mut self.tap {
-                    tap(Wire::Received, &text);
+        let mut taken = 0;
+        while taken < TAKEN_AT_ONCE {
+            let incoming = match self.held.take() {
+                Some(held) => held,
+                None => match self.link.poll_receive(cx) {
+                    Poll::Ready(incoming) => incoming,
+                    Poll::Pending if taken == 0 => return self.flush(cx, desk),
+                    Poll::Pending => break,
+                },
+            };
+            match &incoming {
+                Incoming::Message { text, .. } => taken += PER_MESSAGE + text.len(),
+                // It would overtake messages that the engine has not looked at yet.
+                _ if taken > 0 => {
+                    self.held = Some(incoming);
+                    break;
                 }
-                if let Some(caller) = caller {
-                    desk.callers.keep(origin, caller);
-                }
-                desk.session.handle_message_from(desk.now, &text, origin);
-                desk.tell(&Observed::Bytes { side: Side::Theirs, count: text.len() });
+                _ => taken = TAKEN_AT_ONCE,
             }
-            Incoming::Undelivered { ids, reason } => {
-                for id in ids {
-                    desk.session.handle_undelivered(desk.now, id, reason.clone());
-                }
-            }
-            Incoming::Unheard(reason) => desk.session.handle_unheard(desk.now, reason),
-            Incoming::Lost(reason) => desk.session.handle_lost(desk.now, reason),
+            self.take(incoming, desk);
         }
         Moved::Yes
     }
