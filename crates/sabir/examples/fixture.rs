@@ -1,6 +1,6 @@
 //! The server that the tests start as a process, with handlers that misbehave.
 //!
-//! Run with `cargo run -p sabir --example fixture -- [lines|headers|auto|unguarded|listen URL|parent CMD…]`.
+//! Run with `cargo run -p sabir --example fixture -- [lines|headers|auto|unguarded|listen URL|[blocking-]parent CMD…]`.
 
 // To print where nothing should is what it is for.
 #![allow(clippy::print_stdout)]
@@ -9,7 +9,7 @@ use std::io::{Error, Write};
 use std::process::Command;
 use std::time::Duration;
 
-use sabir::{Framing, RawJson, Router, transport};
+use sabir::{Framing, RawJson, Router, blocking, transport};
 
 /// What a library in C does to a protocol on standard output.
 mod c {
@@ -71,6 +71,18 @@ async fn main() -> Result<(), Error> {
             let peer = sabir::connect(transport::child(command)?, Router::new()).await?;
             peer.call::<_, _, ()>("complain", 10_000_000).await.map_err(Error::other)?;
             return peer.call::<_, _, ()>("sleep", u64::MAX).await.map_err(Error::other);
+        }
+        // The same without a runtime.
+        ["blocking-parent", program, ref args @ ..] => {
+            let mut command = Command::new(program);
+            command.args(args);
+            let child = blocking::child(command)?;
+            return tokio::task::spawn_blocking(move || {
+                let peer = blocking::connect(child, Router::new())?;
+                peer.call::<_, _, ()>("complain", 10_000_000).map_err(Error::other)?;
+                peer.call::<_, _, ()>("sleep", u64::MAX).map_err(Error::other)
+            })
+            .await?;
         }
         _ => return Err(Error::other("see the first lines of examples/fixture.rs")),
     };

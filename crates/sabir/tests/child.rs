@@ -147,10 +147,10 @@ fn the_end_of_the_runtime_is_the_end_of_the_process() {
     eventually("all have ended", || !pids.iter().any(|&pid| runs(pid)));
 }
 
-#[test]
-fn the_death_of_the_parent_is_the_end_of_the_process() {
+/// `how` is what the fixture calls its kind of parent. To the shell, the end of its input is no reason to end.
+fn check_death_of_parent(how: &str) {
     let mut parent = fixture();
-    parent.args(["parent", "sh", "-c", "echo $$ >&2; exec \"$0\""]).arg(fixture().get_program());
+    parent.args([how, "sh", "-c", "echo $$ >&2; \"$0\"; sleep 60"]).arg(fixture().get_program());
     let mut parent = parent.stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(parent.stderr.take().unwrap()).lines();
     let pid = Pid::from_raw(lines.next().unwrap().unwrap().parse().unwrap()).unwrap();
@@ -159,6 +159,12 @@ fn the_death_of_the_parent_is_the_end_of_the_process() {
     parent.kill().unwrap();
     parent.wait().unwrap();
     eventually("the child has ended", || !runs(pid));
+}
+
+#[test]
+fn the_death_of_the_parent_is_the_end_of_the_process() {
+    check_death_of_parent("parent");
+    check_death_of_parent("blocking-parent");
 }
 
 /// To Linux the parent of a process is the thread that started it.

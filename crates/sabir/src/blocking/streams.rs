@@ -15,6 +15,7 @@ use sabir_proto::{Config, Framing};
 
 use crate::settings::config_setters;
 use crate::transport::fd::duplicate;
+use crate::transport::parent_death::{kill_with_parent, spawn};
 use crate::transport::seed;
 use crate::transport::stdio::{guard, output};
 
@@ -72,11 +73,12 @@ pub fn unix(path: impl AsRef<Path>) -> io::Result<Streams> {
 
 /// Starts a process and talks to it over its standard input and output; its standard error is ours. It is
 /// ended with the connection: its input is closed, after two seconds its process group gets SIGTERM, and
-/// after two more SIGKILL. If this process dies before, all that the other one learns is the end of its
-/// input; [`transport::child`](crate::transport::child) does more.
+/// after two more SIGKILL. If this process dies before, Linux kills the other one; elsewhere all that it learns
+/// is the end of its input.
 pub fn child(mut command: Command) -> io::Result<Streams> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
-    let mut child = command.spawn()?;
+    kill_with_parent(&mut command);
+    let mut child = spawn(move || command.spawn())?;
     let missing = || io::Error::other("the process has no pipe");
     let input = child.stdout.take().ok_or_else(missing)?;
     let output = child.stdin.take().ok_or_else(missing)?;

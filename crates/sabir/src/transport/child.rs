@@ -9,9 +9,11 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, BufReader, ReadBuf};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
+use super::parent_death::{kill_with_parent, spawn};
 use super::{Io, Transport};
 
 /// How long a process that closed its output may take to exit, before that counts as a plain end.
@@ -101,10 +103,13 @@ impl Child {
         });
         // A group of its own, so that what it starts can be ended with it.
         self.command.process_group(0);
-        #[cfg(target_os = "linux")]
-        let mut process = parent_death::spawn(self.command)?;
-        #[cfg(not(target_os = "linux"))]
-        let mut process = self.command.spawn()?;
+        let runtime = Handle::current();
+        let mut command = self.command;
+        kill_with_parent(command.as_std_mut());
+        let mut process = spawn(move || {
+            let _entered = runtime.enter();
+            command.spawn()
+        })?;
         let missing = || io::Error::other("the process has no pipe");
         let read = process.stdout.take().ok_or_else(missing)?;
         let write = process.stdin.take().ok_or_else(missing)?;
@@ -269,67 +274,5 @@ async fn drain(stderr: ChildStderr, mut lines: Box<dyn FnMut(String) + Send>) {
         let text = String::from_utf8_lossy(&line);
         lines(text.trim_end_matches(['\n', '\r']).to_owned());
         line.clear();
-    }
-}
-
-/// Only the child itself can ask to be killed with its parent, between fork and exec.
-#[cfg(target_os = "linux")]
-mod parent_death {
-    #![allow(unsafe_code)]
-
-    use std::io;
-    use std::sync::{Mutex, mpsc};
-
-    use rustix::process::{Signal, getppid, set_parent_process_death_signal};
-    use tokio::process::{Child, Command};
-    use tokio::runtime::Handle;
-
-    use crate::shared::lock;
-
-    type Job = (Command, Handle, mpsc::Sender<io::Result<Child>>);
-
-    /// To the thread that starts all processes. What the kernel takes for the parent is the thread, and a
-    /// runtime's threads come and go: this one stays.
-    static JOBS: Mutex<Option<mpsc::Sender<Job>>> = Mutex::new(None);
-
-    pub(super) fn spawn(mut command: Command) -> io::Result<Child> {
-        kill_with_parent(&mut command);
-        let (done, spawned) = mpsc::channel();
-        let mut jobs = lock(&JOBS);
-        let sender = match &*jobs {
-            Some(sender) => sender,
-            None => jobs.insert(start()?),
-        };
-        let gone = || io::Error::other("the thread that starts processes has gone");
-        sender.send((command, Handle::current(), done)).map_err(|_| gone())?;
-        drop(jobs);
-        spawned.recv().map_err(|_| gone())?
-    }
-
-    fn start() -> io::Result<mpsc::Sender<Job>> {
-        let (sender, jobs) = mpsc::channel::<Job>();
-        std::thread::Builder::new().name("sabir-spawn".to_owned()).spawn(move || {
-            for (mut command, runtime, done) in jobs {
-                let _entered = runtime.enter();
-                let _ = done.send(command.spawn());
-            }
-        })?;
-        Ok(sender)
-    }
-
-    fn kill_with_parent(command: &mut Command) {
-        let parent = rustix::process::getpid();
-        // SAFETY: between fork and exec only async-signal-safe calls are allowed. These are two plain
-        // system calls; nothing is allocated and no lock is taken.
-        unsafe {
-            command.pre_exec(move || {
-                set_parent_process_death_signal(Some(Signal::KILL))?;
-                // The parent may have died before that took effect.
-                if getppid() != Some(parent) {
-                    return Err(io::ErrorKind::NotConnected.into());
-                }
-                Ok(())
-            });
-        }
     }
 }

@@ -22,6 +22,8 @@ pub(crate) mod fd;
 pub(crate) mod http;
 pub(crate) mod net;
 #[cfg(unix)]
+pub(crate) mod parent_death;
+#[cfg(unix)]
 pub(crate) mod stdio;
 #[cfg(feature = "tls")]
 pub(crate) mod tls;
