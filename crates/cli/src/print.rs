@@ -105,8 +105,8 @@ impl Printer {
         self.tell(&painted(line, self.err.painter));
     }
 
-    /// The peer's error. `whose` tells the calls of a batch apart.
-    pub(crate) fn rpc_error(&self, whose: Option<&str>, error: &ErrorObject) {
+    /// The peer's error. `whose` tells the calls of a batch apart; the hint says what to try.
+    pub(crate) fn rpc_error(&self, whose: Option<&str>, error: &ErrorObject, hint: Option<&str>) {
         let mut text = String::new();
         self.err.painter.paint(&mut text, Paint::Error, "error:");
         if let Some(whose) = whose {
@@ -117,7 +117,16 @@ impl Printer {
             text.push('\n');
             text.push_str(&pretty(data.as_str(), self.err.painter));
         }
+        self.add_hint(&mut text, hint);
         self.tell(&text);
+    }
+
+    fn add_hint(&self, text: &mut String, hint: Option<&str>) {
+        if let Some(hint) = hint {
+            text.push('\n');
+            self.err.painter.paint(text, Paint::Hint, "hint:");
+            text.push_str(&format!(" {}", harmless(hint)));
+        }
     }
 
     pub(crate) fn failure(&self, failure: &Failure) {
@@ -127,11 +136,7 @@ impl Printer {
         let mut text = String::new();
         self.err.painter.paint(&mut text, Paint::Error, "error:");
         text.push_str(&format!(" {}", harmless(&failure.what)));
-        if let Some(hint) = &failure.hint {
-            text.push('\n');
-            self.err.painter.paint(&mut text, Paint::Hint, "hint:");
-            text.push_str(&format!(" {}", harmless(hint)));
-        }
+        self.add_hint(&mut text, failure.hint.as_deref());
         self.tell(&text);
     }
 

@@ -96,7 +96,9 @@ impl Reporter {
             }
             Err(CallError::Error(error)) => {
                 let id = call.id.to_string();
-                self.printer.rpc_error(call.among_others.then_some(&id), &error);
+                let unknown = (error.code == ErrorCode::METHOD_NOT_FOUND)
+                    .then(|| format!("`sabir list {}` shows the methods, if the server tells", self.target));
+                self.printer.rpc_error(call.among_others.then_some(&id), &error, unknown.as_deref());
                 Ok(Exit::Error)
             }
             Err(error) => Err(failure(&error, plan)),
