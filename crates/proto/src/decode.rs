@@ -253,7 +253,7 @@ impl<'a, 'd> Reader<'a, 'd> {
     }
 
     /// What the members add up to.
-    #[inline(never)]
+    #[inline(always)]
     fn classify(&self, m: &Members<'a>) -> Entry<'a> {
         if let (Some(r#""2.0""#), None) = (m.jsonrpc, m.duplicate) {
             let usual = match (m.method, m.result, m.error) {

@@ -165,9 +165,14 @@ impl Desk {
     #[inline]
     pub(crate) fn finished(&mut self, key: RequestKey) {
         if self.peer.shared.hooked.load(Ordering::Acquire) {
-            for hook in self.peer.shared.finished(key) {
-                hook(self.peer.clone());
-            }
+            self.run_hooks(key);
+        }
+    }
+
+    #[cold]
+    fn run_hooks(&self, key: RequestKey) {
+        for hook in self.peer.shared.finished(key) {
+            hook(self.peer.clone());
         }
     }
 

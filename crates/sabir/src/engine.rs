@@ -210,7 +210,7 @@ impl Engine {
     }
 
     /// Keeps a task that is done for the next call.
-    #[inline]
+    #[inline(always)]
     fn keep(&mut self, Running { task, route }: Running) {
         if size_of_val(&*task) > KEPT {
             return;

@@ -431,6 +431,7 @@ impl Routes {
         self.layered.as_ref().or_else(|| self.handler(method))
     }
 
+    #[inline]
     fn handler(&self, method: &str) -> Option<&Route> {
         self.handlers.get(method).or(self.fallback.as_ref())
     }

@@ -168,6 +168,12 @@ impl Deframer {
                 State::Unknown => {}
             }
         }
+        self.cut_first(unread)
+    }
+
+    /// The same where the framing may have to be found out.
+    #[inline(never)]
+    fn cut_first<'a>(&mut self, unread: &'a [u8]) -> Cut<'a> {
         let used = self.start(unread);
         if self.at_start || matches!(self.state, State::Unknown) {
             return Cut::More { used, missing: 1 };

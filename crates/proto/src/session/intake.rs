@@ -272,6 +272,7 @@ impl Core {
     /// back before it can give that. So each open call makes room for one more request: were all that run
     /// waiting for answers, there would still be `in_flight` places free, and two peers cannot block each
     /// other, however deep they nest.
+    #[inline(always)]
     fn can_start(&self, bytes: usize) -> bool {
         !self.barrier
             && !self.is_congested()

@@ -222,6 +222,7 @@ impl Requests {
     }
 
     /// A request starts, with this much params.
+    #[inline(always)]
     pub(super) fn start(&mut self, key: RequestKey, bytes: usize) -> Option<&mut Slot> {
         let bytes = bytes + self.get(key)?.id.len();
         self.running += 1;
