@@ -121,8 +121,9 @@ impl Exchange {
                     false => Err(self.says("is empty")),
                 }
             }
-            // Whatever a server has to say to what wants no answer, it has taken it.
-            Content::Other(_) if self.open.is_empty() => Ok(()),
+            // Whatever a server has to say to what wants no answer, it has taken it. A stream in its place may
+            // never end.
+            Content::Other(_) | Content::Events if self.open.is_empty() => Ok(()),
             Content::Other(what) => Err(self.says(&what)),
             Content::Json => {
                 let limit = self.client.limits.message_bytes;
