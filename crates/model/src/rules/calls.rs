@@ -67,8 +67,22 @@ pub(super) struct Call {
     pub(super) cancelled: Option<u64>,
     /// The line of its answer.
     pub(super) answered: u64,
-    /// The protocol's own mark on it.
-    pub(super) marked: bool,
+    pub(super) mark: Mark,
+}
+
+/// The protocol's own mark on a request.
+#[derive(Debug, Default)]
+pub(super) struct Mark {
+    /// What it means is the protocol's own affair.
+    pub(super) set: bool,
+    /// The tool that is called, if its answer is to be compared with a schema.
+    pub(super) tool: Option<Box<str>>,
+}
+
+impl From<bool> for Mark {
+    fn from(set: bool) -> Self {
+        Mark { set, tool: None }
+    }
 }
 
 impl Call {
@@ -91,12 +105,13 @@ impl Call {
             invalid: false,
             cancelled: None,
             answered: 0,
-            marked: false,
+            mark: Mark::default(),
         }
     }
 
     fn bytes(&self) -> usize {
-        size_of::<Call>() + self.id.text().len() + self.method.len() + self.head.len()
+        let tool = self.mark.tool.as_ref().map_or(0, |tool| tool.len());
+        size_of::<Call>() + self.id.text().len() + self.method.len() + self.head.len() + tool
     }
 
     /// Reports something about the call long after it was seen.

@@ -3,15 +3,21 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
+#[cfg(feature = "schemas")]
+use std::sync::Arc;
 
 use sabir_proto::{Id, Incoming, LENIENT, Limits, Message, PLAIN, RawJson, Syntax, decode};
 
+#[cfg(feature = "schemas")]
+use super::calls::Side;
 use super::finding::{Finding, Report, Site};
 use super::locate::kind;
 use super::message::{content, envelope, is_usual};
 use super::profile::Profile;
-use super::protocol::Protocol;
-use super::session::Session;
+#[cfg(feature = "schemas")]
+use super::schemas::OpenRpc;
+use super::schemas::Room;
+use super::session::{Described, Session};
 use super::table::*;
 use super::values::{Oddity, Walker};
 use crate::capture::{Damage, Event, Record, What};
@@ -35,6 +41,8 @@ pub struct Checker {
     walker: Walker,
     oddities: Vec<Oddity>,
     seed: u64,
+    described: Option<Described>,
+    room: Room,
     limits: Limits,
     messages: u64,
 }
@@ -50,6 +58,8 @@ impl Checker {
             oddities: Vec::new(),
             // Ids come from strangers, who must not be able to choose how they hash.
             seed: RandomState::new().hash_one(0),
+            described: None,
+            room: Room::default(),
             limits: Limits::default(),
             messages: 0,
         }
@@ -66,6 +76,28 @@ impl Checker {
     #[must_use]
     pub fn deny(mut self, rule: &'static Rule) -> Self {
         self.report.denied.push(rule.id);
+        self
+    }
+
+    /// Compares calls of the server's methods, and their answers, with this description, whatever the traffic says.
+    ///
+    /// ```
+    /// use sabir_model::capture::Reader;
+    /// use sabir_model::rules::{Checker, OpenRpc, Profile};
+    ///
+    /// let document = r#"{"openrpc":"1.3.2","info":{"title":"x","version":"1"},"methods":[{"name":"add",
+    ///     "params":[{"name":"a","required":true,"schema":{"type":"integer"}}],
+    ///     "result":{"name":"sum","schema":{"type":"integer"}}}]}"#;
+    /// let mut checker = Checker::new(Profile::JsonRpc).openrpc(OpenRpc::parse(document)?);
+    /// let mut reader = Reader::new(r#"> {"jsonrpc":"2.0","id":1,"method":"add","params":["x"]}"#.as_bytes())?;
+    /// let found: Vec<_> = checker.check(&reader.next()?.unwrap()).collect();
+    /// assert_eq!(found[0].rule.id, "RPC028");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[cfg(feature = "schemas")]
+    #[must_use]
+    pub fn openrpc(mut self, document: OpenRpc) -> Self {
+        self.described = Some(Described { side: Side::Server, by: Arc::new(document), given: true });
         self
     }
 
@@ -115,16 +147,14 @@ impl Checker {
     }
 
     fn session(&mut self, record: &Record<'_>) -> &mut Session {
-        let (profile, seed) = (self.profile, self.seed);
         if self.sessions.len() >= CONNECTIONS && !self.sessions.contains_key(&record.connection) {
             let mut idle: Vec<u64> = self.sessions.values().map(|session| session.last).collect();
             let (_, &mut middle, _) = idle.select_nth_unstable(CONNECTIONS / 2);
             self.sessions.retain(|_, session| session.last > middle);
         }
-        let session = self
-            .sessions
-            .entry(record.connection)
-            .or_insert_with(|| Session::new(Protocol::new(profile), seed));
+        let session = self.sessions.entry(record.connection).or_insert_with(|| {
+            Session::new(self.profile, self.seed, self.described.clone(), self.room.clone())
+        });
         session.last = record.number;
         session
     }

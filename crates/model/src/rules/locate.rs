@@ -27,6 +27,15 @@ pub(super) fn elements(text: &str) -> Vec<&str> {
     array.elements().map(|element| slice(text, element.as_str())).collect()
 }
 
+/// The value that a JSON Pointer leads to.
+#[cfg(feature = "schemas")]
+pub(super) fn pointer<'t>(text: &'t str, pointer: &str) -> Option<&'t str> {
+    pointer.split('/').skip(1).try_fold(text, |text, step| match kind(text) {
+        JsonKind::Array => elements(text).get(step.parse::<usize>().ok()?).copied(),
+        _ => member(text, &[&step.replace("~1", "/").replace("~0", "~")]),
+    })
+}
+
 /// The string at the end of a path of member names.
 pub(super) fn text_at<'t>(text: &'t str, path: &[&str]) -> Option<Cow<'t, str>> {
     string(member(text, path)?)

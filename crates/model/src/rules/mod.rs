@@ -23,7 +23,10 @@
 //! A message that is in order costs one pass for its envelope and one for what is in it; nothing is parsed into
 //! values. Memory does not grow with the traffic: open requests are kept in 64 MiB at most, answered ones in
 //! 16 MiB, 256 connections at a time. At a bound the older half is forgotten. Answers to what was forgotten are
-//! not checked.
+//! not checked. Of the schemas that sessions show, 4 MiB are kept, and later ones are not learned.
+//!
+//! With the feature `schemas`, params and results are compared with the schemas that a session shows in its own
+//! answers to `rpc.discover` and `tools/list`, and with those that [`Checker::openrpc`] is given.
 
 mod a2a;
 mod calls;
@@ -36,6 +39,7 @@ mod mcp;
 mod message;
 mod profile;
 mod protocol;
+mod schemas;
 mod session;
 mod table;
 mod values;
@@ -43,6 +47,8 @@ mod values;
 pub use checker::Checker;
 pub use finding::{Excerpt, Finding};
 pub use profile::{Profile, Revision, UnknownProfile};
+#[cfg(feature = "schemas")]
+pub use schemas::{NotOpenRpc, OpenRpc};
 pub use table::{
     LIVE001, LIVE002, LIVE003, LIVE004, LIVE005, LIVE006, LIVE007, LIVE008, LIVE009, Rule, Scope, Severity,
     rule, rules,

@@ -1,13 +1,16 @@
 //! Rules for what goes on between the two ends of one connection.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
-use sabir_proto::{Id, Message, Notification, Request, Response};
+use sabir_proto::{Id, Message, Notification, RawJson, Request, Response};
 
 use super::calls::{Call, Calls, Side};
 use super::finding::{Report, Site, quoted};
 use super::locate;
+use super::profile::Profile;
 use super::protocol::Protocol;
+use super::schemas::{Mismatch, OpenRpc, Room};
 use super::table::*;
 
 /// Methods that are remembered to have been answered with a result.
@@ -62,8 +65,19 @@ pub(super) struct Session {
     /// Records are missing: what answers nothing may answer something in them.
     pub(super) gap: bool,
     answered: HashSet<Box<str>>,
+    described: Option<Described>,
+    room: Room,
     /// Number of the last record, to know which connection is idle.
     pub(super) last: u64,
+}
+
+/// The methods that one side says it has.
+#[derive(Clone)]
+pub(super) struct Described {
+    pub(super) side: Side,
+    pub(super) by: Arc<OpenRpc>,
+    /// By somebody who knows, so that what the session says does not count.
+    pub(super) given: bool,
 }
 
 /// What is remembered of one end.
@@ -76,9 +90,9 @@ struct End {
 }
 
 impl Session {
-    pub(super) fn new(protocol: Protocol, seed: u64) -> Self {
+    pub(super) fn new(profile: Profile, seed: u64, described: Option<Described>, room: Room) -> Self {
         Session {
-            protocol,
+            protocol: Protocol::new(profile, &room),
             calls: Calls::new(seed),
             client: End::default(),
             server: End::default(),
@@ -87,6 +101,8 @@ impl Session {
             responses: false,
             gap: false,
             answered: HashSet::new(),
+            described,
+            room,
             last: 0,
         }
     }
@@ -160,9 +176,10 @@ impl Session {
         report: &mut Report,
     ) {
         let mut scene = Scene { site, entry, from, calls: &mut self.calls, report };
-        let marked = self.protocol.request(&mut scene, request);
+        let mark = self.protocol.request(&mut scene, request);
+        self.compare_params(&request.method, request.params.as_ref(), entry, &site, from, report);
         let mut call = Call::new(from, &request.id, &request.method, entry, &site);
-        call.marked = marked;
+        call.mark = mark;
         if let Some(earlier) = self.calls.open(call)
             && !earlier.invalid
         {
@@ -182,6 +199,55 @@ impl Session {
     ) {
         let mut scene = Scene { site, entry, from, calls: &mut self.calls, report };
         self.protocol.notification(&mut scene, notification);
+        self.compare_params(&notification.method, notification.params.as_ref(), entry, &site, from, report);
+    }
+
+    /// Whether the other side is described to take such params.
+    fn compare_params(
+        &self,
+        method: &str,
+        params: Option<&RawJson<'_>>,
+        entry: &str,
+        site: &Site<'_>,
+        from: Side,
+        report: &mut Report,
+    ) {
+        let Some(described) = self.described.as_ref().filter(|described| described.side != from) else {
+            return;
+        };
+        for mismatch in described.by.params(method, params.map(RawJson::as_str)) {
+            report.add(&RPC028, site, mismatch.part.unwrap_or(entry), mismatch.what);
+        }
+    }
+
+    /// Whether the answer is as its side describes it; a description is learned.
+    fn compare_outcome(
+        &mut self,
+        call: &Call,
+        response: &Response<'_>,
+        site: &Site<'_>,
+        report: &mut Report,
+    ) {
+        let side = call.side.other();
+        if let Some(described) = self.described.as_ref().filter(|described| described.side == side) {
+            let mismatch = match &response.outcome {
+                Ok(result) => described.by.result(&call.method, result.as_str()),
+                Err(error) => described.by.error(&call.method, error),
+            };
+            if let Some(Mismatch { part, what }) = mismatch {
+                report.add(&RPC029, site, part.unwrap_or_default(), what);
+                report.related(&RPC029, call.line, "the request is here");
+            }
+        }
+        if let Ok(result) = &response.outcome
+            && &*call.method == "rpc.discover"
+            && !self.described.as_ref().is_some_and(|described| described.given)
+        {
+            // What the older description took is given back first.
+            self.described = None;
+            let seen = OpenRpc::seen(result.as_str(), &self.room);
+            self.described = seen.map(|by| Described { side, by: Arc::new(by), given: false });
+        }
     }
 
     fn response(
@@ -199,6 +265,7 @@ impl Session {
         };
         if let Some(call) = &asked {
             self.contradiction(call, response, entry, &site, report);
+            self.compare_outcome(call, response, &site, report);
         }
         let mut scene = Scene { site, entry, from, calls: &mut self.calls, report };
         self.protocol.response(&mut scene, response, asked.as_ref());
