@@ -22,7 +22,7 @@
 //!
 //! A message that is in order costs one pass for its envelope and one for what is in it; nothing is parsed into
 //! values. Memory does not grow with the traffic: open requests are kept in 64 MiB at most, answered ones in
-//! 16 MiB, 256 connections at a time. At a bound the older half is forgotten. Answers to what was forgotten are
+//! 4 MiB, 256 connections at a time. At a bound the older half is forgotten. Answers to what was forgotten are
 //! not checked. Of the schemas that sessions show, 4 MiB are kept, and later ones are not learned.
 //!
 //! With the feature `schemas`, params and results are compared with the schemas that a session shows in its own
@@ -34,6 +34,7 @@ mod checker;
 mod eth;
 mod finding;
 mod locate;
+mod look;
 mod lsp;
 mod mcp;
 mod message;
@@ -41,6 +42,8 @@ mod profile;
 mod protocol;
 mod schemas;
 mod session;
+mod sessions;
+mod skim;
 mod table;
 mod values;
 

@@ -1,6 +1,5 @@
 //! Rules for what goes on between the two ends of one connection.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use sabir_proto::{Id, Message, Notification, RawJson, Request, Response};
@@ -12,9 +11,6 @@ use super::profile::Profile;
 use super::protocol::Protocol;
 use super::schemas::{Mismatch, OpenRpc, Room};
 use super::table::*;
-
-/// Methods that are remembered to have been answered with a result.
-const METHODS: usize = 1024;
 
 /// A message among others: where it is, who sent it, and what is open.
 pub(super) struct Scene<'s> {
@@ -64,7 +60,6 @@ pub(super) struct Session {
     responses: bool,
     /// Records are missing: what answers nothing may answer something in them.
     pub(super) gap: bool,
-    answered: HashSet<Box<str>>,
     described: Option<Described>,
     room: Room,
     /// Number of the last record, to know which connection is idle.
@@ -100,7 +95,6 @@ impl Session {
             requests: false,
             responses: false,
             gap: false,
-            answered: HashSet::new(),
             described,
             room,
             last: 0,
@@ -121,7 +115,7 @@ impl Session {
         end.unreadable = end.unreadable.saturating_add(1);
         end.notified = false;
         if let Some(id) = id.filter(|id| !id.is_null()) {
-            let mut call = Call::new(from, id, "", entry, site);
+            let mut call = self.calls.call(from, id, "", entry, site);
             call.invalid = true;
             self.calls.open(call);
         }
@@ -178,7 +172,7 @@ impl Session {
         let mut scene = Scene { site, entry, from, calls: &mut self.calls, report };
         let mark = self.protocol.request(&mut scene, request);
         self.compare_params(&request.method, request.params.as_ref(), entry, &site, from, report);
-        let mut call = Call::new(from, &request.id, &request.method, entry, &site);
+        let mut call = self.calls.call(from, &request.id, &request.method, entry, &site);
         call.mark = mark;
         if let Some(earlier) = self.calls.open(call)
             && !earlier.invalid
@@ -268,7 +262,7 @@ impl Session {
             self.compare_outcome(call, response, &site, report);
         }
         let mut scene = Scene { site, entry, from, calls: &mut self.calls, report };
-        self.protocol.response(&mut scene, response, asked.as_ref());
+        self.protocol.response(&mut scene, response, asked.as_deref());
         if let Some(call) = asked {
             if call.invalid {
                 let end = self.end(asker);
@@ -287,7 +281,7 @@ impl Session {
         site: Site<'_>,
         from: Side,
         report: &mut Report,
-    ) -> Option<Call> {
+    ) -> Option<Box<Call>> {
         let id = &response.id;
         let asker = from.other();
         let part = locate::member(entry, &["id"]).unwrap_or(entry);
@@ -301,8 +295,9 @@ impl Session {
             return self.calls.take(from, id);
         }
         if let Some(done) = self.calls.done(asker, id) {
-            let (line, method) = (done.answered, quoted(&done.method));
-            if let Some(rule) = self.protocol.repeated(&done.method) {
+            let (line, method) = (done.answered, self.calls.name(&done));
+            if let Some(rule) = self.protocol.repeated(method) {
+                let method = quoted(method);
                 report.add(
                     rule,
                     &site,
@@ -364,8 +359,8 @@ impl Session {
         let code = match &response.outcome {
             Err(error) => error.code.0,
             Ok(_) => {
-                if !call.invalid && !self.answered.contains(&call.method) && self.answered.len() < METHODS {
-                    self.answered.insert(call.method.clone());
+                if !call.invalid {
+                    self.calls.has_result(call);
                 }
                 return;
             }
@@ -375,7 +370,7 @@ impl Session {
             -32600 if !call.invalid && self.protocol.wants_valid_answered() => {
                 "the request is valid, and answered as an invalid one".to_owned()
             }
-            -32601 if self.answered.contains(&call.method) => {
+            -32601 if self.calls.had_result(call) => {
                 format!("{} was answered with a result before, so it exists", quoted(&call.method))
             }
             _ => return,

@@ -6,6 +6,8 @@ use std::ops::Range;
 
 use sabir_proto::{Id, RawJson};
 
+use super::skim;
+
 /// Up to so many names are compared each with each; more are sorted.
 const FEW: usize = 8;
 
@@ -48,7 +50,7 @@ impl Walker {
         while let Some(&byte) = bytes.get(at) {
             match byte {
                 b'"' => {
-                    let (end, escaped) = string_end(bytes, at + 1);
+                    let (end, escaped) = skim::string(bytes, at + 1);
                     if escaped && has_lone_surrogate(&bytes[at..end]) {
                         found.push(Oddity::LoneSurrogate(at..end));
                     }
@@ -80,15 +82,16 @@ impl Walker {
                 }
                 b',' => naming = self.open.last().is_some_and(|&start| start != ARRAY),
                 b'-' | b'0'..=b'9' => {
-                    let end = number_end(bytes, at);
-                    let digits = &bytes[at..end];
-                    let suspect = digits.len() > SAFE_DIGITS || digits.iter().any(|byte| byte | 0x20 == b'e');
+                    let (end, exponent) = number(bytes, at);
+                    let suspect = exponent || end - at > SAFE_DIGITS;
                     if suspect && is_rounded(&text[at..end]) {
                         found.push(Oddity::Rounded(at..end));
                     }
                     at = end;
                     continue;
                 }
+                b't' | b'n' => at += 3,
+                b'f' => at += 4,
                 _ => {}
             }
             at += 1;
@@ -144,34 +147,18 @@ fn twice_among_many(text: &str, names: &mut [Range<u32>], found: &mut Vec<Oddity
     }
 }
 
-/// Where a string ends whose content begins at `at`, and whether it holds escapes.
+/// Where a number ends, and whether it has an exponent.
 #[inline]
-fn string_end(bytes: &[u8], mut at: usize) -> (usize, bool) {
-    let mut escaped = false;
-    // Most strings are short.
-    for _ in 0..16 {
+fn number(bytes: &[u8], mut at: usize) -> (usize, bool) {
+    let mut exponent = false;
+    loop {
         match bytes.get(at) {
-            Some(b'"') => return (at + 1, escaped),
-            Some(b'\\') => break,
-            _ => at += 1,
+            Some(b'0'..=b'9' | b'-' | b'+' | b'.') => {}
+            Some(b'e' | b'E') => exponent = true,
+            _ => return (at, exponent),
         }
-    }
-    while let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
-        at += found;
-        if bytes[at] == b'"' {
-            return (at + 1, escaped);
-        }
-        escaped = true;
-        at += 2;
-    }
-    (bytes.len(), escaped)
-}
-
-fn number_end(bytes: &[u8], mut at: usize) -> usize {
-    while matches!(bytes.get(at), Some(b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E')) {
         at += 1;
     }
-    at
 }
 
 /// Whether a number is another one after it went through a double and was printed again.
