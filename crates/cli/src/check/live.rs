@@ -8,12 +8,12 @@ use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
 use sabir_model::capture::{Direction, Record, What};
-use sabir_model::rules::{Checker, Finding, LIVE001, LIVE008, Rule};
-use sabir_proto::{Incoming, LENIENT, Limits, Message, decode};
+use sabir_model::rules::{Checker, Finding, LIVE001, LIVE008, Profile, Rule};
+use sabir_proto::{Incoming, LENIENT, Limits, Message, RawJson, decode};
 use tokio::time::{Instant, timeout_at};
 
 use super::output::Output;
-use super::probes::{Dress, Probe};
+use super::probes::{Dress, Probe, START};
 use super::wire::{Way, Wire};
 use crate::exit::{Exit, Failure};
 use crate::target::status_hint;
@@ -50,6 +50,7 @@ pub(super) async fn probe(
         number: 0,
         connection: 1,
         fences: 0,
+        capabilities: None,
         done: Done { probes: 0, answers: 0 },
     };
     if prober.open().await? {
@@ -75,6 +76,8 @@ struct Prober<'p, 'o> {
     number: u64,
     connection: u64,
     fences: u64,
+    /// What the peer says it can do, in its first answer.
+    capabilities: Option<RawJson<'static>>,
     done: Done,
 }
 
@@ -89,20 +92,44 @@ enum Waited {
 impl Prober<'_, '_> {
     /// Opens the session, and makes sure that the peer answers at all.
     async fn open(&mut self) -> Result<bool, Failure> {
-        if let Some((request, notification)) = self.dress.opening() {
+        let (request, notification) = match self.dress.opening() {
+            Some((request, notification)) => (Some(request), Some(notification)),
+            None => (self.dress.discovery(), None),
+        };
+        if let Some(request) = request {
             self.send(&request).await?;
-            let (waited, _) = self.collect("\"sabir-start\"", FIRST, |_| true).await?;
+            let (waited, _) = self.collect(START, FIRST, |_| true).await?;
             if waited != Waited::Answered {
                 self.silent(&request, waited)?;
                 return Ok(false);
             }
-            self.send(&notification).await?;
+            if let Some(notification) = notification {
+                self.send(&notification).await?;
+            }
+            self.lists().await?;
         }
         let (waited, fence) = self.fence(FIRST, |_| true).await?;
         if waited.0 != Waited::Answered {
             self.silent(&fence, waited.0)?;
         }
         Ok(waited.0 == Waited::Answered)
+    }
+
+    /// Asks a peer of MCP for what it says it has. The rules look at what comes.
+    async fn lists(&mut self) -> Result<(), Failure> {
+        let Some(capabilities) =
+            self.capabilities.take().filter(|_| matches!(self.dress.profile, Profile::Mcp(_)))
+        else {
+            return Ok(());
+        };
+        for (id, request) in self.dress.lists(&capabilities) {
+            self.send(&request).await?;
+            let (waited, _) = self.collect(&id, LATER, |_| true).await?;
+            if waited != Waited::Answered {
+                self.silent(&request, waited)?;
+            }
+        }
+        Ok(())
     }
 
     /// The request was valid, and no answer came.
@@ -191,6 +218,11 @@ impl Prober<'_, '_> {
                 Ok(Incoming::One(Ok(Message::Response(response)))) if response.id.text() == id => {
                     fenced = true;
                     deadline = Instant::now() + STRAGGLER;
+                    if let Ok(result) = &response.outcome
+                        && id == START
+                    {
+                        self.capabilities = result.get("capabilities").map(RawJson::into_owned);
+                    }
                 }
                 Ok(Incoming::One(Ok(Message::Request(request)))) => {
                     let refusal = format!(
