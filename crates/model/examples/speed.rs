@@ -10,7 +10,6 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::time::Instant;
 
-use rustix::time::{ClockId, clock_gettime};
 use sabir_model::capture::Reader;
 use sabir_model::rules::{Checker, Profile};
 
@@ -53,7 +52,7 @@ fn check(input: impl Read, profile: Profile) -> Result<(), Box<dyn Error>> {
 /// Wall and CPU time.
 struct Watch {
     wall: Instant,
-    cpu: f64,
+    cpu: Option<f64>,
 }
 
 impl Watch {
@@ -63,19 +62,21 @@ impl Watch {
 
     fn speed(&self, bytes: u64) -> String {
         let megabytes = bytes as f64 / 1e6;
-        let (wall, cpu) = (self.wall.elapsed().as_secs_f64(), cpu() - self.cpu);
-        format!(
-            "{:.0} MB per second of CPU, {:.0} MB per second by the wall",
-            megabytes / cpu,
-            megabytes / wall
-        )
+        let wall = format!("{:.0} MB per second by the wall", megabytes / self.wall.elapsed().as_secs_f64());
+        match (self.cpu, cpu()) {
+            (Some(start), Some(end)) => {
+                format!("{:.0} MB per second of CPU, {wall}", megabytes / (end - start))
+            }
+            _ => wall,
+        }
     }
 }
 
-/// Seconds that the process has computed for, in user and system mode.
-fn cpu() -> f64 {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+/// Seconds that the thread has computed for, in user and system mode, as Linux tells it.
+fn cpu() -> Option<f64> {
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let nanoseconds: f64 = told.split(' ').next()?.parse().ok()?;
+    Some(nanoseconds / 1e9)
 }
 
 /// As Linux tells it.

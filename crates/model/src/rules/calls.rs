@@ -99,7 +99,7 @@ impl From<bool> for Mark {
 pub(super) struct Method {
     name: Arc<str>,
     /// Among the names that are kept.
-    index: Option<u32>,
+    index: Option<u16>,
 }
 
 impl Deref for Method {
@@ -110,15 +110,23 @@ impl Deref for Method {
     }
 }
 
-/// What is kept of a request that was answered.
+/// What is kept of a request that was answered: few bytes, since there are many.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Done {
     hash: u64,
     /// Where it is.
     pub(super) line: u64,
+    /// Lines between it and its answer.
+    later: u32,
+    /// Among the names that are kept.
+    method: u16,
+}
+
+impl Done {
     /// Where its answer is.
-    pub(super) answered: u64,
-    method: u32,
+    pub(super) fn answered(&self) -> u64 {
+        self.line + u64::from(self.later)
+    }
 }
 
 impl Call {
@@ -257,7 +265,7 @@ impl Calls {
     }
 
     pub(super) fn name(&self, done: &Done) -> &str {
-        self.names.known.get(done.method as usize).map_or("", |known| &*known.name)
+        self.names.known.get(usize::from(done.method)).map_or("", |known| &*known.name)
     }
 
     /// Ends an open call.
@@ -273,7 +281,8 @@ impl Calls {
     pub(super) fn keep(&mut self, call: Box<Call>, line: u64) {
         if let Some(method) = call.method.index {
             let hash = call.hash;
-            let done = Done { hash, line: call.line, answered: line, method };
+            let later = line.saturating_sub(call.line).try_into().unwrap_or(u32::MAX);
+            let done = Done { hash, line: call.line, later, method };
             match self.done.entry(hash, |other| other.hash == hash, |other| other.hash) {
                 Entry::Occupied(mut there) => *there.get_mut() = done,
                 Entry::Vacant(free) => drop(free.insert(done)),
@@ -286,14 +295,15 @@ impl Calls {
 
     /// The method of a call was answered with a result.
     pub(super) fn has_result(&mut self, call: &Call) {
-        if let Some(known) = call.method.index.and_then(|index| self.names.known.get_mut(index as usize)) {
+        if let Some(known) = call.method.index.and_then(|index| self.names.known.get_mut(usize::from(index)))
+        {
             known.has_result = true;
         }
     }
 
     /// Whether the method of a call was ever answered with a result.
     pub(super) fn had_result(&self, call: &Call) -> bool {
-        let known = call.method.index.and_then(|index| self.names.known.get(index as usize));
+        let known = call.method.index.and_then(|index| self.names.known.get(usize::from(index)));
         known.is_some_and(|known| known.has_result)
     }
 
@@ -314,8 +324,8 @@ impl Calls {
     }
 
     pub(super) fn forget_half_done(&mut self) {
-        let Some(middle) = middle(self.done.iter().map(|done| done.answered)) else { return };
-        self.done.retain(|done| done.answered > middle);
+        let Some(middle) = middle(self.done.iter().map(Done::answered)) else { return };
+        self.done.retain(|done| done.answered() > middle);
     }
 
     /// All open calls, in the order in which they came.
@@ -343,7 +353,7 @@ fn middle(numbers: impl Iterator<Item = u64>) -> Option<u64> {
 #[derive(Debug, Default)]
 struct Names {
     known: Vec<Known>,
-    table: HashTable<u32>,
+    table: HashTable<u16>,
 }
 
 #[derive(Debug)]
@@ -358,16 +368,16 @@ impl Names {
     fn name(&mut self, name: &str, hasher: &FixedState) -> Method {
         let hash = hasher.hash_one(name);
         let Names { known, table } = self;
-        if let Some(&index) = table.find(hash, |&index| *known[index as usize].name == *name) {
-            return Method { name: Arc::clone(&known[index as usize].name), index: Some(index) };
+        if let Some(&index) = table.find(hash, |&index| *known[usize::from(index)].name == *name) {
+            return Method { name: Arc::clone(&known[usize::from(index)].name), index: Some(index) };
         }
         let kept: Arc<str> = name.into();
         if known.len() >= NAMES || name.len() > LONGEST_NAME {
             return Method { name: kept, index: None };
         }
-        let index = known.len() as u32;
+        let index = known.len() as u16;
         known.push(Known { name: Arc::clone(&kept), hash, has_result: false });
-        table.insert_unique(hash, index, |&index| known[index as usize].hash);
+        table.insert_unique(hash, index, |&index| known[usize::from(index)].hash);
         Method { name: kept, index: Some(index) }
     }
 }

@@ -22,7 +22,7 @@
 //!
 //! A message that is in order costs one pass for its envelope and one for what is in it; nothing is parsed into
 //! values. Memory does not grow with the traffic: open requests are kept in 64 MiB at most, answered ones in
-//! 4 MiB, 256 connections at a time. At a bound the older half is forgotten. Answers to what was forgotten are
+//! 1 MiB, 256 connections at a time. At a bound the older half is forgotten. Answers to what was forgotten are
 //! not checked. Of the schemas that sessions show, 4 MiB are kept, and later ones are not learned.
 //!
 //! With the feature `schemas`, params and results are compared with the schemas that a session shows in its own

@@ -295,7 +295,7 @@ impl Session {
             return self.calls.take(from, id);
         }
         if let Some(done) = self.calls.done(asker, id) {
-            let (line, method) = (done.answered, self.calls.name(&done));
+            let (line, method) = (done.answered(), self.calls.name(&done));
             if let Some(rule) = self.protocol.repeated(method) {
                 let method = quoted(method);
                 report.add(

@@ -14,8 +14,9 @@ use crate::capture::Record;
 const CONNECTIONS: usize = 256;
 /// Bytes that all open requests may take together.
 const OPEN_BYTES: usize = 64 << 20;
-/// Bytes that all answered requests may take together.
-const DONE_BYTES: usize = 4 << 20;
+/// Bytes that all answered requests may take together: about 40,000. With more, looking one up would mean waiting for
+/// the memory.
+const DONE_BYTES: usize = 1 << 20;
 
 pub(super) struct Sessions {
     pub(super) profile: Profile,

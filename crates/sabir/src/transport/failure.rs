@@ -53,7 +53,9 @@ impl DialFailure {
             DialFailure::Resolve => "check the spelling of the host's name, and that the network is up",
             DialFailure::Refused => "check the address, and that the server runs",
             DialFailure::Timeout => "check the address, and that no firewall is in between",
-            DialFailure::Unreachable => "check the address or path, and the permissions",
+            DialFailure::Unreachable => {
+                "check the address or path, that the server runs, and the permissions"
+            }
             DialFailure::Tls => {
                 "check that TLS is served there; a certificate of your own making must be given as a root"
             }

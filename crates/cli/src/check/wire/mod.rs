@@ -9,11 +9,11 @@ use std::io;
 use post::Post;
 use sabir::Framing;
 use sabir_model::rules::{Profile, Revision};
-use socket::Socket;
+use socket::{NoSocket, Socket};
 use stream::Stream;
 
-use crate::exit::Failure;
-use crate::target::Target;
+use crate::exit::{Exit, Failure};
+use crate::target::{Target, status_hint};
 use crate::web::Web;
 
 /// How a peer is reached.
@@ -33,7 +33,14 @@ impl Way {
                 Post::open(url, &self.web, stateless).await.map(Wire::Post).map_err(unreachable)
             }
             Target::Web(url) if url.starts_with("ws") => {
-                Socket::open(url, &self.web).await.map(Wire::Socket).map_err(unreachable)
+                Socket::open(url, &self.web).await.map(Wire::Socket).map_err(|why| match why {
+                    NoSocket::Io(error) => unreachable(error),
+                    NoSocket::Status(status) => {
+                        let what =
+                            format_args!("cannot connect to {url}: HTTP {status} instead of a WebSocket");
+                        Failure::new(Exit::Connect, what).hint(status_hint(status.as_u16()))
+                    }
+                })
             }
             target => {
                 let streams = self.web.apply(target.open(self.framing)?).into_streams().await;

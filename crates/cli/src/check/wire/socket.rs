@@ -3,7 +3,7 @@
 use std::io;
 
 use futures_util::{SinkExt, StreamExt};
-use hyper::Uri;
+use hyper::{StatusCode, Uri};
 use sabir::transport::Streams;
 use tokio::io::{AsyncRead, AsyncWrite, Join};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
@@ -19,8 +19,21 @@ pub(in crate::check) struct Socket {
     stream: WebSocketStream<Stream>,
 }
 
+/// Why there is no WebSocket.
+pub(super) enum NoSocket {
+    Io(io::Error),
+    /// What HTTP says instead.
+    Status(StatusCode),
+}
+
+impl From<io::Error> for NoSocket {
+    fn from(error: io::Error) -> Self {
+        NoSocket::Io(error)
+    }
+}
+
 impl Socket {
-    pub(super) async fn open(url: &str, web: &Web) -> io::Result<Socket> {
+    pub(super) async fn open(url: &str, web: &Web) -> Result<Socket, NoSocket> {
         let invalid = |what: String| io::Error::new(io::ErrorKind::InvalidInput, what);
         let uri: Uri =
             url.parse().map_err(|error| invalid(format!("`{url}` is no URL of a WebSocket: {error}")))?;
@@ -36,10 +49,8 @@ impl Socket {
         }
         match client_async(request, tokio::io::join(read, write)).await {
             Ok((stream, _)) => Ok(Socket { stream }),
-            Err(Error::Http(response)) => {
-                Err(io::Error::other(format!("HTTP {} instead of a WebSocket", response.status())))
-            }
-            Err(error) => Err(io::Error::other(error)),
+            Err(Error::Http(response)) => Err(NoSocket::Status(response.status())),
+            Err(error) => Err(io::Error::other(error).into()),
         }
     }
 
