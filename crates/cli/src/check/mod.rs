@@ -23,9 +23,10 @@ use crate::print::Printer;
 use crate::target::Target;
 use crate::web::Web;
 
-/// Beginnings of what is a target and no file.
-const TARGETS: [&str; 9] =
-    ["demo:", "stdio:", "tcp://", "tls://", "unix:", "http://", "https://", "ws://", "wss://"];
+/// Whether it is a target and no file. What begins like a URL is one, if only to be told which there are.
+fn is_target(text: &str) -> bool {
+    text.contains("://") || ["demo:", "stdio:", "unix:"].iter().any(|start| text.starts_with(start))
+}
 
 pub(crate) async fn run(args: CheckArgs, printer: &Printer) -> Result<Exit, Failure> {
     let rules = Rules {
@@ -37,9 +38,7 @@ pub(crate) async fn run(args: CheckArgs, printer: &Printer) -> Result<Exit, Fail
         (None, []) => Err(Failure::usage("nothing to check is named")
             .hint("name a file, - for standard input, or a target such as stdio:COMMAND")),
         (None, words) => live(Target::program(words.to_vec())?, &args, rules, printer).await,
-        (Some(target), _) if TARGETS.iter().any(|start| target.starts_with(start)) => {
-            live(Target::parse(target)?, &args, rules, printer).await
-        }
+        (Some(target), _) if is_target(target) => live(Target::parse(target)?, &args, rules, printer).await,
         (Some(file), _) if file == "-" => traffic(io::stdin().lock(), "-", &args, rules, printer),
         (Some(file), _) => {
             let opened = std::fs::File::open(file).map_err(|error| unreadable(file, &error.into()))?;
@@ -104,6 +103,13 @@ fn traffic(
     if reader.torn() {
         printer.aside("the last line is torn, and was left out");
     }
+    match checker.messages() {
+        0 => printer.aside("there are no messages: nothing was checked"),
+        all if all == output.count("RPC000") => {
+            printer.aside("nothing in it is a message: is this captured traffic?");
+        }
+        _ => {}
+    }
     output.end(&format!("{} ({})", count(checker.messages(), "message"), reader.format()))
 }
 
@@ -141,7 +147,9 @@ fn unreadable(name: &str, error: &ReadError) -> Failure {
     let failure = Failure::new(Exit::Connect, format_args!("cannot read {name}: {error}"));
     match error {
         ReadError::Io(error) if error.kind() == io::ErrorKind::NotFound && !Path::new(name).exists() => {
-            failure.hint("check the path; a target is written as stdio:COMMAND, tcp://HOST:PORT or unix:PATH")
+            failure.hint(
+                "check the path; a target is written as stdio:COMMAND, http://HOST/PATH, tcp://HOST:PORT or unix:PATH",
+            )
         }
         _ => failure,
     }

@@ -132,8 +132,7 @@ impl Post {
 
     fn headers(&self, text: &str) -> io::Result<HeaderMap> {
         let mut headers = HeaderMap::new();
-        let authority = self.uri.authority().map_or("", |authority| authority.as_str());
-        let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+        let host = self.uri.authority().map_or("", |authority| authority.as_str());
         headers.insert(HOST, host.parse().map_err(invalid)?);
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
@@ -221,6 +220,9 @@ async fn whole(mut body: Incoming) -> io::Result<Vec<u8>> {
 
 /// A connection to the host of a URL, with TLS if its scheme says so.
 pub(super) async fn streams(uri: &Uri, web: &Web) -> io::Result<Streams> {
+    if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
+        return Err(invalid("a name and a password belong in an `Authorization` header, not in the URL"));
+    }
     let secure = matches!(uri.scheme_str(), Some("https" | "wss"));
     let host = uri.host().ok_or_else(|| invalid(format_args!("`{uri}` names no host")))?;
     let port = uri.port_u16().unwrap_or(if secure { 443 } else { 80 });
