@@ -166,6 +166,7 @@ pub(super) struct Calls {
     bytes: usize,
     done: HashTable<Done>,
     names: Names,
+    #[expect(clippy::vec_box, reason = "it is the boxes that are used again")]
     spare: Vec<Box<Call>>,
     sequence: u64,
     /// Open calls were forgotten for want of room.
@@ -237,8 +238,9 @@ impl Calls {
     /// Opens a call. If the same id was open, that call is given back.
     pub(super) fn open(&mut self, call: Box<Call>) -> Option<Box<Call>> {
         self.bytes += call.bytes();
-        let same = |other: &Box<Call>| is_same(other, call.side, &call.id);
-        match self.open.entry(call.hash, same, |call| call.hash) {
+        let entry =
+            self.open.entry(call.hash, |other| is_same(other, call.side, &call.id), |other| other.hash);
+        match entry {
             Entry::Occupied(mut there) => {
                 let earlier = std::mem::replace(there.get_mut(), call);
                 self.bytes -= earlier.bytes();
@@ -329,8 +331,8 @@ impl Calls {
     }
 
     /// All open calls, in the order in which they came.
-    pub(super) fn end(&mut self) -> Vec<Box<Call>> {
-        let mut left: Vec<Box<Call>> = self.open.drain().collect();
+    pub(super) fn end(&mut self) -> Vec<Call> {
+        let mut left: Vec<Call> = self.open.drain().map(|call| *call).collect();
         self.bytes = 0;
         left.sort_by_key(|call| call.sequence);
         left

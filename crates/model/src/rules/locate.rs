@@ -6,6 +6,9 @@ use sabir_proto::JsonKind;
 
 use super::skim;
 
+/// Bytes of a text beyond which a glance is worth it before it is taken apart.
+const GLANCE: usize = 128;
+
 /// The members of an object, as (name, value); nothing for any other kind. Names that spell half a character are as
 /// they are written.
 pub(super) fn members(text: &str) -> Vec<(Cow<'_, str>, &str)> {
@@ -15,7 +18,7 @@ pub(super) fn members(text: &str) -> Vec<(Cow<'_, str>, &str)> {
 /// The value at the end of a path of member names. Of two members with the same name, the first counts.
 pub(super) fn member<'t>(text: &'t str, path: &[&str]) -> Option<&'t str> {
     path.iter().try_fold(text, |text, name| {
-        if is_absent(text, name) {
+        if text.len() > GLANCE && is_absent(text, name) {
             return None;
         }
         let same = |quoted: &str| match quoted.as_bytes().contains(&b'\\') {
@@ -26,10 +29,10 @@ pub(super) fn member<'t>(text: &'t str, path: &[&str]) -> Option<&'t str> {
     })
 }
 
-/// Whether a text cannot have a member of this name, as far as a glance shows.
+/// Whether a text cannot have a member of this name, as far as a glance shows. Letters can be spelt with `\u` only.
 fn is_absent(text: &str, name: &str) -> bool {
-    let bytes = text.as_bytes();
-    memchr::memmem::find(bytes, name.as_bytes()).is_none() && memchr::memchr(b'\\', bytes).is_none()
+    let lacks = |part: &str| memchr::memmem::find(text.as_bytes(), part.as_bytes()).is_none();
+    lacks(name) && lacks("\\u") && (!name.contains('/') || lacks("\\/"))
 }
 
 /// The elements of an array; nothing for any other kind.
@@ -125,7 +128,7 @@ mod tests {
 
     #[test]
     fn parts_are_found() {
-        let text = r#"{ "a" : {"b":[1, {"c":"d"} ,[] ]} , "\u0065":2,"a":3,"":4,"f":"\"g\":5"}"#;
+        let text = r#"{ "a" : {"b":[1, {"c":"d"} ,[] ]} , "\u0065":2,"a":3,"":4,"f":"\"g\":5","h\/i":6}"#;
         for (path, want) in [
             (&["a"][..], Some(r#"{"b":[1, {"c":"d"} ,[] ]}"#)),
             (&["a", "b"], Some(r#"[1, {"c":"d"} ,[] ]"#)),
@@ -134,13 +137,18 @@ mod tests {
             (&["g"], None),
             (&["c"], None),
             (&["a", "b", "c"], None),
+            (&["h/i"], Some("6")),
             (&[], Some(text)),
         ] {
             assert_eq!(member(text, path), want, "{path:?}");
         }
-        assert_eq!(elements(member(text, &["a", "b"]).unwrap()), ["1", r#"{"c":"d"}"#, "[]"]);
+        let long = format!(r#"{{"x":"{}","\u0061":1,"b\/c":2}}"#, "-".repeat(GLANCE));
+        assert_eq!(member(&long, &["a"]), Some("1"));
+        assert_eq!(member(&long, &["b/c"]), Some("2"));
+        assert_eq!(member(&long, &["c"]), None);
+        assert_eq!(elements(member(text, &["a", "b"]).unwrap_or_default()), ["1", r#"{"c":"d"}"#, "[]"]);
         let names: Vec<_> = members(text).into_iter().map(|(name, _)| name.into_owned()).collect();
-        assert_eq!(names, ["a", "e", "a", "", "f"]);
+        assert_eq!(names, ["a", "e", "a", "", "f", "h/i"]);
         for nothing in ["{}", "{ }", "[]", "[ ]", "1", "\"a\"", "null"] {
             assert!(members(nothing).is_empty() && elements(nothing).is_empty(), "{nothing}");
         }

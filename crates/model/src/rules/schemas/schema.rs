@@ -21,7 +21,7 @@ const PARTS: usize = 20_000;
 const DEEPEST: usize = 16;
 /// Steps back that a pattern may take.
 const BACKTRACKS: usize = 10_000;
-/// Bytes of a reason that are shown.
+/// Characters of a reason that are shown.
 const SHOWN: usize = 300;
 /// Where the text that holds the schema is, for references within it.
 const HOME: &str = "urn:sabir:schemas";
@@ -63,8 +63,7 @@ impl Schema {
         }
         let error = ready.validator.validate(&value).err().filter(|error| !is_unknown(error))?;
         let path = error.instance_path().as_str();
-        let mut reason = error.masked_with("the value").to_string();
-        reason.truncate(reason.floor_char_boundary(SHOWN));
+        let reason: String = error.masked_with("the value").to_string().chars().take(SHOWN).collect();
         let what = match path {
             "" => format!("{name} does not match its schema: {reason}"),
             path => format!("{name} does not match its schema at {path}: {reason}"),
@@ -182,7 +181,8 @@ mod tests {
     use super::*;
 
     fn check(schema: &str, value: &str, want: Option<&str>) {
-        let schema = Schema::new(&Arc::new(serde_json::from_str(schema).unwrap()), String::new());
+        let schema =
+            Schema::new(&Arc::new(serde_json::from_str(schema).expect("the schema is JSON")), String::new());
         let told =
             schema.check("it", value).map(|found| format!("{} | {}", found.part.unwrap_or("-"), found.what));
         assert_eq!(told.as_deref(), want, "{value}");
