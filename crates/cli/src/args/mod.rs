@@ -403,6 +403,7 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     pub(crate) profile: Option<Profile>,
     /// What the server's methods take and give, as an OpenRPC document; otherwise what the traffic itself says
+    #[cfg(feature = "schemas")]
     #[arg(long, value_name = "FILE")]
     pub(crate) openrpc: Option<String>,
     /// Make errors of what breaks these rules

@@ -13,7 +13,9 @@ use std::path::Path;
 
 use output::Output;
 use sabir_model::capture::{Format, ReadError, Reader};
-use sabir_model::rules::{Checker, OpenRpc, Profile};
+#[cfg(feature = "schemas")]
+use sabir_model::rules::OpenRpc;
+use sabir_model::rules::{Checker, Profile};
 use wire::Way;
 
 use crate::args::CheckArgs;
@@ -32,6 +34,7 @@ pub(crate) async fn run(args: CheckArgs, printer: &Printer) -> Result<Exit, Fail
     let rules = Rules {
         allow: chosen(&args.allow)?,
         deny: chosen(&args.deny)?,
+        #[cfg(feature = "schemas")]
         openrpc: args.openrpc.as_deref().map(document).transpose()?,
     };
     match (&args.what, &args.command[..]) {
@@ -51,6 +54,7 @@ pub(crate) async fn run(args: CheckArgs, printer: &Printer) -> Result<Exit, Fail
 struct Rules {
     allow: Vec<&'static sabir_model::rules::Rule>,
     deny: Vec<&'static sabir_model::rules::Rule>,
+    #[cfg(feature = "schemas")]
     openrpc: Option<OpenRpc>,
 }
 
@@ -58,13 +62,15 @@ impl Rules {
     fn checker(self, profile: Profile) -> Checker {
         let checker = self.allow.iter().fold(Checker::new(profile), |checker, rule| checker.allow(rule));
         let checker = self.deny.iter().fold(checker, |checker, rule| checker.deny(rule));
-        match self.openrpc {
-            Some(document) => checker.openrpc(document),
-            None => checker,
+        #[cfg(feature = "schemas")]
+        if let Some(document) = self.openrpc {
+            return checker.openrpc(document);
         }
+        checker
     }
 }
 
+#[cfg(feature = "schemas")]
 fn document(path: &str) -> Result<OpenRpc, Failure> {
     let unusable = |why: &dyn std::fmt::Display| {
         Failure::usage(format_args!("cannot use `{path}`: {why}"))

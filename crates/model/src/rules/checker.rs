@@ -1,19 +1,15 @@
 //! Checks records one after the other.
 
 use std::fmt;
-#[cfg(feature = "schemas")]
 use std::sync::Arc;
 
 use sabir_proto::Limits;
 
-#[cfg(feature = "schemas")]
 use super::calls::Side;
 use super::finding::{Finding, Report, Site};
 use super::look::Look;
 use super::profile::Profile;
-#[cfg(feature = "schemas")]
 use super::schemas::OpenRpc;
-#[cfg(feature = "schemas")]
 use super::session::Described;
 use super::sessions::Sessions;
 use super::table::*;
@@ -72,7 +68,6 @@ impl Checker {
     /// assert_eq!(found[0].rule.id, "RPC028");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    #[cfg(feature = "schemas")]
     #[must_use]
     pub fn openrpc(mut self, document: OpenRpc) -> Self {
         self.sessions.described = Some(Described { side: Side::Server, by: Arc::new(document), given: true });

@@ -26,7 +26,7 @@
 //! not checked. Of the schemas that sessions show, 4 MiB are kept, and later ones are not learned.
 //!
 //! With the feature `schemas`, params and results are compared with the schemas that a session shows in its own
-//! answers to `rpc.discover` and `tools/list`, and with those that [`Checker::openrpc`] is given.
+//! answers to `rpc.discover` and `tools/list`, and with those that [`Checker::openrpc`] is given. Without it, nothing is.
 
 mod a2a;
 mod calls;
@@ -50,7 +50,6 @@ mod values;
 pub use checker::Checker;
 pub use finding::{Excerpt, Finding};
 pub use profile::{Profile, Revision, UnknownProfile};
-#[cfg(feature = "schemas")]
 pub use schemas::{NotOpenRpc, OpenRpc};
 pub use table::{
     LIVE001, LIVE002, LIVE003, LIVE004, LIVE005, LIVE006, LIVE007, LIVE008, LIVE009, Rule, Scope, Severity,
