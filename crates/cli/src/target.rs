@@ -154,24 +154,21 @@ impl fmt::Display for Target {
     }
 }
 
-/// What to try, with the options of this program.
-pub(crate) fn hint(failure: DialFailure) -> &'static str {
+/// What to try, with the options of this program where it has one for it.
+fn hint(failure: DialFailure) -> &'static str {
     match failure {
-        DialFailure::Resolve => "check the spelling of the host's name, and that the network is up",
-        DialFailure::Refused => "check the address, and that the server runs",
-        DialFailure::Timeout => "check the address, and that no firewall is in between",
-        DialFailure::Unreachable => "check the path or the address, and that the server runs",
         DialFailure::Tls => {
             "check that TLS is served there; give its root with --cacert FILE, or trust anybody with --insecure"
         }
         DialFailure::Status(401 | 403) => "give what it wants, as in -H 'Authorization: Bearer ${TOKEN}'",
-        DialFailure::Status(404) => "check the path of the URL",
         DialFailure::Status(405) => "check the path of the URL: what is there takes no messages",
-        DialFailure::Status(300..=399) => "call the new address: redirects are not followed",
-        DialFailure::Status(500..=599) => "the server has trouble: see its own output, or try again later",
-        DialFailure::Protocol => "check the scheme of the URL and its port: something else answers there",
-        _ => "check the URL, and see with --trace what was sent",
+        failure => failure.hint(),
     }
+}
+
+/// What to try if HTTP answers with this status.
+pub(crate) fn status_hint(status: u16) -> &'static str {
+    hint(DialFailure::Status(status))
 }
 
 fn demo(framing: Framing) -> Transport {

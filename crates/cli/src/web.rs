@@ -7,7 +7,7 @@ use crate::exit::Failure;
 use crate::target::Target;
 
 /// As it was typed, and found to make sense.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Web {
     headers: Vec<(String, String)>,
     /// A root certificate in PEM.
@@ -50,10 +50,17 @@ impl Web {
         Ok(())
     }
 
-    pub(crate) fn apply(&self, mut transport: Transport) -> Transport {
-        for (name, value) in &self.headers {
-            transport = transport.header(name, value);
-        }
+    pub(crate) fn headers(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.headers.iter().map(|(name, value)| (&**name, &**value))
+    }
+
+    pub(crate) fn apply(&self, transport: Transport) -> Transport {
+        let transport = self.trust(transport);
+        self.headers().fold(transport, |transport, (name, value)| transport.header(name, value))
+    }
+
+    /// Says whom to trust, and nothing else.
+    pub(crate) fn trust(&self, mut transport: Transport) -> Transport {
         if let Some(root) = &self.root {
             transport = transport.root_certificate(root.clone());
         }

@@ -15,7 +15,7 @@ use oxrdf::Quad;
 use oxttl::{NQuadsParser, NTriplesParser, TriGParser, TurtleParser};
 use sabir_model::capture::Reader;
 use sabir_model::files::QUERIES;
-use sabir_model::graph::{Answer, Cell, Graph, GraphBuilder, Syntax, Uplift, Writer};
+use sabir_model::graph::{Answer, Cell, Graph, GraphBuilder, Stop, Syntax, Uplift, Writer};
 
 const BASE: &str = "urn:example:session#";
 
@@ -130,14 +130,16 @@ fn each_query_finds_what_it_is_for() {
     let mut came = String::new();
     for query in QUERIES {
         writeln!(came, "## {}: {}", query.name, query.about()).unwrap();
-        let Answer::Table(table) = full.query(query.text).unwrap() else { panic!("{} selects", query.name) };
+        let Answer::Table(table) = full.query(query.text, &Stop::default()).unwrap() else {
+            panic!("{} selects", query.name)
+        };
         writeln!(came, "{}", table.columns.join(" | ")).unwrap();
         for row in &table.rows {
             let cells: Vec<_> = row.iter().map(|cell| shown(cell.as_ref())).collect();
             writeln!(came, "{}", cells.join(" | ")).unwrap();
         }
         assert!(!table.rows.is_empty(), "{} finds nothing", query.name);
-        let Answer::Table(nothing) = empty.query(query.text).unwrap() else {
+        let Answer::Table(nothing) = empty.query(query.text, &Stop::default()).unwrap() else {
             panic!("{} selects", query.name)
         };
         assert_eq!(nothing.rows.len(), 0, "{} finds something in nothing", query.name);

@@ -14,6 +14,7 @@ use oxrdf::dataset::CanonicalizationAlgorithm;
 use oxrdf::{Dataset, Quad, Term};
 use oxttl::TurtleParser;
 use sabir_model::files;
+use sabir_model::rules::{Severity, rule};
 use sabir_proto::{Incoming, Limits, Message, PLAIN, Response, decode};
 use serde_json::{Value, json};
 
@@ -189,4 +190,38 @@ fn every_term_that_is_used_is_explained() {
     for query in files::QUERIES {
         check(query.name, compact(query.text));
     }
+}
+
+/// A shape that names a rule is as severe as that rule, and every rule that is named exists.
+#[test]
+fn the_shapes_name_rules_of_the_checker() {
+    let shacl = |name: &str| format!("http://www.w3.org/ns/shacl#{name}");
+    let triples: Vec<_> =
+        TurtleParser::new().for_slice(files::SHAPES.as_bytes()).map(Result::unwrap).collect();
+    let about = |subject: &oxrdf::NamedOrBlankNode, name: &str| {
+        let found = triples.iter().find(|t| t.subject == *subject && t.predicate.as_str() == shacl(name));
+        found.map(|triple| triple.object.clone())
+    };
+    let mut named = BTreeSet::new();
+    for triple in triples.iter().filter(|triple| triple.predicate.as_str() == shacl("message")) {
+        let Term::Literal(message) = &triple.object else { panic!("{triple} is no text") };
+        // A constraint in SPARQL has the severity of the shape that it belongs to.
+        let constraint = Term::from(triple.subject.clone());
+        let shape =
+            triples.iter().find(|t| t.predicate.as_str() == shacl("sparql") && t.object == constraint);
+        let subject = shape.map_or(&triple.subject, |shape| &shape.subject);
+        let severity = match about(subject, "severity").map(|severity| severity.to_string()) {
+            None => Severity::Error,
+            Some(iri) if iri.ends_with("#Warning>") => Severity::Warning,
+            Some(iri) if iri.ends_with("#Info>") => Severity::Note,
+            Some(iri) => panic!("{iri} is no severity that is used here"),
+        };
+        let (ids, _) = message.value().split_once(": ").unwrap_or_default();
+        for id in ids.split(", ").filter(|id| id.chars().any(|c| c.is_ascii_digit())) {
+            let rule = rule(id).unwrap_or_else(|| panic!("the shapes name {id}, and there is no such rule"));
+            assert_eq!(rule.severity, severity, "{id}: {message}");
+            named.insert(rule.id);
+        }
+    }
+    assert!(named.len() >= 15, "the shapes name {named:?} only");
 }

@@ -36,6 +36,9 @@ pub(crate) struct GraphArgs {
     /// Print rows as CSV
     #[arg(long, requires = "query", conflicts_with = "json")]
     pub(crate) csv: bool,
+    /// How long the query may take, such as 500ms, 30s or 2m
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = super::duration, requires = "query")]
+    pub(crate) timeout: std::time::Duration,
     /// What the names of messages begin with [default: urn:sabir:capture:NAME#, by the name of the file]
     #[arg(long, value_name = "IRI", value_parser = base_iri)]
     pub(crate) base: Option<String>,

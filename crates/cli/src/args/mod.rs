@@ -375,8 +375,8 @@ FILE holds captured traffic; - is standard input. What it is shows in its first 
   a transcript        lines that begin with > and <
   a dump              messages behind Content-Length headers, as language servers write them
 
-TARGET is talked to: demo:, stdio:COMMAND, tcp://HOST:PORT, unix:PATH, or a command after --. It is sent calls of
-methods that cannot exist, and messages that are wrong, and what comes back is checked.
+TARGET is one of those of `sabir call`, or a command after --. It is sent calls of methods that cannot exist, and
+messages that are wrong, and what comes back is checked.
 
 PROFILE is jsonrpc, mcp, mcp@REVISION, lsp, a2a, eth or lenient. Unless told, it is what the capture's header says,
 lsp for a dump, and jsonrpc for everything else.
@@ -387,7 +387,9 @@ Examples:
   sabir check session.jrl
   sabir check log.ndjson --profile mcp@2025-06-18 --allow RPC024
   sabir check session.rpc --sarif > check.sarif
+  sabir check session.jrl --openrpc openrpc.json
   sabir check --profile lsp --framing headers -- clangd --log=error
+  sabir check https://example.org/mcp --profile mcp -H 'Authorization: Bearer ${TOKEN}'
   sabir explain RPC021"
 )]
 pub(crate) struct CheckArgs {
@@ -400,6 +402,10 @@ pub(crate) struct CheckArgs {
     /// The protocol that the traffic is meant to be
     #[arg(long)]
     pub(crate) profile: Option<Profile>,
+    /// What the server's methods take and give, as an OpenRPC document; otherwise what the traffic itself says
+    #[cfg(feature = "schemas")]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) openrpc: Option<String>,
     /// Make errors of what breaks these rules
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     pub(crate) deny: Vec<String>,
@@ -424,6 +430,8 @@ pub(crate) struct CheckArgs {
     /// How messages to a target are kept apart
     #[arg(long, value_enum, value_name = "HOW", default_value = "lines")]
     pub(crate) framing: ClientFraming,
+    #[command(flatten)]
+    pub(crate) web: WebArgs,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

@@ -4,16 +4,14 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use sabir::{
-    CallError, Cause, Ctx, DialFailure, ErrorCode, ErrorObject, Framing, RawJson, Report, Router, Undelivered,
-};
+use sabir::{CallError, Cause, Ctx, ErrorCode, ErrorObject, Framing, RawJson, Report, Router, Undelivered};
 use serde::{Deserialize, Serialize};
 
 use super::plan::Plan;
 use crate::exit::{Exit, Failure};
 use crate::json::compact;
 use crate::print::Printer;
-use crate::target::{Target, hint};
+use crate::target::{Target, status_hint};
 
 /// Characters of a stray line that are shown.
 const SHOWN: usize = 200;
@@ -263,7 +261,7 @@ fn failure(error: &CallError, plan: &Plan) -> Failure {
 /// HTTP refused it, or its answer was none.
 pub(super) fn undelivered(lost: &Undelivered) -> Failure {
     match lost.status {
-        Some(status) => Failure::new(Exit::Connect, lost).hint(hint(DialFailure::Status(status))),
+        Some(status) => Failure::new(Exit::Connect, lost).hint(status_hint(status)),
         None => Failure::new(Exit::Protocol, lost)
             .hint("check the URL: what answers there may be no JSON-RPC server"),
     }

@@ -4,22 +4,19 @@
 //! silence is known without waiting for it.
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-use sabir::Framing;
-use sabir::transport::Streams;
 use sabir_model::capture::{Direction, Record, What};
 use sabir_model::rules::{Checker, Finding, LIVE001, LIVE008, Profile, Rule};
-use sabir_proto::{Cut, Deframer, Incoming, LENIENT, Limits, Message, decode};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use sabir_proto::{Incoming, LENIENT, Limits, Message, RawJson, decode};
 use tokio::time::{Instant, timeout_at};
 
 use super::output::Output;
-use super::probes::{Dress, Probe};
-use crate::exit::Failure;
-use crate::target::Target;
+use super::probes::{Dress, Probe, START};
+use super::wire::{Way, Wire};
+use crate::exit::{Exit, Failure};
+use crate::target::status_hint;
 
 /// How long the first answer may take: the peer may have to start.
 const FIRST: Duration = Duration::from_secs(10);
@@ -38,24 +35,22 @@ pub(super) struct Done {
 
 /// Sends everything to the target, and checks what comes back.
 pub(super) async fn probe(
-    target: &Target,
-    profile: Profile,
-    framing: Framing,
+    way: &Way,
     checker: &mut Checker,
     output: &mut Output<'_>,
 ) -> Result<Done, Failure> {
     let random = RandomState::new().hash_one(0);
-    let dress = Dress { profile, method: format!("sabir.probe.{random:016x}") };
+    let dress = Dress { profile: way.profile, method: format!("sabir.probe.{random:016x}") };
     let mut prober = Prober {
         dress: dress.clone(),
-        target,
-        framing,
+        way,
         checker,
         output,
-        wire: Wire::open(target, framing).await?,
+        wire: way.open().await?,
         number: 0,
         connection: 1,
         fences: 0,
+        capabilities: None,
         done: Done { probes: 0, answers: 0 },
     };
     if prober.open().await? {
@@ -67,20 +62,22 @@ pub(super) async fn probe(
         for text in dress.closing() {
             prober.send(&text).await?;
         }
+        prober.wire.close().await;
     }
     Ok(prober.done)
 }
 
 struct Prober<'p, 'o> {
     dress: Dress,
-    target: &'p Target,
-    framing: Framing,
+    way: &'p Way,
     checker: &'p mut Checker,
     output: &'p mut Output<'o>,
     wire: Wire,
     number: u64,
     connection: u64,
     fences: u64,
+    /// What the peer says it can do, in its first answer.
+    capabilities: Option<RawJson<'static>>,
     done: Done,
 }
 
@@ -95,14 +92,21 @@ enum Waited {
 impl Prober<'_, '_> {
     /// Opens the session, and makes sure that the peer answers at all.
     async fn open(&mut self) -> Result<bool, Failure> {
-        if let Some((request, notification)) = self.dress.opening() {
+        let (request, notification) = match self.dress.opening() {
+            Some((request, notification)) => (Some(request), Some(notification)),
+            None => (self.dress.discovery(), None),
+        };
+        if let Some(request) = request {
             self.send(&request).await?;
-            let (waited, _) = self.collect("\"sabir-start\"", FIRST, |_| true).await?;
+            let (waited, _) = self.collect(START, FIRST, |_| true).await?;
             if waited != Waited::Answered {
                 self.silent(&request, waited)?;
                 return Ok(false);
             }
-            self.send(&notification).await?;
+            if let Some(notification) = notification {
+                self.send(&notification).await?;
+            }
+            self.lists().await?;
         }
         let (waited, fence) = self.fence(FIRST, |_| true).await?;
         if waited.0 != Waited::Answered {
@@ -111,8 +115,29 @@ impl Prober<'_, '_> {
         Ok(waited.0 == Waited::Answered)
     }
 
+    /// Asks a peer of MCP for what it says it has. The rules look at what comes.
+    async fn lists(&mut self) -> Result<(), Failure> {
+        let Some(capabilities) =
+            self.capabilities.take().filter(|_| matches!(self.dress.profile, Profile::Mcp(_)))
+        else {
+            return Ok(());
+        };
+        for (id, request) in self.dress.lists(&capabilities) {
+            self.send(&request).await?;
+            let (waited, _) = self.collect(&id, LATER, |_| true).await?;
+            if waited != Waited::Answered {
+                self.silent(&request, waited)?;
+            }
+        }
+        Ok(())
+    }
+
     /// The request was valid, and no answer came.
     fn silent(&mut self, request: &str, waited: Waited) -> Result<(), Failure> {
+        if let Some(status @ 300..) = self.wire.status() {
+            let what = format_args!("{} answers with HTTP {status}", self.way.target);
+            return Err(Failure::new(Exit::Connect, what).hint(status_hint(status)));
+        }
         let what = match waited {
             Waited::Ended => "the peer ended without an answer",
             _ => "no answer comes",
@@ -125,9 +150,12 @@ impl Prober<'_, '_> {
         self.done.probes += 1;
         self.send(&probe.text).await?;
         let ((waited, replies), _) = self.fence(LATER, |replies| probe.is_met(replies)).await?;
-        if let Some((rule, what, shown)) = probe.verdict(&replies)
+        if let Some((rule, mut what, shown)) = probe.verdict(&replies)
             && waited == Waited::Answered
         {
+            if let Some(status) = self.wire.status().filter(|_| replies.is_empty()) {
+                what = format!("{what} (HTTP {status})");
+            }
             match shown.and_then(|index| replies.get(index)) {
                 Some(reply) => self.found(rule, reply, Direction::ToClient, what)?,
                 None => self.found(rule, probe.text.as_bytes(), Direction::ToServer, what)?,
@@ -143,7 +171,7 @@ impl Prober<'_, '_> {
         };
         self.found(&LIVE008, probe.text.as_bytes(), Direction::ToServer, what.to_owned())?;
         self.connection += 1;
-        self.wire = Wire::open(self.target, self.framing).await?;
+        self.wire = self.way.open().await?;
         self.open().await
     }
 
@@ -190,6 +218,11 @@ impl Prober<'_, '_> {
                 Ok(Incoming::One(Ok(Message::Response(response)))) if response.id.text() == id => {
                     fenced = true;
                     deadline = Instant::now() + STRAGGLER;
+                    if let Ok(result) = &response.outcome
+                        && id == START
+                    {
+                        self.capabilities = result.get("capabilities").map(RawJson::into_owned);
+                    }
                 }
                 Ok(Incoming::One(Ok(Message::Request(request)))) => {
                     let refusal = format!(
@@ -244,78 +277,5 @@ impl Prober<'_, '_> {
             connection: self.connection,
             what: What::Message(Cow::Borrowed(text)),
         }
-    }
-}
-
-/// The bytes of a connection as messages.
-struct Wire {
-    streams: Streams,
-    framing: Framing,
-    deframer: Deframer,
-    unread: Vec<u8>,
-    ready: VecDeque<Vec<u8>>,
-}
-
-impl Wire {
-    async fn open(target: &Target, framing: Framing) -> Result<Wire, Failure> {
-        if target.keeps_messages_apart() {
-            return Err(Failure::usage(format_args!(
-                "{target} carries whole messages: no stream can be probed"
-            ))
-            .hint("check a capture of it, or the same server over tcp:, tls:, unix: or stdio:"));
-        }
-        let opened = target.open(framing)?.into_streams().await;
-        let streams = opened.map_err(|error| target.unreachable(&error))?;
-        let deframer = Deframer::new(Some(framing), Limits::default().message_bytes);
-        Ok(Wire { streams, framing, deframer, unread: Vec::new(), ready: VecDeque::new() })
-    }
-
-    async fn send(&mut self, text: &str) -> std::io::Result<()> {
-        let framed = match self.framing {
-            Framing::Headers => format!("Content-Length: {}\r\n\r\n{text}", text.len()),
-            _ => format!("{text}\n"),
-        };
-        let write = async {
-            self.streams.write.write_all(framed.as_bytes()).await?;
-            self.streams.write.flush().await
-        };
-        // A peer that reads nothing must not hold us up.
-        timeout_at(Instant::now() + LATER, write)
-            .await
-            .unwrap_or_else(|_| Err(std::io::ErrorKind::TimedOut.into()))
-    }
-
-    /// The next message, whatever it is; `None` once the peer has ended.
-    async fn next(&mut self) -> Option<Vec<u8>> {
-        loop {
-            if let Some(text) = self.ready.pop_front() {
-                return Some(text);
-            }
-            let mut chunk = [0; 16 << 10];
-            let count = self.streams.read.read(&mut chunk).await.unwrap_or(0);
-            if count == 0 {
-                return None;
-            }
-            self.unread.extend_from_slice(&chunk[..count]);
-            self.cut();
-        }
-    }
-
-    fn cut(&mut self) {
-        let mut done = 0;
-        loop {
-            match self.deframer.cut(&self.unread[done..]) {
-                Cut::Message { body, used } => {
-                    self.ready.push_back(body.to_vec());
-                    done += used;
-                }
-                Cut::Fault { used, .. } => done += used,
-                Cut::More { used, .. } => {
-                    done += used;
-                    break;
-                }
-            }
-        }
-        self.unread.drain(..done);
     }
 }

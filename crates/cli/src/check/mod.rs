@@ -6,36 +6,46 @@ mod live;
 mod output;
 mod probes;
 mod sarif;
+mod wire;
 
 use std::io::{self, Read};
 use std::path::Path;
 
 use output::Output;
 use sabir_model::capture::{Format, ReadError, Reader};
+#[cfg(feature = "schemas")]
+use sabir_model::rules::OpenRpc;
 use sabir_model::rules::{Checker, Profile};
+use wire::Way;
 
 use crate::args::CheckArgs;
 use crate::exit::{Exit, Failure};
 use crate::explain::named;
 use crate::print::Printer;
 use crate::target::Target;
+use crate::web::Web;
 
-/// Beginnings of what is a target and no file.
-const TARGETS: [&str; 7] = ["demo:", "stdio:", "tcp://", "unix:", "http://", "https://", "ws://"];
+/// Whether it is a target and no file. What begins like a URL is one, if only to be told which there are.
+fn is_target(text: &str) -> bool {
+    text.contains("://") || ["demo:", "stdio:", "unix:"].iter().any(|start| text.starts_with(start))
+}
 
 pub(crate) async fn run(args: CheckArgs, printer: &Printer) -> Result<Exit, Failure> {
-    let rules = Rules { allow: chosen(&args.allow)?, deny: chosen(&args.deny)? };
+    let rules = Rules {
+        allow: chosen(&args.allow)?,
+        deny: chosen(&args.deny)?,
+        #[cfg(feature = "schemas")]
+        openrpc: args.openrpc.as_deref().map(document).transpose()?,
+    };
     match (&args.what, &args.command[..]) {
         (None, []) => Err(Failure::usage("nothing to check is named")
             .hint("name a file, - for standard input, or a target such as stdio:COMMAND")),
-        (None, words) => live(Target::program(words.to_vec())?, &args, &rules, printer).await,
-        (Some(target), _) if TARGETS.iter().any(|start| target.starts_with(start)) => {
-            live(Target::parse(target)?, &args, &rules, printer).await
-        }
-        (Some(file), _) if file == "-" => traffic(io::stdin().lock(), "-", &args, &rules, printer),
+        (None, words) => live(Target::program(words.to_vec())?, &args, rules, printer).await,
+        (Some(target), _) if is_target(target) => live(Target::parse(target)?, &args, rules, printer).await,
+        (Some(file), _) if file == "-" => traffic(io::stdin().lock(), "-", &args, rules, printer),
         (Some(file), _) => {
             let opened = std::fs::File::open(file).map_err(|error| unreadable(file, &error.into()))?;
-            traffic(opened, file, &args, &rules, printer)
+            traffic(opened, file, &args, rules, printer)
         }
     }
 }
@@ -44,13 +54,30 @@ pub(crate) async fn run(args: CheckArgs, printer: &Printer) -> Result<Exit, Fail
 struct Rules {
     allow: Vec<&'static sabir_model::rules::Rule>,
     deny: Vec<&'static sabir_model::rules::Rule>,
+    #[cfg(feature = "schemas")]
+    openrpc: Option<OpenRpc>,
 }
 
 impl Rules {
-    fn checker(&self, profile: Profile) -> Checker {
+    fn checker(self, profile: Profile) -> Checker {
         let checker = self.allow.iter().fold(Checker::new(profile), |checker, rule| checker.allow(rule));
-        self.deny.iter().fold(checker, |checker, rule| checker.deny(rule))
+        let checker = self.deny.iter().fold(checker, |checker, rule| checker.deny(rule));
+        #[cfg(feature = "schemas")]
+        if let Some(document) = self.openrpc {
+            return checker.openrpc(document);
+        }
+        checker
     }
+}
+
+#[cfg(feature = "schemas")]
+fn document(path: &str) -> Result<OpenRpc, Failure> {
+    let unusable = |why: &dyn std::fmt::Display| {
+        Failure::usage(format_args!("cannot use `{path}`: {why}"))
+            .hint("`sabir describe TARGET --openrpc` writes such a document for a peer that describes itself")
+    };
+    let text = std::fs::read_to_string(path).map_err(|error| unusable(&error))?;
+    OpenRpc::parse(&text).map_err(|error| unusable(&error))
 }
 
 fn chosen(ids: &[String]) -> Result<Vec<&'static sabir_model::rules::Rule>, Failure> {
@@ -61,7 +88,7 @@ fn traffic(
     input: impl Read,
     name: &str,
     args: &CheckArgs,
-    rules: &Rules,
+    rules: Rules,
     printer: &Printer,
 ) -> Result<Exit, Failure> {
     let mut reader = Reader::new(input).map_err(|error| unreadable(name, &error))?;
@@ -82,16 +109,26 @@ fn traffic(
     if reader.torn() {
         printer.aside("the last line is torn, and was left out");
     }
+    match checker.messages() {
+        0 => printer.aside("there are no messages: nothing was checked"),
+        all if all == output.count("RPC000") => {
+            printer.aside("nothing in it is a message: is this captured traffic?");
+        }
+        _ => {}
+    }
     output.end(&format!("{} ({})", count(checker.messages(), "message"), reader.format()))
 }
 
-async fn live(target: Target, args: &CheckArgs, rules: &Rules, printer: &Printer) -> Result<Exit, Failure> {
+async fn live(target: Target, args: &CheckArgs, rules: Rules, printer: &Printer) -> Result<Exit, Failure> {
     let profile = args.profile.unwrap_or_default();
+    let web = Web::new(&args.web)?;
+    web.check(&target)?;
     let name = target.to_string();
+    let way = Way { target, framing: args.framing.into(), web, profile };
     let mut checker = rules.checker(profile);
     let mut output = Output::new(args, &name, profile, printer);
     let done = tokio::select! {
-        done = live::probe(&target, profile, args.framing.into(), &mut checker, &mut output) => done?,
+        done = live::probe(&way, &mut checker, &mut output) => done?,
         () = tokio::time::sleep(args.timeout) => {
             return Err(Failure::new(Exit::Timeout, format_args!("{name} was not done within {:?}", args.timeout))
                 .hint("wait longer with --timeout 2m, or try --framing headers"));
@@ -116,7 +153,9 @@ fn unreadable(name: &str, error: &ReadError) -> Failure {
     let failure = Failure::new(Exit::Connect, format_args!("cannot read {name}: {error}"));
     match error {
         ReadError::Io(error) if error.kind() == io::ErrorKind::NotFound && !Path::new(name).exists() => {
-            failure.hint("check the path; a target is written as stdio:COMMAND, tcp://HOST:PORT or unix:PATH")
+            failure.hint(
+                "check the path; a target is written as stdio:COMMAND, http://HOST/PATH, tcp://HOST:PORT or unix:PATH",
+            )
         }
         _ => failure,
     }

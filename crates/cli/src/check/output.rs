@@ -78,6 +78,11 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
+    /// How often a rule was broken.
+    pub(super) fn count(&self, rule: &str) -> u64 {
+        self.counts.get(rule).copied().unwrap_or_default()
+    }
+
     /// All is looked at: `what` was.
     pub(super) fn end(&self, what: &str) -> Result<Exit, Failure> {
         match self.format {

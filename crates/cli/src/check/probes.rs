@@ -1,9 +1,13 @@
-//! What a live peer is sent, and what must come back. Nothing here calls a method that can exist.
+//! What a live peer is sent, and what must come back. Nothing here calls a method that can exist, but for the lists of
+//! MCP, which change nothing.
 
 use sabir_model::rules::{
     LIVE002, LIVE003, LIVE004, LIVE005, LIVE006, LIVE007, LIVE009, Profile, Revision, Rule,
 };
 use sabir_proto::{Entry, Id, Incoming, LENIENT, Limits, Message, RawJson, Response, decode};
+
+/// The id of the request that comes first.
+pub(super) const START: &str = "\"sabir-start\"";
 
 /// One thing to send.
 pub(super) struct Probe {
@@ -38,6 +42,10 @@ pub(super) struct Dress {
 impl Dress {
     /// A call of the method that cannot exist; a notification without an id.
     pub(super) fn call(&self, id: Option<&str>) -> String {
+        self.call_of(&self.method, id)
+    }
+
+    fn call_of(&self, method: &str, id: Option<&str>) -> String {
         let id = id.map_or(String::new(), |id| format!(r#","id":{id}"#));
         let params = match self.profile {
             Profile::Mcp(Some(Revision::R2026_07_28)) => concat!(
@@ -46,7 +54,30 @@ impl Dress {
             ),
             _ => "",
         };
-        format!(r#"{{"jsonrpc":"2.0"{id},"method":"{}"{params}}}"#, self.method)
+        format!(r#"{{"jsonrpc":"2.0"{id},"method":"{method}"{params}}}"#)
+    }
+
+    /// What a peer of MCP can be asked for by its capabilities: each an id and a request.
+    pub(super) fn lists(&self, capabilities: &RawJson<'_>) -> Vec<(String, String)> {
+        const LISTS: [(&str, &str); 4] = [
+            ("tools", "tools/list"),
+            ("prompts", "prompts/list"),
+            ("resources", "resources/list"),
+            ("resources", "resources/templates/list"),
+        ];
+        let declared = LISTS.iter().filter(|(capability, _)| capabilities.get(capability).is_some());
+        declared
+            .map(|(_, method)| {
+                let id = format!("\"sabir-{method}\"");
+                (id.clone(), self.call_of(method, Some(&id)))
+            })
+            .collect()
+    }
+
+    /// The request whose answer has the capabilities, where no session is opened.
+    pub(super) fn discovery(&self) -> Option<String> {
+        let modern = self.profile == Profile::Mcp(Some(Revision::R2026_07_28));
+        modern.then(|| self.call_of("server/discover", Some(START)))
     }
 
     /// What opens a session, if the protocol has sessions: a request, and a notification after its answer.
@@ -116,7 +147,7 @@ impl Dress {
 }
 
 fn initialize(params: &str) -> String {
-    format!(r#"{{"jsonrpc":"2.0","id":"sabir-start","method":"initialize","params":{params}}}"#)
+    format!(r#"{{"jsonrpc":"2.0","id":{START},"method":"initialize","params":{params}}}"#)
 }
 
 fn notification(method: &str, params: &str) -> String {

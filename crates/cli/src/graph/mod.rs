@@ -4,10 +4,12 @@ mod table;
 
 use std::convert::Infallible;
 use std::io::{self, Read, Write};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 
 use sabir_model::capture::{Damage, ReadError, Reader, What};
 use sabir_model::files::QUERIES;
-use sabir_model::graph::{Answer, GraphBuilder, Node, Uplift, Writer, named_query};
+use sabir_model::graph::{Answer, Graph, GraphBuilder, Node, QueryError, Stop, Uplift, Writer, named_query};
 
 use crate::args::GraphArgs;
 use crate::exit::{Exit, Failure};
@@ -35,9 +37,7 @@ pub(crate) fn run(args: &GraphArgs, printer: &Printer) -> Result<Exit, Failure> 
                 builder.add(node);
                 Ok::<(), Infallible>(())
             })?;
-            let answer = builder.build().query(&query).map_err(|error| {
-                Failure::usage(error).hint("`sabir model query` lists queries to start from")
-            })?;
+            let answer = ask(builder.build(), query, args.timeout)?;
             let mut out = printer.stream();
             match answer {
                 Answer::Truth(truth) => writeln!(out, "{truth}")?,
@@ -53,6 +53,31 @@ pub(crate) fn run(args: &GraphArgs, printer: &Printer) -> Result<Exit, Failure> 
         }
     }
     Ok(Exit::Ok)
+}
+
+/// Answers a query, unless it takes too long.
+fn ask(graph: Graph, query: String, patience: Duration) -> Result<Answer, Failure> {
+    let stop = Stop::default();
+    let (tell, told) = mpsc::channel();
+    let asked = stop.clone();
+    // Where the engine does not look whether it is to stop, its thread ends with the program.
+    std::thread::spawn(move || tell.send(graph.query(&query, &asked)));
+    let answer = told.recv_timeout(patience);
+    stop.stop();
+    match answer {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(error @ QueryError::TooLarge)) => {
+            Err(Failure::new(Exit::Error, error)
+                .hint("ask for less: narrow it down, count, or add LIMIT 1000"))
+        }
+        Ok(Err(error)) => Err(Failure::usage(error).hint("`sabir model query` lists queries to start from")),
+        Err(RecvTimeoutError::Timeout) => {
+            Err(Failure::new(Exit::Timeout, format_args!("the query was not done within {patience:?}")).hint(
+                "narrow it down: patterns that share no variable multiply; or wait longer with --timeout 2m",
+            ))
+        }
+        Err(RecvTimeoutError::Disconnected) => Err(Failure::new(Exit::Error, "the query engine has failed")),
+    }
 }
 
 /// Reads the capture to its end, and says what could not be read.

@@ -38,6 +38,8 @@ struct Members {
     time: Option<u64>,
     direction: Option<Direction>,
     connection: Option<u64>,
+    /// Of the message.
+    bytes: Option<u64>,
     kind: Option<Range<usize>>,
     message: Option<Range<usize>>,
     raw: Option<Range<usize>>,
@@ -59,7 +61,10 @@ fn usual(line: &[u8]) -> Option<Members> {
         }
         if name == b"msg" {
             let message = start..line.len() - 1;
-            RawJson::from_bytes(&line[message.clone()]).ok()?;
+            // A message of the length that was written down is the rest of the line; what it is, others look at.
+            if members.bytes != Some(message.len() as u64) {
+                RawJson::from_bytes(&line[message.clone()]).ok()?;
+            }
             members.message = Some(message);
             return Some(members);
         }
@@ -117,6 +122,7 @@ impl Members {
                     _ => return None,
                 });
             }
+            b"b" => self.bytes = number(value),
             b"k" if value.first() == Some(&b'"') => self.kind = Some(range),
             b"k" => return None,
             b"msg" => self.message = Some(range),

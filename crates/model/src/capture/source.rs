@@ -4,8 +4,8 @@
 use std::io::{self, Read};
 use std::ops::Range;
 
-/// How much is read at once.
-const CHUNK: usize = 256 << 10;
+/// How much is read at once: little enough to stay in a near cache until it is looked at.
+const CHUNK: usize = 64 << 10;
 
 pub(super) struct Source<R> {
     input: R,

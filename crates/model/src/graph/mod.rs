@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use sabir_model::capture::Reader;
-//! use sabir_model::graph::{Answer, GraphBuilder, Uplift, named_query};
+//! use sabir_model::graph::{Answer, GraphBuilder, Stop, Uplift, named_query};
 //!
 //! let session = "> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"nap\"}\n";
 //! let mut reader = Reader::new(session.as_bytes())?;
@@ -18,7 +18,8 @@
 //!     })?;
 //! }
 //! let unanswered = named_query("unanswered-requests").unwrap();
-//! let Answer::Table(table) = builder.build().query(unanswered.text)? else { panic!("it selects") };
+//! let answer = builder.build().query(unanswered.text, &Stop::default())?;
+//! let Answer::Table(table) = answer else { panic!("it selects") };
 //! assert_eq!(table.rows.len(), 1);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -40,7 +41,7 @@ mod store;
 mod write;
 
 pub use node::Node;
-pub use query::{Answer, Cell, QueryError, Table, named_query};
+pub use query::{Answer, Cell, QueryError, Stop, Table, named_query};
 pub use store::{Graph, GraphBuilder};
 pub use uplift::Uplift;
 pub use write::{Syntax, Writer};

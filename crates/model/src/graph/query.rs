@@ -3,12 +3,15 @@
 use std::fmt;
 
 use oxrdf::{Literal, Term as Rdf};
-use spareval::{QueryEvaluator, QueryResults};
+use spareval::{CancellationToken, QueryEvaluationError, QueryEvaluator, QueryResults};
 use spargebra::SparqlParser;
 
 use super::store::{Facts, Graph};
 use super::terms::Prefix;
 use crate::files::{QUERIES, Query};
+
+/// Cells of a table, or lines, that an answer may have: they are kept in memory.
+const MOST_CELLS: usize = 2_000_000;
 
 /// What a query came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +55,10 @@ pub enum QueryError {
     Syntax(String),
     /// It cannot be carried out.
     Evaluation(String),
+    /// It was stopped before it was done.
+    Stopped,
+    /// The answer has more cells or lines than can be kept.
+    TooLarge,
 }
 
 impl fmt::Display for QueryError {
@@ -59,11 +66,39 @@ impl fmt::Display for QueryError {
         match self {
             QueryError::Syntax(why) => write!(f, "the query is not SPARQL: {why}"),
             QueryError::Evaluation(why) => write!(f, "the query cannot be carried out: {why}"),
+            QueryError::Stopped => f.write_str("the query was stopped"),
+            QueryError::TooLarge => write!(f, "the answer has more than {MOST_CELLS} cells"),
         }
     }
 }
 
 impl std::error::Error for QueryError {}
+
+/// Stops a query, from another thread: nobody can tell beforehand how long one takes.
+///
+/// ```
+/// use sabir_model::graph::{GraphBuilder, QueryError, Stop};
+///
+/// let graph = GraphBuilder::new("urn:x#").build();
+/// let stop = Stop::default();
+/// stop.stop();
+/// assert!(matches!(graph.query("SELECT * { ?a ?b ?c }", &stop), Err(QueryError::Stopped)));
+/// ```
+#[derive(Clone, Default)]
+pub struct Stop(CancellationToken);
+
+impl fmt::Debug for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Stop").field(&self.0.is_cancelled()).finish()
+    }
+}
+
+impl Stop {
+    /// Whatever query runs with this ends soon, and those that are asked later at once.
+    pub fn stop(&self) {
+        self.0.cancel();
+    }
+}
 
 /// The query of ours that has this name.
 pub fn named_query(name: &str) -> Option<&'static Query> {
@@ -72,36 +107,46 @@ pub fn named_query(name: &str) -> Option<&'static Query> {
 
 impl Graph {
     /// Answers a query. The prefixes `jrpc`, `rpcx`, `prov`, `rdf` and `xsd` need not be declared.
-    pub fn query(&self, sparql: &str) -> Result<Answer, QueryError> {
+    /// It runs until it is done or stopped.
+    pub fn query(&self, sparql: &str, stop: &Stop) -> Result<Answer, QueryError> {
         let syntax = |error: &dyn fmt::Display| QueryError::Syntax(error.to_string());
-        let evaluation = |error: spareval::QueryEvaluationError| QueryError::Evaluation(error.to_string());
+        let evaluation = |error: QueryEvaluationError| match error {
+            QueryEvaluationError::Cancelled => QueryError::Stopped,
+            error => QueryError::Evaluation(error.to_string()),
+        };
         let mut parser = SparqlParser::new();
         for prefix in Prefix::ALL {
             parser = parser.with_prefix(prefix.label(), prefix.iri()).map_err(|error| syntax(&error))?;
         }
         let query =
             parser.parse_query(sparql).map_err(|error| QueryError::Syntax(brief(&error.to_string())))?;
-        let evaluator = QueryEvaluator::new();
+        let evaluator = QueryEvaluator::new().with_cancellation_token(stop.0.clone());
         Ok(match evaluator.prepare(&query).execute(Facts(self)).map_err(evaluation)? {
             QueryResults::Boolean(truth) => Answer::Truth(truth),
-            QueryResults::Graph(triples) => Answer::Triples(
-                triples
-                    .map(|triple| triple.map(|triple| format!("{triple} .")))
-                    .collect::<Result<_, _>>()
-                    .map_err(evaluation)?,
-            ),
+            QueryResults::Graph(triples) => {
+                let mut lines = Vec::new();
+                for triple in triples {
+                    lines.push(format!("{} .", triple.map_err(evaluation)?));
+                    fits(lines.len())?;
+                }
+                Answer::Triples(lines)
+            }
             QueryResults::Solutions(solutions) => {
-                let columns = solutions.variables().iter().map(|v| v.as_str().to_owned()).collect();
-                let rows = solutions
-                    .map(|row| {
-                        row.map(|row| row.values().iter().map(|term| term.as_ref().map(cell)).collect())
-                    })
-                    .collect::<Result<_, _>>()
-                    .map_err(evaluation)?;
+                let columns: Vec<_> = solutions.variables().iter().map(|v| v.as_str().to_owned()).collect();
+                let mut rows = Vec::new();
+                for row in solutions {
+                    let row = row.map_err(evaluation)?;
+                    rows.push(row.values().iter().map(|term| term.as_ref().map(cell)).collect());
+                    fits(rows.len() * columns.len())?;
+                }
                 Answer::Table(Table { columns, rows })
             }
         })
     }
+}
+
+fn fits(cells: usize) -> Result<(), QueryError> {
+    if cells > MOST_CELLS { Err(QueryError::TooLarge) } else { Ok(()) }
 }
 
 /// Where the parser stopped, and its own words if it has any. It also lists all that might have stood there, to the

@@ -3,9 +3,12 @@
 //! How much memory they may take together is decided by the checker: it makes all connections forget their older half.
 
 use std::hash::BuildHasher;
+use std::ops::Deref;
+use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 use sabir_proto::Id;
 
 use super::finding::{Finding, Report, Site, excerpt};
@@ -14,6 +17,13 @@ use crate::capture::Direction;
 
 /// How much of a request is kept, to show it if it is never answered.
 const HEAD: usize = 100;
+/// Names of methods that are kept for a connection, and how long they may be.
+const NAMES: usize = 1024;
+const LONGEST_NAME: usize = 200;
+/// Boxes of answered calls that are kept for the next ones.
+const SPARE: usize = 64;
+/// Bytes of a call that is not worth keeping for that.
+const LARGE: usize = 1024;
 
 /// One end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -52,51 +62,78 @@ impl From<Direction> for Side {
 pub(super) struct Call {
     pub(super) side: Side,
     pub(super) id: Id<'static>,
-    pub(super) method: Box<str>,
+    pub(super) method: Method,
     /// Where it is.
     pub(super) line: u64,
     column: u64,
     offset: u64,
     number: u64,
     direction: Option<Direction>,
-    head: Box<[u8]>,
+    head: Vec<u8>,
+    hash: u64,
     sequence: u64,
     /// It was no valid request, so that an error is a fine answer, and none is too.
     pub(super) invalid: bool,
     /// The line of its cancellation.
     pub(super) cancelled: Option<u64>,
-    /// The line of its answer.
-    pub(super) answered: u64,
-    /// The protocol's own mark on it.
-    pub(super) marked: bool,
+    pub(super) mark: Mark,
+}
+
+/// The protocol's own mark on a request.
+#[derive(Debug, Default)]
+pub(super) struct Mark {
+    /// What it means is the protocol's own affair.
+    pub(super) set: bool,
+    /// The tool that is called, if its answer is to be compared with a schema.
+    pub(super) tool: Option<Box<str>>,
+}
+
+impl From<bool> for Mark {
+    fn from(set: bool) -> Self {
+        Mark { set, tool: None }
+    }
+}
+
+/// The name of a method. Those that are used again and again are kept once.
+#[derive(Debug, Clone)]
+pub(super) struct Method {
+    name: Arc<str>,
+    /// Among the names that are kept.
+    index: Option<u16>,
+}
+
+impl Deref for Method {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.name
+    }
+}
+
+/// What is kept of a request that was answered: few bytes, since there are many.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Done {
+    hash: u64,
+    /// Where it is.
+    pub(super) line: u64,
+    /// Lines between it and its answer.
+    later: u32,
+    /// Among the names that are kept.
+    method: u16,
+}
+
+impl Done {
+    /// Where its answer is.
+    pub(super) fn answered(&self) -> u64 {
+        self.line + u64::from(self.later)
+    }
 }
 
 impl Call {
-    /// A call that begins where `entry` does.
-    pub(super) fn new(side: Side, id: &Id<'_>, method: &str, entry: &str, site: &Site<'_>) -> Self {
-        let span = site.span(entry);
-        let record = site.record;
-        let head = entry.as_bytes();
-        Call {
-            side,
-            id: id.clone().into_owned(),
-            method: method.into(),
-            line: record.line,
-            column: record.column + if record.verbatim { span.start as u64 } else { 0 },
-            offset: record.offset + if record.verbatim { span.start as u64 } else { 0 },
-            number: record.number,
-            direction: record.direction,
-            head: head[..head.len().min(HEAD + 1)].into(),
-            sequence: 0,
-            invalid: false,
-            cancelled: None,
-            answered: 0,
-            marked: false,
-        }
-    }
-
     fn bytes(&self) -> usize {
-        size_of::<Call>() + self.id.text().len() + self.method.len() + self.head.len()
+        let tool = self.mark.tool.as_ref().map_or(0, |tool| tool.len());
+        let name = if self.method.index.is_none() { self.method.len() } else { 0 };
+        size_of::<Call>() + self.id.text().len() + self.head.len() + name + tool
     }
 
     /// Reports something about the call long after it was seen.
@@ -118,10 +155,19 @@ impl Call {
 }
 
 /// The calls of one connection that are followed.
+///
+/// Nearly all traffic is requests and their answers, so this is where time goes: a call is moved by its box, boxes
+/// are used again, and of an answered call no more than a few words are kept.
 #[derive(Debug)]
 pub(super) struct Calls {
-    open: Table,
-    done: Table,
+    hasher: FixedState,
+    open: HashTable<Box<Call>>,
+    /// Bytes of the open calls.
+    bytes: usize,
+    done: HashTable<Done>,
+    names: Names,
+    #[expect(clippy::vec_box, reason = "it is the boxes that are used again")]
+    spare: Vec<Box<Call>>,
     sequence: u64,
     /// Open calls were forgotten for want of room.
     pub(super) forgot: bool,
@@ -129,107 +175,211 @@ pub(super) struct Calls {
 
 impl Calls {
     pub(super) fn new(seed: u64) -> Self {
-        let table = || Table { calls: HashTable::new(), bytes: 0, hasher: FixedState::with_seed(seed) };
-        Calls { open: table(), done: table(), sequence: 0, forgot: false }
+        Calls {
+            hasher: FixedState::with_seed(seed),
+            open: HashTable::new(),
+            bytes: 0,
+            done: HashTable::new(),
+            names: Names::default(),
+            spare: Vec::new(),
+            sequence: 0,
+            forgot: false,
+        }
     }
 
-    /// Opens a call. If the same id was open, that call is given back.
-    pub(super) fn open(&mut self, mut call: Call) -> Option<Call> {
+    /// A call that begins where `entry` does. It is not open yet.
+    pub(super) fn call(
+        &mut self,
+        side: Side,
+        id: &Id<'_>,
+        method: &str,
+        entry: &str,
+        site: &Site<'_>,
+    ) -> Box<Call> {
+        let record = site.record;
+        let start = if record.verbatim { site.span(entry).start as u64 } else { 0 };
+        let head = &entry.as_bytes()[..entry.len().min(HEAD + 1)];
         self.sequence += 1;
-        call.sequence = self.sequence;
-        let earlier = self.open.take(call.side, &call.id);
-        self.open.insert(call);
-        earlier
+        let mut call = Call {
+            side,
+            hash: self.hash(side, id),
+            id: id.clone().into_owned(),
+            method: self.names.name(method, &self.hasher),
+            line: record.line,
+            column: record.column + start,
+            offset: record.offset + start,
+            number: record.number,
+            direction: record.direction,
+            head: Vec::new(),
+            sequence: self.sequence,
+            invalid: false,
+            cancelled: None,
+            mark: Mark::default(),
+        };
+        match self.spare.pop() {
+            Some(mut spare) => {
+                call.head = std::mem::take(&mut spare.head);
+                call.head.clear();
+                call.head.extend_from_slice(head);
+                *spare = call;
+                spare
+            }
+            None => {
+                call.head.extend_from_slice(head);
+                Box::new(call)
+            }
+        }
     }
 
-    /// The open call with this id.
-    pub(super) fn get(&mut self, side: Side, id: &Id<'_>) -> Option<&mut Call> {
-        self.open.get(side, id)
-    }
-
-    /// The answered call with this id.
-    pub(super) fn done(&mut self, side: Side, id: &Id<'_>) -> Option<&mut Call> {
-        self.done.get(side, id)
-    }
-
-    /// Ends an open call.
-    pub(super) fn take(&mut self, side: Side, id: &Id<'_>) -> Option<Call> {
-        self.open.take(side, id)
-    }
-
-    /// Keeps a call that was answered in `line`, to know it again.
-    pub(super) fn keep(&mut self, call: Call, line: u64) {
-        self.done.take(call.side, &call.id);
-        self.done.insert(Call { head: Box::default(), answered: line, ..call });
-    }
-
-    /// Bytes of open and of answered calls.
-    pub(super) fn bytes(&self) -> (usize, usize) {
-        (self.open.bytes, self.done.bytes)
-    }
-
-    pub(super) fn forget_half_open(&mut self) {
-        self.forgot = true;
-        self.open.forget_older_half();
-    }
-
-    pub(super) fn forget_half_done(&mut self) {
-        self.done.forget_older_half();
-    }
-
-    /// All open calls, in the order in which they came.
-    pub(super) fn end(&mut self) -> Vec<Call> {
-        let mut left: Vec<Call> = self.open.calls.drain().collect();
-        self.open.bytes = 0;
-        left.sort_by_key(|call| call.sequence);
-        left
-    }
-}
-
-#[derive(Debug)]
-struct Table {
-    calls: HashTable<Call>,
-    bytes: usize,
-    hasher: FixedState,
-}
-
-impl Table {
     fn hash(&self, side: Side, id: &Id<'_>) -> u64 {
         self.hasher.hash_one((side, id))
     }
 
-    fn get(&mut self, side: Side, id: &Id<'_>) -> Option<&mut Call> {
-        let hash = self.hash(side, id);
-        self.calls.find_mut(hash, |call| call.side == side && call.id == *id)
+    /// Opens a call. If the same id was open, that call is given back.
+    pub(super) fn open(&mut self, call: Box<Call>) -> Option<Box<Call>> {
+        self.bytes += call.bytes();
+        let entry =
+            self.open.entry(call.hash, |other| is_same(other, call.side, &call.id), |other| other.hash);
+        match entry {
+            Entry::Occupied(mut there) => {
+                let earlier = std::mem::replace(there.get_mut(), call);
+                self.bytes -= earlier.bytes();
+                Some(earlier)
+            }
+            Entry::Vacant(free) => {
+                free.insert(call);
+                None
+            }
+        }
     }
 
-    fn take(&mut self, side: Side, id: &Id<'_>) -> Option<Call> {
+    /// The open call with this id.
+    pub(super) fn get(&mut self, side: Side, id: &Id<'_>) -> Option<&mut Call> {
         let hash = self.hash(side, id);
-        let found = self.calls.find_entry(hash, |call| call.side == side && call.id == *id).ok()?;
+        self.open.find_mut(hash, |call| is_same(call, side, id)).map(|call| &mut **call)
+    }
+
+    /// The answered call with this id.
+    pub(super) fn done(&self, side: Side, id: &Id<'_>) -> Option<Done> {
+        // The hash is the id's stand-in: 64 bits that nobody can choose.
+        let hash = self.hash(side, id);
+        self.done.find(hash, |done| done.hash == hash).copied()
+    }
+
+    pub(super) fn name(&self, done: &Done) -> &str {
+        self.names.known.get(usize::from(done.method)).map_or("", |known| &*known.name)
+    }
+
+    /// Ends an open call.
+    pub(super) fn take(&mut self, side: Side, id: &Id<'_>) -> Option<Box<Call>> {
+        let hash = self.hash(side, id);
+        let found = self.open.find_entry(hash, |call| is_same(call, side, id)).ok()?;
         let call = found.remove().0;
         self.bytes -= call.bytes();
         Some(call)
     }
 
-    fn insert(&mut self, call: Call) {
-        self.bytes += call.bytes();
-        let hash = self.hash(call.side, &call.id);
-        let Table { calls, hasher, .. } = self;
-        calls.insert_unique(hash, call, |call| hasher.hash_one((call.side, &call.id)));
+    /// Keeps of a call that was answered in `line` what it takes to know it again.
+    pub(super) fn keep(&mut self, call: Box<Call>, line: u64) {
+        if let Some(method) = call.method.index {
+            let hash = call.hash;
+            let later = line.saturating_sub(call.line).try_into().unwrap_or(u32::MAX);
+            let done = Done { hash, line: call.line, later, method };
+            match self.done.entry(hash, |other| other.hash == hash, |other| other.hash) {
+                Entry::Occupied(mut there) => *there.get_mut() = done,
+                Entry::Vacant(free) => drop(free.insert(done)),
+            }
+        }
+        if self.spare.len() < SPARE && call.bytes() < LARGE {
+            self.spare.push(call);
+        }
     }
 
-    fn forget_older_half(&mut self) {
-        if self.calls.is_empty() {
-            return;
+    /// The method of a call was answered with a result.
+    pub(super) fn has_result(&mut self, call: &Call) {
+        if let Some(known) = call.method.index.and_then(|index| self.names.known.get_mut(usize::from(index)))
+        {
+            known.has_result = true;
         }
-        let mut sequences: Vec<u64> = self.calls.iter().map(|call| call.sequence).collect();
-        let middle = sequences.len() / 2;
-        let (_, &mut middle, _) = sequences.select_nth_unstable(middle);
+    }
+
+    /// Whether the method of a call was ever answered with a result.
+    pub(super) fn had_result(&self, call: &Call) -> bool {
+        let known = call.method.index.and_then(|index| self.names.known.get(usize::from(index)));
+        known.is_some_and(|known| known.has_result)
+    }
+
+    /// Bytes of open and of answered calls.
+    pub(super) fn bytes(&self) -> (usize, usize) {
+        (self.bytes, self.done.len() * size_of::<Done>())
+    }
+
+    pub(super) fn forget_half_open(&mut self) {
+        self.forgot = true;
+        let Some(middle) = middle(self.open.iter().map(|call| call.sequence)) else { return };
         let bytes = &mut self.bytes;
-        self.calls.retain(|call| {
+        self.open.retain(|call| {
             let keeps = call.sequence > middle;
             *bytes -= if keeps { 0 } else { call.bytes() };
             keeps
         });
+    }
+
+    pub(super) fn forget_half_done(&mut self) {
+        let Some(middle) = middle(self.done.iter().map(Done::answered)) else { return };
+        self.done.retain(|done| done.answered() > middle);
+    }
+
+    /// All open calls, in the order in which they came.
+    pub(super) fn end(&mut self) -> Vec<Call> {
+        let mut left: Vec<Call> = self.open.drain().map(|call| *call).collect();
+        self.bytes = 0;
+        left.sort_by_key(|call| call.sequence);
+        left
+    }
+}
+
+#[inline]
+fn is_same(call: &Call, side: Side, id: &Id<'_>) -> bool {
+    call.side == side && call.id == *id
+}
+
+/// What half of the numbers are not beyond.
+fn middle(numbers: impl Iterator<Item = u64>) -> Option<u64> {
+    let mut numbers: Vec<u64> = numbers.collect();
+    let middle = numbers.len() / 2;
+    (!numbers.is_empty()).then(|| *numbers.select_nth_unstable(middle).1)
+}
+
+/// The methods of a connection.
+#[derive(Debug, Default)]
+struct Names {
+    known: Vec<Known>,
+    table: HashTable<u16>,
+}
+
+#[derive(Debug)]
+struct Known {
+    name: Arc<str>,
+    hash: u64,
+    has_result: bool,
+}
+
+impl Names {
+    /// The name, kept if there is room.
+    fn name(&mut self, name: &str, hasher: &FixedState) -> Method {
+        let hash = hasher.hash_one(name);
+        let Names { known, table } = self;
+        if let Some(&index) = table.find(hash, |&index| *known[usize::from(index)].name == *name) {
+            return Method { name: Arc::clone(&known[usize::from(index)].name), index: Some(index) };
+        }
+        let kept: Arc<str> = name.into();
+        if known.len() >= NAMES || name.len() > LONGEST_NAME {
+            return Method { name: kept, index: None };
+        }
+        let index = known.len() as u16;
+        known.push(Known { name: Arc::clone(&kept), hash, has_result: false });
+        table.insert_unique(hash, index, |&index| known[usize::from(index)].hash);
+        Method { name: kept, index: Some(index) }
     }
 }

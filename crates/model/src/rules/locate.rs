@@ -1,41 +1,101 @@
-//! Parts of a valid JSON text, as slices of it: their place is then known.
+//! Parts of a valid JSON text, as slices of it: their place is then known. It is valid already, so nothing is checked.
 
 use std::borrow::Cow;
 
-use sabir_proto::{JsonKind, RawJson};
+use sabir_proto::JsonKind;
 
-/// The members of an object, as (name, value); nothing for any other kind.
+use super::skim;
+
+/// The members of an object, as (name, value); nothing for any other kind. Names that spell half a character are as
+/// they are written.
 pub(super) fn members(text: &str) -> Vec<(Cow<'_, str>, &str)> {
-    let Ok(object) = RawJson::new(text) else { return Vec::new() };
-    object
-        .members()
-        .map(|(name, value)| (Cow::Owned(name.into_owned()), slice(text, value.as_str())))
-        .collect()
+    Members::of(text).map(|(name, value)| (string(name).unwrap_or(Cow::Borrowed(name)), value)).collect()
 }
 
-/// The value at the end of a path of member names.
+/// The value at the end of a path of member names. Of two members with the same name, the first counts.
 pub(super) fn member<'t>(text: &'t str, path: &[&str]) -> Option<&'t str> {
     path.iter().try_fold(text, |text, name| {
-        let object = RawJson::new(text).ok()?;
-        Some(slice(text, object.get(name)?.as_str()))
+        if is_absent(text, name) {
+            return None;
+        }
+        let same = |quoted: &str| match quoted.as_bytes().contains(&b'\\') {
+            false => &quoted[1..quoted.len() - 1] == *name,
+            true => string(quoted).is_some_and(|text| text == *name),
+        };
+        Members::of(text).find(|(quoted, _)| same(quoted)).map(|(_, value)| value)
     })
+}
+
+/// Whether a text cannot have a member of this name, as far as a glance shows. Letters can be spelt with `\u` only.
+fn is_absent(text: &str, name: &str) -> bool {
+    let lacks = |part: &str| memchr::memmem::find(text.as_bytes(), part.as_bytes()).is_none();
+    lacks(name) && lacks("\\u") && (!name.contains('/') || lacks("\\/"))
 }
 
 /// The elements of an array; nothing for any other kind.
 pub(super) fn elements(text: &str) -> Vec<&str> {
-    let Ok(array) = RawJson::new(text) else { return Vec::new() };
-    array.elements().map(|element| slice(text, element.as_str())).collect()
+    let bytes = text.as_bytes();
+    let mut elements = Vec::new();
+    let mut at = match bytes.first() {
+        Some(b'[') => skim::space(bytes, 1),
+        _ => return elements,
+    };
+    while !matches!(bytes.get(at), None | Some(b']')) {
+        let end = skim::value(bytes, at);
+        elements.push(&text[at..end]);
+        at = skim::space(bytes, end);
+        if bytes.get(at) == Some(&b',') {
+            at = skim::space(bytes, at + 1);
+        }
+    }
+    elements
+}
+
+/// Goes through the members of an object: each name with its quotes, and its value.
+struct Members<'t> {
+    text: &'t str,
+    at: usize,
+}
+
+impl<'t> Members<'t> {
+    fn of(text: &'t str) -> Self {
+        let at = if text.starts_with('{') { 1 } else { text.len() };
+        Members { text, at }
+    }
+}
+
+impl<'t> Iterator for Members<'t> {
+    type Item = (&'t str, &'t str);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let bytes = self.text.as_bytes();
+        let mut at = skim::space(bytes, self.at);
+        if bytes.get(at) == Some(&b',') {
+            at = skim::space(bytes, at + 1);
+        }
+        if bytes.get(at) != Some(&b'"') {
+            return None;
+        }
+        let (name_end, _) = skim::string(bytes, at + 1);
+        let start = skim::space(bytes, skim::space(bytes, name_end) + 1);
+        let end = skim::value(bytes, start);
+        self.at = end;
+        Some((self.text.get(at..name_end)?, self.text.get(start..end)?))
+    }
+}
+
+/// The value that a JSON Pointer leads to.
+#[cfg(feature = "schemas")]
+pub(super) fn pointer<'t>(text: &'t str, pointer: &str) -> Option<&'t str> {
+    pointer.split('/').skip(1).try_fold(text, |text, step| match kind(text) {
+        JsonKind::Array => elements(text).get(step.parse::<usize>().ok()?).copied(),
+        _ => member(text, &[&step.replace("~1", "/").replace("~0", "~")]),
+    })
 }
 
 /// The string at the end of a path of member names.
 pub(super) fn text_at<'t>(text: &'t str, path: &[&str]) -> Option<Cow<'t, str>> {
     string(member(text, path)?)
-}
-
-/// `part`, which borrows from `text`, for as long as `text` lives.
-fn slice<'t>(text: &'t str, part: &str) -> &'t str {
-    let start = part.as_ptr().addr() - text.as_ptr().addr();
-    &text[start..start + part.len()]
 }
 
 /// The kind of a value, which its first byte shows.
@@ -56,5 +116,34 @@ pub(super) fn string(text: &str) -> Option<Cow<'_, str>> {
     match inner.contains('\\') {
         false => Some(Cow::Borrowed(inner)),
         true => serde_json::from_str(text).ok().map(Cow::Owned),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_found() {
+        let text = r#"{ "a" : {"b":[1, {"c":"d"} ,[] ]} , "\u0065":2,"a":3,"":4,"f":"\"g\":5","h\/i":6}"#;
+        for (path, want) in [
+            (&["a"][..], Some(r#"{"b":[1, {"c":"d"} ,[] ]}"#)),
+            (&["a", "b"], Some(r#"[1, {"c":"d"} ,[] ]"#)),
+            (&["e"], Some("2")),
+            (&[""], Some("4")),
+            (&["g"], None),
+            (&["c"], None),
+            (&["a", "b", "c"], None),
+            (&["h/i"], Some("6")),
+            (&[], Some(text)),
+        ] {
+            assert_eq!(member(text, path), want, "{path:?}");
+        }
+        assert_eq!(elements(member(text, &["a", "b"]).unwrap_or_default()), ["1", r#"{"c":"d"}"#, "[]"]);
+        let names: Vec<_> = members(text).into_iter().map(|(name, _)| name.into_owned()).collect();
+        assert_eq!(names, ["a", "e", "a", "", "f", "h/i"]);
+        for nothing in ["{}", "{ }", "[]", "[ ]", "1", "\"a\"", "null"] {
+            assert!(members(nothing).is_empty() && elements(nothing).is_empty(), "{nothing}");
+        }
     }
 }

@@ -148,7 +148,7 @@ impl Lsp {
         let Some(call) = asked.filter(|call| !call.invalid) else { return };
         let code = response.outcome.as_ref().err().map(|error| error.code.0);
         let entry = scene.entry;
-        if call.marked && code != Some(-32002) {
+        if call.mark.set && code != Some(-32002) {
             scene.add(&LSP001, entry, format!("{} came before `initialize`", quoted(&call.method)));
             scene.report.related(&LSP001, call.line, "the request is here");
         }

@@ -7,6 +7,7 @@ use sabir_proto::{Dialect, ErrorObject, JsonKind, Message, RawJson};
 
 use super::finding::{Report, Site, quoted};
 use super::locate::{self, kind, string};
+use super::protocol::Protocol;
 use super::table::*;
 
 /// The largest integer that every double holds, with all below it.
@@ -216,12 +217,12 @@ pub(super) fn content(
     message: &Message<'_>,
     entry: &str,
     site: &Site<'_>,
-    dialect: &Dialect,
+    protocol: &Protocol,
     report: &mut Report,
 ) {
     match message {
         Message::Request(request) => {
-            number_id(request.id.text(), site, dialect, report);
+            number_id(request.id.text(), site, protocol, report);
             reserved_name(&request.method, site, report);
         }
         Message::Notification(notification) => reserved_name(&notification.method, site, report),
@@ -234,15 +235,17 @@ pub(super) fn content(
     }
 }
 
-fn number_id(id: &str, site: &Site<'_>, dialect: &Dialect, report: &mut Report) {
+fn number_id(id: &str, site: &Site<'_>, protocol: &Protocol, report: &mut Report) {
     match id.as_bytes() {
         [b'"', ..] => {}
         // A dialect that forbids these has rules of its own for them.
-        [b'n', ..] if dialect.null_ids => report.add(&RPC007, site, id, "this request has the id null"),
+        [b'n', ..] if protocol.dialect().null_ids => {
+            report.add(&RPC007, site, id, "this request has the id null")
+        }
         [b'n', ..] => {}
         [b'-', digits @ ..] | digits if digits.len() < 16 && digits.iter().all(u8::is_ascii_digit) => {}
         _ if id.contains(['.', 'e', 'E']) => {
-            if dialect.fractional_ids {
+            if protocol.dialect().fractional_ids {
                 report.add(&RPC008, site, id, "the id has a fraction or an exponent");
             }
         }

@@ -22,8 +22,11 @@
 //!
 //! A message that is in order costs one pass for its envelope and one for what is in it; nothing is parsed into
 //! values. Memory does not grow with the traffic: open requests are kept in 64 MiB at most, answered ones in
-//! 16 MiB, 256 connections at a time. At a bound the older half is forgotten. Answers to what was forgotten are
-//! not checked.
+//! 1 MiB, 256 connections at a time. At a bound the older half is forgotten. Answers to what was forgotten are
+//! not checked. Of the schemas that sessions show, 4 MiB are kept, and later ones are not learned.
+//!
+//! With the feature `schemas`, params and results are compared with the schemas that a session shows in its own
+//! answers to `rpc.discover` and `tools/list`, and with those that [`Checker::openrpc`] is given. Without it, nothing is.
 
 mod a2a;
 mod calls;
@@ -31,18 +34,23 @@ mod checker;
 mod eth;
 mod finding;
 mod locate;
+mod look;
 mod lsp;
 mod mcp;
 mod message;
 mod profile;
 mod protocol;
+mod schemas;
 mod session;
+mod sessions;
+mod skim;
 mod table;
 mod values;
 
 pub use checker::Checker;
 pub use finding::{Excerpt, Finding};
 pub use profile::{Profile, Revision, UnknownProfile};
+pub use schemas::{NotOpenRpc, OpenRpc};
 pub use table::{
     LIVE001, LIVE002, LIVE003, LIVE004, LIVE005, LIVE006, LIVE007, LIVE008, LIVE009, Rule, Scope, Severity,
     rule, rules,

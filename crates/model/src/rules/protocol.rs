@@ -3,12 +3,13 @@
 use sabir_proto::{Dialect, Notification, Request, Response};
 
 use super::a2a;
-use super::calls::{Call, Side};
+use super::calls::{Call, Mark, Side};
 use super::eth::Eth;
 use super::finding::{Report, quoted};
 use super::lsp::Lsp;
 use super::mcp::Mcp;
 use super::profile::Profile;
+use super::schemas::Room;
 use super::session::Scene;
 use super::table::{A2A001, LSP006, LSP010, RPC022, Rule};
 
@@ -22,10 +23,11 @@ pub(super) enum Protocol {
 }
 
 impl Protocol {
-    pub(super) fn new(profile: Profile) -> Self {
+    /// `room` is for the schemas that the connection shows.
+    pub(super) fn new(profile: Profile, room: &Room) -> Self {
         match profile {
             Profile::JsonRpc | Profile::Lenient => Protocol::Plain(profile),
-            Profile::Mcp(revision) => Protocol::Mcp(Box::new(Mcp::new(revision))),
+            Profile::Mcp(revision) => Protocol::Mcp(Box::new(Mcp::new(revision, room.clone()))),
             Profile::Lsp => Protocol::Lsp(Box::default()),
             Profile::A2a => Protocol::A2a,
             Profile::Eth => Protocol::Eth(Box::default()),
@@ -52,14 +54,14 @@ impl Protocol {
         }
     }
 
-    /// A request, before it is open. Whether the protocol wants to know it again by its answer.
-    pub(super) fn request(&mut self, scene: &mut Scene<'_>, request: &Request<'_>) -> bool {
+    /// A request, before it is open. What the protocol wants to know of it when its answer comes.
+    pub(super) fn request(&mut self, scene: &mut Scene<'_>, request: &Request<'_>) -> Mark {
         match self {
-            Protocol::Plain(_) => false,
+            Protocol::Plain(_) => Mark::default(),
             Protocol::Mcp(mcp) => mcp.request(scene, request),
-            Protocol::Lsp(lsp) => lsp.request(scene, request),
-            Protocol::A2a => a2a::request(scene, request),
-            Protocol::Eth(eth) => eth.request(scene, request),
+            Protocol::Lsp(lsp) => lsp.request(scene, request).into(),
+            Protocol::A2a => a2a::request(scene, request).into(),
+            Protocol::Eth(eth) => eth.request(scene, request).into(),
         }
     }
 

@@ -1,17 +1,16 @@
 //! Rules for what goes on between the two ends of one connection.
 
-use std::collections::HashSet;
+use std::sync::Arc;
 
-use sabir_proto::{Id, Message, Notification, Request, Response};
+use sabir_proto::{Id, Message, Notification, RawJson, Request, Response};
 
 use super::calls::{Call, Calls, Side};
 use super::finding::{Report, Site, quoted};
 use super::locate;
+use super::profile::Profile;
 use super::protocol::Protocol;
+use super::schemas::{Mismatch, OpenRpc, Room};
 use super::table::*;
-
-/// Methods that are remembered to have been answered with a result.
-const METHODS: usize = 1024;
 
 /// A message among others: where it is, who sent it, and what is open.
 pub(super) struct Scene<'s> {
@@ -61,9 +60,19 @@ pub(super) struct Session {
     responses: bool,
     /// Records are missing: what answers nothing may answer something in them.
     pub(super) gap: bool,
-    answered: HashSet<Box<str>>,
+    described: Option<Described>,
+    room: Room,
     /// Number of the last record, to know which connection is idle.
     pub(super) last: u64,
+}
+
+/// The methods that one side says it has.
+#[derive(Clone)]
+pub(super) struct Described {
+    pub(super) side: Side,
+    pub(super) by: Arc<OpenRpc>,
+    /// By somebody who knows, so that what the session says does not count.
+    pub(super) given: bool,
 }
 
 /// What is remembered of one end.
@@ -76,9 +85,9 @@ struct End {
 }
 
 impl Session {
-    pub(super) fn new(protocol: Protocol, seed: u64) -> Self {
+    pub(super) fn new(profile: Profile, seed: u64, described: Option<Described>, room: Room) -> Self {
         Session {
-            protocol,
+            protocol: Protocol::new(profile, &room),
             calls: Calls::new(seed),
             client: End::default(),
             server: End::default(),
@@ -86,7 +95,8 @@ impl Session {
             requests: false,
             responses: false,
             gap: false,
-            answered: HashSet::new(),
+            described,
+            room,
             last: 0,
         }
     }
@@ -105,7 +115,7 @@ impl Session {
         end.unreadable = end.unreadable.saturating_add(1);
         end.notified = false;
         if let Some(id) = id.filter(|id| !id.is_null()) {
-            let mut call = Call::new(from, id, "", entry, site);
+            let mut call = self.calls.call(from, id, "", entry, site);
             call.invalid = true;
             self.calls.open(call);
         }
@@ -160,9 +170,10 @@ impl Session {
         report: &mut Report,
     ) {
         let mut scene = Scene { site, entry, from, calls: &mut self.calls, report };
-        let marked = self.protocol.request(&mut scene, request);
-        let mut call = Call::new(from, &request.id, &request.method, entry, &site);
-        call.marked = marked;
+        let mark = self.protocol.request(&mut scene, request);
+        self.compare_params(&request.method, request.params.as_ref(), entry, &site, from, report);
+        let mut call = self.calls.call(from, &request.id, &request.method, entry, &site);
+        call.mark = mark;
         if let Some(earlier) = self.calls.open(call)
             && !earlier.invalid
         {
@@ -182,6 +193,55 @@ impl Session {
     ) {
         let mut scene = Scene { site, entry, from, calls: &mut self.calls, report };
         self.protocol.notification(&mut scene, notification);
+        self.compare_params(&notification.method, notification.params.as_ref(), entry, &site, from, report);
+    }
+
+    /// Whether the other side is described to take such params.
+    fn compare_params(
+        &self,
+        method: &str,
+        params: Option<&RawJson<'_>>,
+        entry: &str,
+        site: &Site<'_>,
+        from: Side,
+        report: &mut Report,
+    ) {
+        let Some(described) = self.described.as_ref().filter(|described| described.side != from) else {
+            return;
+        };
+        for mismatch in described.by.params(method, params.map(RawJson::as_str)) {
+            report.add(&RPC028, site, mismatch.part.unwrap_or(entry), mismatch.what);
+        }
+    }
+
+    /// Whether the answer is as its side describes it; a description is learned.
+    fn compare_outcome(
+        &mut self,
+        call: &Call,
+        response: &Response<'_>,
+        site: &Site<'_>,
+        report: &mut Report,
+    ) {
+        let side = call.side.other();
+        if let Some(described) = self.described.as_ref().filter(|described| described.side == side) {
+            let mismatch = match &response.outcome {
+                Ok(result) => described.by.result(&call.method, result.as_str()),
+                Err(error) => described.by.error(&call.method, error),
+            };
+            if let Some(Mismatch { part, what }) = mismatch {
+                report.add(&RPC029, site, part.unwrap_or_default(), what);
+                report.related(&RPC029, call.line, "the request is here");
+            }
+        }
+        if let Ok(result) = &response.outcome
+            && &*call.method == "rpc.discover"
+            && !self.described.as_ref().is_some_and(|described| described.given)
+        {
+            // What the older description took is given back first.
+            self.described = None;
+            let seen = OpenRpc::seen(result.as_str(), &self.room);
+            self.described = seen.map(|by| Described { side, by: Arc::new(by), given: false });
+        }
     }
 
     fn response(
@@ -199,9 +259,10 @@ impl Session {
         };
         if let Some(call) = &asked {
             self.contradiction(call, response, entry, &site, report);
+            self.compare_outcome(call, response, &site, report);
         }
         let mut scene = Scene { site, entry, from, calls: &mut self.calls, report };
-        self.protocol.response(&mut scene, response, asked.as_ref());
+        self.protocol.response(&mut scene, response, asked.as_deref());
         if let Some(call) = asked {
             if call.invalid {
                 let end = self.end(asker);
@@ -220,7 +281,7 @@ impl Session {
         site: Site<'_>,
         from: Side,
         report: &mut Report,
-    ) -> Option<Call> {
+    ) -> Option<Box<Call>> {
         let id = &response.id;
         let asker = from.other();
         let part = locate::member(entry, &["id"]).unwrap_or(entry);
@@ -234,8 +295,9 @@ impl Session {
             return self.calls.take(from, id);
         }
         if let Some(done) = self.calls.done(asker, id) {
-            let (line, method) = (done.answered, quoted(&done.method));
-            if let Some(rule) = self.protocol.repeated(&done.method) {
+            let (line, method) = (done.answered(), self.calls.name(&done));
+            if let Some(rule) = self.protocol.repeated(method) {
+                let method = quoted(method);
                 report.add(
                     rule,
                     &site,
@@ -297,8 +359,8 @@ impl Session {
         let code = match &response.outcome {
             Err(error) => error.code.0,
             Ok(_) => {
-                if !call.invalid && !self.answered.contains(&call.method) && self.answered.len() < METHODS {
-                    self.answered.insert(call.method.clone());
+                if !call.invalid {
+                    self.calls.has_result(call);
                 }
                 return;
             }
@@ -308,7 +370,7 @@ impl Session {
             -32600 if !call.invalid && self.protocol.wants_valid_answered() => {
                 "the request is valid, and answered as an invalid one".to_owned()
             }
-            -32601 if self.answered.contains(&call.method) => {
+            -32601 if self.calls.had_result(call) => {
                 format!("{} was answered with a result before, so it exists", quoted(&call.method))
             }
             _ => return,

@@ -6,6 +6,8 @@ use std::ops::Range;
 
 use sabir_proto::{Id, RawJson};
 
+use super::skim;
+
 /// Up to so many names are compared each with each; more are sorted.
 const FEW: usize = 8;
 
@@ -43,56 +45,79 @@ impl Walker {
         self.open.clear();
         self.escapes = false;
         let bytes = text.as_bytes();
-        let mut naming = false;
-        let mut at = 0;
-        while let Some(&byte) = bytes.get(at) {
-            match byte {
-                b'"' => {
-                    let (end, escaped) = string_end(bytes, at + 1);
-                    if escaped && has_lone_surrogate(&bytes[at..end]) {
-                        found.push(Oddity::LoneSurrogate(at..end));
-                    }
-                    if naming {
-                        self.names.push(at as u32..end as u32);
-                        self.escapes |= escaped;
-                        naming = false;
-                    }
+        let mut at = skim::space(bytes, 0);
+        // Each turn begins where a value does.
+        loop {
+            match bytes.get(at) {
+                Some(b'"') => {
+                    let (end, escaped) = skim::string(bytes, at + 1);
+                    note_string(&bytes[at..end], at, escaped, found);
                     at = end;
-                    continue;
                 }
-                b'{' => {
-                    self.open.push(self.names.len() as u32);
-                    naming = true;
-                }
-                b'[' => {
-                    self.open.push(ARRAY);
-                    naming = false;
-                }
-                b'}' => {
-                    if let Some(start) = self.open.pop() {
-                        self.close(text, start as usize, found);
-                    }
-                    naming = false;
-                }
-                b']' => {
-                    self.open.pop();
-                    naming = false;
-                }
-                b',' => naming = self.open.last().is_some_and(|&start| start != ARRAY),
-                b'-' | b'0'..=b'9' => {
-                    let end = number_end(bytes, at);
-                    let digits = &bytes[at..end];
-                    let suspect = digits.len() > SAFE_DIGITS || digits.iter().any(|byte| byte | 0x20 == b'e');
+                Some(b'-' | b'0'..=b'9') => {
+                    let (end, exponent) = number(bytes, at);
+                    let suspect = exponent || end - at > SAFE_DIGITS;
                     if suspect && is_rounded(&text[at..end]) {
                         found.push(Oddity::Rounded(at..end));
                     }
                     at = end;
-                    continue;
                 }
-                _ => {}
+                Some(b'{') => {
+                    self.open.push(self.names.len() as u32);
+                    at = skim::space(bytes, at + 1);
+                    if bytes.get(at) == Some(&b'"') {
+                        at = self.name(bytes, at, found);
+                        continue;
+                    }
+                }
+                Some(b'[') => {
+                    self.open.push(ARRAY);
+                    at = skim::space(bytes, at + 1);
+                    if bytes.get(at) != Some(&b']') {
+                        continue;
+                    }
+                }
+                Some(b'f') => at += 5,
+                Some(_) => at += 4,
+                None => return,
+            }
+            match self.after_value(text, at, found) {
+                Some(next) => at = next,
+                None => return,
+            }
+        }
+    }
+
+    /// Passes what follows a value, up to the next one, if there is one.
+    #[inline]
+    fn after_value(&mut self, text: &str, mut at: usize, found: &mut Vec<Oddity>) -> Option<usize> {
+        let bytes = text.as_bytes();
+        loop {
+            at = skim::space(bytes, at);
+            match bytes.get(at)? {
+                b',' => {
+                    at = skim::space(bytes, at + 1);
+                    let in_object = self.open.last().is_some_and(|&start| start != ARRAY);
+                    return Some(if in_object { self.name(bytes, at, found) } else { at });
+                }
+                b'}' => {
+                    let start = self.open.pop()?;
+                    self.close(text, start as usize, found);
+                }
+                _ => drop(self.open.pop()?),
             }
             at += 1;
         }
+    }
+
+    /// Keeps the name that begins here, and passes it and its colon.
+    #[inline]
+    fn name(&mut self, bytes: &[u8], at: usize, found: &mut Vec<Oddity>) -> usize {
+        let (end, escaped) = skim::string(bytes, at + 1);
+        note_string(&bytes[at..end], at, escaped, found);
+        self.names.push(at as u32..end as u32);
+        self.escapes |= escaped;
+        skim::space(bytes, skim::space(bytes, end) + 1)
     }
 
     /// An object ends: are its names all different?
@@ -107,6 +132,12 @@ impl Walker {
         }
         self.names.truncate(start);
         self.escapes &= start > 0;
+    }
+}
+
+fn note_string(quoted: &[u8], at: usize, escaped: bool, found: &mut Vec<Oddity>) {
+    if escaped && has_lone_surrogate(quoted) {
+        found.push(Oddity::LoneSurrogate(at..at + quoted.len()));
     }
 }
 
@@ -144,34 +175,18 @@ fn twice_among_many(text: &str, names: &mut [Range<u32>], found: &mut Vec<Oddity
     }
 }
 
-/// Where a string ends whose content begins at `at`, and whether it holds escapes.
+/// Where a number ends, and whether it has an exponent.
 #[inline]
-fn string_end(bytes: &[u8], mut at: usize) -> (usize, bool) {
-    let mut escaped = false;
-    // Most strings are short.
-    for _ in 0..16 {
+fn number(bytes: &[u8], mut at: usize) -> (usize, bool) {
+    let mut exponent = false;
+    loop {
         match bytes.get(at) {
-            Some(b'"') => return (at + 1, escaped),
-            Some(b'\\') => break,
-            _ => at += 1,
+            Some(b'0'..=b'9' | b'-' | b'+' | b'.') => {}
+            Some(b'e' | b'E') => exponent = true,
+            _ => return (at, exponent),
         }
-    }
-    while let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
-        at += found;
-        if bytes[at] == b'"' {
-            return (at + 1, escaped);
-        }
-        escaped = true;
-        at += 2;
-    }
-    (bytes.len(), escaped)
-}
-
-fn number_end(bytes: &[u8], mut at: usize) -> usize {
-    while matches!(bytes.get(at), Some(b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E')) {
         at += 1;
     }
-    at
 }
 
 /// Whether a number is another one after it went through a double and was printed again.
@@ -232,6 +247,11 @@ mod tests {
         let many: String = (0..20).map(|i| format!("\"k{i}\":{i},")).collect();
         check(&format!("{{{many}\"k3\":0}}"), &["twice \"k3\"@161"]);
         check(&format!("{{{many}\"k\":0}}"), &[]);
+        check(r#" { "a" : [ ] , "b" : { } , "a" : [ { } , true , false , null ] } "#, &["twice \"a\"@27"]);
+        check(r#"[[],{},[{}],"x",{"a":[{"a":1,"a":{}}],"b":false}]"#, &["twice \"a\"@29"]);
+        for plain in ["1", "\"x\"", "null", "true", "false", "[]", "{}", " [ ] "] {
+            check(plain, &[]);
+        }
     }
 
     #[test]

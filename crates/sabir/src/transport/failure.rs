@@ -46,6 +46,29 @@ pub enum DialFailure {
     Protocol,
 }
 
+impl DialFailure {
+    /// What to try.
+    pub fn hint(self) -> &'static str {
+        match self {
+            DialFailure::Resolve => "check the spelling of the host's name, and that the network is up",
+            DialFailure::Refused => "check the address, and that the server runs",
+            DialFailure::Timeout => "check the address, and that no firewall is in between",
+            DialFailure::Unreachable => {
+                "check the address or path, that the server runs, and the permissions"
+            }
+            DialFailure::Tls => {
+                "check that TLS is served there; a certificate of your own making must be given as a root"
+            }
+            DialFailure::Status(401 | 403) => "check the token or the headers that the server wants",
+            DialFailure::Status(404) => "check the path of the URL",
+            DialFailure::Status(300..=399) => "use the new address: redirects are not followed",
+            DialFailure::Status(500..=599) => "the server has trouble: try again later",
+            DialFailure::Status(_) => "check the URL",
+            DialFailure::Protocol => "check the scheme of the URL and its port: something else answers there",
+        }
+    }
+}
+
 impl DialError {
     pub(crate) fn new(failure: DialFailure, url: &str, reason: impl fmt::Display) -> Self {
         DialError { failure, url: url.to_owned(), reason: reason.to_string() }
@@ -78,21 +101,7 @@ impl DialError {
 
     /// What to try.
     pub fn hint(&self) -> &'static str {
-        match self.failure {
-            DialFailure::Resolve => "check the spelling of the host's name, and that the network is up",
-            DialFailure::Refused => "check the address, and that the server runs",
-            DialFailure::Timeout => "check the address, and that no firewall is in between",
-            DialFailure::Unreachable => "check the address or path, and the permissions",
-            DialFailure::Tls => {
-                "check that TLS is served there; a certificate of your own making must be given as a root"
-            }
-            DialFailure::Status(401 | 403) => "check the token or the headers that the server wants",
-            DialFailure::Status(404) => "check the path of the URL",
-            DialFailure::Status(300..=399) => "use the new address: redirects are not followed",
-            DialFailure::Status(500..=599) => "the server has trouble: try again later",
-            DialFailure::Status(_) => "check the URL",
-            DialFailure::Protocol => "check the scheme of the URL and its port: something else answers there",
-        }
+        self.failure.hint()
     }
 
     /// Whether another attempt may fare better.

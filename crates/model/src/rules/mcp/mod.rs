@@ -4,16 +4,17 @@ mod methods;
 mod progress;
 mod stateless;
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use sabir_proto::{Id, JsonKind, Notification, RawJson, Request, Response};
 
 use self::methods::{From, Method, Needs, known};
 use self::progress::Tokens;
-use super::calls::{Call, Side};
+use super::calls::{Call, Mark, Side};
 use super::finding::{Finding, Report, quoted};
 use super::locate::{elements, kind, member, text_at};
 use super::profile::Revision;
+use super::schemas::{Room, Tool};
 use super::session::Scene;
 use super::table::*;
 
@@ -35,7 +36,8 @@ pub(super) struct Mcp {
     server: Option<Box<str>>,
     /// Whether the end of the list of tools was seen.
     listed: bool,
-    tools: HashSet<Box<str>>,
+    tools: HashMap<Box<str>, Tool>,
+    room: Room,
     tokens: Tokens,
     /// Requests that are open and want log messages, from 2026-07-28.
     logging: u32,
@@ -51,7 +53,7 @@ enum Stage {
 }
 
 impl Mcp {
-    pub(super) fn new(revision: Option<Revision>) -> Self {
+    pub(super) fn new(revision: Option<Revision>, room: Room) -> Self {
         Mcp {
             revision,
             told: revision.is_some(),
@@ -61,7 +63,8 @@ impl Mcp {
             client: None,
             server: None,
             listed: false,
-            tools: HashSet::new(),
+            tools: HashMap::new(),
+            room,
             tokens: Tokens::default(),
             logging: 0,
         }
@@ -86,8 +89,8 @@ impl Mcp {
         }
     }
 
-    /// Whether the request wants log messages.
-    pub(super) fn request(&mut self, scene: &mut Scene<'_>, request: &Request<'_>) -> bool {
+    /// The mark tells whether the request wants log messages.
+    pub(super) fn request(&mut self, scene: &mut Scene<'_>, request: &Request<'_>) -> Mark {
         let params = request.params.as_ref().map(RawJson::as_str);
         self.learn(stateless::version(params));
         let id = request.id.text();
@@ -103,7 +106,7 @@ impl Mcp {
         }
         self.handshake(scene, &request.method, params);
         self.call(scene, &request.method, params);
-        self.tool(scene, &request.method, params);
+        let tool = self.tool(scene, &request.method, params);
         if let Some(token) = member_of(params, &["_meta", "progressToken"]) {
             self.tokens.open(scene, token, &request.id);
         }
@@ -113,7 +116,7 @@ impl Mcp {
             logs = member_of(params, &["_meta", "io.modelcontextprotocol/logLevel"]).is_some();
             self.logging += u32::from(logs);
         }
-        logs
+        Mark { set: logs, tool }
     }
 
     pub(super) fn notification(&mut self, scene: &mut Scene<'_>, notification: &Notification<'_>) {
@@ -142,7 +145,7 @@ impl Mcp {
             scene.report.related(&MCP014, line, "it is cancelled here");
         }
         self.tokens.close(call.side, &call.id, scene.line());
-        self.logging -= u32::from(call.marked).min(self.logging);
+        self.logging -= u32::from(call.mark.set).min(self.logging);
         let modern = self.revision().is_modern();
         match &response.outcome {
             Ok(result) => {
@@ -154,6 +157,9 @@ impl Mcp {
                 }
                 if &*call.method == "tools/list" {
                     self.list(result);
+                }
+                if let Some(tool) = &call.mark.tool {
+                    self.content(scene, tool, result.as_str());
                 }
                 if modern {
                     stateless::result(scene, result.as_str());
@@ -283,14 +289,42 @@ impl Mcp {
         }
     }
 
-    fn tool(&mut self, scene: &mut Scene<'_>, method: &str, params: Option<&str>) {
-        if method != "tools/call" || !self.listed {
-            return;
+    /// The tool that is called, if it says what it gives.
+    fn tool(&mut self, scene: &mut Scene<'_>, method: &str, params: Option<&str>) -> Option<Box<str>> {
+        if method != "tools/call" {
+            return None;
         }
-        let Some(name) = params.and_then(|params| text_at(params, &["name"])) else { return };
-        if !self.tools.contains(&*name) {
-            let part = scene.part(&["params", "name"]);
-            scene.add(&MCP015, part, format!("no list of tools has {}", quoted(&name)));
+        let name = text_at(params?, &["name"])?;
+        let Some(tool) = self.tools.get(&*name) else {
+            if self.listed {
+                let part = scene.part(&["params", "name"]);
+                scene.add(&MCP015, part, format!("no list of tools has {}", quoted(&name)));
+            }
+            return None;
+        };
+        let arguments = member_of(params, &["arguments"]);
+        if let Some(mismatch) = tool.arguments(arguments.unwrap_or("{}")) {
+            let part = arguments.and(mismatch.part).or(params).unwrap_or(scene.entry);
+            scene.add(&MCP016, part, mismatch.what);
+        }
+        tool.has_output().then(|| (*name).into())
+    }
+
+    /// What a tool gives that says what it does.
+    fn content(&self, scene: &mut Scene<'_>, tool: &str, result: &str) {
+        let failed = member(result, &["isError"]) == Some("true");
+        let complete = text_at(result, &["resultType"]).is_none_or(|kind| kind == "complete");
+        let Some(tool) = self.tools.get(tool).filter(|_| !failed && complete) else { return };
+        match member(result, &["structuredContent"]) {
+            None => {
+                let what = "the tool has an `outputSchema`, and there is no `structuredContent`";
+                scene.add(&MCP017, result, what);
+            }
+            Some(content) => {
+                if let Some(mismatch) = tool.content(content) {
+                    scene.add(&MCP017, mismatch.part.unwrap_or(content), mismatch.what);
+                }
+            }
         }
     }
 
@@ -300,7 +334,9 @@ impl Mcp {
             if let Some(name) = text_at(tool, &["name"])
                 && self.tools.len() < TOOLS
             {
-                self.tools.insert((*name).into());
+                // What it took before is given back first.
+                self.tools.remove(&*name);
+                self.tools.insert((*name).into(), Tool::new(tool, &self.room));
             }
         }
         let last = member(result.as_str(), &["nextCursor"]).is_none();

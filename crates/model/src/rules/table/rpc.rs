@@ -171,6 +171,18 @@ RPC027 Warning Message {
     fix: "Name each member once.",
     source: "RFC 8259, section 4",
 }
+RPC028 Error Session {
+    title: "params do not match what the method is described to take",
+    why: "The peer answers -32602, or takes something else for granted. Clients that are generated from the description send other params than this one.",
+    fix: "Send the params that the OpenRPC document names, or mend the document.",
+    source: "OpenRPC, method objects: params",
+}
+RPC029 Error Session {
+    title: "a result or `error.data` does not match what the method is described to give",
+    why: "Clients that are generated from the description cannot read it.",
+    fix: "Return what the OpenRPC document says, or mend the document.",
+    source: "OpenRPC, method objects: result",
+}
 RPC030 Note Message {
     title: "a value does not survive every JSON parser",
     why: "Numbers that a double cannot hold are rounded, half a surrogate pair is replaced or refused, and deep nesting overflows or is refused.",

@@ -1,0 +1,76 @@
+//! A stream of bytes, cut into messages by lines or headers.
+
+use std::collections::VecDeque;
+use std::io;
+use std::time::Duration;
+
+use sabir::Framing;
+use sabir::transport::Streams;
+use sabir_proto::{Cut, Deframer, Limits};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::timeout;
+
+/// How long a peer may take to read what it is sent.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+pub(in crate::check) struct Stream {
+    streams: Streams,
+    framing: Framing,
+    deframer: Deframer,
+    unread: Vec<u8>,
+    ready: VecDeque<Vec<u8>>,
+}
+
+impl Stream {
+    pub(super) fn new(streams: Streams, framing: Framing) -> Self {
+        let deframer = Deframer::new(Some(framing), Limits::default().message_bytes);
+        Stream { streams, framing, deframer, unread: Vec::new(), ready: VecDeque::new() }
+    }
+
+    pub(super) async fn send(&mut self, text: &str) -> io::Result<()> {
+        let framed = match self.framing {
+            Framing::Headers => format!("Content-Length: {}\r\n\r\n{text}", text.len()),
+            _ => format!("{text}\n"),
+        };
+        let write = async {
+            self.streams.write.write_all(framed.as_bytes()).await?;
+            self.streams.write.flush().await
+        };
+        // A peer that reads nothing must not hold us up.
+        timeout(PATIENCE, write).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+    }
+
+    /// The next message, whatever it is; `None` once the peer has ended.
+    pub(super) async fn next(&mut self) -> Option<Vec<u8>> {
+        loop {
+            if let Some(text) = self.ready.pop_front() {
+                return Some(text);
+            }
+            let mut chunk = [0; 16 << 10];
+            let count = self.streams.read.read(&mut chunk).await.unwrap_or(0);
+            if count == 0 {
+                return None;
+            }
+            self.unread.extend_from_slice(&chunk[..count]);
+            self.cut();
+        }
+    }
+
+    fn cut(&mut self) {
+        let mut done = 0;
+        loop {
+            match self.deframer.cut(&self.unread[done..]) {
+                Cut::Message { body, used } => {
+                    self.ready.push_back(body.to_vec());
+                    done += used;
+                }
+                Cut::Fault { used, .. } => done += used,
+                Cut::More { used, .. } => {
+                    done += used;
+                    break;
+                }
+            }
+        }
+        self.unread.drain(..done);
+    }
+}

@@ -1,0 +1,253 @@
+//! One schema, made ready when it is first needed.
+//!
+//! Schemas come from strangers. Those whose references lead too deep or spread too far are not used at all. Whether a
+//! value matches is found out with a memory for what was seen, in time that grows with the value; why it does not is
+//! only asked where that cannot take for ever.
+
+use std::sync::{Arc, OnceLock};
+
+use jsonschema::error::ValidationErrorKind;
+use jsonschema::{Draft, PatternOptions, Registry, ValidationError, Validator};
+use serde_json::{Value, json};
+
+use super::Mismatch;
+use crate::rules::locate;
+
+/// Values of more bytes than this are not checked.
+const LARGEST: usize = 4 << 20;
+/// Parts that a schema may have, with those that it refers to.
+const PARTS: usize = 20_000;
+/// References that may lead to each other.
+const DEEPEST: usize = 16;
+/// Steps back that a pattern may take.
+const BACKTRACKS: usize = 10_000;
+/// Characters of a reason that are shown.
+const SHOWN: usize = 300;
+/// Where the text that holds the schema is, for references within it.
+const HOME: &str = "urn:sabir:schemas";
+
+/// A schema: a part of some JSON, which it may refer to.
+#[derive(Debug)]
+pub(super) struct Schema {
+    root: Arc<Value>,
+    /// Where in it, as a JSON Pointer.
+    pointer: String,
+    ready: OnceLock<Option<Ready>>,
+}
+
+#[derive(Debug)]
+struct Ready {
+    validator: Validator,
+    /// It does not refer to itself.
+    finite: bool,
+}
+
+impl Schema {
+    pub(super) fn new(root: &Arc<Value>, pointer: String) -> Self {
+        Schema { root: Arc::clone(root), pointer, ready: OnceLock::new() }
+    }
+
+    /// Compares the value that `text` spells, which is called `name`.
+    pub(super) fn check<'t>(&self, name: &str, text: &'t str) -> Option<Mismatch<'t>> {
+        if text.len() > LARGEST {
+            return None;
+        }
+        let ready = self.ready.get_or_init(|| self.make_ready()).as_ref()?;
+        let value: Value = serde_json::from_str(text).ok()?;
+        if ready.validator.is_valid(&value) {
+            return None;
+        }
+        if !ready.finite {
+            let what = format!("{name} does not match its schema");
+            return Some(Mismatch { part: Some(text), what });
+        }
+        let error = ready.validator.validate(&value).err().filter(|error| !is_unknown(error))?;
+        let path = error.instance_path().as_str();
+        let reason: String = error.masked_with("the value").to_string().chars().take(SHOWN).collect();
+        let what = match path {
+            "" => format!("{name} does not match its schema: {reason}"),
+            path => format!("{name} does not match its schema at {path}: {reason}"),
+        };
+        Some(Mismatch { part: locate::pointer(text, path).or(Some(text)), what })
+    }
+
+    fn make_ready(&self) -> Option<Ready> {
+        let schema = self.root.pointer(&self.pointer)?;
+        let finite = Survey::of(&self.root, schema, &self.pointer)?;
+        // Unless it says so itself: 2020-12 is MCP's default, and OpenRPC has draft-07. Nearly all schemas mean the
+        // same in both, and where one does not, the first refuses it.
+        let drafts = match schema.get("$schema").or_else(|| self.root.get("$schema")) {
+            Some(_) => vec![Draft::default().detect(schema)],
+            None => vec![Draft::Draft202012, Draft::Draft7],
+        };
+        let validator = drafts.into_iter().find_map(|draft| self.compiled(draft))?;
+        Some(Ready { validator, finite })
+    }
+
+    fn compiled(&self, draft: Draft) -> Option<Validator> {
+        let registry = Registry::new().draft(draft).add(HOME, &*self.root).ok()?.prepare().ok()?;
+        let entry = json!({"$ref": format!("{HOME}#{}", fragment(&self.pointer))});
+        let patterns = PatternOptions::fancy_regex().backtrack_limit(BACKTRACKS);
+        let options = jsonschema::options().with_draft(draft).with_registry(&registry).offline();
+        options.should_validate_formats(false).with_pattern_options(patterns).build(&entry).ok()
+    }
+}
+
+/// Whether the validator gave up, so that the value may match after all.
+fn is_unknown(error: &ValidationError<'_>) -> bool {
+    use ValidationErrorKind::{BacktrackLimitExceeded, Referencing, RegexEngineFailure};
+    matches!(error.kind(), BacktrackLimitExceeded { .. } | RegexEngineFailure { .. } | Referencing(_))
+}
+
+/// A JSON Pointer as the fragment of a URI.
+fn fragment(pointer: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
+    pointer
+        .bytes()
+        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
+}
+
+/// Finds out how far a schema reaches.
+struct Survey<'v> {
+    root: &'v Value,
+    /// How many more parts there may be.
+    left: usize,
+    /// The references that led here.
+    trail: Vec<String>,
+    finite: bool,
+}
+
+impl<'v> Survey<'v> {
+    /// Whether a schema comes to an end, or `None` if it reaches too far or out of the text.
+    fn of(root: &'v Value, schema: &'v Value, pointer: &str) -> Option<bool> {
+        let mut survey = Survey { root, left: PARTS, trail: vec![pointer.to_owned()], finite: true };
+        survey.look(schema)?;
+        Some(survey.finite)
+    }
+
+    fn look(&mut self, part: &'v Value) -> Option<()> {
+        self.left = self.left.checked_sub(1)?;
+        match part {
+            Value::Array(items) => items.iter().try_for_each(|item| self.look(item)),
+            Value::Object(members) => members.iter().try_for_each(|(name, value)| match value {
+                Value::String(reference) if matches!(&**name, "$ref" | "$dynamicRef" | "$recursiveRef") => {
+                    self.follow(reference)
+                }
+                Value::Array(_) | Value::Object(_) => self.look(value),
+                _ => Some(()),
+            }),
+            _ => Some(()),
+        }
+    }
+
+    fn follow(&mut self, reference: &str) -> Option<()> {
+        let pointer = unescaped(reference.strip_prefix('#')?)?;
+        let target = self.root.pointer(&pointer)?;
+        if self.trail.contains(&pointer) {
+            self.finite = false;
+            return Some(());
+        }
+        if self.trail.len() > DEEPEST {
+            return None;
+        }
+        self.trail.push(pointer);
+        self.look(target)?;
+        self.trail.pop();
+        Some(())
+    }
+}
+
+/// The JSON Pointer in a fragment.
+fn unescaped(fragment: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(fragment.len());
+    let mut rest = fragment.as_bytes();
+    while let [first, after @ ..] = rest {
+        rest = after;
+        bytes.push(match first {
+            b'%' => {
+                let digits = std::str::from_utf8(rest.get(..2)?).ok()?;
+                rest = &rest[2..];
+                u8::from_str_radix(digits, 16).ok()?
+            }
+            byte => *byte,
+        });
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(schema: &str, value: &str, want: Option<&str>) {
+        let schema =
+            Schema::new(&Arc::new(serde_json::from_str(schema).expect("the schema is JSON")), String::new());
+        let told =
+            schema.check("it", value).map(|found| format!("{} | {}", found.part.unwrap_or("-"), found.what));
+        assert_eq!(told.as_deref(), want, "{value}");
+    }
+
+    #[test]
+    fn values_are_compared_and_the_part_is_named() {
+        let schema = r#"{"type":"object","properties":{"a":{"type":"array","items":{"type":"integer"}}}}"#;
+        check(schema, r#"{"a":[1,2]}"#, None);
+        check(
+            schema,
+            r#"{ "a" : [1, "2" ]}"#,
+            Some(r#""2" | it does not match its schema at /a/1: the value is not of type "integer""#),
+        );
+        check(schema, "3", Some(r#"3 | it does not match its schema: the value is not of type "object""#));
+        // Draft-07 has arrays of schemas here, and 2020-12 does not.
+        check(
+            r#"{"items":[{"type":"null"}]}"#,
+            "[1]",
+            Some(r#"1 | it does not match its schema at /0: the value is not of type "null""#),
+        );
+    }
+
+    #[test]
+    fn schemas_that_refer_to_themselves_are_used() {
+        let tree = r##"{"type":"object","properties":{"left":{"$ref":"#"},"right":{"$ref":"#"}}}"##;
+        check(tree, r#"{"left":{"right":{}}}"#, None);
+        check(
+            tree,
+            r#"{"left":{"right":1}}"#,
+            Some(r#"{"left":{"right":1}} | it does not match its schema"#),
+        );
+    }
+
+    #[test]
+    fn schemas_that_are_meant_to_break_a_checker_do_not() {
+        check(r##"{"$ref":"#"}"##, "1", None);
+        check(r#"{"$ref":"https://example.org/schema"}"#, "1", None);
+        check(r#"{"type":"nonsense"}"#, "1", None);
+        check(r#"{"pattern":"(a+)+\\1$"}"#, &format!("\"{}\"", "a".repeat(100)), None);
+        // Each part refers twice to the next.
+        let fan = |count: usize, last: &str| {
+            let parts: Vec<_> = (0..count)
+                .map(|i| {
+                    format!(
+                        r##""{i}":{{"allOf":[{{"$ref":"#/$defs/{n}"}},{{"$ref":"#/$defs/{n}"}}]}}"##,
+                        n = i + 1
+                    )
+                })
+                .collect();
+            format!(r##"{{"$ref":"#/$defs/0","$defs":{{{},"{count}":{last}}}}}"##, parts.join(","))
+        };
+        check(&fan(40, r#"{"type":"null"}"#), "1", None);
+        check(&fan(4, r#"{"type":"null"}"#), "null", None);
+        // Each level of the value is looked at twice as often as the one above.
+        let twice = r##"{"allOf":[{"properties":{"x":{"$ref":"#"}}},{"properties":{"x":{"$ref":"#"}}}],"type":"object"}"##;
+        let deep = format!("{}1{}", "{\"x\":".repeat(120), "}".repeat(120));
+        check(twice, &deep, Some(&format!("{deep} | it does not match its schema")));
+        // One refers to the next, ten thousand times.
+        let chain: Vec<_> =
+            (0..10_000).map(|i| format!(r##""{i}":{{"$ref":"#/$defs/{}"}}"##, i + 1)).collect();
+        check(
+            &format!(r##"{{"$ref":"#/$defs/0","$defs":{{{},"10000":false}}}}"##, chain.join(",")),
+            "1",
+            None,
+        );
+    }
+}

@@ -1,0 +1,42 @@
+//! What a tool of MCP takes and gives, as `tools/list` shows it.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{Mismatch, Room, Schema, Taken};
+use crate::rules::locate::member;
+
+#[derive(Debug, Default)]
+pub(in crate::rules) struct Tool {
+    input: Option<Schema>,
+    output: Option<Schema>,
+    _taken: Option<Taken>,
+}
+
+impl Tool {
+    /// Learns from the tool's entry in a list.
+    pub(in crate::rules) fn new(entry: &str, room: &Room) -> Self {
+        let (input, output) = (member(entry, &["inputSchema"]), member(entry, &["outputSchema"]));
+        let bytes = input.map_or(0, str::len) + output.map_or(0, str::len);
+        let Some(taken) = room.take(bytes) else { return Tool::default() };
+        let schema = |text: Option<&str>| {
+            let root: Value = serde_json::from_str(text?).ok()?;
+            Some(Schema::new(&Arc::new(root), String::new()))
+        };
+        Tool { input: schema(input), output: schema(output), _taken: Some(taken) }
+    }
+
+    /// Whether it says what its structured content is.
+    pub(in crate::rules) fn has_output(&self) -> bool {
+        self.output.is_some()
+    }
+
+    pub(in crate::rules) fn arguments<'t>(&self, text: &'t str) -> Option<Mismatch<'t>> {
+        self.input.as_ref()?.check("`arguments`", text)
+    }
+
+    pub(in crate::rules) fn content<'t>(&self, text: &'t str) -> Option<Mismatch<'t>> {
+        self.output.as_ref()?.check("`structuredContent`", text)
+    }
+}
