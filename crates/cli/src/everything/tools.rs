@@ -39,10 +39,14 @@ pub(super) fn add(server: Server) -> Server {
         .tool(Tool::new("test_streaming_elicitation", "Reports, then asks the user"), streaming)
         .tool(schema_2020(), |_, arguments: Value| async move { Ok(arguments.to_string()) })
         .tool("test_header", |_, Region { region }| async move { Ok(region) })
-        .tool(Tool::new("test_reconnection", "Takes a while"), |_, ()| async {
-            tokio::time::sleep(Duration::from_millis(100)).await;
-            Ok("Reconnection test completed")
-        })
+        .tool(
+            Tool::new("test_reconnection", "Has the client come back for its answer"),
+            |ctx: Ctx, ()| async move {
+                ctx.rpc().hang_up();
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                Ok("Reconnection test completed")
+            },
+        )
 }
 
 fn contents(server: Server) -> Server {
