@@ -1,6 +1,7 @@
 //! A server: what it offers, and how that becomes a router that any transport can serve.
 
 mod answer;
+mod asked;
 mod audience;
 mod catalog;
 mod ctx;
