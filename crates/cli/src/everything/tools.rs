@@ -85,13 +85,17 @@ fn more(server: Server) -> Server {
     let cancelled = Arc::new(AtomicU64::new(0));
     let counter = Arc::clone(&cancelled);
     server
-        .tool(Tool::new("wait", "Never ends unless it is cancelled"), move |_, ()| {
-            let guard = Waiting(Arc::clone(&counter));
-            async move {
-                let _guard = guard;
-                std::future::pending::<Result<()>>().await
-            }
-        })
+        .tool(
+            Tool::new("wait", "Says that it waits, and never ends unless it is cancelled"),
+            move |ctx: Ctx, ()| {
+                let guard = Waiting(Arc::clone(&counter));
+                async move {
+                    let _guard = guard;
+                    ctx.progress(0.0).await;
+                    std::future::pending::<Result<()>>().await
+                }
+            },
+        )
         .tool(Tool::new("cancelled", "How many waits were cancelled"), move |_, ()| {
             let count = cancelled.load(Ordering::Relaxed);
             async move { Ok(count) }
