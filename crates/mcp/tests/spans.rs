@@ -7,6 +7,7 @@ mod service;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use sabir::transport;
 use sabir_mcp::{Client, Revision};
@@ -71,7 +72,7 @@ async fn requests_have_the_names_of_the_conventions() {
         server.call("add", json!({"a": "x"})).await.unwrap();
         server.call("nothing", json!({})).await.unwrap_err();
         server.read("notes://2026/1").await.unwrap();
-        drop(server);
+        server.close(Duration::from_secs(1)).await;
         serving.await.unwrap().unwrap();
 
         let spans = kept.0.lock().unwrap().clone();
