@@ -1,13 +1,99 @@
-// A server with the TypeScript MCP SDK, for the client of `sabir-mcp` to visit.
+// A server with the TypeScript MCP SDK, for the client of `sabir-mcp` to visit: on standard input and output, or with
+// `http` on a free port, which it says.
 
-import { McpServer } from "@modelcontextprotocol/server";
+import {
+    acceptedContent,
+    createMcpHandler,
+    inputRequired,
+    inputResponse,
+    isLegacyRequest,
+    McpServer,
+    WebStandardStreamableHTTPServerTransport,
+} from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import { createServer } from "node:http";
+import { Readable } from "node:stream";
 import { z } from "zod";
 
-serveStdio(() => {
+let tellGone;
+const gone = new Promise(done => (tellGone = done));
+const text = text => ({ content: [{ type: "text", text }] });
+
+function progress(ctx, progress, total) {
+    const progressToken = ctx.mcpReq._meta?.progressToken;
+    return ctx.mcpReq.notify({ method: "notifications/progress", params: { progressToken, progress, total } });
+}
+
+function everything() {
     const server = new McpServer({ name: "typescript", version: "0" });
-    server.registerTool("add", { inputSchema: z.object({ a: z.number(), b: z.number() }) }, async ({ a, b }) => ({
-        content: [{ type: "text", text: String(a + b) }],
-    }));
+    const add = z.object({ a: z.number(), b: z.number() });
+    server.registerTool("add", { inputSchema: add }, async ({ a, b }) => text(String(a + b)));
+    server.registerTool("count", { inputSchema: z.object({ steps: z.number() }) }, async ({ steps }, ctx) => {
+        for (let step = 1; step <= steps; step++) await progress(ctx, step, steps);
+        return text("done");
+    });
+    server.registerTool("wait", { inputSchema: z.object({}) }, async (_, ctx) => {
+        const { signal } = ctx.mcpReq;
+        const cancelled = new Promise(done => signal.addEventListener("abort", done));
+        await progress(ctx, 0);
+        await cancelled;
+        tellGone();
+        return text("nobody hears this");
+    });
+    server.registerTool("cancelled", { inputSchema: z.object({}) }, async () => {
+        await gone;
+        return text("yes");
+    });
+    server.registerTool("greet", { inputSchema: z.object({}) }, async (_, ctx) => {
+        const name = z.object({ name: z.string() });
+        const { inputResponses } = ctx.mcpReq;
+        const answer = acceptedContent(inputResponses, "who", name);
+        const said = inputResponse(inputResponses, "greeting");
+        if (answer && said.kind === "sampling") return text(`Hello, ${answer.name}: ${said.result.content.text}`);
+        const messages = [{ role: "user", content: { type: "text", text: "Hi" } }];
+        return inputRequired({
+            inputRequests: {
+                who: inputRequired.elicit({ message: "Who are you?", requestedSchema: name }),
+                greeting: inputRequired.createMessage({ messages, maxTokens: 10 }),
+            },
+        });
+    });
     return server;
-});
+}
+
+// Sessions for the legacy era, where a tool that asks needs one; every request for itself in the modern one.
+const modern = createMcpHandler(everything, { legacy: "reject" });
+const sessions = new Map();
+
+async function legacy(request) {
+    const known = sessions.get(request.headers.get("mcp-session-id"));
+    if (known) return known.handleRequest(request);
+    const transport = new WebStandardStreamableHTTPServerTransport({
+        sessionIdGenerator: () => crypto.randomUUID(),
+        onsessioninitialized: id => void sessions.set(id, transport),
+    });
+    await everything().connect(transport);
+    return transport.handleRequest(request);
+}
+
+async function answer(incoming, outgoing) {
+    const left = new AbortController();
+    outgoing.on("close", () => left.abort());
+    const { method, headers, url } = incoming;
+    const body = method === "POST" ? { body: Readable.toWeb(incoming), duplex: "half" } : {};
+    const request = new Request(`http://${headers.host}${url}`, { method, headers, signal: left.signal, ...body });
+    const isLegacy = await isLegacyRequest(request.clone());
+    const response = await (isLegacy ? legacy(request) : modern.fetch(request));
+    outgoing.writeHead(response.status, Object.fromEntries(response.headers));
+    outgoing.flushHeaders();
+    for await (const chunk of response.body ?? []) outgoing.write(chunk);
+    outgoing.end();
+}
+
+if (process.argv[2] === "http") {
+    // Whoever has left is not answered.
+    const server = createServer((incoming, outgoing) => answer(incoming, outgoing).catch(() => outgoing.destroy()));
+    server.listen(0, "127.0.0.1", () => console.log(`http://127.0.0.1:${server.address().port}/mcp`));
+} else {
+    serveStdio(everything);
+}

@@ -22,14 +22,14 @@ async def call(*args, stdin=None):
 
 
 @asynccontextmanager
-async def demo(*args):
+async def demo(*args, scheme="tcp"):
     """`sabir demo` on a free port: host and port. It must end well when it is told to."""
     process = await asyncio.create_subprocess_exec(
-        SABIR, "demo", "--listen", "tcp://127.0.0.1:0", *args, stderr=asyncio.subprocess.PIPE
+        SABIR, "demo", "--listen", f"{scheme}://127.0.0.1:0", *args, stderr=asyncio.subprocess.PIPE
     )
     try:
         line = (await process.stderr.readline()).decode()
-        host, port = line.strip().rpartition("tcp://")[2].rsplit(":", 1)
+        host, port = line.strip().rpartition("://")[2].rstrip("/").rsplit(":", 1)
         yield host, int(port)
         process.terminate()
         assert await process.wait() == 0, f"sabir demo ended with {process.returncode}"

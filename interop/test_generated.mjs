@@ -4,7 +4,6 @@ import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -85,19 +84,10 @@ test('typescript: calls the demo over tcp', { timeout: 30_000 }, async t => {
   socket.destroy()
 })
 
-test('typescript: calls over http', { timeout: 30_000 }, async t => {
+test('typescript: calls the demo over http', { timeout: 30_000 }, async t => {
   const client = await import(join(folder, 'demo.js'))
-  const child = spawn(SABIR, ['demo'], { stdio: ['pipe', 'pipe', 'inherit'] })
-  const behind = client.overLines(child.stdout, line => child.stdin.write(line))
-  // A plain HTTP server of Node's own in front of the demo.
-  const server = createServer(async (request, response) => {
-    let body = ''
-    for await (const chunk of request) body += chunk
-    const answer = await behind(JSON.parse(body))
-    response.writeHead(answer ? 200 : 202).end(answer ? JSON.stringify(answer) : '')
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => { server.close(); child.stdin.end() })
-  await talk(client.overHttp(`http://127.0.0.1:${server.address().port}/`), client)
+  const server = spawn(SABIR, ['demo', '--listen', 'http://127.0.0.1:0'], { stdio: ['ignore', 'inherit', 'pipe'] })
+  t.after(() => server.kill())
+  const [said] = await once(server.stderr, 'data')
+  await talk(client.overHttp(String(said).trim().split(' ').at(-1)), client)
 })

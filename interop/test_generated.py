@@ -85,12 +85,19 @@ async def calls_the_demo_over_tcp():
         await asyncio.to_thread(there)
 
 
+async def calls_the_demo_over_http():
+    made = client()
+    async with demo(scheme="http") as (host, port):
+        await asyncio.to_thread(talk, made, made.over_http(f"http://{host}:{port}/"))
+
+
 try:
     run("python client", [
         the_clients_pass_mypy_strict,
         wrong_types_are_found_by_mypy,
         calls_the_demo_over_stdio,
         calls_the_demo_over_tcp,
+        calls_the_demo_over_http,
     ])
 finally:
     shutil.rmtree(FOLDER)

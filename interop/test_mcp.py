@@ -1,12 +1,12 @@
-"""The Python MCP SDK over standard input and output: its client against `sabir demo --mcp`, and its server against
-the client of `sabir-mcp`. Both eras."""
+"""The client of the Python MCP SDK against `sabir demo --mcp`, over standard input and output and over HTTP. Both eras.
+And what no SDK lets one see: what is on the wire after a cancel."""
 
-import json
 import asyncio
+import json
 import os
-import sys
 from contextlib import asynccontextmanager
 
+import httpx
 import mcp
 import mcp_types as types
 from mcp.client.stdio import StdioServerParameters, stdio_client
@@ -189,11 +189,20 @@ async def tools_ask_the_client_in_both_eras():
                 check(text(await session.call_tool(tool)), [said])
 
 
-async def the_same_is_served_over_streamable_http():
+@asynccontextmanager
+async def serving():
+    """The server over HTTP: its URL."""
     process = await asyncio.create_subprocess_exec(
         SERVER.command, *SERVER.args, "--listen", "http://127.0.0.1:0/mcp", stderr=asyncio.subprocess.PIPE)
-    url = (await process.stderr.readline()).decode().split()[-1]
     try:
+        yield (await process.stderr.readline()).decode().split()[-1]
+    finally:
+        process.terminate()
+        await process.wait()
+
+
+async def the_same_is_served_over_streamable_http():
+    async with serving() as url:
         for mode, agreed in [("legacy", NEWEST_LEGACY), ("auto", MODERN)]:
             async with mcp.Client(url, mode=mode, **CALLBACKS) as session:
                 check(session.protocol_version, agreed)
@@ -209,15 +218,17 @@ async def the_same_is_served_over_streamable_http():
                 for tool, said in [("roots", "a, b"), ("test_input_required_result_multi_round", "Hello, Ann! Your color is blue.")]:
                     check(text(await session.call_tool(tool)), [said])
                 before = int(text(await session.call_tool("cancelled"))[0])
-                call = asyncio.create_task(session.call_tool("wait"))
-                await asyncio.sleep(0.3)
+                waits = asyncio.Event()
+
+                async def begun(*_):
+                    waits.set()
+
+                call = asyncio.create_task(session.call_tool("wait", progress_callback=begun))
+                await waits.wait()
                 call.cancel()
                 await asyncio.wait([call])
                 while int(text(await session.call_tool("cancelled"))[0]) == before:
                     await asyncio.sleep(0.05)
-    finally:
-        process.terminate()
-        await process.wait()
 
 
 async def the_server_exits_at_the_end_of_its_input():
@@ -228,62 +239,52 @@ async def the_server_exits_at_the_end_of_its_input():
         check(process.returncode, 0)
 
 
-SERVER_CODE = '''
-from pydantic import BaseModel
-from mcp.server import MCPServer
-from mcp.server.mcpserver import Context
-
-server = MCPServer("python")
-
-class Name(BaseModel):
-    name: str
-
-@server.tool()
-def add(a: int, b: int) -> int:
-    return a + b
-
-@server.tool()
-async def count(steps: int, ctx: Context) -> str:
-    for step in range(1, steps + 1):
-        await ctx.report_progress(step, steps)
-    return "done"
-
-@server.tool()
-async def greet(ctx: Context) -> str:
-    answer = await ctx.elicit("Who are you?", Name)
-    return f"Hello, {answer.data.name}!"
-
-server.run("stdio")
-'''
+def of_era(era, id, method, **params):
+    """A request as it goes over the wire."""
+    if era == "modern":
+        params["_meta"] = {
+            "io.modelcontextprotocol/protocolVersion": MODERN,
+            "io.modelcontextprotocol/clientCapabilities": {},
+        }
+    return json.dumps({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 
 
-async def visit(script, revision=None):
-    """What the client of `sabir-mcp` says of the Python SDK's server."""
-    environment = dict(os.environ, **({"REVISION": revision} if revision else {}))
-    process = await asyncio.create_subprocess_exec(
-        os.environ["MCP_VISIT"], sys.executable, "-c", SERVER_CODE,
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env=environment)
-    said, wrong = await process.communicate(script.encode())
-    assert process.returncode == 0, wrong.decode()
-    return said.decode().splitlines()
+INITIALIZE = dict(protocolVersion=NEWEST_LEGACY, capabilities={}, clientInfo={"name": "raw", "version": "0"})
+CANCEL = json.dumps({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}})
 
 
-async def our_client_speaks_to_the_sdks_server_in_both_eras():
-    for revision, agreed in [(None, MODERN), ("2025-11-25", "2025-11-25"), ("2025-06-18", "2025-06-18")]:
-        script = 'add {"a": 2, "b": 3}\n50 add {"a": 1, "b": 1}\ncount {"steps": 3}\n'
-        said = await visit(script, revision)
-        check(said[:5], [
-            f"revision: {agreed}",
-            "server: python",
-            "tools: add count greet",
-            "1 add: 5",
-            "50 add: 2",
-        ])
-        check(said[5], "1 count: [1.0,2.0,3.0] done")
+async def nothing_is_sent_for_a_cancelled_call():
+    for era in ["legacy", "modern"]:
+        process = await asyncio.create_subprocess_exec(
+            SERVER.command, *SERVER.args, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE)
+        lines = [
+            of_era("legacy", 0, "initialize", **INITIALIZE),
+            of_era(era, 7, "tools/call", name="wait"),
+            CANCEL,
+            of_era(era, 8, "tools/call", name="cancelled"),
+        ]
+        said, _ = await process.communicate("".join(f"{line}\n" for line in lines).encode())
+        answers = {answer["id"]: answer for answer in map(json.loads, said.splitlines())}
+        check(sorted(answers), [0, 8])
+        check(answers[8]["result"]["content"][0]["text"], "1")
 
 
-async def the_sdks_server_asks_our_client():
-    check((await visit("greet\n", "2025-11-25"))[3], "1 greet: Hello, Ann!")
+async def nothing_is_sent_for_a_cancelled_call_over_http():
+    async with serving() as url, httpx.AsyncClient(timeout=20) as http:
+        headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+
+        async def post(body):
+            return await http.post(url, content=body, headers=headers)
+
+        opened = await post(of_era("legacy", 0, "initialize", **INITIALIZE))
+        headers["Mcp-Session-Id"] = opened.headers["mcp-session-id"]
+        headers["MCP-Protocol-Version"] = NEWEST_LEGACY
+        call = asyncio.create_task(post(of_era("legacy", 7, "tools/call", name="wait")))
+        # The cancel may overtake the call.
+        while not call.done():
+            check((await post(CANCEL)).status_code, 202)
+            await asyncio.wait([call], timeout=0.05)
+        assert '"id":7' not in call.result().text, call.result().text
 
 
 run("mcp python", [
@@ -300,6 +301,6 @@ run("mcp python", [
     tools_ask_the_client_in_both_eras,
     the_same_is_served_over_streamable_http,
     the_server_exits_at_the_end_of_its_input,
-    our_client_speaks_to_the_sdks_server_in_both_eras,
-    the_sdks_server_asks_our_client,
+    nothing_is_sent_for_a_cancelled_call,
+    nothing_is_sent_for_a_cancelled_call_over_http,
 ])

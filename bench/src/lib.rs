@@ -6,11 +6,13 @@ mod cores;
 mod load;
 mod process;
 mod report;
+mod rounds;
 mod sample;
 
 pub use chart::Bars;
 pub use cores::{PLACEMENTS, Placed, Placement};
 pub use load::{Load, Ring, add, check_count, sum, wrong};
 pub use process::{Process, cpu_of, cpu_of_this_thread};
-pub use report::{Goal, Kind, Line, Table, write_results};
-pub use sample::{Counts, Metric, Outcome, Sample, metric, percentile};
+pub use report::{Goal, Kind, Line, Table};
+pub use rounds::{Program, Row, report, visit_all};
+pub use sample::{Metric, Sample, metric, percentile};

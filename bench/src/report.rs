@@ -6,7 +6,7 @@ use std::io;
 use serde_json::{Map, Value, json};
 
 use crate::chart::{Bars, svg};
-use crate::sample::{Counts, Metric, Outcome, Sample};
+use crate::sample::{Metric, Outcome, Sample};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -24,19 +24,18 @@ pub enum Kind {
 pub struct Table<'a> {
     pub title: String,
     pub metrics: &'static [Metric],
-    pub counts: Counts,
     pub lines: Vec<Line<'a>>,
 }
 
 pub struct Line<'a> {
     pub name: &'static str,
     pub kind: Kind,
-    pub outcome: &'a Outcome,
+    pub(crate) outcome: &'a Outcome,
 }
 
 impl Table<'_> {
     pub fn value(&self, line: &Line<'_>, by: usize) -> Option<f64> {
-        line.outcome.value(by, self.counts, self.metrics[by].more_is_better)
+        line.outcome.best(by, self.metrics[by].more_is_better)
     }
 
     pub fn value_of(&self, name: &str, by: usize) -> Option<f64> {
@@ -68,7 +67,6 @@ impl Table<'_> {
             match line.outcome {
                 Outcome::Measured(_) => (),
                 Outcome::NotBuilt => println!("{:<24}   not built", line.name),
-                Outcome::Absent(reason) => println!("{:<24}   absent: {reason}", line.name),
                 Outcome::Failed(reason) => println!("{:<24}   failed: {reason}", line.name),
             }
         }
@@ -81,6 +79,10 @@ impl Table<'_> {
             println!("times the best complete peer's");
             self.print_lines(|by, value| ratio(value, self.best_peer(by)));
         }
+    }
+
+    pub(crate) fn has_failed(&self) -> bool {
+        self.lines.iter().any(|line| matches!(line.outcome, Outcome::Failed(_)))
     }
 
     /// The metrics that any of the servers has.
@@ -114,10 +116,9 @@ impl Table<'_> {
         let round = |sample: &Sample| object(&|by| sample.get(by));
         match line.outcome {
             Outcome::NotBuilt => json!({ "not_built": true }),
-            Outcome::Absent(reason) => json!({ "absent": reason }),
             Outcome::Failed(reason) => json!({ "failed": reason }),
             Outcome::Measured(samples) => json!({
-                self.counts.key(): object(&|by| self.value(line, by)),
+                "best": object(&|by| self.value(line, by)),
                 "rounds": samples.iter().map(round).collect::<Vec<_>>(),
             }),
         }
@@ -165,7 +166,11 @@ impl Goal {
 }
 
 /// Writes `results/<name>.json` and `results/<name>.svg`.
-pub fn write_results(name: &str, tables: &[(Table<'_>, Vec<Goal>)], charts: &[Bars<'_>]) -> io::Result<()> {
+pub(crate) fn write_results(
+    name: &str,
+    tables: &[(Table<'_>, Vec<Goal>)],
+    charts: &[Bars<'_>],
+) -> io::Result<()> {
     let json: Value = tables.iter().map(|(table, goals)| table.json(goals)).collect();
     fs::create_dir_all("results")?;
     fs::write(format!("results/{name}.json"), serde_json::to_string_pretty(&json)? + "\n")?;

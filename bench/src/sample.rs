@@ -1,4 +1,4 @@
-//! The figures of a visit to a server, and the median over several.
+//! The figures of a visit to a server, and the best over several.
 
 use std::io;
 use std::path::Path;
@@ -38,57 +38,32 @@ pub fn percentile(sorted: &[Duration], p: usize) -> f64 {
     sorted[(sorted.len() - 1) * p / 100].as_secs_f64() * 1e6
 }
 
-/// Of several rounds.
-#[derive(Clone, Copy)]
-pub enum Counts {
-    Median,
-    /// What it comes to when nothing else runs: others on the machine only ever take away.
-    Best,
-}
-
-impl Counts {
-    pub(crate) fn key(self) -> &'static str {
-        match self {
-            Counts::Median => "median",
-            Counts::Best => "best",
-        }
-    }
-}
-
-pub enum Outcome {
+pub(crate) enum Outcome {
     NotBuilt,
-    /// It has no such thing, which it said by an error of the kind `Unsupported`.
-    Absent(String),
     Failed(String),
     /// A sample from each round.
     Measured(Vec<Sample>),
 }
 
 impl Outcome {
-    pub fn new(program: &str) -> Outcome {
+    pub(crate) fn new(program: &str) -> Outcome {
         if Path::new(program).exists() { Outcome::Measured(Vec::new()) } else { Outcome::NotBuilt }
     }
 
     /// A server that failed once is not visited again.
-    pub fn add(&mut self, visit: impl FnOnce() -> io::Result<Sample>) {
+    pub(crate) fn add(&mut self, visit: impl FnOnce() -> io::Result<Sample>) {
         if let Outcome::Measured(samples) = self {
             match visit() {
                 Ok(sample) => samples.push(sample),
-                Err(e) if e.kind() == io::ErrorKind::Unsupported => *self = Outcome::Absent(e.to_string()),
                 Err(e) => *self = Outcome::Failed(e.to_string()),
             }
         }
     }
 
-    /// What counts of the rounds.
-    pub(crate) fn value(&self, by: usize, counts: Counts, more_is_better: bool) -> Option<f64> {
+    /// Of all rounds: what it comes to when nothing else runs. Others on the machine only ever take away.
+    pub(crate) fn best(&self, by: usize, more_is_better: bool) -> Option<f64> {
         let Outcome::Measured(samples) = self else { return None };
-        let mut values: Vec<f64> = samples.iter().filter_map(|sample| sample.get(by)).collect();
-        values.sort_by(f64::total_cmp);
-        match counts {
-            Counts::Median => values.get(values.len() / 2).copied(),
-            Counts::Best if more_is_better => values.last().copied(),
-            Counts::Best => values.first().copied(),
-        }
+        let values = samples.iter().filter_map(|sample| sample.get(by));
+        values.reduce(if more_is_better { f64::max } else { f64::min })
     }
 }

@@ -1,71 +1,104 @@
 //! Visits a server: says what it speaks and offers, and calls its tools.
 //!
-//! Run with `cargo run -q -p sabir-mcp --example visit -- COMMAND [ARG]…`. Lines of standard input such as
-//! `add {"a": 1, "b": 2}` are calls, `50 add {"a": 1, "b": 2}` is fifty at once. `REVISION` in the environment
-//! fixes the revision.
+//! Run with `cargo run -q -p sabir-mcp --features http --example visit -- COMMAND [ARG]…`, or with the server's URL.
+//! Lines of standard input such as `add {"a": 1, "b": 2}` are calls, `50 add {"a": 1, "b": 2}` is fifty at once, and
+//! `cancel wait` gives up at the first sign of progress. `REVISION` in the environment fixes the revision.
 
 mod answers;
 
 use std::error::Error;
 use std::process::Command;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use sabir::transport;
-use sabir_mcp::{Revision, Session};
+use sabir::{Transport, transport};
+use sabir_mcp::{Request, Revision, Session, ToolResult};
 use serde_json::{Value, json};
+use tokio::sync::Notify;
+
+const PATIENCE: Duration = Duration::from_secs(10);
 
 #[tokio::main(flavor = "current_thread")]
 #[allow(clippy::print_stdout)]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let mut words = std::env::args().skip(1);
-    let mut command = Command::new(words.next().ok_or("which server? give its command")?);
-    command.args(words);
     let mut client = answers::client();
     if let Ok(revision) = std::env::var("REVISION") {
         client = client.revision(Revision::parse(&revision).ok_or("that is no revision of MCP")?);
     }
-    let server = client.connect(transport::child(command)?).await?;
+    let server = client.connect(target()?).await?;
     println!("revision: {}", server.revision());
     println!("server: {}", server.server_info().map_or("unknown", |info| &info.name).escape_debug());
     let names: Vec<_> = server.tools().await?.into_iter().map(|tool| tool.name).collect();
     println!("tools: {}", names.join(" ").escape_debug());
     for line in std::io::read_to_string(std::io::stdin())?.lines() {
-        println!("{}", call(&server, line).await);
+        println!("{}", follow(&server, line).await.escape_debug());
     }
     println!("end: {}", server.close(Duration::from_secs(5)).await);
     Ok(())
 }
 
-async fn call(server: &Session, line: &str) -> String {
-    let (count, line) = match line.split_once(' ') {
-        Some((first, rest)) if first.parse::<usize>().is_ok() => (first.parse().unwrap_or(1), rest),
-        _ => (1, line),
+/// A URL, or a command and its arguments.
+fn target() -> Result<Transport, Box<dyn Error>> {
+    let mut words = std::env::args().skip(1);
+    let first = words.next().ok_or("which server? give its command or its URL")?;
+    if first.starts_with("http") {
+        return Ok(first.into());
+    }
+    let mut command = Command::new(first);
+    command.args(words);
+    Ok(transport::child(command)?)
+}
+
+/// Does what a line says, and tells what came of it.
+async fn follow(server: &Session, line: &str) -> String {
+    let (how, call) = match line.split_once(' ') {
+        Some((how, call)) if how == "cancel" || how.parse::<usize>().is_ok() => (how, call),
+        _ => ("1", line),
     };
-    let (tool, arguments) = line.split_once(' ').unwrap_or((line, "{}"));
+    let (tool, arguments) = call.split_once(' ').unwrap_or((call, "{}"));
     let Ok(arguments) = serde_json::from_str::<Value>(arguments) else {
         return format!("no JSON: {arguments}");
     };
-    let one = || {
-        let progress = std::sync::Arc::<std::sync::Mutex<Vec<f64>>>::default();
-        let seen = std::sync::Arc::clone(&progress);
-        let call = server.call(tool, &arguments).timeout(Duration::from_secs(10));
-        let call =
-            call.on_progress(move |p| seen.lock().map(|mut seen| seen.push(p.progress)).unwrap_or_default());
-        tokio::spawn(async move {
-            let outcome = match call.await {
-                Ok(result) if result.is_error => format!("failed: {}", result.text()),
-                Ok(result) => result.text(),
-                Err(error) => format!("error: {error}"),
-            };
-            let seen = progress.lock().map(|seen| seen.clone()).unwrap_or_default();
-            if seen.is_empty() { outcome } else { format!("{} {outcome}", json!(seen)) }
-        })
+    let call = || server.call(tool, &arguments).timeout(PATIENCE);
+    let outcome = match how.parse() {
+        Ok(count) => many(call, count).await,
+        Err(_) => given_up(call()).await,
     };
-    let calls: Vec<_> = (0..count).map(|_| one()).collect();
+    format!("{how} {tool}: {outcome}")
+}
+
+async fn many(call: impl Fn() -> Request<ToolResult>, count: usize) -> String {
+    let calls: Vec<_> = (0..count).map(|_| tokio::spawn(finished(call()))).collect();
     let mut outcomes = Vec::new();
     for call in calls {
         outcomes.push(call.await.unwrap_or_else(|error| error.to_string()));
     }
     outcomes.dedup();
-    format!("{count} {tool}: {}", outcomes.join(" | ").escape_debug())
+    outcomes.join(" | ")
+}
+
+/// What comes of a call, after the progress that it has told of.
+async fn finished(call: Request<ToolResult>) -> String {
+    let seen = Arc::<Mutex<Vec<f64>>>::default();
+    let note = Arc::clone(&seen);
+    let call =
+        call.on_progress(move |p| note.lock().map(|mut seen| seen.push(p.progress)).unwrap_or_default());
+    let outcome = match call.await {
+        Ok(result) if result.is_error => format!("failed: {}", result.text()),
+        Ok(result) => result.text(),
+        Err(error) => format!("error: {error}"),
+    };
+    let seen = seen.lock().map(|seen| seen.clone()).unwrap_or_default();
+    if seen.is_empty() { outcome } else { format!("{} {outcome}", json!(seen)) }
+}
+
+/// A call that is dropped is cancelled.
+async fn given_up(call: Request<ToolResult>) -> String {
+    let started = Arc::new(Notify::new());
+    let tell = Arc::clone(&started);
+    let call = call.on_progress(move |_| tell.notify_one());
+    tokio::select! {
+        outcome = call.into_future() => format!("ended by itself: {outcome:?}"),
+        () = started.notified() => "given up".to_owned(),
+    }
 }

@@ -77,6 +77,11 @@ pub(crate) fn invalid(reason: impl fmt::Display) -> ErrorObject {
     ErrorObject::because(ErrorCode::INVALID_PARAMS, reason)
 }
 
+/// Params of whose members some do not fit. Where in the text is of no use to anybody.
+pub(crate) fn unread(error: &serde_json::Error) -> ErrorObject {
+    invalid(error.to_string().split(" at line ").next().unwrap_or_default())
+}
+
 pub(crate) fn not_found() -> ErrorObject {
     ErrorObject::standard(ErrorCode::METHOD_NOT_FOUND)
 }

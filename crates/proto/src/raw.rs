@@ -275,6 +275,13 @@ impl Serialize for RawJson<'_> {
     }
 }
 
+/// serde_json has checked it.
+impl<'a> From<&'a RawValue> for RawJson<'a> {
+    fn from(raw: &'a RawValue) -> Self {
+        RawJson::trusted(raw.get())
+    }
+}
+
 /// Always owned, so that it can be a member of anything.
 impl<'de> Deserialize<'de> for RawJson<'_> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

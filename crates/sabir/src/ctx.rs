@@ -42,6 +42,18 @@ impl Ctx {
         self.caller.as_deref()?.identity.as_deref()?.downcast_ref()
     }
 
+    /// Ends the stream of events on which the caller waits for the answer; it comes back for the rest by itself
+    /// after a while. So a call that takes long need not hold a connection. What is said meanwhile, and the
+    /// answer, are kept for it.
+    ///
+    /// Works in a [session](crate::Sessions) over HTTP, if the caller takes events and knows how to come back.
+    /// Otherwise nothing happens. Returns whether it did.
+    #[cfg(feature = "http")]
+    pub fn hang_up(&self) -> bool {
+        let way = self.http().and_then(|parts| parts.extensions.get::<crate::http::Way>());
+        way.is_some_and(crate::http::Way::hang_up)
+    }
+
     /// Whether the caller wants an answer.
     pub fn is_request(&self) -> bool {
         self.key.is_some()

@@ -143,6 +143,7 @@ pub use http::{Body, Denied, Http, HttpService, Remote, Sessions};
 pub use listen::{Server, Stopper, listen};
 pub use method::{Method, MethodName};
 pub use observe::{CallEnd, Observed, Side};
+pub use params::parse;
 pub use peer::{Batch, Peer, WeakPeer};
 pub use reconnect::Reconnect;
 pub use router::{Next, Router};

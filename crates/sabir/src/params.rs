@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use serde::de::value::Error as NoPath;
-use serde::de::{DeserializeOwned, Deserializer, Error as _, IntoDeserializer, Visitor};
+use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error as _, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
 
 use crate::valid::Place;
@@ -16,6 +16,20 @@ use crate::{ErrorCode, ErrorObject, JsonKind, RawJson};
 #[inline]
 pub(crate) fn read<P: DeserializeOwned>(params: Option<&RawJson<'_>>) -> Result<P, ErrorObject> {
     P::deserialize(Params::<false>(params)).or_else(|_| read_again(params))
+}
+
+/// Parses JSON into a type, as [`RawJson::parse`] does, but without checking once more that it is JSON: for those
+/// who take their params as text, and read them often.
+///
+/// ```
+/// let params = sabir::RawJson::new(r#"{"a": 1}"#)?;
+/// let read: std::collections::HashMap<&str, i64> = sabir::parse(&params)?;
+/// assert_eq!(read["a"], 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[inline]
+pub fn parse<'de, T: Deserialize<'de>>(json: &'de RawJson<'_>) -> Result<T, serde_json::Error> {
+    T::deserialize(&mut Place::start_of(json)).or_else(|_| json.parse())
 }
 
 /// Reads once more to find out where it goes wrong, which would cost too much to know beforehand.

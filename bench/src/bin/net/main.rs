@@ -13,59 +13,32 @@ mod servers;
 mod service;
 mod visit;
 
+use std::io;
 use std::process::ExitCode;
 
 use protocol::Speaks;
-use sabir_bench::{Bars, Counts, Goal, Line, Outcome, PLACEMENTS, Placement, Table, write_results};
+use sabir_bench::{Bars, Goal, Line, PLACEMENTS, Placement, Table, report, visit_all};
 use servers::{SERVERS, Server};
 use visit::{By, METRICS, visit};
 
 const ROUNDS: usize = 15;
 
-struct Row {
-    server: &'static Server,
-    placement: Placement,
-    outcome: Outcome,
-}
+type Row = sabir_bench::Row<Server>;
 
-fn main() -> std::io::Result<ExitCode> {
-    let only = std::env::var("ONLY").unwrap_or_default();
-    let wanted = |server: &&Server| only.split(',').any(|part| server.name.contains(part));
-    let row = |server: &'static Server, placement| {
-        let outcome = Outcome::new(server.command[0]);
-        Row { server, placement, outcome }
-    };
-    let placed = |server| PLACEMENTS.map(|placement| row(server, placement));
-    let mut rows: Vec<Row> = SERVERS.iter().filter(wanted).flat_map(placed).collect();
-    for round in 1..=ROUNDS {
-        eprintln!("round {round} of {ROUNDS}");
-        for Row { server, placement, outcome } in &mut rows {
-            outcome.add(|| visit(server, *placement));
-        }
-    }
+fn main() -> io::Result<ExitCode> {
+    let rows = visit_all(ROUNDS, SERVERS, |server| &server.program, visit);
     println!("The best of {ROUNDS} rounds. The CPU µs after a rate are the server's for one of these calls.");
     let tables = tables(&rows);
-    tables.iter().for_each(|(table, _)| table.print());
-    for (table, goals) in &tables {
-        println!("\nGoals. {}\n", table.title);
-        goals.iter().for_each(Goal::print);
-    }
-    write_results("net", &tables, &charts(&tables))?;
-    let failed = rows.iter().any(|row| matches!(row.outcome, Outcome::Failed(_)));
-    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    report("net", &tables, &charts(&tables))
 }
 
 /// A server is compared with those that speak the same, in the same place.
 fn tables<'a>(rows: &'a [Row]) -> Vec<(Table<'a>, Vec<Goal>)> {
     let table = |speaks: Speaks, placement: Placement| {
         let here = |row: &&Row| row.server.speaks == speaks && row.placement == placement;
-        let line = |row: &'a Row| {
-            let Row { server, outcome, .. } = row;
-            Line { name: server.name, kind: server.kind, outcome }
-        };
-        let lines: Vec<Line<'_>> = rows.iter().filter(here).map(line).collect();
+        let lines: Vec<Line<'_>> = rows.iter().filter(here).map(Row::line).collect();
         let title = format!("{}, {}", speaks.title(), placement.title());
-        let table = Table { title, metrics: &METRICS, counts: Counts::Best, lines };
+        let table = Table { title, metrics: &METRICS, lines };
         let goals = goals::goals(speaks, &table);
         (!table.lines.is_empty()).then_some((table, goals))
     };

@@ -82,7 +82,6 @@ impl Speaks {
 pub(crate) fn upgraded(bytes: &[u8]) -> io::Result<Option<usize>> {
     let Some(end) = memmem::find(bytes, b"\r\n\r\n").map(|at| at + 4) else { return started_well(bytes) };
     let head = &bytes[..end];
-    implemented(head)?;
     if !head.starts_with(b"HTTP/1.1 101 ") || memmem::find(head, ACCEPTED).is_none() {
         return Err(unexpected("the answer to an upgrade", head));
     }
@@ -92,7 +91,6 @@ pub(crate) fn upgraded(bytes: &[u8]) -> io::Result<Option<usize>> {
 fn response(bytes: &[u8]) -> io::Result<Option<Answer>> {
     let Some(start) = memmem::find(bytes, b"\r\n\r\n").map(|at| at + 4) else { return started_well(bytes) };
     let head = &bytes[..start];
-    implemented(head)?;
     if !head.starts_with(b"HTTP/1.1 200 ") {
         return Err(unexpected("a response with status 200", head));
     }
@@ -110,18 +108,7 @@ fn started_well<T>(bytes: &[u8]) -> io::Result<Option<T>> {
     if bytes[..n] == start[..n] {
         return Ok(None);
     }
-    Err(unsupported("what is sent as HTTP is not answered as HTTP"))
-}
-
-fn implemented(head: &[u8]) -> io::Result<()> {
-    if head.starts_with(b"HTTP/1.1 501 ") {
-        return Err(unsupported("501 Not Implemented"));
-    }
-    Ok(())
-}
-
-fn unsupported(reason: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::Unsupported, reason)
+    Err(unexpected("an answer in HTTP", bytes))
 }
 
 fn content_length(head: &[u8]) -> Option<usize> {

@@ -2,15 +2,14 @@
 
 use Speaks::{Http, Lines, WebSocket};
 use sabir_bench::Kind::{self, ByHand, Complete, Floor, Ours};
+use sabir_bench::Program;
 
 use crate::protocol::Speaks;
 
 pub(crate) struct Server {
-    pub(crate) name: &'static str,
-    /// The program, as seen from `bench/`, and its arguments. It says where it serves.
-    pub(crate) command: &'static [&'static str],
+    /// It says where it serves.
+    pub(crate) program: Program,
     pub(crate) speaks: Speaks,
-    pub(crate) kind: Kind,
     pub(crate) by: By,
 }
 
@@ -22,7 +21,7 @@ pub(crate) enum By {
 }
 
 const fn server(name: &'static str, command: &'static [&'static str], speaks: Speaks, kind: Kind) -> Server {
-    Server { name, command, speaks, kind, by: By::Socket }
+    Server { program: Program { name, command, kind }, speaks, by: By::Socket }
 }
 
 const DOOR: &[&str] = &["../target/release/sabir", "demo", "--listen", "tcp://127.0.0.1:0"];

@@ -30,8 +30,8 @@ enum Way {
 
 impl Service {
     pub(crate) fn start(server: &'static Server) -> io::Result<Service> {
-        let mut command = Command::new(server.command[0]);
-        command.args(&server.command[1..]);
+        let mut command = Command::new(server.program.command[0]);
+        command.args(&server.program.command[1..]);
         match server.by {
             By::Socket => {
                 command.stdin(Stdio::null()).stderr(Stdio::piped());

@@ -153,7 +153,7 @@ fn check(server: &Server, service: &Service) -> io::Result<()> {
     let mut connection = service.connect()?;
     let requests: Vec<u8> = (0..CHECKED).flat_map(|id| server.speaks.add(id)).collect();
     let mut answers = connection.ask(&requests, CHECKED)?;
-    if server.kind == Kind::Floor {
+    if server.program.kind == Kind::Floor {
         return Ok(());
     }
     answers.sort_by_key(|answer| answer["id"].as_u64());

@@ -4,7 +4,8 @@ use sabir_bench::{Goal, Table};
 
 use crate::visit::By;
 
-pub(crate) fn goals(plain: &Table<'_>) -> Vec<Goal> {
+/// Of plain methods.
+pub(crate) fn methods(plain: &Table<'_>) -> Vec<Goal> {
     let of = |name: &str, by: By| plain.value_of(name, by as usize);
     let ours = |by| of("sabir demo", by);
     let floor = |by: By| plain.floor(by as usize);
@@ -26,5 +27,18 @@ pub(crate) fn goals(plain: &Table<'_>) -> Vec<Goal> {
         Goal::at_most(8.0, "peak RSS, MiB", ours(By::Memory)),
         Goal::at_most(5.0, "start, ms after the floor", late()),
         Goal::at_least(0.35, "sabir blocking: add/s, times the floor", blocking),
+    ]
+}
+
+/// Of MCP.
+pub(crate) fn tools(table: &Table<'_>) -> Vec<Goal> {
+    let ours = |by: By| table.value_of("sabir demo --mcp", by as usize);
+    let times = |by: By, to: Option<f64>| Some(ours(by)? / to?);
+    let to_peer = times(By::Add, table.best_peer(By::Add as usize));
+    let to_floor = times(By::P50, table.floor(By::P50 as usize));
+    vec![
+        Goal::at_least(10.0, "tools/call, calls a second, times the better of rmcp's", to_peer),
+        Goal::at_most(1.3, "tools/call, ping-pong p50, times the floor", to_floor),
+        Goal::at_most(12.0, "tools/call, peak RSS, MiB", ours(By::Memory)),
     ]
 }

@@ -10,68 +10,42 @@ mod messages;
 mod servers;
 mod visit;
 
+use std::io;
 use std::process::ExitCode;
 
-use sabir_bench::{Bars, Counts, Goal, Line, Outcome, PLACEMENTS, Placement, Table, write_results};
+use sabir_bench::{Bars, Goal, PLACEMENTS, Placement, Table, report, visit_all};
 use servers::{SERVERS, Server, Speaks};
 use visit::{By, METRICS, visit};
 
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 15;
 
-struct Row {
-    server: &'static Server,
-    placement: Placement,
-    outcome: Outcome,
-}
+type Row = sabir_bench::Row<Server>;
 
-fn main() -> std::io::Result<ExitCode> {
-    let only = std::env::var("ONLY").unwrap_or_default();
-    let wanted = |server: &&Server| only.split(',').any(|part| server.name.contains(part));
-    let row = |server: &'static Server, placement| {
-        let outcome = Outcome::new(server.command[0]);
-        Row { server, placement, outcome }
-    };
-    let placed = |server| PLACEMENTS.map(|placement| row(server, placement));
-    let mut rows: Vec<Row> = SERVERS.iter().filter(wanted).flat_map(placed).collect();
-    for round in 1..=ROUNDS {
-        eprintln!("round {round} of {ROUNDS}");
-        for Row { server, placement, outcome } in &mut rows {
-            outcome.add(|| visit(server, *placement));
-        }
-    }
-    println!("Medians of {ROUNDS} rounds. Echo in MB/s; CPU, gen (the generator's CPU) per pipelined add.");
+fn main() -> io::Result<ExitCode> {
+    let rows = visit_all(ROUNDS, SERVERS, |server| &server.program, visit);
+    println!("The best of {ROUNDS} rounds: what else runs only ever adds time.");
+    println!("Echo in MB/s; CPU, gen (the generator's CPU) per pipelined add.");
     let tables = tables(&rows);
-    tables.iter().for_each(|(table, _)| table.print());
-    for (table, goals) in tables.iter().filter(|(_, goals)| !goals.is_empty()) {
-        println!("\nGoals. {}\n", table.title);
-        goals.iter().for_each(Goal::print);
-    }
     let title = |table: &Table<'_>| format!("Calls a second, pipelined. {}", table.title);
     let bars = |table| Bars { title: title(table), table, by: By::Add as usize };
     let charts: Vec<Bars<'_>> = tables.iter().map(|(table, _)| bars(table)).collect();
-    write_results("stdio", &tables, &charts)?;
-    let failed = rows.iter().any(|row| matches!(row.outcome, Outcome::Failed(_)));
-    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    report("stdio", &tables, &charts)
 }
 
 /// A server is compared with those that answer the same kind of call, in the same place.
-fn tables<'a>(rows: &'a [Row]) -> Vec<(Table<'a>, Vec<Goal>)> {
+fn tables(rows: &[Row]) -> Vec<(Table<'_>, Vec<Goal>)> {
     let table = |mcp, placement: Placement| {
-        let calls = if mcp { "MCP tools/call" } else { "Plain methods" };
+        let (calls, goals): (_, fn(&Table<'_>) -> Vec<Goal>) =
+            if mcp { ("MCP tools/call", goals::tools) } else { ("Plain methods", goals::methods) };
         let here = |row: &&Row| (row.server.speaks == Speaks::Mcp) == mcp && row.placement == placement;
-        let line = |row: &'a Row| {
-            let Row { server, outcome, .. } = row;
-            Line { name: server.name, kind: server.kind, outcome }
-        };
-        let lines = rows.iter().filter(here).map(line).collect();
         let table = Table {
             title: format!("{calls}, {}", placement.title()),
             metrics: &METRICS,
-            counts: Counts::Median,
-            lines,
+            lines: rows.iter().filter(here).map(Row::line).collect(),
         };
-        let goals = if mcp { Vec::new() } else { goals::goals(&table) };
-        (table, goals)
+        let goals = goals(&table);
+        (!table.lines.is_empty()).then_some((table, goals))
     };
-    [false, true].iter().flat_map(|mcp| PLACEMENTS.map(|placement| table(*mcp, placement))).collect()
+    let all = [false, true].into_iter().flat_map(|mcp| PLACEMENTS.map(|placement| table(mcp, placement)));
+    all.flatten().collect()
 }

@@ -2,13 +2,11 @@
 
 use Speaks::{Lines, Lsp, Mcp};
 use sabir_bench::Kind::{self, ByHand, Complete, Dispatch, Floor, Ours};
+use sabir_bench::Program;
 
 pub(crate) struct Server {
-    pub(crate) name: &'static str,
-    /// The program, as seen from `bench/`, and its arguments.
-    pub(crate) command: &'static [&'static str],
+    pub(crate) program: Program,
     pub(crate) speaks: Speaks,
-    pub(crate) kind: Kind,
     pub(crate) batches: bool,
 }
 
@@ -29,7 +27,7 @@ const fn server(
     kind: Kind,
     batches: bool,
 ) -> Server {
-    Server { name, command, speaks, kind, batches }
+    Server { program: Program { name, command, kind }, speaks, batches }
 }
 
 pub(crate) const SERVERS: &[Server] = &[
@@ -43,6 +41,7 @@ pub(crate) const SERVERS: &[Server] = &[
     server("jsonrpc-stdio-server", &["peers/target/release/jsonrpc_stdio_server"], Lines, Complete, true),
     server("lsp-server", &["peers/target/release/lsp_server"], Lsp, Complete, false),
     server("floor, MCP", &["peers/target/release/floor", "mcp"], Mcp, Floor, false),
+    server("sabir demo --mcp", &["../target/release/sabir", "demo", "--mcp"], Mcp, Ours, false),
     server("serde_json by hand, MCP", &["peers/target/release/by_hand"], Mcp, ByHand, false),
     server("rmcp", &["peers/target/release/rmcp"], Mcp, Complete, false),
     server("rmcp, polled pipes", &["peers/target/release/rmcp", "pipes"], Mcp, Complete, false),

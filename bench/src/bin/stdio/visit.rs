@@ -10,8 +10,8 @@ use crate::child;
 use crate::messages::{BATCH, echoed};
 use crate::servers::{Server, Speaks};
 
-/// How long each kind of load lasts.
-const TIME: Duration = Duration::from_millis(200);
+/// How long each kind of load lasts. Many short ones find a calm moment sooner than a few long ones.
+const TIME: Duration = Duration::from_millis(100);
 /// Bytes that may be unanswered: as much as a pipe holds.
 const WINDOW: usize = 64 * 1024;
 const PINGS: usize = 5_000;
@@ -50,7 +50,7 @@ pub(crate) const METRICS: [Metric; 11] = [
 
 pub(crate) fn visit(server: &Server, placement: Placement) -> io::Result<Sample> {
     let started = Instant::now();
-    let mut child = child::Server::start(server.command, server.speaks.counter())?;
+    let mut child = child::Server::start(server.program.command, server.speaks.counter())?;
     let sample = measure(server, &mut child, started, placement)?;
     child.stop()?;
     Ok(sample)
@@ -65,7 +65,7 @@ fn measure(
     let (speaks, mut sample) = (server.speaks, Sample::default());
     let mut set = |by: By, value| sample.set(by as usize, value);
     // The floor would answer the notification too.
-    if let Some((request, notification)) = speaks.handshake().filter(|_| server.kind != Kind::Floor) {
+    if let Some((request, notification)) = speaks.handshake().filter(|_| server.program.kind != Kind::Floor) {
         child.ask(&request, 1)?;
         child.send(&notification)?;
     }
@@ -101,7 +101,7 @@ fn measure(
 
 /// A sample of every kind of answer is looked at before any is timed. The answers may come in any order.
 fn check(server: &Server, child: &mut child::Server) -> io::Result<()> {
-    if server.kind == Kind::Floor {
+    if server.program.kind == Kind::Floor {
         return Ok(());
     }
     let speaks = server.speaks;

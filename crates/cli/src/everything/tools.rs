@@ -39,10 +39,14 @@ pub(super) fn add(server: Server) -> Server {
         .tool(Tool::new("test_streaming_elicitation", "Reports, then asks the user"), streaming)
         .tool(schema_2020(), |_, arguments: Value| async move { Ok(arguments.to_string()) })
         .tool("test_header", |_, Region { region }| async move { Ok(region) })
-        .tool(Tool::new("test_reconnection", "Takes a while"), |_, ()| async {
-            tokio::time::sleep(Duration::from_millis(100)).await;
-            Ok("Reconnection test completed")
-        })
+        .tool(
+            Tool::new("test_reconnection", "Has the client come back for its answer"),
+            |ctx: Ctx, ()| async move {
+                ctx.rpc().hang_up();
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                Ok("Reconnection test completed")
+            },
+        )
 }
 
 fn contents(server: Server) -> Server {
@@ -81,13 +85,17 @@ fn more(server: Server) -> Server {
     let cancelled = Arc::new(AtomicU64::new(0));
     let counter = Arc::clone(&cancelled);
     server
-        .tool(Tool::new("wait", "Never ends unless it is cancelled"), move |_, ()| {
-            let guard = Waiting(Arc::clone(&counter));
-            async move {
-                let _guard = guard;
-                std::future::pending::<Result<()>>().await
-            }
-        })
+        .tool(
+            Tool::new("wait", "Says that it waits, and never ends unless it is cancelled"),
+            move |ctx: Ctx, ()| {
+                let guard = Waiting(Arc::clone(&counter));
+                async move {
+                    let _guard = guard;
+                    ctx.progress(0.0).await;
+                    std::future::pending::<Result<()>>().await
+                }
+            },
+        )
         .tool(Tool::new("cancelled", "How many waits were cancelled"), move |_, ()| {
             let count = cancelled.load(Ordering::Relaxed);
             async move { Ok(count) }

@@ -5,8 +5,11 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use super::Core;
-use super::round::Questions;
+use super::round::{Questions, Round};
+use super::session::Caller;
+use super::{Core, Ctx};
+use crate::Revision;
+use crate::failure::Failure;
 use crate::types::Meta;
 
 /// How long and by whom a result may be kept.
@@ -23,6 +26,58 @@ pub(crate) enum Answer<T> {
     Legacy(T),
     Modern { core: Arc<Core>, body: T, meta: Option<Meta>, cached: bool },
     Questions { core: Arc<Core>, questions: Questions },
+}
+
+/// What is needed of a request when its function is done. The function has the rest.
+pub(crate) enum End {
+    Legacy(Revision),
+    Modern { core: Arc<Core>, revision: Revision, round: Option<Arc<Round>> },
+}
+
+impl End {
+    pub(crate) fn of(ctx: &Ctx) -> Self {
+        match &ctx.caller {
+            Caller::Legacy(_, revision) => End::Legacy(*revision),
+            Caller::Modern(modern) => {
+                let (core, round) = (Arc::clone(&ctx.core), ctx.round.clone());
+                End::Modern { core, revision: modern.revision, round }
+            }
+        }
+    }
+
+    pub(crate) fn revision(&self) -> Revision {
+        match self {
+            End::Legacy(revision) | End::Modern { revision, .. } => *revision,
+        }
+    }
+
+    pub(crate) fn answer<T>(self, body: T, meta: Option<Meta>, cached: bool) -> Answer<T> {
+        match self {
+            End::Legacy(_) => Answer::Legacy(body),
+            End::Modern { core, .. } => Answer::Modern { core, body, meta, cached },
+        }
+    }
+
+    /// In the modern era a result's own `_meta` is written with what every result has there.
+    pub(crate) fn take_meta(&self, meta: &mut Option<Meta>) -> Option<Meta> {
+        match self {
+            End::Legacy(_) => None,
+            End::Modern { .. } => meta.take(),
+        }
+    }
+
+    /// What there is instead of a result: the questions that have to be answered first, or an error.
+    pub(crate) fn fail<T>(self, failure: Failure) -> sabir::Result<Answer<T>> {
+        match (&failure, self) {
+            (Failure::Unanswered, End::Modern { core, round: Some(round), .. }) => {
+                match round.questions(&core.settings.keeper) {
+                    Some(questions) => Ok(Answer::Questions { core, questions }),
+                    None => Err(failure.into_error()),
+                }
+            }
+            _ => Err(failure.into_error()),
+        }
+    }
 }
 
 #[derive(Serialize)]

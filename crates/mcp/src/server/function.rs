@@ -45,12 +45,12 @@ where
     R: IntoToolResult,
 {
     fn start(&self, ctx: Ctx, arguments: Option<&RawJson<'_>>) -> Result<Running<ToolResult>, String> {
-        let text = match arguments {
-            _ if self.nothing => "null",
-            Some(arguments) => arguments.as_str(),
-            None => "{}",
+        let (read, text) = match arguments {
+            _ if self.nothing => (serde_json::from_str("null"), "null"),
+            Some(arguments) => (sabir::parse(arguments), arguments.as_str()),
+            None => (serde_json::from_str("{}"), "{}"),
         };
-        let arguments = serde_json::from_str(text).map_err(|_| misfit::<P>(text))?;
+        let arguments = read.map_err(|_| misfit::<P>(text))?;
         let running = (self.function)(ctx, arguments);
         Ok(Box::pin(async move { running.await?.into_tool_result() }))
     }

@@ -1,6 +1,7 @@
 //! A server: what it offers, and how that becomes a router that any transport can serve.
 
 mod answer;
+mod asked;
 mod audience;
 mod catalog;
 mod ctx;
@@ -11,6 +12,8 @@ mod registry;
 mod round;
 mod routes;
 mod session;
+#[cfg(feature = "tracing")]
+mod spans;
 mod state;
 
 use std::future::Future;
@@ -72,6 +75,8 @@ pub(crate) struct Settings {
     page_size: usize,
     pub(crate) cache: Cache,
     keeper: Keeper,
+    #[cfg(feature = "tracing")]
+    spans: bool,
 }
 
 /// A server that is being served.
@@ -91,6 +96,8 @@ impl Server {
             page_size: usize::MAX,
             cache: Cache::default(),
             keeper: Keeper::random(),
+            #[cfg(feature = "tracing")]
+            spans: false,
         };
         Server { settings, catalog: Catalog::new() }
     }
@@ -235,6 +242,16 @@ impl Server {
         self
     }
 
+    /// Handles every request in a span of `tracing`, at the level of info, named and with the attributes that
+    /// OpenTelemetry's conventions have for MCP. What a function logs belongs to it. An exporter such as
+    /// `tracing-opentelemetry` makes the rest of it.
+    #[cfg(feature = "tracing")]
+    #[must_use]
+    pub fn spans(mut self) -> Self {
+        self.settings.spans = true;
+        self
+    }
+
     /// What it offers, to be changed while it runs.
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
@@ -243,7 +260,13 @@ impl Server {
     /// The server as a router, for any transport. Give that the dialect [`sabir::MCP`].
     pub fn into_router(self) -> Router {
         let info = to_raw_value(&self.settings.info).expect("a name and a version are JSON");
-        routes::router(&Arc::new(Core { settings: self.settings, catalog: self.catalog, info }))
+        let core = Arc::new(Core { settings: self.settings, catalog: self.catalog, info });
+        let router = routes::router(&core);
+        #[cfg(feature = "tracing")]
+        if core.settings.spans {
+            return spans::wrap(router, &core);
+        }
+        router
     }
 
     /// Serves one connection until it ends: `server.serve(transport::stdio())`.

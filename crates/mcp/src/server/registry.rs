@@ -3,16 +3,19 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use foldhash::fast::FixedState;
+
 /// Things by name and in order. Once there has been one, the server offers them, even if all are removed.
 pub(crate) struct Named<T> {
     order: Vec<Arc<T>>,
-    by_name: HashMap<String, Arc<T>>,
+    /// The names are our own, so a plain fast hash will do.
+    by_name: HashMap<String, Arc<T>, FixedState>,
     offered: bool,
 }
 
 impl<T> Default for Named<T> {
     fn default() -> Self {
-        Named { order: Vec::new(), by_name: HashMap::new(), offered: false }
+        Named { order: Vec::new(), by_name: HashMap::default(), offered: false }
     }
 }
 

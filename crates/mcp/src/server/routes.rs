@@ -1,6 +1,5 @@
 //! The dispatcher: a router whose handlers are the methods of MCP, in front of the catalog.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::future::{Future, ready};
 use std::sync::Arc;
@@ -11,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::sync::broadcast::error::RecvError;
 
-use super::answer::Answer;
+use super::answer::{Answer, End};
+use super::asked::Asked;
 use super::audience::{Change, Interests};
 use super::catalog::{Completed, Lists};
 use super::function::Partial;
@@ -21,7 +21,7 @@ use super::round::Round;
 use super::session::{Caller, Initialize, Session};
 use super::{Core, Ctx};
 use crate::Revision;
-use crate::failure::{Failure, Result, invalid, not_found, unknown_resource};
+use crate::failure::{Failure, Result, invalid, not_found, unknown_resource, unread};
 use crate::page::page;
 use crate::types::{Contents, Implementation, Level, Meta, PromptResult, ServerCapabilities, ToolResult};
 
@@ -96,7 +96,7 @@ impl Routes<'_> {
     ) -> Self {
         self.on(method, eras, move |ctx, params| {
             let body = handler(&ctx, params)?;
-            Ok(ready(Ok(ctx.answer(body, None, false))))
+            Ok(ready(Ok(End::of(&ctx).answer(body, None, false))))
         })
     }
 
@@ -109,7 +109,7 @@ impl Routes<'_> {
     ) -> Self {
         self.on(method, eras, move |ctx, params| {
             let body = handler(&ctx, params)?;
-            Ok(ready(Ok(ctx.answer(body, None, true))))
+            Ok(ready(Ok(End::of(&ctx).answer(body, None, true))))
         })
     }
 
@@ -222,7 +222,7 @@ fn call_tool(
     mut ctx: Ctx,
     params: Params<'_>,
 ) -> sabir::Result<impl Future<Output = sabir::Result<Answer<ToolResult>>> + use<>> {
-    let asked = Asked::read(params, "name")?;
+    let asked = Asked::by_name(params)?;
     let lists = ctx.core.catalog.lists();
     let entry = match lists.tools.get(&asked.name) {
         Some(entry) => entry,
@@ -237,7 +237,7 @@ fn call_tool(
         crate::headers::check_arguments(|name| open::header(&ctx.rpc, name), params, &entry.headers)?;
     }
     ctx.begin_round("tools/call", &asked)?;
-    let end = ctx.clone();
+    let end = End::of(&ctx);
     let running = entry.function.start(ctx, asked.arguments.as_ref());
     Ok(async move {
         let outcome = match running {
@@ -260,7 +260,7 @@ fn get_prompt(
     mut ctx: Ctx,
     params: Params<'_>,
 ) -> sabir::Result<impl Future<Output = sabir::Result<Answer<PromptResult>>> + use<>> {
-    let asked = Asked::read(params, "name")?;
+    let asked = Asked::by_name(params)?;
     let lists = ctx.core.catalog.lists();
     let entry = match lists.prompts.get(&asked.name) {
         Some(entry) => entry,
@@ -275,7 +275,7 @@ fn get_prompt(
         None => BTreeMap::new(),
     };
     ctx.begin_round("prompts/get", &asked)?;
-    let end = ctx.clone();
+    let end = End::of(&ctx);
     let running = entry.function.start(ctx, &arguments)?;
     Ok(async move {
         let mut result = match running.await {
@@ -298,10 +298,10 @@ fn read_resource(
     mut ctx: Ctx,
     params: Params<'_>,
 ) -> sabir::Result<impl Future<Output = sabir::Result<Answer<Read>>> + use<>> {
-    let asked = Asked::read(params, "uri")?;
+    let asked = Asked::by_uri(params)?;
     let uri = asked.name.clone().into_owned();
     ctx.begin_round("resources/read", &asked)?;
-    let end = ctx.clone();
+    let end = End::of(&ctx);
     let core = Arc::clone(&ctx.core);
     let lists = core.catalog.lists();
     let running = if let Some(entry) = lists.resources.get(&uri) {
@@ -383,7 +383,7 @@ fn complete(
     };
     let function = lists.completions.get(&(of, argument.name)).cloned();
     drop(lists);
-    let end = ctx.clone();
+    let end = End::of(&ctx);
     let partial = Partial { value: argument.value, others: context.arguments };
     let running = function.map(|function| function.start(ctx, partial));
     Ok(async move {
@@ -441,60 +441,13 @@ fn listen(
                 ctx.tell(change.method(), params).await?;
             }
         }
-        Ok(ctx.answer(Meta::new(), Some(meta), false))
+        Ok(End::of(&ctx).answer(Meta::new(), Some(meta), false))
     })
-}
-
-/// The params of a request for one thing, by name or by URI.
-struct Asked<'a> {
-    name: Cow<'a, str>,
-    arguments: Option<RawJson<'a>>,
-    responses: Option<RawJson<'a>>,
-    state: Option<RawJson<'a>>,
-}
-
-impl<'a> Asked<'a> {
-    fn read(params: Params<'a>, naming: &str) -> sabir::Result<Self> {
-        let (mut name, mut arguments, mut responses, mut state) = (None, None, None, None);
-        for (member, value) in params.into_iter().flat_map(|params| params.members()) {
-            match member.as_ref() {
-                "arguments" => arguments = Some(value),
-                "inputResponses" => responses = Some(value),
-                "requestState" => state = Some(value),
-                member if member == naming => name = Some(text(value, naming)?),
-                _ => {}
-            }
-        }
-        if let Some(arguments) = &arguments
-            && arguments.kind() != sabir::JsonKind::Object
-        {
-            return Err(invalid(format_args!("`arguments` must be an object, found {}", arguments.kind())));
-        }
-        let name = name.ok_or_else(|| invalid(format_args!("`{naming}` is missing")))?;
-        Ok(Asked { name, arguments, responses, state })
-    }
-}
-
-/// A string, borrowed where it can be.
-fn text<'a>(value: RawJson<'a>, member: &str) -> sabir::Result<Cow<'a, str>> {
-    let inner = |text: &str| Some((1, text.strip_prefix('"')?.strip_suffix('"')?.len()));
-    match value.into_text() {
-        Cow::Borrowed(text) if !text.contains('\\') => match inner(text) {
-            Some((start, length)) => Ok(Cow::Borrowed(&text[start..start + length])),
-            None => Err(invalid(format_args!("`{member}` must be a string"))),
-        },
-        text => serde_json::from_str::<String>(&text)
-            .map(Cow::Owned)
-            .map_err(|_| invalid(format_args!("`{member}` must be a string"))),
-    }
 }
 
 /// Reads params whose members have the names that the protocol gives them.
 fn read<P: DeserializeOwned>(params: Params<'_>) -> sabir::Result<P> {
-    serde_json::from_str(params.map_or("{}", RawJson::as_str)).map_err(|error| {
-        let reason = error.to_string();
-        invalid(reason.split(" at line ").next().unwrap_or_default())
-    })
+    serde_json::from_str(params.map_or("{}", RawJson::as_str)).map_err(|error| unread(&error))
 }
 
 impl Ctx {
@@ -514,33 +467,6 @@ impl Ctx {
             self.round = Some(Arc::new(round));
         }
         Ok(())
-    }
-
-    fn answer<T>(&self, body: T, meta: Option<Meta>, cached: bool) -> Answer<T> {
-        match self.caller {
-            Caller::Legacy(..) => Answer::Legacy(body),
-            Caller::Modern(_) => Answer::Modern { core: Arc::clone(&self.core), body, meta, cached },
-        }
-    }
-
-    /// In the modern era a result's own `_meta` is written with what every result has there.
-    fn take_meta(&self, meta: &mut Option<Meta>) -> Option<Meta> {
-        match self.caller {
-            Caller::Legacy(..) => None,
-            Caller::Modern(_) => meta.take(),
-        }
-    }
-
-    /// What there is instead of a result: the questions that have to be answered first, or an error.
-    fn fail<T>(&self, failure: Failure) -> sabir::Result<Answer<T>> {
-        let keeper = &self.core.settings.keeper;
-        match (&failure, &self.round) {
-            (Failure::Unanswered, Some(round)) => match round.questions(keeper) {
-                Some(questions) => Ok(Answer::Questions { core: Arc::clone(&self.core), questions }),
-                None => Err(failure.into_error()),
-            },
-            _ => Err(failure.into_error()),
-        }
     }
 
     async fn tell(&self, method: &'static str, params: serde_json::Value) -> sabir::Result<()> {

@@ -7,116 +7,94 @@ use serde::{Deserialize, Serialize};
 use super::{Annotations, Icon, Meta};
 use crate::Revision;
 
-/// A resource, as it is listed.
-///
-/// ```
-/// use sabir_mcp::Resource;
-///
-/// let log = Resource { mime_type: Some("text/plain".into()), ..Resource::new("file:///log", "log") };
-/// ```
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Resource {
+/// A kind of thing that is listed with resources: what it is read by, what is said of it, and what only this kind
+/// has.
+macro_rules! listed {
+    (
+        $(#[$about:meta])*
+        $kind:ident by $(#[$key_about:meta])* $key:ident
+        $(, $(#[$own_about:meta])* $own:ident: $type:ty)*
+    ) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        pub struct $kind {
+            $(#[$key_about])*
+            pub $key: String,
+            /// For programs, and for people where there is no title.
+            pub name: String,
+            /// For people.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub title: Option<String>,
+            /// For people and models.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub description: Option<String>,
+            /// Of which type the contents are, if all are of one.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub mime_type: Option<String>,
+            $(
+                $(#[$own_about])*
+                #[serde(default, skip_serializing_if = "Option::is_none")]
+                pub $own: $type,
+            )*
+            /// Whom it is for.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub annotations: Option<Annotations>,
+            /// Images to show.
+            #[serde(default, skip_serializing_if = "Vec::is_empty")]
+            pub icons: Vec<Icon>,
+            /// Anything else.
+            #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
+            pub meta: Option<Meta>,
+        }
+
+        impl $kind {
+            /// With a name.
+            pub fn new($key: impl Into<String>, name: impl Into<String>) -> Self {
+                $kind { $key: $key.into(), name: name.into(), ..$kind::default() }
+            }
+
+            /// Leaves out what a revision does not know.
+            pub(crate) fn fit(mut self, revision: Revision) -> Self {
+                if revision < Revision::V2025_06_18 {
+                    (self.title, self.meta) = (None, None);
+                }
+                if revision < Revision::V2025_11_25 {
+                    self.icons.clear();
+                }
+                self
+            }
+        }
+
+        impl From<&str> for $kind {
+            fn from($key: &str) -> Self {
+                $kind::new($key, $key)
+            }
+        }
+    };
+}
+
+listed! {
+    /// A resource, as it is listed.
+    ///
+    /// ```
+    /// use sabir_mcp::Resource;
+    ///
+    /// let log = Resource { mime_type: Some("text/plain".into()), ..Resource::new("file:///log", "log") };
+    /// ```
+    Resource by
     /// What it is read by.
-    pub uri: String,
-    /// For programs, and for people where there is no title.
-    pub name: String,
-    /// For people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    /// For people and models.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    /// Of which type its contents are.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mime_type: Option<String>,
+    uri,
     /// Bytes of its contents.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub size: Option<u64>,
-    /// Whom it is for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub annotations: Option<Annotations>,
-    /// Images to show.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub icons: Vec<Icon>,
-    /// Anything else.
-    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
-    pub meta: Option<Meta>,
+    size: Option<u64>
 }
 
-impl Resource {
-    /// A resource with a name.
-    pub fn new(uri: impl Into<String>, name: impl Into<String>) -> Self {
-        Resource { uri: uri.into(), name: name.into(), ..Resource::default() }
-    }
-
-    pub(crate) fn fit(mut self, revision: Revision) -> Self {
-        if revision < Revision::V2025_06_18 {
-            (self.title, self.meta) = (None, None);
-        }
-        if revision < Revision::V2025_11_25 {
-            self.icons.clear();
-        }
-        self
-    }
-}
-
-impl From<&str> for Resource {
-    fn from(uri: &str) -> Self {
-        Resource::new(uri, uri)
-    }
-}
-
-/// Resources whose URIs follow a pattern such as `notes://{id}`: `{name}` is text without a slash,
-/// `{+name}` any text.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Template {
+listed! {
+    /// Resources whose URIs follow a pattern such as `notes://{id}`: `{name}` is text without a slash,
+    /// `{+name}` any text.
+    Template by
     /// The pattern.
-    pub uri_template: String,
-    /// For programs, and for people where there is no title.
-    pub name: String,
-    /// For people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    /// For people and models.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    /// Of which type the contents are, if all are of one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mime_type: Option<String>,
-    /// Whom they are for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub annotations: Option<Annotations>,
-    /// Images to show.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub icons: Vec<Icon>,
-    /// Anything else.
-    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
-    pub meta: Option<Meta>,
-}
-
-impl Template {
-    /// A pattern with a name.
-    pub fn new(uri_template: impl Into<String>, name: impl Into<String>) -> Self {
-        Template { uri_template: uri_template.into(), name: name.into(), ..Template::default() }
-    }
-
-    pub(crate) fn fit(mut self, revision: Revision) -> Self {
-        if revision < Revision::V2025_06_18 {
-            (self.title, self.meta) = (None, None);
-        }
-        if revision < Revision::V2025_11_25 {
-            self.icons.clear();
-        }
-        self
-    }
-}
-
-impl From<&str> for Template {
-    fn from(uri_template: &str) -> Self {
-        Template::new(uri_template, uri_template)
-    }
+    uri_template
 }
 
 /// What is in a resource.

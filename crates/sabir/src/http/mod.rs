@@ -19,6 +19,7 @@ mod upgrade;
 
 pub use body::Body;
 pub use service::HttpService;
+pub(crate) use session::Way;
 pub(crate) use settings::{Bound, Speaks};
 pub use settings::{Denied, Http, Remote, Sessions};
 pub(crate) use smuggling::{HeadWatch, Smuggled};

@@ -73,5 +73,12 @@ pub(crate) fn router() -> Router {
             tokio::time::sleep(Duration::from_millis(ms)).await;
             Ok(ms)
         })
+        .method("leave", |ctx: Ctx, (): ()| async move {
+            let hung_up = ctx.hang_up();
+            // Once more makes no difference.
+            assert_eq!(hung_up, ctx.hang_up());
+            let answer: String = ctx.peer().call("question", ()).await?;
+            Ok((hung_up, answer))
+        })
         .method("initialize", |_, (): ()| async { Ok("ready") })
 }

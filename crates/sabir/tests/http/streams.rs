@@ -109,6 +109,33 @@ async fn a_broken_stream_is_taken_up_where_it_broke() {
 }
 
 #[tokio::test]
+async fn a_handler_hangs_up_on_a_caller_that_knows_how_to_come_back() {
+    let port = serve_sessions(SESSIONS).await;
+    let session = open(port).await;
+    let leave = r#"{"jsonrpc":"2.0","id":5,"method":"leave"}"#;
+    let answer = |id: u64| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"yes"}}"#);
+    let headers = format!("{session}MCP-Protocol-Version: 2025-11-25\r\n");
+    let mut client = Client::connect(port).await;
+    client.post(&headers, leave).await;
+    assert_eq!(client.head().await.header("content-type"), Some("text/event-stream"));
+    assert_eq!(client.chunk().await, "id: p2-0\nretry: 1000\ndata:\n\n");
+    assert_eq!(client.chunk().await, "");
+    let mut again = listen(port, &format!("{session}Last-Event-ID: p2-0\r\n")).await;
+    assert!(again.chunk().await.contains("question"));
+    assert_eq!(post(port, &session, &answer(1)).await.0, 202);
+    assert!(again.chunk().await.contains("[true,\"yes\"]"));
+    assert_eq!(again.chunk().await, "");
+
+    // Older clients are not told how.
+    let mut client = Client::connect(port).await;
+    client.post(&session, leave).await;
+    client.head().await;
+    assert!(client.chunk().await.contains("question"));
+    assert_eq!(post(port, &session, &answer(2)).await.0, 202);
+    assert!(client.chunk().await.contains("[false,\"yes\"]"));
+}
+
+#[tokio::test]
 async fn a_call_is_cancelled_by_another_request() {
     let port = serve_sessions(SESSIONS).await;
     let session = open(port).await;

@@ -5,7 +5,7 @@
 //! client can come back.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
@@ -65,6 +65,10 @@ struct Logged {
 struct Stream {
     /// Of a POST: what its client takes.
     posted: Option<Accepts>,
+    /// Its client is told at the start how to come back.
+    primed: bool,
+    /// Its client is to come back for the rest.
+    hung_up: bool,
     /// Events are sent rather than one message.
     streaming: bool,
     unread: VecDeque<Bytes>,
@@ -276,7 +280,12 @@ impl Hub {
         Poll::Pending
     }
 
-    fn open(self: &Arc<Self>, state: &mut State, posted: Option<Accepts>) -> Result<Reader, Refusal> {
+    fn open(
+        self: &Arc<Self>,
+        state: &mut State,
+        posted: Option<Accepts>,
+        primed: bool,
+    ) -> Result<Reader, Refusal> {
         if state.closed {
             return Err(Refusal::UNKNOWN_SESSION);
         }
@@ -284,6 +293,8 @@ impl Hub {
         state.last_stream += 1;
         let stream = Stream {
             posted,
+            primed,
+            hung_up: false,
             streaming: posted.is_none(),
             unread: VecDeque::new(),
             unread_bytes: 0,
@@ -309,6 +320,7 @@ impl Hub {
         state.idle = None;
         if let Some(stream) = state.streams.get_mut(&number) {
             stream.reader = Some(state.last_token);
+            stream.hung_up = false;
             // Whoever read it before sees that it is no longer the reader.
             stream.wake();
         }
@@ -319,22 +331,25 @@ impl Hub {
     pub(super) fn post(
         self: &Arc<Self>,
         text: Bytes,
-        caller: Arc<Caller>,
+        mut caller: Caller,
         accepts: Accepts,
-    ) -> Result<Reader, Refusal> {
+        primed: bool,
+    ) -> Result<(Reader, Arc<Caller>), Refusal> {
         let mut state = lock(&self.state);
-        let reader = self.open(&mut state, Some(accepts))?;
+        let reader = self.open(&mut state, Some(accepts), primed)?;
         let origin = Origin(reader.stream);
+        caller.parts.extensions.insert(Way { hub: Arc::downgrade(self), stream: reader.stream });
+        let caller = Arc::new(caller);
         state.inbox_bytes += text.len();
-        state.inbox.push_back(Incoming::Message { text, origin, caller: Some(caller) });
+        state.inbox.push_back(Incoming::Message { text, origin, caller: Some(Arc::clone(&caller)) });
         state.wake_engine();
-        Ok(reader)
+        Ok((reader, caller))
     }
 
     /// A stream for what belongs to no request.
     pub(super) fn listen(self: &Arc<Self>) -> Result<Reader, Refusal> {
         let mut state = lock(&self.state);
-        let reader = self.open(&mut state, None)?;
+        let reader = self.open(&mut state, None, false)?;
         self.hand_over_pending(&mut state);
         Ok(reader)
     }
@@ -404,6 +419,20 @@ impl Hub {
         Poll::Ready(())
     }
 
+    /// Ends what is sent of an answer, for its client to come back for the rest. Whether it can.
+    fn hang_up(&self, number: u64) -> bool {
+        let mut state = lock(&self.state);
+        let Some(stream) = state.streams.get_mut(&number) else { return false };
+        let takes_events = stream.posted.is_some_and(|accepts| accepts.takes_events());
+        let knows_how = stream.primed || stream.last > 0;
+        if stream.finished || stream.reader.is_none() || !(takes_events && knows_how) {
+            return false;
+        }
+        (stream.streaming, stream.hung_up) = (true, true);
+        stream.wake();
+        true
+    }
+
     /// Gives up on whoever reads the stream that this would go to.
     pub(super) fn cut_off(&self, origin: Origin) {
         let mut state = lock(&self.state);
@@ -458,7 +487,8 @@ impl Reader {
     pub(super) fn poll_event(&self, cx: &mut Context<'_>) -> Poll<Option<(EventId, Bytes)>> {
         let mut state = lock(&self.hub.state);
         let Some(stream) = state.streams.get_mut(&self.stream) else { return Poll::Ready(None) };
-        if stream.reader != Some(self.token) {
+        // What is not sent yet is kept for whoever comes back.
+        if stream.reader != Some(self.token) || stream.hung_up {
             return Poll::Ready(None);
         }
         let posted = stream.posted.is_some();
@@ -477,6 +507,20 @@ impl Reader {
         }
         stream.waker = Some(cx.waker().clone());
         Poll::Pending
+    }
+}
+
+/// The way on which an answer goes back: an extension of the request that it answers.
+#[derive(Clone)]
+pub(crate) struct Way {
+    hub: Weak<Hub>,
+    stream: u64,
+}
+
+impl Way {
+    /// See [`Ctx::hang_up`](crate::Ctx::hang_up).
+    pub(crate) fn hang_up(&self) -> bool {
+        self.hub.upgrade().is_some_and(|hub| hub.hang_up(self.stream))
     }
 }
 

@@ -24,6 +24,7 @@ use super::service::Inner;
 use super::settings::Sessions;
 use super::sse::{self, EventId};
 use crate::caller::Caller;
+pub(crate) use hub::Way;
 use hub::{First, Hub, Reader};
 use table::Session;
 pub(super) use table::Table;
@@ -117,10 +118,9 @@ async fn pass_on(
     accepts: Accepts,
 ) -> Result<Response<Body>, Refusal> {
     let primed = is_primed(sessions, &caller.parts);
-    let caller = Arc::new(caller);
     let room = inner.config.limits.message_bytes;
     poll_fn(|cx| hub.poll_room(cx, message.len(), room)).await;
-    let reader = Hub::post(hub, message, Arc::clone(&caller), accepts)?;
+    let (reader, caller) = Hub::post(hub, message, caller, accepts, primed)?;
     let mut patience: Option<Pin<Box<Sleep>>> = None;
     let every = inner.http.keep_alive_every();
     let first = poll_fn(|cx| {
