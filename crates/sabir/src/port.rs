@@ -31,6 +31,12 @@ pub(crate) trait Port: Send {
 
 impl<S: Duplex> Port for Io<S> {
     fn send(&mut self, cx: &mut Context<'_>, desk: &mut Desk) -> Moved {
+        #[cfg(unix)]
+        if let Some(audience) = &mut self.audience
+            && let Poll::Ready(gone) = audience.poll_gone(cx)
+        {
+            return lost(desk, &gone);
+        }
         let wait = desk.session.wait();
         if wait.write.is_empty() {
             return self.flush(cx, desk);
@@ -118,7 +124,13 @@ impl<S: Duplex> Io<S> {
         self.epitaph = None;
         match epitaph {
             Some(cause) => desk.session.handle_lost(desk.now, cause),
-            None => desk.handle_eof(),
+            None => {
+                #[cfg(unix)]
+                if let Some(audience) = &mut self.audience {
+                    audience.watch();
+                }
+                desk.handle_eof();
+            }
         }
         Moved::Yes
     }

@@ -207,6 +207,26 @@ fn the_death_of_the_client_is_a_quiet_end() {
     assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""));
 }
 
+/// A handler that would go on for ever does not keep the process of a client that is dead.
+#[test]
+fn the_death_of_the_client_ends_what_runs_for_it() {
+    let sleep = r#"{"jsonrpc":"2.0","id":0,"method":"sleep","params":[1000000000]}"#;
+    let mut child = piped(&[]);
+    send(&mut child, &format!("{sleep}\n{ADD}\n"));
+    assert_eq!(receive(&mut child), SUM);
+    drop(child.stdout.take());
+    assert_eq!(finish(child).status.code(), Some(0));
+
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let theirs: OwnedFd = theirs.into();
+    let mut child = fixture();
+    let spawned = child.stdin(theirs.try_clone().unwrap()).stdout(theirs).spawn().unwrap();
+    drop(child);
+    (&ours).write_all(format!("{sleep}\n").as_bytes()).unwrap();
+    drop(ours);
+    assert_eq!(finish(spawned).status.code(), Some(0));
+}
+
 #[test]
 fn nothing_but_the_protocol_is_on_standard_output() {
     let print = r#"{"jsonrpc":"2.0","id":0,"method":"print"}"#;

@@ -13,6 +13,8 @@
 //! [`listen`](crate::listen) find out what the peer speaks.
 
 #[cfg(unix)]
+mod audience;
+#[cfg(unix)]
 pub(crate) mod child;
 pub(crate) mod dial;
 mod failure;
@@ -76,6 +78,9 @@ pub(crate) struct Io<S = Box<dyn Duplex>> {
     pub(crate) stream: S,
     /// Says, once the input has ended, whether it ended for a reason.
     pub(crate) epitaph: Option<Pin<Box<dyn Future<Output = Option<String>> + Send>>>,
+    /// Who reads what is written, where that can be told.
+    #[cfg(unix)]
+    pub(crate) audience: Option<audience::Audience>,
     /// Ends the connection in good order when the process is asked to stop.
     pub(crate) heeds_signals: bool,
     /// Told of all bytes as they go.
@@ -105,6 +110,8 @@ impl<S> Io<S> {
         Io {
             stream,
             epitaph: None,
+            #[cfg(unix)]
+            audience: None,
             tap: None,
             process: None,
             heeds_signals: false,

@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Mutex;
 
+use super::audience::Audience;
 use super::fd::{Reader, Writer, duplicate};
 use super::{Io, Transport};
 use crate::shared::lock;
@@ -37,7 +38,8 @@ impl Stdio {
             if self.guarded {
                 guard(&output)?;
             }
-            Ok(Io { heeds_signals: true, ..Io::new(read, Writer::new(output)?) })
+            let audience = Some(Audience::of(duplicate(&output)?));
+            Ok(Io { heeds_signals: true, audience, ..Io::new(read, Writer::new(output)?) })
         })
     }
 }
