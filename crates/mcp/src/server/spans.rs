@@ -51,7 +51,7 @@ fn server_span(core: &Core, ctx: &sabir::Ctx, next: &Next) -> Span {
     let method = if next.is_known() { next.method() } else { OTHER };
     let member = |name| next.params().and_then(|params| params.get(name)?.parse::<String>().ok());
     let name = member("name");
-    // Only what is offered makes a name of a span; it may not be by whom a stranger asks.
+    // Only what is offered becomes part of the name: a stranger could ask for anything.
     let lists = core.catalog.lists();
     let target = name.as_deref().filter(|name| match method {
         CALL_TOOL => lists.tools.get(name).is_some(),
