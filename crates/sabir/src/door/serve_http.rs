@@ -3,16 +3,25 @@
 use std::convert::Infallible;
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::{Request, Response, header};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 
+use super::crowd::Place;
+use super::leash::Leash;
+use super::linger::Linger;
+use super::posts::Posts;
+use super::prefixed::Prefixed;
 use super::sniff::Speech;
 use super::vigil::{BusyBody, Patience, Watch, Watched};
 use super::{Door, Hall, Protocols, Visitor};
-use crate::http::{Body, Bound, HeadWatch, HttpService, Remote, Smuggled, Speaks, Stay, Stop};
+#[cfg(feature = "tls")]
+use crate::caller::PeerCertificates;
+use crate::caller::Whence;
+use crate::http::{Body, Bound, HeadWatch, HttpService, Smuggled, Speaks, Stay, Stop};
 use crate::transport::Duplex;
 
 /// The most that the head of a request may have.
@@ -37,18 +46,53 @@ impl Door {
 }
 
 impl Hall {
-    pub(super) async fn serve_http<S: Duplex + 'static>(&self, speech: Speech, stream: S, visitor: Visitor) {
+    /// How long a peer may take nothing of what is to be sent.
+    pub(super) fn stall(&self) -> Duration {
+        self.config.limits.stall.unwrap_or(self.connections.idle)
+    }
+
+    /// Serves a connection of HTTP of which something was read already.
+    pub(super) async fn serve_http<S: Duplex + 'static>(
+        &self,
+        speech: Speech,
+        mut read: (Vec<u8>, S),
+        visitor: Visitor,
+        leash: Leash,
+    ) {
+        let Some(service) = &self.http else { return };
+        let Visitor { place, address, .. } = visitor;
+        let whence = Whence {
+            address,
+            #[cfg(feature = "tls")]
+            certificates: visitor.certificates.map(PeerCertificates).map(Arc::new),
+        };
+        if speech == Speech::Http1 && service.takes_plain() {
+            let posts = Posts::new(self, service, read, whence.clone(), leash);
+            match posts.run().await {
+                Some(rest) => read = rest,
+                None => return,
+            }
+        }
+        // This future is large, and only those who need it are to have it.
+        Box::pin(self.serve_by_hyper(speech, Prefixed::new(read.0, read.1), whence, place)).await;
+    }
+
+    async fn serve_by_hyper<S: Duplex + 'static>(
+        &self,
+        speech: Speech,
+        stream: S,
+        whence: Whence,
+        place: Arc<Place>,
+    ) {
         let Some(service) = self.http.clone() else { return };
         let watch = Watch::new();
-        let patience = Patience {
-            head: self.connections.head,
-            idle: self.connections.idle,
-            stall: self.config.limits.stall.unwrap_or(self.connections.idle),
-        };
+        let patience =
+            Patience { head: self.connections.head, idle: self.connections.idle, stall: self.stall() };
         let heads = HeadWatch::default();
         let smuggled = heads.smuggled();
-        let io = TokioIo::new(Watched { stream, watch: Arc::clone(&watch), heads, lingering: None });
-        let answers = Answers { service, visitor: Arc::new(visitor), watch: Arc::clone(&watch), smuggled };
+        let io =
+            TokioIo::new(Watched { stream, watch: Arc::clone(&watch), heads, linger: Linger::default() });
+        let answers = Answers { service, whence, place, watch: Arc::clone(&watch), smuggled };
         let answer = service_fn(move |request| {
             let answers = answers.clone();
             async move { Ok::<_, Infallible>(answers.answer(request).await) }
@@ -92,7 +136,8 @@ impl Hall {
 #[derive(Clone)]
 struct Answers {
     service: HttpService,
-    visitor: Arc<Visitor>,
+    whence: Whence,
+    place: Arc<Place>,
     watch: Arc<Watch>,
     smuggled: Smuggled,
 }
@@ -102,15 +147,9 @@ impl Answers {
         let busy = self.watch.begin();
         request.extensions_mut().insert(self.smuggled);
         if request.headers().contains_key(header::UPGRADE) {
-            request.extensions_mut().insert(Stay(Arc::clone(&self.visitor.place) as _));
+            request.extensions_mut().insert(Stay(self.place as _));
         }
-        if let Some(address) = self.visitor.address {
-            request.extensions_mut().insert(Remote(address));
-        }
-        #[cfg(feature = "tls")]
-        if let Some(certificates) = &self.visitor.certificates {
-            request.extensions_mut().insert(crate::caller::PeerCertificates(certificates.clone()));
-        }
+        self.whence.tell(request.extensions_mut());
         let version = request.version();
         self.service.handle(request).await.map(|body| BusyBody::new(body, busy, version))
     }

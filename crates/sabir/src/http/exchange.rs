@@ -12,11 +12,11 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::Response;
+use http::{Response, StatusCode};
 use sabir_proto::{Cause, Config, Framing, Origin, Outgoing};
 use tokio::time::{Instant, Sleep, sleep};
 
-use super::answer;
+use super::answer::{self, Answer};
 use super::body::Body;
 use super::negotiate::Accepts;
 use super::service::Inner;
@@ -25,6 +25,8 @@ use super::stop::{Stop, Stopping};
 use crate::caller::Caller;
 use crate::connection::Connection;
 use crate::link::{Incoming, Link, Messages};
+use crate::observe::{Observed, Side};
+use crate::port::{Moved, Port};
 use crate::router::Routes;
 use crate::shared::{Wish, lock};
 use crate::transport::seed;
@@ -33,9 +35,8 @@ use crate::transport::seed;
 const SPARE: usize = 64;
 const SPARE_BYTES: usize = 64 * 1024;
 
-/// A link that carries one message in, and what answers it out.
+/// A link that carries what answers one message. The message itself does not come by it.
 struct Once {
-    message: Option<Bytes>,
     origin: Origin,
     accepts: Accepts,
     /// Taken over, and not yet passed on.
@@ -46,10 +47,7 @@ struct Once {
 
 impl Link for Once {
     fn poll_receive(&mut self, _: &mut Context<'_>) -> Poll<Incoming> {
-        match self.message.take() {
-            Some(text) => Poll::Ready(Incoming::Message { text, origin: self.origin, caller: None }),
-            None => Poll::Pending,
-        }
+        Poll::Pending
     }
 
     fn poll_send(&mut self, _: &mut Context<'_>, outgoing: Outgoing<'_>) -> Poll<io::Result<()>> {
@@ -92,27 +90,56 @@ enum Step {
     Done(Option<Bytes>),
 }
 
+impl Step {
+    /// What is sent where only one thing can be.
+    fn last(self) -> Option<Bytes> {
+        match self {
+            Step::More(message) => Some(message),
+            Step::Done(message) => message,
+        }
+    }
+}
+
 impl Exchange {
     fn new(config: Config, routes: Arc<Routes>) -> Self {
         let config = Config { framing: Some(Framing::Whole), one_way: true, seed: seed(), ..config };
-        let accepts = Accepts { json: 0, events: 0 };
-        let link = Once { message: None, origin: Origin::NONE, accepts, next: None, settled: true };
+        let link = Once { origin: Origin::NONE, accepts: Accepts::JSON, next: None, settled: true };
         Exchange { connection: Connection::new(config, routes, Messages::new(link, None), None), over: false }
     }
 
-    fn begin(&mut self, message: Bytes, caller: Arc<Caller>, accepts: Accepts) {
+    fn begin(&mut self, message: &[u8], caller: Arc<Caller>, accepts: Accepts) {
         let link = &mut self.connection.port.link;
         link.origin = Origin(link.origin.0 + 1);
-        link.message = Some(message);
         link.accepts = accepts;
         link.settled = false;
-        self.connection.engine.desk.callers.opener = Some(caller);
+        let origin = link.origin;
+        self.connection.look_at_the_clock();
+        let desk = &mut self.connection.engine.desk;
+        desk.callers.opener = Some(caller);
+        desk.session.handle_message_from(desk.now, message, origin);
+        desk.tell(&Observed::Bytes { side: Side::Theirs, count: message.len() });
+    }
+
+    /// Does what can be done at once. Whatever has to wait is to be polled.
+    fn run(&mut self, cx: &mut Context<'_>) -> Poll<Step> {
+        let Connection { engine, port, .. } = &mut self.connection;
+        engine.run();
+        while engine.desk.session.outgoing().is_some() {
+            if let Moved::No = port.send(cx, &mut engine.desk) {
+                break;
+            }
+        }
+        self.step()
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Step> {
         if !self.over {
             self.over = self.connection.poll_run(cx).is_ready();
         }
+        self.step()
+    }
+
+    fn step(&mut self) -> Poll<Step> {
         let idle = self.over || self.connection.engine.desk.session.is_idle();
         let link = &mut self.connection.port.link;
         if (link.settled && idle) || self.over {
@@ -185,16 +212,66 @@ impl Waiting {
     }
 }
 
+/// A message that is being answered.
+pub(super) struct Begun {
+    exchange: Box<Exchange>,
+    caller: Arc<Caller>,
+}
+
+impl Begun {
+    pub(super) fn new(inner: &Inner, message: &[u8], caller: Arc<Caller>, accepts: Accepts) -> Self {
+        let mut exchange = inner.spare.take(inner.config, &inner.routes);
+        exchange.begin(message, Arc::clone(&caller), accepts);
+        Begun { exchange, caller }
+    }
+
+    /// The answer for somebody who takes no stream. Unless it is there now, it is to be
+    /// [waited for](Self::wait).
+    pub(super) fn now(mut self, inner: &Inner, cx: &mut Context<'_>) -> Result<Answer, Self> {
+        match self.exchange.run(cx) {
+            Poll::Ready(step) => Ok(self.end(inner, step.last())),
+            Poll::Pending => Err(self),
+        }
+    }
+
+    /// The same, once it is there.
+    pub(super) async fn wait(mut self, inner: Arc<Inner>) -> Answer {
+        let mut stopping = Stopping::new(&inner.stop);
+        let message = poll_fn(|cx| {
+            if stopping.poll(cx) {
+                self.exchange.shut_down(inner.stop.grace);
+            }
+            self.exchange.poll(cx).map(Step::last)
+        })
+        .await;
+        self.end(&inner, message)
+    }
+
+    fn end(self, inner: &Inner, message: Option<Bytes>) -> Answer {
+        inner.spare.put(self.exchange);
+        let status = match &message {
+            None => inner.http.accepted(),
+            Some(message) => match answer::error_code(message) {
+                Some(code) => inner.http.status_of(self.caller.parts(), code),
+                None => StatusCode::OK,
+            },
+        };
+        Answer { status, message }
+    }
+}
+
 /// Answers a message.
 pub(super) async fn answer(
     inner: &Arc<Inner>,
-    message: Bytes,
+    message: &[u8],
     caller: Caller,
     accepts: Accepts,
 ) -> Response<Body> {
-    let caller = Arc::new(caller);
-    let mut exchange = inner.spare.take(inner.config, &inner.routes);
-    exchange.begin(message, Arc::clone(&caller), accepts);
+    let begun = Begun::new(inner, message, Arc::new(caller), accepts);
+    if !accepts.takes_events() {
+        return begun.wait(Arc::clone(inner)).await.response();
+    }
+    let Begun { mut exchange, caller } = begun;
     let mut waiting: Option<Waiting> = None;
     let first = poll_fn(|cx| {
         if let Poll::Ready(step) = exchange.poll(cx) {
@@ -202,24 +279,14 @@ pub(super) async fn answer(
         }
         // Most calls are answered at once: timers are made for those that are not.
         let waiting = waiting.get_or_insert_with(|| Waiting::new(inner.http.keep_alive_every(), &inner.stop));
-        match waiting.poll(cx, &mut exchange) {
-            Poll::Ready(()) if accepts.takes_events() => Poll::Ready(None),
-            Poll::Ready(()) | Poll::Pending => Poll::Pending,
-        }
+        waiting.poll(cx, &mut exchange).map(|()| None)
     })
     .await;
     let (first, done) = match first {
-        Some(Step::Done(None)) => {
-            inner.spare.put(exchange);
-            return answer::empty(inner.http.accepted(), Default::default());
+        Some(Step::Done(message)) if message.is_none() || !accepts.prefers_events() => {
+            return Begun { exchange, caller }.end(inner, message).response();
         }
-        Some(Step::Done(Some(message))) if !accepts.prefers_events() => {
-            inner.spare.put(exchange);
-            let code = answer::error_code(&message);
-            let status = code.map_or(http::StatusCode::OK, |code| inner.http.status_of(&caller.parts, code));
-            return answer::json(status, message);
-        }
-        Some(Step::Done(Some(message))) => (Some(sse::event(None, &message)), true),
+        Some(Step::Done(message)) => (message.map(|message| sse::event(None, &message)), true),
         Some(Step::More(message)) => (Some(sse::event(None, &message)), false),
         None => (Some(sse::COMMENT), false),
     };

@@ -4,10 +4,12 @@
 //! door's, or those of the application that it is mounted in.
 
 mod answer;
+mod at_once;
 mod body;
 mod check;
 mod exchange;
 mod negotiate;
+mod plain;
 mod receive;
 mod service;
 mod session;
@@ -17,7 +19,10 @@ mod sse;
 mod stop;
 mod upgrade;
 
+pub(crate) use answer::Answer;
+pub(crate) use at_once::{Admission, Admitted, Answering, Start};
 pub use body::Body;
+pub(crate) use plain::{Found, Head, Plain};
 pub use service::HttpService;
 pub(crate) use session::Way;
 pub(crate) use settings::{Bound, Speaks};

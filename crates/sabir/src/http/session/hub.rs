@@ -338,7 +338,7 @@ impl Hub {
         let mut state = lock(&self.state);
         let reader = self.open(&mut state, Some(accepts), primed)?;
         let origin = Origin(reader.stream);
-        caller.parts.extensions.insert(Way { hub: Arc::downgrade(self), stream: reader.stream });
+        caller.extend(Way { hub: Arc::downgrade(self), stream: reader.stream });
         let caller = Arc::new(caller);
         state.inbox_bytes += text.len();
         state.inbox.push_back(Incoming::Message { text, origin, caller: Some(Arc::clone(&caller)) });
