@@ -64,6 +64,11 @@ impl Caller {
         }
     }
 
+    /// The head that nobody has looked at; otherwise nothing.
+    pub(crate) fn head(&self) -> &[u8] {
+        self.unread.as_ref().map_or(&[], |(head, _)| head.bytes())
+    }
+
     pub(crate) fn parts(&self) -> &Parts {
         self.parts.get_or_init(|| {
             let mut parts = http::Request::new(()).into_parts().0;

@@ -2,10 +2,11 @@
 
 use std::convert::Infallible;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use http::{Request, Response, header};
+use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -21,7 +22,8 @@ use super::{Door, Hall, Protocols, Visitor};
 #[cfg(feature = "tls")]
 use crate::caller::PeerCertificates;
 use crate::caller::Whence;
-use crate::http::{Body, Bound, HeadWatch, HttpService, Smuggled, Speaks, Stay, Stop};
+use crate::http::{Body, Bound, HeadWatch, HttpService, Smuggled, Speaks, Stay, Stop, Streaming};
+use crate::shared::lock;
 use crate::transport::Duplex;
 
 /// The most that the head of a request may have.
@@ -55,7 +57,7 @@ impl Hall {
     pub(super) async fn serve_http<S: Duplex + 'static>(
         &self,
         speech: Speech,
-        mut read: (Vec<u8>, S),
+        (mut read, mut stream): (Vec<u8>, S),
         visitor: Visitor,
         leash: Leash,
     ) {
@@ -66,33 +68,34 @@ impl Hall {
             #[cfg(feature = "tls")]
             certificates: visitor.certificates.map(PeerCertificates).map(Arc::new),
         };
+        let mut begun = None;
         if speech == Speech::Http1 && service.takes_plain() {
-            let posts = Posts::new(self, service, read, whence.clone(), leash);
+            let posts = Posts::new(self, service, (read, stream), whence.clone(), leash);
             match posts.run().await {
-                Some(rest) => read = rest,
+                Some(left) => (read, stream, begun) = (left.read, left.stream, left.begun),
                 None => return,
             }
         }
+        let stream = Prefixed::new(read, stream);
+        let answers = Answers {
+            service: service.clone(),
+            begun: Arc::new(Mutex::new(begun)),
+            whence,
+            place,
+            watch: Watch::new(),
+            smuggled: Smuggled::default(),
+        };
         // This future is large, and only those who need it are to have it.
-        Box::pin(self.serve_by_hyper(speech, Prefixed::new(read.0, read.1), whence, place)).await;
+        Box::pin(self.serve_by_hyper(speech, stream, answers)).await;
     }
 
-    async fn serve_by_hyper<S: Duplex + 'static>(
-        &self,
-        speech: Speech,
-        stream: S,
-        whence: Whence,
-        place: Arc<Place>,
-    ) {
-        let Some(service) = self.http.clone() else { return };
-        let watch = Watch::new();
+    async fn serve_by_hyper<S: Duplex + 'static>(&self, speech: Speech, stream: S, answers: Answers) {
         let patience =
             Patience { head: self.connections.head, idle: self.connections.idle, stall: self.stall() };
-        let heads = HeadWatch::default();
-        let smuggled = heads.smuggled();
-        let io =
-            TokioIo::new(Watched { stream, watch: Arc::clone(&watch), heads, linger: Linger::default() });
-        let answers = Answers { service, whence, place, watch: Arc::clone(&watch), smuggled };
+        let watch = Arc::clone(&answers.watch);
+        let heads = HeadWatch::new(answers.smuggled.clone());
+        let linger = Linger::default();
+        let io = TokioIo::new(Watched { stream, watch: Arc::clone(&watch), heads, linger });
         let answer = service_fn(move |request| {
             let answers = answers.clone();
             async move { Ok::<_, Infallible>(answers.answer(request).await) }
@@ -136,6 +139,8 @@ impl Hall {
 #[derive(Clone)]
 struct Answers {
     service: HttpService,
+    /// The answer to the first request, if that has begun.
+    begun: Arc<Mutex<Option<Streaming>>>,
     whence: Whence,
     place: Arc<Place>,
     watch: Arc<Watch>,
@@ -145,12 +150,18 @@ struct Answers {
 impl Answers {
     async fn answer(self, mut request: Request<Incoming>) -> Response<BusyBody<Body>> {
         let busy = self.watch.begin();
+        let version = request.version();
+        let begun = lock(&self.begun).take();
+        if let Some(begun) = begun {
+            // It has been read already.
+            let _ = request.into_body().collect().await;
+            return begun.response.await.map(|body| BusyBody::new(body, busy, version));
+        }
         request.extensions_mut().insert(self.smuggled);
         if request.headers().contains_key(header::UPGRADE) {
             request.extensions_mut().insert(Stay(self.place as _));
         }
         self.whence.tell(request.extensions_mut());
-        let version = request.version();
         self.service.handle(request).await.map(|body| BusyBody::new(body, busy, version))
     }
 }

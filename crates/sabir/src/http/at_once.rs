@@ -11,8 +11,9 @@ use bytes::Bytes;
 use http::{Response, Version};
 
 use super::answer::{Answer, Refusal};
+use super::begun::Begun;
+use super::body::Body;
 use super::check;
-use super::exchange::Begun;
 use super::negotiate::{self, Accepts};
 use super::plain::Plain;
 use super::receive;
@@ -20,7 +21,10 @@ use super::service::HttpService;
 use crate::caller::{Caller, Whence};
 
 /// A request whose sender may call. Its body is a message.
-pub(crate) struct Admitted(Arc<Caller>);
+pub(crate) struct Admitted {
+    caller: Arc<Caller>,
+    accepts: Accepts,
+}
 
 /// What becomes of a plain request.
 pub(crate) enum Admission {
@@ -34,10 +38,25 @@ pub(crate) enum Admission {
 /// An answer that is not there yet.
 pub(crate) type Answering = Pin<Box<dyn Future<Output = Answer> + Send>>;
 
+/// An answer that is, or may become, a stream. It belongs to this request, which is as it was but for its
+/// body.
+pub(crate) struct Streaming {
+    pub(crate) response: Pin<Box<dyn Future<Output = Response<Body>> + Send>>,
+    caller: Arc<Caller>,
+}
+
+impl Streaming {
+    /// The head of the request.
+    pub(crate) fn head(&self) -> &[u8] {
+        self.caller.head()
+    }
+}
+
 /// An answer, or the wait for it.
 pub(crate) enum Start {
     Answered(Answer),
     Answering(Answering),
+    Streaming(Streaming),
 }
 
 impl HttpService {
@@ -56,7 +75,6 @@ impl HttpService {
             && check::is_host(&inner.http, inner.bound, plain.host)
             && negotiate::names_json(plain.content_type)
             && !accepts.is_nothing()
-            && !accepts.takes_events()
             && plain.length <= inner.config.limits.message_bytes;
         // Whoever may not call is told so before it has sent everything.
         if !is_usual || (inner.http.has_auth() && !whole) {
@@ -69,22 +87,26 @@ impl HttpService {
                 Err(refusal) => return Admission::Refused(refusal.whole(Version::HTTP_11)),
             }
         }
-        Admission::Admitted(Admitted(Arc::new(caller)))
+        Admission::Admitted(Admitted { caller: Arc::new(caller), accepts })
     }
 
     /// Begins to answer. What is not done at once goes on in a future.
     pub(crate) fn start(&self, cx: &mut Context<'_>, admitted: Admitted, message: &[u8]) -> Start {
-        let begun = Begun::new(&self.inner, message, admitted.0, Accepts::JSON);
-        match begun.now(&self.inner, cx) {
-            Ok(answer) => Start::Answered(answer),
-            Err(begun) => {
-                let mut answering: Answering = Box::pin(begun.wait(Arc::clone(&self.inner)));
-                // It hears of what it waits for from here on.
-                match answering.as_mut().poll(cx) {
-                    Poll::Ready(answer) => Start::Answered(answer),
-                    Poll::Pending => Start::Answering(answering),
-                }
-            }
+        let Admitted { caller, accepts } = admitted;
+        let inner = &self.inner;
+        let begun = match Begun::new(inner, message, Arc::clone(&caller), accepts).now(inner, cx) {
+            Ok(answer) => return Start::Answered(answer),
+            Err(begun) => begun,
+        };
+        if begun.takes_events() {
+            let response = Box::pin(begun.begins(Arc::clone(inner)));
+            return Start::Streaming(Streaming { response, caller });
+        }
+        let mut answering: Answering = Box::pin(begun.whole(Arc::clone(inner)));
+        // It hears of what it waits for from here on.
+        match answering.as_mut().poll(cx) {
+            Poll::Ready(answer) => Start::Answered(answer),
+            Poll::Pending => Start::Answering(answering),
         }
     }
 

@@ -1,27 +1,14 @@
-//! One message and its answer, with nothing before and after.
-//!
-//! The engine runs inside the answer: first in the future that waits for it, then, if it becomes a stream, in
-//! the stream's body. So a client that goes away takes its handlers with it, and one that does not read makes
-//! them wait.
+//! An engine for one message and what answers it, with nothing before and after.
 
-use std::future::poll_fn;
 use std::io;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Response, StatusCode};
 use sabir_proto::{Cause, Config, Framing, Origin, Outgoing};
-use tokio::time::{Instant, Sleep, sleep};
 
-use super::answer::{self, Answer};
-use super::body::Body;
 use super::negotiate::Accepts;
-use super::service::Inner;
-use super::sse;
-use super::stop::{Stop, Stopping};
 use crate::caller::Caller;
 use crate::connection::Connection;
 use crate::link::{Incoming, Link, Messages};
@@ -83,7 +70,7 @@ pub(super) struct Exchange {
 }
 
 /// What came of a message.
-enum Step {
+pub(super) enum Step {
     /// This is to be sent, and there may be more.
     More(Bytes),
     /// This was all.
@@ -92,7 +79,7 @@ enum Step {
 
 impl Step {
     /// What is sent where only one thing can be.
-    fn last(self) -> Option<Bytes> {
+    pub(super) fn last(self) -> Option<Bytes> {
         match self {
             Step::More(message) => Some(message),
             Step::Done(message) => message,
@@ -107,7 +94,7 @@ impl Exchange {
         Exchange { connection: Connection::new(config, routes, Messages::new(link, None), None), over: false }
     }
 
-    fn begin(&mut self, message: &[u8], caller: Arc<Caller>, accepts: Accepts) {
+    pub(super) fn begin(&mut self, message: &[u8], caller: Arc<Caller>, accepts: Accepts) {
         let link = &mut self.connection.port.link;
         link.origin = Origin(link.origin.0 + 1);
         link.accepts = accepts;
@@ -121,7 +108,7 @@ impl Exchange {
     }
 
     /// Does what can be done at once. Whatever has to wait is to be polled.
-    fn run(&mut self, cx: &mut Context<'_>) -> Poll<Step> {
+    pub(super) fn run(&mut self, cx: &mut Context<'_>) -> Poll<Step> {
         let Connection { engine, port, .. } = &mut self.connection;
         engine.run();
         while engine.desk.session.outgoing().is_some() {
@@ -132,7 +119,7 @@ impl Exchange {
         self.step()
     }
 
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Step> {
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Step> {
         if !self.over {
             self.over = self.connection.poll_run(cx).is_ready();
         }
@@ -152,7 +139,7 @@ impl Exchange {
         }
     }
 
-    fn shut_down(&self, grace: Duration) {
+    pub(super) fn shut_down(&self, grace: Duration) {
         let _ = self.connection.peer().shared.wish(Wish::Shutdown(grace));
     }
 
@@ -170,156 +157,17 @@ impl Exchange {
 pub(super) struct Spare(Mutex<Vec<Box<Exchange>>>);
 
 impl Spare {
-    fn take(&self, config: Config, routes: &Arc<Routes>) -> Box<Exchange> {
+    pub(super) fn take(&self, config: Config, routes: &Arc<Routes>) -> Box<Exchange> {
         let spare = lock(&self.0).pop();
         spare.unwrap_or_else(|| Box::new(Exchange::new(config, Arc::clone(routes))))
     }
 
-    fn put(&self, mut exchange: Box<Exchange>) {
+    pub(super) fn put(&self, mut exchange: Box<Exchange>) {
         if exchange.is_as_new() {
             let mut spare = lock(&self.0);
             if spare.len() < SPARE {
                 spare.push(exchange);
             }
         }
-    }
-}
-
-/// What an answer waits for that is not there at once.
-struct Waiting {
-    patience: Pin<Box<Sleep>>,
-    every: Duration,
-    stopping: Stopping,
-    grace: Duration,
-}
-
-impl Waiting {
-    fn new(every: Duration, stop: &Stop) -> Self {
-        let patience = Box::pin(sleep(every));
-        Waiting { patience, every, stopping: Stopping::new(stop), grace: stop.grace }
-    }
-
-    /// Whether it is time for a sign of life.
-    fn poll(&mut self, cx: &mut Context<'_>, exchange: &mut Exchange) -> Poll<()> {
-        if self.stopping.poll(cx) {
-            exchange.shut_down(self.grace);
-        }
-        let due = self.patience.as_mut().poll(cx);
-        if due.is_ready() {
-            self.patience.as_mut().reset(Instant::now() + self.every);
-        }
-        due
-    }
-}
-
-/// A message that is being answered.
-pub(super) struct Begun {
-    exchange: Box<Exchange>,
-    caller: Arc<Caller>,
-}
-
-impl Begun {
-    pub(super) fn new(inner: &Inner, message: &[u8], caller: Arc<Caller>, accepts: Accepts) -> Self {
-        let mut exchange = inner.spare.take(inner.config, &inner.routes);
-        exchange.begin(message, Arc::clone(&caller), accepts);
-        Begun { exchange, caller }
-    }
-
-    /// The answer for somebody who takes no stream. Unless it is there now, it is to be
-    /// [waited for](Self::wait).
-    pub(super) fn now(mut self, inner: &Inner, cx: &mut Context<'_>) -> Result<Answer, Self> {
-        match self.exchange.run(cx) {
-            Poll::Ready(step) => Ok(self.end(inner, step.last())),
-            Poll::Pending => Err(self),
-        }
-    }
-
-    /// The same, once it is there.
-    pub(super) async fn wait(mut self, inner: Arc<Inner>) -> Answer {
-        let mut stopping = Stopping::new(&inner.stop);
-        let message = poll_fn(|cx| {
-            if stopping.poll(cx) {
-                self.exchange.shut_down(inner.stop.grace);
-            }
-            self.exchange.poll(cx).map(Step::last)
-        })
-        .await;
-        self.end(&inner, message)
-    }
-
-    fn end(self, inner: &Inner, message: Option<Bytes>) -> Answer {
-        inner.spare.put(self.exchange);
-        let status = match &message {
-            None => inner.http.accepted(),
-            Some(message) => match answer::error_code(message) {
-                Some(code) => inner.http.status_of(self.caller.parts(), code),
-                None => StatusCode::OK,
-            },
-        };
-        Answer { status, message }
-    }
-}
-
-/// Answers a message.
-pub(super) async fn answer(
-    inner: &Arc<Inner>,
-    message: &[u8],
-    caller: Caller,
-    accepts: Accepts,
-) -> Response<Body> {
-    let begun = Begun::new(inner, message, Arc::new(caller), accepts);
-    if !accepts.takes_events() {
-        return begun.wait(Arc::clone(inner)).await.response();
-    }
-    let Begun { mut exchange, caller } = begun;
-    let mut waiting: Option<Waiting> = None;
-    let first = poll_fn(|cx| {
-        if let Poll::Ready(step) = exchange.poll(cx) {
-            return Poll::Ready(Some(step));
-        }
-        // Most calls are answered at once: timers are made for those that are not.
-        let waiting = waiting.get_or_insert_with(|| Waiting::new(inner.http.keep_alive_every(), &inner.stop));
-        waiting.poll(cx, &mut exchange).map(|()| None)
-    })
-    .await;
-    let (first, done) = match first {
-        Some(Step::Done(message)) if message.is_none() || !accepts.prefers_events() => {
-            return Begun { exchange, caller }.end(inner, message).response();
-        }
-        Some(Step::Done(message)) => (message.map(|message| sse::event(None, &message)), true),
-        Some(Step::More(message)) => (Some(sse::event(None, &message)), false),
-        None => (Some(sse::COMMENT), false),
-    };
-    let exchange = (!done).then_some(exchange);
-    let waiting = waiting.unwrap_or_else(|| Waiting::new(inner.http.keep_alive_every(), &inner.stop));
-    answer::events(Body::exchange(Streaming { first, exchange, waiting }))
-}
-
-/// An exchange whose answer is a stream.
-pub(super) struct Streaming {
-    first: Option<Bytes>,
-    /// `None` once it is over.
-    exchange: Option<Box<Exchange>>,
-    waiting: Waiting,
-}
-
-impl Streaming {
-    pub(super) fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        if let Some(first) = self.first.take() {
-            return Poll::Ready(Some(first));
-        }
-        let Some(exchange) = &mut self.exchange else { return Poll::Ready(None) };
-        let event = match exchange.poll(cx) {
-            Poll::Ready(Step::More(message)) => Some(sse::event(None, &message)),
-            Poll::Ready(Step::Done(message)) => {
-                self.exchange = None;
-                message.map(|message| sse::event(None, &message))
-            }
-            Poll::Pending => match self.waiting.poll(cx, exchange) {
-                Poll::Ready(()) => Some(sse::COMMENT),
-                Poll::Pending => return Poll::Pending,
-            },
-        };
-        Poll::Ready(event)
     }
 }

@@ -5,6 +5,7 @@
 
 mod answer;
 mod at_once;
+mod begun;
 mod body;
 mod check;
 mod exchange;
@@ -20,7 +21,7 @@ mod stop;
 mod upgrade;
 
 pub(crate) use answer::Answer;
-pub(crate) use at_once::{Admission, Admitted, Answering, Start};
+pub(crate) use at_once::{Admission, Admitted, Answering, Start, Streaming};
 pub use body::Body;
 pub(crate) use plain::{Found, Head, Plain};
 pub use service::HttpService;

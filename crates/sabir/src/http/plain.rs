@@ -181,6 +181,10 @@ fn is_name(name: &[u8]) -> bool {
 }
 
 impl Head {
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
     /// Fills in what the head says.
     pub(crate) fn read(&self, parts: &mut Parts) {
         let mut lines = Lines(&self.0);

@@ -14,8 +14,9 @@ use sabir_proto::{Config, Dialect, Limits};
 use tokio::sync::watch;
 
 use super::answer::{self, Refusal};
+use super::begun;
 use super::body::Body;
-use super::exchange::{self, Spare};
+use super::exchange::Spare;
 use super::negotiate::{self, Accepts};
 use super::session::{self, Table};
 use super::settings::{Bound, Http, Identity, Sessions};
@@ -233,7 +234,7 @@ impl Inner {
         let message = receive::whole(body, limit, receive::deadline(&self.http)).await?;
         match self.sessions_for(caller.parts()) {
             Some(sessions) => session::post(self, sessions, message, caller, accepts).await,
-            None => Ok(exchange::answer(self, &message, caller, accepts).await),
+            None => Ok(begun::answer(self, &message, caller, accepts).await),
         }
     }
 }

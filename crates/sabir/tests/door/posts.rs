@@ -107,7 +107,7 @@ async fn a_large_one_is_taken_and_answered_whole() {
 async fn answers_that_are_read_late_are_all_there() {
     let server = open("http", router(), |server| server).await;
     let text = "x".repeat(10_000);
-    let echo = |id| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"echo","params":["{text}"]}}"#);
+    let echo = move |id| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"echo","params":["{text}"]}}"#);
     let stream = tokio::net::TcpStream::connect(("127.0.0.1", server.port)).await.unwrap();
     let (read, mut write) = stream.into_split();
     let mut client = Client::over(tokio::io::join(read, tokio::io::sink()));

@@ -1,7 +1,8 @@
 //! A connection of HTTP/1.1 over which calls are posted, one after the other.
 //!
 //! Plain requests are read and answered right here, and cost little more than the calls that they carry.
-//! With the first one that is not plain the connection is hyper's, and all that was read with it.
+//! With the first one that is not plain, or whose answer is a stream, the connection is hyper's, and all that
+//! was read with it.
 
 mod write;
 
@@ -20,7 +21,7 @@ use super::Hall;
 use super::leash::Leash;
 use super::linger::Linger;
 use crate::caller::Whence;
-use crate::http::{Admission, Admitted, Answer, Answering, Found, HttpService, Plain, Start};
+use crate::http::{Admission, Admitted, Answer, Answering, Found, HttpService, Plain, Start, Streaming};
 use crate::transport::Duplex;
 
 /// What is read at once.
@@ -55,8 +56,19 @@ enum Phase {
     /// The next is a body of this length.
     Body(Admitted, usize),
     Answering(Answering),
+    /// Hyper is to send this.
+    Streaming(Streaming),
     /// Nothing more is answered.
     Closing(Linger),
+}
+
+/// What is left to hyper.
+pub(super) struct Left<S> {
+    /// What was read, from the head of a request on.
+    pub(super) read: Vec<u8>,
+    pub(super) stream: S,
+    /// The answer to the first request, if that has begun.
+    pub(super) begun: Option<Streaming>,
 }
 
 /// What came of the input.
@@ -113,11 +125,17 @@ impl<'a, S: Duplex> Posts<'a, S> {
         }
     }
 
-    /// Answers plain requests. Once something else has come, returns that and the connection.
-    pub(super) async fn run(mut self) -> Option<(Vec<u8>, S)> {
+    /// Answers plain requests, until the connection ends or something else has come.
+    pub(super) async fn run(mut self) -> Option<Left<S>> {
         match poll_fn(|cx| self.poll(cx)).await {
             End::Over => None,
-            End::Other => Some((self.input, self.stream)),
+            End::Other => {
+                let begun = match self.phase {
+                    Phase::Streaming(streaming) => Some(streaming),
+                    _ => None,
+                };
+                Some(Left { read: self.input, stream: self.stream, begun })
+            }
         }
     }
 
@@ -184,6 +202,12 @@ impl<'a, S: Duplex> Posts<'a, S> {
                     match self.service.start(cx, admitted, &rest[..length]) {
                         Start::Answered(answer) => self.answer(&answer),
                         Start::Answering(answering) => self.phase = Phase::Answering(answering),
+                        Start::Streaming(streaming) => {
+                            // For hyper the request is put together again.
+                            self.input = [streaming.head(), rest].concat();
+                            self.phase = Phase::Streaming(streaming);
+                            return Worked::Other;
+                        }
                     }
                     at += length;
                 }

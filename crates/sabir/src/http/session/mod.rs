@@ -17,8 +17,8 @@ use sabir_proto::{Incoming, Message, decode};
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::answer::{self, Refusal};
+use super::begun;
 use super::body::Body;
-use super::exchange;
 use super::negotiate::Accepts;
 use super::service::Inner;
 use super::settings::Sessions;
@@ -83,13 +83,13 @@ pub(super) async fn post(
         Ok(Incoming::One(Ok(Message::Request(request)))) => request.method == sessions.opened_by,
         Ok(Incoming::One(Ok(_)) | Incoming::Batch(_)) => false,
         // The engine says best what is wrong with it.
-        _ => return Ok(exchange::answer(inner, &message, caller, accepts).await),
+        _ => return Ok(begun::answer(inner, &message, caller, accepts).await),
     };
     if !opens {
         // Where requests may stand for themselves, their handler says best what this one lacks.
         return match sessions.stateless {
             [] => Err(Refusal::NO_SESSION),
-            _ => Ok(exchange::answer(inner, &message, caller, accepts).await),
+            _ => Ok(begun::answer(inner, &message, caller, accepts).await),
         };
     }
     check_version(sessions, caller.parts())?;
