@@ -12,7 +12,7 @@ mod sniff;
 #[cfg(feature = "http")]
 mod vigil;
 
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
 use std::io;
 use std::mem::MaybeUninit;
 use std::net::SocketAddr;
@@ -211,7 +211,7 @@ impl Entrance {
             #[cfg(feature = "tls")]
             certificates: None,
         };
-        tokio::spawn(async move { hall.welcome(stream, visitor).await });
+        tokio::spawn(hall.welcome(stream, visitor));
     }
 
     /// Waits until all have left.
@@ -220,9 +220,11 @@ impl Entrance {
     }
 }
 
+/// A connection that is being served.
+type Serving<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
+
 impl Hall {
-    /// Serves a connection. Each protocol has a future of its own on the heap, so that one that waits for
-    /// its first bytes is small.
+    /// Serves a connection.
     async fn welcome<S: Duplex + 'static>(self: Arc<Self>, mut stream: S, visitor: Visitor) {
         let Some((first, leash)) = self.first_bytes(&mut stream).await else { return };
         match sniff(&first).unwrap_or(Speech::Stream) {
@@ -266,25 +268,27 @@ impl Hall {
         came.await.then_some((first, leash))
     }
 
-    async fn serve<S: Duplex + 'static>(
+    /// Serves what was found out. Each protocol has a future of its own on the heap, so that a connection
+    /// that waits for its first bytes is small, and one of them does not pay for another.
+    fn serve<S: Duplex + 'static>(
         &self,
         speech: Speech,
-        read: (Vec<u8>, S),
+        (first, stream): (Vec<u8>, S),
         visitor: Visitor,
         leash: Leash,
-    ) {
+    ) -> Serving<'_> {
         match speech {
-            Speech::Stream if self.streams => self.serve_stream(read, visitor).await,
+            Speech::Stream if self.streams => Box::pin(self.serve_stream(first, stream, visitor)),
             #[cfg(feature = "http")]
             Speech::Http1 | Speech::Http2 if self.http.is_some() => {
-                self.serve_http(speech, read, visitor, leash).await;
+                Box::pin(self.serve_http(speech, first, stream, visitor, leash))
             }
-            Speech::Http1 => refuse_http(read.1).await,
-            _ => {}
+            Speech::Http1 => Box::pin(refuse_http(stream)),
+            _ => Box::pin(std::future::ready(())),
         }
     }
 
-    async fn serve_stream<S: Duplex + 'static>(&self, (first, stream): (Vec<u8>, S), visitor: Visitor) {
+    async fn serve_stream<S: Duplex + 'static>(&self, first: Vec<u8>, stream: S, visitor: Visitor) {
         let _place = visitor.place;
         let config = Config { seed: seed(), ..self.config };
         let mut connection =

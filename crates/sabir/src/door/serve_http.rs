@@ -1,6 +1,7 @@
 //! Connections of HTTP, handed to hyper and watched over.
 
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -14,7 +15,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use super::crowd::Place;
 use super::leash::Leash;
 use super::linger::Linger;
-use super::posts::Posts;
+use super::posts::{Left, Posts};
 use super::prefixed::Prefixed;
 use super::sniff::Speech;
 use super::vigil::{BusyBody, Patience, Watch, Watched};
@@ -57,7 +58,8 @@ impl Hall {
     pub(super) async fn serve_http<S: Duplex + 'static>(
         &self,
         speech: Speech,
-        (mut read, mut stream): (Vec<u8>, S),
+        first: Vec<u8>,
+        stream: S,
         visitor: Visitor,
         leash: Leash,
     ) {
@@ -68,18 +70,20 @@ impl Hall {
             #[cfg(feature = "tls")]
             certificates: visitor.certificates.map(PeerCertificates).map(Arc::new),
         };
-        let mut begun = None;
-        if speech == Speech::Http1 && service.takes_plain() {
-            let posts = Posts::new(self, service, (read, stream), whence.clone(), leash);
-            match posts.run().await {
-                Some(left) => (read, stream, begun) = (left.read, left.stream, left.begun),
+        let left = if speech == Speech::Http1 && service.takes_plain() {
+            let mut posts = Posts::new(self, service, (first, stream), whence.clone(), leash);
+            let end = poll_fn(|cx| posts.poll(cx)).await;
+            match posts.left(end) {
+                Some(left) => left,
                 None => return,
             }
-        }
-        let stream = Prefixed::new(read, stream);
+        } else {
+            Left { read: first, stream, begun: None }
+        };
+        let stream = Prefixed::new(left.read, left.stream);
         let answers = Answers {
             service: service.clone(),
-            begun: Arc::new(Mutex::new(begun)),
+            begun: Arc::new(Mutex::new(left.begun)),
             whence,
             place,
             watch: Watch::new(),

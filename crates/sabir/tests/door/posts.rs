@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use sabir::{Connections, Ctx, Denied, Http, Limits, Remote};
+use sabir::{Connections, Ctx, Denied, Http, HttpService, Limits, Remote};
 use tokio::io::AsyncWriteExt;
 
 use crate::client::Client;
@@ -243,4 +243,58 @@ async fn a_server_that_stops_answers_what_it_was_asked() {
         server.stop().await;
         running.reaches(0).await;
     }
+}
+
+/// A request with something wrong, or only unusual, in its head. The length of the body stays readable, so
+/// that there is an end.
+fn mutated(seed: usize) -> Vec<u8> {
+    const START: usize = "POST ".len();
+    const BYTES: &[u8] = b"\0\t\n\r :\"#%?/;,.\x7f\x80aZ0-";
+    // Any generator will do that goes everywhere.
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(1);
+    let mut below = |limit: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % limit
+    };
+    let whole = plain("Accept: application/json\r\nX-Any: of: it\r\nUser-Agent: me\r\n", ADD);
+    let (head, rest) = whole.split_at(whole.find("Content-Length: ").unwrap());
+    let mut head = head.as_bytes().to_vec();
+    for _ in 0..=below(2) {
+        // That it is HTTP is told by its start.
+        let at = START + below(head.len() - START);
+        match below(4) {
+            0 => drop(head.remove(at)),
+            1 => head.insert(at, BYTES[below(BYTES.len())]),
+            2 => head[at] = BYTES[below(BYTES.len())],
+            _ => {
+                let line = head.split_inclusive(|&byte| byte == b'\n').nth(below(5)).unwrap_or(b"").to_vec();
+                head.splice(at..at, line);
+            }
+        }
+    }
+    let end = "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    [&head[..], rest.as_bytes(), end.as_bytes()].concat()
+}
+
+/// What is taken for plain means the same to hyper.
+#[tokio::test]
+async fn odd_heads_are_read_as_hyper_reads_them() {
+    let server = open("http", router(), |server| server).await;
+    let hyper = crate::server::serve(HttpService::new(router(), Http::new().path("/"))).await;
+    let mut plain = 0;
+    for seed in 0..1500 {
+        let request = mutated(seed);
+        let mut answers = Vec::new();
+        for port in [server.port, hyper] {
+            let mut client = Client::connect(port).await;
+            client.send(&request).await;
+            let rest = client.rest().await;
+            let statuses = rest.split("HTTP/1.1 ").skip(1).map(|answer| answer[..3].to_owned());
+            answers.push(statuses.collect::<Vec<_>>());
+        }
+        plain += usize::from(answers[0] == ["200", "405"]);
+        assert_eq!(answers[0], answers[1], "{seed}: {}", request.escape_ascii());
+    }
+    assert!((100..1000).contains(&plain), "{plain} of them were right");
+    server.stop().await;
 }

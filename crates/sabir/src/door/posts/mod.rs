@@ -6,7 +6,7 @@
 
 mod write;
 
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::io;
 use std::mem::MaybeUninit;
 use std::pin::{Pin, pin};
@@ -93,7 +93,7 @@ enum Waits {
 }
 
 /// How it ends here.
-enum End {
+pub(super) enum End {
     Over,
     /// What has come is for hyper.
     Other,
@@ -126,20 +126,7 @@ impl<'a, S: Duplex> Posts<'a, S> {
     }
 
     /// Answers plain requests, until the connection ends or something else has come.
-    pub(super) async fn run(mut self) -> Option<Left<S>> {
-        match poll_fn(|cx| self.poll(cx)).await {
-            End::Over => None,
-            End::Other => {
-                let begun = match self.phase {
-                    Phase::Streaming(streaming) => Some(streaming),
-                    _ => None,
-                };
-                Some(Left { read: self.input, stream: self.stream, begun })
-            }
-        }
-    }
-
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<End> {
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<End> {
         loop {
             let worked = self.work(cx);
             // Everything that is ready goes out at once; only then is more taken in.
@@ -171,6 +158,16 @@ impl<'a, S: Duplex> Posts<'a, S> {
                 }
             }
         }
+    }
+
+    /// What is left to hyper, if anything is.
+    pub(super) fn left(self, end: End) -> Option<Left<S>> {
+        let begun = match (end, self.phase) {
+            (End::Over, _) => return None,
+            (End::Other, Phase::Streaming(streaming)) => Some(streaming),
+            (End::Other, _) => None,
+        };
+        Some(Left { read: self.input, stream: self.stream, begun })
     }
 
     /// Deals with what has come.
