@@ -278,7 +278,11 @@ impl Hall {
         leash: Leash,
     ) -> Serving<'_> {
         match speech {
-            Speech::Stream if self.streams => Box::pin(self.serve_stream(first, stream, visitor)),
+            Speech::Stream if self.streams => {
+                // The session has deadlines of its own.
+                drop(leash);
+                Box::pin(self.serve_stream(first, stream, visitor))
+            }
             #[cfg(feature = "http")]
             Speech::Http1 | Speech::Http2 if self.http.is_some() => {
                 Box::pin(self.serve_http(speech, first, stream, visitor, leash))
@@ -329,7 +333,7 @@ async fn refuse_http<S: Duplex>(mut stream: S) {
     let _ = stream.shutdown().await;
 }
 
-#[cfg(any(feature = "http", feature = "tls"))]
+#[cfg(feature = "tls")]
 use prefixed::Prefixed;
 
 #[cfg(any(feature = "http", feature = "tls"))]
