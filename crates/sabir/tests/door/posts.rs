@@ -115,6 +115,9 @@ async fn answers_that_are_read_late_are_all_there() {
         for id in 0..500 {
             write.write_all(plain("", &echo(id)).as_bytes()).await.unwrap();
         }
+        // The last one is answered by a stream, which is hyper's.
+        let tell = plain("Accept: text/event-stream\r\n", r#"{"jsonrpc":"2.0","id":1,"method":"tell"}"#);
+        write.write_all(tell.as_bytes()).await.unwrap();
         write
     });
     tokio::time::sleep(Duration::from_millis(100)).await;
@@ -122,6 +125,8 @@ async fn answers_that_are_read_late_are_all_there() {
         let (status, answer) = client.answer().await;
         assert!(status == 200 && answer.starts_with(&format!(r#"{{"jsonrpc":"2.0","id":{id},"#)), "{id}");
     }
+    let (status, events) = client.answer().await;
+    assert!(status == 200 && events.matches("data: ").count() == 2, "{status}, {events}");
     drop(writing.await.unwrap());
     assert!(client.is_closed().await);
     server.stop().await;

@@ -172,11 +172,13 @@ impl<'a, S: Duplex> Posts<'a, S> {
 
     /// Deals with what has come.
     fn work(&mut self, cx: &mut Context<'_>) -> Worked {
-        if let Phase::Answering(answering) = &mut self.phase {
-            match answering.as_mut().poll(cx) {
+        match &mut self.phase {
+            Phase::Answering(answering) => match answering.as_mut().poll(cx) {
                 Poll::Pending => return Worked::Needs,
                 Poll::Ready(answer) => self.answer(&answer),
-            }
+            },
+            Phase::Streaming(_) => return Worked::Other,
+            Phase::Head | Phase::Body(..) | Phase::Closing(_) => {}
         }
         let mut input = std::mem::take(&mut self.input);
         let mut at = 0;
