@@ -2,6 +2,8 @@
 
 mod hub;
 mod link;
+mod reader;
+mod state;
 mod table;
 
 use std::future::poll_fn;
@@ -24,8 +26,9 @@ use super::service::Inner;
 use super::settings::Sessions;
 use super::sse::{self, EventId};
 use crate::caller::Caller;
+use hub::Hub;
 pub(crate) use hub::Way;
-use hub::{First, Hub, Reader};
+use reader::{First, Reader};
 use table::Session;
 pub(super) use table::Table;
 
