@@ -53,6 +53,11 @@ impl<P: Port> Connection<P> {
         self.engine.desk.peer.clone()
     }
 
+    /// Time stands still in between.
+    pub(crate) fn look_at_the_clock(&mut self) {
+        self.engine.desk.now = Time::since(self.start.elapsed());
+    }
+
     /// Waits for the session's deadline. Whether it has come.
     fn wait(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let deadline = self.engine.desk.session.wait().deadline;
@@ -88,7 +93,7 @@ impl<P: Port> Connection<P> {
             if let Some(cause) = self.closing.take() {
                 return self.close(cx, cause);
             }
-            self.engine.desk.now = Time::since(self.start.elapsed());
+            self.look_at_the_clock();
             match self.engine.run() {
                 Stop::Done(cause) => {
                     self.begin_close(cause);

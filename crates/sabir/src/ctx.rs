@@ -33,7 +33,7 @@ impl Ctx {
     /// WebSocket, the request that opened it. `None` on other transports.
     #[cfg(feature = "http")]
     pub fn http(&self) -> Option<&http::request::Parts> {
-        self.caller.as_deref().map(|caller| &caller.parts)
+        self.caller.as_deref().map(|caller| caller.parts())
     }
 
     /// Who the caller has proved to be, as [`Http::auth`](crate::Http::auth) returned it.

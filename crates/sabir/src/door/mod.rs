@@ -1,21 +1,31 @@
 //! The one door: works out what a connection speaks, and serves that.
 
 mod crowd;
+mod leash;
+#[cfg(feature = "http")]
+mod linger;
+#[cfg(feature = "http")]
+mod posts;
 #[cfg(feature = "http")]
 mod serve_http;
 mod sniff;
 #[cfg(feature = "http")]
 mod vigil;
 
+use std::future::{Future, poll_fn};
 use std::io;
+use std::mem::MaybeUninit;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Poll, ready};
 use std::time::Duration;
 
 use crowd::Crowd;
+use leash::Leash;
 use sabir_proto::{Config, Framing};
-use sniff::{ENOUGH, Speech, sniff};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use sniff::{Speech, sniff};
+use tokio::io::{AsyncWriteExt, ReadBuf};
 use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::Instant;
 
@@ -79,6 +89,9 @@ impl Default for Connections {
         }
     }
 }
+
+/// What is read at first.
+const READ: usize = 4 * 1024;
 
 /// What a door is made from.
 pub(crate) struct Door {
@@ -198,7 +211,7 @@ impl Entrance {
             #[cfg(feature = "tls")]
             certificates: None,
         };
-        tokio::spawn(async move { hall.welcome(stream, visitor).await });
+        tokio::spawn(hall.welcome(stream, visitor));
     }
 
     /// Waits until all have left.
@@ -207,52 +220,75 @@ impl Entrance {
     }
 }
 
+/// A connection that is being served.
+type Serving<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
+
 impl Hall {
-    /// Serves a connection. Each protocol has a future of its own on the heap, so that one that waits for
-    /// its first bytes is small.
+    /// Serves a connection.
     async fn welcome<S: Duplex + 'static>(self: Arc<Self>, mut stream: S, visitor: Visitor) {
-        let Some(first) = self.first_bytes(&mut stream).await else { return };
+        let Some((first, leash)) = self.first_bytes(&mut stream).await else { return };
         match sniff(&first).unwrap_or(Speech::Stream) {
             #[cfg(feature = "tls")]
             Speech::Tls => Box::pin(self.unveil(Prefixed::new(first, stream), visitor)).await,
             _ if self.secure => {}
-            speech => self.serve(speech, first, stream, visitor).await,
+            speech => self.serve(speech, (first, stream), visitor, leash).await,
         }
     }
 
-    /// What a connection begins with, as much as is needed to tell what it speaks.
-    async fn first_bytes<S: Duplex>(&self, stream: &mut S) -> Option<Vec<u8>> {
-        let mut first = [0; ENOUGH];
-        let mut stop = self.stop.clone();
-        let mut count = 0;
-        // It may be silent before it speaks; but then the whole of it has one deadline.
-        let mut began: Option<Instant> = None;
-        while count == 0 || (count < ENOUGH && sniff(&first[..count]).is_none()) {
-            let Connections { head, idle, .. } = self.connections;
-            let patience = began.map_or(idle, |began| head.saturating_sub(began.elapsed()));
-            let read = tokio::select! {
-                read = tokio::time::timeout(patience, stream.read(&mut first[count..])) => read,
-                _ = stop.wait_for(|stop| *stop) => return None,
-            };
-            match read {
-                Ok(Ok(0)) if count > 0 => break,
-                Ok(Ok(more)) if more > 0 => count += more,
-                _ => return None,
+    /// What a connection begins with, as much as is needed to tell what it speaks and all else that is
+    /// there; and what it is held by from then on.
+    async fn first_bytes<S: Duplex>(&self, stream: &mut S) -> Option<(Vec<u8>, Leash)> {
+        let Connections { head, idle, .. } = self.connections;
+        let mut deadline = Instant::now() + idle;
+        let mut leash = Leash::new(&self.stop, deadline);
+        let mut first = Vec::new();
+        let came = poll_fn(|cx| {
+            loop {
+                let mut space = [const { MaybeUninit::uninit() }; READ];
+                let mut read = ReadBuf::uninit(&mut space);
+                match Pin::new(&mut *stream).poll_read(cx, &mut read) {
+                    Poll::Ready(Ok(())) if !read.filled().is_empty() => {}
+                    Poll::Ready(ended) => return Poll::Ready(ended.is_ok() && !first.is_empty()),
+                    Poll::Pending if leash.is_stopped() => return Poll::Ready(false),
+                    Poll::Pending => {
+                        ready!(leash.poll(cx, Some(deadline)));
+                        return Poll::Ready(false);
+                    }
+                }
+                if first.is_empty() {
+                    // It may be silent before it speaks; but then the whole of it has one deadline.
+                    deadline = Instant::now() + head;
+                }
+                first.extend_from_slice(read.filled());
+                if sniff(&first).is_some() {
+                    return Poll::Ready(true);
+                }
             }
-            began.get_or_insert_with(Instant::now);
-        }
-        Some(first[..count].to_vec())
+        });
+        came.await.then_some((first, leash))
     }
 
-    async fn serve<S: Duplex + 'static>(&self, speech: Speech, first: Vec<u8>, stream: S, visitor: Visitor) {
+    /// Serves what was found out. Each protocol has a future of its own on the heap, so that a connection
+    /// that waits for its first bytes is small, and one of them does not pay for another.
+    fn serve<S: Duplex + 'static>(
+        &self,
+        speech: Speech,
+        (first, stream): (Vec<u8>, S),
+        visitor: Visitor,
+        leash: Leash,
+    ) -> Serving<'_> {
         match speech {
-            Speech::Stream if self.streams => self.serve_stream(first, stream, visitor).await,
+            Speech::Stream if self.streams => {
+                // The session has deadlines of its own.
+                drop(leash);
+                Box::pin(self.serve_stream(first, stream, visitor))
+            }
             #[cfg(feature = "http")]
             Speech::Http1 | Speech::Http2 if self.http.is_some() => {
-                self.serve_http(speech, Prefixed::new(first, stream), visitor).await;
+                Box::pin(self.serve_http(speech, first, stream, visitor, leash))
             }
-            Speech::Http1 => refuse_http(stream).await,
-            _ => {}
+            Speech::Http1 => Box::pin(refuse_http(stream)),
+            _ => Box::pin(std::future::ready(())),
         }
     }
 
@@ -284,9 +320,9 @@ impl Hall {
         let certificates = stream.get_ref().1.peer_certificates();
         let certificates = certificates.map(|chain| chain.iter().map(|c| c.clone().into_owned()).collect());
         let visitor = Visitor { certificates, ..visitor };
-        let Some(first) = self.first_bytes(&mut stream).await else { return };
+        let Some((first, leash)) = self.first_bytes(&mut stream).await else { return };
         let speech = sniff(&first).unwrap_or(Speech::Stream);
-        self.serve(speech, first, stream, visitor).await;
+        self.serve(speech, (first, stream), visitor, leash).await;
     }
 }
 
@@ -297,7 +333,7 @@ async fn refuse_http<S: Duplex>(mut stream: S) {
     let _ = stream.shutdown().await;
 }
 
-#[cfg(any(feature = "http", feature = "tls"))]
+#[cfg(feature = "tls")]
 use prefixed::Prefixed;
 
 #[cfg(any(feature = "http", feature = "tls"))]

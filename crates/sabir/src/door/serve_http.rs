@@ -1,18 +1,30 @@
 //! Connections of HTTP, handed to hyper and watched over.
 
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use http::{Request, Response, header};
+use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 
+use super::crowd::Place;
+use super::leash::Leash;
+use super::linger::Linger;
+use super::posts::{Left, Posts};
+use super::prefixed::Prefixed;
 use super::sniff::Speech;
 use super::vigil::{BusyBody, Patience, Watch, Watched};
 use super::{Door, Hall, Protocols, Visitor};
-use crate::http::{Body, Bound, HeadWatch, HttpService, Remote, Smuggled, Speaks, Stay, Stop};
+#[cfg(feature = "tls")]
+use crate::caller::PeerCertificates;
+use crate::caller::Whence;
+use crate::http::{Body, Bound, HeadWatch, HttpService, Smuggled, Speaks, Stay, Stop, Streaming};
+use crate::shared::lock;
 use crate::transport::Duplex;
 
 /// The most that the head of a request may have.
@@ -37,18 +49,57 @@ impl Door {
 }
 
 impl Hall {
-    pub(super) async fn serve_http<S: Duplex + 'static>(&self, speech: Speech, stream: S, visitor: Visitor) {
-        let Some(service) = self.http.clone() else { return };
-        let watch = Watch::new();
-        let patience = Patience {
-            head: self.connections.head,
-            idle: self.connections.idle,
-            stall: self.config.limits.stall.unwrap_or(self.connections.idle),
+    /// How long a peer may take nothing of what is to be sent.
+    pub(super) fn stall(&self) -> Duration {
+        self.config.limits.stall.unwrap_or(self.connections.idle)
+    }
+
+    /// Serves a connection of HTTP of which something was read already.
+    pub(super) async fn serve_http<S: Duplex + 'static>(
+        &self,
+        speech: Speech,
+        first: Vec<u8>,
+        stream: S,
+        visitor: Visitor,
+        leash: Leash,
+    ) {
+        let Some(service) = &self.http else { return };
+        let Visitor { place, address, .. } = visitor;
+        let whence = Whence {
+            address,
+            #[cfg(feature = "tls")]
+            certificates: visitor.certificates.map(PeerCertificates).map(Arc::new),
         };
-        let heads = HeadWatch::default();
-        let smuggled = heads.smuggled();
-        let io = TokioIo::new(Watched { stream, watch: Arc::clone(&watch), heads, lingering: None });
-        let answers = Answers { service, visitor: Arc::new(visitor), watch: Arc::clone(&watch), smuggled };
+        let left = if speech == Speech::Http1 && service.takes_plain() {
+            let mut posts = Posts::new(self, service, (first, stream), whence.clone(), leash);
+            let end = poll_fn(|cx| posts.poll(cx)).await;
+            match posts.left(end) {
+                Some(left) => left,
+                None => return,
+            }
+        } else {
+            Left { read: first, stream, begun: None }
+        };
+        let stream = Prefixed::new(left.read, left.stream);
+        let answers = Answers {
+            service: service.clone(),
+            begun: Arc::new(Mutex::new(left.begun)),
+            whence,
+            place,
+            watch: Watch::new(),
+            smuggled: Smuggled::default(),
+        };
+        // This future is large, and only those who need it are to have it.
+        Box::pin(self.serve_by_hyper(speech, stream, answers)).await;
+    }
+
+    async fn serve_by_hyper<S: Duplex + 'static>(&self, speech: Speech, stream: S, answers: Answers) {
+        let patience =
+            Patience { head: self.connections.head, idle: self.connections.idle, stall: self.stall() };
+        let watch = Arc::clone(&answers.watch);
+        let heads = HeadWatch::new(answers.smuggled.clone());
+        let linger = Linger::default();
+        let io = TokioIo::new(Watched { stream, watch: Arc::clone(&watch), heads, linger });
         let answer = service_fn(move |request| {
             let answers = answers.clone();
             async move { Ok::<_, Infallible>(answers.answer(request).await) }
@@ -92,7 +143,10 @@ impl Hall {
 #[derive(Clone)]
 struct Answers {
     service: HttpService,
-    visitor: Arc<Visitor>,
+    /// The answer to the first request, if that has begun.
+    begun: Arc<Mutex<Option<Streaming>>>,
+    whence: Whence,
+    place: Arc<Place>,
     watch: Arc<Watch>,
     smuggled: Smuggled,
 }
@@ -100,18 +154,18 @@ struct Answers {
 impl Answers {
     async fn answer(self, mut request: Request<Incoming>) -> Response<BusyBody<Body>> {
         let busy = self.watch.begin();
+        let version = request.version();
+        let begun = lock(&self.begun).take();
+        if let Some(begun) = begun {
+            // It has been read already.
+            let _ = request.into_body().collect().await;
+            return begun.response.await.map(|body| BusyBody::new(body, busy, version));
+        }
         request.extensions_mut().insert(self.smuggled);
         if request.headers().contains_key(header::UPGRADE) {
-            request.extensions_mut().insert(Stay(Arc::clone(&self.visitor.place) as _));
+            request.extensions_mut().insert(Stay(self.place as _));
         }
-        if let Some(address) = self.visitor.address {
-            request.extensions_mut().insert(Remote(address));
-        }
-        #[cfg(feature = "tls")]
-        if let Some(certificates) = &self.visitor.certificates {
-            request.extensions_mut().insert(crate::caller::PeerCertificates(certificates.clone()));
-        }
-        let version = request.version();
+        self.whence.tell(request.extensions_mut());
         self.service.handle(request).await.map(|body| BusyBody::new(body, busy, version))
     }
 }

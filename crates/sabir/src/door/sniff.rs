@@ -1,7 +1,7 @@
 //! What a connection speaks, told by its first bytes.
 
 /// Bytes that are enough to tell.
-pub(super) const ENOUGH: usize = 24;
+const ENOUGH: usize = 24;
 
 /// What was found out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,6 @@
 //!
 //! One look every few seconds costs less than a timer for each request would.
 
-use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,16 +13,14 @@ use bytes::Bytes;
 use http::Version;
 use http_body::{Body, Frame, SizeHint};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::{Instant, Sleep};
+use tokio::time::Instant;
 
+use super::linger::Linger;
 use crate::http::HeadWatch;
+use crate::transport::Duplex;
 
 /// How often is looked.
 const LOOK: Duration = Duration::from_secs(2);
-
-/// How much is read of what nobody wants before a connection is closed, and for how long.
-const LINGER_BYTES: usize = 256 * 1024;
-const LINGER: Duration = Duration::from_millis(500);
 
 /// What may take how long.
 #[derive(Debug, Clone, Copy)]
@@ -125,8 +122,7 @@ pub(super) struct Watched<S> {
     pub(super) stream: S,
     pub(super) watch: Arc<Watch>,
     pub(super) heads: HeadWatch,
-    /// How much more is read and dropped before it is closed, and until when.
-    pub(super) lingering: Option<(usize, Pin<Box<Sleep>>)>,
+    pub(super) linger: Linger,
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
@@ -157,7 +153,7 @@ impl<S: AsyncWrite + Unpin> Watched<S> {
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Watched<S> {
+impl<S: Duplex> AsyncWrite for Watched<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
         self.wrote(written)
@@ -181,25 +177,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Watched<S> {
         self.wrote(flushed)
     }
 
-    /// A socket that is closed with something unread in it takes back what it has sent, such as the refusal
-    /// of a body that is still coming. So a little of that is read first.
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let this = &mut *self;
-        if this.lingering.is_none() {
-            ready!(Pin::new(&mut this.stream).poll_shutdown(cx))?;
-        }
-        let (left, end) =
-            this.lingering.get_or_insert_with(|| (LINGER_BYTES, Box::pin(tokio::time::sleep(LINGER))));
-        let mut dropped = [0; 4096];
-        while *left > 0 && end.as_mut().poll(cx).is_pending() {
-            let mut buffer = ReadBuf::new(&mut dropped);
-            ready!(Pin::new(&mut this.stream).poll_read(cx, &mut buffer))?;
-            match buffer.filled().len() {
-                0 => break,
-                count => *left = left.saturating_sub(count),
-            }
-        }
-        Poll::Ready(Ok(()))
+        let Watched { stream, linger, .. } = &mut *self;
+        linger.poll_close(cx, stream)
     }
 }
 

@@ -111,7 +111,11 @@ impl Refusal {
     }
 
     pub(super) fn response(self, version: Version) -> Response<Body> {
-        let mut response = Response::new(Body::full(Bytes::from(format!("{}\n", self.reason))));
+        self.whole(version).map(Body::full)
+    }
+
+    pub(super) fn whole(self, version: Version) -> Response<Bytes> {
+        let mut response = Response::new(Bytes::from(format!("{}\n", self.reason)));
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
@@ -123,6 +127,21 @@ impl Refusal {
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         response
+    }
+}
+
+/// An answer that is one message, or none.
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) message: Option<Bytes>,
+}
+
+impl Answer {
+    pub(super) fn response(self) -> Response<Body> {
+        match self.message {
+            Some(message) => json(self.status, message),
+            None => empty(self.status, HeaderMap::new()),
+        }
     }
 }
 

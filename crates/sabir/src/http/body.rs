@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 
-use super::exchange::Streaming;
+use super::begun::Streaming;
 use super::session::Events;
 
 /// The body of an answer of [`HttpService`](crate::HttpService).

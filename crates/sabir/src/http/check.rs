@@ -25,7 +25,8 @@ impl Host {
         let authority: Authority = text.parse().ok()?;
         let port = match text.strip_prefix(authority.host())? {
             "" => None,
-            port => Some(port.strip_prefix(':')?.parse().ok()?),
+            // A number for Rust may have a sign.
+            port => Some(port.strip_prefix(':').filter(|port| !port.starts_with('+'))?.parse().ok()?),
         };
         let name = authority.host().trim_end_matches('.').to_ascii_lowercase();
         (!name.is_empty()).then_some(Host { name, port })
@@ -101,6 +102,29 @@ fn check_host(http: &Http, bound: Bound, called: &Host) -> Result<(), Refusal> {
     if allowed { Ok(()) } else { Err(Refusal::HOST) }
 }
 
+/// Whether a request that names this host and no origin is right.
+pub(super) fn is_host(http: &Http, bound: Bound, named: &[u8]) -> bool {
+    // What nearly everybody on this machine calls.
+    if http.hosts.is_empty() && is_this_machine(named) {
+        return true;
+    }
+    let called = std::str::from_utf8(named).ok().and_then(Host::parse);
+    called.is_some_and(|called| check_host(http, bound, &called).is_ok())
+}
+
+/// Whether this is a usual name of this machine, with a port or without one.
+fn is_this_machine(named: &[u8]) -> bool {
+    let digit = |sum: u16, byte: &u8| {
+        let digit = byte.is_ascii_digit().then(|| u16::from(byte - b'0'))?;
+        sum.checked_mul(10)?.checked_add(digit)
+    };
+    match named.strip_prefix(b"127.0.0.1").or_else(|| named.strip_prefix(b"localhost")) {
+        Some([]) => true,
+        Some([b':', port @ ..]) => !port.is_empty() && port.iter().try_fold(0, digit).is_some(),
+        Some(_) | None => false,
+    }
+}
+
 /// The host that was called. HTTP/1.0 knows none.
 fn called_host(parts: &Parts) -> Result<Option<Host>, Refusal> {
     let mut headers = parts.headers.get_all(header::HOST).iter();
@@ -141,4 +165,47 @@ pub(super) fn preflight(asked: &HeaderMap, methods: &'static str) -> (StatusCode
     }
     headers.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
     (StatusCode::NO_CONTENT, headers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_right_whichever_way_it_is_read() {
+        let usual = Http::new();
+        let named = Http::new().allow_host("rpc.example:8080");
+        for (host, local, open, allowed) in [
+            ("127.0.0.1", true, true, false),
+            ("127.0.0.1:8080", true, true, false),
+            ("127.0.0.1:65535", true, true, false),
+            ("localhost:1", true, true, false),
+            ("LOCALHOST.", true, true, false),
+            ("[::1]:80", true, true, false),
+            ("127.0.0.1:65536", false, false, false),
+            ("127.0.0.1:", false, false, false),
+            ("127.0.0.1:+1", false, false, false),
+            ("127.0.0.1:8x", false, false, false),
+            ("127.0.0.1x", false, true, false),
+            ("localhost.example", false, true, false),
+            ("user@localhost", false, false, false),
+            ("rpc.example", false, true, false),
+            ("RPC.example:8080", false, true, true),
+            ("", false, false, false),
+        ] {
+            let right = |http, bound| is_host(http, bound, host.as_bytes());
+            let got =
+                (right(&usual, Bound::Loopback), right(&usual, Bound::Open), right(&named, Bound::Open));
+            assert_eq!(got, (local, open, allowed), "{host}");
+            let mut parts = http::Request::new(()).into_parts().0;
+            parts.headers.insert(header::HOST, HeaderValue::from_static(host));
+            let checked = |http, bound| check(http, bound, &parts).is_ok();
+            let slow = (
+                checked(&usual, Bound::Loopback),
+                checked(&usual, Bound::Open),
+                checked(&named, Bound::Open),
+            );
+            assert_eq!(got, slow, "{host}");
+        }
+    }
 }

@@ -1,30 +1,19 @@
-//! One message and its answer, with nothing before and after.
-//!
-//! The engine runs inside the answer: first in the future that waits for it, then, if it becomes a stream, in
-//! the stream's body. So a client that goes away takes its handlers with it, and one that does not read makes
-//! them wait.
+//! An engine for one message and what answers it, with nothing before and after.
 
-use std::future::poll_fn;
 use std::io;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::Response;
 use sabir_proto::{Cause, Config, Framing, Origin, Outgoing};
-use tokio::time::{Instant, Sleep, sleep};
 
-use super::answer;
-use super::body::Body;
 use super::negotiate::Accepts;
-use super::service::Inner;
-use super::sse;
-use super::stop::{Stop, Stopping};
 use crate::caller::Caller;
 use crate::connection::Connection;
 use crate::link::{Incoming, Link, Messages};
+use crate::observe::{Observed, Side};
+use crate::port::{Moved, Port};
 use crate::router::Routes;
 use crate::shared::{Wish, lock};
 use crate::transport::seed;
@@ -33,9 +22,8 @@ use crate::transport::seed;
 const SPARE: usize = 64;
 const SPARE_BYTES: usize = 64 * 1024;
 
-/// A link that carries one message in, and what answers it out.
+/// A link that carries what answers one message. The message itself does not come by it.
 struct Once {
-    message: Option<Bytes>,
     origin: Origin,
     accepts: Accepts,
     /// Taken over, and not yet passed on.
@@ -46,10 +34,7 @@ struct Once {
 
 impl Link for Once {
     fn poll_receive(&mut self, _: &mut Context<'_>) -> Poll<Incoming> {
-        match self.message.take() {
-            Some(text) => Poll::Ready(Incoming::Message { text, origin: self.origin, caller: None }),
-            None => Poll::Pending,
-        }
+        Poll::Pending
     }
 
     fn poll_send(&mut self, _: &mut Context<'_>, outgoing: Outgoing<'_>) -> Poll<io::Result<()>> {
@@ -85,34 +70,63 @@ pub(super) struct Exchange {
 }
 
 /// What came of a message.
-enum Step {
+pub(super) enum Step {
     /// This is to be sent, and there may be more.
     More(Bytes),
     /// This was all.
     Done(Option<Bytes>),
 }
 
+impl Step {
+    /// What is sent where only one thing can be.
+    pub(super) fn last(self) -> Option<Bytes> {
+        match self {
+            Step::More(message) => Some(message),
+            Step::Done(message) => message,
+        }
+    }
+}
+
 impl Exchange {
     fn new(config: Config, routes: Arc<Routes>) -> Self {
         let config = Config { framing: Some(Framing::Whole), one_way: true, seed: seed(), ..config };
-        let accepts = Accepts { json: 0, events: 0 };
-        let link = Once { message: None, origin: Origin::NONE, accepts, next: None, settled: true };
+        let link = Once { origin: Origin::NONE, accepts: Accepts::JSON, next: None, settled: true };
         Exchange { connection: Connection::new(config, routes, Messages::new(link, None), None), over: false }
     }
 
-    fn begin(&mut self, message: Bytes, caller: Arc<Caller>, accepts: Accepts) {
+    pub(super) fn begin(&mut self, message: &[u8], caller: Arc<Caller>, accepts: Accepts) {
         let link = &mut self.connection.port.link;
         link.origin = Origin(link.origin.0 + 1);
-        link.message = Some(message);
         link.accepts = accepts;
         link.settled = false;
-        self.connection.engine.desk.callers.opener = Some(caller);
+        let origin = link.origin;
+        self.connection.look_at_the_clock();
+        let desk = &mut self.connection.engine.desk;
+        desk.callers.opener = Some(caller);
+        desk.session.handle_message_from(desk.now, message, origin);
+        desk.tell(&Observed::Bytes { side: Side::Theirs, count: message.len() });
     }
 
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Step> {
+    /// Does what can be done at once. Whatever has to wait is to be polled.
+    pub(super) fn run(&mut self, cx: &mut Context<'_>) -> Poll<Step> {
+        let Connection { engine, port, .. } = &mut self.connection;
+        engine.run();
+        while engine.desk.session.outgoing().is_some() {
+            if let Moved::No = port.send(cx, &mut engine.desk) {
+                break;
+            }
+        }
+        self.step()
+    }
+
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Step> {
         if !self.over {
             self.over = self.connection.poll_run(cx).is_ready();
         }
+        self.step()
+    }
+
+    fn step(&mut self) -> Poll<Step> {
         let idle = self.over || self.connection.engine.desk.session.is_idle();
         let link = &mut self.connection.port.link;
         if (link.settled && idle) || self.over {
@@ -125,7 +139,7 @@ impl Exchange {
         }
     }
 
-    fn shut_down(&self, grace: Duration) {
+    pub(super) fn shut_down(&self, grace: Duration) {
         let _ = self.connection.peer().shared.wish(Wish::Shutdown(grace));
     }
 
@@ -143,116 +157,17 @@ impl Exchange {
 pub(super) struct Spare(Mutex<Vec<Box<Exchange>>>);
 
 impl Spare {
-    fn take(&self, config: Config, routes: &Arc<Routes>) -> Box<Exchange> {
+    pub(super) fn take(&self, config: Config, routes: &Arc<Routes>) -> Box<Exchange> {
         let spare = lock(&self.0).pop();
         spare.unwrap_or_else(|| Box::new(Exchange::new(config, Arc::clone(routes))))
     }
 
-    fn put(&self, mut exchange: Box<Exchange>) {
+    pub(super) fn put(&self, mut exchange: Box<Exchange>) {
         if exchange.is_as_new() {
             let mut spare = lock(&self.0);
             if spare.len() < SPARE {
                 spare.push(exchange);
             }
         }
-    }
-}
-
-/// What an answer waits for that is not there at once.
-struct Waiting {
-    patience: Pin<Box<Sleep>>,
-    every: Duration,
-    stopping: Stopping,
-    grace: Duration,
-}
-
-impl Waiting {
-    fn new(every: Duration, stop: &Stop) -> Self {
-        let patience = Box::pin(sleep(every));
-        Waiting { patience, every, stopping: Stopping::new(stop), grace: stop.grace }
-    }
-
-    /// Whether it is time for a sign of life.
-    fn poll(&mut self, cx: &mut Context<'_>, exchange: &mut Exchange) -> Poll<()> {
-        if self.stopping.poll(cx) {
-            exchange.shut_down(self.grace);
-        }
-        let due = self.patience.as_mut().poll(cx);
-        if due.is_ready() {
-            self.patience.as_mut().reset(Instant::now() + self.every);
-        }
-        due
-    }
-}
-
-/// Answers a message.
-pub(super) async fn answer(
-    inner: &Arc<Inner>,
-    message: Bytes,
-    caller: Caller,
-    accepts: Accepts,
-) -> Response<Body> {
-    let caller = Arc::new(caller);
-    let mut exchange = inner.spare.take(inner.config, &inner.routes);
-    exchange.begin(message, Arc::clone(&caller), accepts);
-    let mut waiting: Option<Waiting> = None;
-    let first = poll_fn(|cx| {
-        if let Poll::Ready(step) = exchange.poll(cx) {
-            return Poll::Ready(Some(step));
-        }
-        // Most calls are answered at once: timers are made for those that are not.
-        let waiting = waiting.get_or_insert_with(|| Waiting::new(inner.http.keep_alive_every(), &inner.stop));
-        match waiting.poll(cx, &mut exchange) {
-            Poll::Ready(()) if accepts.takes_events() => Poll::Ready(None),
-            Poll::Ready(()) | Poll::Pending => Poll::Pending,
-        }
-    })
-    .await;
-    let (first, done) = match first {
-        Some(Step::Done(None)) => {
-            inner.spare.put(exchange);
-            return answer::empty(inner.http.accepted(), Default::default());
-        }
-        Some(Step::Done(Some(message))) if !accepts.prefers_events() => {
-            inner.spare.put(exchange);
-            let code = answer::error_code(&message);
-            let status = code.map_or(http::StatusCode::OK, |code| inner.http.status_of(&caller.parts, code));
-            return answer::json(status, message);
-        }
-        Some(Step::Done(Some(message))) => (Some(sse::event(None, &message)), true),
-        Some(Step::More(message)) => (Some(sse::event(None, &message)), false),
-        None => (Some(sse::COMMENT), false),
-    };
-    let exchange = (!done).then_some(exchange);
-    let waiting = waiting.unwrap_or_else(|| Waiting::new(inner.http.keep_alive_every(), &inner.stop));
-    answer::events(Body::exchange(Streaming { first, exchange, waiting }))
-}
-
-/// An exchange whose answer is a stream.
-pub(super) struct Streaming {
-    first: Option<Bytes>,
-    /// `None` once it is over.
-    exchange: Option<Box<Exchange>>,
-    waiting: Waiting,
-}
-
-impl Streaming {
-    pub(super) fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        if let Some(first) = self.first.take() {
-            return Poll::Ready(Some(first));
-        }
-        let Some(exchange) = &mut self.exchange else { return Poll::Ready(None) };
-        let event = match exchange.poll(cx) {
-            Poll::Ready(Step::More(message)) => Some(sse::event(None, &message)),
-            Poll::Ready(Step::Done(message)) => {
-                self.exchange = None;
-                message.map(|message| sse::event(None, &message))
-            }
-            Poll::Pending => match self.waiting.poll(cx, exchange) {
-                Poll::Ready(()) => Some(sse::COMMENT),
-                Poll::Pending => return Poll::Pending,
-            },
-        };
-        Poll::Ready(event)
     }
 }

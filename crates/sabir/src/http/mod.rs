@@ -4,10 +4,13 @@
 //! door's, or those of the application that it is mounted in.
 
 mod answer;
+mod at_once;
+mod begun;
 mod body;
 mod check;
 mod exchange;
 mod negotiate;
+mod plain;
 mod receive;
 mod service;
 mod session;
@@ -17,7 +20,10 @@ mod sse;
 mod stop;
 mod upgrade;
 
+pub(crate) use answer::Answer;
+pub(crate) use at_once::{Admission, Admitted, Answering, Start, Streaming};
 pub use body::Body;
+pub(crate) use plain::{Found, Head, Plain};
 pub use service::HttpService;
 pub(crate) use session::Way;
 pub(crate) use settings::{Bound, Speaks};

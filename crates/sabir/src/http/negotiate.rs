@@ -6,11 +6,16 @@ use http::{HeaderMap, header};
 pub(super) fn is_json(headers: &HeaderMap) -> bool {
     let mut types = headers.get_all(header::CONTENT_TYPE).iter();
     let (Some(value), None) = (types.next(), types.next()) else { return false };
+    names_json(value.as_bytes())
+}
+
+/// Whether a content type is that of JSON.
+pub(super) fn names_json(value: &[u8]) -> bool {
     // What nearly everybody sends.
-    if value.as_bytes() == b"application/json" {
+    if value == b"application/json" {
         return true;
     }
-    let Ok(value) = value.to_str() else { return false };
+    let Ok(value) = std::str::from_utf8(value) else { return false };
     let (kind, parameters) = value.split_once(';').unwrap_or((value, ""));
     let kind = kind.trim();
     let known = ["application/json", "application/json-rpc", "application/jsonrequest"];
@@ -39,16 +44,33 @@ pub(super) struct Accepts {
 }
 
 impl Accepts {
+    /// Only one message, whole.
+    pub(super) const JSON: Self = Accepts { json: 1000, events: 0 };
+
     /// A stream is only for those who ask for one by name: most programs that take anything could not read
     /// it.
     pub(super) fn of(headers: &HeaderMap) -> Self {
+        let values = headers.get_all(header::ACCEPT).into_iter();
+        Self::named(values.map(|value| value.to_str().unwrap_or_default()))
+    }
+
+    /// The same, of a header that can stand there once.
+    pub(super) fn in_one(value: Option<&[u8]>) -> Self {
+        match value {
+            // What nearly everybody sends.
+            None | Some(b"application/json" | b"*/*") => Accepts::JSON,
+            Some(value) => Self::named([std::str::from_utf8(value).unwrap_or_default()].into_iter()),
+        }
+    }
+
+    fn named<'a>(values: impl Iterator<Item = &'a str>) -> Self {
         let mut json = None;
         let mut events = None;
         let mut any = None;
         let mut is_given = false;
-        for value in headers.get_all(header::ACCEPT) {
+        for value in values {
             is_given = true;
-            for range in value.to_str().unwrap_or_default().split(',') {
+            for range in value.split(',') {
                 let (range, parameters) = range.split_once(';').unwrap_or((range, ""));
                 let weight = weight(parameters);
                 match range.trim().to_ascii_lowercase().as_str() {
@@ -114,8 +136,10 @@ mod tests {
             let mut headers = HeaderMap::new();
             headers.insert(header::ACCEPT, accept.parse().unwrap_or_else(|_| panic!("{accept}")));
             assert_eq!(Accepts::of(&headers), Accepts { json, events }, "{accept}");
+            assert_eq!(Accepts::in_one(Some(accept.as_bytes())), Accepts { json, events }, "{accept}");
         }
-        assert_eq!(Accepts::of(&HeaderMap::new()), Accepts { json: 1000, events: 0 });
+        assert_eq!(Accepts::of(&HeaderMap::new()), Accepts::JSON);
+        assert_eq!(Accepts::in_one(None), Accepts::JSON);
     }
 
     #[test]

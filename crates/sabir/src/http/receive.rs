@@ -11,9 +11,15 @@ use http_body::Body;
 use tokio::time::sleep;
 
 use super::answer::Refusal;
+use super::settings::Http;
+
+/// How long a body may take to come, unless that is set.
+const DEADLINE: Duration = Duration::from_secs(30);
 
 /// How long a body may take to come.
-const DEADLINE: Duration = Duration::from_secs(30);
+pub(super) fn deadline(http: &Http) -> Duration {
+    http.body_deadline.unwrap_or(DEADLINE)
+}
 
 /// Whether a body says of itself that it is too large. Then it need not be sent.
 pub(super) fn check_length(headers: &HeaderMap, limit: usize) -> Result<(), Refusal> {
@@ -22,11 +28,7 @@ pub(super) fn check_length(headers: &HeaderMap, limit: usize) -> Result<(), Refu
 }
 
 /// The body, in one piece. One that came in one piece is not copied.
-pub(super) async fn whole<B: Body>(
-    body: B,
-    limit: usize,
-    deadline: Option<Duration>,
-) -> Result<Bytes, Refusal> {
+pub(super) async fn whole<B: Body>(body: B, limit: usize, deadline: Duration) -> Result<Bytes, Refusal> {
     let mut body = pin!(body);
     let mut gathered = Gathered::default();
     let mut alarm = None;
@@ -50,7 +52,7 @@ pub(super) async fn whole<B: Body>(
             }
         }
         // Most bodies are there already: a timer is made for those that are not.
-        let alarm = alarm.get_or_insert_with(|| Box::pin(sleep(deadline.unwrap_or(DEADLINE))));
+        let alarm = alarm.get_or_insert_with(|| Box::pin(sleep(deadline)));
         Pin::new(alarm).poll(cx).map(|()| Err(Refusal::TOO_SLOW))
     })
     .await

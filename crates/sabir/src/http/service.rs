@@ -14,8 +14,9 @@ use sabir_proto::{Config, Dialect, Limits};
 use tokio::sync::watch;
 
 use super::answer::{self, Refusal};
+use super::begun;
 use super::body::Body;
-use super::exchange::{self, Spare};
+use super::exchange::Spare;
 use super::negotiate::{self, Accepts};
 use super::session::{self, Table};
 use super::settings::{Bound, Http, Identity, Sessions};
@@ -45,14 +46,14 @@ use crate::router::{Router, Routes};
 /// the application.
 #[derive(Clone)]
 pub struct HttpService {
-    inner: Arc<Inner>,
+    pub(super) inner: Arc<Inner>,
 }
 
 pub(super) struct Inner {
     pub(super) http: Http,
     pub(super) routes: Arc<Routes>,
     pub(super) config: Config,
-    bound: Bound,
+    pub(super) bound: Bound,
     pub(super) stop: Stop,
     pub(super) spare: Spare,
     pub(super) sessions: Table,
@@ -160,13 +161,13 @@ impl Inner {
         }
         let identity = self.identify(&parts)?;
         if upgrade::is_websocket(&parts) {
-            return upgrade::websocket(self, Caller { parts, identity });
+            return upgrade::websocket(self, parts, identity);
         }
         if !self.http.speaks.http {
             return Err(Refusal::NO_HTTP);
         }
-        let caller = Caller { parts, identity };
-        match (&caller.parts.method, self.sessions_for(&caller.parts)) {
+        let caller = Caller::new(parts, identity);
+        match (&caller.parts().method, self.sessions_for(caller.parts())) {
             (&Method::POST, _) => self.post(caller, body).await,
             (&Method::GET, Some(sessions)) => session::get(self, sessions, &caller),
             (&Method::DELETE, Some(sessions)) => session::delete(self, sessions, &caller),
@@ -206,7 +207,7 @@ impl Inner {
         Ok(answer::empty(status, headers))
     }
 
-    fn identify(&self, parts: &Parts) -> Result<Option<Identity>, Refusal> {
+    pub(super) fn identify(&self, parts: &Parts) -> Result<Option<Identity>, Refusal> {
         match &self.http.auth {
             Some(auth) => (auth.check)(parts).map_err(|denied| Refusal::denied(denied.challenge)),
             None => Ok(None),
@@ -217,7 +218,7 @@ impl Inner {
     where
         B: http_body::Body,
     {
-        let headers = &caller.parts.headers;
+        let headers = &caller.parts().headers;
         if !negotiate::is_json(headers) {
             return Err(Refusal::NOT_JSON);
         }
@@ -230,10 +231,10 @@ impl Inner {
         }
         let limit = self.config.limits.message_bytes;
         receive::check_length(headers, limit)?;
-        let message = receive::whole(body, limit, self.http.body_deadline).await?;
-        match self.sessions_for(&caller.parts) {
+        let message = receive::whole(body, limit, receive::deadline(&self.http)).await?;
+        match self.sessions_for(caller.parts()) {
             Some(sessions) => session::post(self, sessions, message, caller, accepts).await,
-            None => Ok(exchange::answer(self, message, caller, accepts).await),
+            None => Ok(begun::answer(self, &message, caller, accepts).await),
         }
     }
 }

@@ -35,9 +35,9 @@ pub(crate) struct HeadWatch {
 }
 
 impl HeadWatch {
-    /// What to tell the service with each request.
-    pub(crate) fn smuggled(&self) -> Smuggled {
-        self.seen.clone()
+    /// Watches, and tells the service by this.
+    pub(crate) fn new(seen: Smuggled) -> Self {
+        HeadWatch { seen, ..HeadWatch::default() }
     }
 
     /// A request has come: what follows is its body, and then another head.
@@ -106,7 +106,7 @@ mod tests {
             for size in 1..=text.len() {
                 let mut watch = HeadWatch::default();
                 text.as_bytes().chunks(size).for_each(|chunk| watch.watch(chunk));
-                assert_eq!(watch.smuggled().is_seen(), want, "{size}: {text}");
+                assert_eq!(watch.seen.is_seen(), want, "{size}: {text}");
             }
         }
     }

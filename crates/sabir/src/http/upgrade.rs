@@ -14,6 +14,7 @@ use tokio_tungstenite::tungstenite::protocol::Role;
 use super::answer::Refusal;
 use super::body::Body;
 use super::service::Inner;
+use super::settings::Identity;
 use crate::caller::Caller;
 use crate::connection::Connection;
 use crate::link::Messages;
@@ -39,12 +40,16 @@ pub(super) fn is_websocket(parts: &Parts) -> bool {
 }
 
 /// Makes a WebSocket of the connection, served in a task of its own. The caller is known, and let in.
-pub(super) fn websocket(inner: &Arc<Inner>, mut caller: Caller) -> Result<Response<Body>, Refusal> {
+pub(super) fn websocket(
+    inner: &Arc<Inner>,
+    mut parts: Parts,
+    identity: Option<Identity>,
+) -> Result<Response<Body>, Refusal> {
     if !inner.http.speaks.websocket {
         return Err(Refusal::NO_WEBSOCKET);
     }
-    let accept = handshake(&caller.parts)?;
-    let Some(upgrade) = caller.parts.extensions.remove::<OnUpgrade>() else {
+    let accept = handshake(&parts)?;
+    let Some(upgrade) = parts.extensions.remove::<OnUpgrade>() else {
         return Err(Refusal::NO_WEBSOCKET);
     };
     let mut response = Response::new(Body::empty());
@@ -53,9 +58,10 @@ pub(super) fn websocket(inner: &Arc<Inner>, mut caller: Caller) -> Result<Respon
     headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
     headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
     headers.insert(header::SEC_WEBSOCKET_ACCEPT, accept);
-    if list(&caller.parts, header::SEC_WEBSOCKET_PROTOCOL).any(|name| name == SUBPROTOCOL) {
+    if list(&parts, header::SEC_WEBSOCKET_PROTOCOL).any(|name| name == SUBPROTOCOL) {
         headers.insert(header::SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(SUBPROTOCOL));
     }
+    let caller = Caller::new(parts, identity);
     tokio::spawn(serve(Arc::clone(inner), caller, upgrade));
     Ok(response)
 }

@@ -10,6 +10,7 @@ mod http1;
 mod http2;
 mod limits;
 mod open;
+mod posts;
 #[path = "../http/server.rs"]
 mod server;
 mod slow;

@@ -29,6 +29,11 @@ impl Running {
         Run(self.clone())
     }
 
+    /// Whether those that are held may end.
+    pub(crate) fn release(&self, released: bool) {
+        self.released.send_replace(released);
+    }
+
     /// Waits until so many run.
     pub(crate) async fn reaches(&self, wanted: usize) {
         within(self.count.subscribe().wait_for(|&count| count == wanted)).await.unwrap();
@@ -107,7 +112,7 @@ async fn what_is_open_is_answered_and_then_it_ends() {
         server.stopper.stop();
         // By now every connection has been told.
         assert_eq!(silent.rest().await, "");
-        running.released.send_replace(answered);
+        running.release(answered);
         for (id, mut client) in clients.into_iter().enumerate() {
             let got = client.rest().await;
             assert_eq!(got.contains(&format!("\"id\":{id},\"result\":\"held\"")), answered, "{id}: {got}");

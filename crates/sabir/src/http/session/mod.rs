@@ -2,6 +2,8 @@
 
 mod hub;
 mod link;
+mod reader;
+mod state;
 mod table;
 
 use std::future::poll_fn;
@@ -17,15 +19,16 @@ use sabir_proto::{Incoming, Message, decode};
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::answer::{self, Refusal};
+use super::begun;
 use super::body::Body;
-use super::exchange;
 use super::negotiate::Accepts;
 use super::service::Inner;
 use super::settings::Sessions;
 use super::sse::{self, EventId};
 use crate::caller::Caller;
+use hub::Hub;
 pub(crate) use hub::Way;
-use hub::{First, Hub, Reader};
+use reader::{First, Reader};
 use table::Session;
 pub(super) use table::Table;
 
@@ -54,7 +57,7 @@ fn check_version(sessions: &Sessions, parts: &Parts) -> Result<(), Refusal> {
 
 /// The session that a request names, which must be the caller's own.
 fn find(inner: &Inner, sessions: &Sessions, caller: &Caller) -> Result<Arc<Session>, Refusal> {
-    let id = caller.parts.headers.get(SESSION_ID).ok_or(Refusal::NO_SESSION)?;
+    let id = caller.parts().headers.get(SESSION_ID).ok_or(Refusal::NO_SESSION)?;
     let session = inner.sessions.get(id.as_bytes()).ok_or(Refusal::UNKNOWN_SESSION)?;
     let same = match (&session.owner, &caller.identity, &inner.http.auth) {
         (Some(owner), Some(identity), Some(auth)) => (auth.same)(&**owner, &**identity),
@@ -63,7 +66,7 @@ fn find(inner: &Inner, sessions: &Sessions, caller: &Caller) -> Result<Arc<Sessi
     if !same {
         return Err(Refusal::UNKNOWN_SESSION);
     }
-    check_version(sessions, &caller.parts)?;
+    check_version(sessions, caller.parts())?;
     Ok(session)
 }
 
@@ -75,7 +78,7 @@ pub(super) async fn post(
     caller: Caller,
     accepts: Accepts,
 ) -> Result<Response<Body>, Refusal> {
-    if caller.parts.headers.contains_key(SESSION_ID) {
+    if caller.parts().headers.contains_key(SESSION_ID) {
         let session = find(inner, sessions, &caller)?;
         return pass_on(inner, sessions, &session.hub, message, caller, accepts).await;
     }
@@ -83,16 +86,16 @@ pub(super) async fn post(
         Ok(Incoming::One(Ok(Message::Request(request)))) => request.method == sessions.opened_by,
         Ok(Incoming::One(Ok(_)) | Incoming::Batch(_)) => false,
         // The engine says best what is wrong with it.
-        _ => return Ok(exchange::answer(inner, message, caller, accepts).await),
+        _ => return Ok(begun::answer(inner, &message, caller, accepts).await),
     };
     if !opens {
         // Where requests may stand for themselves, their handler says best what this one lacks.
         return match sessions.stateless {
             [] => Err(Refusal::NO_SESSION),
-            _ => Ok(exchange::answer(inner, message, caller, accepts).await),
+            _ => Ok(begun::answer(inner, &message, caller, accepts).await),
         };
     }
-    check_version(sessions, &caller.parts)?;
+    check_version(sessions, caller.parts())?;
     let session = Table::open(inner, sessions, caller.identity.clone())?;
     let answered = pass_on(inner, sessions, &session.hub, message, caller, accepts).await;
     // Whoever is told that it did not work has no session either.
@@ -117,7 +120,7 @@ async fn pass_on(
     caller: Caller,
     accepts: Accepts,
 ) -> Result<Response<Body>, Refusal> {
-    let primed = is_primed(sessions, &caller.parts);
+    let primed = is_primed(sessions, caller.parts());
     let room = inner.config.limits.message_bytes;
     poll_fn(|cx| hub.poll_room(cx, message.len(), room)).await;
     let (reader, caller) = Hub::post(hub, message, caller, accepts, primed)?;
@@ -140,7 +143,7 @@ async fn pass_on(
         First::Nothing => answer::empty(inner.http.accepted(), HeaderMap::new()),
         First::Json(message) => {
             let code = answer::error_code(&message);
-            let status = code.map_or(StatusCode::OK, |code| inner.http.status_of(&caller.parts, code));
+            let status = code.map_or(StatusCode::OK, |code| inner.http.status_of(caller.parts(), code));
             answer::json(status, message)
         }
         First::Events => stream(inner, sessions, reader, primed),
@@ -159,18 +162,18 @@ fn stream(inner: &Inner, sessions: &Sessions, reader: Reader, primed: bool) -> R
 
 /// The stream of the server's own messages, or one that was broken off.
 pub(super) fn get(inner: &Inner, sessions: &Sessions, caller: &Caller) -> Result<Response<Body>, Refusal> {
-    if !Accepts::of(&caller.parts.headers).takes_events() {
+    if !Accepts::of(&caller.parts().headers).takes_events() {
         return Err(Refusal::ACCEPT_EVENTS);
     }
     let session = find(inner, sessions, caller)?;
-    let reader = match caller.parts.headers.get(LAST_EVENT_ID) {
+    let reader = match caller.parts().headers.get(LAST_EVENT_ID) {
         Some(id) => {
             let id = id.to_str().ok().and_then(EventId::parse).ok_or(Refusal::UNKNOWN_EVENT)?;
             Hub::resume(&session.hub, id)?
         }
         None => Hub::listen(&session.hub)?,
     };
-    Ok(stream(inner, sessions, reader, is_primed(sessions, &caller.parts)))
+    Ok(stream(inner, sessions, reader, is_primed(sessions, caller.parts())))
 }
 
 /// Ends the session.
