@@ -4,7 +4,7 @@
 //! To refuse such a request, what comes over the connection must be watched.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 const LENGTH: &[u8] = b"content-length:";
 const CODING: &[u8] = b"transfer-encoding:";
@@ -12,13 +12,23 @@ const CODING: &[u8] = b"transfer-encoding:";
 /// As much of a line as is needed to tell.
 const ENOUGH: usize = CODING.len();
 
+/// Such a request has come.
+const SEEN: u8 = 1;
+/// No request will come any more.
+const OVER: u8 = 2;
+
 /// Whether such a request came over this connection: an extension of all of its requests.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Smuggled(Arc<AtomicBool>);
+pub(crate) struct Smuggled(Arc<AtomicU8>);
 
 impl Smuggled {
     pub(super) fn is_seen(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.0.load(Ordering::Relaxed) == SEEN
+    }
+
+    /// The connection is HTTP no more: there is nothing left to watch for.
+    pub(super) fn end(&self) {
+        self.0.store(OVER, Ordering::Relaxed);
     }
 }
 
@@ -48,6 +58,9 @@ impl HeadWatch {
 
     /// These bytes came.
     pub(crate) fn watch(&mut self, bytes: &[u8]) {
+        if self.seen.0.load(Ordering::Relaxed) == OVER {
+            return;
+        }
         let mut lines = bytes.split(|&byte| byte == b'\n');
         let Some(mut line) = lines.next() else { return };
         for next in lines {
@@ -81,7 +94,7 @@ impl HeadWatch {
             _ => return,
         }
         if self.has_length && self.has_coding {
-            self.seen.0.store(true, Ordering::Relaxed);
+            self.seen.0.store(SEEN, Ordering::Relaxed);
         }
     }
 }

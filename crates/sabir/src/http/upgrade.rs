@@ -15,6 +15,7 @@ use super::answer::Refusal;
 use super::body::Body;
 use super::service::Inner;
 use super::settings::Identity;
+use super::smuggling::Smuggled;
 use crate::caller::Caller;
 use crate::connection::Connection;
 use crate::link::Messages;
@@ -52,6 +53,9 @@ pub(super) fn websocket(
     let Some(upgrade) = parts.extensions.remove::<OnUpgrade>() else {
         return Err(Refusal::NO_WEBSOCKET);
     };
+    if let Some(smuggled) = parts.extensions.get::<Smuggled>() {
+        smuggled.end();
+    }
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
     let headers = response.headers_mut();
