@@ -24,7 +24,7 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 use crate::link::{Incoming, Link};
 
 /// Read at once, and kept for each connection.
-const READ_BUFFER: usize = 16 * 1024;
+const READ_BUFFER: usize = 6 * 1024;
 
 /// Bytes that are gathered before they are written although more is to come.
 const WRITE_BUFFER: usize = 64 * 1024;

@@ -48,9 +48,8 @@ impl Input {
             (self.start, self.end) = (0, held);
         }
         if self.data.len() < held + want {
-            // Growing by a part keeps a message of any size linear in its length, and a quarter wastes little;
-            // past the limit nothing is kept.
-            let size = (held + want).max((held + held / 4).min(limit.saturating_add(LARGEST_READ)));
+            // Doubling keeps a message of any size linear in its length; past the limit nothing is kept.
+            let size = (held + want).max((held * 2).min(limit.saturating_add(LARGEST_READ)));
             self.data.reserve_exact(size - self.data.len());
             self.data.resize(size, 0);
         }
