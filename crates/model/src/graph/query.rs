@@ -109,6 +109,10 @@ impl Graph {
     /// Answers a query. The prefixes `jrpc`, `rpcx`, `prov`, `rdf` and `xsd` need not be declared.
     /// It runs until it is done or stopped.
     pub fn query(&self, sparql: &str, stop: &Stop) -> Result<Answer, QueryError> {
+        // The evaluator looks only where there is something to go through.
+        if stop.0.is_cancelled() {
+            return Err(QueryError::Stopped);
+        }
         let syntax = |error: &dyn fmt::Display| QueryError::Syntax(error.to_string());
         let evaluation = |error: QueryEvaluationError| match error {
             QueryEvaluationError::Cancelled => QueryError::Stopped,
