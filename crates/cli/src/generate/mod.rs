@@ -41,3 +41,12 @@ pub(crate) async fn run(args: GenerateArgs, printer: &Printer) -> Result<Exit, F
     }
     Ok(Exit::Ok)
 }
+
+fn joined(words: impl Iterator<Item = String>, with: &str) -> String {
+    words.collect::<Vec<_>>().join(with)
+}
+
+/// Text in quotes, as Python and TypeScript read it as well as JSON.
+fn literal(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}

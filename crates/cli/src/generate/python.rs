@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::model::{Api, Body, Call, Field, Params, Type, TypeDef};
 use super::names::{self, Taken};
+use super::{joined, literal};
 use crate::json::harmless;
 
 const KEYWORDS: &[&str] = &[
@@ -146,10 +147,6 @@ fn spelt(type_: &Type) -> String {
     }
 }
 
-fn joined(words: impl Iterator<Item = String>, with: &str) -> String {
-    words.collect::<Vec<_>>().join(with)
-}
-
 fn doc(out: &mut String, indent: &str, text: &str) {
     let lines: Vec<_> = text.trim().lines().map(line).collect();
     let _ = match lines.as_slice() {
@@ -165,8 +162,4 @@ fn doc(out: &mut String, indent: &str, text: &str) {
 /// Text that stays on its line, and inside its string.
 fn line(text: &str) -> String {
     harmless(text).replace('\\', "\\\\").replace('"', "'")
-}
-
-fn literal(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
 }

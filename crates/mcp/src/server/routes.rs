@@ -218,20 +218,21 @@ fn unsubscribe(ctx: &Ctx, params: Params<'_>) -> sabir::Result<Meta> {
     Ok(Meta::new())
 }
 
+/// What a call names. Where nothing of the kind was ever offered, there is no such method.
+fn named<T>(all: &Named<T>, kind: &str, name: &str) -> sabir::Result<Arc<T>> {
+    match all.get(name) {
+        Some(entry) => Ok(entry),
+        None if all.is_offered() => Err(invalid(format_args!("there is no {kind} `{name}`"))),
+        None => Err(not_found()),
+    }
+}
+
 fn call_tool(
     mut ctx: Ctx,
     params: Params<'_>,
 ) -> sabir::Result<impl Future<Output = sabir::Result<Answer<ToolResult>>> + use<>> {
     let asked = Asked::by_name(params)?;
-    let lists = ctx.core.catalog.lists();
-    let entry = match lists.tools.get(&asked.name) {
-        Some(entry) => entry,
-        None if lists.tools.is_offered() => {
-            return Err(invalid(format_args!("there is no tool `{}`", asked.name)));
-        }
-        None => return Err(not_found()),
-    };
-    drop(lists);
+    let entry = named(&ctx.core.catalog.lists().tools, "tool", &asked.name)?;
     #[cfg(feature = "http")]
     if matches!(ctx.caller, Caller::Modern(_)) && ctx.rpc.http().is_some() {
         crate::headers::check_arguments(|name| open::header(&ctx.rpc, name), params, &entry.headers)?;
@@ -261,15 +262,7 @@ fn get_prompt(
     params: Params<'_>,
 ) -> sabir::Result<impl Future<Output = sabir::Result<Answer<PromptResult>>> + use<>> {
     let asked = Asked::by_name(params)?;
-    let lists = ctx.core.catalog.lists();
-    let entry = match lists.prompts.get(&asked.name) {
-        Some(entry) => entry,
-        None if lists.prompts.is_offered() => {
-            return Err(invalid(format_args!("there is no prompt `{}`", asked.name)));
-        }
-        None => return Err(not_found()),
-    };
-    drop(lists);
+    let entry = named(&ctx.core.catalog.lists().prompts, "prompt", &asked.name)?;
     let arguments: BTreeMap<String, String> = match &asked.arguments {
         Some(arguments) => arguments.parse().map_err(|_| invalid("the arguments of a prompt are strings"))?,
         None => BTreeMap::new(),

@@ -13,7 +13,7 @@ use crate::caller::Caller;
 use crate::connection::Connection;
 use crate::link::{Incoming, Link, Messages};
 use crate::observe::{Observed, Side};
-use crate::port::{Moved, Port};
+use crate::port::Port;
 use crate::router::Routes;
 use crate::shared::{Wish, lock};
 use crate::transport::seed;
@@ -111,11 +111,7 @@ impl Exchange {
     pub(super) fn run(&mut self, cx: &mut Context<'_>) -> Poll<Step> {
         let Connection { engine, port, .. } = &mut self.connection;
         engine.run();
-        while engine.desk.session.outgoing().is_some() {
-            if let Moved::No = port.send(cx, &mut engine.desk) {
-                break;
-            }
-        }
+        port.send(cx, &mut engine.desk);
         self.step()
     }
 
