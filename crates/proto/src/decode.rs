@@ -43,34 +43,47 @@ pub type Entry<'a> = Result<Message<'a>, Invalid<'a>>;
 /// assert_eq!(request.params.unwrap().as_str(), "[1,2]");
 /// ```
 pub fn decode<'a>(text: &'a [u8], dialect: &Dialect, limits: &Limits) -> Result<Incoming<'a>, ParseError> {
-    let reader = Reader::new(text, dialect, limits)?;
-    let (c, i) = peek(reader.text.as_bytes(), 0);
-    if c == b'[' {
-        let mut batch = Vec::new();
-        let refused = reader.batch(i, limits.batch_len, &mut batch)?;
-        return Ok(refused.map_or(Incoming::Batch(batch), Incoming::One));
+    if !is_batch(text) {
+        return decode_single(text, dialect, limits).map(Incoming::One);
     }
-    let mut members = Members::default();
-    reader.single(&mut members, c, i)?;
-    Ok(Incoming::One(reader.classify(&members)))
+    let mut entries = Vec::new();
+    Ok(match decode_batch(text, dialect, limits, &mut entries)? {
+        Ok(_) => Incoming::Batch(entries),
+        Err(refused) => Incoming::One(refused),
+    })
 }
 
-/// The same with a vector to reuse: `None` means that the entries of a batch are in `batch`.
+/// Whether it is a batch, if it is a message at all.
+#[inline(always)]
+pub(crate) fn is_batch(text: &[u8]) -> bool {
+    peek(text, 0).0 == b'['
+}
+
+/// Decodes a message that is no batch.
 #[inline]
-pub(crate) fn decode_into<'a>(
+pub(crate) fn decode_single<'a>(
     text: &'a [u8],
     dialect: &Dialect,
     limits: &Limits,
-    batch: &mut Vec<Entry<'a>>,
-) -> Result<Option<Entry<'a>>, ParseError> {
+) -> Result<Entry<'a>, ParseError> {
     let reader = Reader::new(text, dialect, limits)?;
     let (c, i) = peek(reader.text.as_bytes(), 0);
-    if c == b'[' {
-        return reader.batch(i, limits.batch_len, batch);
-    }
     let mut members = Members::default();
     reader.single(&mut members, c, i)?;
-    Ok(Some(reader.classify(&members)))
+    Ok(reader.classify(&members))
+}
+
+/// Decodes a batch into its entries. Its text, or the entry that it counts as if it is refused as a whole.
+pub(crate) fn decode_batch<'a>(
+    text: &'a [u8],
+    dialect: &Dialect,
+    limits: &Limits,
+    entries: &mut Vec<Entry<'a>>,
+) -> Result<Result<&'a str, Entry<'a>>, ParseError> {
+    let reader = Reader::new(text, dialect, limits)?;
+    let (_, open) = peek(reader.text.as_bytes(), 0);
+    let refused = reader.batch(open, limits.batch_len, entries)?;
+    Ok(refused.map_or(Ok(reader.text), Err))
 }
 
 struct Reader<'a, 'd> {

@@ -153,6 +153,12 @@ impl Dialect {
             .into_iter()
             .find(|dialect| dialect.name.strip_prefix("mcp ") == Some(revision))
     }
+
+    /// Whether calls of this method may be cancelled.
+    #[inline(always)]
+    pub(crate) fn can_be_cancelled(&self, method: &str) -> bool {
+        self.never_cancelled.iter().all(|never| *never != method)
+    }
 }
 
 impl Default for Dialect {

@@ -4,7 +4,8 @@
 const SMALLEST_READ: usize = 8 * 1024;
 const LARGEST_READ: usize = 64 * 1024;
 
-/// A growing buffer whose bytes are always initialised, so that a driver can read straight into it.
+/// A growing buffer whose bytes are always initialised, so that a driver can read straight into it. Memory is
+/// asked for well ahead, but only touched as far as reads come.
 ///
 /// Bytes are only moved or freed while space is asked for: whatever a decoded message borrows stays in
 /// place until then.
@@ -26,7 +27,7 @@ impl Input {
     }
 
     pub(super) fn capacity(&self) -> usize {
-        self.data.len()
+        self.data.capacity()
     }
 
     /// Room for the next read. A message has `limit` bytes at the most.
@@ -42,16 +43,22 @@ impl Input {
         if self.data.len() - self.end >= want {
             return;
         }
-        let held = self.end - self.start;
-        if self.start > 0 {
+        // Moving what is held costs no more than taking in what is done with did.
+        let cheap = self.start >= self.end - self.start;
+        if self.start > 0 && (cheap || self.data.capacity() - self.end < want) {
             self.data.copy_within(self.start..self.end, 0);
-            (self.start, self.end) = (0, held);
+            (self.start, self.end) = (0, self.end - self.start);
         }
-        if self.data.len() < held + want {
+        let size = self.end + want;
+        if self.data.capacity() < size {
             // Doubling keeps a message of any size linear in its length; past the limit nothing is kept.
-            let size = (held + want).max((held * 2).min(limit.saturating_add(LARGEST_READ)));
-            self.data.reserve_exact(size - self.data.len());
-            self.data.resize(size, 0);
+            let ahead = size.max((self.end * 2).min(limit.saturating_add(LARGEST_READ)));
+            self.data.reserve_exact(ahead - self.data.len());
+        }
+        // Large messages are read in large pieces.
+        let offered = (size + self.end / 4).min(self.data.capacity());
+        if self.data.len() < offered {
+            self.data.resize(offered, 0);
         }
     }
 
@@ -77,7 +84,7 @@ impl Input {
 
     /// Gives back what a large message left behind.
     pub(super) fn release(&mut self) {
-        if self.start == self.end && self.data.len() > 2 * LARGEST_READ {
+        if self.start == self.end && self.data.capacity() > 2 * LARGEST_READ {
             *self = Input { read_size: self.read_size, ..Input::new() };
         }
     }

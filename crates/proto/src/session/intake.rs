@@ -8,13 +8,14 @@ use super::event::{CallError, CallKey, Event, Origin, Report, RequestKey};
 use super::meta::Meta;
 use super::requests::Requests;
 use super::{Core, Phase};
-use crate::decode::{Entry, decode_into};
+use crate::decode::{Entry, decode_batch, decode_single, is_batch};
 use crate::dialect::{Dialect, Spelling};
 use crate::error::{ErrorCode, ErrorObject};
 use crate::frame::{Cut, FrameFault};
 use crate::id::Id;
 use crate::message::{Fault, Invalid, Message, Notification, Request, Response};
 use crate::raw::{self, JsonKind, RawJson};
+use crate::scan::ParseError;
 
 /// What came of looking at the input.
 pub(super) enum Next<'i> {
@@ -101,31 +102,48 @@ impl Core {
 
     #[inline(always)]
     fn message<'i>(&mut self, body: &'i [u8]) -> Next<'i> {
+        if is_batch(body) {
+            return self.batch_message(body);
+        }
+        match decode_single(body, &self.dialect, &self.limits) {
+            Ok(entry) => self.single(entry),
+            Err(error) => Next::Event(self.not_json(body, error)),
+        }
+    }
+
+    #[inline(never)]
+    fn batch_message<'i>(&mut self, body: &'i [u8]) -> Next<'i> {
         let mut entries: Vec<Entry<'i>> = std::mem::take(&mut self.entries);
-        let decoded = decode_into(body, &self.dialect, &self.limits, &mut entries);
-        let next = match decoded {
-            Ok(Some(entry)) => {
-                let open = self.requests.len();
-                let next = self.entry(entry, None);
-                if self.requests.len() <= open {
-                    self.outbox.settle(self.incoming);
-                }
-                next
-            }
-            Ok(None) => {
-                self.batch(&mut entries);
+        let next = match decode_batch(body, &self.dialect, &self.limits, &mut entries) {
+            Ok(Ok(text)) => {
+                self.batch(text, &mut entries);
                 Next::Again
             }
-            Err(error) => {
-                if !self.dialect.noise {
-                    self.complain("null", &error.error());
-                }
-                self.outbox.settle(self.incoming);
-                Next::Event(Event::Report(Report::NotJson { text: Cow::Borrowed(body), error }))
-            }
+            Ok(Err(refused)) => self.single(refused),
+            Err(error) => Next::Event(self.not_json(body, error)),
         };
         self.entries = emptied(entries);
         next
+    }
+
+    /// A message that is no batch, or a batch that counts as one.
+    #[inline(always)]
+    fn single<'i>(&mut self, entry: Entry<'i>) -> Next<'i> {
+        let open = self.requests.len();
+        let next = self.entry(entry, None);
+        if self.requests.len() <= open {
+            self.outbox.settle(self.incoming);
+        }
+        next
+    }
+
+    #[cold]
+    fn not_json<'i>(&mut self, body: &'i [u8], error: ParseError) -> Event<'i> {
+        if !self.dialect.noise {
+            self.complain("null", &error.error());
+        }
+        self.outbox.settle(self.incoming);
+        Event::Report(Report::NotJson { text: Cow::Borrowed(body), error })
     }
 
     fn frame_fault(&mut self, fault: FrameFault) -> Event<'static> {
@@ -147,8 +165,9 @@ impl Core {
         }
     }
 
-    /// Nothing of a batch starts before all of it is taken in. Its requests wait in the queue like others.
-    fn batch(&mut self, entries: &mut Vec<Entry<'_>>) {
+    /// A batch of nothing but requests is unfolded: they start as if they had come alone. Of any other, nothing
+    /// starts before all of it is taken in: its requests wait in the queue.
+    fn batch(&mut self, text: &str, entries: &mut Vec<Entry<'_>>) {
         let asks = |entry: &Entry<'_>| {
             !matches!(entry, Ok(Message::Response(_)) | Err(Invalid { response: true, .. }))
         };
@@ -159,6 +178,10 @@ impl Core {
             return;
         }
         let batch = self.gathering.begin(self.incoming);
+        if self.unfolding.take_on(text, entries, batch) {
+            self.complaints = 0;
+            return;
+        }
         let mut answered = Vec::new();
         for entry in entries.drain(..) {
             let response = match &entry {
@@ -234,7 +257,7 @@ impl Core {
     }
 
     #[inline(always)]
-    fn request<'i>(&mut self, request: Request<'i>, batch: Option<u32>) -> Next<'i> {
+    pub(super) fn request<'i>(&mut self, request: Request<'i>, batch: Option<u32>) -> Next<'i> {
         let Request { id, method, params } = request;
         let text = params.map(RawJson::borrowed);
         if matches!(self.phase, Phase::Draining(_) | Phase::Flushing(_)) {
@@ -249,11 +272,9 @@ impl Core {
             self.send_error(id.text(), &overloaded(), batch);
             return Next::Event(Event::Report(Report::Overloaded(id)));
         }
-        let cancellable = !self.dialect.never_cancelled.contains(&method.as_ref());
+        let cancellable = self.dialect.can_be_cancelled(&method);
         let Some(key) = self.requests.insert(&id, batch, self.incoming, cancellable) else {
-            // With the id itself, the peer would take this for the answer to its first request.
-            let reason = format!("id {id} is already in flight");
-            self.send_error("null", &ErrorObject::because(ErrorCode::INVALID_REQUEST, reason), batch);
+            self.send_error("null", &in_flight(&id), batch);
             return Next::Event(Event::Report(Report::DuplicateId(id)));
         };
         if let Some(batch) = batch {
@@ -273,7 +294,7 @@ impl Core {
     /// waiting for answers, there would still be `in_flight` places free, and two peers cannot block each
     /// other, however deep they nest.
     #[inline(always)]
-    fn can_start(&self, bytes: usize) -> bool {
+    pub(super) fn can_start(&self, bytes: usize) -> bool {
         !self.barrier
             && !self.is_congested()
             && self.requests.running() < self.limits.in_flight.max(1) + self.calls.len()
@@ -419,13 +440,18 @@ impl Core {
     }
 }
 
+/// With the id itself, the peer would take this for the answer to its first request: it is sent with none.
+pub(super) fn in_flight(id: &Id<'_>) -> ErrorObject<'static> {
+    ErrorObject::because(ErrorCode::INVALID_REQUEST, format!("id {id} is already in flight"))
+}
+
 fn overloaded() -> ErrorObject<'static> {
     ErrorObject::because(ErrorCode::OVERLOADED, "too many requests are waiting: try again later")
 }
 
 /// Starts a request that is in the table.
 #[inline(always)]
-fn start<'t>(
+pub(super) fn start<'t>(
     requests: &mut Requests,
     dialect: &Dialect,
     key: RequestKey,

@@ -11,6 +11,7 @@ mod meta;
 mod outbox;
 mod outgoing;
 mod requests;
+mod unfold;
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -29,6 +30,7 @@ pub use meta::TraceContext;
 use outbox::Outbox;
 pub use outgoing::{Batch, CallOptions, Refused};
 use requests::Requests;
+use unfold::Unfolding;
 
 use crate::decode::Entry;
 use crate::dialect::Dialect;
@@ -84,6 +86,8 @@ struct Core {
     consumed: usize,
     /// Lent to the decoder for the entries of a batch.
     entries: Vec<Entry<'static>>,
+    /// The batch that is being taken in.
+    unfolding: Unfolding,
     backlog: Backlog,
     requests: Requests,
     calls: Calls,
@@ -125,6 +129,7 @@ enum Phase {
 /// What `poll_output` has decided on, before it borrows.
 enum Pick {
     Start,
+    Unfold,
     Wait,
     Done(Cause),
 }
@@ -160,6 +165,7 @@ impl Session {
             incoming: Origin::NONE,
             consumed: 0,
             entries: Vec::new(),
+            unfolding: Unfolding::default(),
             backlog: Backlog::default(),
             requests: Requests::new(config.seed),
             calls: Calls::new(config.seed),
@@ -327,6 +333,13 @@ impl Session {
             if core.can_start_waiting() {
                 break Pick::Start;
             }
+            if !core.unfolding.is_empty() {
+                if core.can_unfold() {
+                    break Pick::Unfold;
+                }
+                core.fold_up();
+                continue;
+            }
             // What has come counts before the time that is up: an answer beats its own deadline.
             match core.next_message(input.unread()) {
                 Next::Event(event) => return Output::Event(event),
@@ -339,6 +352,7 @@ impl Session {
         };
         match pick {
             Pick::Start => Output::Event(core.start_waiting()),
+            Pick::Unfold => Output::Event(core.unfold()),
             Pick::Done(cause) => Output::Done(cause),
             Pick::Wait => Output::Wait(core.wait(input.capacity())),
         }
@@ -371,6 +385,7 @@ impl Session {
         core.whole.is_empty()
             && core.soon.is_empty()
             && core.requests.len() == 0
+            && core.unfolding.is_empty()
             && core.backlog.is_empty()
             && !core.barrier
     }
@@ -385,6 +400,7 @@ impl Session {
             unsent: core.outbox.pending(),
             bytes: self.input.capacity()
                 + core.outbox.capacity()
+                + core.unfolding.capacity()
                 + core.backlog.capacity()
                 + core.gathering.bytes()
                 + core.requests.running_bytes()
@@ -409,6 +425,7 @@ impl Session {
         self.settle_input();
         self.input.release();
         self.core.outbox.release();
+        self.core.unfolding.release();
         self.core.backlog.release();
         self.core.requests.release();
         self.core.calls.release();
@@ -504,6 +521,7 @@ impl Core {
         }
         self.end_calls(&cause);
         self.requests.clear();
+        self.unfolding.clear();
         self.backlog.clear();
         self.gathering.clear();
         self.outbox.discard();
@@ -534,7 +552,8 @@ impl Core {
             _ => None,
         };
         // Waking up a connection that holds little would cost more than it gives.
-        let held = input_capacity + self.outbox.capacity() + self.backlog.capacity();
+        let held =
+            input_capacity + self.outbox.capacity() + self.unfolding.capacity() + self.backlog.capacity();
         let tidy = self.tidy_at().filter(|_| held > WORTH_TIDYING);
         let deadlines = [self.calls.deadline(), self.stall_deadline(), self.idle_deadline(), drain, tidy];
         let read = !self.eof && !matches!(self.phase, Phase::Closed(_)) && self.may_take();

@@ -298,7 +298,7 @@ impl Core {
         let token = options.progress.then_some((self.dialect.progress, id));
         let progress = write_params(out, params, token, options.trace.as_ref())?;
         out.push(b'}');
-        let cancellable = !self.dialect.never_cancelled.contains(&method);
+        let cancellable = self.dialect.can_be_cancelled(method);
         let mut call = Call::new(progress, cancellable, batch, self.outbox.origin());
         let latest = options.total_timeout.map(|total| self.now + total);
         if let Some(deadline) = options.timeout.map(|timeout| self.now + timeout).or(latest) {

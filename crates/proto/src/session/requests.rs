@@ -291,7 +291,7 @@ impl Requests {
 }
 
 /// The number that an id spells, if it is a whole one of the plainest kind.
-fn counted(text: &str) -> Option<u64> {
+pub(super) fn counted(text: &str) -> Option<u64> {
     let digits = text.as_bytes();
     if digits.len() > 18 {
         return None;
