@@ -12,7 +12,7 @@ use crate::observe::{Observed, Side};
 use crate::peer::Peer;
 use crate::router::Routes;
 use crate::shared::{Shared, TaskWaker};
-use crate::task::BoxTask;
+use crate::spares::{Running, Spares};
 use crate::{ErrorCode, ErrorObject};
 
 /// Called with everything that the peer does wrong.
@@ -25,8 +25,7 @@ pub(crate) struct Engine {
     tasks: Vec<Option<(RequestKey, Running)>>,
     /// The notification whose handler is not done.
     notification: Option<Running>,
-    /// Tasks that are done and wait for the next call, one for each route.
-    spares: Vec<Option<BoxTask>>,
+    spares: Spares,
     /// By the index of the request, and at 0 the notification's.
     wakers: Vec<(Arc<TaskWaker>, Waker)>,
     ready: Vec<usize>,
@@ -37,15 +36,6 @@ pub(crate) struct Engine {
     /// What came behind that answer.
     held: Option<Event<'static>>,
 }
-
-/// A task and where it belongs when it is done.
-struct Running {
-    task: BoxTask,
-    route: usize,
-}
-
-/// Tasks above this size are not kept.
-const KEPT: usize = 1024;
 
 /// Why `run` has come to a stop.
 pub(crate) enum Stop {
@@ -63,7 +53,7 @@ impl Engine {
             desk: Desk::new(config, peer),
             tasks: Vec::new(),
             notification: None,
-            spares: Vec::new(),
+            spares: Spares::default(),
             wakers: Vec::new(),
             ready: Vec::new(),
             congested: false,
@@ -152,13 +142,11 @@ impl Engine {
             };
             #[cfg(not(feature = "http"))]
             let _ = origin;
-            let started = match self.desk.peer.shared.routes.route(&method) {
+            let started = match self.spares.task(&method, &self.desk.peer.shared.routes) {
                 None => Err(ErrorObject::standard(ErrorCode::METHOD_NOT_FOUND)),
-                Some(route) => {
-                    let spare = self.spares.get_mut(route.index).and_then(Option::take);
-                    let mut task = spare.unwrap_or_else(|| route.task());
-                    let started = task.as_mut().start(ctx, &method, params.as_ref());
-                    started.map(|()| Running { task, route: route.index })
+                Some(mut running) => {
+                    let started = running.task.as_mut().start(ctx, &method, params.as_ref());
+                    started.map(|()| running)
                 }
             };
             match (started, key) {
@@ -176,7 +164,7 @@ impl Engine {
         let (_, waker) = &self.wakers[index + 1];
         let cx = &mut Context::from_waker(waker);
         if running.task.as_mut().poll(cx, &mut self.desk, Some(key)).is_ready() {
-            return self.keep(running);
+            return self.spares.keep(running);
         }
         if self.tasks.len() <= index {
             self.tasks.resize_with(index + 1, || None);
@@ -189,7 +177,7 @@ impl Engine {
         let (_, waker) = &self.wakers[0];
         match running.task.as_mut().poll(&mut Context::from_waker(waker), &mut self.desk, None) {
             Poll::Ready(()) => {
-                self.keep(running);
+                self.spares.keep(running);
                 self.desk.session.finish_notification();
             }
             Poll::Pending => self.notification = Some(running),
@@ -207,18 +195,6 @@ impl Engine {
             }
             None => self.desk.session.finish_notification(),
         }
-    }
-
-    /// Keeps a task that is done for the next call.
-    #[inline(always)]
-    fn keep(&mut self, Running { task, route }: Running) {
-        if size_of_val(&*task) > KEPT {
-            return;
-        }
-        if self.spares.len() <= route {
-            self.spares.resize_with(route + 1, || None);
-        }
-        self.spares[route] = Some(task);
     }
 
     /// Sees to it that a slot has its waker, and that it is heard again.

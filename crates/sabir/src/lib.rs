@@ -121,6 +121,7 @@ mod settings;
 mod shared;
 #[cfg(feature = "tracing")]
 mod spans;
+mod spares;
 mod task;
 #[cfg(feature = "tls")]
 mod tls;
