@@ -50,6 +50,7 @@ impl Number {
     }
 
     /// Reads the text of a JSON number.
+    #[inline]
     fn read(text: &str) -> Result<Number, String> {
         // Nearly every number is as short as this, and a machine word is read faster.
         if text.len() < 19
@@ -57,6 +58,10 @@ impl Number {
         {
             return Ok(Number::Whole(whole.into()));
         }
+        Number::read_unusual(text)
+    }
+
+    fn read_unusual(text: &str) -> Result<Number, String> {
         match text.as_bytes() {
             [b'-' | b'0'..=b'9', rest @ ..] if rest.iter().all(u8::is_ascii_digit) => text
                 .parse()
@@ -78,8 +83,14 @@ fn short_whole(text: &[u8]) -> Option<i64> {
         [b'-', digits @ ..] => (-1, digits),
         digits => (1, digits),
     };
-    let add = |number, digit: &u8| digit.is_ascii_digit().then(|| number * 10 + i64::from(digit - b'0'));
-    digits.iter().try_fold(0, add).map(|number| sign * number)
+    let mut number = 0;
+    for digit in digits {
+        if !digit.is_ascii_digit() {
+            return None;
+        }
+        number = number * 10 + i64::from(digit - b'0');
+    }
+    Some(sign * number)
 }
 
 #[cold]
