@@ -119,10 +119,11 @@ where
 }
 
 fn unreadable(args: &GraphArgs, error: &ReadError) -> Failure {
-    match args.file.as_str() {
-        "-" => Failure::usage(format_args!("cannot read standard input: {error}")),
-        path => Failure::usage(format_args!("cannot read `{path}`: {error}")),
-    }
+    let file = match args.file.as_str() {
+        "-" => "standard input".to_owned(),
+        path => format!("`{path}`"),
+    };
+    Failure::new(Exit::Connect, format_args!("cannot read {file}: {error}"))
 }
 
 /// For a sink that cannot fail.
