@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+import subprocess
+import tempfile
 from contextlib import asynccontextmanager
 
 SABIR = os.environ["SABIR"]
@@ -37,3 +39,18 @@ async def demo(*args, scheme="tcp"):
         if process.returncode is None:
             process.kill()
             await process.wait()
+
+
+@asynccontextmanager
+async def certificate():
+    """A certificate for 127.0.0.1, and its key."""
+    with tempfile.TemporaryDirectory() as folder:
+        cert, key = os.path.join(folder, "cert.pem"), os.path.join(folder, "key.pem")
+        command = [
+            "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+            "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+            "-addext", "basicConstraints=critical,CA:FALSE",
+            "-keyout", key, "-out", cert,
+        ]
+        subprocess.run(command, check=True, capture_output=True)
+        yield cert, key

@@ -6,7 +6,7 @@ import os
 import socket
 from contextlib import asynccontextmanager
 
-from program import SABIR, demo
+from program import SABIR, certificate, demo
 from tap import check, run
 
 EVERYTHING = ["node", "node_modules/@modelcontextprotocol/server-everything/dist/index.js"]
@@ -50,6 +50,10 @@ async def our_service_passes_over_every_transport():
     async with demo() as (host, port):
         for scheme in ("tcp", "http", "ws"):
             check((scheme, await findings(f"{scheme}://{host}:{port}")), (scheme, (0, [])))
+    async with certificate() as (cert, key), demo("--tls-cert", cert, "--tls-key", key) as (host, port):
+        for scheme in ("tls", "https", "wss"):
+            came = await findings("--cacert", cert, f"{scheme}://{host}:{port}")
+            check((scheme, came), (scheme, (0, [])))
 
 
 async def our_mcp_server_passes_over_stdio_and_http():

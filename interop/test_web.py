@@ -2,10 +2,8 @@
 
 import asyncio
 import json
-import os
 import shutil
 import ssl
-import subprocess
 import tempfile
 from contextlib import asynccontextmanager
 
@@ -14,7 +12,7 @@ import jsonrpcclient
 import websockets
 
 import tap
-from program import call, demo
+from program import call, certificate, demo
 
 TOKEN = {"Authorization": "Bearer secret"}
 
@@ -123,21 +121,6 @@ async def a_server_that_stops_says_goodbye():
         raise AssertionError("still open")
     except websockets.ConnectionClosed as closed:
         tap.check(closed.rcvd.code, 1001)
-
-
-@asynccontextmanager
-async def certificate():
-    """A certificate for 127.0.0.1, and its key."""
-    with tempfile.TemporaryDirectory() as folder:
-        cert, key = os.path.join(folder, "cert.pem"), os.path.join(folder, "key.pem")
-        command = [
-            "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-            "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
-            "-addext", "basicConstraints=critical,CA:FALSE",
-            "-keyout", key, "-out", cert,
-        ]
-        subprocess.run(command, check=True, capture_output=True)
-        yield cert, key
 
 
 async def the_same_port_speaks_tls_of_each():

@@ -6,7 +6,7 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
@@ -96,10 +96,37 @@ pub(crate) async fn wrap(
         let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
         failed(match inner {
             Some(rustls::Error::InvalidMessage(_)) => "the server does not speak TLS".to_owned(),
+            Some(rustls::Error::InvalidCertificate(error)) => unacceptable(error, &place.host),
             Some(error) => format!("TLS: {error}"),
             None => "the server closed the connection instead of speaking TLS".to_owned(),
         })
     })
+}
+
+/// Why a server's certificate is not taken.
+fn unacceptable(error: &CertificateError, host: &str) -> String {
+    use CertificateError::{
+        BadSignature, Expired, ExpiredContext, NotValidForName, NotValidForNameContext, NotValidYet,
+        NotValidYetContext, Other, UnknownIssuer,
+    };
+    match error {
+        UnknownIssuer | BadSignature => "nobody who is trusted vouches for the server's certificate".to_owned(),
+        Expired | ExpiredContext { .. } => "the server's certificate has expired".to_owned(),
+        NotValidYet | NotValidYetContext { .. } => "the server's certificate is not valid yet".to_owned(),
+        NotValidForName => format!("the server's certificate is not for `{host}`"),
+        NotValidForNameContext { presented, .. } => {
+            // They come as `DnsName("example.org")`.
+            let name = |shown: &String| shown.split(['(', '"', ')']).rfind(|part| !part.is_empty()).map(str::to_owned);
+            let names: Vec<_> = presented.iter().filter_map(name).collect();
+            format!("the server's certificate is not for `{host}` but for {}", names.join(", "))
+        }
+        // What `openssl req -x509` makes unless it is told otherwise. The type is not in rustls itself.
+        Other(other) if format!("{other:?}").contains("CaUsedAsEndEntity") => {
+            "the server's certificate is that of an authority, not of a server: make it with basicConstraints=CA:FALSE"
+                .to_owned()
+        }
+        error => format!("the server's certificate: {error}"),
+    }
 }
 
 /// Takes any certificate. What it signs is still checked, so the other end has at least its key.
