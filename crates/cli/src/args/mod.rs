@@ -38,6 +38,8 @@ pub(crate) struct Args {
 }
 
 #[derive(Debug, Subcommand)]
+// Only the command that is named is set up: a server should start fast.
+#[command(defer = true)]
 pub(crate) enum Command {
     /// Play the whole protocol, live, as a transcript
     #[command(after_help = "\
