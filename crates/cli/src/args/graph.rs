@@ -17,6 +17,8 @@ A QUERY is SPARQL, @FILE, or one of
   call-tree            who called what while working on what, by trace
 The prefixes jrpc, rpcx, prov, rdf and xsd need not be declared; `sabir model ontology` explains the terms.
 
+Exit codes: 0 ok, 1 the query found too much, 2 usage, 3 cannot read, 4 the query took too long.
+
 Examples:
   sabir graph session.jrl > session.ttl
   sabir graph session.jrl --query slowest-methods

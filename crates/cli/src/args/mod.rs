@@ -98,7 +98,7 @@ pub(crate) struct CompleteArgs {
     pub(crate) prefix: String,
 }
 
-/// What goes along over HTTP, WebSocket and TLS.
+// What goes along over HTTP, WebSocket and TLS. A comment of the documentation would take the place of the command's.
 #[derive(Debug, clap::Args)]
 pub(crate) struct WebArgs {
     /// A header for http(s):// and ws(s)://, as NAME: VALUE; ${NAME} stands for a variable of the environment
@@ -112,7 +112,7 @@ pub(crate) struct WebArgs {
     pub(crate) insecure: bool,
 }
 
-/// Whom to ask what it offers.
+// Whom to ask what it offers.
 #[derive(Debug, clap::Args)]
 pub(crate) struct PeerArgs {
     /// The target, unless a command stands at the end

@@ -35,7 +35,7 @@ pub(crate) async fn run(args: CheckArgs, printer: &Printer) -> Result<Exit, Fail
         allow: chosen(&args.allow)?,
         deny: chosen(&args.deny)?,
         #[cfg(feature = "schemas")]
-        openrpc: args.openrpc.as_deref().map(document).transpose()?,
+        openrpc: args.openrpc.as_deref().map(|path| document(path, printer)).transpose()?,
     };
     match (&args.what, &args.command[..]) {
         (None, []) => Err(Failure::usage("nothing to check is named")
@@ -71,13 +71,19 @@ impl Rules {
 }
 
 #[cfg(feature = "schemas")]
-fn document(path: &str) -> Result<OpenRpc, Failure> {
+fn document(path: &str, printer: &Printer) -> Result<OpenRpc, Failure> {
     let unusable = |why: &dyn std::fmt::Display| {
         Failure::usage(format_args!("cannot use `{path}`: {why}"))
             .hint("`sabir describe TARGET --openrpc` writes such a document for a peer that describes itself")
     };
     let text = std::fs::read_to_string(path).map_err(|error| unusable(&error))?;
-    OpenRpc::parse(&text).map_err(|error| unusable(&error))
+    let document = OpenRpc::parse(&text).map_err(|error| unusable(&error))?;
+    for place in document.unusable() {
+        printer.aside(&format!(
+            "nothing is compared with the schema at {place} in {path}: it is not valid, or refers to what is not in it"
+        ));
+    }
+    Ok(document)
 }
 
 fn chosen(ids: &[String]) -> Result<Vec<&'static sabir_model::rules::Rule>, Failure> {

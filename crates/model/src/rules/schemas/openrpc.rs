@@ -89,6 +89,18 @@ impl OpenRpc {
         Ok(OpenRpc { methods: methods.collect::<Result<_, _>>()?, _taken: None })
     }
 
+    /// Where in the document, as JSON Pointers, there are schemas that cannot be used: they are none, or refer to what is
+    /// not in it. Nothing is compared with them.
+    pub fn unusable(&self) -> Vec<&str> {
+        let schemas = self.methods.values().flat_map(|method| {
+            let params = method.params.iter().filter_map(|param| param.schema.as_ref());
+            params.chain(&method.result).chain(method.errors.values())
+        });
+        let mut places: Vec<_> = schemas.filter_map(Schema::unusable).collect();
+        places.sort_unstable();
+        places
+    }
+
     /// Learns from an answer to `rpc.discover`, if there is room.
     pub(in crate::rules) fn seen(text: &str, room: &Room) -> Option<OpenRpc> {
         let taken = room.take(text.len())?;

@@ -47,12 +47,21 @@ impl Schema {
         Schema { root: Arc::clone(root), pointer, ready: OnceLock::new() }
     }
 
+    /// Where it stands, if it cannot be used: it is no schema, or its references lead too far.
+    pub(super) fn unusable(&self) -> Option<&str> {
+        self.ready().is_none().then_some(&*self.pointer)
+    }
+
+    fn ready(&self) -> Option<&Ready> {
+        self.ready.get_or_init(|| self.make_ready()).as_ref()
+    }
+
     /// Compares the value that `text` spells, which is called `name`.
     pub(super) fn check<'t>(&self, name: &str, text: &'t str) -> Option<Mismatch<'t>> {
         if text.len() > LARGEST {
             return None;
         }
-        let ready = self.ready.get_or_init(|| self.make_ready()).as_ref()?;
+        let ready = self.ready()?;
         let value: Value = serde_json::from_str(text).ok()?;
         if ready.validator.is_valid(&value) {
             return None;

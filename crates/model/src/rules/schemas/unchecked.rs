@@ -14,6 +14,10 @@ impl Schema {
         Schema
     }
 
+    pub(super) fn unusable(&self) -> Option<&str> {
+        None
+    }
+
     pub(super) fn check<'t>(&self, _: &str, _: &'t str) -> Option<Mismatch<'t>> {
         None
     }
