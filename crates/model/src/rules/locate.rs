@@ -26,10 +26,19 @@ pub(super) fn member<'t>(text: &'t str, path: &[&str]) -> Option<&'t str> {
     })
 }
 
+/// Texts below this length are not worth the preparations of a clever search.
+const SHORT: usize = 256;
+
 /// Whether a text cannot have a member of this name, as far as a glance shows. Letters can be spelt with `\u` only.
 fn is_absent(text: &str, name: &str) -> bool {
-    let lacks = |part: &str| memchr::memmem::find(text.as_bytes(), part.as_bytes()).is_none();
-    lacks(name) && lacks("\\u") && (!name.contains('/') || lacks("\\/"))
+    let text = text.as_bytes();
+    if text.len() >= SHORT {
+        let lacks = |part: &str| memchr::memmem::find(text, part.as_bytes()).is_none();
+        return lacks(name) && lacks("\\u") && (!name.contains('/') || lacks("\\/"));
+    }
+    let Some(&first) = name.as_bytes().first() else { return false };
+    memchr::memchr_iter(first, text).all(|at| !text[at..].starts_with(name.as_bytes()))
+        && memchr::memchr(b'\\', text).is_none()
 }
 
 /// The elements of an array; nothing for any other kind.
