@@ -5,21 +5,19 @@
 //! them wait.
 
 use std::future::poll_fn;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
-use tokio::time::{Instant, Sleep, sleep};
 
 use super::answer::{self, Answer};
 use super::body::Body;
 use super::exchange::{Exchange, Step};
 use super::negotiate::Accepts;
 use super::service::Inner;
-use super::sse;
+use super::sse::{self, Pulse};
 use super::stop::{Stop, Stopping};
 use crate::caller::Caller;
 
@@ -131,16 +129,14 @@ pub(super) async fn answer(
 
 /// What an answer waits for that is not there at once.
 struct Waiting {
-    patience: Pin<Box<Sleep>>,
-    every: Duration,
+    pulse: Pulse,
     stopping: Stopping,
     grace: Duration,
 }
 
 impl Waiting {
     fn new(every: Duration, stop: &Stop) -> Self {
-        let patience = Box::pin(sleep(every));
-        Waiting { patience, every, stopping: Stopping::new(stop), grace: stop.grace }
+        Waiting { pulse: Pulse::new(every), stopping: Stopping::new(stop), grace: stop.grace }
     }
 
     /// Whether it is time for a sign of life.
@@ -148,11 +144,7 @@ impl Waiting {
         if self.stopping.poll(cx) {
             exchange.shut_down(self.grace);
         }
-        let due = self.patience.as_mut().poll(cx);
-        if due.is_ready() {
-            self.patience.as_mut().reset(Instant::now() + self.every);
-        }
-        due
+        self.pulse.poll(cx)
     }
 }
 

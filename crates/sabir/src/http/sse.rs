@@ -1,11 +1,34 @@
 //! Events of `text/event-stream`.
 
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::{BufMut, Bytes, BytesMut};
+use tokio::time::{Instant, Sleep, sleep};
 
 /// Says nothing, and that the stream is alive.
 pub(super) const COMMENT: Bytes = Bytes::from_static(b":\n\n");
+
+/// Tells when a stream that has nothing to say is to show that it is alive.
+pub(super) struct Pulse {
+    sleep: Pin<Box<Sleep>>,
+    every: Duration,
+}
+
+impl Pulse {
+    pub(super) fn new(every: Duration) -> Self {
+        Pulse { sleep: Box::pin(sleep(every)), every }
+    }
+
+    /// Whether it is time. The next time is as long from now.
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        ready!(self.sleep.as_mut().poll(cx));
+        self.sleep.as_mut().reset(Instant::now() + self.every);
+        Poll::Ready(())
+    }
+}
 
 /// Which event it is, so that a client can say what it has seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

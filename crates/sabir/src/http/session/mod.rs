@@ -7,16 +7,13 @@ mod state;
 mod table;
 
 use std::future::poll_fn;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use sabir_proto::{Incoming, Message, decode};
-use tokio::time::{Instant, Sleep, sleep};
 
 use super::answer::{self, Refusal};
 use super::begun;
@@ -24,7 +21,7 @@ use super::body::Body;
 use super::negotiate::Accepts;
 use super::service::Inner;
 use super::settings::Sessions;
-use super::sse::{self, EventId};
+use super::sse::{self, EventId, Pulse};
 use crate::caller::Caller;
 use hub::Hub;
 pub(crate) use hub::Way;
@@ -124,14 +121,14 @@ async fn pass_on(
     let room = inner.config.limits.message_bytes;
     poll_fn(|cx| hub.poll_room(cx, message.len(), room)).await;
     let (reader, caller) = Hub::post(hub, message, caller, accepts, primed)?;
-    let mut patience: Option<Pin<Box<Sleep>>> = None;
+    let mut pulse: Option<Pulse> = None;
     let every = inner.http.keep_alive_every();
     let first = poll_fn(|cx| {
         if let Poll::Ready(first) = reader.poll_first(cx) {
             return Poll::Ready(first);
         }
-        let patience = patience.get_or_insert_with(|| Box::pin(sleep(every)));
-        if accepts.takes_events() && patience.as_mut().poll(cx).is_ready() {
+        let pulse = pulse.get_or_insert_with(|| Pulse::new(every));
+        if accepts.takes_events() && pulse.poll(cx).is_ready() {
             reader.begin_stream();
             return Poll::Ready(First::Events);
         }
@@ -157,7 +154,7 @@ fn is_primed(sessions: &Sessions, parts: &Parts) -> bool {
 fn stream(inner: &Inner, sessions: &Sessions, reader: Reader, primed: bool) -> Response<Body> {
     let priming = primed.then(|| sse::priming(reader.last_id(), sessions.retry));
     let every = inner.http.keep_alive_every();
-    answer::events(Body::session(Events { priming, reader, keep_alive: Box::pin(sleep(every)), every }))
+    answer::events(Body::session(Events { priming, reader, pulse: Pulse::new(every) }))
 }
 
 /// The stream of the server's own messages, or one that was broken off.
@@ -187,8 +184,7 @@ pub(super) fn delete(inner: &Inner, sessions: &Sessions, caller: &Caller) -> Res
 pub(super) struct Events {
     priming: Option<Bytes>,
     reader: Reader,
-    keep_alive: Pin<Box<Sleep>>,
-    every: Duration,
+    pulse: Pulse,
 }
 
 impl Events {
@@ -199,11 +195,7 @@ impl Events {
         if let Poll::Ready(event) = self.reader.poll_event(cx) {
             return Poll::Ready(event.map(|(id, message)| sse::event(Some(id), &message)));
         }
-        if self.keep_alive.as_mut().poll(cx).is_pending() {
-            return Poll::Pending;
-        }
-        self.keep_alive.as_mut().reset(Instant::now() + self.every);
-        Poll::Ready(Some(sse::COMMENT))
+        self.pulse.poll(cx).map(|()| Some(sse::COMMENT))
     }
 }
 
