@@ -217,9 +217,9 @@ impl fmt::Display for ErrorObject<'_> {
 ///
 /// This is what `?` does in a handler. (An `ErrorObject` is therefore no `std::error::Error` itself, as both
 /// cannot be; [`CallError`] is the error that carries one.)
-impl<E: std::error::Error + 'static> From<E> for ErrorObject<'static> {
+impl<E: std::error::Error + 'static> From<E> for ErrorObject<'_> {
     fn from(error: E) -> Self {
-        match (&error as &dyn Any).downcast_ref::<CallError<'static>>() {
+        match (&error as &dyn Any).downcast_ref::<CallError>() {
             Some(CallError::Error(answered)) => answered.clone(),
             Some(CallError::TimedOut) => ErrorObject::standard(ErrorCode::TIMED_OUT),
             _ => {

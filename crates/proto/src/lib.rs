@@ -71,8 +71,8 @@ pub use message::{ErrorPart, Fault, Invalid, Member, Message, Notification, Requ
 pub use raw::{JsonKind, RawJson};
 pub use scan::{ParseError, Syntax};
 pub use session::{
-    Batch, CallError, CallKey, CallOptions, Cause, Config, Event, Origin, Outgoing, Output, Purpose, Refused,
-    Report, RequestKey, Session, TraceContext, Undelivered, Usage, Wait,
+    Batch, CallError, CallKey, CallOptions, Cause, Config, Event, Lost, Origin, Outgoing, Output, Purpose,
+    Refused, Report, RequestKey, Session, TraceContext, Undelivered, Usage, Wait,
 };
 pub use time::Time;
 pub use transcript::{Line, TranscriptError, transcript};

@@ -3,7 +3,6 @@
 use std::any::Any;
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use sabir_proto::{Id, RequestKey, TraceContext};
 use serde::Serialize;
@@ -100,20 +99,20 @@ impl Ctx {
     }
 
     /// Waits until the caller cancels the call, and from the first call on leaves it to the handler what to
-    /// do then: it is no longer stopped by itself. For a notification, and if the connection is lost, it
-    /// waits for the end of the connection.
+    /// do then: it is no longer stopped by itself. If the call is over when this is called, it does not wait.
+    /// For a notification, and for a call that is answered meanwhile, it waits for the end of the connection.
     pub fn cancelled(&self) -> impl Future<Output = ()> + Send + 'static {
-        let taken = self.key.map(|key| {
-            self.peer.shared.hooked.store(true, Ordering::Release);
-            self.peer.shared.take_over(key)
-        });
+        let taken = self.key.map(|key| self.peer.shared.take_over(key));
         let peer = self.peer.clone();
         async move {
             let Some(cancelled) = taken else {
                 peer.closed().await;
                 return;
             };
-            cancelled.wait().await;
+            tokio::select! {
+                () = cancelled.wait() => {}
+                _ = peer.closed() => {}
+            }
         }
     }
 

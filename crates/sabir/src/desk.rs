@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use sabir_proto::{CallKey, CallOptions, Cause, Config, Refused, RequestKey, Session, Time};
+use sabir_proto::{CallKey, Cause, Config, Refused, RequestKey, Session, Time};
 
-use crate::CallError;
 use crate::call::CallSlot;
-use crate::observe::{Observed, Side};
+use crate::observe::{CallEnd, Observed, Side, Watches};
 use crate::peer::Peer;
-use crate::shared::{BatchEntry, CallWish, Wish};
+use crate::shared::{BatchEntry, Wish, end_batch};
+use crate::{CallError, ErrorObject};
 
 /// The part of an engine that is given to handlers while they are polled.
 pub(crate) struct Desk {
@@ -21,6 +21,11 @@ pub(crate) struct Desk {
     pub(crate) calls: Vec<Option<Arc<CallSlot>>>,
     /// Kept for its memory.
     wishes: Vec<Wish>,
+    /// The requests that are being handled, if anybody observes.
+    pub(crate) watches: Option<Watches>,
+    /// The method of the notification that is being handled, and what has come of it if that is an error.
+    pub(crate) notification: String,
+    pub(crate) failed: Option<ErrorObject>,
     pub(crate) now: Time,
 }
 
@@ -28,6 +33,9 @@ impl Desk {
     pub(crate) fn new(config: Config, peer: Peer) -> Self {
         Desk {
             session: Session::new(config),
+            watches: Watches::new(&peer.shared.routes),
+            notification: String::new(),
+            failed: None,
             peer,
             #[cfg(feature = "http")]
             callers: Default::default(),
@@ -56,17 +64,15 @@ impl Desk {
 
     fn carry_out(&mut self, wish: Wish) {
         match wish {
-            Wish::Call { about, call: CallWish { method, params, options, slot } } => {
-                if slot.is_over() {
-                    return;
-                }
+            Wish::Call { about, call } => {
+                let Some(options) = call.slot.begin() else { return };
                 self.session.relate(about);
-                let sent = self.session.call_raw(&method, params.as_ref(), &options);
-                self.keep(sent, slot);
+                let sent = self.session.call_raw(&call.method, call.params.as_ref(), &options);
+                self.keep(sent, &call.slot);
             }
             Wish::Batch { about, entries } => {
                 self.session.relate(about);
-                self.send_batch(entries);
+                self.send_batch(&entries);
             }
             Wish::Notify { about, method, params } => {
                 self.session.relate(about);
@@ -75,11 +81,23 @@ impl Desk {
                 }
             }
             Wish::Cancel(slot) => {
+                // Once it has ended, another call may have its index.
+                if let Some(call) = slot.key()
+                    && self.session.cancel(call)
+                    && let Some(kept) = self.calls.get_mut(call.index())
+                {
+                    *kept = None;
+                }
+            }
+            Wish::Expire { slot, options } => {
                 if let Some(call) = slot.key() {
-                    self.session.cancel(call);
-                    if let Some(kept) = self.calls.get_mut(call.index()) {
-                        *kept = None;
-                    }
+                    self.session.set_timeout(self.now, call, &options);
+                }
+            }
+            Wish::Settle(key) => {
+                if self.session.id(key).is_none() {
+                    self.peer.shared.tell_cancelled(key);
+                    self.finished(key);
                 }
             }
             Wish::Progress { key, value } => drop(self.session.progress(key, &value)),
@@ -108,30 +126,30 @@ impl Desk {
         self.peer.shared.ending.tell();
     }
 
-    fn keep(&mut self, sent: Result<CallKey, Refused>, slot: Arc<CallSlot>) {
+    fn keep(&mut self, sent: Result<CallKey, Refused>, slot: &Arc<CallSlot>) {
         match sent {
             Ok(call) => {
                 slot.sent(call);
                 if self.calls.len() <= call.index() {
                     self.calls.resize_with(call.index() + 1, || None);
                 }
-                self.calls[call.index()] = Some(slot);
+                self.calls[call.index()] = Some(Arc::clone(slot));
             }
             Err(refused) => slot.end(Err(CallError::Refused(refused))),
         }
     }
 
-    fn send_batch(&mut self, entries: Vec<BatchEntry>) {
+    fn send_batch(&mut self, entries: &[BatchEntry]) {
         // Another thread may cancel a call at any moment: which of them are in the batch is decided once.
         let mut calls = Vec::new();
         let sent = self.session.batch().and_then(|mut batch| {
-            for entry in &entries {
+            for entry in entries {
                 match entry {
-                    BatchEntry::Call(CallWish { method, params, slot, .. }) if !slot.is_over() => {
-                        let call = batch.call_raw(method, params.as_ref(), &CallOptions::default())?;
-                        calls.push((call, Arc::clone(slot)));
+                    BatchEntry::Call(call) => {
+                        let Some(options) = call.slot.begin() else { continue };
+                        let key = batch.call_raw(&call.method, call.params.as_ref(), &options)?;
+                        calls.push((key, &call.slot));
                     }
-                    BatchEntry::Call(_) => {}
                     BatchEntry::Notify { method, params } => batch.notify_raw(method, params.as_ref())?,
                 }
             }
@@ -152,13 +170,18 @@ impl Desk {
         write: impl FnOnce(&mut Session, RequestKey, &R) -> bool,
     ) {
         self.carry_out_wishes();
-        if let Some(key) = key {
-            match outcome {
-                Ok(result) => write(&mut self.session, key, &result),
-                Err(error) => self.session.reply_error(key, &error),
-            };
-            self.finished(key);
+        let Some(key) = key else {
+            self.failed = outcome.err();
+            return;
+        };
+        if let Some(watches) = &mut self.watches {
+            watches.end(key, CallEnd::of_handler(&outcome));
         }
+        match outcome {
+            Ok(result) => write(&mut self.session, key, &result),
+            Err(error) => self.session.reply_error(key, &error),
+        };
+        self.finished(key);
     }
 
     /// A request is answered: its hooks run.
@@ -178,26 +201,15 @@ impl Desk {
 
     /// Nothing more will happen: whoever waits is told why.
     pub(crate) fn close(&mut self, cause: Cause) -> Cause {
+        if let Some(watches) = &mut self.watches {
+            watches.end_all();
+        }
         for wish in self.peer.shared.close(&cause) {
-            let ended = CallError::Closed(cause.clone());
-            match wish {
-                Wish::Call { call: CallWish { slot, .. }, .. } => slot.end(Err(ended)),
-                Wish::Batch { entries, .. } => end_batch(entries, &ended),
-                _ => {}
-            }
+            wish.refuse(&CallError::Closed(cause.clone()));
         }
         for slot in self.calls.drain(..).flatten() {
             slot.end(Err(CallError::Closed(cause.clone())));
         }
         cause
-    }
-}
-
-/// Nothing of the batch went out, or will.
-fn end_batch(entries: Vec<BatchEntry>, error: &CallError) {
-    for entry in entries {
-        if let BatchEntry::Call(CallWish { slot, .. }) = entry {
-            slot.end(Err(error.clone()));
-        }
     }
 }

@@ -8,12 +8,13 @@ use sabir_proto::{Cause, Config, Event, Origin, Output, Report, RequestKey};
 
 use crate::ctx::Ctx;
 use crate::desk::Desk;
-use crate::observe::{Observed, Side};
+use crate::driving;
+use crate::observe::{CallEnd, Observed, Side};
 use crate::peer::Peer;
 use crate::router::Routes;
 use crate::shared::{Shared, TaskWaker};
 use crate::spares::{Running, Spares};
-use crate::{ErrorCode, ErrorObject};
+use crate::{ErrorCode, ErrorObject, RawJson};
 
 /// Called with everything that the peer does wrong.
 pub(crate) type OnReport = Box<dyn FnMut(&Report<'_>) + Send>;
@@ -81,6 +82,7 @@ impl Engine {
     /// Whoever is given an answer gets to see it before the handler of anything that came behind it starts:
     /// to the application, too, things happen in the order of the wire.
     pub(crate) fn run(&mut self) -> Stop {
+        let _driven = driving::drive(&self.desk.peer.shared);
         self.run_ready();
         loop {
             self.desk.carry_out_wishes();
@@ -116,22 +118,30 @@ impl Engine {
                 Output::Event(Event::Reply { call, outcome }) => {
                     let slot = self.desk.calls.get_mut(call.index()).and_then(Option::take);
                     if let Some(slot) = slot {
-                        slot.end(outcome.map(|raw| raw.into_owned()).map_err(|error| error.into_owned()));
+                        slot.end(outcome.map(RawJson::into_owned));
                         self.answered = true;
                     }
                     continue;
                 }
                 Output::Event(Event::Report(report)) => {
-                    self.desk.peer.shared.routes.tell(&Observed::Report(&report));
-                    if let Some(on_report) = &mut self.on_report {
-                        on_report(&report);
-                    }
+                    tell_report(&self.desk.peer.shared.routes, &mut self.on_report, &report);
                     continue;
                 }
                 Output::Event(_) => continue,
                 Output::Wait(_) => return Stop::Waiting,
                 Output::Done(cause) => return Stop::Done(cause),
             };
+            match key {
+                Some(key) => {
+                    if let Some(watches) = &mut self.desk.watches {
+                        watches.begin(key, &method);
+                    }
+                }
+                None => {
+                    self.desk.notification.clear();
+                    self.desk.notification.push_str(&method);
+                }
+            }
             let meta = meta.map(|meta| Arc::new(meta.into_owned()));
             let ctx = Ctx {
                 peer: Peer { about: key, ..self.desk.peer.clone() },
@@ -152,7 +162,7 @@ impl Engine {
             match (started, key) {
                 (Ok(running), Some(key)) => self.poll_request(key, running),
                 (Ok(running), None) => self.poll_notification(running),
-                (Err(error), key) => self.refuse(key, &error),
+                (Err(error), key) => self.refuse(key, error),
             }
         }
     }
@@ -178,6 +188,9 @@ impl Engine {
         match running.task.as_mut().poll(&mut Context::from_waker(waker), &mut self.desk, None) {
             Poll::Ready(()) => {
                 self.spares.keep(running);
+                if let Some(error) = self.desk.failed.take() {
+                    self.report_failed(error);
+                }
                 self.desk.session.finish_notification();
             }
             Poll::Pending => self.notification = Some(running),
@@ -186,15 +199,23 @@ impl Engine {
 
     /// The handler could not even start.
     #[cold]
-    fn refuse(&mut self, key: Option<RequestKey>, error: &ErrorObject) {
+    fn refuse(&mut self, key: Option<RequestKey>, error: ErrorObject) {
         match key {
             Some(key) => {
-                self.desk.carry_out_wishes();
-                self.desk.session.reply_error(key, error);
-                self.desk.finished(key);
+                self.desk.answer(Some(key), Err::<(), _>(error), |_, _, ()| true);
             }
-            None => self.desk.session.finish_notification(),
+            None => {
+                self.report_failed(error);
+                self.desk.session.finish_notification();
+            }
         }
+    }
+
+    /// Nobody waits for an answer to a notification: that it failed is told to those who watch.
+    #[cold]
+    fn report_failed(&mut self, error: ErrorObject) {
+        let report = Report::NotificationFailed { method: self.desk.notification.as_str().into(), error };
+        tell_report(&self.desk.peer.shared.routes, &mut self.on_report, &report);
     }
 
     /// Sees to it that a slot has its waker, and that it is heard again.
@@ -251,6 +272,9 @@ impl Engine {
         if let Some(task) = self.tasks.get_mut(key.index()) {
             *task = None;
         }
+        if let Some(watches) = &mut self.desk.watches {
+            watches.end(key, CallEnd::Cancelled);
+        }
         self.desk.session.abandon(key);
         self.desk.finished(key);
     }
@@ -274,6 +298,13 @@ impl Engine {
         self.answered = false;
         self.run();
         self.desk.close(Cause::Lost("the connection was dropped".into()))
+    }
+}
+
+fn tell_report(routes: &Routes, on_report: &mut Option<OnReport>, report: &Report<'_>) {
+    routes.tell(&Observed::Report(report));
+    if let Some(on_report) = on_report {
+        on_report(report);
     }
 }
 

@@ -85,6 +85,7 @@
 //! The order of handlers and what holds for every connection is in the documentation of
 //! [`sabir_proto::Session`]; [`Limits`] says how much one may use.
 
+mod batch;
 #[cfg(unix)]
 pub mod blocking;
 mod call;
@@ -98,6 +99,7 @@ mod desk;
 #[cfg(feature = "schema")]
 mod discover;
 mod door;
+mod driving;
 mod engine;
 #[cfg(feature = "http")]
 mod http;
@@ -111,6 +113,7 @@ mod observe;
 pub mod openrpc;
 mod params;
 mod peer;
+mod pool;
 mod port;
 mod reconnect;
 mod router;
@@ -132,6 +135,7 @@ mod validate;
 #[cfg(feature = "http")]
 mod ws;
 
+pub use batch::Batch;
 pub use call::Call;
 #[cfg(all(feature = "http", feature = "tls"))]
 pub use caller::PeerCertificates;
@@ -145,15 +149,15 @@ pub use listen::{Server, Stopper, listen};
 pub use method::{Method, MethodName};
 pub use observe::{CallEnd, Observed, Side};
 pub use params::parse;
-pub use peer::{Batch, Peer, WeakPeer};
+pub use peer::{Peer, WeakPeer};
 pub use reconnect::Reconnect;
 pub use router::{Next, Router};
 #[cfg(feature = "service")]
 pub use sabir_macros::{RpcError, service};
 pub use sabir_proto::{
-    Cause, Dialect, ErrorCode, Framing, Id, JsonKind, LENIENT, LSP, Limits, MCP, MCP_2024_11_05,
-    MCP_2025_03_26, MCP_2025_06_18, MCP_2025_11_25, MCP_2026_07_28, PLAIN, RawJson, Refused, Report,
-    TraceContext, Undelivered,
+    CallError, Cause, Dialect, ErrorCode, Framing, Id, JsonKind, LENIENT, LSP, Limits, Lost, MCP,
+    MCP_2024_11_05, MCP_2025_03_26, MCP_2025_06_18, MCP_2025_11_25, MCP_2026_07_28, PLAIN, RawJson, Refused,
+    Report, TraceContext, Undelivered,
 };
 pub use serve::{connect, serve};
 #[cfg(feature = "schema")]
@@ -169,9 +173,6 @@ pub use ws::WebSocket;
 
 /// The error that a handler answers with.
 pub type ErrorObject = sabir_proto::ErrorObject<'static>;
-
-/// Why a call did not end in a result.
-pub type CallError = sabir_proto::CallError<'static>;
 
 /// What a handler returns.
 pub type Result<T> = std::result::Result<T, ErrorObject>;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use sabir_proto::{Cause, Origin, Outgoing, Undelivered};
+use sabir_proto::{Cause, Lost, Origin, Outgoing, Undelivered};
 
 use crate::caller::Caller;
 use crate::desk::Desk;
@@ -28,7 +28,7 @@ pub(crate) enum Incoming {
     /// A notification or an answer of ours was lost on the way.
     Unheard(Undelivered),
     /// The link is broken.
-    Lost(String),
+    Lost(Lost),
 }
 
 /// A transport that carries whole messages.
@@ -89,7 +89,7 @@ impl<L: Link> Messages<L> {
                 Poll::Pending => {}
                 Poll::Ready(Ok(())) => self.unflushed = false,
                 Poll::Ready(Err(error)) => {
-                    desk.session.handle_lost(desk.now, error.to_string());
+                    desk.session.handle_lost(desk.now, Lost::from_error(error));
                     return Moved::Yes;
                 }
             }
@@ -118,7 +118,7 @@ impl<L: Link> Port for Messages<L> {
                     moved = Moved::Yes;
                 }
                 Poll::Ready(Err(error)) => {
-                    desk.session.handle_lost(desk.now, error.to_string());
+                    desk.session.handle_lost(desk.now, Lost::from_error(error));
                     return Moved::Yes;
                 }
             }

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sabir_proto::Cause;
+use sabir_proto::{Cause, RequestKey};
 
-use crate::ctx::Ctx;
-use crate::router::{Next, Router};
-use crate::{CallError, ErrorCode, RawJson, Report, Result};
+use crate::router::{Router, Routes};
+use crate::{CallError, ErrorCode, Report};
 
 /// Who made a call, or sent something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -58,7 +57,7 @@ pub enum Observed<'a> {
         /// The method.
         method: &'a str,
     },
-    /// The peer did something that it should not.
+    /// The peer did something that it should not, or sent a notification that failed.
     Report(&'a Report<'a>),
     /// Bytes were sent, or came.
     Bytes {
@@ -96,6 +95,13 @@ impl CallEnd {
         }
     }
 
+    pub(crate) fn of_handler<T>(outcome: &crate::Result<T>) -> Self {
+        match outcome {
+            Ok(_) => CallEnd::Result,
+            Err(error) => CallEnd::Error(error.code),
+        }
+    }
+
     /// The value of `error.type` in telemetry: the code, or a word.
     pub fn error_type(self) -> Option<String> {
         match self {
@@ -115,6 +121,9 @@ impl Router {
     /// Tells `observer` of every call, notification and connection that has to do with this router: for
     /// metrics. It is called where the connection runs, so it should only count. With several, all are told.
     ///
+    /// It stands outside of all [layers](Router::layer), whichever was added first: what a layer refuses is told
+    /// too. A notification that fails, or that no method takes, is an [`Observed::Report`].
+    ///
     /// ```
     /// use std::sync::atomic::{AtomicU64, Ordering};
     /// use sabir::{Observed, Router};
@@ -129,47 +138,65 @@ impl Router {
     /// ```
     #[must_use]
     pub fn observe(self, observer: impl Fn(&Observed<'_>) + Send + Sync + 'static) -> Self {
-        let observer: Observer = Arc::new(observer);
-        self.add_observer(Arc::clone(&observer)).layer(move |ctx: Ctx, next: Next| {
-            let watch = ctx.is_request().then(|| Watch::start(&observer, &next));
-            observed(watch, next)
-        })
+        self.add_observer(Arc::new(observer))
     }
 }
 
-async fn observed(watch: Option<Watch>, next: Next) -> Result<RawJson<'static>> {
-    let outcome = next.run().await;
-    if let Some(mut watch) = watch {
-        watch.end = match &outcome {
-            Ok(_) => CallEnd::Result,
-            Err(error) => CallEnd::Error(error.code),
-        };
-    }
-    outcome
+/// The calls of the peer that are being handled. Each is told of once when it begins and once when it ends, be
+/// it by being dropped.
+pub(crate) struct Watches {
+    routes: Arc<Routes>,
+    /// By the index of the request.
+    open: Vec<Option<Watch>>,
 }
 
-/// A call of the peer that is watched until it ends, be it by being dropped.
 struct Watch {
-    observer: Observer,
+    key: RequestKey,
     method: String,
     known: bool,
     start: Instant,
-    end: CallEnd,
 }
 
-impl Watch {
-    fn start(observer: &Observer, next: &Next) -> Self {
-        let (method, known) = (next.method().to_owned(), next.is_known());
-        observer(&Observed::CallStarted { side: Side::Theirs, method: &method, known });
-        let observer = Arc::clone(observer);
-        Watch { observer, method, known, start: Instant::now(), end: CallEnd::Cancelled }
+impl Watches {
+    /// `None` if nobody observes.
+    pub(crate) fn new(routes: &Arc<Routes>) -> Option<Self> {
+        routes.is_observed().then(|| Watches { routes: Arc::clone(routes), open: Vec::new() })
     }
-}
 
-impl Drop for Watch {
-    fn drop(&mut self) {
-        let &mut Watch { known, end, .. } = self;
-        let took = self.start.elapsed();
-        (self.observer)(&Observed::CallEnded { side: Side::Theirs, method: &self.method, known, end, took });
+    pub(crate) fn begin(&mut self, key: RequestKey, method: &str) {
+        let known = self.routes.knows(method);
+        self.routes.tell(&Observed::CallStarted { side: Side::Theirs, method, known });
+        if self.open.len() <= key.index() {
+            self.open.resize_with(key.index() + 1, || None);
+        }
+        let watch = Watch { key, method: method.to_owned(), known, start: Instant::now() };
+        if let Some(before) = self.open[key.index()].replace(watch) {
+            self.tell(&before, CallEnd::Cancelled);
+        }
+    }
+
+    pub(crate) fn end(&mut self, key: RequestKey, end: CallEnd) {
+        let watch = self.open.get_mut(key.index()).and_then(|open| open.take_if(|watch| watch.key == key));
+        if let Some(watch) = watch {
+            self.tell(&watch, end);
+        }
+    }
+
+    /// No handler runs any more.
+    pub(crate) fn end_all(&mut self) {
+        for watch in std::mem::take(&mut self.open).into_iter().flatten() {
+            self.tell(&watch, CallEnd::Cancelled);
+        }
+    }
+
+    fn tell(&self, watch: &Watch, end: CallEnd) {
+        let &Watch { ref method, known, start, .. } = watch;
+        self.routes.tell(&Observed::CallEnded {
+            side: Side::Theirs,
+            method,
+            known,
+            end,
+            took: start.elapsed(),
+        });
     }
 }

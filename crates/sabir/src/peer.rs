@@ -5,13 +5,15 @@ use std::borrow::Cow;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use sabir_proto::{CallOptions, Cause, Dialect, Refused};
+use sabir_proto::{Cause, Dialect, Refused};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::call::{Call, CallSlot};
+use crate::batch::Batch;
+use crate::call::Call;
+use crate::driving;
 use crate::method::MethodName;
-use crate::shared::{About, BatchEntry, CallWish, Shared, Wish};
+use crate::shared::{About, Shared, Wish};
 use crate::{CallError, RawJson};
 
 /// The other end of a connection. Cheap to clone; the connection lives until it is shut down or lost,
@@ -92,7 +94,7 @@ impl Peer {
 
     /// Begins a batch: calls and notifications that go out together.
     pub fn batch(&self) -> Batch {
-        Batch { peer: self.clone(), entries: Vec::new() }
+        Batch::new(self.clone())
     }
 
     /// What handlers keep for this connection, one value of each type: who has logged in, what was agreed on.
@@ -122,8 +124,14 @@ impl Peer {
     /// Ends the connection in good order: no new requests are taken, what is open is finished for as long
     /// as `grace`. Waits for the end, also of a process that was started for the connection, and returns why
     /// it ended.
+    ///
+    /// A handler of the same connection is part of what is open, so there it does not wait: it returns
+    /// [`Cause::Shutdown`] at once, and the connection ends when the handler has returned and was answered.
     pub async fn shutdown(&self, grace: Duration) -> Cause {
         let _ = self.shared.wish(Wish::Shutdown(grace));
+        if driving::is_handled_here(&self.shared) {
+            return self.cause().unwrap_or(Cause::Shutdown);
+        }
         let cause = self.closed().await;
         if let Some(process) = self.shared.process.get() {
             let _ = process.clone().wait_for(|ended| *ended).await;
@@ -183,70 +191,6 @@ impl std::fmt::Debug for WeakPeer {
     }
 }
 
-/// Calls and notifications that go out together, in one message.
-///
-/// ```
-/// # async fn run(peer: sabir::Peer) -> Result<(), sabir::CallError> {
-/// let mut batch = peer.batch();
-/// let sum = batch.call::<_, _, i64>("add", (1, 2));
-/// let difference = batch.call::<_, _, i64>("subtract", (3, 2));
-/// batch.notify("log", ("done",));
-/// batch.send()?;
-/// assert_eq!((sum.await?, difference.await?), (3, 1));
-/// # Ok(())
-/// # }
-/// ```
-#[must_use = "a batch is sent by `send`"]
-pub struct Batch {
-    peer: Peer,
-    entries: Vec<BatchEntry>,
-}
-
-impl Batch {
-    /// Adds a call. Await it once the batch is sent.
-    pub fn call<M, P, R>(&mut self, method: M, params: P) -> Call<R>
-    where
-        M: MethodName<P, R>,
-        P: Serialize,
-        R: DeserializeOwned,
-    {
-        let slot = Arc::<CallSlot>::default();
-        let method = method.into_name();
-        let call = Call::in_batch(self.peer.clone(), &method, Arc::clone(&slot));
-        match written(&params) {
-            Ok(params) => self.entries.push(BatchEntry::Call(CallWish {
-                method,
-                params,
-                options: CallOptions::default(),
-                slot: Arc::clone(&slot),
-            })),
-            Err(error) => slot.end(Err(error)),
-        }
-        call
-    }
-
-    /// Adds a notification. Params that cannot be written as JSON are left out.
-    pub fn notify<M, P>(&mut self, method: M, params: P)
-    where
-        M: MethodName<P, ()>,
-        P: Serialize,
-    {
-        let params = written(&params).unwrap_or_default();
-        self.entries.push(BatchEntry::Notify { method: method.into_name(), params });
-    }
-
-    /// Sends it.
-    pub fn send(self) -> Result<(), CallError> {
-        self.peer.shared.wish(Wish::Batch { about: self.peer.about, entries: self.entries })
-    }
-}
-
-impl std::fmt::Debug for Batch {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Batch").field("entries", &self.entries.len()).finish_non_exhaustive()
-    }
-}
-
 pub(crate) fn written<P: Serialize>(params: &P) -> Result<Option<RawJson<'static>>, CallError> {
     RawJson::from_value(params)
         .map(present)
@@ -254,6 +198,6 @@ pub(crate) fn written<P: Serialize>(params: &P) -> Result<Option<RawJson<'static
 }
 
 /// `null` stands for no params.
-fn present(params: RawJson<'static>) -> Option<RawJson<'static>> {
+pub(crate) fn present(params: RawJson<'static>) -> Option<RawJson<'static>> {
     (params.as_str() != "null").then_some(params)
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use sabir_proto::Cause;
+use sabir_proto::{Cause, Lost};
 use tokio::io::ReadBuf;
 
 use crate::desk::Desk;
@@ -35,7 +35,7 @@ impl<S: Duplex> Port for Io<S> {
         if let Some(audience) = &mut self.audience
             && let Poll::Ready(gone) = audience.poll_gone(cx)
         {
-            return lost(desk, &gone);
+            return lost(desk, gone);
         }
         let wait = desk.session.wait();
         if wait.write.is_empty() {
@@ -52,7 +52,7 @@ impl<S: Duplex> Port for Io<S> {
                 self.unflushed = true;
                 Moved::Yes
             }
-            Poll::Ready(Err(error)) => lost(desk, &error),
+            Poll::Ready(Err(error)) => lost(desk, error),
         }
     }
 
@@ -76,7 +76,7 @@ impl<S: Duplex> Port for Io<S> {
                 }
                 Moved::Yes
             }
-            Poll::Ready(Err(error)) => lost(desk, &error),
+            Poll::Ready(Err(error)) => lost(desk, error),
         }
     }
 
@@ -106,7 +106,7 @@ impl<S: Duplex> Io<S> {
             match Pin::new(&mut self.stream).poll_flush(cx) {
                 Poll::Pending => {}
                 Poll::Ready(Ok(())) => self.unflushed = false,
-                Poll::Ready(Err(error)) => return lost(desk, &error),
+                Poll::Ready(Err(error)) => return lost(desk, error),
             }
         }
         Moved::No
@@ -136,7 +136,7 @@ impl<S: Duplex> Io<S> {
     }
 }
 
-fn lost(desk: &mut Desk, error: &io::Error) -> Moved {
-    desk.session.handle_lost(desk.now, error.to_string());
+fn lost(desk: &mut Desk, error: io::Error) -> Moved {
+    desk.session.handle_lost(desk.now, Lost::from_error(error));
     Moved::Yes
 }

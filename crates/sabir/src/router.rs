@@ -13,9 +13,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::ctx::Ctx;
+use crate::driving;
 use crate::method::MethodName;
 use crate::observe::{Observed, Observer};
 use crate::params;
+use crate::pool::Pool;
 use crate::task::{self, Awaiting, BoxTask, Immediate};
 use crate::{ErrorCode, ErrorObject, RawJson, Result};
 
@@ -66,6 +68,8 @@ pub(crate) struct Routes {
     count: usize,
     state: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
     observers: Vec<Observer>,
+    /// Where handlers run that take their time.
+    threads: Arc<Pool>,
 }
 
 /// Where a call goes.
@@ -256,8 +260,21 @@ impl Router {
         self.add_named(method, Plain { function: Arc::new(handler), types: PhantomData })
     }
 
-    /// Adds a method whose handler is a plain function that takes its time: each call runs on a thread of
-    /// its own. It goes on to its end even if the call is cancelled.
+    /// Adds a method whose handler is a plain function that takes its time: calls run on the router's threads,
+    /// beside the connection.
+    ///
+    /// There are up to 64 threads for all connections of the router together, or as many as
+    /// [`threads`](Router::threads) says; they are started when they are needed, and end when they have had
+    /// nothing to do for a while. When all are at work, further calls wait for one, in the order in which they
+    /// came. A call that waits counts against its connection's [`Limits`](crate::Limits), and is forgotten when it is cancelled;
+    /// one that runs goes on to its end even then. A handler that calls back and waits for the answer holds
+    /// its thread meanwhile.
+    ///
+    /// ```
+    /// let router = sabir::Router::new().threads(4).threaded("hash", |_, text: String| {
+    ///     Ok(text.bytes().fold(0u64, |hash, byte| hash.wrapping_mul(31) + u64::from(byte)))
+    /// });
+    /// ```
     #[must_use]
     pub fn threaded<M, F, P, R>(self, method: M, handler: F) -> Self
     where
@@ -270,12 +287,24 @@ impl Router {
         self.method(method, move |ctx, params| {
             let handler = Arc::clone(&handler);
             async move {
-                let (done, outcome) = tokio::sync::oneshot::channel();
-                std::thread::Builder::new().spawn(move || drop(done.send(handler(ctx, params))))?;
-                // A thread that panicked says nothing.
-                outcome.await.unwrap_or_else(|_| Err(ErrorObject::standard(ErrorCode::INTERNAL_ERROR)))
+                let shared = Arc::clone(&ctx.peer.shared);
+                let run = move || {
+                    let _handled = driving::handle(&ctx.peer.shared);
+                    handler(ctx.clone(), params)
+                };
+                // A handler that panicked says nothing.
+                let outcome = shared.routes.threads.run(run)?.await;
+                outcome.unwrap_or_else(|| Err(ErrorObject::standard(ErrorCode::INTERNAL_ERROR)))
             }
         })
+    }
+
+    /// Sets how many threads [`threaded`](Router::threaded) handlers may have at once, for all connections
+    /// of the router together: at least one. 64.
+    #[must_use]
+    pub fn threads(mut self, most: usize) -> Self {
+        self.routes.threads = Arc::new(Pool::new(most));
+        self
     }
 
     /// Adds a method that takes its params and gives its result as JSON text: for those who forward.

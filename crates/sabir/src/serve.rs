@@ -2,7 +2,7 @@
 
 use std::io;
 
-use sabir_proto::Cause;
+use sabir_proto::{Cause, Lost};
 
 use crate::connection::Connection;
 use crate::peer::Peer;
@@ -13,7 +13,7 @@ use crate::transport::{Opened, Transport};
 /// Serves one connection until it ends. That the peer has gone, or that we were asked to stop, is a good
 /// end; anything else is the error.
 pub async fn serve(transport: impl Into<Transport>, router: Router) -> Result<(), Cause> {
-    let opened = transport.into().open().await.map_err(|e| Cause::Lost(e.to_string().into()))?;
+    let opened = transport.into().open().await.map_err(|error| Cause::Lost(Lost::from_error(error)))?;
     let Opened { port, config, on_report, grace, heeds_signals, .. } = opened;
     let connection = Connection::new(config, router.into_routes(), port, on_report);
     let peer = connection.peer();
@@ -38,13 +38,16 @@ pub(crate) fn good_end(cause: Cause) -> Result<(), Cause> {
     match cause {
         Cause::Ended | Cause::Shutdown | Cause::Idle => Ok(()),
         // A reader that has gone away is the ordinary end of a pipe or a socket.
-        Cause::Lost(what) if has_gone(&what) => Ok(()),
+        Cause::Lost(lost) if has_gone(&lost) => Ok(()),
         cause => Err(cause),
     }
 }
 
-fn has_gone(what: &str) -> bool {
-    what.starts_with("Broken pipe") || what.starts_with("Connection reset")
+fn has_gone(lost: &Lost) -> bool {
+    let chain = std::iter::successors(lost.error(), |error| error.source());
+    let kinds = chain.filter_map(|error| error.downcast_ref::<io::Error>()).map(io::Error::kind);
+    let gone = [io::ErrorKind::BrokenPipe, io::ErrorKind::ConnectionReset];
+    kinds.into_iter().any(|kind| gone.contains(&kind))
 }
 
 /// SIGTERM or SIGINT, from here on: what was answered must not be cut off by a signal that comes right after.

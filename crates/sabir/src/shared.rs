@@ -12,6 +12,7 @@ use sabir_proto::{CallOptions, Cause, Dialect, Id, Refused, RequestKey};
 use tokio::sync::{Notify, oneshot, watch};
 
 use crate::call::CallSlot;
+use crate::driving;
 use crate::peer::Peer;
 use crate::router::Routes;
 use crate::{CallError, RawJson};
@@ -35,6 +36,13 @@ pub(crate) enum Wish {
         params: Option<RawJson<'static>>,
     },
     Cancel(Arc<CallSlot>),
+    /// A new timeout for a call that was sent already.
+    Expire {
+        slot: Arc<CallSlot>,
+        options: Box<CallOptions<'static>>,
+    },
+    /// Something was left for the end of a request, by somebody who cannot know whether it is open still.
+    Settle(RequestKey),
     Progress {
         key: RequestKey,
         value: RawJson<'static>,
@@ -51,11 +59,17 @@ pub(crate) enum Wish {
 /// The request on whose behalf something is wished for.
 pub(crate) type About = Option<RequestKey>;
 
+/// A call to be sent. Wherever it is dropped before that, its caller is told.
 pub(crate) struct CallWish {
     pub(crate) method: Cow<'static, str>,
     pub(crate) params: Option<RawJson<'static>>,
-    pub(crate) options: CallOptions<'static>,
     pub(crate) slot: Arc<CallSlot>,
+}
+
+impl Drop for CallWish {
+    fn drop(&mut self) {
+        self.slot.end_unsent(&CallError::Refused(Refused::Unsent));
+    }
 }
 
 pub(crate) enum BatchEntry {
@@ -126,7 +140,10 @@ impl Shared {
     pub(crate) fn wish(&self, wish: Wish) -> Result<(), CallError> {
         let mut state = lock(&self.state);
         if let Some(cause) = &state.cause {
-            return Err(CallError::Closed(cause.clone()));
+            let closed = CallError::Closed(cause.clone());
+            drop(state);
+            wish.refuse(&closed);
+            return Err(closed);
         }
         state.bytes += wish.size();
         state.wishes.push(wish);
@@ -205,7 +222,21 @@ impl Shared {
 
     /// From now on the handler of this request deals with cancels itself.
     pub(crate) fn take_over(&self, key: RequestKey) -> Arc<Told> {
-        Arc::clone(lock(&self.state).takeovers.entry(key).or_default())
+        let mut state = lock(&self.state);
+        let cancelled = Arc::clone(state.takeovers.entry(key).or_default());
+        self.left_for(key, state);
+        cancelled
+    }
+
+    /// Something was left for the end of a request. The flag changes under the lock alone, so that it is
+    /// never clear while there is something.
+    fn left_for(&self, key: RequestKey, state: MutexGuard<'_, State>) {
+        self.hooked.store(true, Ordering::Release);
+        drop(state);
+        // A handler that is being polled has an open request. Others may be too late.
+        if !driving::is_driven_here(self) {
+            let _ = self.wish(Wish::Settle(key));
+        }
     }
 
     /// Tells the handler that its request was cancelled. Whether it deals with that itself.
@@ -220,8 +251,9 @@ impl Shared {
     }
 
     pub(crate) fn hook(&self, key: RequestKey, hook: AfterReply) {
-        lock(&self.state).hooks.entry(key).or_default().push(hook);
-        self.hooked.store(true, Ordering::Release);
+        let mut state = lock(&self.state);
+        state.hooks.entry(key).or_default().push(hook);
+        self.left_for(key, state);
     }
 
     /// A request is over. What is to be run now.
@@ -276,6 +308,15 @@ impl Told {
 }
 
 impl Wish {
+    /// It will not be carried out: whoever waits is told why.
+    pub(crate) fn refuse(&self, why: &CallError) {
+        match self {
+            Wish::Call { call, .. } => call.slot.end_unsent(why),
+            Wish::Batch { entries, .. } => end_batch(entries, why),
+            _ => {}
+        }
+    }
+
     fn size(&self) -> usize {
         let text = |params: &Option<RawJson<'static>>| params.as_ref().map_or(0, |p| p.as_str().len());
         64 + match self {
@@ -288,7 +329,16 @@ impl Wish {
                 });
                 params.map(|params| 64 + text(params)).sum()
             }
-            Wish::Cancel(_) | Wish::Id { .. } | Wish::Speak(_) | Wish::Shutdown(_) => 0,
+            Wish::Cancel(_) | Wish::Expire { .. } | Wish::Settle(_) | Wish::Id { .. } | Wish::Speak(_) | Wish::Shutdown(_) => 0,
+        }
+    }
+}
+
+/// Nothing of the batch went out, or will.
+pub(crate) fn end_batch(entries: &[BatchEntry], error: &CallError) {
+    for entry in entries {
+        if let BatchEntry::Call(call) = entry {
+            call.slot.end_unsent(error);
         }
     }
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::{Sink, Stream};
-use sabir_proto::{Cause, Origin, Outgoing};
+use sabir_proto::{Cause, Lost, Origin, Outgoing};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, Sleep};
 use tokio_tungstenite::WebSocketStream;
@@ -140,7 +140,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Socket<S> {
 
     fn end(&mut self, close: Option<CloseFrame>) -> Incoming {
         self.gone = true;
-        Incoming::Lost(match close {
+        let reason: String = match close {
             Some(CloseFrame { code, reason }) if reason.is_empty() => {
                 format!("the peer closed the WebSocket ({})", u16::from(code))
             }
@@ -148,15 +148,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Socket<S> {
                 format!("the peer closed the WebSocket ({}): {}", u16::from(code), reason.escape_debug())
             }
             None => "the peer closed the WebSocket".to_owned(),
-        })
+        };
+        Incoming::Lost(reason.into())
     }
 
     fn break_off(&mut self, code: CloseCode, reason: &'static str) -> Incoming {
         self.fault = Some((code, reason));
-        Incoming::Lost(reason.to_owned())
+        Incoming::Lost(reason.into())
     }
 
-    fn fail(&mut self, error: &Error) -> Incoming {
+    fn fail(&mut self, error: Error) -> Incoming {
         match error {
             Error::Capacity(CapacityError::MessageTooLong { .. }) => {
                 self.break_off(CloseCode::Size, "a WebSocket message was too large")
@@ -164,11 +165,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Socket<S> {
             Error::Utf8(_) => self.break_off(CloseCode::Invalid, "a WebSocket text message was not UTF-8"),
             Error::Protocol(_) => {
                 self.fault = Some((CloseCode::Protocol, "not the WebSocket protocol"));
-                Incoming::Lost(error.to_string())
+                Incoming::Lost(Lost::from_error(error))
             }
             _ => {
                 self.gone = true;
-                Incoming::Lost(error.to_string())
+                Incoming::Lost(Lost::from_error(error))
             }
         }
     }
@@ -196,14 +197,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Link for Socket<S> {
             if self.pongs >= PONGS {
                 match Pin::new(&mut self.stream).poll_flush(cx) {
                     Poll::Pending => break,
-                    Poll::Ready(Err(error)) => return Poll::Ready(self.fail(&error)),
+                    Poll::Ready(Err(error)) => return Poll::Ready(self.fail(error)),
                     Poll::Ready(Ok(())) => self.pongs = 0,
                 }
             }
             let message = match Pin::new(&mut self.stream).poll_next(cx) {
                 Poll::Pending => break,
                 Poll::Ready(None) => return Poll::Ready(self.end(None)),
-                Poll::Ready(Some(Err(error))) => return Poll::Ready(self.fail(&error)),
+                Poll::Ready(Some(Err(error))) => return Poll::Ready(self.fail(error)),
                 Poll::Ready(Some(Ok(message))) => message,
             };
             self.heard = true;
@@ -229,7 +230,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Link for Socket<S> {
         }
         ready!(self.poll_silence(cx));
         self.gone = true;
-        Poll::Ready(Incoming::Lost("the peer no longer answers pings".to_owned()))
+        Poll::Ready(Incoming::Lost("the peer no longer answers pings".into()))
     }
 
     fn poll_send(&mut self, cx: &mut Context<'_>, outgoing: Outgoing<'_>) -> Poll<io::Result<()>> {

@@ -40,7 +40,7 @@ async fn pids(lines: &mut UnboundedReceiver<String>) -> Vec<Pid> {
 
 async fn outcome(call: impl Future<Output = Result<(), CallError>>) -> String {
     match timeout(LONG, call).await.expect("the call hangs") {
-        Err(CallError::Closed(Cause::Lost(cause))) => cause.into_owned(),
+        Err(CallError::Closed(Cause::Lost(cause))) => cause.to_string(),
         other => panic!("not the end of the process: {other:?}"),
     }
 }

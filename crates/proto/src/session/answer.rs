@@ -16,7 +16,7 @@ impl Session {
     ///
     /// A value that cannot be written as JSON is answered `-32603`.
     pub fn reply<T: Serialize + ?Sized>(&mut self, key: RequestKey, result: &T) -> bool {
-        self.core.answer(key, |out, id| encode::result_value(out, id, result))
+        self.core.answer(key, |out, id| encode::result_value(out, id, result).map(|()| None))
     }
 
     /// Answers a request with a result that is JSON already. It goes out as it is, but for line breaks
@@ -24,7 +24,7 @@ impl Session {
     pub fn reply_raw(&mut self, key: RequestKey, result: &RawJson<'_>) -> bool {
         self.core.answer(key, |out, id| {
             encode::result(out, id, result);
-            Ok(())
+            Ok(None)
         })
     }
 
@@ -55,11 +55,11 @@ impl Session {
 }
 
 impl Core {
-    /// Ends a request with the answer that `write` appends.
+    /// Ends a request with the answer that `write` appends. It returns the code if that is an error.
     fn answer(
         &mut self,
         key: RequestKey,
-        write: impl FnOnce(&mut Vec<u8>, &str) -> Result<(), serde_json::Error>,
+        write: impl FnOnce(&mut Vec<u8>, &str) -> Result<Option<ErrorCode>, serde_json::Error>,
     ) -> bool {
         let Some(slot) = self.requests.get(key) else { return false };
         let (batch, origin) = (slot.batch, slot.origin);
@@ -70,16 +70,21 @@ impl Core {
                 self.limits.outbound_bytes.saturating_sub(self.outbox.pending() + self.gathering.bytes());
             let write = |out: &mut Vec<u8>| {
                 let start = out.len();
-                if let Err(error) = write(out, id) {
+                let mut code = write(out, id).unwrap_or_else(|error| {
                     encode::error(out, id, &unwritable(&error));
-                }
+                    Some(ErrorCode::INTERNAL_ERROR)
+                });
                 if out.len() - start > room {
                     out.truncate(start);
                     encode::error(out, id, &ErrorObject::standard(ErrorCode::ANSWER_TOO_LARGE));
+                    code = Some(ErrorCode::ANSWER_TOO_LARGE);
                 }
+                code
             };
             match batch {
-                Some(batch) => self.gathering.add(batch, write),
+                Some(batch) => self.gathering.add(batch, |out| {
+                    write(out);
+                }),
                 None => self.outbox.frame(write),
             }
         }
@@ -103,7 +108,7 @@ impl Core {
     pub(super) fn answer_error(&mut self, key: RequestKey, error: &ErrorObject<'_>) -> bool {
         self.answer(key, |out, id| {
             encode::error(out, id, error);
-            Ok(())
+            Ok(Some(error.code))
         })
     }
 
@@ -113,7 +118,10 @@ impl Core {
             Some(batch) => self.gathering.add(batch, |out| encode::error(out, id, error)),
             None => {
                 self.outbox.set_origin(self.incoming);
-                self.outbox.frame(|out| encode::error(out, id, error));
+                self.outbox.frame(|out| {
+                    encode::error(out, id, error);
+                    Some(error.code)
+                });
             }
         }
     }
@@ -124,7 +132,10 @@ impl Core {
         self.gathering.settle(batch, |origin, answers| {
             outbox.set_origin(origin);
             if !answers.is_empty() {
-                outbox.frame(|out| out.extend_from_slice(answers));
+                outbox.frame(|out| {
+                    out.extend_from_slice(answers);
+                    None
+                });
             }
             outbox.settle(origin);
         });

@@ -97,6 +97,29 @@ impl Calls {
         CallKey { id: self.last_id, index }
     }
 
+    /// Sets when an open call gives up. Whether it was still open.
+    pub(super) fn expire(
+        &mut self,
+        key: CallKey,
+        deadline: Time,
+        extension: Option<Duration>,
+        latest: Option<Time>,
+    ) -> bool {
+        let slot = self.slots.get_mut(key.index as usize).filter(|slot| {
+            slot.as_ref().is_some_and(|call| call.id == key.id)
+        });
+        let Some(call) = slot.and_then(Option::take) else { return false };
+        if call.deadline.is_none() {
+            self.timed += 1;
+        }
+        let call = call.expires(deadline, extension, latest);
+        if let Some(deadline) = call.deadline {
+            self.timers.push(Reverse((deadline, call.id, key.index)));
+        }
+        self.slots[key.index as usize] = Some(call);
+        true
+    }
+
     pub(super) fn find(&self, id: u64) -> Option<(CallKey, &Call)> {
         let &index = self.by_id.get(&id)?;
         Some((CallKey { id, index }, self.slots[index as usize].as_ref()?))

@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use super::lost::Lost;
 use super::outgoing::Refused;
-use crate::error::ErrorObject;
+use crate::error::{ErrorCode, ErrorObject};
 use crate::frame::FrameFault;
 use crate::id::Id;
 use crate::message::{Fault, Invalid};
@@ -91,6 +92,16 @@ pub struct Outgoing<'s> {
     pub purpose: Purpose,
 }
 
+impl Outgoing<'_> {
+    /// The code of the error that it answers one request with.
+    pub fn error(&self) -> Option<ErrorCode> {
+        match self.purpose {
+            Purpose::Error(code) => Some(code),
+            _ => None,
+        }
+    }
+}
+
 /// What a message that goes out is for: some transports treat them differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
@@ -105,8 +116,10 @@ pub enum Purpose {
     Notify,
     /// It tells that nobody waits any more for the call with this id.
     Cancel(u64),
-    /// It answers the peer.
+    /// It answers the peer: with a result, or a batch with all its answers.
     Answer,
+    /// It answers one request with an error of this code.
+    Error(ErrorCode),
 }
 
 /// What became of a message that the transport could not deliver.
@@ -129,6 +142,8 @@ impl fmt::Display for Undelivered {
         f.write_str(&self.reason)
     }
 }
+
+impl std::error::Error for Undelivered {}
 
 /// Something that happened on the connection.
 #[derive(Debug, PartialEq)]
@@ -174,7 +189,7 @@ pub enum Event<'s> {
         /// Which one.
         call: CallKey,
         /// How.
-        outcome: Result<RawJson<'s>, CallError<'s>>,
+        outcome: Result<RawJson<'s>, CallError>,
     },
     /// The peer did something that it should not. The engine has dealt with it already.
     Report(Report<'s>),
@@ -182,11 +197,14 @@ pub enum Event<'s> {
 
 /// Why a call did not end in a result. The engine itself says all but `Cancelled`, `Refused` and `Unfit`,
 /// which are for what is built on it.
+///
+/// It borrows from nothing: an error that has a lifetime cannot be held across an `await` in a task that
+/// waits for several calls at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum CallError<'s> {
+pub enum CallError {
     /// The peer answered with an error.
-    Error(ErrorObject<'s>),
+    Error(ErrorObject<'static>),
     /// The time was up. The peer was told to cancel.
     TimedOut,
     /// The batch was answered, and this call was not.
@@ -200,7 +218,7 @@ pub enum CallError<'s> {
     /// It was never sent.
     Refused(Refused),
     /// The result does not fit the type that the caller wants.
-    Unfit(Cow<'s, str>),
+    Unfit(Cow<'static, str>),
     /// The transport could not carry it, or its answer, and says why. Other calls may fare better.
     Undelivered(Undelivered),
 }
@@ -217,8 +235,8 @@ pub enum Cause {
     Stalled,
     /// Nothing came for too long.
     Idle,
-    /// The transport failed, in its own words.
-    Lost(Cow<'static, str>),
+    /// The transport failed.
+    Lost(Lost),
 }
 
 /// What the peer did wrong.
@@ -253,6 +271,14 @@ pub enum Report<'s> {
     PeerError(ErrorObject<'s>),
     /// A notification or an answer of ours that did not reach the peer, or that it refused.
     Undelivered(Undelivered),
+    /// A notification whose handler failed, or that has none: nobody else would hear of it. The engine itself
+    /// never says this; it is for what is built on it.
+    NotificationFailed {
+        /// Its method.
+        method: Cow<'s, str>,
+        /// What a request would have been answered with.
+        error: ErrorObject<'s>,
+    },
 }
 
 impl Event<'_> {
@@ -272,28 +298,10 @@ impl Event<'_> {
             }
             Event::Cancel { key, reason } => Event::Cancel { key, reason: reason.map(owned) },
             Event::Progress { call, value } => Event::Progress { call, value: value.into_owned() },
-            Event::Reply { call, outcome } => Event::Reply {
-                call,
-                outcome: outcome.map(RawJson::into_owned).map_err(CallError::into_owned),
-            },
+            Event::Reply { call, outcome } => {
+                Event::Reply { call, outcome: outcome.map(RawJson::into_owned) }
+            }
             Event::Report(report) => Event::Report(report.into_owned()),
-        }
-    }
-}
-
-impl CallError<'_> {
-    /// The same error, free of what it borrowed from.
-    pub fn into_owned(self) -> CallError<'static> {
-        match self {
-            CallError::Error(error) => CallError::Error(error.into_owned()),
-            CallError::TimedOut => CallError::TimedOut,
-            CallError::Unanswered => CallError::Unanswered,
-            CallError::Malformed(fault) => CallError::Malformed(fault),
-            CallError::Closed(cause) => CallError::Closed(cause),
-            CallError::Cancelled => CallError::Cancelled,
-            CallError::Refused(refused) => CallError::Refused(refused),
-            CallError::Unfit(reason) => CallError::Unfit(Cow::Owned(reason.into_owned())),
-            CallError::Undelivered(what) => CallError::Undelivered(what),
         }
     }
 }
@@ -314,11 +322,15 @@ impl Report<'_> {
             Report::UnknownReply(id) => Report::UnknownReply(id.into_owned()),
             Report::PeerError(error) => Report::PeerError(error.into_owned()),
             Report::Undelivered(what) => Report::Undelivered(what),
+            Report::NotificationFailed { method, error } => Report::NotificationFailed {
+                method: Cow::Owned(method.into_owned()),
+                error: error.into_owned(),
+            },
         }
     }
 }
 
-impl fmt::Display for CallError<'_> {
+impl fmt::Display for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             CallError::Error(error) => error.fmt(f),
@@ -334,7 +346,16 @@ impl fmt::Display for CallError<'_> {
     }
 }
 
-impl std::error::Error for CallError<'_> {}
+impl std::error::Error for CallError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            CallError::Closed(cause) => Some(cause),
+            CallError::Refused(refused) => Some(refused),
+            CallError::Undelivered(what) => Some(what),
+            _ => None,
+        }
+    }
+}
 
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -343,12 +364,19 @@ impl fmt::Display for Cause {
             Cause::Shutdown => f.write_str("shut down"),
             Cause::Stalled => f.write_str("the peer stopped reading"),
             Cause::Idle => f.write_str("idle timeout"),
-            Cause::Lost(what) => f.write_str(what),
+            Cause::Lost(lost) => lost.fmt(f),
         }
     }
 }
 
-impl std::error::Error for Cause {}
+impl std::error::Error for Cause {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Cause::Lost(lost) => lost.error(),
+            _ => None,
+        }
+    }
+}
 
 impl fmt::Display for Report<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -365,6 +393,9 @@ impl fmt::Display for Report<'_> {
             Report::UnknownReply(id) => write!(f, "answer with id {id}, which no call has"),
             Report::PeerError(error) => write!(f, "the peer reports an error without an id: {error}"),
             Report::Undelivered(what) => write!(f, "not delivered: {what}"),
+            Report::NotificationFailed { method, error } => {
+                write!(f, "notification `{}` failed: {error}", Printable(method))
+            }
         }
     }
 }

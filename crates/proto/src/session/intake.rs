@@ -429,7 +429,7 @@ impl Core {
         match (self.call_of(&id), outcome) {
             (Some(call), outcome) => {
                 self.calls.remove(call);
-                Event::Reply { call, outcome: outcome.map_err(CallError::Error) }
+                Event::Reply { call, outcome: outcome.map_err(|error| CallError::Error(error.into_owned())) }
             }
             (None, Err(error)) if id.is_null() => Event::Report(Report::PeerError(error)),
             (None, _) if self.number_of(&id).is_some_and(|id| self.calls.was_used(id)) => {

@@ -81,14 +81,14 @@ fn token(spelling: Spelling, text: &str) -> Option<(Spelling, &str)> {
 }
 
 /// Writes a token and a trace context into the params object at `out[start..]`, which ends `out`. Returns
-/// whether the token is in it.
+/// whether the token is in it; `None` if there is no place for it.
 pub(super) fn insert(
     out: &mut Vec<u8>,
     start: usize,
     token: Option<(Spelling, u64)>,
     trace: Option<&TraceContext<'_>>,
-) -> bool {
-    let Ok(params) = std::str::from_utf8(&out[start..]) else { return false };
+) -> Option<bool> {
+    let params = std::str::from_utf8(&out[start..]).ok()?;
     let mut inner = Vec::new();
     if let Some(trace) = trace {
         put(&mut inner, "traceparent", |out| encode::string(out, &trace.traceparent));
@@ -124,7 +124,8 @@ pub(super) fn insert(
                 let at = start + (meta.as_ptr() as usize - params.as_ptr() as usize);
                 open_with(out, at, &inner);
             }
-            Some(_) => return taken && !outer.is_empty(),
+            Some(_) if taken && outer.is_empty() => return None,
+            Some(_) => {}
             None => put(&mut outer, "_meta", |out| {
                 out.push(b'{');
                 out.extend_from_slice(&inner);
@@ -135,7 +136,7 @@ pub(super) fn insert(
     if !outer.is_empty() {
         open_with(out, start, &outer);
     }
-    taken
+    Some(taken)
 }
 
 /// Appends a member to a list of them.

@@ -7,13 +7,13 @@ mod event;
 mod gather;
 mod input;
 mod intake;
+mod lost;
 mod meta;
 mod outbox;
 mod outgoing;
 mod requests;
 mod unfold;
 
-use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -26,6 +26,7 @@ pub use event::{
 use gather::Gathering;
 use input::Input;
 use intake::Next;
+pub use lost::Lost;
 pub use meta::TraceContext;
 use outbox::Outbox;
 pub use outgoing::{Batch, CallOptions, Refused};
@@ -302,7 +303,7 @@ impl Session {
     }
 
     /// The transport failed: nothing can be read or written any more. Every call ends with this cause.
-    pub fn handle_lost(&mut self, now: Time, cause: impl Into<Cow<'static, str>>) {
+    pub fn handle_lost(&mut self, now: Time, cause: impl Into<Lost>) {
         self.core.advance(now);
         self.core.close(Cause::Lost(cause.into()));
     }

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use super::event::{Origin, Outgoing, Purpose};
 use crate::encode;
+use crate::error::ErrorCode;
 use crate::frame::Framing;
 
 /// Memory that a burst may leave behind for the next one.
@@ -117,11 +118,11 @@ impl Outbox {
         }
     }
 
-    /// A whole frame around the answer that `write` appends.
-    pub(super) fn frame(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+    /// A whole frame around the answer that `write` appends. It returns the code if that is an error.
+    pub(super) fn frame(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Option<ErrorCode>) {
         let mark = self.begin();
-        write(&mut self.bytes);
-        self.end(mark, Purpose::Answer);
+        let purpose = write(&mut self.bytes).map_or(Purpose::Answer, Purpose::Error);
+        self.end(mark, purpose);
     }
 
     /// Begins a frame; the message is then appended to [`buffer`](Self::buffer).

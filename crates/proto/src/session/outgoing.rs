@@ -12,6 +12,7 @@ use super::{Core, Phase, Session};
 use crate::dialect::Spelling;
 use crate::encode;
 use crate::raw::RawJson;
+use crate::time::Time;
 
 /// How a call is made.
 #[derive(Debug, Clone, Default)]
@@ -22,7 +23,8 @@ pub struct CallOptions<'a> {
     pub reset_on_progress: bool,
     /// The most that the call may take, whatever progress it makes.
     pub total_timeout: Option<Duration>,
-    /// Asks for progress. The token goes into the params, which therefore must be an object, or absent.
+    /// Asks for progress. The token goes into the params, which therefore must be an object, or absent: the
+    /// call is [`Refused::Progress`] otherwise.
     pub progress: bool,
     /// The trace that the call belongs to. It goes along if the params are an object.
     pub trace: Option<TraceContext<'a>>,
@@ -40,6 +42,11 @@ pub enum Refused {
     Congested,
     /// The params cannot be written as JSON.
     Params(String),
+    /// Progress was asked for, and there is no way to ask: the params are no object, or the call was sent
+    /// before.
+    Progress,
+    /// It was part of a batch, or of something else, that was dropped before it was sent.
+    Unsent,
     /// The dialect has no batches.
     NoBatches,
     /// The transport has no way back for the answer.
@@ -55,6 +62,10 @@ impl fmt::Display for Refused {
             Refused::TooManyCalls => f.write_str("too many calls wait for an answer"),
             Refused::Congested => f.write_str("the peer does not read what was sent"),
             Refused::Params(reason) => write!(f, "params cannot be written as JSON: {reason}"),
+            Refused::Progress => f.write_str(
+                "progress can be asked for only before the call is sent, with params by name or none at all",
+            ),
+            Refused::Unsent => f.write_str("it was dropped before it was sent"),
             Refused::OneWay => f.write_str("this transport has no way back for the answer"),
             Refused::NoBatches => f.write_str("batches are not part of this protocol"),
             Refused::OwnThread => {
@@ -135,6 +146,17 @@ impl Session {
             }
             None => false,
         }
+    }
+
+    /// Sets when an open call gives up, from `now` on: its timeout, its total, and whether progress starts it
+    /// anew. The other options cannot change once a call is sent. Whether the call was still open.
+    pub fn set_timeout(&mut self, now: Time, call: CallKey, options: &CallOptions<'_>) -> bool {
+        let latest = options.total_timeout.map(|total| now + total);
+        let Some(deadline) = options.timeout.map(|timeout| now + timeout).or(latest) else {
+            return self.core.calls.find(call.id()).is_some();
+        };
+        let extension = options.timeout.filter(|_| options.reset_on_progress);
+        self.core.calls.expire(call, deadline, extension, latest)
     }
 
     /// Begins a batch of calls and notifications, which go out together when it is sent.
@@ -362,6 +384,7 @@ fn write_params(
     params(out)?;
     match out.get(start) {
         Some(b'{') => {}
+        Some(b'[') if token.is_some() => return Err(Refused::Progress),
         Some(b'[') => return Ok(false),
         Some(b'n') if token.is_some() => {
             out.truncate(start);
@@ -372,6 +395,7 @@ fn write_params(
             return Ok(false);
         }
         // Params must be structured: a single value goes as the only argument.
+        _ if token.is_some() => return Err(Refused::Progress),
         _ => {
             out.insert(start, b'[');
             out.push(b']');
@@ -381,5 +405,5 @@ fn write_params(
     if token.is_none() && trace.is_none() {
         return Ok(false);
     }
-    Ok(meta::insert(out, start, token, trace))
+    meta::insert(out, start, token, trace).ok_or(Refused::Progress)
 }

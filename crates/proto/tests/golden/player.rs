@@ -208,7 +208,7 @@ impl Player {
         }
     }
 
-    fn reply(&mut self, call: CallKey, outcome: Result<RawJson<'static>, CallError<'static>>) {
+    fn reply(&mut self, call: CallKey, outcome: Result<RawJson<'static>, CallError>) {
         let shown = match &outcome {
             Ok(result) => result.to_string(),
             Err(error) => error.to_string(),

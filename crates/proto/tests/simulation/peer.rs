@@ -387,7 +387,7 @@ fn kind(cause: &Cause) -> &'static str {
     }
 }
 
-fn error_kind(error: &CallError<'_>) -> &'static str {
+fn error_kind(error: &CallError) -> &'static str {
     match error {
         CallError::Error(_) => "error",
         CallError::TimedOut => "timed out",

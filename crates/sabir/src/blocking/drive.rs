@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
-use sabir_proto::{Cause, Time};
+use sabir_proto::{Cause, Lost, Time};
 
 use super::DRIVING;
 use super::streams::Streams;
@@ -116,7 +116,8 @@ impl Driver {
 
     fn lost(&mut self, error: Errno) {
         // A process that has ended says more than the pipe that broke with it.
-        let cause = self.streams.epitaph().unwrap_or_else(|| io::Error::from(error).to_string());
+        let epitaph = self.streams.epitaph().map(Lost::from);
+        let cause = epitaph.unwrap_or_else(|| Lost::from_error(io::Error::from(error)));
         self.engine.desk.session.handle_lost(self.engine.desk.now, cause);
     }
 

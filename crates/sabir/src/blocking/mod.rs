@@ -38,7 +38,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
-use sabir_proto::{Cause, Refused};
+use sabir_proto::{Cause, Lost, Refused};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 pub use streams::{Streams, child, stdio, tcp, unix};
@@ -56,7 +56,7 @@ thread_local! {
 
 /// Serves one connection on this thread until it ends. That the peer has gone is a good end.
 pub fn serve(streams: Streams, router: Router) -> Result<(), Cause> {
-    let lost = |error: io::Error| Cause::Lost(error.to_string().into());
+    let lost = |error: io::Error| Cause::Lost(Lost::from_error(error));
     let (driver, _) = drive::Driver::new(streams, router).map_err(lost)?;
     good_end(driver.run())
 }

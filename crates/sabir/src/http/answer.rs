@@ -2,7 +2,6 @@
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, Version, header};
-use sabir_proto::ErrorCode;
 
 use super::body::Body;
 
@@ -169,47 +168,4 @@ pub(super) fn empty(status: StatusCode, headers: HeaderMap) -> Response<Body> {
     *response.status_mut() = status;
     *response.headers_mut() = headers;
     response
-}
-
-/// The code of a message that we wrote, if it is an error: ours begin with `jsonrpc`, `id`, `error`, `code`.
-pub(super) fn error_code(message: &[u8]) -> Option<ErrorCode> {
-    let rest = message.strip_prefix(b"{\"jsonrpc\":\"2.0\",\"id\":")?;
-    let rest = &rest[id_length(rest)?..];
-    let code = rest.strip_prefix(b",\"error\":{\"code\":")?;
-    let end = code.iter().position(|byte| !matches!(byte, b'-' | b'0'..=b'9'))?;
-    std::str::from_utf8(&code[..end]).ok()?.parse().ok().map(ErrorCode)
-}
-
-/// The length of the string, number or null at the start.
-fn id_length(text: &[u8]) -> Option<usize> {
-    if text.first() != Some(&b'"') {
-        return text.iter().position(|&byte| byte == b',');
-    }
-    let mut escaped = false;
-    let closing = text[1..].iter().position(|&byte| {
-        let ends = byte == b'"' && !escaped;
-        escaped = byte == b'\\' && !escaped;
-        ends
-    })?;
-    Some(closing + 2)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn codes() {
-        for (message, want) in [
-            (r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}"#, Some(-32700)),
-            (r#"{"jsonrpc":"2.0","id":1.5e3,"error":{"code":7,"message":"x"}}"#, Some(7)),
-            (r#"{"jsonrpc":"2.0","id":"a,\"\\","error":{"code":-1,"message":"x"}}"#, Some(-1)),
-            (r#"{"jsonrpc":"2.0","id":1,"result":{"error":{"code":1}}}"#, None),
-            (r#"{"jsonrpc":"2.0","id":",\"error\":{\"code\":1","result":1}"#, None),
-            (r#"[{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":""}}]"#, None),
-            ("", None),
-        ] {
-            assert_eq!(error_code(message.as_bytes()), want.map(ErrorCode), "{message}");
-        }
-    }
 }

@@ -100,14 +100,12 @@ impl Begun {
     }
 
     fn end(self, inner: &Inner, message: Option<Bytes>) -> Answer {
-        inner.spare.put(self.exchange);
-        let status = match &message {
-            None => inner.http.accepted(),
-            Some(message) => match answer::error_code(message) {
-                Some(code) => inner.http.status_of(self.caller.parts(), code),
-                None => StatusCode::OK,
-            },
+        let status = match (&message, self.exchange.error()) {
+            (None, _) => inner.http.accepted(),
+            (Some(_), Some(code)) => inner.http.status_of(self.caller.parts(), code),
+            (Some(_), None) => StatusCode::OK,
         };
+        inner.spare.put(self.exchange);
         Answer { status, message }
     }
 }

@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use sabir_proto::{Cause, Config, Framing, Origin, Outgoing};
+use sabir_proto::{Cause, Config, ErrorCode, Framing, Origin, Outgoing};
 
 use super::negotiate::Accepts;
 use crate::caller::Caller;
@@ -28,6 +28,8 @@ struct Once {
     accepts: Accepts,
     /// Taken over, and not yet passed on.
     next: Option<Bytes>,
+    /// The code of the error that was taken over last, if it was one.
+    error: Option<ErrorCode>,
     /// Nothing more follows.
     settled: bool,
 }
@@ -48,6 +50,7 @@ impl Link for Once {
         let wanted = outgoing.last || self.accepts.takes_events();
         if wanted && !outgoing.message.is_empty() {
             self.next = Some(Bytes::copy_from_slice(outgoing.message));
+            self.error = outgoing.error();
         }
         self.settled |= outgoing.last;
         Poll::Ready(Ok(()))
@@ -90,7 +93,8 @@ impl Step {
 impl Exchange {
     fn new(config: Config, routes: Arc<Routes>) -> Self {
         let config = Config { framing: Some(Framing::Whole), one_way: true, seed: seed(), ..config };
-        let link = Once { origin: Origin::NONE, accepts: Accepts::JSON, next: None, settled: true };
+        let link =
+            Once { origin: Origin::NONE, accepts: Accepts::JSON, next: None, error: None, settled: true };
         Exchange { connection: Connection::new(config, routes, Messages::new(link, None), None), over: false }
     }
 
@@ -99,6 +103,7 @@ impl Exchange {
         link.origin = Origin(link.origin.0 + 1);
         link.accepts = accepts;
         link.settled = false;
+        link.error = None;
         let origin = link.origin;
         self.connection.look_at_the_clock();
         let desk = &mut self.connection.engine.desk;
@@ -133,6 +138,11 @@ impl Exchange {
             Some(message) => Poll::Ready(Step::More(message)),
             None => Poll::Pending,
         }
+    }
+
+    /// The code of the error that is the answer, if it is one.
+    pub(super) fn error(&self) -> Option<ErrorCode> {
+        self.connection.port.link.error
     }
 
     pub(super) fn shut_down(&self, grace: Duration) {

@@ -15,7 +15,6 @@ use super::Refusal;
 use super::reader::Reader;
 use super::state::{State, Stream, UNREAD};
 use crate::caller::Caller;
-use crate::http::answer::error_code;
 use crate::http::negotiate::Accepts;
 use crate::http::settings::Sessions;
 use crate::http::sse::EventId;
@@ -184,7 +183,7 @@ impl Hub {
             Some(number) => {
                 if outgoing.last && !state.answered {
                     state.answered = true;
-                    state.failed = error_code(outgoing.message).is_some();
+                    state.failed = outgoing.error().is_some();
                 }
                 state.send_on(number, outgoing, self.replay_bytes);
             }

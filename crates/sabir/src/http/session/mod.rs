@@ -138,8 +138,7 @@ async fn pass_on(
     Ok(match first {
         First::Nothing if hub.is_closed() => return Err(Refusal::UNKNOWN_SESSION),
         First::Nothing => answer::empty(inner.http.accepted(), HeaderMap::new()),
-        First::Json(message) => {
-            let code = answer::error_code(&message);
+        First::Json(message, code) => {
             let status = code.map_or(StatusCode::OK, |code| inner.http.status_of(caller.parts(), code));
             answer::json(status, message)
         }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use sabir_proto::ErrorCode;
 
 use super::hub::Hub;
 use crate::http::sse::EventId;
@@ -12,7 +13,8 @@ use crate::shared::lock;
 /// What a POST is answered with.
 pub(super) enum First {
     Nothing,
-    Json(Bytes),
+    /// A message, and its code if it is an error.
+    Json(Bytes, Option<ErrorCode>),
     Events,
 }
 
@@ -33,7 +35,7 @@ impl Reader {
         }
         if stream.finished {
             let message = stream.unread.pop_front();
-            return Poll::Ready(message.map_or(First::Nothing, First::Json));
+            return Poll::Ready(message.map_or(First::Nothing, |message| First::Json(message, stream.error)));
         }
         stream.waker = Some(cx.waker().clone());
         Poll::Pending

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::task::Waker;
 
 use bytes::Bytes;
-use sabir_proto::{Origin, Outgoing};
+use sabir_proto::{ErrorCode, Origin, Outgoing};
 use tokio::time::Instant;
 
 use crate::http::negotiate::Accepts;
@@ -67,6 +67,8 @@ pub(super) struct Stream {
     pub(super) waker: Option<Waker>,
     /// Nothing more will come.
     pub(super) finished: bool,
+    /// The code of the last message, if that is an error.
+    pub(super) error: Option<ErrorCode>,
 }
 
 impl Stream {
@@ -85,6 +87,7 @@ impl Stream {
             reader: None,
             waker: None,
             finished: false,
+            error: None,
         }
     }
 
@@ -222,6 +225,7 @@ impl State {
         stream.streaming |= !last || stream.posted.is_some_and(|accepts| accepts.prefers_events());
         let (has_reader, streaming) = (stream.reader.is_some(), stream.streaming);
         if !message.is_empty() {
+            stream.error = outgoing.error();
             let text = Bytes::copy_from_slice(message);
             if has_reader {
                 stream.unread_bytes += text.len();

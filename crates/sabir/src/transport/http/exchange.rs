@@ -236,7 +236,7 @@ impl Exchange {
 
     async fn lose_session(&self) {
         if self.client.forget_session() {
-            let incoming = Incoming::Lost(LOST_SESSION.to_owned());
+            let incoming = Incoming::Lost(LOST_SESSION.into());
             let _ = self.deliver.send(Delivery { incoming, _room: None }).await;
         }
     }

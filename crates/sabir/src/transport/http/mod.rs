@@ -294,8 +294,8 @@ impl Link for Http {
             }
             Purpose::Notify => return self.poll_notify(cx, message),
             Purpose::Cancel(call) => self.cancel(call, message),
-            Purpose::Answer if self.others() >= ANSWERS => return Poll::Pending,
-            Purpose::Answer => self.start(Task::Answer, Bytes::copy_from_slice(message)),
+            Purpose::Answer | Purpose::Error(_) if self.others() >= ANSWERS => return Poll::Pending,
+            Purpose::Answer | Purpose::Error(_) => self.start(Task::Answer, Bytes::copy_from_slice(message)),
         }
         self.advance(cx);
         Poll::Ready(Ok(()))
