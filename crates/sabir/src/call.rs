@@ -151,13 +151,7 @@ impl<R, E, T> Call<R, E, T> {
         method: Cow<'static, str>,
         params: Result<Option<RawJson<'static>>, CallError>,
     ) -> Self {
-        Call {
-            peer,
-            slot: Arc::default(),
-            unsent: Some((method, params)),
-            watched: None,
-            types: PhantomData,
-        }
+        Call { peer, slot: Arc::default(), unsent: Some((method, params)), watched: None, types: PhantomData }
     }
 
     /// A call that is sent with its batch.

@@ -84,7 +84,7 @@ impl Ctx {
         TraceContext::from_meta(self.meta()?)
     }
 
-    /// What came in `_meta` beside the arguments.
+    /// What came in `_meta` beside the arguments, in a request or in a notification.
     pub fn meta(&self) -> Option<&RawJson<'static>> {
         self.meta.as_deref()
     }

@@ -43,6 +43,7 @@ pub fn describe(name: impl Into<Cow<'static, str>>) -> Description {
         doc: Cow::Borrowed(""),
         deprecated: false,
         names: &[],
+        by_name: false,
         params: None,
         result: None,
         notification: false,
@@ -59,6 +60,7 @@ pub struct Description {
     doc: Cow<'static, str>,
     deprecated: bool,
     names: &'static [&'static str],
+    by_name: bool,
     params: Option<MakeSchema>,
     result: Option<MakeSchema>,
     notification: bool,
@@ -145,6 +147,16 @@ impl Description {
     /// The schema of all params together, if it is known.
     pub(crate) fn make_params(&self) -> Option<MakeSchema> {
         self.params
+    }
+
+    /// Whether the params have names and no positions.
+    pub(crate) fn is_by_name(&self) -> bool {
+        self.by_name
+    }
+
+    pub(crate) fn by_name(mut self, by_name: bool) -> Self {
+        self.by_name = by_name;
+        self
     }
 
     pub(crate) fn param_names(&self) -> &'static [&'static str] {

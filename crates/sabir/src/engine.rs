@@ -1,9 +1,10 @@
 //! A session with its handlers, and no I/O: what the drivers with and without a runtime share.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll, Waker};
 
+use memchr::memmem::Finder;
 use sabir_proto::{Cause, Config, Event, Origin, Output, Report, RequestKey};
 
 use crate::ctx::Ctx;
@@ -18,6 +19,9 @@ use crate::{ErrorCode, ErrorObject, RawJson};
 
 /// Called with everything that the peer does wrong.
 pub(crate) type OnReport = Box<dyn FnMut(&Report<'_>) + Send>;
+
+/// Nearly all notifications have none, which a plain search shows fastest.
+static META: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"_meta\""));
 
 /// A session, the handlers that run for it, and the calls that wait.
 pub(crate) struct Engine {
@@ -103,7 +107,10 @@ impl Engine {
                 Output::Event(Event::Notification { method, params }) => {
                     let told = Observed::Notification { side: Side::Theirs, method: &method };
                     self.desk.peer.shared.routes.tell(&told);
-                    (None, method, params, None, Origin::NONE)
+                    let has = |raw: &&RawJson<'_>| META.find(raw.as_str().as_bytes()).is_some();
+                    let meta = params.as_ref().filter(has).and_then(|raw| raw.get("_meta"));
+                    let meta = meta.map(RawJson::into_owned);
+                    (None, method, params, meta, Origin::NONE)
                 }
                 Output::Event(Event::Cancel { key, .. }) => {
                     self.cancel(key);

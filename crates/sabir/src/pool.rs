@@ -50,7 +50,10 @@ impl Pool {
 
     /// Runs `function` on a thread, once there is one for it. The future gives what it returns; `None` if it
     /// panicked. Dropped before the function has started, it is never run.
-    pub(crate) fn run<T, F>(&self, function: F) -> io::Result<impl Future<Output = Option<T>> + Send + use<T, F>>
+    pub(crate) fn run<T, F>(
+        &self,
+        function: F,
+    ) -> io::Result<impl Future<Output = Option<T>> + Send + use<T, F>>
     where
         T: Send + 'static,
         F: FnOnce() -> T + Send + 'static,
@@ -114,8 +117,7 @@ impl Queue {
                 continue;
             }
             state.idle += 1;
-            let (back, waited) =
-                self.added.wait_timeout(state, IDLE).unwrap_or_else(PoisonError::into_inner);
+            let (back, waited) = self.added.wait_timeout(state, IDLE).unwrap_or_else(PoisonError::into_inner);
             state = back;
             state.idle -= 1;
             if waited.timed_out() && state.waiting.is_empty() {

@@ -45,10 +45,14 @@ use crate::{ErrorCode, ErrorObject, RawJson, Result};
 ///
 /// - Params are taken by name or by position into the same struct, by position into a tuple or a list. What
 ///   does not fit is answered `-32602` with the reason and the path to the member.
+/// - `_meta` is no argument: [`Ctx::meta`] has it, and a type sees it only if it is a struct with a member of
+///   this name. [`raw`](Router::raw) and [`reading`](Router::reading) handlers, fallbacks and layers see the params
+///   as they came.
 /// - Any error that `?` meets is answered `-32603` with its text and, as `data.exception`, its type. An
 ///   [`ErrorObject`] is answered as it is.
 /// - A panic is answered `-32603` and shows nothing of the inside; the connection lives.
-/// - A notification runs the same handler; whatever it returns is dropped.
+/// - A notification runs the same handler; whatever it returns is dropped. One that fails is a
+///   [`Report`](crate::Report), for the transport's `on_report` and for [`observe`](Router::observe).
 #[derive(Clone, Default)]
 pub struct Router {
     pub(crate) routes: Routes,
@@ -110,12 +114,16 @@ where
 {
     fn task(&self) -> BoxTask {
         let function = Arc::clone(&self.function);
-        let begin = move |ctx, _: &str, raw: Option<&RawJson<'_>>| Ok(function(ctx, params::read(raw)?));
+        let begin = move |ctx: Ctx, _: &str, raw: Option<&RawJson<'_>>| {
+            let params = params::read(raw, ctx.meta.is_some())?;
+            Ok(function(ctx, params))
+        };
         Awaiting::boxed(begin, task::typed())
     }
 
     fn call(&self, ctx: Ctx, _: &str, params: Option<&RawJson<'_>>) -> Result<RawFuture> {
-        let future = (self.function)(ctx, params::read(params)?);
+        let params = params::read(params, ctx.meta.is_some())?;
+        let future = (self.function)(ctx, params);
         Ok(Box::pin(async move { Ok(RawJson::from_value(&future.await?)?) }))
     }
 }
@@ -133,12 +141,16 @@ where
 {
     fn task(&self) -> BoxTask {
         let function = Arc::clone(&self.function);
-        let run = move |ctx, raw: Option<&RawJson<'_>>| function(ctx, params::read(raw)?);
+        let run = move |ctx: Ctx, raw: Option<&RawJson<'_>>| {
+            let params = params::read(raw, ctx.meta.is_some())?;
+            function(ctx, params)
+        };
         Immediate::boxed(run, task::typed())
     }
 
     fn call(&self, ctx: Ctx, _: &str, params: Option<&RawJson<'_>>) -> Result<RawFuture> {
-        let result = (self.function)(ctx, params::read(params)?)?;
+        let params = params::read(params, ctx.meta.is_some())?;
+        let result = (self.function)(ctx, params)?;
         Ok(Box::pin(std::future::ready(Ok(RawJson::from_value(&result)?))))
     }
 }
@@ -339,12 +351,18 @@ impl Router {
     }
 
     /// Adds a method with all that is said of it beside its name.
-    fn add_named<P, R>(self, method: impl MethodName<P, R>, handler: impl Handler + 'static) -> Self {
+    fn add_named<P, R>(self, method: impl MethodName<P, R>, handler: impl Handler + 'static) -> Self
+    where
+        P: DeserializeOwned,
+    {
         #[cfg(not(feature = "schema"))]
         return self.add(method.into_name(), handler);
         #[cfg(feature = "schema")]
         match method.into_description() {
-            (name, Some(description)) => self.add(name, handler).describe(description),
+            (name, Some(description)) => {
+                let description = description.by_name(params::only_by_name::<P>());
+                self.add(name, handler).describe(description)
+            }
             (name, None) => self.add(name, handler),
         }
     }
@@ -407,6 +425,13 @@ impl Router {
         }
         self.routes.layers.push(Arc::new(Function(layer)));
         self.routes.layered = Some(self.route(Layered));
+        self
+    }
+
+    /// Makes the layer that was added last the outermost, whatever is added before or after it.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn outermost(mut self) -> Self {
+        self.routes.layers.rotate_right(1);
         self
     }
 

@@ -329,7 +329,12 @@ impl Wish {
                 });
                 params.map(|params| 64 + text(params)).sum()
             }
-            Wish::Cancel(_) | Wish::Expire { .. } | Wish::Settle(_) | Wish::Id { .. } | Wish::Speak(_) | Wish::Shutdown(_) => 0,
+            Wish::Cancel(_)
+            | Wish::Expire { .. }
+            | Wish::Settle(_)
+            | Wish::Id { .. }
+            | Wish::Speak(_)
+            | Wish::Shutdown(_) => 0,
         }
     }
 }

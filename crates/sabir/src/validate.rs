@@ -106,6 +106,7 @@ impl Check {
         let definitions = generator.take_definitions(true);
         let (by_name, by_position) = match shape {
             Shape::Named(contents) => (Some(object(&contents)), Some(array(contents))),
+            Shape::Names(contents) => (Some(object(&contents)), Some(json!({"type": "object"}))),
             Shape::Positions(contents) => (Some(json!({"type": "array"})), Some(array(contents))),
             Shape::Whole(schema) => (Some(schema.clone()), Some(schema)),
         };

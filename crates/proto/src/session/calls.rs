@@ -105,9 +105,10 @@ impl Calls {
         extension: Option<Duration>,
         latest: Option<Time>,
     ) -> bool {
-        let slot = self.slots.get_mut(key.index as usize).filter(|slot| {
-            slot.as_ref().is_some_and(|call| call.id == key.id)
-        });
+        let slot = self
+            .slots
+            .get_mut(key.index as usize)
+            .filter(|slot| slot.as_ref().is_some_and(|call| call.id == key.id));
         let Some(call) = slot.and_then(Option::take) else { return false };
         if call.deadline.is_none() {
             self.timed += 1;

@@ -10,6 +10,9 @@ use crate::openrpc::{Content, ParamStructure, any};
 pub(crate) enum Shape {
     /// Each has a name, and a position too.
     Named(Vec<Content>),
+    /// Each has a name, and no position: parts of the type are flattened into it, which serde reads from an
+    /// object alone.
+    Names(Vec<Content>),
     /// Positions only.
     Positions(Vec<Content>),
     /// A list, a map, or anything else that is only known as a whole.
@@ -21,7 +24,10 @@ impl Shape {
         match description.make_params() {
             Some(make) => {
                 let schema = resolved(make(generator), generator);
-                take_apart(schema.to_value(), description.param_names())
+                match take_apart(schema.to_value(), description.param_names()) {
+                    Shape::Named(contents) if description.is_by_name() => Shape::Names(contents),
+                    shape => shape,
+                }
             }
             None => Shape::Whole(any()),
         }
@@ -30,6 +36,7 @@ impl Shape {
     pub(crate) fn structure(&self) -> Option<ParamStructure> {
         match self {
             Shape::Named(contents) | Shape::Positions(contents) if contents.is_empty() => None,
+            Shape::Names(_) => Some(ParamStructure::ByName),
             Shape::Named(_) => Some(ParamStructure::Either),
             Shape::Positions(_) => Some(ParamStructure::ByPosition),
             Shape::Whole(schema) => match schema.get("type").and_then(Value::as_str) {
@@ -42,7 +49,7 @@ impl Shape {
 
     pub(crate) fn into_contents(self) -> Vec<Content> {
         match self {
-            Shape::Named(contents) | Shape::Positions(contents) => contents,
+            Shape::Named(contents) | Shape::Names(contents) | Shape::Positions(contents) => contents,
             Shape::Whole(schema) => {
                 vec![Content { name: "params".to_owned(), schema, whole: true, ..Content::default() }]
             }
