@@ -178,7 +178,7 @@ impl Engine {
         match running.task.as_mut().poll(&mut Context::from_waker(waker), &mut self.desk, None) {
             Poll::Ready(()) => {
                 self.spares.keep(running);
-                self.desk.session.finish_notification();
+                self.desk.session.finish_notification(self.desk.now);
             }
             Poll::Pending => self.notification = Some(running),
         }
@@ -190,10 +190,10 @@ impl Engine {
         match key {
             Some(key) => {
                 self.desk.carry_out_wishes();
-                self.desk.session.reply_error(key, error);
+                self.desk.session.reply_error(self.desk.now, key, error);
                 self.desk.finished(key);
             }
-            None => self.desk.session.finish_notification(),
+            None => self.desk.session.finish_notification(self.desk.now),
         }
     }
 
@@ -251,7 +251,7 @@ impl Engine {
         if let Some(task) = self.tasks.get_mut(key.index()) {
             *task = None;
         }
-        self.desk.session.abandon(key);
+        self.desk.session.abandon(self.desk.now, key);
         self.desk.finished(key);
     }
 

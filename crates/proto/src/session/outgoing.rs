@@ -12,6 +12,7 @@ use super::{Core, Phase, Session};
 use crate::dialect::Spelling;
 use crate::encode;
 use crate::raw::RawJson;
+use crate::time::Time;
 
 /// How a call is made.
 #[derive(Debug, Clone, Default)]
@@ -93,12 +94,16 @@ fn verbatim<'p>(params: Option<&'p RawJson<'_>>) -> impl FnMut(&mut Vec<u8>) -> 
 impl Session {
     /// Calls a method of the peer. Params are an array, an object, or `&()` for none; any other value is
     /// sent as the only argument. The call ends with one [`Event::Reply`](super::Event::Reply).
+    ///
+    /// Its timeouts count from `now`.
     pub fn call<T: Serialize + ?Sized>(
         &mut self,
+        now: Time,
         method: &str,
         params: &T,
         options: &CallOptions<'_>,
     ) -> Result<CallKey, Refused> {
+        self.core.act(now);
         self.core.send(Purpose::of, |core, out| {
             core.write_call(out, method, &mut serialized(params), options, None)
         })
@@ -107,27 +112,42 @@ impl Session {
     /// Calls a method with params that are JSON already.
     pub fn call_raw(
         &mut self,
+        now: Time,
         method: &str,
         params: Option<&RawJson<'_>>,
         options: &CallOptions<'_>,
     ) -> Result<CallKey, Refused> {
+        self.core.act(now);
         self.core
             .send(Purpose::of, |core, out| core.write_call(out, method, &mut verbatim(params), options, None))
     }
 
     /// Sends a notification. Params are an array, an object, or `&()` for none.
-    pub fn notify<T: Serialize + ?Sized>(&mut self, method: &str, params: &T) -> Result<(), Refused> {
+    pub fn notify<T: Serialize + ?Sized>(
+        &mut self,
+        now: Time,
+        method: &str,
+        params: &T,
+    ) -> Result<(), Refused> {
+        self.core.act(now);
         self.core.send(notify, |core, out| core.write_notification(out, method, &mut serialized(params)))
     }
 
     /// Sends a notification with params that are JSON already.
-    pub fn notify_raw(&mut self, method: &str, params: Option<&RawJson<'_>>) -> Result<(), Refused> {
+    pub fn notify_raw(
+        &mut self,
+        now: Time,
+        method: &str,
+        params: Option<&RawJson<'_>>,
+    ) -> Result<(), Refused> {
+        self.core.act(now);
         self.core.send(notify, |core, out| core.write_notification(out, method, &mut verbatim(params)))
     }
 
     /// Ends a call and tells the peer. No event follows; a late answer is ignored. Whether the call was
     /// still open.
-    pub fn cancel(&mut self, call: CallKey) -> bool {
+    pub fn cancel(&mut self, now: Time, call: CallKey) -> bool {
+        self.core.act(now);
         match self.core.calls.remove(call) {
             Some(ended) => {
                 self.core.send_cancel(call, &ended);
@@ -137,8 +157,10 @@ impl Session {
         }
     }
 
-    /// Begins a batch of calls and notifications, which go out together when it is sent.
-    pub fn batch(&mut self) -> Result<Batch<'_>, Refused> {
+    /// Begins a batch of calls and notifications, which go out together when it is sent. Timeouts of its
+    /// calls count from `now`.
+    pub fn batch(&mut self, now: Time) -> Result<Batch<'_>, Refused> {
+        self.core.act(now);
         self.core.check_open()?;
         if !self.core.dialect.batches {
             return Err(Refused::NoBatches);
