@@ -17,11 +17,11 @@ fn drive(mut stream: &TcpStream, mut session: Session) -> io::Result<Cause> {
         match session.poll_output(now()) {
             Output::Event(Event::Request { key, method, params, .. }) => {
                 match answer(&method, params.as_ref()) {
-                    Ok(result) => session.reply(key, &result),
-                    Err(error) => session.reply_error(key, &error),
+                    Ok(result) => session.reply(now(), key, &result),
+                    Err(error) => session.reply_error(now(), key, &error),
                 };
             }
-            Output::Event(Event::Notification { .. }) => session.finish_notification(),
+            Output::Event(Event::Notification { .. }) => session.finish_notification(now()),
             Output::Event(_) => {}
             Output::Wait(wait) => {
                 let patience = wait.deadline.map(|at| (at - now()).max(Duration::from_millis(1)));

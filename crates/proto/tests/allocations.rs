@@ -52,8 +52,8 @@ impl Pair {
                 Output::Event(event) => {
                     events += 1;
                     match event {
-                        Event::Request { key, .. } => assert!(self.session.reply(key, &[1, 2])),
-                        Event::Notification { .. } => self.session.finish_notification(),
+                        Event::Request { key, .. } => assert!(self.session.reply(Time::START, key, &[1, 2])),
+                        Event::Notification { .. } => self.session.finish_notification(Time::START),
                         Event::Reply { outcome, .. } => assert!(outcome.is_ok()),
                         other => panic!("{other:?}"),
                     }
@@ -157,7 +157,7 @@ fn calls() {
     for framing in FRAMINGS {
         let mut pair = Pair::new(framing);
         let answer = |pair: &mut Pair, options: &CallOptions<'_>, buffer: &mut Vec<u8>| {
-            let call = pair.session.call("tools/list", &[1], options).unwrap();
+            let call = pair.session.call(Time::START, "tools/list", &[1], options).unwrap();
             assert!(pair.serve().1 > 0);
             write_answer(buffer, framing, call.id());
             pair.feed(buffer);

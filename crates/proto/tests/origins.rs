@@ -27,8 +27,8 @@ impl Player {
         loop {
             match self.session.poll_output(NOW) {
                 Output::Event(Event::Request { key, .. }) => self.requests.push(key),
-                Output::Event(Event::Cancel { key, .. }) => drop(self.session.abandon(key)),
-                Output::Event(Event::Notification { .. }) => self.session.finish_notification(),
+                Output::Event(Event::Cancel { key, .. }) => drop(self.session.abandon(Time::START, key)),
+                Output::Event(Event::Notification { .. }) => self.session.finish_notification(Time::START),
                 Output::Event(_) => {}
                 Output::Wait(_) | Output::Done(_) => return,
             }
@@ -58,9 +58,9 @@ fn answers_go_back_the_way_they_came() {
     player.hear(7, r#"{"jsonrpc":"2.0","id":1,"method":"a","params":{"_meta":{"progressToken":"t"}}}"#);
     player.hear(8, r#"{"jsonrpc":"2.0","id":2,"method":"b"}"#);
     let [a, b] = player.requests[..] else { panic!("two requests") };
-    assert!(player.session.reply(b, &2));
-    assert!(player.session.progress(a, &1));
-    assert!(player.session.reply(a, &1));
+    assert!(player.session.reply(Time::START, b, &2));
+    assert!(player.session.progress(Time::START, a, &1));
+    assert!(player.session.reply(Time::START, a, &1));
     assert_eq!(
         player.sent(),
         [
@@ -99,9 +99,9 @@ fn a_batch_is_settled_with_its_last_answer() {
     let mut player = plain();
     player.hear(5, r#"[{"jsonrpc":"2.0","id":1,"method":"a"},{"jsonrpc":"2.0","id":2,"method":"b"}]"#);
     let [a, b] = player.requests[..] else { panic!("two requests") };
-    player.session.reply(b, &2);
+    player.session.reply(Time::START, b, &2);
     assert_eq!(player.sent(), [""; 0]);
-    player.session.reply(a, &1);
+    player.session.reply(Time::START, a, &1);
     assert_eq!(player.sent(), [r#"5: [{"id":2,"result":2},{"id":1,"result":1}]."#]);
 }
 
@@ -121,14 +121,14 @@ fn what_a_handler_sends_belongs_to_its_request() {
     player.hear(4, r#"{"jsonrpc":"2.0","id":1,"method":"a"}"#);
     let key = player.requests[0];
     player.session.relate(Some(key));
-    player.session.notify("about", &()).unwrap();
-    let call = player.session.call("ask", &(), &Default::default()).unwrap();
+    player.session.notify(Time::START, "about", &()).unwrap();
+    let call = player.session.call(Time::START, "ask", &(), &Default::default()).unwrap();
     player.session.relate(None);
-    player.session.notify("general", &()).unwrap();
-    assert!(player.session.cancel(call));
-    assert!(player.session.reply(key, &1));
+    player.session.notify(Time::START, "general", &()).unwrap();
+    assert!(player.session.cancel(Time::START, call));
+    assert!(player.session.reply(Time::START, key, &1));
     player.session.relate(Some(key));
-    player.session.notify("too late", &()).unwrap();
+    player.session.notify(Time::START, "too late", &()).unwrap();
     assert_eq!(
         player.sent(),
         [
@@ -145,7 +145,7 @@ fn what_a_handler_sends_belongs_to_its_request() {
 #[test]
 fn a_call_that_got_lost_ends_alone() {
     let mut player = plain();
-    let call = player.session.call("ask", &(), &Default::default()).unwrap();
+    let call = player.session.call(Time::START, "ask", &(), &Default::default()).unwrap();
     assert!(player.session.handle_undelivered(NOW, call.id(), "HTTP 503"));
     assert!(!player.session.handle_undelivered(NOW, call.id(), "HTTP 503"));
     let Output::Event(Event::Reply { call: ended, outcome: Err(error) }) = player.session.poll_output(NOW)
@@ -158,6 +158,6 @@ fn a_call_that_got_lost_ends_alone() {
 #[test]
 fn where_there_is_no_way_back_calls_are_refused() {
     let mut player = Player::new(Config { one_way: true, ..Config::default() });
-    assert!(player.session.call("ask", &(), &Default::default()).is_err());
-    assert!(player.session.notify("tell", &()).is_ok());
+    assert!(player.session.call(Time::START, "ask", &(), &Default::default()).is_err());
+    assert!(player.session.notify(Time::START, "tell", &()).is_ok());
 }

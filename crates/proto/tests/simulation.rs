@@ -1,11 +1,12 @@
 //! Two sessions over a hostile link, in virtual time, from a seed.
 //!
-//! Each seed draws its own mix of framing, dialect, tight limits and faults (swarm testing), so that rare
-//! combinations come up. Whatever happens, for each session on its own:
+//! Each seed draws its own mix of framing, dialect, tight limits, faults, idle times and ways to drive a session
+//! (swarm testing), so that rare combinations come up. Commands come at any time, not only after input. Whatever happens, for each session on its own:
 //!
 //! - every call ends exactly once, and every request is answered exactly once;
 //! - no notification is answered, and no two notification handlers run at once;
 //! - what is sent is whole, valid frames;
+//! - no timeout, stall or idle time is over before its time, whenever the command came that started it;
 //! - limits hold at all times, and memory with them;
 //! - once it is over, its tables are empty;
 //! - and where the link was honest, each answer belongs to its call, and nothing waits for ever.
@@ -17,6 +18,8 @@
 
 #[path = "simulation/audit.rs"]
 mod audit;
+#[path = "simulation/clocks.rs"]
+mod clocks;
 #[path = "simulation/link.rs"]
 mod link;
 #[path = "simulation/peer.rs"]
@@ -74,7 +77,7 @@ fn the_same_seed_gives_the_same_transcript() {
 #[test]
 fn the_seeds_meet_everything() {
     let mut met = std::collections::BTreeMap::new();
-    for seed in 1..=400 {
+    for seed in 1..=1000 {
         for line in play(seed) {
             let what =
                 line.split_once("! ").map_or("", |(_, event)| event.split([':', '`']).next().unwrap_or(""));

@@ -23,7 +23,6 @@ pub(crate) struct Connection<P> {
     pub(crate) engine: Engine,
     /// Whether it is more than the exchange of one request.
     counts: bool,
-    start: Instant,
     sleep: Pin<Box<Sleep>>,
     /// What `sleep` is set to.
     alarm: Option<Time>,
@@ -41,7 +40,6 @@ impl<P: Port> Connection<P> {
         Connection {
             counts,
             engine: Engine::new(config, routes, on_report),
-            start: Instant::now(),
             sleep: Box::pin(tokio::time::sleep(Duration::ZERO)),
             alarm: None,
             closing: None,
@@ -53,18 +51,15 @@ impl<P: Port> Connection<P> {
         self.engine.desk.peer.clone()
     }
 
-    /// Time stands still in between.
-    pub(crate) fn look_at_the_clock(&mut self) {
-        self.engine.desk.now = Time::since(self.start.elapsed());
-    }
-
     /// Waits for the session's deadline. Whether it has come.
     fn wait(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let deadline = self.engine.desk.session.wait().deadline;
         let Some(deadline) = deadline else { return Poll::Pending };
         if self.alarm != Some(deadline) {
+            // A deadline beyond what the clock can tell never comes.
+            let Some(at) = self.engine.desk.instant(deadline) else { return Poll::Pending };
             self.alarm = Some(deadline);
-            self.sleep.as_mut().reset(self.start + deadline.elapsed());
+            self.sleep.as_mut().reset(at);
         }
         ready!(self.sleep.as_mut().poll(cx));
         self.alarm = None;
@@ -93,7 +88,7 @@ impl<P: Port> Connection<P> {
             if let Some(cause) = self.closing.take() {
                 return self.close(cx, cause);
             }
-            self.look_at_the_clock();
+            self.engine.desk.read_clock();
             match self.engine.run() {
                 Stop::Done(cause) => {
                     self.begin_close(cause);

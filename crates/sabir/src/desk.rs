@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use sabir_proto::{CallKey, Cause, Config, Refused, RequestKey, Session, Time};
+use tokio::time::Instant;
 
 use crate::call::CallSlot;
 use crate::observe::{CallEnd, Observed, Side, Watches};
@@ -26,6 +27,9 @@ pub(crate) struct Desk {
     /// The method of the notification that is being handled, and what has come of it if that is an error.
     pub(crate) notification: String,
     pub(crate) failed: Option<ErrorObject>,
+    /// What times are measured from. Outside a runtime, too: tokio's clock is the system's, unless paused.
+    start: Instant,
+    /// The time when the clock was last read. Replies use it: a clock read for each would be noticeable.
     pub(crate) now: Time,
 }
 
@@ -41,8 +45,20 @@ impl Desk {
             callers: Default::default(),
             calls: Vec::new(),
             wishes: Vec::new(),
+            start: Instant::now(),
             now: Time::START,
         }
+    }
+
+    /// Reads the clock.
+    pub(crate) fn read_clock(&mut self) -> Time {
+        self.now = Time::since(self.start.elapsed());
+        self.now
+    }
+
+    /// A time of the session, as the runtime's clock tells it.
+    pub(crate) fn instant(&self, at: Time) -> Option<Instant> {
+        self.start.checked_add(at.elapsed())
     }
 
     /// Carries out what handles wish for.
@@ -56,6 +72,8 @@ impl Desk {
     fn carry_out_all(&mut self) {
         let mut wishes = std::mem::take(&mut self.wishes);
         self.peer.shared.take_wishes(&mut wishes);
+        // A handler may have run for long since the clock was read, and timeouts of calls start here.
+        self.read_clock();
         for wish in wishes.drain(..) {
             self.carry_out(wish);
         }
@@ -67,7 +85,7 @@ impl Desk {
             Wish::Call { about, call } => {
                 let Some(options) = call.slot.begin() else { return };
                 self.session.relate(about);
-                let sent = self.session.call_raw(&call.method, call.params.as_ref(), &options);
+                let sent = self.session.call_raw(self.now, &call.method, call.params.as_ref(), &options);
                 self.keep(sent, &call.slot);
             }
             Wish::Batch { about, entries } => {
@@ -76,14 +94,14 @@ impl Desk {
             }
             Wish::Notify { about, method, params } => {
                 self.session.relate(about);
-                if self.session.notify_raw(&method, params.as_ref()).is_ok() {
+                if self.session.notify_raw(self.now, &method, params.as_ref()).is_ok() {
                     self.tell(&Observed::Notification { side: Side::Ours, method: &method });
                 }
             }
             Wish::Cancel(slot) => {
                 // Once it has ended, another call may have its index.
                 if let Some(call) = slot.key()
-                    && self.session.cancel(call)
+                    && self.session.cancel(self.now, call)
                     && let Some(kept) = self.calls.get_mut(call.index())
                 {
                     *kept = None;
@@ -100,7 +118,7 @@ impl Desk {
                     self.finished(key);
                 }
             }
-            Wish::Progress { key, value } => drop(self.session.progress(key, &value)),
+            Wish::Progress { key, value } => drop(self.session.progress(self.now, key, &value)),
             Wish::Id { key, tell } => {
                 if let Some(id) = self.session.id(key) {
                     let _ = tell.send(id.into_owned());
@@ -142,7 +160,7 @@ impl Desk {
     fn send_batch(&mut self, entries: &[BatchEntry]) {
         // Another thread may cancel a call at any moment: which of them are in the batch is decided once.
         let mut calls = Vec::new();
-        let sent = self.session.batch().and_then(|mut batch| {
+        let sent = self.session.batch(self.now).and_then(|mut batch| {
             for entry in entries {
                 match entry {
                     BatchEntry::Call(call) => {
@@ -167,7 +185,7 @@ impl Desk {
         &mut self,
         key: Option<RequestKey>,
         outcome: crate::Result<R>,
-        write: impl FnOnce(&mut Session, RequestKey, &R) -> bool,
+        write: impl FnOnce(&mut Session, Time, RequestKey, &R) -> bool,
     ) {
         self.carry_out_wishes();
         let Some(key) = key else {
@@ -178,8 +196,8 @@ impl Desk {
             watches.end(key, CallEnd::of_handler(&outcome));
         }
         match outcome {
-            Ok(result) => write(&mut self.session, key, &result),
-            Err(error) => self.session.reply_error(key, &error),
+            Ok(result) => write(&mut self.session, self.now, key, &result),
+            Err(error) => self.session.reply_error(self.now, key, &error),
         };
         self.finished(key);
     }

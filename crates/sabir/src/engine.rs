@@ -198,7 +198,7 @@ impl Engine {
                 if let Some(error) = self.desk.failed.take() {
                     self.report_failed(error);
                 }
-                self.desk.session.finish_notification();
+                self.desk.session.finish_notification(self.desk.now);
             }
             Poll::Pending => self.notification = Some(running),
         }
@@ -209,11 +209,11 @@ impl Engine {
     fn refuse(&mut self, key: Option<RequestKey>, error: ErrorObject) {
         match key {
             Some(key) => {
-                self.desk.answer(Some(key), Err::<(), _>(error), |_, _, ()| true);
+                self.desk.answer(Some(key), Err::<(), _>(error), |_, _, _, ()| true);
             }
             None => {
                 self.report_failed(error);
-                self.desk.session.finish_notification();
+                self.desk.session.finish_notification(self.desk.now);
             }
         }
     }
@@ -282,7 +282,7 @@ impl Engine {
         if let Some(watches) = &mut self.desk.watches {
             watches.end(key, CallEnd::Cancelled);
         }
-        self.desk.session.abandon(key);
+        self.desk.session.abandon(self.desk.now, key);
         self.desk.finished(key);
     }
 

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use pin_project_lite::pin_project;
-use sabir_proto::{RequestKey, Session};
+use sabir_proto::{RequestKey, Session, Time};
 use serde::Serialize;
 
 use crate::ctx::Ctx;
@@ -30,7 +30,7 @@ pub(crate) trait Task: Send {
 pub(crate) type BoxTask = Pin<Box<dyn Task>>;
 
 /// How a result is written as an answer.
-type Write<R> = fn(&mut Session, RequestKey, &R) -> bool;
+type Write<R> = fn(&mut Session, Time, RequestKey, &R) -> bool;
 
 /// Any result, by serde.
 pub(crate) fn typed<R: Serialize>() -> Write<R> {
@@ -39,7 +39,7 @@ pub(crate) fn typed<R: Serialize>() -> Write<R> {
 
 /// A result that is JSON already: it goes out as it is.
 pub(crate) fn raw() -> Write<RawJson<'static>> {
-    |session, key, raw| session.reply_raw(key, raw)
+    |session, now, key, raw| session.reply_raw(now, key, raw)
 }
 
 pin_project! {

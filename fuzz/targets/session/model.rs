@@ -92,18 +92,18 @@ impl Model {
     }
 
     pub(crate) fn call(&mut self, options: &CallOptions<'_>) {
-        if let Ok(call) = self.session.call("m", &(), options) {
+        if let Ok(call) = self.session.call(self.now, "m", &(), options) {
             assert!(self.done.is_none(), "a call was taken after the end");
             self.calls.push(call);
         }
     }
 
     pub(crate) fn notify(&mut self, size: u8) {
-        let _ = self.session.notify("n", &["x".repeat(size as usize)]);
+        let _ = self.session.notify(self.now, "n", &["x".repeat(size as usize)]);
     }
 
     pub(crate) fn batch(&mut self, bits: u8) {
-        let Ok(mut batch) = self.session.batch() else { return };
+        let Ok(mut batch) = self.session.batch(self.now) else { return };
         let mut calls = Vec::new();
         for entry in 0..bits % 4 {
             if bits & (16 << entry) == 0 {
@@ -120,28 +120,28 @@ impl Model {
     pub(crate) fn cancel(&mut self, choice: u8) {
         let Some(&call) = pick(&self.calls, &self.ended_calls, choice) else { return };
         // A call whose answer is already on its way here stays in the list until the event comes.
-        if self.session.cancel(call) {
+        if self.session.cancel(self.now, call) {
             self.end_call(call);
         }
     }
 
     pub(crate) fn reply(&mut self, choice: u8, size: u8) {
-        self.answer(choice, |session, key| session.reply(key, &"y".repeat(4 * size as usize)));
+        self.answer(choice, |session, now, key| session.reply(now, key, &"y".repeat(4 * size as usize)));
     }
 
     pub(crate) fn reply_error(&mut self, choice: u8) {
-        self.answer(choice, |session, key| session.reply_error(key, &ErrorObject::new(1, "e")));
+        self.answer(choice, |session, now, key| session.reply_error(now, key, &ErrorObject::new(1, "e")));
     }
 
     pub(crate) fn abandon(&mut self, choice: u8) {
         self.answer(choice, Session::abandon);
     }
 
-    fn answer(&mut self, choice: u8, answer: impl FnOnce(&mut Session, RequestKey) -> bool) {
+    fn answer(&mut self, choice: u8, answer: impl FnOnce(&mut Session, Time, RequestKey) -> bool) {
         let Some(&key) = pick(&self.open, &self.ended, choice) else { return };
         self.look_for_ended();
         let is_open = self.open.contains(&key);
-        assert_eq!(answer(&mut self.session, key), is_open, "whether {key:?} could be answered");
+        assert_eq!(answer(&mut self.session, self.now, key), is_open, "whether {key:?} could be answered");
         assert!(self.session.id(key).is_none(), "{key:?} is open after its answer");
         if is_open {
             self.open.retain(|open| *open != key);
@@ -153,9 +153,9 @@ impl Model {
         let Some(&key) = pick(&self.open, &self.ended, choice) else { return };
         self.look_for_ended();
         let told = match value % 3 {
-            0 => self.session.progress(key, &value),
-            1 => self.session.progress(key, &std::collections::BTreeMap::from([("progress", value)])),
-            _ => self.session.progress(key, "words"),
+            0 => self.session.progress(self.now, key, &value),
+            1 => self.session.progress(self.now, key, &std::collections::BTreeMap::from([("progress", value)])),
+            _ => self.session.progress(self.now, key, "words"),
         };
         assert!(!told || self.open.contains(&key), "progress of {key:?}, which has ended");
     }
@@ -163,7 +163,7 @@ impl Model {
     pub(crate) fn finish_notification(&mut self) {
         if self.notified > 0 {
             self.notified -= 1;
-            self.session.finish_notification();
+            self.session.finish_notification(self.now);
         }
     }
 

@@ -10,18 +10,21 @@ use crate::dialect::Spelling;
 use crate::encode;
 use crate::error::{ErrorCode, ErrorObject};
 use crate::raw::RawJson;
+use crate::time::Time;
 
 impl Session {
     /// Answers a request with a result. Whether there was still one to answer.
     ///
     /// A value that cannot be written as JSON is answered `-32603`.
-    pub fn reply<T: Serialize + ?Sized>(&mut self, key: RequestKey, result: &T) -> bool {
+    pub fn reply<T: Serialize + ?Sized>(&mut self, now: Time, key: RequestKey, result: &T) -> bool {
+        self.core.act(now);
         self.core.answer(key, |out, id| encode::result_value(out, id, result).map(|()| None))
     }
 
     /// Answers a request with a result that is JSON already. It goes out as it is, but for line breaks
     /// between its tokens where messages are lines.
-    pub fn reply_raw(&mut self, key: RequestKey, result: &RawJson<'_>) -> bool {
+    pub fn reply_raw(&mut self, now: Time, key: RequestKey, result: &RawJson<'_>) -> bool {
+        self.core.act(now);
         self.core.answer(key, |out, id| {
             encode::result(out, id, result);
             Ok(None)
@@ -29,27 +32,31 @@ impl Session {
     }
 
     /// Answers a request with an error.
-    pub fn reply_error(&mut self, key: RequestKey, error: &ErrorObject<'_>) -> bool {
+    pub fn reply_error(&mut self, now: Time, key: RequestKey, error: &ErrorObject<'_>) -> bool {
+        self.core.act(now);
         self.core.answer_error(key, error)
     }
 
     /// Gives a request up without a result: its handler was stopped. The peer gets the answer that it is
     /// owed: `-32800` after `$/cancelRequest`, none after `notifications/cancelled`, `-32603` if it did not
     /// cancel.
-    pub fn abandon(&mut self, key: RequestKey) -> bool {
+    pub fn abandon(&mut self, now: Time, key: RequestKey) -> bool {
+        self.core.act(now);
         self.core.answer_nothing(key)
     }
 
     /// The handler of the last [`Event::Notification`](super::Event::Notification) has finished: the next
     /// one may start.
-    pub fn finish_notification(&mut self) {
+    pub fn finish_notification(&mut self, now: Time) {
+        self.core.act(now);
         self.core.barrier = false;
     }
 
     /// Tells the caller of a request how far it is. `value` is a number or an object with `progress`,
     /// `total` and `message` for a `_meta.progressToken`; anything for a `workDoneToken`. Whether the
     /// caller asked for progress, and there is room to tell.
-    pub fn progress<T: Serialize + ?Sized>(&mut self, key: RequestKey, value: &T) -> bool {
+    pub fn progress<T: Serialize + ?Sized>(&mut self, now: Time, key: RequestKey, value: &T) -> bool {
+        self.core.act(now);
         self.core.send_progress(key, value)
     }
 }

@@ -107,7 +107,7 @@ struct Core {
     eof: bool,
     read: bool,
     now: Time,
-    /// When something last came or went.
+    /// When something last came or went, or the application last gave a command.
     active: Time,
     /// Whether memory was given back since.
     tidied: bool,
@@ -203,7 +203,7 @@ impl Session {
     /// # Panics
     /// If the space was smaller.
     pub fn handle_read(&mut self, now: Time, count: usize) {
-        self.core.hear(now);
+        self.core.act(now);
         self.input.filled(count);
     }
 
@@ -215,7 +215,7 @@ impl Session {
     pub fn handle_bytes(&mut self, now: Time, bytes: &[u8]) {
         self.assert_stream();
         self.settle_input();
-        self.core.hear(now);
+        self.core.act(now);
         self.input.push(bytes, self.core.limits.message_bytes);
     }
 
@@ -235,7 +235,7 @@ impl Session {
     pub fn handle_message_from(&mut self, now: Time, message: &[u8], origin: Origin) {
         assert!(self.core.deframer.is_none(), "the session expects a stream of bytes");
         self.settle_input();
-        self.core.hear(now);
+        self.core.act(now);
         let fits = message.len() <= self.core.limits.message_bytes;
         if fits {
             self.input.push(message, self.core.limits.message_bytes);
@@ -449,7 +449,9 @@ impl Core {
         later
     }
 
-    fn hear(&mut self, now: Time) {
+    /// Something came, or the application told the session to do something.
+    #[inline]
+    fn act(&mut self, now: Time) {
         self.advance(now);
         self.active = self.now;
         self.tidied = false;
@@ -496,6 +498,7 @@ impl Core {
         let quiet = self.requests.len() == 0
             && self.calls.len() == 0
             && self.outbox.pending() == 0
+            && !self.barrier
             && self.phase == Phase::Open;
         self.limits.idle.filter(|_| quiet).map(|idle| self.active + idle)
     }

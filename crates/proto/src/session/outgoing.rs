@@ -104,12 +104,16 @@ fn verbatim<'p>(params: Option<&'p RawJson<'_>>) -> impl FnMut(&mut Vec<u8>) -> 
 impl Session {
     /// Calls a method of the peer. Params are an array, an object, or `&()` for none; any other value is
     /// sent as the only argument. The call ends with one [`Event::Reply`](super::Event::Reply).
+    ///
+    /// Its timeouts count from `now`.
     pub fn call<T: Serialize + ?Sized>(
         &mut self,
+        now: Time,
         method: &str,
         params: &T,
         options: &CallOptions<'_>,
     ) -> Result<CallKey, Refused> {
+        self.core.act(now);
         self.core.send(Purpose::of, |core, out| {
             core.write_call(out, method, &mut serialized(params), options, None)
         })
@@ -118,27 +122,42 @@ impl Session {
     /// Calls a method with params that are JSON already.
     pub fn call_raw(
         &mut self,
+        now: Time,
         method: &str,
         params: Option<&RawJson<'_>>,
         options: &CallOptions<'_>,
     ) -> Result<CallKey, Refused> {
+        self.core.act(now);
         self.core
             .send(Purpose::of, |core, out| core.write_call(out, method, &mut verbatim(params), options, None))
     }
 
     /// Sends a notification. Params are an array, an object, or `&()` for none.
-    pub fn notify<T: Serialize + ?Sized>(&mut self, method: &str, params: &T) -> Result<(), Refused> {
+    pub fn notify<T: Serialize + ?Sized>(
+        &mut self,
+        now: Time,
+        method: &str,
+        params: &T,
+    ) -> Result<(), Refused> {
+        self.core.act(now);
         self.core.send(notify, |core, out| core.write_notification(out, method, &mut serialized(params)))
     }
 
     /// Sends a notification with params that are JSON already.
-    pub fn notify_raw(&mut self, method: &str, params: Option<&RawJson<'_>>) -> Result<(), Refused> {
+    pub fn notify_raw(
+        &mut self,
+        now: Time,
+        method: &str,
+        params: Option<&RawJson<'_>>,
+    ) -> Result<(), Refused> {
+        self.core.act(now);
         self.core.send(notify, |core, out| core.write_notification(out, method, &mut verbatim(params)))
     }
 
     /// Ends a call and tells the peer. No event follows; a late answer is ignored. Whether the call was
     /// still open.
-    pub fn cancel(&mut self, call: CallKey) -> bool {
+    pub fn cancel(&mut self, now: Time, call: CallKey) -> bool {
+        self.core.act(now);
         match self.core.calls.remove(call) {
             Some(ended) => {
                 self.core.send_cancel(call, &ended);
@@ -151,6 +170,7 @@ impl Session {
     /// Sets when an open call gives up, from `now` on: its timeout, its total, and whether progress starts it
     /// anew. The other options cannot change once a call is sent. Whether the call was still open.
     pub fn set_timeout(&mut self, now: Time, call: CallKey, options: &CallOptions<'_>) -> bool {
+        self.core.act(now);
         let latest = options.total_timeout.map(|total| now + total);
         let Some(deadline) = options.timeout.map(|timeout| now + timeout).or(latest) else {
             return self.core.calls.find(call.id()).is_some();
@@ -159,8 +179,10 @@ impl Session {
         self.core.calls.expire(call, deadline, extension, latest)
     }
 
-    /// Begins a batch of calls and notifications, which go out together when it is sent.
-    pub fn batch(&mut self) -> Result<Batch<'_>, Refused> {
+    /// Begins a batch of calls and notifications, which go out together when it is sent. Timeouts of its
+    /// calls count from `now`.
+    pub fn batch(&mut self, now: Time) -> Result<Batch<'_>, Refused> {
+        self.core.act(now);
         self.core.check_open()?;
         if !self.core.dialect.batches {
             return Err(Refused::NoBatches);

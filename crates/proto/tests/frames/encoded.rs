@@ -88,7 +88,7 @@ proptest! {
         for size in sizes {
             let text = "x".repeat(size);
             let params = RawJson::new(format!("[\n\"{text}\"\r\n]")).unwrap();
-            session.notify_raw("n", Some(&params)).unwrap();
+            session.notify_raw(Time::START, "n", Some(&params)).unwrap();
             let kept = if headers { params.to_string() } else { format!("[\"{text}\"]") };
             expected.push(format!("{{\"jsonrpc\":\"2.0\",\"method\":\"n\",\"params\":{kept}}}").into_bytes());
         }

@@ -90,17 +90,17 @@ impl Player {
             "call" => self.call(rest)?,
             "notify" => {
                 let call = settings::call(rest)?;
-                let sent = self.session.notify_raw(&call.method, call.params.as_ref());
+                let sent = self.session.notify_raw(self.now, &call.method, call.params.as_ref());
                 self.refused(sent);
             }
             "batch" => self.batch(rest)?,
             "cancel" => {
                 let id: u64 = rest.parse().map_err(|_| format!("`{rest}` is no call"))?;
                 let call = self.calls.iter().find(|call| call.id() == id).ok_or("no such call")?;
-                self.session.cancel(*call);
+                self.session.cancel(self.now, *call);
             }
             "busy" => self.service.busy_until = Some(self.now + settings::duration(rest)?),
-            "release" => self.service.release(&mut self.session),
+            "release" => self.service.release(&mut self.session, self.now),
             "stop" => self.reading = false,
             "write" => self.reading = true,
             "eof" => self.session.handle_eof(self.now),
@@ -114,7 +114,7 @@ impl Player {
 
     fn call(&mut self, words: &str) -> Result<(), String> {
         let call = settings::call(words)?;
-        let sent = self.session.call_raw(&call.method, call.params.as_ref(), &call.options);
+        let sent = self.session.call_raw(self.now, &call.method, call.params.as_ref(), &call.options);
         if let Ok(call) = &sent {
             self.calls.push(*call);
         }
@@ -124,7 +124,7 @@ impl Player {
 
     fn batch(&mut self, json: &str) -> Result<(), String> {
         let entries: Vec<serde_json::Value> = serde_json::from_str(json).map_err(|e| e.to_string())?;
-        let sent = self.session.batch().and_then(|mut batch| {
+        let sent = self.session.batch(self.now).and_then(|mut batch| {
             for entry in &entries {
                 let method = entry["method"].as_str().unwrap_or_default();
                 let params = entry.get("params").map(|p| RawJson::from_value(p).unwrap());
@@ -193,13 +193,13 @@ impl Player {
                 let params = params.map_or_else(String::new, |params| format!(" {params}"));
                 self.event(format!("notified: {method}{params}"));
                 if self.service.busy_until.is_none() {
-                    self.session.finish_notification();
+                    self.session.finish_notification(self.now);
                 }
             }
             Event::Cancel { key, reason } => {
                 let id = self.session.id(key).map(|id| id.to_string()).unwrap_or_default();
                 self.event(format!("cancel: {id}{}", reason.map_or_else(String::new, |r| format!(", {r}"))));
-                self.service.cancel(&mut self.session, key);
+                self.service.cancel(&mut self.session, self.now, key);
             }
             Event::Progress { call, value } => self.event(format!("progress of {}: {value}", call.id())),
             Event::Reply { call, outcome } => self.reply(call, outcome),
@@ -219,7 +219,7 @@ impl Player {
             Err(CallError::Error(error)) => Err(error),
             Err(_) => return,
         };
-        self.service.answered(&mut self.session, call, &rpc);
+        self.service.answered(&mut self.session, self.now, call, &rpc);
     }
 
     /// Cuts what was sent into messages by the framing's own rules.

@@ -28,27 +28,27 @@ impl Service {
     ) {
         let numbers = || params.and_then(|p| p.parse::<Vec<i64>>().ok());
         match (method, numbers().as_deref()) {
-            ("subtract", Some([a, b])) => session.reply(key, &(a - b)),
+            ("subtract", Some([a, b])) => session.reply(now, key, &(a - b)),
             ("subtract", _) => match named(params, "minuend").zip(named(params, "subtrahend")) {
-                Some((a, b)) => session.reply(key, &(a - b)),
-                None => session.reply_error(key, &ErrorObject::standard(ErrorCode::INVALID_PARAMS)),
+                Some((a, b)) => session.reply(now, key, &(a - b)),
+                None => session.reply_error(now, key, &ErrorObject::standard(ErrorCode::INVALID_PARAMS)),
             },
-            ("sum", Some(numbers)) => session.reply(key, &numbers.iter().sum::<i64>()),
-            ("get_data", _) => session.reply(key, &("hello", 5)),
-            ("echo", _) => session.reply_raw(key, params.unwrap_or(&RawJson::NULL)),
-            ("broken", _) => session.reply_raw(key, &RawJson::new("{\n  \"a\": [1,\r\n2]\n}").unwrap()),
-            ("unwritable", _) => session.reply(key, &std::collections::BTreeMap::from([((), 1)])),
-            ("fill", Some([n])) => session.reply(key, &"x".repeat(*n as usize)),
+            ("sum", Some(numbers)) => session.reply(now, key, &numbers.iter().sum::<i64>()),
+            ("get_data", _) => session.reply(now, key, &("hello", 5)),
+            ("echo", _) => session.reply_raw(now, key, params.unwrap_or(&RawJson::NULL)),
+            ("broken", _) => session.reply_raw(now, key, &RawJson::new("{\n  \"a\": [1,\r\n2]\n}").unwrap()),
+            ("unwritable", _) => session.reply(now, key, &std::collections::BTreeMap::from([((), 1)])),
+            ("fill", Some([n])) => session.reply(now, key, &"x".repeat(*n as usize)),
             ("sleep", Some([ms])) => {
                 self.sleeping.push((now + Duration::from_millis(*ms as u64), key, *ms as u64));
                 true
             }
             ("steps", _) => {
                 for step in 1..=3u32 {
-                    session.progress(key, &step);
+                    session.progress(now, key, &step);
                 }
-                session.progress(key, &Step { progress: 3.5, total: 4 });
-                session.reply(key, &4)
+                session.progress(now, key, &Step { progress: 3.5, total: 4 });
+                session.reply(now, key, &4)
             }
             ("stubborn", _) => {
                 self.stubborn.push(key);
@@ -58,36 +58,36 @@ impl Service {
                 self.hanging.push(key);
                 true
             }
-            ("drop", _) => session.abandon(key),
+            ("drop", _) => session.abandon(now, key),
             ("ask", _) => {
                 let method: String = params.unwrap().parse::<(String,)>().unwrap().0;
-                match session.call(&method, &(), &CallOptions::default()) {
+                match session.call(now, &method, &(), &CallOptions::default()) {
                     Ok(call) => self.asking.push((call, key)),
                     Err(refused) => {
                         let error = ErrorObject::because(ErrorCode::INTERNAL_ERROR, refused);
-                        session.reply_error(key, &error);
+                        session.reply_error(now, key, &error);
                     }
                 }
                 true
             }
             ("id", _) => {
                 let id = session.id(key).unwrap().into_owned();
-                session.reply(key, &id)
+                session.reply(now, key, &id)
             }
             ("fail", _) => {
                 let error = ErrorObject::new(7, "seven \"as\" asked").with_data(&[1, 2]);
-                session.reply_error(key, &error)
+                session.reply_error(now, key, &error)
             }
-            _ => session.reply_error(key, &ErrorObject::standard(ErrorCode::METHOD_NOT_FOUND)),
+            _ => session.reply_error(now, key, &ErrorObject::standard(ErrorCode::METHOD_NOT_FOUND)),
         };
     }
 
     /// The handler stops, unless it is stubborn.
-    pub(crate) fn cancel(&mut self, session: &mut Session, key: RequestKey) {
+    pub(crate) fn cancel(&mut self, session: &mut Session, now: Time, key: RequestKey) {
         if !self.stubborn.contains(&key) {
             self.sleeping.retain(|(_, sleeper, _)| *sleeper != key);
             self.asking.retain(|(_, asker)| *asker != key);
-            session.abandon(key);
+            session.abandon(now, key);
         }
     }
 
@@ -95,21 +95,22 @@ impl Service {
     pub(crate) fn answered(
         &mut self,
         session: &mut Session,
+        now: Time,
         call: CallKey,
         outcome: &Result<RawJson<'_>, ErrorObject<'_>>,
     ) -> bool {
         let Some(at) = self.asking.iter().position(|(asked, _)| *asked == call) else { return false };
         let (_, key) = self.asking.remove(at);
         match outcome {
-            Ok(result) => session.reply_raw(key, result),
-            Err(error) => session.reply_error(key, error),
+            Ok(result) => session.reply_raw(now, key, result),
+            Err(error) => session.reply_error(now, key, error),
         };
         true
     }
 
-    pub(crate) fn release(&mut self, session: &mut Session) {
+    pub(crate) fn release(&mut self, session: &mut Session, now: Time) {
         for key in self.stubborn.drain(..).chain(self.hanging.drain(..)) {
-            session.reply(key, "at last");
+            session.reply(now, key, "at last");
         }
     }
 
@@ -120,11 +121,11 @@ impl Service {
 
     pub(crate) fn wake(&mut self, session: &mut Session, now: Time) {
         if self.busy_until.take_if(|until| *until <= now).is_some() {
-            session.finish_notification();
+            session.finish_notification(now);
         }
         self.sleeping.retain(|(at, key, ms)| {
             if *at <= now {
-                session.reply(*key, ms);
+                session.reply(now, *key, ms);
             }
             *at > now
         });

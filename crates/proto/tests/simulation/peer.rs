@@ -9,6 +9,7 @@ use sabir_proto::{
 };
 
 use crate::audit::Audit;
+use crate::clocks::Clocks;
 use crate::link::Link;
 use crate::random::Random;
 
@@ -17,6 +18,8 @@ pub(crate) struct Peer {
     pub(crate) session: Session,
     config: Config,
     pub(crate) audit: Audit,
+    pub(crate) clocks: Clocks,
+    style: Style,
     /// Handlers that are not done, and when they will be.
     handlers: HashMap<RequestKey, Handler>,
     /// Calls that have not ended, with what their answer must be.
@@ -25,6 +28,27 @@ pub(crate) struct Peer {
     notified: Option<Time>,
     pub(crate) done: Option<Cause>,
     ended: bool,
+}
+
+/// How a driver goes about its turns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Style {
+    /// Writes until nothing is left or nothing fits, and only then reads.
+    Eager,
+    /// As the driver on tokio: lets the session do all it can, writes once, starts over if that wrote anything,
+    /// and else reads once. Asks by `wait` what to do.
+    Tokio,
+    /// As the driver around `poll(2)`: the same, but time passes while it waits, and it may be woken with
+    /// nothing to read.
+    Blocking,
+}
+
+/// What came of a turn.
+#[derive(Debug, Default)]
+pub(crate) struct Turn {
+    pub(crate) deadline: Option<Time>,
+    pub(crate) read: bool,
+    pub(crate) wrote: bool,
 }
 
 #[derive(Debug)]
@@ -54,13 +78,15 @@ pub(crate) enum Expected {
 }
 
 impl Peer {
-    pub(crate) fn new(name: char, config: Config) -> Self {
+    pub(crate) fn new(name: char, config: Config, style: Style) -> Self {
         let framing = config.framing.unwrap_or(Framing::Lines);
         Peer {
             name,
             session: Session::new(config),
             config,
             audit: Audit::new(framing, config.dialect, config.limits),
+            clocks: Clocks::new(config.limits),
+            style,
             handlers: HashMap::new(),
             calls: HashMap::new(),
             notified: None,
@@ -71,18 +97,21 @@ impl Peer {
 
     pub(crate) fn call(
         &mut self,
+        now: Time,
         method: &str,
         nonce: u64,
         options: &CallOptions<'_>,
     ) -> Result<CallKey, Refused> {
         let params = params(nonce, self.config.dialect.array_params);
-        let call = self.session.call_raw(method, Some(&params), options)?;
+        let call = self.session.call_raw(now, method, Some(&params), options)?;
         self.expect(call, method, &params, options.progress);
+        self.clocks.called(now, call, options);
         Ok(call)
     }
 
-    pub(crate) fn batch(&mut self, random: &mut Random) -> Result<(), Refused> {
-        let mut batch = self.session.batch()?;
+    pub(crate) fn batch(&mut self, now: Time, random: &mut Random) -> Result<(), Refused> {
+        let options = CallOptions { timeout: Some(Duration::from_secs(20)), ..CallOptions::default() };
+        let mut batch = self.session.batch(now)?;
         let mut made = Vec::new();
         for _ in 0..random.between(1, 6) {
             let params = params(random.next(), self.config.dialect.array_params);
@@ -90,15 +119,16 @@ impl Peer {
                 batch.notify_raw("note", Some(&params))?;
             } else {
                 let method = random.pick(&["echo", "later", "fail"]);
-                let options =
-                    CallOptions { timeout: Some(Duration::from_secs(20)), ..CallOptions::default() };
                 made.push((batch.call_raw(method, Some(&params), &options)?, method, params));
             }
         }
         // A batch that is not sent has not happened.
         if random.chance(90) {
             batch.send()?;
-            made.iter().for_each(|(call, method, params)| self.expect(*call, method, params, false));
+            for (call, method, params) in &made {
+                self.expect(*call, method, params, false);
+                self.clocks.called(now, *call, &options);
+            }
         }
         Ok(())
     }
@@ -111,20 +141,24 @@ impl Peer {
         assert!(self.calls.insert(call, expected).is_none(), "a key is used twice");
     }
 
-    pub(crate) fn cancel(&mut self, call: CallKey) {
-        assert!(self.session.cancel(call), "an open call can be cancelled");
-        assert!(!self.session.cancel(call), "and only once");
-        self.forget(call);
+    pub(crate) fn cancel(&mut self, now: Time, call: CallKey) {
+        assert!(self.session.cancel(now, call), "an open call can be cancelled");
+        assert!(!self.session.cancel(now, call), "and only once");
+        self.forget(now, call);
     }
 
     /// The call is over; whoever waited for it is answered.
-    fn forget(&mut self, call: CallKey) -> Expected {
+    fn forget(&mut self, now: Time, call: CallKey) -> Expected {
         let expected = self.calls.remove(&call).expect("a call ends once");
+        self.clocks.ended(call);
         if let Expected::For(key) = expected
             && matches!(self.handlers.get(&key), Some(Handler::Asking(asked)) if *asked == call)
         {
             self.handlers.remove(&key);
-            assert!(self.session.reply(key, "asked") || self.is_over(), "an open request can be answered");
+            assert!(
+                self.session.reply(now, key, "asked") || self.is_over(),
+                "an open request can be answered"
+            );
         }
         expected
     }
@@ -142,6 +176,7 @@ impl Peer {
         }
         let Some(bytes) = link.read(now, random.between(1, 200)) else { return false };
         self.audit.hears(&bytes, false);
+        self.clocks.active(now);
         if link.framing == Framing::Whole {
             self.session.handle_message(now, &bytes);
         } else if random.chance(50) {
@@ -153,14 +188,14 @@ impl Peer {
         true
     }
 
-    /// Polls until the session waits, and writes what fits. Returns the deadline, and whether to read.
+    /// One turn of the driver: polls until the session waits, and writes what fits, in its style.
     pub(crate) fn pump(
         &mut self,
         link: &mut Link,
         now: Time,
         random: &mut Random,
         log: &mut Vec<String>,
-    ) -> (Option<Time>, bool) {
+    ) -> Turn {
         self.finish_handlers(now);
         loop {
             self.check_limits();
@@ -168,37 +203,50 @@ impl Peer {
                 Output::Event(event) => {
                     let event = event.into_owned();
                     self.handle(event, now, random, log);
+                    continue;
                 }
-                Output::Wait(wait) => {
-                    let room = wait.write.len().min(link.room());
-                    if room == 0 || link.closed {
-                        return (wait.deadline, wait.read);
-                    }
-                    let count = match link.framing {
-                        Framing::Whole => room,
-                        _ => random.between(1, room),
-                    };
-                    let bytes = wait.write[..count].to_vec();
-                    self.audit.says(&bytes);
-                    link.write(&bytes, now + Duration::from_micros(random.below(3000) as u64));
-                    self.session.handle_written(now, count);
-                }
+                Output::Wait(_) => {}
                 Output::Done(cause) => {
                     if self.done.is_none() {
                         log.push(format!("{now} {} ! closed, {}", self.name, kind(&cause)));
-                        self.check_end(&cause);
+                        self.check_end(now, &cause);
                         self.done = Some(cause);
                         link.closed = true;
                     }
-                    return (None, false);
+                    return Turn::default();
                 }
+            }
+            let unsent = self.session.usage().unsent;
+            let wait = self.session.wait();
+            self.clocks.waits(now, unsent, wait.deadline);
+            let turn = Turn { deadline: wait.deadline, read: wait.read, wrote: false };
+            let room = wait.write.len().min(link.room());
+            if room == 0 || link.closed {
+                return turn;
+            }
+            let count = match link.framing {
+                Framing::Whole => room,
+                _ => random.between(1, room),
+            };
+            let bytes = wait.write[..count].to_vec();
+            self.audit.says(&bytes);
+            link.write(&bytes, now + Duration::from_micros(random.below(3000) as u64));
+            self.session.handle_written(now, count);
+            self.clocks.wrote(now);
+            if self.style != Style::Eager {
+                return Turn { wrote: true, read: false, ..turn };
             }
         }
     }
 
+    /// Whether time passes before what has come is read.
+    pub(crate) fn dawdles(&self) -> bool {
+        self.style == Style::Blocking
+    }
+
     fn finish_handlers(&mut self, now: Time) {
         if self.notified.take_if(|until| *until <= now).is_some() {
-            self.session.finish_notification();
+            self.session.finish_notification(now);
         }
         let mut due: Vec<(Time, RequestKey, Answer)> = self
             .handlers
@@ -211,20 +259,21 @@ impl Peer {
         due.sort_by_key(|(at, key, _)| (*at, key.index()));
         for (_, key, answer) in due {
             if let Answer::Progress(steps @ 1..) = answer {
-                self.session.progress(key, &steps);
+                self.session.progress(now, key, &steps);
                 let next = Handler::At(now + Duration::from_millis(5), Answer::Progress(steps - 1));
                 self.handlers.insert(key, next);
                 continue;
             }
             self.handlers.remove(&key);
+            self.clocks.active(now);
             let open = match answer {
-                Answer::Echo(text) => self.session.reply_raw(key, &RawJson::new(text).unwrap()),
-                Answer::Fail => self.session.reply_error(key, &ErrorObject::new(1, "failed")),
-                Answer::Abandon => self.session.abandon(key),
-                Answer::Progress(_) => self.session.reply(key, "done"),
+                Answer::Echo(text) => self.session.reply_raw(now, key, &RawJson::new(text).unwrap()),
+                Answer::Fail => self.session.reply_error(now, key, &ErrorObject::new(1, "failed")),
+                Answer::Abandon => self.session.abandon(now, key),
+                Answer::Progress(_) => self.session.reply(now, key, "done"),
             };
             assert!(open || self.is_over(), "an open request can be answered");
-            assert!(!self.session.reply(key, "again"), "and only once");
+            assert!(!self.session.reply(now, key, "again"), "and only once");
         }
     }
 
@@ -244,7 +293,7 @@ impl Peer {
                 say(format!("notified: {method}"));
                 assert!(self.notified.is_none(), "one notification at a time");
                 if random.chance(60) {
-                    self.session.finish_notification();
+                    self.session.finish_notification(now);
                 } else {
                     self.notified = Some(now + Duration::from_millis(random.below(50) as u64));
                 }
@@ -254,10 +303,11 @@ impl Peer {
                 let handler = self.handlers.remove(&key).expect("only what runs is cancelled");
                 if random.chance(80) {
                     if let Handler::Asking(call) = handler {
-                        self.session.cancel(call);
+                        self.session.cancel(now, call);
                         self.calls.remove(&call);
+                        self.clocks.ended(call);
                     }
-                    assert!(self.session.abandon(key));
+                    assert!(self.session.abandon(now, key));
                 } else {
                     // It goes on, and answers all the same.
                     self.handlers.insert(key, handler);
@@ -265,6 +315,7 @@ impl Peer {
             }
             Event::Progress { call, .. } => {
                 say("progress".to_owned());
+                self.clocks.progressed(now, call);
                 assert!(self.calls.contains_key(&call), "progress comes before the answer");
             }
             Event::Reply { call, outcome } => {
@@ -272,7 +323,8 @@ impl Peer {
                     Ok(result) => format!("result: {} {result}", call.id()),
                     Err(error) => format!("{}: {}", error_kind(error), call.id()),
                 });
-                let expected = self.forget(call);
+                self.clocks.replied(now, call, &outcome);
+                let expected = self.forget(now, call);
                 if let (Expected::Echo(params), Ok(result)) = (expected, outcome) {
                     log.push(format!(
                         "{now} {} = {}",
@@ -298,7 +350,7 @@ impl Peer {
         let soon = now + Duration::from_millis(random.below(100) as u64);
         let handler = match method {
             "echo" => {
-                assert!(self.session.reply_raw(key, &RawJson::new(text).unwrap()));
+                assert!(self.session.reply_raw(now, key, &RawJson::new(text).unwrap()));
                 return;
             }
             "later" => Handler::At(soon, Answer::Echo(text)),
@@ -306,9 +358,10 @@ impl Peer {
             "abandon" => Handler::At(soon, Answer::Abandon),
             "progress" => Handler::At(soon, Answer::Progress(3)),
             "hang" => Handler::Hanging,
-            "ask" => match self.session.call_raw("later", params, &CallOptions::default()) {
+            "ask" => match self.session.call_raw(now, "later", params, &CallOptions::default()) {
                 Ok(call) => {
                     self.calls.insert(call, Expected::For(key));
+                    self.clocks.called(now, call, &CallOptions::default());
                     Handler::Asking(call)
                 }
                 Err(_) => Handler::At(now, Answer::Fail),
@@ -325,6 +378,11 @@ impl Peer {
             Handler::Asking(_) | Handler::Hanging => None,
         });
         handlers.chain(self.notified).min()
+    }
+
+    pub(crate) fn shutdown(&mut self, now: Time, grace: Duration) {
+        self.session.shutdown(now, grace);
+        self.clocks.shuts_down(now, grace);
     }
 
     /// Handlers that would hang for ever stop, so that the rest can be seen to end.
@@ -353,11 +411,12 @@ impl Peer {
         assert!(usage.bytes <= bound + 128 * 1024, "{usage:?}, bound {bound}");
     }
 
-    fn check_end(&mut self, cause: &Cause) {
+    fn check_end(&mut self, now: Time, cause: &Cause) {
+        self.clocks.closed(now, cause);
         let usage = self.session.usage();
         assert_eq!((usage.requests, usage.running, usage.calls, usage.unsent), (0, 0, 0, 0));
         assert!(self.calls.is_empty(), "every call has ended: {:?}", self.calls);
-        assert_eq!(self.session.call("late", &(), &CallOptions::default()), Err(Refused::Closed));
+        assert_eq!(self.session.call(now, "late", &(), &CallOptions::default()), Err(Refused::Closed));
         self.handlers.clear();
         self.notified = None;
         assert!(self.audit.answers <= self.audit.owed, "nothing is answered twice");

@@ -7,7 +7,7 @@ use sabir_proto::{
 };
 
 use crate::link::Link;
-use crate::peer::Peer;
+use crate::peer::{Peer, Style};
 use crate::random::Random;
 
 pub(crate) struct World {
@@ -31,6 +31,9 @@ struct Swarm {
     garbage: usize,
     forgeries: usize,
     flips: usize,
+    /// Times in which nobody does anything, and turns that are left half done.
+    idles: usize,
+    halves: usize,
     timeouts: bool,
     ending: Ending,
 }
@@ -65,6 +68,8 @@ impl World {
             garbage: some(30, 5),
             forgeries: some(30, 8),
             flips: some(20, 5),
+            idles: some(40, 10),
+            halves: some(40, 40),
             timeouts: some(60, 1) == 1,
             ending: random.pick(&[
                 Ending::Eof,
@@ -91,7 +96,9 @@ impl World {
                 idle: (swarm.ending == Ending::Idle).then(|| Duration::from_secs(60)),
                 ..Limits::default()
             };
-            Peer::new(name, Config { dialect, limits, framing: Some(framing), seed, ..Config::default() })
+            let style = random.pick(&[Style::Eager, Style::Tokio, Style::Blocking]);
+            let config = Config { dialect, limits, framing: Some(framing), seed, ..Config::default() };
+            Peer::new(name, config, style)
         };
         let peers = [peer('a'), peer('b')];
         let links = [0, 1].map(|_| Link::new(framing, random.between(50, 5000)));
@@ -102,9 +109,18 @@ impl World {
     pub(crate) fn run(&mut self) {
         for _ in 0..self.random.between(20, 200) {
             self.act();
-            self.settle();
+            if self.random.chance(self.swarm.halves) {
+                let side = self.random.below(2);
+                self.turn(side);
+            } else {
+                self.settle();
+            }
             if self.random.chance(50) {
                 self.now = self.now + Duration::from_micros(self.random.below(20_000) as u64);
+            }
+            if self.random.chance(self.swarm.idles) {
+                let gap = Duration::from_millis(self.random.below(20_000) as u64);
+                self.idle(gap);
             }
         }
         self.check_answers();
@@ -124,16 +140,16 @@ impl World {
             self.call(side);
         }
         if self.random.chance(self.swarm.batches) {
-            let sent = self.peers[side].batch(&mut self.random);
+            let sent = self.peers[side].batch(self.now, &mut self.random);
             self.note_refusal(side, sent.err());
         }
         if self.random.chance(self.swarm.notifications) {
-            let sent = self.peers[side].session.notify("note", &serde_json::json!({}));
+            let sent = self.peers[side].session.notify(self.now, "note", &serde_json::json!({}));
             self.note_refusal(side, sent.err());
         }
         if self.random.chance(self.swarm.cancels) && !open.is_empty() {
             let call = self.random.pick(&open);
-            self.peers[side].cancel(call);
+            self.peers[side].cancel(self.now, call);
         }
         if self.random.chance(self.swarm.floods) {
             for _ in 0..100 {
@@ -166,7 +182,7 @@ impl World {
             _ => options,
         };
         let nonce = self.random.next();
-        let sent = self.peers[side].call(method, nonce, &options);
+        let sent = self.peers[side].call(self.now, method, nonce, &options);
         self.note_refusal(side, sent.err());
     }
 
@@ -224,13 +240,9 @@ impl World {
             let mut moved = false;
             let mut next: Option<Time> = None;
             for side in 0..2 {
-                let [a, b] = &mut self.links;
-                let (out, into) = if side == 0 { (a, b) } else { (b, a) };
-                let (deadline, read) = self.peers[side].pump(out, self.now, &mut self.random, &mut self.log);
-                if read {
-                    moved |= self.peers[side].read(into, self.now, &mut self.random);
-                }
-                let moments = [next, deadline, self.peers[side].next(), into.next()];
+                let (again, deadline) = self.turn(side);
+                moved |= again;
+                let moments = [next, deadline, self.peers[side].next(), self.links[1 - side].next()];
                 next = moments.into_iter().flatten().filter(|at| *at > self.now).min();
             }
             if !moved {
@@ -241,16 +253,45 @@ impl World {
         }
     }
 
+    /// One turn of one driver. Whether it has more to do, and when it wants the next.
+    fn turn(&mut self, side: usize) -> (bool, Option<Time>) {
+        let [a, b] = &mut self.links;
+        let (out, into) = if side == 0 { (a, b) } else { (b, a) };
+        let peer = &mut self.peers[side];
+        let turn = peer.pump(out, self.now, &mut self.random, &mut self.log);
+        let mut moved = turn.wrote;
+        if turn.read {
+            if peer.dawdles() && self.random.chance(20) {
+                self.now = self.now + Duration::from_micros(self.random.below(500) as u64);
+                moved = true;
+            }
+            moved |= peer.read(into, self.now, &mut self.random);
+        }
+        (moved, turn.deadline)
+    }
+
+    /// Nobody does anything new for this long. The drivers sleep until something is due, and are not woken at
+    /// its end: what is done then meets sessions that have not been looked at for a while.
+    fn idle(&mut self, gap: Duration) {
+        let end = self.now + gap;
+        while let Some(at) = self.settle()
+            && at <= end
+        {
+            self.now = self.now.max(at);
+        }
+        self.now = self.now.max(end);
+    }
+
     /// Time passes until nothing more happens by itself, or `limit` is over.
     fn pass(&mut self, limit: Duration) {
         let end = self.now + limit;
         for _ in 0..1_000_000 {
             match self.settle() {
-                Some(at) if at <= end => self.now = at,
+                Some(at) if at <= end => self.now = self.now.max(at),
                 _ => break,
             }
         }
-        self.now = end;
+        self.now = self.now.max(end);
         self.settle();
     }
 
@@ -290,7 +331,7 @@ impl World {
         self.settle();
         match self.swarm.ending {
             Ending::Eof => self.links[side].closed = true,
-            Ending::Shutdown => self.peers[side].session.shutdown(self.now, Duration::from_secs(5)),
+            Ending::Shutdown => self.peers[side].shutdown(self.now, Duration::from_secs(5)),
             Ending::Lost => self.peers[side].session.handle_lost(self.now, "reset"),
             Ending::Cut => {
                 self.call(side);
@@ -303,7 +344,7 @@ impl World {
                 self.links[side].stalled_until = Time::since(Duration::MAX);
                 for _ in 0..200 {
                     let nonce = self.random.next();
-                    let _ = self.peers[side].call("echo", nonce, &CallOptions::default());
+                    let _ = self.peers[side].call(self.now, "echo", nonce, &CallOptions::default());
                 }
             }
             Ending::Idle => {}

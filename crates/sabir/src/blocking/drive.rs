@@ -4,11 +4,11 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::task::{Wake, Waker};
-use std::time::Instant;
+use std::time::Duration;
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
-use sabir_proto::{Cause, Lost, Time};
+use sabir_proto::{Cause, Lost};
 
 use super::DRIVING;
 use super::streams::Streams;
@@ -17,12 +17,14 @@ use crate::peer::Peer;
 use crate::router::Router;
 use crate::transport::fd::Flags;
 
+/// A wait is renewed after this long, if it is longer.
+const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
+
 pub(super) struct Driver {
     engine: Engine,
     streams: Streams,
     /// Other threads wake the loop by this.
     bell: Arc<Bell>,
-    start: Instant,
     _flags: [Flags; 2],
 }
 
@@ -46,7 +48,7 @@ impl Driver {
         engine.desk.peer.shared.register(&Waker::from(Arc::clone(&bell)));
         let _flags = [Flags::nonblocking(&streams.input)?, Flags::nonblocking(&streams.output)?];
         let peer = engine.desk.peer.clone();
-        Ok((Driver { engine, streams, bell, start: Instant::now(), _flags }, peer))
+        Ok((Driver { engine, streams, bell, _flags }, peer))
     }
 
     /// Runs until the connection ends.
@@ -59,21 +61,20 @@ impl Driver {
 
     fn drive(&mut self) -> Cause {
         loop {
-            let now = Time::since(self.start.elapsed());
-            self.engine.desk.now = now;
+            self.engine.desk.read_clock();
             self.engine.resume();
             match self.engine.run() {
                 Stop::Done(cause) => return cause,
                 Stop::Yielding => continue,
                 Stop::Waiting => {}
             }
-            let wrote = self.write(now);
+            let wrote = self.write();
             self.engine.tell_congestion();
             // What was written may let the session say more, which only the engine listens to.
             if wrote {
                 continue;
             }
-            match self.wait(now) {
+            match self.wait() {
                 Ok(true) => self.read(),
                 Ok(false) => {}
                 Err(error) => self.lost(error),
@@ -82,8 +83,9 @@ impl Driver {
     }
 
     /// Writes what there is, as far as it goes without waiting. Whether that changed anything.
-    fn write(&mut self, now: Time) -> bool {
-        let session = &mut self.engine.desk.session;
+    fn write(&mut self) -> bool {
+        let desk = &mut self.engine.desk;
+        let (now, session) = (desk.now, &mut desk.session);
         let bytes = session.wait().write;
         if bytes.is_empty() {
             return false;
@@ -98,15 +100,13 @@ impl Driver {
     }
 
     fn read(&mut self) {
-        let now = Time::since(self.start.elapsed());
-        let session = &mut self.engine.desk.session;
+        let desk = &mut self.engine.desk;
+        let now = desk.read_clock();
+        let session = &mut desk.session;
         match rustix::io::read(&self.streams.input, session.space()) {
             Ok(0) => match self.streams.epitaph() {
                 Some(cause) => session.handle_lost(now, cause),
-                None => {
-                    self.engine.desk.now = now;
-                    self.engine.desk.handle_eof();
-                }
+                None => desk.handle_eof(),
             },
             Ok(count) => session.handle_read(now, count),
             Err(Errno::AGAIN | Errno::INTR) => {}
@@ -122,10 +122,12 @@ impl Driver {
     }
 
     /// Waits for whatever the session waits for. Whether there is something to read.
-    fn wait(&mut self, now: Time) -> rustix::io::Result<bool> {
+    fn wait(&mut self) -> rustix::io::Result<bool> {
+        let now = self.engine.desk.read_clock();
         let wait = self.engine.desk.session.wait();
         let timeout = wait.deadline.map(|at| {
-            let left = at - now;
+            // A deadline may be further away than the kernel can count.
+            let left = (at - now).min(LONGEST_WAIT);
             Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() }
         });
         let wanted = |wanted: bool, flags| if wanted { flags } else { PollFlags::empty() };

@@ -105,8 +105,8 @@ impl Exchange {
         link.settled = false;
         link.error = None;
         let origin = link.origin;
-        self.connection.look_at_the_clock();
         let desk = &mut self.connection.engine.desk;
+        desk.read_clock();
         desk.callers.opener = Some(caller);
         desk.session.handle_message_from(desk.now, message, origin);
         desk.tell(&Observed::Bytes { side: Side::Theirs, count: message.len() });
