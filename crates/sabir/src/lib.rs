@@ -87,6 +87,7 @@
 
 #[cfg(unix)]
 pub mod blocking;
+mod budget;
 mod call;
 #[cfg(feature = "http")]
 mod caller;
@@ -105,6 +106,7 @@ mod http;
 mod link;
 mod listen;
 mod listener;
+mod metered;
 mod method;
 mod observe;
 #[cfg(feature = "schema")]
