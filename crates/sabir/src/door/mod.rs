@@ -73,7 +73,7 @@ pub struct Connections {
     /// request of HTTP. 30 s.
     pub head: Duration,
     /// How long a connection may say nothing before its first byte, and one of HTTP between two requests. One
-    /// of lines, headers or WebSocket may be silent for longer, as it may be waiting for notifications: it is
+    /// of lines or headers may be silent for longer, as it may be waiting for notifications: it is
     /// closed after this time only if there are [`total`](Self::total) connections, and others wait. 2 min.
     pub idle: Duration,
     /// How long a message in lines or with headers may take from its first byte to its last. 30 s.
