@@ -10,6 +10,8 @@ import { withDemo } from "./demo.mjs";
 const QUIET = [
   "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
   "--disable-component-update", "--disable-sync",
+  // A name of a stranger's that leads to this machine, as one does that was bound again.
+  "--host-resolver-rules=MAP rebound.example 127.0.0.1",
 ];
 
 let browser, pages, origin;
@@ -106,4 +108,39 @@ test("chromium: a WebSocket of a stranger's page is refused", async () => {
     }), address);
     assert.equal(outcome, "refused");
   });
+});
+
+test("chromium: a page on a name that was bound again executes nothing", async () => {
+  for (const scheme of ["tcp", "http"]) {
+    await withDemo([], async (address) => {
+      const port = address.split(":")[1].split("/")[0];
+      const there = `http://rebound.example:${port}`;
+      const page = await browser.newPage();
+      try {
+        // The page came from its own server, before the name was bound again: from then on it calls its own origin.
+        const html = { contentType: "text/html", body: "<title>page</title>" };
+        await page.route(`${there}/page`, (route) => route.fulfill(html));
+        await page.goto(`${there}/page`);
+        const outcomes = await page.evaluate(async () => {
+          const line = JSON.stringify({ jsonrpc: "2.0", method: "update", params: ["from a page"] });
+          const body = `\n${line}\n${line}\n`;
+          const outcomes = [];
+          for (const method of ["FOO", "patch", "QUERY", "Content-Length", "POST", "PUT"]) {
+            for (const type of ["text/plain", "application/json"]) {
+              const answer = fetch("/", { method, headers: { "content-type": type }, body });
+              outcomes.push(await answer.then(({ status }) => status, () => 0));
+            }
+          }
+          return outcomes;
+        });
+        assert.deepEqual(outcomes.filter((status) => status >= 200 && status < 300), []);
+      } finally {
+        await page.close();
+      }
+      const headers = { "content-type": "application/json" };
+      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "notes" });
+      const answer = await fetch(`http://127.0.0.1:${port}/`, { method: "POST", headers, body });
+      assert.deepEqual((await answer.json()).result, []);
+    }, scheme);
+  }
 });

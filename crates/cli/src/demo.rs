@@ -32,7 +32,7 @@ async fn stdio(args: &DemoArgs, printer: &Printer) -> Result<Exit, Failure> {
         printer.aside("serving on standard input: type a message and press enter; Ctrl-D ends");
     }
     let (router, dialect) = served(args);
-    let transport = transport::stdio().framing(args.framing.known()).dialect(dialect);
+    let transport = transport::stdio().framing(args.framing.known()).dialect(dialect).heed_signals();
     match sabir::serve(transport, router).await {
         Ok(()) => Ok(Exit::Ok),
         Err(cause) => Err(Failure::new(Exit::Protocol, format_args!("stopped serving: {cause}"))),

@@ -1,6 +1,6 @@
 //! The server that the tests start as a process, with handlers that misbehave.
 //!
-//! Run with `cargo run -p sabir --example fixture -- [lines|headers|auto|unguarded|listen URL|[blocking-]parent CMD…]`.
+//! Run with `cargo run -p sabir --example fixture -- [no-signals] [lines|headers|auto|unguarded|listen URL|[blocking-]parent CMD…]`.
 
 // To print where nothing should is what it is for.
 #![allow(clippy::print_stdout)]
@@ -37,6 +37,10 @@ fn router() -> Router {
     Router::new()
         .method("add", |_, (a, b): (i64, i64)| async move { Ok(a + b) })
         .raw("echo", |_, params| async move { Ok(params.unwrap_or(RawJson::NULL)) })
+        .raw("hold", |_, params| async move {
+            std::future::pending::<()>().await;
+            Ok(params.unwrap_or(RawJson::NULL))
+        })
         .method("sleep", |_, ms: u64| async move {
             tokio::time::sleep(Duration::from_millis(ms)).await;
             Ok(ms)
@@ -53,14 +57,30 @@ fn router() -> Router {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     let args: Vec<_> = std::env::args().skip(1).collect();
-    let args: Vec<_> = args.iter().map(String::as_str).collect();
+    let mut args: Vec<_> = args.iter().map(String::as_str).collect();
+    let heeds_signals = args.first() != Some(&"no-signals");
+    if !heeds_signals {
+        args.remove(0);
+    }
     let stdio = match args[..] {
         [] | ["lines"] => transport::stdio(),
         ["headers"] => transport::stdio().framing(Framing::Headers),
         ["auto"] => transport::stdio().framing(None),
         ["unguarded"] => transport::Stdio::unguarded(),
         ["listen", url] => {
+            let (url, sessions) = match url.strip_prefix("session+") {
+                Some(url) => (url, true),
+                None => (url, false),
+            };
             let server = sabir::listen(url, router()).await?;
+            #[cfg(feature = "http")]
+            let server = match sessions {
+                true => server.http(sabir::Http::new().sessions(sabir::Sessions::opened_by("echo"))),
+                false => server,
+            };
+            #[cfg(not(feature = "http"))]
+            let _ = sessions;
+            let server = if heeds_signals { server.heed_signals() } else { server };
             println!("{}", server.url());
             return server.run().await;
         }
@@ -86,5 +106,7 @@ async fn main() -> Result<(), Error> {
         }
         _ => return Err(Error::other("see the first lines of examples/fixture.rs")),
     };
-    sabir::serve(stdio, router()).await.map_err(Error::other)
+    sabir::serve(if heeds_signals { stdio.heed_signals() } else { stdio }, router())
+        .await
+        .map_err(Error::other)
 }

@@ -88,6 +88,7 @@
 mod batch;
 #[cfg(unix)]
 pub mod blocking;
+mod budget;
 mod call;
 #[cfg(feature = "http")]
 mod caller;
@@ -107,6 +108,7 @@ mod http;
 mod link;
 mod listen;
 mod listener;
+mod metered;
 mod method;
 mod observe;
 #[cfg(feature = "schema")]

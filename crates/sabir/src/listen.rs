@@ -17,9 +17,9 @@ use crate::settings::config_setters;
 /// One port serves everything that is built in, told apart by the first bytes of a connection: JSON-RPC in
 /// lines or with `Content-Length` headers; with the feature `http`, HTTP/1.1, HTTP/2 and WebSocket at the
 /// path of the URL; with the feature `tls` and a [certificate](Server::tls), all of that over TLS. The scheme
-/// says what to call it, and whether only TLS is let in: `tcp://127.0.0.1:4000`,
-/// `http://127.0.0.1:8080/rpc`, `ws:`, `unix:/run/sabir.sock`; `tls:`, `https:`, `wss:`. Without a host, as
-/// in `http://:8080`, only this machine can connect.
+/// says what is served: everything at `tcp://127.0.0.1:4000` and `unix:/run/sabir.sock`, only HTTP and WebSocket at
+/// `http://127.0.0.1:8080/rpc` and `ws:`, unless [`Server::protocols`] asks for more; and with `tls:`, `https:`
+/// and `wss:` only over TLS. Without a host, as in `http://:8080`, only this machine can connect.
 ///
 /// ```no_run
 /// # async fn run() -> std::io::Result<()> {
@@ -37,7 +37,7 @@ pub async fn listen(url: &str, router: Router) -> io::Result<Server> {
         routes: router.into_routes(),
         config: Config::default(),
         grace: Duration::from_millis(1500),
-        protocols: Protocols::default(),
+        protocols: None,
         connections: Connections::default(),
         heeds_signals: false,
         #[cfg(feature = "http")]
@@ -55,7 +55,7 @@ pub struct Server {
     routes: Arc<Routes>,
     config: Config,
     grace: Duration,
-    protocols: Protocols,
+    protocols: Option<Protocols>,
     connections: Connections,
     heeds_signals: bool,
     #[cfg(feature = "http")]
@@ -73,10 +73,11 @@ impl Server {
 
     config_setters!();
 
-    /// Switches protocols off.
+    /// Sets which protocols are served. Without it: HTTP and WebSocket if that is what the scheme of the URL says
+    /// (`http:`, `https:`, `ws:`, `wss:`), and all of them otherwise.
     #[must_use]
     pub fn protocols(mut self, protocols: Protocols) -> Self {
-        self.protocols = protocols;
+        self.protocols = Some(protocols);
         self
     }
 
@@ -110,7 +111,8 @@ impl Server {
         self
     }
 
-    /// Stops in good order when the process is asked to, by SIGTERM or SIGINT.
+    /// Stops in good order when the process is asked to, by SIGTERM or SIGINT. Without it the server installs
+    /// no signal handlers, and these signals do what the process has set: by default they end it.
     #[must_use]
     pub fn heed_signals(mut self) -> Self {
         self.heeds_signals = true;
@@ -126,11 +128,16 @@ impl Server {
     /// Serves until it is stopped, and every connection has ended.
     pub async fn run(self) -> io::Result<()> {
         let listener = self.place.listener;
+        let streams = !self.place.web;
         let door = Door {
             routes: self.routes,
             config: self.config,
             grace: self.grace,
-            protocols: self.protocols,
+            protocols: self.protocols.unwrap_or(Protocols {
+                lines: streams,
+                headers: streams,
+                ..Protocols::default()
+            }),
             connections: self.connections,
             secure: self.place.secure,
             #[cfg(feature = "http")]
@@ -139,17 +146,26 @@ impl Server {
             path: self.place.path,
             #[cfg(feature = "http")]
             local: self.place.local,
+            #[cfg(feature = "http")]
+            host: self.place.host,
             #[cfg(feature = "tls")]
             tls: self.tls,
             stop: self.stop.clone(),
         };
         let entrance = door.open()?;
         let mut stop = self.stop.subscribe();
-        let signals = self.heeds_signals;
+        let heeds_signals = self.heeds_signals;
         let stopped = async {
+            // `select!` evaluates the expressions of disabled branches too, and this one would install handlers.
+            let signals = async {
+                match heeds_signals {
+                    true => crate::serve::asked_to_stop().await,
+                    false => std::future::pending().await,
+                }
+            };
             tokio::select! {
                 _ = stop.wait_for(|stop| *stop) => {}
-                () = crate::serve::asked_to_stop(), if signals => drop(self.stop.send_replace(true)),
+                () = signals => drop(self.stop.send_replace(true)),
             }
         };
         let mut stopped = std::pin::pin!(stopped);

@@ -1,9 +1,14 @@
 //! Where connections come from: a TCP port, or the file of a Unix socket.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
 
+use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpListener, TcpStream};
+
+/// After how much silence TCP asks whether the peer is still there.
+const KEEPALIVE: Duration = Duration::from_secs(60);
 
 /// Connections that may wait to be accepted.
 #[cfg(unix)]
@@ -39,6 +44,10 @@ pub(crate) struct Place {
     pub(crate) secure: bool,
     /// Only this machine can connect.
     pub(crate) local: bool,
+    /// The URL asks for HTTP or WebSocket.
+    pub(crate) web: bool,
+    /// The host that the URL names, unless it stands for all addresses of the machine.
+    pub(crate) host: Option<String>,
 }
 
 impl Place {
@@ -49,7 +58,15 @@ impl Place {
             let (listener, _file) = bind_unix(path.as_ref())?;
             let listener = Listener::Unix { listener, _file };
             let url = format!("unix:{path}");
-            return Ok(Place { listener, url, path: "/".to_owned(), secure: false, local: true });
+            return Ok(Place {
+                listener,
+                url,
+                path: "/".to_owned(),
+                secure: false,
+                local: true,
+                web: false,
+                host: None,
+            });
         }
         let (scheme, rest) = url.split_once("://").ok_or_else(|| unknown(url))?;
         let secure = match scheme {
@@ -79,8 +96,16 @@ impl Place {
             path: if path.is_empty() { "/".to_owned() } else { path.to_owned() },
             secure,
             local: bound.ip().is_loopback(),
+            web: scheme.starts_with("http") || scheme.starts_with("ws"),
+            host: host_of(&address, bound.ip()),
         })
     }
+}
+
+/// The host of an address to bind. One that was named is one that clients may call.
+fn host_of(address: &str, bound: IpAddr) -> Option<String> {
+    let host = address.rsplit_once(':').map(|(host, _)| host.to_owned());
+    host.filter(|host| !bound.is_unspecified() && !host.is_empty())
 }
 
 fn unknown(url: &str) -> io::Error {
@@ -95,6 +120,9 @@ impl Listener {
                 let (stream, address) = listener.accept().await?;
                 // Small messages are sent at once.
                 stream.set_nodelay(true)?;
+                // A peer that has vanished without a word is found after two minutes.
+                let keepalive = TcpKeepalive::new().with_time(KEEPALIVE).with_interval(KEEPALIVE / 4);
+                SockRef::from(&stream).set_tcp_keepalive(&keepalive)?;
                 Ok(Accepted::Tcp(stream, address))
             }
             #[cfg(unix)]

@@ -3,6 +3,7 @@
 //! The handshake is left to others: to the HTTP service on the one side, to the client's dialling on the
 //! other.
 
+use std::cell::Cell;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
@@ -12,7 +13,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{Sink, Stream};
 use sabir_proto::{Cause, Lost, Origin, Outgoing};
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::error::CapacityError;
@@ -28,6 +29,9 @@ const READ_BUFFER: usize = 6 * 1024;
 
 /// Bytes that are gathered before they are written although more is to come.
 const WRITE_BUFFER: usize = 64 * 1024;
+
+/// The head of a ping or a pong from a client.
+const CONTROL_HEAD: usize = 6;
 
 /// Pings after which their answers must be on their way before more is read.
 const PONGS: u32 = 64;
@@ -74,6 +78,65 @@ pub(crate) struct Socket<S> {
     /// The peer has closed, or the connection is broken: nothing can be sent any more.
     gone: bool,
     said_goodbye: bool,
+    /// Messages that came, and bytes of pings and pongs.
+    messages: u64,
+    control: u64,
+}
+
+/// A stream of which it is known how much came that is no whole message yet: what is read ahead of a message, the parser
+/// keeps.
+pub(crate) struct CountedReads<S> {
+    stream: S,
+    count: u64,
+    /// What of that was done with, by which message.
+    done: Cell<(u64, u64)>,
+}
+
+impl<S> CountedReads<S> {
+    pub(crate) fn new(stream: S) -> Self {
+        CountedReads { stream, count: 0, done: Cell::default() }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for CountedReads<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
+        self.count += (buffer.filled().len() - before) as u64;
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for CountedReads<S> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Socket<CountedReads<S>> {
+    /// Bytes of a message that has not all come.
+    pub(crate) fn unfinished(&self) -> usize {
+        let reads = self.stream.get_ref();
+        let (mut done, message) = reads.done.get();
+        if message != self.messages {
+            // Behind a message there is at most what was read ahead.
+            done = done.max(reads.count.saturating_sub((READ_BUFFER as u64) + self.control));
+            reads.done.set((done, self.messages));
+        }
+        reads.count.saturating_sub(done + self.control) as usize
+    }
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> Socket<S> {
@@ -105,6 +168,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Socket<S> {
             fault: None,
             gone: false,
             said_goodbye: false,
+            messages: 0,
+            control: 0,
         }
     }
 
@@ -208,6 +273,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Link for Socket<S> {
                 Poll::Ready(Some(Ok(message))) => message,
             };
             self.heard = true;
+            match message.is_ping() || message.is_pong() {
+                true => self.control += (message.len() + CONTROL_HEAD) as u64,
+                false => self.messages += 1,
+            }
             let text: Bytes = match message {
                 Message::Text(text) => text.into(),
                 Message::Binary(bytes) if self.settings.binary => {

@@ -253,7 +253,7 @@ pub(crate) struct DemoArgs {
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
     /// Ask HTTP and WebSocket for this token; connections that cannot show one are not served
-    #[arg(long, value_name = "TOKEN", requires = "listen")]
+    #[arg(long, value_name = "TOKEN", requires = "listen", value_parser = token)]
     pub(crate) bearer: Option<String>,
     /// Let pages of this origin call, such as https://app.example; may be given again
     #[arg(long, value_name = "ORIGIN", requires = "listen", value_parser = origin)]
@@ -482,6 +482,13 @@ fn host(text: &str) -> Result<String, String> {
     match text.chars().all(plain) && text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '[') {
         true => Ok(text.to_owned()),
         false => Err("write it as demo.example or demo.example:8080".to_owned()),
+    }
+}
+
+fn token(text: &str) -> Result<String, String> {
+    match !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        true => Ok(text.to_owned()),
+        false => Err("a token is not empty, and has only visible ASCII characters".to_owned()),
     }
 }
 

@@ -146,6 +146,8 @@ pub struct Usage {
     pub calls: usize,
     /// Bytes that wait to be sent.
     pub unsent: usize,
+    /// Bytes that came and are no whole message yet.
+    pub unread: usize,
     /// All memory that depends on what the peer does: buffers, the queue, batches, params of running
     /// requests.
     pub bytes: usize,
@@ -399,6 +401,7 @@ impl Session {
             requests: core.requests.len(),
             calls: core.calls.len(),
             unsent: core.outbox.pending(),
+            unread: self.input.unread().len() - core.consumed,
             bytes: self.input.capacity()
                 + core.outbox.capacity()
                 + core.unfolding.capacity()

@@ -1,7 +1,8 @@
 //! How many connections there are, in total and from each address.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -14,6 +15,7 @@ pub(super) struct Crowd {
     free: Arc<Semaphore>,
     total: u32,
     per_address: usize,
+    is_full: AtomicBool,
     by_address: Mutex<HashMap<IpAddr, usize>>,
 }
 
@@ -31,13 +33,21 @@ impl Crowd {
             free: Arc::new(Semaphore::new(total as usize)),
             total,
             per_address: per_address.max(1),
+            is_full: AtomicBool::new(false),
             by_address: Mutex::default(),
         })
     }
 
     /// Waits until there is room for one more.
     pub(super) async fn room(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.free).acquire_owned().await.ok()
+        let free = Arc::clone(&self.free);
+        if let Ok(permit) = Arc::clone(&free).try_acquire_owned() {
+            return Some(permit);
+        }
+        self.is_full.store(true, Ordering::Relaxed);
+        let permit = free.acquire_owned().await.ok();
+        self.is_full.store(false, Ordering::Relaxed);
+        permit
     }
 
     /// Lets a connection in, unless its address has too many already.
@@ -46,6 +56,7 @@ impl Crowd {
         permit: OwnedSemaphorePermit,
         address: Option<IpAddr>,
     ) -> Option<Place> {
+        let address = address.map(network);
         if let Some(address) = address {
             let mut by_address = lock(&self.by_address);
             let count = by_address.entry(address).or_default();
@@ -60,6 +71,24 @@ impl Crowd {
     /// Waits until all have left.
     pub(super) async fn empty(&self) {
         let _ = self.free.acquire_many(self.total).await;
+    }
+}
+
+/// Whose address it is: one machine has one of IPv4, and a network of 2^64 of IPv6.
+pub(crate) fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into()
+        }
+        address => address,
+    }
+}
+
+impl Place {
+    /// Whether all places are taken, so that others may be waiting for one.
+    pub(super) fn is_wanted(&self) -> bool {
+        self.crowd.is_full.load(Ordering::Relaxed)
     }
 }
 
@@ -94,5 +123,20 @@ mod tests {
         drop(second);
         crowd.empty().await;
         assert!(lock(&crowd.by_address).is_empty());
+    }
+
+    #[test]
+    fn an_address_is_a_machine() {
+        for (address, want) in [
+            ("192.0.2.7", "192.0.2.7"),
+            ("::ffff:192.0.2.7", "192.0.2.7"),
+            ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"),
+            ("2001:db8:1:2:ffff::", "2001:db8:1:2::"),
+            ("2001:db8:1:3::", "2001:db8:1:3::"),
+            ("::1", "::"),
+        ] {
+            let parse = |text: &str| text.parse::<IpAddr>().unwrap_or_else(|_| panic!("{text}"));
+            assert_eq!(network(parse(address)), parse(want), "{address}");
+        }
     }
 }

@@ -2,13 +2,13 @@
 
 mod crowd;
 mod leash;
-#[cfg(feature = "http")]
 mod linger;
 #[cfg(feature = "http")]
 mod posts;
 #[cfg(feature = "http")]
 mod serve_http;
 mod sniff;
+mod streams;
 #[cfg(feature = "http")]
 mod vigil;
 
@@ -22,18 +22,19 @@ use std::task::{Poll, ready};
 use std::time::Duration;
 
 use crowd::Crowd;
+#[cfg(feature = "http")]
+pub(crate) use crowd::network;
 use leash::Leash;
-use sabir_proto::{Config, Framing};
+use sabir_proto::{Config, Framing, Limits};
 use sniff::{Speech, sniff};
 use tokio::io::{AsyncWriteExt, ReadBuf};
 use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::Instant;
 
-use crate::connection::Connection;
+use crate::budget::MemoryBudget;
 use crate::listener::{Accepted, Listener};
 use crate::router::Routes;
-use crate::shared::Wish;
-use crate::transport::{Duplex, Io, seed};
+use crate::transport::Duplex;
 
 /// What is spoken at a door. Everything, unless it is switched off.
 ///
@@ -71,11 +72,25 @@ pub struct Connections {
     /// How long the first bytes may take from the very first on, a TLS handshake, and the head of each
     /// request of HTTP. 30 s.
     pub head: Duration,
-    /// How long a connection may say nothing before its first byte, and one of HTTP between two requests.
-    /// 2 min.
+    /// How long a connection may say nothing before its first byte, and one of HTTP between two requests. One
+    /// of lines or headers may be silent for longer, as it may be waiting for notifications: it is
+    /// closed after this time only if there are [`total`](Self::total) connections, and others wait. 2 min.
     pub idle: Duration,
+    /// How long a message in lines or with headers may take from its first byte to its last. 30 s.
+    pub message: Duration,
+    /// How long a peer that sends no more, of lines or headers, is still answered. Handlers that take longer are
+    /// dropped: from here such a peer looks the same as one that has gone. 30 s.
+    pub after_end: Duration,
     /// Requests at once on one connection of HTTP/2. 256.
     pub streams: u32,
+    /// Bytes that one connection of HTTP may hold in bodies, queued requests and unsent answers; further requests
+    /// are answered 503. A message of [`message_bytes`](crate::Limits::message_bytes) and an answer of
+    /// [`outbound_bytes`](crate::Limits::outbound_bytes) always fit. Those of lines, headers and WebSocket have
+    /// [`Limits`](crate::Limits). 64 MiB.
+    pub connection_bytes: usize,
+    /// Bytes that all connections and sessions together may hold in these. From there on, requests of HTTP that
+    /// need more than 64 KiB are answered 503, and other connections that do are shut down. 512 MiB.
+    pub total_bytes: usize,
 }
 
 impl Default for Connections {
@@ -86,12 +101,19 @@ impl Default for Connections {
             head: Duration::from_secs(30),
             idle: Duration::from_secs(120),
             streams: 256,
+            message: Duration::from_secs(30),
+            after_end: Duration::from_secs(30),
+            connection_bytes: 64 << 20,
+            total_bytes: 512 << 20,
         }
     }
 }
 
 /// What is read at first.
 const READ: usize = 4 * 1024;
+
+/// How long a refusal may take to be sent.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What a door is made from.
 pub(crate) struct Door {
@@ -108,6 +130,9 @@ pub(crate) struct Door {
     pub(crate) path: String,
     #[cfg(feature = "http")]
     pub(crate) local: bool,
+    /// The host that the URL names.
+    #[cfg(feature = "http")]
+    pub(crate) host: Option<String>,
     #[cfg(feature = "tls")]
     pub(crate) tls: Option<crate::tls::ServerTls>,
     pub(crate) stop: watch::Sender<bool>,
@@ -133,6 +158,10 @@ struct Hall {
     #[cfg(feature = "tls")]
     tls: Option<tokio_rustls::TlsAcceptor>,
     stop: watch::Receiver<bool>,
+    /// What all connections together may hold.
+    memory: Arc<MemoryBudget>,
+    #[cfg(feature = "http")]
+    connection_bytes: usize,
 }
 
 /// Who is at the other end of a connection.
@@ -170,8 +199,12 @@ impl Door {
         let streams = lines || headers;
         let config = Config { framing, ..self.config };
         let crowd = Crowd::new(self.connections.total, self.connections.per_address);
+        let Limits { message_bytes, outbound_bytes, .. } = self.config.limits;
+        let connection_bytes =
+            self.connections.connection_bytes.max(message_bytes.saturating_add(outbound_bytes));
+        let memory = MemoryBudget::new(self.connections.total_bytes.max(connection_bytes));
         #[cfg(feature = "http")]
-        let http = self.http_service();
+        let http = self.http_service(&memory);
         let hall = Hall {
             routes: self.routes,
             config,
@@ -184,6 +217,9 @@ impl Door {
             #[cfg(feature = "tls")]
             tls,
             stop: self.stop.subscribe(),
+            memory,
+            #[cfg(feature = "http")]
+            connection_bytes,
         };
         Ok(Entrance { hall: Arc::new(hall), crowd })
     }
@@ -227,7 +263,7 @@ impl Hall {
     /// Serves a connection.
     async fn welcome<S: Duplex + 'static>(self: Arc<Self>, mut stream: S, visitor: Visitor) {
         let Some((first, leash)) = self.first_bytes(&mut stream).await else { return };
-        match sniff(&first).unwrap_or(Speech::Stream) {
+        match sniff(&first).unwrap_or(Speech::Unknown) {
             #[cfg(feature = "tls")]
             Speech::Tls => Box::pin(self.unveil(Prefixed::new(first, stream), visitor)).await,
             _ if self.secure => {}
@@ -278,36 +314,17 @@ impl Hall {
         leash: Leash,
     ) -> Serving<'_> {
         match speech {
-            Speech::Stream if self.streams => {
-                // The session has deadlines of its own.
-                drop(leash);
-                Box::pin(self.serve_stream(first, stream, visitor))
-            }
+            Speech::Stream if self.streams => Box::pin(self.serve_stream(first, stream, visitor, leash)),
             #[cfg(feature = "http")]
             Speech::Http1 | Speech::Http2 if self.http.is_some() => {
                 Box::pin(self.serve_http(speech, first, stream, visitor, leash))
             }
-            Speech::Http1 => Box::pin(refuse_http(stream)),
-            _ => Box::pin(std::future::ready(())),
+            Speech::Http1 => Box::pin(close_with(stream, NO_HTTP.to_owned())),
+            Speech::Stream => Box::pin(close_with(stream, no_streams(&first))),
+            Speech::Unknown if self.streams => Box::pin(close_with(stream, NOT_JSON.to_owned())),
+            Speech::Unknown => Box::pin(close_with(stream, NOT_HTTP.to_owned())),
+            Speech::Http2 | Speech::Tls => Box::pin(std::future::ready(())),
         }
-    }
-
-    async fn serve_stream<S: Duplex + 'static>(&self, first: Vec<u8>, stream: S, visitor: Visitor) {
-        let _place = visitor.place;
-        let config = Config { seed: seed(), ..self.config };
-        let mut connection =
-            Box::new(Connection::new(config, Arc::clone(&self.routes), Io::over(stream), None));
-        let desk = &mut connection.engine.desk;
-        desk.session.handle_bytes(desk.now, &first);
-        drop(first);
-        let peer = connection.peer();
-        let mut stop = self.stop.clone();
-        tokio::select! {
-            _ = &mut *connection => return,
-            _ = stop.wait_for(|stop| *stop) => {}
-        }
-        let _ = peer.shared.wish(Wish::Shutdown(self.grace));
-        connection.await;
     }
 
     /// Takes TLS off a connection, and serves what is in it.
@@ -321,16 +338,37 @@ impl Hall {
         let certificates = certificates.map(|chain| chain.iter().map(|c| c.clone().into_owned()).collect());
         let visitor = Visitor { certificates, ..visitor };
         let Some((first, leash)) = self.first_bytes(&mut stream).await else { return };
-        let speech = sniff(&first).unwrap_or(Speech::Stream);
+        let speech = sniff(&first).unwrap_or(Speech::Unknown);
         self.serve(speech, (first, stream), visitor, leash).await;
     }
 }
 
-/// Tells a client of HTTP that there is none here.
-async fn refuse_http<S: Duplex>(mut stream: S) {
-    let answer = b"HTTP/1.1 501 Not Implemented\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
-    let _ = stream.write_all(answer).await;
-    let _ = stream.shutdown().await;
+const NO_HTTP: &str = "HTTP/1.1 501 Not Implemented\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+
+const NOT_HTTP: &str = "HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain; charset=utf-8\r\n\
+    content-length: 14\r\nconnection: close\r\n\r\nexpected HTTP\n";
+
+/// To what begins neither like HTTP nor like a message.
+const NOT_JSON: &str = "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"Parse error\",\
+    \"data\":\"a stream begins with a message in JSON, or with a Content-Length header\"}}\n";
+
+/// To a stream where none are served.
+fn no_streams(first: &[u8]) -> String {
+    let message = "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,\"message\":\"Invalid Request\",\
+        \"data\":\"streams of messages are not served here: use HTTP or WebSocket\"}}";
+    match sniff::has_headers(first) {
+        true => format!("Content-Length: {}\r\n\r\n{message}", message.len()),
+        false => format!("{message}\n"),
+    }
+}
+
+/// Answers once, and closes.
+async fn close_with<S: Duplex>(mut stream: S, answer: String) {
+    let sent = tokio::time::timeout(ANSWER_TIMEOUT, stream.write_all(answer.as_bytes())).await;
+    if matches!(sent, Ok(Ok(()))) {
+        let mut linger = linger::Linger::default();
+        let _ = poll_fn(|cx| linger.poll_close(cx, &mut stream)).await;
+    }
 }
 
 #[cfg(feature = "tls")]

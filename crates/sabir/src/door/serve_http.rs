@@ -20,31 +20,39 @@ use super::prefixed::Prefixed;
 use super::sniff::Speech;
 use super::vigil::{BusyBody, Patience, Watch, Watched};
 use super::{Door, Hall, Protocols, Visitor};
+use crate::budget::MemoryBudget;
 #[cfg(feature = "tls")]
 use crate::caller::PeerCertificates;
 use crate::caller::Whence;
-use crate::http::{Body, Bound, HeadWatch, HttpService, Smuggled, Speaks, Stay, Stop, Streaming};
+use crate::http::{
+    Body, Bound, ConnectionBudget, HeadWatch, HttpService, Smuggled, Speaks, Stay, Stop, Streaming,
+};
 use crate::shared::lock;
 use crate::transport::Duplex;
 
 /// The most that the head of a request may have.
 const HEAD_BYTES: usize = 32 * 1024;
 
+/// How long a client that is idle may take to hear that the connection ends.
+const GOODBYE: Duration = Duration::from_secs(1);
+
 /// What is read at once, of a body too.
 const BUFFER: usize = 64 * 1024;
 
 impl Door {
     /// The service behind the door, if HTTP is spoken there.
-    pub(super) fn http_service(&self) -> Option<HttpService> {
+    pub(super) fn http_service(&self, memory: &Arc<MemoryBudget>) -> Option<HttpService> {
         let Protocols { http, websocket, .. } = self.protocols;
         if !http && !websocket {
             return None;
         }
         let mut settings = self.http.clone().path(self.path.clone());
         settings.speaks = Speaks { http, websocket };
+        settings.name_host(self.host.as_deref());
         let bound = if self.local { Bound::Loopback } else { Bound::Open };
         let stop = Stop::new(self.stop.clone(), self.grace);
-        Some(HttpService::bound(Arc::clone(&self.routes), settings, self.config, bound, stop))
+        let memory = Arc::clone(memory);
+        Some(HttpService::bound(Arc::clone(&self.routes), settings, self.config, bound, stop, memory))
     }
 }
 
@@ -70,8 +78,10 @@ impl Hall {
             #[cfg(feature = "tls")]
             certificates: visitor.certificates.map(PeerCertificates).map(Arc::new),
         };
+        let budget = self.memory.child(self.connection_bytes);
         let left = if speech == Speech::Http1 && service.takes_plain() {
-            let mut posts = Posts::new(self, service, (first, stream), whence.clone(), leash);
+            let mut posts =
+                Posts::new(self, service, (first, stream), whence.clone(), leash, Arc::clone(&budget));
             let end = poll_fn(|cx| posts.poll(cx)).await;
             match posts.left(end) {
                 Some(left) => left,
@@ -86,8 +96,9 @@ impl Hall {
             begun: Arc::new(Mutex::new(left.begun)),
             whence,
             place,
-            watch: Watch::new(),
+            watch: Watch::new(speech == Speech::Http2),
             smuggled: Smuggled::default(),
+            budget: ConnectionBudget(budget),
         };
         // This future is large, and only those who need it are to have it.
         Box::pin(self.serve_by_hyper(speech, stream, answers)).await;
@@ -113,7 +124,14 @@ impl Hall {
                 let mut over = pin!(watch.over(patience));
                 tokio::select! {
                     _ = connection.as_mut() => return,
-                    () = &mut over => return,
+                    () = &mut over => {
+                        // An idle client is told, so that it sends no request that nobody will read.
+                        if watch.is_idle() {
+                            connection.as_mut().graceful_shutdown();
+                            let _ = tokio::time::timeout(GOODBYE, connection).await;
+                        }
+                        return;
+                    }
                     () = stopped => connection.as_mut().graceful_shutdown(),
                 }
                 // What is open may finish, and then a little longer: the service answers what it has given up.
@@ -149,6 +167,7 @@ struct Answers {
     place: Arc<Place>,
     watch: Arc<Watch>,
     smuggled: Smuggled,
+    budget: ConnectionBudget,
 }
 
 impl Answers {
@@ -162,6 +181,7 @@ impl Answers {
             return begun.response.await.map(|body| BusyBody::new(body, busy, version));
         }
         request.extensions_mut().insert(self.smuggled);
+        request.extensions_mut().insert(self.budget);
         if request.headers().contains_key(header::UPGRADE) {
             request.extensions_mut().insert(Stay(self.place as _));
         }

@@ -5,7 +5,7 @@
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -44,6 +44,10 @@ pub(super) struct Watch {
     stuck: AtomicU64,
     /// Requests that are being answered.
     busy: AtomicUsize,
+    /// Frames that belong to no request may come at any time: only before the first request are bytes the start of
+    /// one.
+    framed: bool,
+    begun: AtomicBool,
     /// Answers of HTTP/2 of which the peer takes nothing for now, although it reads what else there is.
     held: AtomicUsize,
     /// When it last took something of any of them.
@@ -51,13 +55,16 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    pub(super) fn new() -> Arc<Self> {
+    /// Watches over HTTP/1, or over the frames of HTTP/2.
+    pub(super) fn new(framed: bool) -> Arc<Self> {
         Arc::new(Watch {
             start: Instant::now(),
             head: AtomicU64::new(0),
             active: AtomicU64::new(1),
             stuck: AtomicU64::new(0),
             busy: AtomicUsize::new(0),
+            framed,
+            begun: AtomicBool::new(false),
             held: AtomicUsize::new(0),
             taken: AtomicU64::new(0),
         })
@@ -70,17 +77,23 @@ impl Watch {
     /// A request has come. It is busy until the guard is dropped.
     pub(super) fn begin(self: &Arc<Self>) -> Busy {
         self.head.store(0, Relaxed);
+        self.begun.store(true, Relaxed);
         self.busy.fetch_add(1, Relaxed);
         Busy(Arc::clone(self))
     }
 
     /// Something was read: of a head, unless a request is being answered.
     fn read(&self) -> bool {
-        let is_head = self.busy.load(Relaxed) == 0;
+        let is_head = self.busy.load(Relaxed) == 0 && !(self.framed && self.begun.load(Relaxed));
         if is_head && self.head.load(Relaxed) == 0 {
             self.head.store(self.now(), Relaxed);
         }
         is_head
+    }
+
+    /// Whether nothing is open, so that it can end in good order.
+    pub(super) fn is_idle(&self) -> bool {
+        self.busy.load(Relaxed) == 0
     }
 
     /// Whether something has taken too long.

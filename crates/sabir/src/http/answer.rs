@@ -14,7 +14,7 @@ pub(super) struct Refusal {
     /// For people who look at it.
     reason: &'static str,
     /// Nothing more is taken from this connection: what follows may not be what it seems.
-    closes: bool,
+    pub(super) closes: bool,
     header: Option<(header::HeaderName, HeaderValue)>,
 }
 
@@ -27,6 +27,14 @@ impl Refusal {
         Refusal { status, reason, closes: true, header: None }
     }
 
+    pub(super) const OVERLOADED: Self = Self::closing(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "the server has no memory left for this: try again later",
+    );
+    pub(super) const CODING: Self = Self::closing(
+        StatusCode::NOT_IMPLEMENTED,
+        "no Transfer-Encoding is taken but chunked, by itself and once",
+    );
     pub(super) const STOPPING: Self =
         Self::closing(StatusCode::SERVICE_UNAVAILABLE, "the server is stopping: try again later");
     pub(super) const HOSTS: Self = Self::closing(StatusCode::BAD_REQUEST, "expected one valid Host header");
@@ -109,6 +117,11 @@ impl Refusal {
         }
     }
 
+    /// The same, and nothing more is taken from the connection.
+    pub(super) fn and_close(self) -> Self {
+        Refusal { closes: true, ..self }
+    }
+
     pub(super) fn response(self, version: Version) -> Response<Body> {
         self.whole(version).map(Body::full)
     }
@@ -143,6 +156,12 @@ impl Answer {
         }
     }
 }
+
+/// The answer in place of one for which there is no memory.
+pub(super) const OVERLOADED: Bytes = Bytes::from_static(
+    b"{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32009,\"message\":\"Overloaded\",\
+    \"data\":\"the server has no memory left for this: try again later\"}}",
+);
 
 /// A message as the whole answer.
 pub(super) fn json(status: StatusCode, message: Bytes) -> Response<Body> {

@@ -18,6 +18,7 @@ use super::negotiate::{self, Accepts};
 use super::plain::Plain;
 use super::receive;
 use super::service::HttpService;
+use crate::budget::{MemoryBudget, Reservation};
 use crate::caller::{Caller, Whence};
 
 /// A request whose sender may call. Its body is a message.
@@ -72,7 +73,7 @@ impl HttpService {
         let accepts = Accepts::in_one(plain.accept);
         let is_usual = !inner.stop.is_told()
             && inner.http.path.as_deref().is_none_or(|path| path.as_bytes() == plain.path)
-            && check::is_host(&inner.http, inner.bound, plain.host)
+            && check::is_host(&inner.http, plain.host)
             && negotiate::names_json(plain.content_type)
             && !accepts.is_nothing()
             && plain.length <= inner.config.limits.message_bytes;
@@ -91,18 +92,25 @@ impl HttpService {
     }
 
     /// Begins to answer. What is not done at once goes on in a future.
-    pub(crate) fn start(&self, cx: &mut Context<'_>, admitted: Admitted, message: &[u8]) -> Start {
+    pub(crate) fn start(
+        &self,
+        cx: &mut Context<'_>,
+        admitted: Admitted,
+        message: &[u8],
+        budget: &Arc<MemoryBudget>,
+    ) -> Start {
         let Admitted { caller, accepts } = admitted;
         let inner = &self.inner;
-        let begun = match Begun::new(inner, message, Arc::clone(&caller), accepts).now(inner, cx) {
+        let begun = Begun::new(inner, message, Reservation::default(), Arc::clone(&caller), accepts);
+        let begun = match begun.now(inner, cx, budget) {
             Ok(answer) => return Start::Answered(answer),
             Err(begun) => begun,
         };
         if begun.takes_events() {
-            let response = Box::pin(begun.begins(Arc::clone(inner)));
+            let response = Box::pin(begun.begins(Arc::clone(inner), Arc::clone(budget)));
             return Start::Streaming(Streaming { response, caller });
         }
-        let mut answering: Answering = Box::pin(begun.whole(Arc::clone(inner)));
+        let mut answering: Answering = Box::pin(begun.whole(Arc::clone(inner), Arc::clone(budget)));
         // It hears of what it waits for from here on.
         match answering.as_mut().poll(cx) {
             Poll::Ready(answer) => Start::Answered(answer),
@@ -118,6 +126,11 @@ impl HttpService {
     /// The answer to a body that took too long.
     pub(crate) fn too_slow() -> Response<Bytes> {
         Refusal::TOO_SLOW.whole(Version::HTTP_11)
+    }
+
+    /// The answer to a body or a result for which there is no memory.
+    pub(crate) fn overloaded() -> Response<Bytes> {
+        Refusal::OVERLOADED.whole(Version::HTTP_11)
     }
 
     /// The answer to a body that broke off.

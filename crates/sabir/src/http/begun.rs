@@ -19,6 +19,8 @@ use super::negotiate::Accepts;
 use super::service::Inner;
 use super::sse::{self, Pulse};
 use super::stop::{Stop, Stopping};
+use crate::ErrorCode;
+use crate::budget::{MemoryBudget, Reservation, counted};
 use crate::caller::Caller;
 
 /// A message that is being answered.
@@ -31,17 +33,28 @@ pub(super) struct Begun {
 }
 
 impl Begun {
-    pub(super) fn new(inner: &Inner, message: &[u8], caller: Arc<Caller>, accepts: Accepts) -> Self {
+    pub(super) fn new(
+        inner: &Inner,
+        message: &[u8],
+        reservation: Reservation,
+        caller: Arc<Caller>,
+        accepts: Accepts,
+    ) -> Self {
         let mut exchange = inner.spare.take(inner.config, &inner.routes);
-        exchange.begin(message, Arc::clone(&caller), accepts);
+        exchange.begin(message, reservation, Arc::clone(&caller), accepts);
         Begun { exchange, caller, accepts, first: None }
     }
 
     /// The answer, if it is there at once and no stream.
-    pub(super) fn now(mut self, inner: &Inner, cx: &mut Context<'_>) -> Result<Answer, Self> {
-        match self.exchange.run(cx) {
+    pub(super) fn now(
+        mut self,
+        inner: &Inner,
+        cx: &mut Context<'_>,
+        budget: &Arc<MemoryBudget>,
+    ) -> Result<Answer, Self> {
+        match self.exchange.run(cx, budget) {
             Poll::Ready(Step::Done(message)) if self.is_whole(message.as_ref()) => {
-                Ok(self.end(inner, message))
+                Ok(self.end(inner, message, budget))
             }
             Poll::Ready(step) => Err(Begun { first: Some(step), ..self }),
             Poll::Pending => Err(self),
@@ -58,27 +71,27 @@ impl Begun {
     }
 
     /// The answer for somebody who takes no stream, once it is there.
-    pub(super) async fn whole(mut self, inner: Arc<Inner>) -> Answer {
+    pub(super) async fn whole(mut self, inner: Arc<Inner>, budget: Arc<MemoryBudget>) -> Answer {
         let mut stopping = Stopping::new(&inner.stop);
         let message = poll_fn(|cx| {
             if stopping.poll(cx) {
                 self.exchange.shut_down(inner.stop.grace);
             }
-            self.exchange.poll(cx).map(Step::last)
+            self.exchange.poll(cx, &budget).map(Step::last)
         })
         .await;
-        self.end(&inner, message)
+        self.end(&inner, message, &budget)
     }
 
     /// The answer for somebody who takes a stream, once it begins.
-    pub(super) async fn begins(mut self, inner: Arc<Inner>) -> Response<Body> {
+    pub(super) async fn begins(mut self, inner: Arc<Inner>, budget: Arc<MemoryBudget>) -> Response<Body> {
         let mut waiting: Option<Waiting> = None;
         let every = inner.http.keep_alive_every();
         let first = poll_fn(|cx| {
             if let Some(first) = self.first.take() {
                 return Poll::Ready(Some(first));
             }
-            if let Poll::Ready(step) = self.exchange.poll(cx) {
+            if let Poll::Ready(step) = self.exchange.poll(cx, &budget) {
                 return Poll::Ready(Some(step));
             }
             // Most calls are answered at once: timers are made for those that are not.
@@ -88,19 +101,31 @@ impl Begun {
         .await;
         let (first, done) = match first {
             Some(Step::Done(message)) if self.is_whole(message.as_ref()) => {
-                return self.end(&inner, message).response();
+                return self.end(&inner, message, &budget).response();
             }
-            Some(Step::Done(message)) => (message.map(|message| sse::event(None, &message)), true),
-            Some(Step::More(message)) => (Some(sse::event(None, &message)), false),
-            None => (Some(sse::COMMENT), false),
+            Some(Step::Done(message)) => (message.map(|message| event(&budget, &message)), true),
+            Some(Step::More(message)) => (Some(event(&budget, &message)), false),
+            None => (Some(Ok(sse::COMMENT)), false),
         };
-        let exchange = (!done).then_some(self.exchange);
+        let (first, refused) = match first {
+            Some(Ok(event)) => (Some(event), false),
+            Some(Err(refusal)) => (Some(refusal), true),
+            None => (None, false),
+        };
+        let exchange = (!done && !refused).then_some(self.exchange);
         let waiting = waiting.unwrap_or_else(|| Waiting::new(every, &inner.stop));
-        answer::events(Body::exchange(Streaming { first, exchange, waiting }))
+        answer::events(Body::exchange(Streaming { first, exchange, waiting, budget }))
     }
 
-    fn end(self, inner: &Inner, message: Option<Bytes>) -> Answer {
-        let status = match (&message, self.exchange.error()) {
+    fn end(self, inner: &Inner, message: Option<Bytes>, budget: &Arc<MemoryBudget>) -> Answer {
+        let mut code = self.exchange.error();
+        let message = message.map(|message| {
+            counted(budget, message).unwrap_or_else(|| {
+                code = Some(ErrorCode::OVERLOADED);
+                answer::OVERLOADED
+            })
+        });
+        let status = match (&message, code) {
             (None, _) => inner.http.accepted(),
             (Some(_), Some(code)) => inner.http.status_of(self.caller.parts(), code),
             (Some(_), None) => StatusCode::OK,
@@ -113,15 +138,18 @@ impl Begun {
 /// Answers a message.
 pub(super) async fn answer(
     inner: &Arc<Inner>,
-    message: &[u8],
+    (message, reservation): (Bytes, Reservation),
     caller: Caller,
     accepts: Accepts,
 ) -> Response<Body> {
-    let begun = Begun::new(inner, message, Arc::new(caller), accepts);
+    let budget = inner.budget_of(caller.parts());
+    let begun = Begun::new(inner, &message, reservation, Arc::new(caller), accepts);
+    // The engine has a copy.
+    drop(message);
     if accepts.takes_events() {
-        begun.begins(Arc::clone(inner)).await
+        begun.begins(Arc::clone(inner), budget).await
     } else {
-        begun.whole(Arc::clone(inner)).await.response()
+        begun.whole(Arc::clone(inner), budget).await.response()
     }
 }
 
@@ -152,6 +180,12 @@ pub(super) struct Streaming {
     /// `None` once it is over.
     exchange: Option<Box<Exchange>>,
     waiting: Waiting,
+    budget: Arc<MemoryBudget>,
+}
+
+/// A message as an event; an error in its place if there is no memory for it.
+fn event(budget: &Arc<MemoryBudget>, message: &[u8]) -> Result<Bytes, Bytes> {
+    counted(budget, sse::event(None, message)).ok_or_else(|| sse::event(None, &answer::OVERLOADED))
 }
 
 impl Streaming {
@@ -160,17 +194,21 @@ impl Streaming {
             return Poll::Ready(Some(first));
         }
         let Some(exchange) = &mut self.exchange else { return Poll::Ready(None) };
-        let event = match exchange.poll(cx) {
-            Poll::Ready(Step::More(message)) => Some(sse::event(None, &message)),
+        let event = match exchange.poll(cx, &self.budget) {
+            Poll::Ready(Step::More(message)) => event(&self.budget, &message),
             Poll::Ready(Step::Done(message)) => {
                 self.exchange = None;
-                message.map(|message| sse::event(None, &message))
+                let Some(message) = message else { return Poll::Ready(None) };
+                event(&self.budget, &message)
             }
             Poll::Pending => match self.waiting.poll(cx, exchange) {
-                Poll::Ready(()) => Some(sse::COMMENT),
+                Poll::Ready(()) => Ok(sse::COMMENT),
                 Poll::Pending => return Poll::Pending,
             },
         };
-        Poll::Ready(event)
+        Poll::Ready(Some(event.unwrap_or_else(|refusal| {
+            self.exchange = None;
+            refusal
+        })))
     }
 }

@@ -79,7 +79,7 @@ fn default_port(scheme: &str) -> Option<u16> {
 pub(super) fn check(http: &Http, bound: Bound, parts: &Parts) -> Result<Option<HeaderValue>, Refusal> {
     let called = called_host(parts)?;
     if let Some(called) = &called {
-        check_host(http, bound, called)?;
+        check_host(http, called)?;
     }
     let mut origins = parts.headers.get_all(header::ORIGIN).iter();
     let Some(text) = origins.next() else { return Ok(None) };
@@ -94,22 +94,22 @@ pub(super) fn check(http: &Http, bound: Bound, parts: &Parts) -> Result<Option<H
     if same || local { Ok(None) } else { Err(Refusal::ORIGIN) }
 }
 
-fn check_host(http: &Http, bound: Bound, called: &Host) -> Result<(), Refusal> {
+fn check_host(http: &Http, called: &Host) -> Result<(), Refusal> {
     let allowed = match &http.hosts[..] {
-        [] => bound == Bound::Open || called.is_loopback(),
+        [] => called.is_loopback() || http.own_host.as_ref().is_some_and(|own| own.covers(called)),
         hosts => hosts.iter().any(|host| host.covers(called)),
     };
     if allowed { Ok(()) } else { Err(Refusal::HOST) }
 }
 
 /// Whether a request that names this host and no origin is right.
-pub(super) fn is_host(http: &Http, bound: Bound, named: &[u8]) -> bool {
+pub(super) fn is_host(http: &Http, named: &[u8]) -> bool {
     // What nearly everybody on this machine calls.
     if http.hosts.is_empty() && is_this_machine(named) {
         return true;
     }
     let called = std::str::from_utf8(named).ok().and_then(Host::parse);
-    called.is_some_and(|called| check_host(http, bound, &called).is_ok())
+    called.is_some_and(|called| check_host(http, &called).is_ok())
 }
 
 /// Whether this is a usual name of this machine, with a port or without one.
@@ -174,8 +174,10 @@ mod tests {
     #[test]
     fn a_host_is_right_whichever_way_it_is_read() {
         let usual = Http::new();
+        let mut bound = Http::new();
+        bound.name_host(Some("192.0.2.7"));
         let named = Http::new().allow_host("rpc.example:8080");
-        for (host, local, open, allowed) in [
+        for (host, local, own, allowed) in [
             ("127.0.0.1", true, true, false),
             ("127.0.0.1:8080", true, true, false),
             ("127.0.0.1:65535", true, true, false),
@@ -186,26 +188,25 @@ mod tests {
             ("127.0.0.1:", false, false, false),
             ("127.0.0.1:+1", false, false, false),
             ("127.0.0.1:8x", false, false, false),
-            ("127.0.0.1x", false, true, false),
-            ("localhost.example", false, true, false),
+            ("127.0.0.1x", false, false, false),
+            ("localhost.example", false, false, false),
             ("user@localhost", false, false, false),
-            ("rpc.example", false, true, false),
-            ("RPC.example:8080", false, true, true),
+            ("rpc.example", false, false, false),
+            ("192.0.2.7:8080", false, true, false),
+            ("192.0.2.8:8080", false, false, false),
+            ("RPC.example:8080", false, false, true),
             ("", false, false, false),
         ] {
-            let right = |http, bound| is_host(http, bound, host.as_bytes());
-            let got =
-                (right(&usual, Bound::Loopback), right(&usual, Bound::Open), right(&named, Bound::Open));
-            assert_eq!(got, (local, open, allowed), "{host}");
+            let right = |http| is_host(http, host.as_bytes());
+            let got = (right(&usual), right(&bound), right(&named));
+            assert_eq!(got, (local, own, allowed), "{host}");
             let mut parts = http::Request::new(()).into_parts().0;
             parts.headers.insert(header::HOST, HeaderValue::from_static(host));
-            let checked = |http, bound| check(http, bound, &parts).is_ok();
-            let slow = (
-                checked(&usual, Bound::Loopback),
-                checked(&usual, Bound::Open),
-                checked(&named, Bound::Open),
-            );
-            assert_eq!(got, slow, "{host}");
+            for bind in [Bound::Loopback, Bound::Open] {
+                let checked = |http| check(http, bind, &parts).is_ok();
+                let slow = (checked(&usual), checked(&bound), checked(&named));
+                assert_eq!(got, slow, "{host}");
+            }
         }
     }
 }

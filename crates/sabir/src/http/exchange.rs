@@ -8,7 +8,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use sabir_proto::{Cause, Config, ErrorCode, Framing, Origin, Outgoing};
 
+use super::answer::OVERLOADED;
 use super::negotiate::Accepts;
+use crate::budget::{MemoryBudget, Reservation};
 use crate::caller::Caller;
 use crate::connection::Connection;
 use crate::link::{Incoming, Link, Messages};
@@ -70,6 +72,8 @@ pub(super) struct Exchange {
     connection: Connection<Messages<Once>>,
     /// The engine has come to its end.
     over: bool,
+    /// What it holds.
+    reservation: Reservation,
 }
 
 /// What came of a message.
@@ -95,10 +99,22 @@ impl Exchange {
         let config = Config { framing: Some(Framing::Whole), one_way: true, seed: seed(), ..config };
         let link =
             Once { origin: Origin::NONE, accepts: Accepts::JSON, next: None, error: None, settled: true };
-        Exchange { connection: Connection::new(config, routes, Messages::new(link, None), None), over: false }
+        Exchange {
+            connection: Connection::new(config, routes, Messages::new(link, None), None),
+            over: false,
+            reservation: Reservation::default(),
+        }
     }
 
-    pub(super) fn begin(&mut self, message: &[u8], caller: Arc<Caller>, accepts: Accepts) {
+    /// Takes a message, and the room that was reserved for it.
+    pub(super) fn begin(
+        &mut self,
+        message: &[u8],
+        reservation: Reservation,
+        caller: Arc<Caller>,
+        accepts: Accepts,
+    ) {
+        self.reservation = reservation;
         let link = &mut self.connection.port.link;
         link.origin = Origin(link.origin.0 + 1);
         link.accepts = accepts;
@@ -113,18 +129,29 @@ impl Exchange {
     }
 
     /// Does what can be done at once. Whatever has to wait is to be polled.
-    pub(super) fn run(&mut self, cx: &mut Context<'_>) -> Poll<Step> {
+    pub(super) fn run(&mut self, cx: &mut Context<'_>, budget: &Arc<MemoryBudget>) -> Poll<Step> {
         let Connection { engine, port, .. } = &mut self.connection;
         engine.run();
         port.send(cx, &mut engine.desk);
+        self.reserve(budget);
         self.step()
     }
 
-    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Step> {
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>, budget: &Arc<MemoryBudget>) -> Poll<Step> {
         if !self.over {
             self.over = self.connection.poll_run(cx).is_ready();
+            self.reserve(budget);
         }
         self.step()
+    }
+
+    /// Reserves what the engine holds by now. Without room for that it ends, and an error is the answer.
+    fn reserve(&mut self, budget: &Arc<MemoryBudget>) {
+        let used = self.connection.engine.desk.session.usage().bytes;
+        if !self.reservation.resize(budget, used) {
+            self.over = true;
+            self.connection.port.link.next = Some(OVERLOADED);
+        }
     }
 
     fn step(&mut self) -> Poll<Step> {
@@ -153,6 +180,7 @@ impl Exchange {
     fn is_as_new(&mut self) -> bool {
         let engine = &mut self.connection.engine;
         engine.desk.callers.opener = None;
+        self.reservation = Reservation::default();
         !self.over && engine.is_unshared() && engine.desk.session.usage().bytes <= SPARE_BYTES
     }
 }

@@ -24,6 +24,7 @@ pub(crate) use answer::Answer;
 pub(crate) use at_once::{Admission, Admitted, Answering, Start, Streaming};
 pub use body::Body;
 pub(crate) use plain::{Found, Head, Plain};
+pub(crate) use service::ConnectionBudget;
 pub use service::HttpService;
 pub(crate) use session::Way;
 pub(crate) use settings::{Bound, Speaks};

@@ -31,6 +31,14 @@ fn is_utf8(parameters: &str) -> bool {
     })
 }
 
+/// Whether the body comes as it is or in chunks. What else it may be wrapped in would have to be taken off first.
+pub(super) fn is_chunked_at_most(headers: &HeaderMap) -> bool {
+    let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
+    let chunked =
+        codings.next().is_none_or(|coding| coding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked"));
+    chunked && codings.next().is_none()
+}
+
 pub(super) fn is_packed(headers: &HeaderMap) -> bool {
     let codings = headers.get_all(header::CONTENT_ENCODING);
     codings.iter().any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))

@@ -1,8 +1,9 @@
 //! Taking in a body: whole, not too large, and in time.
 
 use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
-use std::task::Poll;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Poll, ready};
 use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
@@ -12,6 +13,7 @@ use tokio::time::sleep;
 
 use super::answer::Refusal;
 use super::settings::Http;
+use crate::budget::{MemoryBudget, Reservation};
 
 /// How long a body may take to come, unless that is set.
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -27,10 +29,15 @@ pub(super) fn check_length(headers: &HeaderMap, limit: usize) -> Result<(), Refu
     if length.is_some_and(|length: u64| length > limit as u64) { Err(Refusal::TOO_LARGE) } else { Ok(()) }
 }
 
-/// The body, in one piece. One that came in one piece is not copied.
-pub(super) async fn whole<B: Body>(body: B, limit: usize, deadline: Duration) -> Result<Bytes, Refusal> {
-    let mut body = pin!(body);
+/// The body, in one piece, and the room that was reserved for it. One that came in one piece is not copied.
+pub(super) async fn whole<B: Body>(
+    mut body: Pin<&mut B>,
+    limit: usize,
+    deadline: Duration,
+    budget: &Arc<MemoryBudget>,
+) -> Result<(Bytes, Reservation), Refusal> {
     let mut gathered = Gathered::default();
+    let mut reservation = Reservation::default();
     let mut alarm = None;
     poll_fn(|cx| {
         loop {
@@ -46,6 +53,9 @@ pub(super) async fn whole<B: Body>(body: B, limit: usize, deadline: Duration) ->
                     return Poll::Ready(Err(Refusal::TOO_LARGE));
                 }
                 gathered.push(data.copy_to_bytes(length));
+                if !reservation.resize(budget, gathered.capacity()) {
+                    return Poll::Ready(Err(Refusal::OVERLOADED));
+                }
             }
             if body.is_end_stream() {
                 return Poll::Ready(Ok(gathered.take()));
@@ -56,6 +66,33 @@ pub(super) async fn whole<B: Body>(body: B, limit: usize, deadline: Duration) ->
         Pin::new(alarm).poll(cx).map(|()| Err(Refusal::TOO_SLOW))
     })
     .await
+    .map(|message| (message, reservation))
+}
+
+/// Bytes of a body that nobody wants, and how long they are waited for.
+const DROPPED: usize = 256 * 1024;
+const DROPPED_TIME: Duration = Duration::from_millis(500);
+
+/// Reads the rest of a body that nobody wants. Whether it ended: if so, the next request can be read.
+pub(super) async fn drop_rest<B: Body>(mut body: Pin<&mut B>) -> bool {
+    let mut left = DROPPED;
+    let rest = poll_fn(|cx| {
+        loop {
+            if body.is_end_stream() {
+                return Poll::Ready(true);
+            }
+            match ready!(body.as_mut().poll_frame(cx)) {
+                None => return Poll::Ready(true),
+                Some(Err(_)) => return Poll::Ready(false),
+                Some(Ok(frame)) => {
+                    let length = frame.data_ref().map_or(0, Buf::remaining);
+                    let Some(less) = left.checked_sub(length) else { return Poll::Ready(false) };
+                    left = less;
+                }
+            }
+        }
+    });
+    tokio::time::timeout(DROPPED_TIME, rest).await.unwrap_or(false)
 }
 
 #[derive(Default)]
@@ -67,6 +104,11 @@ struct Gathered {
 impl Gathered {
     fn len(&self) -> usize {
         self.first.len().max(self.all.len())
+    }
+
+    /// Bytes that it takes up.
+    fn capacity(&self) -> usize {
+        self.first.len() + self.all.capacity()
     }
 
     fn push(&mut self, more: Bytes) {

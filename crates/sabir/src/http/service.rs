@@ -3,13 +3,13 @@
 use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Version, header};
 use sabir_proto::{Config, Dialect, Limits};
 use tokio::sync::watch;
 
@@ -23,7 +23,9 @@ use super::settings::{Bound, Http, Identity, Sessions};
 use super::smuggling::Smuggled;
 use super::stop::Stop;
 use super::{check, receive, upgrade};
+use crate::budget::MemoryBudget;
 use crate::caller::Caller;
+use crate::door::Connections;
 use crate::router::{Router, Routes};
 
 /// A router as a [`tower::Service`](tower_service::Service) of HTTP, to be mounted in an application that
@@ -57,7 +59,13 @@ pub(super) struct Inner {
     pub(super) stop: Stop,
     pub(super) spare: Spare,
     pub(super) sessions: Table,
+    /// What all connections and sessions together may hold.
+    pub(super) budget: Arc<MemoryBudget>,
 }
+
+/// What the connection that a request came over may hold: an extension of the request.
+#[derive(Clone)]
+pub(crate) struct ConnectionBudget(pub(crate) Arc<MemoryBudget>);
 
 /// How long what is open may take to finish once the service is stopped.
 const GRACE: Duration = Duration::from_millis(1500);
@@ -66,11 +74,19 @@ impl HttpService {
     /// A service that answers with this router.
     pub fn new(router: Router, http: Http) -> Self {
         let stop = Stop::new(watch::channel(false).0, GRACE);
-        HttpService::bound(router.into_routes(), http, Config::default(), Bound::Loopback, stop)
+        let budget = MemoryBudget::new(Connections::default().total_bytes);
+        HttpService::bound(router.into_routes(), http, Config::default(), Bound::Loopback, stop, budget)
     }
 
     /// The same for a server that knows how it can be reached, and says when to stop.
-    pub(crate) fn bound(routes: Arc<Routes>, http: Http, config: Config, bound: Bound, stop: Stop) -> Self {
+    pub(crate) fn bound(
+        routes: Arc<Routes>,
+        http: Http,
+        config: Config,
+        bound: Bound,
+        stop: Stop,
+        budget: Arc<MemoryBudget>,
+    ) -> Self {
         HttpService {
             inner: Arc::new(Inner {
                 http,
@@ -80,6 +96,7 @@ impl HttpService {
                 stop,
                 spare: Spare::default(),
                 sessions: Table::default(),
+                budget,
             }),
         }
     }
@@ -101,8 +118,9 @@ impl HttpService {
     }
 
     fn with(self, config: Config) -> Self {
-        let Inner { http, routes, bound, stop, .. } = &*self.inner;
-        HttpService::bound(Arc::clone(routes), http.clone(), config, *bound, stop.clone())
+        let Inner { http, routes, bound, stop, budget, .. } = &*self.inner;
+        let budget = Arc::clone(budget);
+        HttpService::bound(Arc::clone(routes), http.clone(), config, *bound, stop.clone(), budget)
     }
 
     /// Ends everything in good order: new requests are refused with 503, streams and sessions finish what
@@ -118,17 +136,49 @@ impl HttpService {
     {
         let (parts, body) = request.into_parts();
         let version = parts.version;
-        self.inner.answer(parts, body).await.unwrap_or_else(|refusal| refusal.response(version))
+        let expects = parts.headers.contains_key(header::EXPECT);
+        let mut body = pin!(body);
+        let mut page = None;
+        let mut response = match self.inner.answer(parts, body.as_mut(), &mut page).await {
+            Ok(response) => response,
+            Err(refusal) if refusal.closes || version > Version::HTTP_11 => refusal.response(version),
+            // Behind the body is the next request. Whether hyper gets there depends on how much has come; so it is read
+            // here, or the connection is said to end. Asking for more of it would be telling its sender to go on.
+            Err(refusal) => match !expects && receive::drop_rest(body).await {
+                true => refusal.response(version),
+                false => refusal.and_close().response(version),
+            },
+        };
+        // Whether or not the call was refused, the page may know.
+        if let Some(origin) = page {
+            check::allow(response.headers_mut(), origin);
+        }
+        response
     }
 }
 
 impl Inner {
-    async fn answer<B>(self: &Arc<Self>, parts: Parts, body: B) -> Result<Response<Body>, Refusal>
+    /// What the connection of a request may hold.
+    pub(super) fn budget_of(&self, parts: &Parts) -> Arc<MemoryBudget> {
+        let connection = parts.extensions.get::<ConnectionBudget>();
+        connection.map_or_else(|| Arc::clone(&self.budget), |ConnectionBudget(budget)| Arc::clone(budget))
+    }
+
+    /// Answers a request. If it is that of a page that may call, `page` is its origin.
+    async fn answer<B>(
+        self: &Arc<Self>,
+        parts: Parts,
+        body: Pin<&mut B>,
+        page: &mut Option<HeaderValue>,
+    ) -> Result<Response<Body>, Refusal>
     where
         B: http_body::Body,
     {
         if parts.extensions.get::<Smuggled>().is_some_and(Smuggled::is_seen) {
             return Err(Refusal::SMUGGLED);
+        }
+        if !negotiate::is_chunked_at_most(&parts.headers) {
+            return Err(Refusal::CODING);
         }
         if self.stop.is_told() {
             return Err(Refusal::STOPPING);
@@ -137,19 +187,15 @@ impl Inner {
         if self.http.path.as_ref().is_some_and(|path| path != parts.uri.path()) {
             return Err(Refusal::PATH);
         }
-        let version = parts.version;
-        let Some(origin) = origin else { return self.let_in(parts, body, false).await };
-        // Whether or not the call is refused, the page may know.
-        let answered = self.let_in(parts, body, true).await;
-        let mut response = answered.unwrap_or_else(|refusal| refusal.response(version));
-        check::allow(response.headers_mut(), origin);
-        Ok(response)
+        let is_page = origin.is_some();
+        *page = origin;
+        self.let_in(parts, body, is_page).await
     }
 
     async fn let_in<B>(
         self: &Arc<Self>,
         parts: Parts,
-        body: B,
+        body: Pin<&mut B>,
         is_page: bool,
     ) -> Result<Response<Body>, Refusal>
     where
@@ -214,7 +260,7 @@ impl Inner {
         }
     }
 
-    async fn post<B>(self: &Arc<Self>, caller: Caller, body: B) -> Result<Response<Body>, Refusal>
+    async fn post<B>(self: &Arc<Self>, caller: Caller, body: Pin<&mut B>) -> Result<Response<Body>, Refusal>
     where
         B: http_body::Body,
     {
@@ -231,10 +277,11 @@ impl Inner {
         }
         let limit = self.config.limits.message_bytes;
         receive::check_length(headers, limit)?;
-        let message = receive::whole(body, limit, receive::deadline(&self.http)).await?;
+        let budget = self.budget_of(caller.parts());
+        let message = receive::whole(body, limit, receive::deadline(&self.http), &budget).await?;
         match self.sessions_for(caller.parts()) {
             Some(sessions) => session::post(self, sessions, message, caller, accepts).await,
-            None => Ok(begun::answer(self, &message, caller, accepts).await),
+            None => Ok(begun::answer(self, message, caller, accepts).await),
         }
     }
 }

@@ -26,15 +26,16 @@ use crate::ws::WebSocket;
 ///
 /// # Safe by default
 ///
-/// - Without [`allow_host`](Self::allow_host), a server that is bound to a loopback address, and one that is
-///   mounted in another application, answers only requests whose `Host` is `localhost` or a loopback
-///   address. So a web page cannot reach it by a name of its own that it has pointed there.
+/// - Without [`allow_host`](Self::allow_host), only requests are answered whose `Host` is `localhost`, a loopback
+///   address, or the host that the server's URL names. So a web page cannot reach it by a name of its own that it
+///   has pointed there. A server at `0.0.0.0` has to name its hosts.
 /// - A request that a browser sends for a page of another origin is refused, unless
 ///   [`allow_origin`](Self::allow_origin) names it; or, if that names none, both are on this machine.
 /// - Only JSON is taken, so that no page can send anything without asking first.
 #[derive(Clone, Default)]
 pub struct Http {
     pub(super) hosts: Vec<Host>,
+    pub(super) own_host: Option<Host>,
     pub(super) origins: Vec<Origin>,
     pub(super) auth: Option<Auth>,
     pub(super) sessions: Option<Sessions>,
@@ -92,6 +93,11 @@ impl Http {
         self
     }
 
+    /// The server is bound to this host: requests to it are answered beside those to this machine.
+    pub(crate) fn name_host(&mut self, host: Option<&str>) {
+        self.own_host = host.and_then(Host::parse);
+    }
+
     /// Lets pages of this origin call, as browsers ask it by CORS: `https://app.example`. Each is named;
     /// there is no wildcard.
     ///
@@ -134,9 +140,14 @@ impl Http {
 
     /// Answers only requests with this token, `Authorization: Bearer TOKEN`. How long the comparison takes
     /// does not depend on how much of it is right.
+    ///
+    /// # Panics
+    /// If the token is empty, or cannot stand in a header: an unset variable must not open the server.
     #[must_use]
     pub fn bearer(mut self, token: impl Into<String>) -> Self {
         let token: String = token.into();
+        let is_token = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
+        assert!(is_token, "a bearer token must not be empty, and has only visible ASCII characters");
         self.auth = Some(Auth {
             check: Arc::new(move |parts| match bearer(&parts.headers) {
                 Some(given) if same_text(given, token.as_bytes()) => Ok(None),
@@ -155,7 +166,8 @@ impl Http {
     }
 
     /// Chooses the status of an answer that is a JSON-RPC error. Without it: 400 for what is not JSON or no
-    /// valid request, 413 for what is too large, and 200 for all others, since the request was answered.
+    /// valid request, 413 for what is too large, 503 if there is no room for it, and 200 for all others, since the
+    /// request was answered.
     #[must_use]
     pub fn error_status<F>(mut self, status: F) -> Self
     where
@@ -213,6 +225,7 @@ impl Http {
             None => match code {
                 ErrorCode::PARSE_ERROR | ErrorCode::INVALID_REQUEST => StatusCode::BAD_REQUEST,
                 ErrorCode::MESSAGE_TOO_LARGE => StatusCode::PAYLOAD_TOO_LARGE,
+                ErrorCode::OVERLOADED => StatusCode::SERVICE_UNAVAILABLE,
                 _ => StatusCode::OK,
             },
         }
@@ -265,9 +278,12 @@ fn same_text(one: &[u8], other: &[u8]) -> bool {
 pub struct Sessions {
     /// The method whose call opens a session.
     pub opened_by: &'static str,
-    /// Sessions at once. One more ends the one that has been idle longest; if none is, it is refused with
-    /// 503. 1,024.
+    /// Sessions at once. One more ends the one that has been idle longest among those of the caller that has the
+    /// most; if none is idle, it is refused with 503. 1,024.
     pub most: usize,
+    /// Sessions at once of one caller: of one identity, or without [`Http::auth`] of one address. One more ends the
+    /// one of its own that has been idle longest; if none is, it is refused with 503. 512.
+    pub per_caller: usize,
     /// How long a session may be left alone. 30 minutes.
     pub idle: Duration,
     /// Requests and streams that a session may have open at once. 256.
@@ -293,6 +309,7 @@ impl Sessions {
         Sessions {
             opened_by: method,
             most: 1024,
+            per_caller: 512,
             idle: Duration::from_secs(30 * 60),
             streams: 256,
             replay_bytes: 256 * 1024,
@@ -346,6 +363,6 @@ pub(crate) enum Bound {
     /// Programs on this machine, and so the pages in its browsers.
     #[default]
     Loopback,
-    /// Other machines, by any name; or only what can open a file.
+    /// Other machines, too.
     Open,
 }

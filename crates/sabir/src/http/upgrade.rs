@@ -19,9 +19,9 @@ use super::smuggling::Smuggled;
 use crate::caller::Caller;
 use crate::connection::Connection;
 use crate::link::Messages;
-use crate::shared::Wish;
+use crate::metered::Metered;
 use crate::transport::seed;
-use crate::ws::Socket;
+use crate::ws::{CountedReads, Socket};
 
 /// The one version that there is.
 const VERSION: &str = "13";
@@ -95,16 +95,17 @@ async fn serve(inner: Arc<Inner>, caller: Caller, upgrade: OnUpgrade) {
     // The caller's extensions, and with them the connection's place, live as long as the connection.
     let config = Config { framing: Some(Framing::Whole), seed: seed(), ..inner.config };
     let settings = inner.http.websocket;
-    let socket =
-        Socket::new(TokioIo::new(upgraded), Role::Server, settings, config.limits.message_bytes).await;
+    let stream = CountedReads::new(TokioIo::new(upgraded));
+    let socket = Socket::new(stream, Role::Server, settings, config.limits.message_bytes).await;
     let port = Messages::new(socket, None);
-    let mut connection = Box::new(Connection::new(config, Arc::clone(&inner.routes), port, None));
+    let mut connection = Connection::new(config, Arc::clone(&inner.routes), port, None);
     connection.engine.desk.callers.opener = Some(Arc::new(caller));
-    let peer = connection.peer();
+    let budget = Arc::clone(&inner.budget);
+    let mut connection = Box::new(Metered::new(connection, budget, |port| port.link.unfinished()));
     tokio::select! {
-        _ = &mut *connection => return,
+        () = &mut *connection => return,
         () = inner.stop.clone().wait() => {}
     }
-    let _ = peer.shared.wish(Wish::Shutdown(inner.stop.grace));
+    connection.shut_down(inner.stop.grace);
     connection.await;
 }

@@ -81,8 +81,6 @@ pub(crate) struct Io<S = Box<dyn Duplex>> {
     /// Who reads what is written, where that can be told.
     #[cfg(unix)]
     pub(crate) audience: Option<audience::Audience>,
-    /// Ends the connection in good order when the process is asked to stop.
-    pub(crate) heeds_signals: bool,
     /// Told of all bytes as they go.
     pub(crate) tap: Option<Tap>,
     /// Becomes true once the process at the other end has ended.
@@ -114,7 +112,6 @@ impl<S> Io<S> {
             audience: None,
             tap: None,
             process: None,
-            heeds_signals: false,
             _keep: Box::new(()),
             unflushed: false,
             ending: false,
@@ -141,7 +138,6 @@ pub(crate) struct Opened {
     pub(crate) config: Config,
     pub(crate) on_report: Option<OnReport>,
     pub(crate) grace: Duration,
-    /// See [`Io`].
     pub(crate) heeds_signals: bool,
     pub(crate) process: Option<watch::Receiver<bool>>,
     #[cfg(feature = "http")]
@@ -156,6 +152,7 @@ pub struct Transport {
     pub(crate) on_report: Option<OnReport>,
     tap: Option<Tap>,
     pub(crate) grace: Duration,
+    heeds_signals: bool,
 }
 
 impl Transport {
@@ -173,6 +170,7 @@ impl Transport {
             on_report: None,
             tap: None,
             grace: Duration::from_millis(1500),
+            heeds_signals: false,
         }
     }
 
@@ -182,6 +180,15 @@ impl Transport {
     #[must_use]
     pub fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
+        self
+    }
+
+    /// Stops in good order when the process is asked to, by SIGTERM or SIGINT: [`serve`](crate::serve) finishes
+    /// what is open, for as long as the [grace](Self::grace), and returns. Without it no signal handler is
+    /// installed.
+    #[must_use]
+    pub fn heed_signals(mut self) -> Self {
+        self.heeds_signals = true;
         self
     }
 
@@ -282,12 +289,12 @@ impl Transport {
     }
 
     pub(crate) async fn open(self) -> io::Result<Opened> {
-        let Transport { open, dial, config, on_report, tap, grace } = self;
+        let Transport { open, dial, config, on_report, tap, grace, heeds_signals } = self;
         #[cfg(feature = "http")]
         let dial = Dial { limits: config.limits, ..dial };
         Ok(match open(dial).await? {
             Way::Bytes(io) => {
-                let (heeds_signals, process) = (io.heeds_signals, io.process.clone());
+                let process = io.process.clone();
                 let port = Box::new(Io { tap, ..io });
                 Opened {
                     port,
@@ -306,7 +313,7 @@ impl Transport {
                 config: Config { framing: Some(Framing::Whole), ..config },
                 on_report,
                 grace,
-                heeds_signals: false,
+                heeds_signals,
                 process: None,
                 headers,
             },

@@ -13,8 +13,8 @@ use crate::shared::lock;
 /// standard error, for the rest of the process's life, and the protocol stays clean. See
 /// [`Stdio::unguarded`].
 ///
-/// The connection ends when the input does, after everything is answered; on SIGTERM and SIGINT it finishes
-/// what is open, for as long as its [grace](Transport::grace).
+/// The connection ends when the input does, after everything is answered. Signals end the process, as they do
+/// without it; with [`heed_signals`](Transport::heed_signals), SIGTERM and SIGINT let it finish what is open.
 pub fn stdio() -> Transport {
     Stdio { guarded: true }.transport()
 }
@@ -39,7 +39,7 @@ impl Stdio {
                 guard(&output)?;
             }
             let audience = Some(Audience::of(duplicate(&output)?));
-            Ok(Io { heeds_signals: true, audience, ..Io::new(read, Writer::new(output)?) })
+            Ok(Io { audience, ..Io::new(read, Writer::new(output)?) })
         })
     }
 }

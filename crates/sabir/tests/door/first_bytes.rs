@@ -1,6 +1,9 @@
 //! What is spoken is told by the first bytes, however they come.
 
-use sabir::{Http, Protocols};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use sabir::{Http, Protocols, Router};
 
 use crate::client::{Client, within};
 use crate::frames::HANDSHAKE;
@@ -69,7 +72,9 @@ async fn each_is_told_apart_on_one_port() {
 async fn a_door_of_tls_lets_nothing_else_in() {
     let certificate = Certificate::new();
     for scheme in ["https", "wss", "tls"] {
-        let server = open(scheme, router(), |server| server.tls(certificate.server())).await;
+        let protocols = Protocols::default();
+        let server =
+            open(scheme, router(), |server| server.tls(certificate.server()).protocols(protocols)).await;
         for speech in speeches() {
             let tls = certificate.connect(server.port, &[]).await;
             assert_understood(Client::over(tls), &speech, usize::MAX).await;
@@ -130,6 +135,111 @@ async fn each_can_be_switched_off() {
     }
 }
 
+/// A stream that is not served is told so once, in its own framing.
+#[track_caller]
+fn assert_refused(answer: &str, name: &str) {
+    assert_eq!(answer.starts_with("Content-Length: "), name == "headers", "{answer}");
+    assert_eq!(answer.matches("not served here").count(), 1, "{answer}");
+    assert_eq!(answer.matches("jsonrpc").count(), 1, "{answer}");
+}
+
+/// What a URL says is what is served, unless more is asked for.
+#[tokio::test]
+async fn a_url_of_the_web_serves_no_streams_unless_asked() {
+    for scheme in ["http", "ws"] {
+        let server = open(scheme, router(), |server| server).await;
+        for speech in speeches() {
+            let mut client = Client::connect(server.port).await;
+            if !["lines", "headers"].contains(&speech.name) {
+                assert_understood(client, &speech, usize::MAX).await;
+                continue;
+            }
+            client.send(&speech.says).await;
+            assert_refused(&client.rest().await, speech.name);
+        }
+        let mut client = Client::connect(server.port).await;
+        client.send("nonsense\n").await;
+        assert!(client.rest().await.starts_with("HTTP/1.1 400 "));
+        server.stop().await;
+        let server = open(scheme, router(), |server| server.protocols(Protocols::default())).await;
+        for speech in speeches() {
+            assert_understood(Client::connect(server.port).await, &speech, usize::MAX).await;
+        }
+        server.stop().await;
+    }
+}
+
+/// A page on a name that leads here can send any method with any body. No line of that may be executed.
+#[tokio::test]
+async fn the_body_of_a_request_is_never_a_stream() {
+    let (router, calls) = counting();
+    for scheme in ["tcp", "http"] {
+        let server = open(scheme, router.clone(), |server| server).await;
+        let line = r#"{"jsonrpc":"2.0","id":1,"method":"count"}"#;
+        let body = format!("\n{line}\n{line}\n");
+        for method in ["FOO", "patch", "QUERY", "Content-Length", "{}", "PRI", "PROPFIND", "POST", "GET", "x"]
+        {
+            for start in ["", "\r\n", "\n\n\n", " ", "\t\n ", "\u{feff}"] {
+                for host in ["localhost", "evil.example"] {
+                    let request = format!(
+                        "{start}{method} / HTTP/1.1\r\nHost: {host}\r\nContent-Type: text/plain\r\n\
+                         Content-Length: {}\r\n\r\n{body}",
+                        body.len()
+                    );
+                    // This one cannot be the method of a request.
+                    if method == "{}" && scheme == "tcp" {
+                        continue;
+                    }
+                    for at_once in [1, usize::MAX] {
+                        let mut client = Client::connect(server.port).await;
+                        say(&mut client, request.as_bytes(), at_once).await;
+                        let _ = tokio::io::AsyncWriteExt::shutdown(&mut client.stream).await;
+                        let answer = client.rest().await;
+                        assert!(!answer.contains("result"), "{request}\n{answer}");
+                        assert!(!answer.starts_with("HTTP/1.1 2"), "{request}\n{answer}");
+                    }
+                }
+            }
+        }
+        server.stop().await;
+    }
+    assert_eq!(calls.load(Ordering::Relaxed), 0);
+}
+
+/// A router that counts the calls of its one method.
+fn counting() -> (Router, Arc<AtomicUsize>) {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&calls);
+    let router = Router::new().method("count", move |_, (): ()| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        async { Ok(()) }
+    });
+    (router, calls)
+}
+
+/// What begins like no message is answered once; what is no message later harms nothing.
+#[tokio::test]
+async fn a_stream_must_begin_like_one() {
+    let server = open("tcp", router(), |server| server).await;
+    for start in ["nonsense\n", "\"text\"\n", "1\n", "Host: localhost\r\n\r\n", "\0\0\0\0", "\u{feff}x"] {
+        let mut client = Client::connect(server.port).await;
+        client.send(format!("{start}\n{ADD}\n{ADD}\n")).await;
+        let answer = client.rest().await;
+        assert!(
+            answer.starts_with(r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"#),
+            "{start}: {answer}"
+        );
+        assert_eq!(answer.lines().count(), 1, "{start}: {answer}");
+    }
+    for start in ["{", "[", " {", "\u{feff}{", "\n\r\n\t{"] {
+        let mut client = Client::connect(server.port).await;
+        client.send(format!("{start}broken\nnonsense\n{ADD}\n")).await;
+        client.until(&format!("{SUM}\n")).await;
+        assert!(!client.ended(), "{start}");
+    }
+    server.stop().await;
+}
+
 /// Streams have no place for a token.
 #[tokio::test]
 async fn where_callers_must_say_who_they_are_no_stream_is_served() {
@@ -138,7 +248,7 @@ async fn where_callers_must_say_who_they_are_no_stream_is_served() {
         let mut client = Client::connect(server.port).await;
         client.send(&speech.says).await;
         match speech.name {
-            "lines" | "headers" => assert_eq!(client.rest().await, ""),
+            "lines" | "headers" => assert_refused(&client.rest().await, speech.name),
             "HTTP/2" => {}
             _ => assert_eq!(client.head().await.status(), 401, "{}", speech.name),
         }

@@ -10,9 +10,12 @@ mod http1;
 mod http2;
 mod limits;
 mod open;
+mod openers;
 mod posts;
+mod refused;
 #[path = "../http/server.rs"]
 mod server;
 mod slow;
 mod stop;
 mod websocket;
+mod wedges;

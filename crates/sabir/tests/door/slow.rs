@@ -125,7 +125,7 @@ fn stall() -> Limits {
 #[tokio::test]
 async fn what_nobody_reads_is_given_up() {
     let (router, running) = pouring();
-    let server = open("http", router, |server| server.limits(stall())).await;
+    let server = open("tcp", router, |server| server.limits(stall())).await;
     let post = format!(
         "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
          Accept: text/event-stream\r\nContent-Length: {}\r\n\r\n{POUR}",

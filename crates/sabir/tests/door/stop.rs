@@ -99,7 +99,7 @@ async fn what_is_open_is_answered_and_then_it_ends() {
     for (grace, answered) in [(15_000, true), (100, false)] {
         let (router, running) = holding();
         let sessions = Sessions { stateless: &["2026-07-28"], ..Sessions::opened_by("initialize") };
-        let server = open("http", router, |server| {
+        let server = open("tcp", router, |server| {
             server.http(Http::new().sessions(sessions)).grace(Duration::from_millis(grace))
         })
         .await;

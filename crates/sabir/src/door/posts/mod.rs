@@ -10,6 +10,7 @@ use std::future::Future;
 use std::io;
 use std::mem::MaybeUninit;
 use std::pin::{Pin, pin};
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
@@ -20,6 +21,7 @@ use tokio::time::Instant;
 use super::Hall;
 use super::leash::Leash;
 use super::linger::Linger;
+use crate::budget::{MemoryBudget, Reservation};
 use crate::caller::Whence;
 use crate::http::{Admission, Admitted, Answer, Answering, Found, HttpService, Plain, Start, Streaming};
 use crate::transport::Duplex;
@@ -48,6 +50,9 @@ pub(super) struct Posts<'a, S> {
     since: Option<Instant>,
     /// When it was seen that the server stops.
     stopped: Option<Instant>,
+    /// What it may hold, and what is held of that in the input and the output.
+    budget: Arc<MemoryBudget>,
+    reservation: Reservation,
 }
 
 enum Phase {
@@ -107,6 +112,7 @@ impl<'a, S: Duplex> Posts<'a, S> {
         read: (Vec<u8>, S),
         whence: Whence,
         leash: Leash,
+        budget: Arc<MemoryBudget>,
     ) -> Self {
         let (input, stream) = read;
         Posts {
@@ -122,6 +128,8 @@ impl<'a, S: Duplex> Posts<'a, S> {
             waits: Waits::Request,
             since: None,
             stopped: None,
+            budget,
+            reservation: Reservation::default(),
         }
     }
 
@@ -198,7 +206,7 @@ impl<'a, S: Duplex> Posts<'a, S> {
                     Found::Other => break Worked::Other,
                 },
                 Phase::Body(admitted, length) if length <= rest.len() => {
-                    match self.service.start(cx, admitted, &rest[..length]) {
+                    match self.service.start(cx, admitted, &rest[..length], &self.budget) {
                         Start::Answered(answer) => self.answer(&answer),
                         Start::Answering(answering) => self.phase = Phase::Answering(answering),
                         Start::Streaming(streaming) => {
@@ -218,8 +226,15 @@ impl<'a, S: Duplex> Posts<'a, S> {
         };
         if at < input.len() {
             input.drain(..at);
+            if input.capacity() > ENOUGH {
+                input.shrink_to_fit();
+            }
             self.input = input;
         }
+        // Less is held than before, or no more than was reserved.
+        let body = if let Phase::Body(_, length) = self.phase { length } else { 0 };
+        let held = body.max(self.input.capacity()) + self.output.capacity();
+        let _ = self.reservation.resize(&self.budget, held);
         worked
     }
 
@@ -230,6 +245,12 @@ impl<'a, S: Duplex> Posts<'a, S> {
         let whole = plain.length <= read - head;
         self.since = None;
         match self.service.admit(plain, whole, &self.whence) {
+            Admission::Admitted(_)
+                if !self.reservation.resize(&self.budget, plain.length + self.output.capacity()) =>
+            {
+                self.refuse(&HttpService::overloaded());
+                Some(head)
+            }
             Admission::Admitted(admitted) => {
                 self.phase = Phase::Body(admitted, plain.length);
                 Some(head)
@@ -246,7 +267,13 @@ impl<'a, S: Duplex> Posts<'a, S> {
         let closes = self.leash.is_stopped();
         // It is idle from now on, as far as anybody knows.
         let now = *self.since.insert(Instant::now());
+        let before = self.output.len();
         write::answer(&mut self.output, answer, closes, now);
+        if !self.reservation.resize(&self.budget, self.output.capacity()) {
+            self.output.truncate(before);
+            self.output.shrink_to_fit();
+            return self.refuse(&HttpService::overloaded());
+        }
         self.phase = if closes { Phase::Closing(Linger::default()) } else { Phase::Head };
     }
 

@@ -26,12 +26,19 @@ pub(super) struct Hub {
     /// What may be kept for those who come back, and of what nobody reads.
     pub(super) replay_bytes: usize,
     most_streams: usize,
+    /// What all streams together may leave unread.
+    unread_bytes: usize,
 }
 
 impl Hub {
-    pub(super) fn new(sessions: &Sessions) -> Self {
+    pub(super) fn new(sessions: &Sessions, unread_bytes: usize) -> Self {
         let state = Mutex::new(State::new());
-        Hub { state, replay_bytes: sessions.replay_bytes, most_streams: sessions.streams }
+        Hub { state, replay_bytes: sessions.replay_bytes, most_streams: sessions.streams, unread_bytes }
+    }
+
+    /// Bytes that it holds.
+    pub(super) fn held(&self) -> usize {
+        lock(&self.state).held()
     }
 
     /// Since when the session is left alone, if it is.
@@ -86,7 +93,10 @@ impl Hub {
     }
 
     fn check_room(&self, state: &State) -> Result<(), Refusal> {
-        let open = state.streams.values().filter(|stream| stream.reader.is_some()).count();
+        // A call whose connection has left is still being answered.
+        let is_open =
+            |stream: &&Stream| stream.reader.is_some() || (stream.posted.is_some() && !stream.finished);
+        let open = state.streams.values().filter(is_open).count();
         if open < self.most_streams { Ok(()) } else { Err(Refusal::TOO_MANY_STREAMS) }
     }
 
@@ -175,7 +185,7 @@ impl Hub {
     pub(super) fn poll_send(&self, cx: &mut Context<'_>, outgoing: Outgoing<'_>) -> Poll<()> {
         let mut state = lock(&self.state);
         let number = state.stream_for(outgoing);
-        if !state.has_room(number) {
+        if !state.has_room(number, outgoing.message.len(), self.unread_bytes) {
             state.engine = Some(cx.waker().clone());
             return Poll::Pending;
         }
@@ -214,7 +224,9 @@ impl Hub {
         let full = |stream: &Stream| stream.reader.is_some() && stream.unread_bytes >= UNREAD;
         let own = state.streams.get(&origin.0).is_some_and(full).then_some(origin.0);
         let general = state.streams.iter().rev().find(|(_, stream)| stream.posted.is_none() && full(stream));
-        if let Some(number) = own.or(general.map(|(&number, _)| number)) {
+        // If none of them is, all of them together are, and the one that is furthest behind has to go.
+        let furthest = || state.streams.iter().max_by_key(|(_, stream)| stream.unread_bytes);
+        if let Some(number) = own.or(general.or_else(furthest).map(|(&number, _)| number)) {
             state.detach(number, self.replay_bytes);
         }
     }

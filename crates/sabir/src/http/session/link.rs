@@ -27,6 +27,13 @@ impl SessionLink {
     }
 }
 
+impl SessionLink {
+    /// Bytes that wait to be taken in, or to be sent.
+    pub(super) fn held(&self) -> usize {
+        self.hub.held()
+    }
+}
+
 impl Link for SessionLink {
     fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<Incoming> {
         self.hub.poll_receive(cx)

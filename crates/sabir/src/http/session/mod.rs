@@ -22,6 +22,8 @@ use super::negotiate::Accepts;
 use super::service::Inner;
 use super::settings::Sessions;
 use super::sse::{self, EventId, Pulse};
+use crate::ErrorCode;
+use crate::budget::{self, MemoryBudget, Reservation};
 use crate::caller::Caller;
 use hub::Hub;
 pub(crate) use hub::Way;
@@ -71,29 +73,31 @@ fn find(inner: &Inner, sessions: &Sessions, caller: &Caller) -> Result<Arc<Sessi
 pub(super) async fn post(
     inner: &Arc<Inner>,
     sessions: &Sessions,
-    message: Bytes,
+    (message, reservation): (Bytes, Reservation),
     caller: Caller,
     accepts: Accepts,
 ) -> Result<Response<Body>, Refusal> {
     if caller.parts().headers.contains_key(SESSION_ID) {
         let session = find(inner, sessions, &caller)?;
+        let message = budget::attach(message, reservation);
         return pass_on(inner, sessions, &session.hub, message, caller, accepts).await;
     }
     let opens = match decode(&message, &inner.config.dialect, &inner.config.limits) {
         Ok(Incoming::One(Ok(Message::Request(request)))) => request.method == sessions.opened_by,
         Ok(Incoming::One(Ok(_)) | Incoming::Batch(_)) => false,
         // The engine says best what is wrong with it.
-        _ => return Ok(begun::answer(inner, &message, caller, accepts).await),
+        _ => return Ok(begun::answer(inner, (message, reservation), caller, accepts).await),
     };
     if !opens {
         // Where requests may stand for themselves, their handler says best what this one lacks.
         return match sessions.stateless {
             [] => Err(Refusal::NO_SESSION),
-            _ => Ok(begun::answer(inner, &message, caller, accepts).await),
+            _ => Ok(begun::answer(inner, (message, reservation), caller, accepts).await),
         };
     }
     check_version(sessions, caller.parts())?;
-    let session = Table::open(inner, sessions, caller.identity.clone())?;
+    let session = Table::open(inner, sessions, &caller)?;
+    let message = budget::attach(message, reservation);
     let answered = pass_on(inner, sessions, &session.hub, message, caller, accepts).await;
     // Whoever is told that it did not work has no session either.
     match answered {
@@ -117,6 +121,7 @@ async fn pass_on(
     caller: Caller,
     accepts: Accepts,
 ) -> Result<Response<Body>, Refusal> {
+    let budget = inner.budget_of(caller.parts());
     let primed = is_primed(sessions, caller.parts());
     let room = inner.config.limits.message_bytes;
     poll_fn(|cx| hub.poll_room(cx, message.len(), room)).await;
@@ -139,10 +144,14 @@ async fn pass_on(
         First::Nothing if hub.is_closed() => return Err(Refusal::UNKNOWN_SESSION),
         First::Nothing => answer::empty(inner.http.accepted(), HeaderMap::new()),
         First::Json(message, code) => {
+            let (message, code) = match budget::counted(&budget, message) {
+                Some(message) => (message, code),
+                None => (answer::OVERLOADED, Some(ErrorCode::OVERLOADED)),
+            };
             let status = code.map_or(StatusCode::OK, |code| inner.http.status_of(caller.parts(), code));
             answer::json(status, message)
         }
-        First::Events => stream(inner, sessions, reader, primed),
+        First::Events => stream(inner, sessions, reader, primed, budget),
     })
 }
 
@@ -150,10 +159,16 @@ fn is_primed(sessions: &Sessions, parts: &Parts) -> bool {
     version(parts).is_some_and(|version| version >= sessions.primed_from)
 }
 
-fn stream(inner: &Inner, sessions: &Sessions, reader: Reader, primed: bool) -> Response<Body> {
+fn stream(
+    inner: &Inner,
+    sessions: &Sessions,
+    reader: Reader,
+    primed: bool,
+    budget: Arc<MemoryBudget>,
+) -> Response<Body> {
     let priming = primed.then(|| sse::priming(reader.last_id(), sessions.retry));
     let every = inner.http.keep_alive_every();
-    answer::events(Body::session(Events { priming, reader, pulse: Pulse::new(every) }))
+    answer::events(Body::session(Events { priming, reader, pulse: Pulse::new(every), budget }))
 }
 
 /// The stream of the server's own messages, or one that was broken off.
@@ -169,7 +184,8 @@ pub(super) fn get(inner: &Inner, sessions: &Sessions, caller: &Caller) -> Result
         }
         None => Hub::listen(&session.hub)?,
     };
-    Ok(stream(inner, sessions, reader, is_primed(sessions, caller.parts())))
+    let budget = inner.budget_of(caller.parts());
+    Ok(stream(inner, sessions, reader, is_primed(sessions, caller.parts()), budget))
 }
 
 /// Ends the session.
@@ -184,6 +200,8 @@ pub(super) struct Events {
     priming: Option<Bytes>,
     reader: Reader,
     pulse: Pulse,
+    /// What the connection may hold.
+    budget: Arc<MemoryBudget>,
 }
 
 impl Events {
@@ -191,8 +209,10 @@ impl Events {
         if let Some(priming) = self.priming.take() {
             return Poll::Ready(Some(priming));
         }
-        if let Poll::Ready(event) = self.reader.poll_event(cx) {
-            return Poll::Ready(event.map(|(id, message)| sse::event(Some(id), &message)));
+        if let Poll::Ready(event) = self.reader.poll_event(cx, &self.budget) {
+            return Poll::Ready(event.map(|(id, message, reservation)| {
+                budget::attach(sse::event(Some(id), &message), reservation)
+            }));
         }
         self.pulse.poll(cx).map(|()| Some(sse::COMMENT))
     }

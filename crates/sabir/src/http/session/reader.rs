@@ -7,6 +7,7 @@ use bytes::Bytes;
 use sabir_proto::ErrorCode;
 
 use super::hub::Hub;
+use crate::budget::{MemoryBudget, Reservation};
 use crate::http::sse::EventId;
 use crate::shared::lock;
 
@@ -35,7 +36,10 @@ impl Reader {
         }
         if stream.finished {
             let message = stream.unread.pop_front();
-            return Poll::Ready(message.map_or(First::Nothing, |message| First::Json(message, stream.error)));
+            let error = stream.error;
+            let taken = std::mem::take(&mut stream.unread_bytes);
+            state.unread_bytes -= taken;
+            return Poll::Ready(message.map_or(First::Nothing, |message| First::Json(message, error)));
         }
         stream.waker = Some(cx.waker().clone());
         Poll::Pending
@@ -56,8 +60,13 @@ impl Reader {
         EventId { posted: stream.is_some_and(|stream| stream.posted.is_some()), stream: self.stream, number }
     }
 
-    /// The next event, or the end.
-    pub(super) fn poll_event(&self, cx: &mut Context<'_>) -> Poll<Option<(EventId, Bytes)>> {
+    /// The next event, with room for it, or the end. Where there is no room for it, the stream ends too, and the event
+    /// is kept for whoever comes back.
+    pub(super) fn poll_event(
+        &self,
+        cx: &mut Context<'_>,
+        budget: &Arc<MemoryBudget>,
+    ) -> Poll<Option<(EventId, Bytes, Reservation)>> {
         let mut state = lock(&self.hub.state);
         let Some(stream) = state.streams.get_mut(&self.stream) else { return Poll::Ready(None) };
         // What is not sent yet is kept for whoever comes back.
@@ -66,14 +75,19 @@ impl Reader {
         }
         let posted = stream.posted.is_some();
         let id = |number| EventId { posted, stream: self.stream, number };
+        let next = stream.replay.front().map(|(_, text)| text).or(stream.unread.front());
+        let Some(reservation) = Reservation::of(budget, next.map_or(0, Bytes::len)) else {
+            return Poll::Ready(None);
+        };
         if let Some((number, text)) = stream.replay.pop_front() {
-            return Poll::Ready(Some((id(number), text)));
+            return Poll::Ready(Some((id(number), text, reservation)));
         }
         if let Some(text) = stream.unread.pop_front() {
             stream.unread_bytes -= text.len();
+            state.unread_bytes -= text.len();
             let number = state.keep(self.stream, text.clone(), self.hub.replay_bytes);
             state.wake_engine();
-            return Poll::Ready(Some((id(number), text)));
+            return Poll::Ready(Some((id(number), text, reservation)));
         }
         if stream.finished {
             return Poll::Ready(None);

@@ -28,6 +28,8 @@ pub(super) struct State {
     /// What was sent, with ids, oldest first.
     pub(super) log: VecDeque<Logged>,
     pub(super) log_bytes: usize,
+    /// Bytes that all streams together have unread.
+    pub(super) unread_bytes: usize,
     /// What is for a GET, and none is open.
     pub(super) pending: VecDeque<Bytes>,
     pub(super) pending_bytes: usize,
@@ -110,6 +112,7 @@ impl State {
             last_token: 0,
             log: VecDeque::new(),
             log_bytes: 0,
+            unread_bytes: 0,
             pending: VecDeque::new(),
             pending_bytes: 0,
             idle: Some(Instant::now()),
@@ -162,7 +165,7 @@ impl State {
         stream.replay.clear();
         stream.wake();
         let unread = std::mem::take(&mut stream.unread);
-        stream.unread_bytes = 0;
+        self.unread_bytes -= std::mem::take(&mut stream.unread_bytes);
         let (posted, streaming) = (stream.posted.is_some(), stream.streaming);
         for text in unread {
             match (posted, streaming) {
@@ -185,6 +188,7 @@ impl State {
         // The newest is the one that its client has most surely not given up.
         if let Some(stream) = self.streams.values_mut().rev().find(listens) {
             stream.unread_bytes += text.len();
+            self.unread_bytes += text.len();
             stream.unread.push_back(text);
             stream.wake();
             return;
@@ -207,7 +211,16 @@ impl State {
         (last || can_stream).then_some(number)
     }
 
-    pub(super) fn has_room(&self, number: Option<u64>) -> bool {
+    /// Bytes that it holds.
+    pub(super) fn held(&self) -> usize {
+        self.inbox_bytes + self.unread_bytes + self.log_bytes + self.pending_bytes
+    }
+
+    /// Whether a message of so many bytes can be put on a stream.
+    pub(super) fn has_room(&self, number: Option<u64>, bytes: usize, limit: usize) -> bool {
+        if self.unread_bytes > 0 && self.unread_bytes + bytes > limit {
+            return false;
+        }
         let full = |stream: &Stream| stream.reader.is_some() && stream.unread_bytes >= UNREAD;
         match number {
             Some(number) => !self.streams.get(&number).is_some_and(full),
@@ -229,6 +242,7 @@ impl State {
             let text = Bytes::copy_from_slice(message);
             if has_reader {
                 stream.unread_bytes += text.len();
+                self.unread_bytes += text.len();
                 stream.unread.push_back(text);
             } else if streaming {
                 self.keep(number, text, budget);

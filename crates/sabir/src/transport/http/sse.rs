@@ -5,6 +5,9 @@ use std::time::Duration;
 /// The longest pause that a server may ask for.
 const LONGEST_PAUSE: Duration = Duration::from_secs(3600);
 
+/// The shortest one: a server that asks for none would be asked again hundreds of times a second.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
+
 /// The longest id that is kept.
 const LONGEST_ID: usize = 1024;
 
@@ -158,7 +161,8 @@ impl Parser {
             }
             b"retry" => {
                 let ms = std::str::from_utf8(value).ok().and_then(|ms| ms.parse().ok());
-                self.retry = ms.map(|ms| Duration::from_millis(ms).min(LONGEST_PAUSE)).or(self.retry);
+                let pause = ms.map(|ms| Duration::from_millis(ms).clamp(SHORTEST_PAUSE, LONGEST_PAUSE));
+                self.retry = pause.or(self.retry);
             }
             _ => {}
         }
@@ -223,6 +227,7 @@ mod tests {
         check(b"id: a\0b\ndata: 1\n\n", &["1"], None, None);
         check(b"retry: 500\n\nretry: soon\n\n", &[], None, Some(500));
         check(b"retry: 99999999999999\n\n", &[], None, Some(3_600_000));
+        check(b"retry: 0\n\n", &[], None, Some(100));
         check(b"unknown: field\nDATA: 1\n\ndata: 2\n\n", &["2"], None, None);
         // What is never ended never was.
         check(b"data: 1\n", &[], None, None);

@@ -1,0 +1,132 @@
+//! Connections that hold their places without using them.
+
+use std::time::Duration;
+
+use sabir::Connections;
+use tokio::io::AsyncWriteExt;
+
+use crate::client::{Client, within};
+use crate::open::{ADD, SUM, open};
+use crate::server::router;
+use crate::stop::holding;
+
+const BRIEF: Duration = Duration::from_millis(300);
+
+const HOLD: &str = r#"{"jsonrpc":"2.0","id":1,"method":"hold"}"#;
+
+/// A server for few, all of whose places are taken by connections that are made like this.
+async fn fill(connections: Connections, said: &[u8], shut: bool) -> (crate::open::Open, Vec<Client>) {
+    let (router, running) = holding();
+    let server = open("tcp", router, |server| server.connections(connections)).await;
+    let mut clients = Vec::new();
+    for _ in 0..connections.total {
+        let mut client = Client::connect(server.port).await;
+        client.send(said).await;
+        if said.windows(4).any(|word| word == b"hold") {
+            running.reaches(clients.len() + 1).await;
+        }
+        clients.push(client);
+    }
+    for client in clients.iter_mut().filter(|_| shut) {
+        client.stream.shutdown().await.unwrap();
+    }
+    (server, clients)
+}
+
+const FEW: Connections = Connections {
+    total: 8,
+    per_address: 100,
+    head: Duration::from_secs(60),
+    idle: Duration::from_secs(60),
+    message: Duration::from_secs(60),
+    after_end: Duration::from_secs(60),
+    streams: 256,
+    connection_bytes: 64 << 20,
+    total_bytes: 512 << 20,
+};
+
+/// Calls of a peer that has gone do not run for ever, and others get their places.
+#[tokio::test]
+async fn who_has_gone_is_given_up() {
+    let connections = Connections { after_end: BRIEF, ..FEW };
+    let (server, clients) = fill(connections, format!("{HOLD}\n").as_bytes(), false).await;
+    drop(clients);
+    server.assert_serves().await;
+    server.stop().await;
+}
+
+/// One that has only said that it sends no more looks the same. What can be answered in time is.
+#[tokio::test]
+async fn half_a_stream_is_answered_in_time_or_not_at_all() {
+    let connections = Connections { after_end: BRIEF, ..FEW };
+    let hold = HOLD.replace("\"id\":1", "\"id\":2");
+    let (server, clients) = fill(connections, format!("{hold}\n{ADD}\n").as_bytes(), true).await;
+    for mut client in clients {
+        let answers = client.rest().await;
+        let lines: Vec<_> = answers.lines().collect();
+        assert_eq!(lines.len(), 2, "{answers}");
+        assert_eq!(lines[0], SUM);
+        assert!(lines[1].starts_with(r#"{"jsonrpc":"2.0","id":2,"error":{"code":"#), "{answers}");
+    }
+    server.stop().await;
+}
+
+/// A message must end at some time.
+#[tokio::test]
+async fn a_message_that_never_ends_is_given_up() {
+    for said in [
+        &b"{"[..],
+        b"[",
+        b"\xEF\xBB\xBF{",
+        b"Content-Length: 5\r\n\r\n{",
+        b"Content-Length: 5",
+        b"{}\n{\"jsonrpc\"",
+    ] {
+        let connections = Connections { message: BRIEF, head: BRIEF, ..FEW };
+        let (server, clients) = fill(connections, said, false).await;
+        server.assert_serves().await;
+        for mut client in clients {
+            client.ends().await;
+        }
+        server.stop().await;
+    }
+}
+
+/// A slow message is no reason to end a connection on which one follows another.
+#[tokio::test]
+async fn each_message_has_its_own_time() {
+    let connections = Connections { message: BRIEF, ..FEW };
+    let server = open("tcp", router(), |server| server.connections(connections)).await;
+    let mut client = Client::connect(server.port).await;
+    let line = format!("{ADD}\n");
+    // At no time is there no part of a message, and each takes two thirds of its time.
+    let (start, end) = line.split_at(20);
+    client.send(start).await;
+    for _ in 0..6 {
+        tokio::time::sleep(BRIEF * 2 / 3).await;
+        client.send(format!("{end}{start}")).await;
+        assert_eq!(client.until("\n").await, SUM);
+    }
+    server.stop().await;
+}
+
+/// Whoever is idle keeps its place until others need it.
+#[tokio::test]
+async fn idle_connections_make_room_only_if_they_must() {
+    let connections = Connections { idle: BRIEF, total: 2, ..FEW };
+    let server = open("tcp", router(), |server| server.connections(connections)).await;
+    let mut idle = Client::connect(server.port).await;
+    idle.send(format!("{ADD}\n")).await;
+    assert_eq!(idle.until("\n").await, SUM);
+    tokio::time::sleep(BRIEF * 4).await;
+    idle.send(format!("{ADD}\n")).await;
+    assert_eq!(idle.until("\n").await, SUM);
+    // Now all places are taken, and a third one comes.
+    let mut second = Client::connect(server.port).await;
+    second.send(format!("{ADD}\n")).await;
+    assert_eq!(second.until("\n").await, SUM);
+    let mut third = Client::connect(server.port).await;
+    third.send(format!("{ADD}\n")).await;
+    assert_eq!(within(third.until("\n")).await, SUM);
+    server.stop().await;
+}
