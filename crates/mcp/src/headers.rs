@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use sabir::{ErrorObject, RawJson};
 use serde_json::Value;
 
-use crate::failure::header_mismatch;
+use crate::failure::{header_mismatch, shown};
 
 pub(crate) const PROTOCOL_VERSION: &str = "mcp-protocol-version";
 pub(crate) const METHOD: &str = "mcp-method";
@@ -207,8 +207,10 @@ fn arguments(params: Option<&RawJson<'_>>, param_headers: &[ParamHeader]) -> Opt
 }
 
 fn same(name: &str, came: Option<&str>, want: Option<&str>) -> Result<(), ErrorObject> {
-    match (came, want) {
-        (came, want) if came == want => Ok(()),
+    if came == want {
+        return Ok(());
+    }
+    match (came.map(shown), want.map(shown)) {
         (None, Some(want)) => {
             Err(header_mismatch(format_args!("the header {name} is missing: it must be {want:?}")))
         }
