@@ -52,6 +52,10 @@
 mod client;
 mod failure;
 mod form;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+#[allow(missing_docs)]
+pub mod fuzzing;
 #[cfg_attr(not(feature = "http"), allow(dead_code))]
 mod headers;
 mod page;

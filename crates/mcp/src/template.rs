@@ -17,29 +17,33 @@ enum Part {
 
 impl Pattern {
     /// # Panics
-    /// If the pattern is none: an unclosed brace, or an operator other than `+`.
+    /// If the pattern is none.
     pub(crate) fn new(pattern: &str) -> Self {
+        Pattern::parse(pattern).unwrap_or_else(|reason| panic!("{reason}"))
+    }
+
+    /// Reads a pattern. None has an unclosed brace, or an operator other than `+`.
+    pub(crate) fn parse(pattern: &str) -> Result<Self, String> {
         let mut parts = Vec::new();
         let mut rest = pattern;
         while let Some((text, after)) = rest.split_once('{') {
-            let (name, after) =
-                after.split_once('}').unwrap_or_else(|| panic!("`{pattern}` has a brace that is not closed"));
+            let unclosed = || format!("`{pattern}` has a brace that is not closed");
+            let (name, after) = after.split_once('}').ok_or_else(unclosed)?;
             if !text.is_empty() {
                 parts.push(Part::Text(text.to_owned()));
             }
             let (name, any) = name.strip_prefix('+').map_or((name, false), |name| (name, true));
             let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
-            assert!(
-                !name.is_empty() && name.chars().all(plain),
-                "`{pattern}` has a gap that is not {{name}} or {{+name}}"
-            );
+            if name.is_empty() || !name.chars().all(plain) {
+                return Err(format!("`{pattern}` has a gap that is not {{name}} or {{+name}}"));
+            }
             parts.push(Part::Gap { name: name.to_owned(), any });
             rest = after;
         }
         if !rest.is_empty() {
             parts.push(Part::Text(rest.to_owned()));
         }
-        Pattern(parts)
+        Ok(Pattern(parts))
     }
 
     /// What stands in the gaps, with percent-escapes resolved; `None` if the URI does not follow the pattern.

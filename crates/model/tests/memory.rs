@@ -49,14 +49,12 @@ fn peak(profile: Profile, text: &str) -> usize {
     PEAK.store(before, Ordering::Relaxed);
     let mut reader = Reader::new(text.as_bytes()).unwrap();
     let mut checker = Checker::new(profile);
-    let mut found = 0;
     while let Some(record) = reader.next().unwrap() {
-        found += checker.check(&record).count();
+        checker.check(&record).for_each(drop);
     }
-    found += checker.finish().count();
+    checker.finish().for_each(drop);
     drop((checker, reader));
     let peak = PEAK.load(Ordering::Relaxed) - before;
-    println!("{} bytes, {found} findings: {} KiB", text.len(), peak / 1024);
     peak
 }
 
