@@ -1,10 +1,10 @@
 //! How things go wrong: for the model to read, or for the program.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use sabir::{ErrorCode, ErrorObject};
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::Revision;
 use crate::types::ClientCapabilities;
@@ -37,6 +37,11 @@ impl Failure {
     /// The request was wrong: a JSON-RPC error with this code.
     pub fn error(code: impl Into<ErrorCode>, message: impl Into<String>) -> Self {
         Failure::Error(ErrorObject::new(code, message.into()))
+    }
+
+    /// There is no such resource. Each revision's own code is sent.
+    pub fn not_found(uri: &str) -> Self {
+        Failure::Error(unknown_resource(uri, Revision::NEWEST_LEGACY))
     }
 
     /// The error that a request is answered with where there is no model to tell.
@@ -77,15 +82,33 @@ pub(crate) fn invalid(reason: impl fmt::Display) -> ErrorObject {
     ErrorObject::because(ErrorCode::INVALID_PARAMS, reason)
 }
 
-/// Params of whose members some do not fit. Where in the text is of no use to anybody.
+/// Params of whose members some do not fit.
 pub(crate) fn unread(error: &serde_json::Error) -> ErrorObject {
-    invalid(error.to_string().split(" at line ").next().unwrap_or_default())
+    invalid(reason(error))
+}
+
+/// Why something was not read. Where in the text is of no use to anybody.
+pub(crate) fn reason(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    shown(text.rsplit_once(" at line ").map_or(&*text, |(reason, _)| reason)).into_owned()
+}
+
+/// Bytes of what a client sent that an error repeats.
+const SHOWN: usize = 256;
+
+/// As much of a text as an answer repeats: what answers junk is small.
+pub(crate) fn shown(text: &str) -> Cow<'_, str> {
+    let Some(end) = (text.len() > SHOWN).then(|| (0..=SHOWN).rfind(|at| text.is_char_boundary(*at))) else {
+        return Cow::Borrowed(text);
+    };
+    Cow::Owned(format!("{}…", &text[..end.unwrap_or_default()]))
 }
 
 pub(crate) fn not_found() -> ErrorObject {
     ErrorObject::standard(ErrorCode::METHOD_NOT_FOUND)
 }
 
+/// The reason repeats no more than [`shown`] of what came.
 pub(crate) fn header_mismatch(reason: impl fmt::Display) -> ErrorObject {
     #[derive(Serialize)]
     struct Data {
@@ -94,14 +117,14 @@ pub(crate) fn header_mismatch(reason: impl fmt::Display) -> ErrorObject {
     ErrorObject::new(code::HEADER_MISMATCH, "Header mismatch").with_data(&Data { reason: reason.to_string() })
 }
 
-pub(crate) fn unsupported_revision(requested: &Value) -> ErrorObject {
+pub(crate) fn unsupported_revision(requested: &str) -> ErrorObject {
     #[derive(Serialize)]
     struct Data<'a> {
         supported: Vec<Revision>,
-        requested: &'a Value,
+        requested: Cow<'a, str>,
     }
     ErrorObject::new(code::UNSUPPORTED_REVISION, "Unsupported protocol version")
-        .with_data(&Data { supported: Revision::modern(), requested })
+        .with_data(&Data { supported: Revision::modern(), requested: shown(requested) })
 }
 
 pub(crate) fn missing_capability(required: &ClientCapabilities) -> ErrorObject {
@@ -117,8 +140,8 @@ pub(crate) fn missing_capability(required: &ClientCapabilities) -> ErrorObject {
 pub(crate) fn unknown_resource(uri: &str, revision: Revision) -> ErrorObject {
     #[derive(Serialize)]
     struct Data<'a> {
-        uri: &'a str,
+        uri: Cow<'a, str>,
     }
     let code = if revision.is_modern() { ErrorCode::INVALID_PARAMS } else { code::RESOURCE_NOT_FOUND };
-    ErrorObject::new(code, "Resource not found").with_data(&Data { uri })
+    ErrorObject::new(code, "Resource not found").with_data(&Data { uri: shown(uri) })
 }

@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use sabir::{ErrorObject, RawJson};
 use serde_json::Value;
 
-use crate::failure::header_mismatch;
+use crate::failure::{header_mismatch, shown};
 
 pub(crate) const PROTOCOL_VERSION: &str = "mcp-protocol-version";
 pub(crate) const METHOD: &str = "mcp-method";
@@ -207,8 +207,10 @@ fn arguments(params: Option<&RawJson<'_>>, param_headers: &[ParamHeader]) -> Opt
 }
 
 fn same(name: &str, came: Option<&str>, want: Option<&str>) -> Result<(), ErrorObject> {
-    match (came, want) {
-        (came, want) if came == want => Ok(()),
+    if came == want {
+        return Ok(());
+    }
+    match (came.map(shown), want.map(shown)) {
         (None, Some(want)) => {
             Err(header_mismatch(format_args!("the header {name} is missing: it must be {want:?}")))
         }
@@ -223,14 +225,14 @@ fn same(name: &str, came: Option<&str>, want: Option<&str>) -> Result<(), ErrorO
 }
 
 /// A value as it goes into a header: as it is if everybody leaves it alone there, else in base64.
-fn encode(value: &str) -> String {
+pub(crate) fn encode(value: &str) -> String {
     let plain = value.bytes().all(|c| matches!(c, b' '..=b'~' | b'\t'))
         && value == value.trim_matches([' ', '\t'])
         && !(value.starts_with("=?base64?") && value.ends_with("?="));
     if plain { value.to_owned() } else { format!("=?base64?{}?=", STANDARD.encode(value)) }
 }
 
-fn decoded(name: &str, value: Option<String>) -> Result<Option<String>, ErrorObject> {
+pub(crate) fn decoded(name: &str, value: Option<String>) -> Result<Option<String>, ErrorObject> {
     let Some(value) = value else { return Ok(None) };
     let Some(inner) = value.strip_prefix("=?base64?").and_then(|value| value.strip_suffix("?=")) else {
         return Ok(Some(value));

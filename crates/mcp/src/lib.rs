@@ -51,6 +51,11 @@
 
 mod client;
 mod failure;
+mod form;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+#[allow(missing_docs)]
+pub mod fuzzing;
 #[cfg_attr(not(feature = "http"), allow(dead_code))]
 mod headers;
 mod page;
@@ -67,7 +72,8 @@ pub use client::{Client, ConnectError, Request, Session};
 pub use failure::{Failure, Result, code};
 pub use revision::Revision;
 pub use server::{
-    Cache, Catalog, Change, Ctx, Interests, IntoContents, IntoPrompt, IntoToolResult, Json, Partial, Server,
+    Cache, Catalog, Change, Ctx, Interests, IntoContents, IntoPrompt, IntoToolResult, Json, Limits, Partial,
+    Server,
 };
 pub use types::{
     Action, Annotations, ClientCapabilities, Content, Contents, Elicit, ElicitResult, Icon, Implementation,

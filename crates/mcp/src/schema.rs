@@ -3,7 +3,7 @@
 use sabir::RawJson;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::types::PromptArgument;
 
@@ -52,36 +52,6 @@ pub(crate) fn output<T: JsonSchema>() -> RawJson<'static> {
     schema.insert("type".to_owned(), json!("object"));
     schema.remove("title");
     raw(schema.as_value())
-}
-
-/// The schema of a form: flat, without the liberties that forms do not have.
-pub(crate) fn form<T: JsonSchema>() -> RawJson<'static> {
-    let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
-    let mut schema = settings.into_generator().into_root_schema_for::<T>();
-    let mut form = Map::new();
-    form.insert("type".to_owned(), json!("object"));
-    let mut properties = schema.remove("properties").unwrap_or_else(|| json!({}));
-    for property in properties.as_object_mut().into_iter().flat_map(|properties| properties.values_mut()) {
-        // An optional member may be left out; it cannot be null.
-        if let Some(Value::Array(types)) = property.get("type")
-            && let [one, null] = types.as_slice()
-            && null == "null"
-        {
-            property["type"] = one.clone();
-        }
-        let is_text = property.get("type") == Some(&json!("string"));
-        if let Some(property) = property.as_object_mut() {
-            // Forms know formats of texts only, and no null.
-            property.retain(|word, value| {
-                !(word == "default" && value.is_null()) && (word != "format" || is_text)
-            });
-        }
-    }
-    form.insert("properties".to_owned(), properties);
-    if let Some(required) = schema.remove("required") {
-        form.insert("required".to_owned(), required);
-    }
-    raw(&Value::Object(form))
 }
 
 /// What can be filled into a prompt, from the type that takes it.

@@ -59,7 +59,7 @@ async fn every_revision_is_spoken() {
         let prompt = server.prompt("write", &arguments).await.unwrap();
         assert_eq!(prompt.messages[0].content, Content::text("Write 100 words about cats."));
         assert_eq!(server.complete_prompt("write", "topic", "d").await.unwrap(), ["dogs"]);
-        assert_eq!(server.resources().await.unwrap().len() + server.templates().await.unwrap().len(), 3);
+        assert_eq!(server.resources().await.unwrap().len() + server.templates().await.unwrap().len(), 4);
     }
 }
 

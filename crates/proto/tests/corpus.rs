@@ -1,54 +1,36 @@
-//! Replays the fuzzers' corpora in the plain test run, so that what a fuzzer once found stays fixed.
+//! Replays the fuzzers' corpora for the code of this crate.
 
-use std::collections::BTreeSet;
-use std::fs;
-use std::path::{Path, PathBuf};
+#[path = "../../../fuzz/targets/decode.rs"]
+mod decode;
+#[path = "../../../fuzz/targets/frames.rs"]
+mod frames;
+#[path = "../../../fuzz/replay.rs"]
+mod replay;
+#[path = "../../../fuzz/targets/session.rs"]
+mod session;
 
-macro_rules! targets {
-    ($($name:ident: $path:literal,)*) => {
-        $(#[path = $path] mod $name;)*
-        const TARGETS: &[(&str, fn(&[u8]))] = &[$((stringify!($name), $name::run)),*];
-    };
-}
+type Target = (&'static str, fn(&[u8]));
 
-targets! {
-    decode: "../../../fuzz/targets/decode.rs",
-    frames: "../../../fuzz/targets/frames.rs",
-    session: "../../../fuzz/targets/session.rs",
-}
+const TARGETS: &[Target] = &[("decode", decode::run), ("frames", frames::run), ("session", session::run)];
 
-#[test]
-fn every_target_passes_its_corpus() {
-    for (name, run) in TARGETS {
-        let files = entries(&fuzz().join("corpus").join(name));
-        assert!(!files.is_empty(), "the corpus of `{name}` is empty");
-        for file in files {
-            let data = fs::read(&file).expect("a readable corpus file");
-            let outcome = std::panic::catch_unwind(|| run(&data));
-            assert!(outcome.is_ok(), "`{name}` fails on {}", file.display());
-        }
-    }
-}
-
+/// Each target is in the corpus test of some crate, and has a program and a corpus.
 #[test]
 fn every_target_is_replayed() {
-    let listed: BTreeSet<String> = TARGETS.iter().map(|(name, _)| (*name).to_owned()).collect();
+    use std::collections::BTreeSet;
+    let fuzz = replay::fuzz();
+    let mut listed = BTreeSet::new();
+    for folder in replay::entries(&fuzz.join("../crates")) {
+        let Ok(text) = std::fs::read_to_string(folder.join("tests/corpus.rs")) else { continue };
+        let Some((_, table)) = text.split_once("const TARGETS") else { continue };
+        let (table, _) = table.split_once("];").expect("the table of targets has an end");
+        let names = table.split("(\"").skip(1).filter_map(|entry| entry.split('"').next());
+        listed.extend(names.map(str::to_owned));
+    }
     for folder in ["targets", "src/bin", "corpus"] {
-        let there: BTreeSet<String> = entries(&fuzz().join(folder))
+        let there: BTreeSet<String> = replay::entries(&fuzz.join(folder))
             .iter()
             .filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()))
             .collect();
-        assert_eq!(there, listed, "fuzz/{folder} and the targets of this test differ");
+        assert_eq!(there, listed, "fuzz/{folder} and the corpus tests of the crates differ");
     }
-}
-
-fn fuzz() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz")
-}
-
-fn entries(folder: &Path) -> Vec<PathBuf> {
-    let read = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    let mut paths: Vec<PathBuf> = read.map(|entry| entry.expect("a folder entry").path()).collect();
-    paths.sort();
-    paths
 }

@@ -137,6 +137,16 @@ mod validate;
 #[cfg(feature = "http")]
 mod ws;
 
+/// Private parsers, for the targets in `fuzz`.
+#[cfg(all(feature = "fuzzing", feature = "http"))]
+#[doc(hidden)]
+pub mod fuzzing {
+    pub use crate::door::fuzzing::detect;
+    pub use crate::http::fuzzing::{PlainHead, event, event_id, plain_head};
+    pub use crate::transport::fuzzing::{Streamed, events};
+    pub use crate::valid::fuzzing::read;
+}
+
 pub use batch::Batch;
 pub use call::Call;
 #[cfg(all(feature = "http", feature = "tls"))]

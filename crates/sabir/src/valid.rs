@@ -14,6 +14,19 @@ use serde_json::{Error, Result};
 
 use crate::RawJson;
 
+/// For fuzzers.
+#[cfg(all(feature = "fuzzing", feature = "http"))]
+pub(crate) mod fuzzing {
+    use serde::Deserialize;
+
+    use super::{Place, RawJson, Result};
+
+    /// A type from valid JSON, without a second opinion.
+    pub fn read<'de, T: Deserialize<'de>>(json: &'de RawJson<'_>) -> Result<T> {
+        T::deserialize(&mut Place::start_of(json))
+    }
+}
+
 /// How serde_json asks for the text of a value. Should it ask in another way one day, it is asked itself.
 const RAW_VALUE: &str = "$serde_json::private::RawValue";
 

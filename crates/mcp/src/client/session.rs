@@ -21,6 +21,8 @@ use crate::{Interests, Revision};
 
 /// Pages that one list may have: a server that never comes to an end is one that goes round in circles.
 const MOST_PAGES: usize = 10_000;
+/// Bytes that all pages of a list may have together: four times what one message may have.
+const LARGEST_LIST: usize = 64 << 20;
 
 /// A server, and what was agreed on with it. Cheap to clone.
 #[derive(Clone)]
@@ -245,8 +247,13 @@ impl Session {
         let unfit = |error: serde_json::Error| CallError::Unfit(error.to_string().into());
         let mut all = Vec::new();
         let mut params = Params::new();
+        let mut bytes = 0;
         for _ in 0..MOST_PAGES {
             let page: RawJson<'static> = Request::new(self, method, Ok(params.clone())).await?;
+            bytes += page.as_str().len();
+            if bytes > LARGEST_LIST {
+                return Err(CallError::Unfit(format!("the list has more than {LARGEST_LIST} bytes").into()));
+            }
             let missing = || CallError::Unfit(format!("`{member}` is missing").into());
             all.extend(page.get(member).ok_or_else(missing)?.parse::<Vec<T>>().map_err(unfit)?);
             match page.get("nextCursor").filter(|next| *next != RawJson::NULL) {

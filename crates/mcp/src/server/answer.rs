@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use sabir::{ErrorCode, ErrorObject};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
@@ -9,7 +10,7 @@ use super::round::{Questions, Round};
 use super::session::Caller;
 use super::{Core, Ctx};
 use crate::Revision;
-use crate::failure::Failure;
+use crate::failure::{Failure, code};
 use crate::types::Meta;
 
 /// How long and by whom a result may be kept.
@@ -70,14 +71,26 @@ impl End {
     pub(crate) fn fail<T>(self, failure: Failure) -> sabir::Result<Answer<T>> {
         match (&failure, self) {
             (Failure::Unanswered, End::Modern { core, round: Some(round), .. }) => {
-                match round.questions(&core.settings.keeper) {
+                match round.questions(&core.settings) {
                     Some(questions) => Ok(Answer::Questions { core, questions }),
                     None => Err(failure.into_error()),
                 }
             }
-            _ => Err(failure.into_error()),
+            (_, end) => Err(fit(failure.into_error(), end.revision())),
         }
     }
+}
+
+/// The modern era has no codes of its own for what the legacy one called an unknown resource and a page to visit.
+fn fit(mut error: ErrorObject, revision: Revision) -> ErrorObject {
+    if revision.is_modern() {
+        error.code = match error.code {
+            code::RESOURCE_NOT_FOUND => ErrorCode::INVALID_PARAMS,
+            code::URL_ELICITATION_REQUIRED => ErrorCode::INTERNAL_ERROR,
+            other => other,
+        };
+    }
+    error
 }
 
 #[derive(Serialize)]

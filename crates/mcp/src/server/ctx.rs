@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use sabir::RawJson;
+use sabir::{ErrorCode, RawJson};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -12,13 +12,13 @@ use serde_json::json;
 use super::Core;
 use super::catalog::Catalog;
 use super::round::Round;
-use super::session::{CLIENT_CAPABILITIES, CLIENT_INFO, Caller};
+use super::session::{Agreed, CLIENT_CAPABILITIES, CLIENT_INFO, Caller};
 use crate::failure::{Failure, Result, missing_capability};
 use crate::types::{
     ClientCapabilities, Elicit, ElicitResult, Implementation, Level, LogMessage, Meta, Progress, Root,
     Sample, Sampled,
 };
-use crate::{Revision, schema};
+use crate::{Revision, form};
 
 /// The request that a function runs for: who asks, and what may be said before the answer.
 ///
@@ -47,9 +47,7 @@ impl Ctx {
     /// What the client can do.
     pub fn client(&self) -> ClientCapabilities {
         match &self.caller {
-            Caller::Legacy(session, _) => {
-                session.agreed().map(|agreed| agreed.capabilities.clone()).unwrap_or_default()
-            }
+            Caller::Legacy(session, _) => session.agreed().map(Agreed::capabilities).unwrap_or_default(),
             Caller::Modern(_) => {
                 self.meta().and_then(|meta| meta.get(CLIENT_CAPABILITIES)?.parse().ok()).unwrap_or_default()
             }
@@ -59,7 +57,7 @@ impl Ctx {
     /// Who the client says it is.
     pub fn client_info(&self) -> Option<Implementation> {
         match &self.caller {
-            Caller::Legacy(session, _) => session.agreed()?.info.clone(),
+            Caller::Legacy(session, _) => session.agreed()?.info(),
             Caller::Modern(_) => self.meta()?.get(CLIENT_INFO)?.parse().ok(),
         }
     }
@@ -108,18 +106,31 @@ impl Ctx {
     }
 
     /// Asks the user to fill in a form with the members of a struct. `None` if the user would not.
+    ///
+    /// A form is flat: its members are texts, numbers, truth values and enums without data, each of which may be
+    /// optional; from 2025-11-25 on also lists of such enums. Of anything else, such as a struct in a struct, nothing
+    /// is sent, and the call fails with an internal error that names the member.
     pub async fn elicit<T: DeserializeOwned + JsonSchema>(
         &self,
         key: &str,
         message: impl Into<String>,
     ) -> Result<Option<T>> {
-        let result = self.elicit_with(key, Elicit::form(message, schema::form::<T>())).await?;
+        let form = form::of::<T>(self.revision()).map_err(unsent)?;
+        let result = self.elicit_with(key, Elicit::form(message, form)).await?;
         Ok(result.accepted()?)
     }
 
-    /// The same with a form by its schema, or with a page to visit.
+    /// The same with a form by its schema, or with a page to visit. The schema must be one of a form, as the client's
+    /// revision knows them.
     pub async fn elicit_with(&self, key: &str, question: Elicit) -> Result<ElicitResult> {
-        let needed = ClientCapabilities { elicitation: Some(Meta::new()), ..Default::default() };
+        let elicitation = match &question {
+            Elicit::Form { schema, .. } => {
+                form::check(schema, self.revision()).map_err(unsent)?;
+                Meta::new()
+            }
+            Elicit::Url { .. } => Meta::from_iter([("url".to_owned(), json!({}))]),
+        };
+        let needed = ClientCapabilities { elicitation: Some(elicitation), ..Default::default() };
         self.ask(key, "elicitation/create", &question, needed).await
     }
 
@@ -147,6 +158,7 @@ impl Ctx {
         if !lacking(&needed.roots, &has.roots)
             && !lacking(&needed.sampling, &has.sampling)
             && !lacking(&needed.elicitation, &has.elicitation)
+            && can_elicit(needed.elicitation.as_ref(), has.elicitation.as_ref())
         {
             return Ok(());
         }
@@ -187,10 +199,25 @@ impl Ctx {
                 let answer = self.rpc.peer().call_raw(method, Some(params)).await?;
                 Ok(answer.parse()?)
             }
-            (Caller::Modern(_), Some(round)) => round.ask(key, method, params),
+            (Caller::Modern(_), Some(round)) => {
+                round.ask(key, method, params, || self.core.settings.identity(&self.rpc))
+            }
             (Caller::Modern(_), None) => Err(Failure::tool("the client cannot be asked here")),
         }
     }
+}
+
+/// A mistake of the server's, which nobody else can do anything about.
+#[expect(clippy::needless_pass_by_value, reason = "it is made for `map_err`")]
+fn unsent(error: form::NotAForm) -> Failure {
+    Failure::error(ErrorCode::INTERNAL_ERROR, error.to_string())
+}
+
+/// Whether a client has the modes that are needed. One that names none has forms.
+fn can_elicit(needed: Option<&Meta>, has: Option<&Meta>) -> bool {
+    let (Some(needed), Some(has)) = (needed, has) else { return true };
+    let url = needed.contains_key("url");
+    (!url || has.contains_key("url")) && (url || has.is_empty() || has.contains_key("form"))
 }
 
 impl std::fmt::Debug for Ctx {

@@ -5,7 +5,9 @@ mod asked;
 mod audience;
 mod catalog;
 mod ctx;
+mod digest;
 mod function;
+mod limits;
 mod open;
 mod output;
 mod registry;
@@ -18,6 +20,7 @@ mod state;
 
 use std::future::Future;
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 pub use answer::Cache;
 pub use audience::{Change, Interests};
@@ -25,15 +28,17 @@ pub use catalog::Catalog;
 use catalog::Completed;
 pub use ctx::Ctx;
 pub use function::Partial;
+pub use limits::Limits;
 pub use output::{IntoContents, IntoPrompt, IntoToolResult, Json};
-use sabir::{Cause, Router, Transport};
+use round::{State, Target};
+use sabir::{Cause, RawJson, Router, Transport};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::value::{RawValue, to_raw_value};
 pub(crate) use session::{CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION};
-use state::Keeper;
+use state::{Binding, Keeper, Rejected, TIME_TO_LIVE};
 
-use crate::failure::Result;
+use crate::failure::{Result, invalid};
 use crate::types::{Implementation, Prompt, Resource, Template, Tool};
 
 /// A server of MCP, for every revision at once: each client gets the one that it asks for.
@@ -68,15 +73,73 @@ pub struct Server {
     catalog: Catalog,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Settings {
     pub(crate) info: Implementation,
     instructions: Option<String>,
     page_size: usize,
     pub(crate) cache: Cache,
     keeper: Keeper,
+    audience: Option<String>,
+    time_to_live: Duration,
+    identify: Arc<Identify>,
+    clock: Arc<dyn Fn() -> SystemTime + Send + Sync>,
+    limits: Limits,
     #[cfg(feature = "tracing")]
     spans: bool,
+}
+
+type Identify = dyn Fn(&sabir::Ctx) -> Option<Vec<u8>> + Send + Sync;
+
+impl Settings {
+    fn audience(&self) -> &str {
+        self.audience.as_deref().unwrap_or(&self.info.name)
+    }
+
+    fn identity(&self, rpc: &sabir::Ctx) -> Option<Vec<u8>> {
+        (self.identify)(rpc)
+    }
+
+    fn seal_state(&self, binding: &Binding, state: &State) -> Option<String> {
+        let payload = serde_json::to_vec(state).ok()?;
+        Some(self.keeper.seal(binding, &payload, (self.clock)() + self.time_to_live))
+    }
+
+    fn open_state(&self, rpc: &sabir::Ctx, target: &Target, sealed: &RawJson<'_>) -> sabir::Result<State> {
+        let rejected = |why: Rejected| {
+            invalid(match why {
+                Rejected::Forged => "`requestState` is not what this server gave out for this call",
+                Rejected::Expired => "`requestState` has expired: call again without it",
+            })
+        };
+        let sealed: String = sealed.parse().map_err(|_| invalid("`requestState` must be a string"))?;
+        let binding = target.binding(self.audience(), self.identity(rpc));
+        let payload = binding
+            .ok_or(Rejected::Forged)
+            .and_then(|binding| self.keeper.open(&binding, &sealed, (self.clock)()))
+            .map_err(rejected)?;
+        serde_json::from_slice(&payload).map_err(|_| rejected(Rejected::Forged))
+    }
+}
+
+impl std::fmt::Debug for Settings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Settings")
+            .field("info", &self.info)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Who calls, unless the server knows better: whoever has the credentials in the header `Authorization`.
+#[cfg(feature = "http")]
+fn credentials(rpc: &sabir::Ctx) -> Option<Vec<u8>> {
+    Some(rpc.http()?.headers.get(http::header::AUTHORIZATION)?.as_bytes().to_vec())
+}
+
+#[cfg(not(feature = "http"))]
+fn credentials(_: &sabir::Ctx) -> Option<Vec<u8>> {
+    None
 }
 
 /// A server that is being served.
@@ -96,6 +159,11 @@ impl Server {
             page_size: usize::MAX,
             cache: Cache::default(),
             keeper: Keeper::random(),
+            audience: None,
+            time_to_live: TIME_TO_LIVE,
+            identify: Arc::new(credentials),
+            clock: Arc::new(SystemTime::now),
+            limits: Limits::default(),
             #[cfg(feature = "tracing")]
             spans: false,
         };
@@ -171,6 +239,11 @@ impl Server {
     ///     });
     /// ```
     ///
+    /// A gap `{name}` takes one segment of a path: no slash, none that is escaped (`%2F`) either, and no backslash.
+    /// `{+name}` takes slashes too. Neither takes a segment `.` or `..` or a control character, however it is escaped:
+    /// such a URI follows no template. What `{+name}` takes may begin with a slash; check that before you make it a part
+    /// of a file's path.
+    ///
     /// # Panics
     /// If the pattern has a gap that is not `{name}` or `{+name}`.
     #[must_use]
@@ -236,9 +309,63 @@ impl Server {
 
     /// Signs what clients bring back with this key instead of a random one, so that another process can go on
     /// with a call.
+    ///
+    /// A `requestState` is good for the call that it was given out for: the same method, name and arguments, the same
+    /// [caller](Self::identify), a server of the same [audience](Self::audience), and for a
+    /// [while](Self::state_lifetime). It may be used more than once in that time, since nothing is kept.
     #[must_use]
     pub fn secret(mut self, key: [u8; 32]) -> Self {
         self.settings.keeper = Keeper::with_key(key);
+        self
+    }
+
+    /// Names the servers that take each other's `requestState`, if they share a [secret](Self::secret). The server's
+    /// name, unless this is set.
+    #[must_use]
+    pub fn audience(mut self, audience: impl Into<String>) -> Self {
+        self.settings.audience = Some(audience.into());
+        self
+    }
+
+    /// How long a client may take to call again with a `requestState`. 15 minutes, unless this is set; each round
+    /// gives a new one.
+    #[must_use]
+    pub fn state_lifetime(mut self, lifetime: Duration) -> Self {
+        self.settings.time_to_live = lifetime;
+        self
+    }
+
+    /// Tells callers apart, so that none can go on with what another has begun. Unless this is set, it is the
+    /// header `Authorization` over HTTP; without one, and on other transports, all callers are the same.
+    ///
+    /// Set it if callers prove who they are in another way, or if their credentials may change between two rounds of a
+    /// call:
+    ///
+    /// ```
+    /// # #[cfg(feature = "http")] {
+    /// # #[derive(PartialEq)] struct User { id: u64 }
+    /// let server = sabir_mcp::Server::new("bank", "1.0.0")
+    ///     // What `sabir::Http::auth` has found out.
+    ///     .identify(|rpc| Some(rpc.identity::<User>()?.id.to_be_bytes().to_vec()));
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn identify(mut self, who: impl Fn(&sabir::Ctx) -> Option<Vec<u8>> + Send + Sync + 'static) -> Self {
+        self.settings.identify = Arc::new(who);
+        self
+    }
+
+    /// Takes the time from here instead of the system's clock, for tests of what expires.
+    #[must_use]
+    pub fn clock(mut self, now: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
+        self.settings.clock = Arc::new(now);
+        self
+    }
+
+    /// Limits what one client may make the server keep.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.settings.limits = limits;
         self
     }
 

@@ -10,15 +10,67 @@ use sabir::RawJson;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::state::Keeper;
-use crate::failure::{Failure, Result, invalid};
+use super::Settings;
+use super::digest::{JsonDigest, digest};
+use super::limits::Few;
+use super::state::Binding;
+use crate::failure::{Failure, Result, invalid, reason};
 
 type Answers = BTreeMap<String, RawJson<'static>>;
 
+/// Arguments up to this long are kept until they are needed; longer ones are digested at once. Most calls ask nothing,
+/// and should not pay for it.
+const SHORT: usize = 4096;
+
+/// What a call is about, to tell it from others.
+pub(crate) struct Target {
+    method: &'static str,
+    name: String,
+    arguments: Arguments,
+}
+
+enum Arguments {
+    Short(RawJson<'static>),
+    Digest(JsonDigest),
+    None,
+}
+
+impl Target {
+    pub(crate) fn new(
+        method: &'static str,
+        name: &str,
+        arguments: Option<&RawJson<'_>>,
+    ) -> sabir::Result<Self> {
+        let arguments = match arguments {
+            Some(long) if long.as_str().len() > SHORT => {
+                Arguments::Digest(digest(long).ok_or_else(|| invalid("`arguments` nest too deep"))?)
+            }
+            Some(short) => Arguments::Short(short.as_borrowed().into_owned()),
+            None => Arguments::None,
+        };
+        Ok(Target { method, name: name.to_owned(), arguments })
+    }
+
+    pub(crate) fn binding(&self, audience: &str, identity: Option<Vec<u8>>) -> Option<Binding> {
+        let arguments = match &self.arguments {
+            Arguments::Short(short) => digest(short)?,
+            Arguments::Digest(digest) => *digest,
+            // None at all and none in an object are the same.
+            Arguments::None => digest(&RawJson::new("{}").ok()?)?,
+        };
+        Some(Binding {
+            audience: audience.to_owned(),
+            identity,
+            method: self.method,
+            name: self.name.clone(),
+            arguments,
+        })
+    }
+}
+
 /// One round of a call.
 pub(crate) struct Round {
-    /// What the state is good for: the method, and what it is called with.
-    purpose: String,
+    target: Target,
     answers: Answers,
     state: Option<RawJson<'static>>,
     asked: Mutex<Asked>,
@@ -30,6 +82,8 @@ struct Asked {
     used: Answers,
     questions: BTreeMap<String, Question>,
     state: Option<RawJson<'static>>,
+    /// Who is asked.
+    identity: Option<Vec<u8>>,
 }
 
 /// A question to the client.
@@ -48,35 +102,28 @@ pub(crate) struct Questions {
     request_state: Option<String>,
 }
 
-#[derive(Serialize, Deserialize)]
-struct State {
+/// What travels in the request state.
+#[derive(Default, Serialize, Deserialize)]
+pub(crate) struct State {
     answers: Answers,
     state: Option<RawJson<'static>>,
 }
 
 impl Round {
-    /// `responses` and `state` are as they came.
+    /// `earlier` is from the request state, `responses` are as they came.
     pub(crate) fn new(
-        keeper: &Keeper,
-        method: &str,
-        name: &str,
+        target: Target,
+        earlier: Option<State>,
         responses: Option<&RawJson<'_>>,
-        sealed: Option<&RawJson<'_>>,
     ) -> sabir::Result<Self> {
-        let purpose = format!("{method} {name}");
-        let mut before = State { answers: Answers::new(), state: None };
-        if let Some(sealed) = sealed {
-            let refused = || invalid("`requestState` is not what this server gave out");
-            let sealed: String = sealed.parse().map_err(|_| invalid("`requestState` must be a string"))?;
-            let payload = keeper.open(&purpose, &sealed).ok_or_else(refused)?;
-            before = serde_json::from_slice(&payload).map_err(|_| refused())?;
-        }
+        let State { mut answers, state } = earlier.unwrap_or_default();
         if let Some(responses) = responses {
-            let responses: Answers =
-                responses.parse().map_err(|_| invalid("`inputResponses` must be an object"))?;
-            before.answers.extend(responses);
+            let unfit =
+                |error: serde_json::Error| invalid(format_args!("`inputResponses`: {}", reason(&error)));
+            let Few(responses) = responses.parse().map_err(unfit)?;
+            answers.extend(responses);
         }
-        Ok(Round { purpose, answers: before.answers, state: before.state, asked: Mutex::default() })
+        Ok(Round { target, answers, state, asked: Mutex::default() })
     }
 
     /// The answer, if it is there and makes sense; else the question goes on the list.
@@ -85,6 +132,7 @@ impl Round {
         key: &str,
         method: &'static str,
         params: RawJson<'static>,
+        identity: impl FnOnce() -> Option<Vec<u8>>,
     ) -> Result<R> {
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(raw) = self.answers.get(key)
@@ -93,6 +141,7 @@ impl Round {
             asked.used.insert(key.to_owned(), raw.clone());
             return Ok(answer);
         }
+        asked.identity = identity();
         asked.questions.insert(key.to_owned(), Question { method, params });
         Err(Failure::Unanswered)
     }
@@ -106,17 +155,17 @@ impl Round {
     }
 
     /// What is to be asked, if anything is.
-    pub(crate) fn questions(&self, keeper: &Keeper) -> Option<Questions> {
+    pub(crate) fn questions(&self, settings: &Settings) -> Option<Questions> {
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        let Asked { used, questions, state } = std::mem::take(&mut *asked);
+        let Asked { used, questions, state, identity } = std::mem::take(&mut *asked);
         if questions.is_empty() {
             return None;
         }
         let state = State { answers: used, state: state.or_else(|| self.state.clone()) };
-        let is_needed = !state.answers.is_empty() || state.state.is_some();
-        let request_state = is_needed
-            .then(|| serde_json::to_vec(&state).ok().map(|payload| keeper.seal(&self.purpose, &payload)))
-            .flatten();
+        let request_state = match state.answers.is_empty() && state.state.is_none() {
+            true => None,
+            false => Some(settings.seal_state(&self.target.binding(settings.audience(), identity)?, &state)?),
+        };
         Some(Questions { input_requests: questions, request_state })
     }
 }

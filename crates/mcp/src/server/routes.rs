@@ -15,13 +15,14 @@ use super::asked::Asked;
 use super::audience::{Change, Interests};
 use super::catalog::{Completed, Lists};
 use super::function::Partial;
+use super::limits::{Few, Usage};
 use super::open::{self, Eras, open};
 use super::registry::Named;
-use super::round::Round;
+use super::round::{Round, Target};
 use super::session::{Caller, Initialize, Session};
 use super::{Core, Ctx};
 use crate::Revision;
-use crate::failure::{Failure, Result, invalid, not_found, unknown_resource, unread};
+use crate::failure::{Failure, Result, invalid, not_found, reason, shown, unknown_resource, unread};
 use crate::page::page;
 use crate::types::{Contents, Implementation, Level, Meta, PromptResult, ServerCapabilities, ToolResult};
 
@@ -131,7 +132,7 @@ impl Routes<'_> {
         let core = Arc::clone(self.core);
         self.router = self.router.reading("notifications/initialized", move |rpc: sabir::Ctx, _| {
             let session = rpc.peer().kept::<Session>();
-            if session.agreed().is_some() {
+            if session.joins() {
                 core.catalog.audience().join(rpc.peer(), &session);
             }
             Ok(ready(Ok(())))
@@ -151,7 +152,7 @@ struct Initialized {
 }
 
 fn initialize(core: &Core, rpc: &sabir::Ctx, params: Params<'_>) -> sabir::Result<Initialized> {
-    let asked: Initialize = read(params)?;
+    let asked = Initialize::read(params, &core.settings.limits)?;
     let again = || ErrorObject::because(ErrorCode::INVALID_REQUEST, "the session is initialized already");
     let revision = rpc.peer().kept::<Session>().agree(asked).ok_or_else(again)?;
     rpc.peer().speak(revision.dialect());
@@ -208,13 +209,14 @@ fn subscribe(ctx: &Ctx, params: Params<'_>) -> sabir::Result<Meta> {
     if lists.resources.get(&uri).is_none() && lists.template(&uri).is_none() {
         return Err(unknown_resource(&uri, ctx.revision()));
     }
-    ctx.session()?.subscribe(uri);
+    let usage = ctx.rpc.peer().kept::<Usage>();
+    ctx.session()?.subscribe(uri, &usage, &ctx.core.settings.limits)?;
     Ok(Meta::new())
 }
 
 fn unsubscribe(ctx: &Ctx, params: Params<'_>) -> sabir::Result<Meta> {
     let Uri { uri } = read(params)?;
-    ctx.session()?.unsubscribe(&uri);
+    ctx.session()?.unsubscribe(&uri, &ctx.rpc.peer().kept::<Usage>());
     Ok(Meta::new())
 }
 
@@ -222,7 +224,7 @@ fn unsubscribe(ctx: &Ctx, params: Params<'_>) -> sabir::Result<Meta> {
 fn named<T>(all: &Named<T>, kind: &str, name: &str) -> sabir::Result<Arc<T>> {
     match all.get(name) {
         Some(entry) => Ok(entry),
-        None if all.is_offered() => Err(invalid(format_args!("there is no {kind} `{name}`"))),
+        None if all.is_offered() => Err(invalid(format_args!("there is no {kind} `{}`", shown(name)))),
         None => Err(not_found()),
     }
 }
@@ -263,9 +265,11 @@ fn get_prompt(
 ) -> sabir::Result<impl Future<Output = sabir::Result<Answer<PromptResult>>> + use<>> {
     let asked = Asked::by_name(params)?;
     let entry = named(&ctx.core.catalog.lists().prompts, "prompt", &asked.name)?;
-    let arguments: BTreeMap<String, String> = match &asked.arguments {
-        Some(arguments) => arguments.parse().map_err(|_| invalid("the arguments of a prompt are strings"))?,
-        None => BTreeMap::new(),
+    let Few(arguments) = match &asked.arguments {
+        Some(arguments) => arguments.parse().map_err(|error| {
+            invalid(format_args!("the arguments of a prompt are strings: {}", reason(&error)))
+        })?,
+        None => Few::default(),
     };
     ctx.begin_round("prompts/get", &asked)?;
     let end = End::of(&ctx);
@@ -343,7 +347,7 @@ struct Argument {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Context {
-    arguments: BTreeMap<String, String>,
+    arguments: Few<String>,
 }
 
 #[derive(Serialize)]
@@ -370,14 +374,18 @@ fn complete(
     }
     let of = match of {
         Reference::Prompt { name } if lists.prompts.get(&name).is_some() => Completed::Prompt(name),
-        Reference::Prompt { name } => return Err(invalid(format_args!("there is no prompt `{name}`"))),
+        Reference::Prompt { name } => {
+            return Err(invalid(format_args!("there is no prompt `{}`", shown(&name))));
+        }
         Reference::Resource { uri } if lists.templates.get(&uri).is_some() => Completed::Template(uri),
-        Reference::Resource { uri } => return Err(invalid(format_args!("there is no template `{uri}`"))),
+        Reference::Resource { uri } => {
+            return Err(invalid(format_args!("there is no template `{}`", shown(&uri))));
+        }
     };
     let function = lists.completions.get(&(of, argument.name)).cloned();
     drop(lists);
     let end = End::of(&ctx);
-    let partial = Partial { value: argument.value, others: context.arguments };
+    let partial = Partial { value: argument.value, others: context.arguments.0 };
     let running = function.map(|function| function.start(ctx, partial));
     Ok(async move {
         let mut values = match running {
@@ -407,8 +415,11 @@ fn listen(
     if capabilities.resources.is_none() {
         notifications.resource_subscriptions.clear();
     }
+    let usage = ctx.rpc.peer().kept::<Usage>();
+    let listening = usage.listen(&notifications.resource_subscriptions, &ctx.core.settings.limits)?;
     let mut changes = ctx.core.catalog.audience().subscribe();
     Ok(async move {
+        let _listening = listening;
         let id = ctx.rpc.id().await.and_then(|id| serde_json::from_str(id.text()).ok()).unwrap_or_default();
         let meta = Meta::from_iter([("io.modelcontextprotocol/subscriptionId".to_owned(), id)]);
         let acknowledged = json!({"_meta": meta, "notifications": notifications});
@@ -452,12 +463,14 @@ impl Ctx {
     }
 
     /// In the modern era, finds the answers to what an earlier round has asked.
-    fn begin_round(&mut self, method: &str, asked: &Asked<'_>) -> sabir::Result<()> {
+    fn begin_round(&mut self, method: &'static str, asked: &Asked<'_>) -> sabir::Result<()> {
         if let Caller::Modern(_) = self.caller {
-            let keeper = &self.core.settings.keeper;
-            let (responses, state) = (asked.responses.as_ref(), asked.state.as_ref());
-            let round = Round::new(keeper, method, &asked.name, responses, state)?;
-            self.round = Some(Arc::new(round));
+            let target = Target::new(method, &asked.name, asked.arguments.as_ref())?;
+            let earlier = match &asked.state {
+                Some(sealed) => Some(self.core.settings.open_state(&self.rpc, &target, sealed)?),
+                None => None,
+            };
+            self.round = Some(Arc::new(Round::new(target, earlier, asked.responses.as_ref())?));
         }
         Ok(())
     }

@@ -2,14 +2,15 @@
 //! in the modern one.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use sabir::{JsonKind, RawJson};
 use serde::Deserialize;
 
+use super::limits::{Limits, Usage};
 use crate::Revision;
-use crate::failure::{invalid, unsupported_revision};
+use crate::failure::{invalid, reason, unread, unsupported_revision};
 use crate::types::{ClientCapabilities, Implementation, Level};
 
 pub(crate) const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -24,22 +25,55 @@ pub(crate) struct Session {
     /// The least level that is logged, as a number.
     level: AtomicU8,
     subscriptions: Mutex<BTreeSet<String>>,
+    /// It hears of changes.
+    joined: AtomicBool,
 }
 
+/// What the client said of itself stays as text: values would take many times the memory.
 pub(crate) struct Agreed {
     pub(crate) revision: Revision,
-    pub(crate) capabilities: ClientCapabilities,
-    pub(crate) info: Option<Implementation>,
+    capabilities: Option<RawJson<'static>>,
+    info: Option<RawJson<'static>>,
+}
+
+impl Agreed {
+    pub(crate) fn capabilities(&self) -> ClientCapabilities {
+        self.capabilities.as_ref().and_then(|raw| raw.parse().ok()).unwrap_or_default()
+    }
+
+    pub(crate) fn info(&self) -> Option<Implementation> {
+        self.info.as_ref()?.parse().ok()
+    }
 }
 
 /// The params of `initialize`.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub(crate) struct Initialize {
     protocol_version: String,
-    #[serde(default)]
-    capabilities: ClientCapabilities,
-    client_info: Option<Implementation>,
+    capabilities: Option<RawJson<'static>>,
+    info: Option<RawJson<'static>>,
+}
+
+impl Initialize {
+    /// Reads them, and refuses what does not fit.
+    pub(crate) fn read(params: Option<&RawJson<'_>>, limits: &Limits) -> sabir::Result<Self> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Members {
+            protocol_version: String,
+            #[serde(default, rename = "capabilities")]
+            _capabilities: ClientCapabilities,
+            #[serde(rename = "clientInfo")]
+            _client_info: Option<Implementation>,
+        }
+        let text = params.map_or("{}", RawJson::as_str);
+        if text.len() > limits.initialize_bytes {
+            let limit = limits.initialize_bytes;
+            return Err(invalid(format_args!("the params of `initialize` have more than {limit} bytes")));
+        }
+        let Members { protocol_version, .. } = serde_json::from_str(text).map_err(|error| unread(&error))?;
+        let member = |name: &str| params.and_then(|params| params.get(name)).map(RawJson::into_owned);
+        Ok(Initialize { protocol_version, capabilities: member("capabilities"), info: member("clientInfo") })
+    }
 }
 
 impl Session {
@@ -52,7 +86,7 @@ impl Session {
         let revision = Revision::parse(&asked.protocol_version)
             .filter(|revision| !revision.is_modern())
             .unwrap_or(Revision::NEWEST_LEGACY);
-        let agreed = Agreed { revision, capabilities: asked.capabilities, info: asked.client_info };
+        let agreed = Agreed { revision, capabilities: asked.capabilities, info: asked.info };
         self.agreed.set(agreed).ok().map(|()| revision)
     }
 
@@ -64,12 +98,25 @@ impl Session {
         level as u8 >= self.level.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn subscribe(&self, uri: String) {
-        self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner).insert(uri);
+    /// Whether this is the first time that it is to hear of changes.
+    pub(crate) fn joins(&self) -> bool {
+        self.agreed().is_some() && !self.joined.swap(true, Ordering::Relaxed)
     }
 
-    pub(crate) fn unsubscribe(&self, uri: &str) {
-        self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner).remove(uri);
+    /// Subscribing again to the same takes no more room.
+    pub(crate) fn subscribe(&self, uri: String, usage: &Usage, limits: &Limits) -> sabir::Result<()> {
+        let mut subscriptions = self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner);
+        if !subscriptions.contains(&uri) {
+            usage.subscribe(&uri, limits)?;
+            subscriptions.insert(uri);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn unsubscribe(&self, uri: &str, usage: &Usage) {
+        if self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner).remove(uri) {
+            usage.unsubscribe(uri);
+        }
     }
 
     pub(crate) fn is_subscribed(&self, uri: &str) -> bool {
@@ -97,7 +144,7 @@ impl Modern {
         let text: String =
             version.parse().map_err(|_| invalid(format_args!("`{PROTOCOL_VERSION}` must be a string")))?;
         let revision = Revision::parse(&text).filter(|revision| revision.is_modern());
-        let revision = revision.ok_or_else(|| unsupported_revision(&text.into()))?;
+        let revision = revision.ok_or_else(|| unsupported_revision(&text))?;
         match meta.get(CLIENT_CAPABILITIES).map(|capabilities| capabilities.kind()) {
             Some(JsonKind::Object) => {}
             Some(found) => {
@@ -108,9 +155,9 @@ impl Modern {
             None => return Err(invalid(format_args!("`_meta` must have `{CLIENT_CAPABILITIES}`"))),
         }
         let level = match meta.get(LOG_LEVEL) {
-            Some(level) => {
-                Some(level.parse().map_err(|error| invalid(format_args!("`{LOG_LEVEL}`: {error}")))?)
-            }
+            Some(level) => Some(
+                level.parse().map_err(|error| invalid(format_args!("`{LOG_LEVEL}`: {}", reason(&error))))?,
+            ),
             None => None,
         };
         Ok(Modern { revision, level })

@@ -9,6 +9,7 @@ use tracing::{Instrument, Span};
 use super::Core;
 use super::session::{PROTOCOL_VERSION, Session};
 use crate::Revision;
+use crate::failure::shown;
 
 /// What stands for a method that nobody knows: strangers must not make up names of spans.
 const OTHER: &str = "_OTHER";
@@ -66,7 +67,7 @@ fn server_span(core: &Core, ctx: &sabir::Ctx, next: &Next) -> Span {
         mcp.method.name = method,
         mcp.protocol.version = revision(ctx).map(|revision| revision.to_string()),
         mcp.session.id = Empty,
-        mcp.resource.uri = member("uri"),
+        mcp.resource.uri = member("uri").map(|uri| shown(&uri).into_owned()),
         gen_ai.operation.name = Empty,
         gen_ai.tool.name = Empty,
         jsonrpc.request.id = Empty,
@@ -77,7 +78,7 @@ fn server_span(core: &Core, ctx: &sabir::Ctx, next: &Next) -> Span {
     );
     if let (CALL_TOOL, Some(tool)) = (method, name) {
         span.record("gen_ai.operation.name", "execute_tool");
-        span.record("gen_ai.tool.name", tool);
+        span.record("gen_ai.tool.name", &*shown(&tool));
     }
     span
 }

@@ -2,6 +2,8 @@
 
 #![allow(dead_code)] // Each test file uses some of it.
 
+use std::time::{Duration, UNIX_EPOCH};
+
 use sabir_mcp::{
     Content, Ctx, Failure, Json, Level, Partial, Progress, Prompt, PromptMessage, Resource, Result, Sample,
     Server, Template, Tool, ToolAnnotations,
@@ -37,6 +39,11 @@ struct Topic {
 }
 
 #[derive(Deserialize)]
+struct User {
+    id: String,
+}
+
+#[derive(Deserialize)]
 struct Day {
     year: u16,
     day: u16,
@@ -50,6 +57,7 @@ pub(crate) fn server() -> Server {
     };
     asking(Server::new("service", "1.0.0").instructions("Be kind."))
         .secret([7; 32])
+        .clock(|| UNIX_EPOCH + Duration::from_secs(1_800_000_000))
         .page_size(4)
         .tool(add, |_, Add { a, b }| async move {
             let sum = a.checked_add(b).ok_or(Failure::tool("too large"))?;
@@ -92,6 +100,9 @@ pub(crate) fn server() -> Server {
         .resource(Resource::new("notes://photo", "photo"), |_| async { Ok(vec![0_u8, 255]) })
         .template(Template::new("notes://{year}/{day}", "a day"), |_, Day { year, day }| async move {
             Ok(format!("day {day} of {year}"))
+        })
+        .template(Template::new("users://{id}", "a user"), |_, User { id }| async move {
+            Err::<String, _>(Failure::error(-32002, format!("there is no user {id}")))
         })
         .prompt(Prompt::new("write", "Writes about something"), |_, Topic { topic, length }| async move {
             let length = length.unwrap_or(100);

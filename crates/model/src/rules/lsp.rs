@@ -12,6 +12,8 @@ use super::table::*;
 
 /// Progress tokens that are remembered; at the bound all are forgotten.
 const TOKENS: usize = 4096;
+/// Bytes of a token. Longer ones are not followed.
+const LONGEST: usize = 256;
 
 /// Requests that only the server sends.
 const OF_SERVER: [&str; 20] = [
@@ -189,7 +191,11 @@ impl Lsp {
     }
 
     fn token(&mut self, text: Option<&str>, progress: Progress) {
-        let Some(token) = text.and_then(id) else { return };
+        let Some(text) = text else { return };
+        let Some(token) = id(text) else {
+            self.forgot |= text.len() > LONGEST;
+            return;
+        };
         if self.tokens.len() >= TOKENS {
             self.tokens.clear();
             self.forgot = true;
@@ -232,5 +238,8 @@ impl Lsp {
 }
 
 fn id(text: &str) -> Option<Id<'static>> {
+    if text.len() > LONGEST {
+        return None;
+    }
     RawJson::new(text).ok().and_then(Id::from_json).map(Id::into_owned)
 }

@@ -1,6 +1,8 @@
 //! The one door: works out what a connection speaks, and serves that.
 
 mod crowd;
+#[cfg(all(feature = "fuzzing", feature = "http"))]
+pub(crate) mod fuzzing;
 mod leash;
 mod linger;
 #[cfg(feature = "http")]

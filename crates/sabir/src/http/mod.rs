@@ -9,6 +9,9 @@ mod begun;
 mod body;
 mod check;
 mod exchange;
+#[cfg(feature = "fuzzing")]
+#[allow(missing_docs, clippy::result_unit_err)]
+pub(crate) mod fuzzing;
 mod negotiate;
 mod plain;
 mod receive;

@@ -56,8 +56,14 @@ impl EventId {
             _ => return None,
         };
         let (stream, number) = rest.split_once('-')?;
-        Some(EventId { posted, stream: stream.parse().ok()?, number: number.parse().ok()? })
+        Some(EventId { posted, stream: number_in(stream)?, number: number_in(number)? })
     }
+}
+
+/// A number as it is written: no sign, and no zeros before it.
+fn number_in(text: &str) -> Option<u64> {
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
+    is_plain.then(|| text.parse().ok()).flatten()
 }
 
 /// A message as an event.

@@ -20,6 +20,9 @@ pub(crate) mod dial;
 mod failure;
 #[cfg(unix)]
 pub(crate) mod fd;
+#[cfg(all(feature = "fuzzing", feature = "http"))]
+#[allow(missing_docs)]
+pub(crate) mod fuzzing;
 #[cfg(feature = "http")]
 pub(crate) mod http;
 pub(crate) mod net;

@@ -18,8 +18,9 @@ use super::schemas::{Room, Tool};
 use super::session::Scene;
 use super::table::*;
 
-/// Tools that are remembered.
-const TOOLS: usize = 4096;
+/// Tools that are remembered, and how long their names may be.
+const TOOLS: usize = 1024;
+const LONGEST_NAME: usize = 200;
 /// Bytes of declared capabilities that are remembered.
 const CAPABILITIES: usize = 64 << 10;
 
@@ -330,17 +331,19 @@ impl Mcp {
 
     fn list(&mut self, result: &RawJson<'_>) {
         let Some(tools) = member(result.as_str(), &["tools"]) else { return };
+        let mut all = true;
         for tool in elements(tools) {
-            if let Some(name) = text_at(tool, &["name"])
-                && self.tools.len() < TOOLS
-            {
-                // What it took before is given back first.
-                self.tools.remove(&*name);
+            let Some(name) = text_at(tool, &["name"]) else { continue };
+            // What it took before is given back first.
+            self.tools.remove(&*name);
+            if self.tools.len() < TOOLS && name.len() <= LONGEST_NAME {
                 self.tools.insert((*name).into(), Tool::new(tool, &self.room));
+            } else {
+                all = false;
             }
         }
         let last = member(result.as_str(), &["nextCursor"]).is_none();
-        self.listed = (self.listed || last) && self.tools.len() < TOOLS;
+        self.listed = (self.listed || last) && all;
     }
 
     fn cancelled(&mut self, scene: &mut Scene<'_>, params: Option<&str>) {

@@ -12,6 +12,8 @@ use super::super::table::*;
 
 /// Tokens that are remembered. At the bound those of answered requests are forgotten, then all.
 const TOKENS: usize = 4096;
+/// Bytes of a token or of the id of its request. Longer ones are not followed.
+const LONGEST: usize = 256;
 
 #[derive(Default)]
 pub(super) struct Tokens {
@@ -31,11 +33,15 @@ struct Token {
 impl Tokens {
     /// A request carries a token.
     pub(super) fn open(&mut self, scene: &mut Scene<'_>, text: &str, request: &Id<'_>) {
-        let Some(token) = id(text) else { return };
-        if self.tokens.len() >= TOKENS {
+        let Some(token) = id(text).filter(|_| request.text().len() <= LONGEST) else {
+            self.forgot = true;
+            return;
+        };
+        // Many requests may share a token, though they should not.
+        if self.tokens.len() >= TOKENS || self.requests.len() >= TOKENS {
             self.forgot = true;
             self.tokens.retain(|_, token| token.answered.is_none());
-            if self.tokens.len() >= TOKENS {
+            if self.tokens.len() >= TOKENS || self.requests.len() >= TOKENS {
                 self.tokens.clear();
                 self.requests.clear();
             }
@@ -98,5 +104,8 @@ impl Tokens {
 }
 
 fn id(text: &str) -> Option<Id<'static>> {
+    if text.len() > LONGEST {
+        return None;
+    }
     RawJson::new(text).ok().and_then(Id::from_json).map(Id::into_owned)
 }

@@ -15,8 +15,15 @@ pub use openrpc::{NotOpenRpc, OpenRpc};
 use schema::Schema;
 pub(super) use tool::Tool;
 
-/// Bytes of schemas that all sessions may show together. What is beyond it is not learned.
-const SEEN_BYTES: usize = 4 << 20;
+/// Bytes that the schemas which all sessions show may take together, read and compiled. What is beyond it is not used.
+const SEEN_BYTES: usize = 64 << 20;
+/// The same for a document that somebody gives.
+const GIVEN_BYTES: usize = 256 << 20;
+/// Steps that it may take to make the schemas ready which all sessions show, whether that works out or not: about one for
+/// each byte of what is compiled.
+const SEEN_STEPS: usize = 256 << 20;
+/// Bytes that each part of some JSON takes as a value, at most: an object in an object is the worst.
+const PART_BYTES: usize = 128;
 
 /// Something does not match.
 pub(super) struct Mismatch<'t> {
@@ -25,20 +32,58 @@ pub(super) struct Mismatch<'t> {
     pub(super) what: String,
 }
 
-/// How much has been learned from sessions that are still there.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Room(Arc<AtomicUsize>);
+/// How many bytes schemas take that are still there. The figures are estimates from above: what a stranger sends must not
+/// take more than it is counted as.
+#[derive(Debug, Clone)]
+pub(super) struct Room(Arc<Budget>);
+
+#[derive(Debug)]
+struct Budget {
+    taken: AtomicUsize,
+    most: usize,
+    steps_left: AtomicUsize,
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Room::of(SEEN_BYTES, SEEN_STEPS)
+    }
+}
 
 impl Room {
+    fn of(most: usize, steps: usize) -> Self {
+        Room(Arc::new(Budget { taken: AtomicUsize::new(0), most, steps_left: AtomicUsize::new(steps) }))
+    }
+
+    fn given() -> Self {
+        Room::of(GIVEN_BYTES, usize::MAX)
+    }
+
     /// Takes room for so many bytes, if there is any left.
     fn take(&self, bytes: usize) -> Option<Taken> {
-        let taken = self.0.load(Ordering::Relaxed);
-        if !cfg!(feature = "schemas") || taken + bytes > SEEN_BYTES {
+        let taken = self.0.taken.load(Ordering::Relaxed);
+        if !cfg!(feature = "schemas") || taken.saturating_add(bytes) > self.0.most {
             return None;
         }
-        self.0.store(taken + bytes, Ordering::Relaxed);
+        self.0.taken.store(taken + bytes, Ordering::Relaxed);
         Some(Taken { room: self.clone(), bytes })
     }
+}
+
+impl Room {
+    /// Counts steps that are taken, if there are any left. They are never given back.
+    #[cfg(feature = "schemas")]
+    fn spend(&self, steps: usize) -> Option<()> {
+        let left = self.0.steps_left.load(Ordering::Relaxed);
+        self.0.steps_left.store(left.saturating_sub(steps), Ordering::Relaxed);
+        (left > 0).then_some(())
+    }
+}
+
+/// Bytes that a text takes when it is read, at most.
+fn value_bytes(text: &str) -> usize {
+    let parts = text.bytes().filter(|byte| matches!(byte, b',' | b':' | b'[' | b'{')).count();
+    text.len() + (parts + 1) * PART_BYTES
 }
 
 /// Room that is given back with what it was taken for.
@@ -50,6 +95,6 @@ struct Taken {
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        self.room.0.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.room.0.taken.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use sabir_proto::{ErrorObject, JsonKind};
 use serde_json::Value;
 
-use super::{Mismatch, Room, Schema, Taken};
+use super::{Mismatch, Room, Schema, Taken, value_bytes};
 use crate::rules::finding::quoted;
 use crate::rules::locate::{elements, kind, members};
 
@@ -75,6 +75,10 @@ impl OpenRpc {
     /// # Errors
     /// If it is no JSON, no OpenRPC document, or refers to what is not in it.
     pub fn parse(text: &str) -> Result<OpenRpc, NotOpenRpc> {
+        OpenRpc::read(text, &Room::given())
+    }
+
+    fn read(text: &str, room: &Room) -> Result<OpenRpc, NotOpenRpc> {
         let root: Value =
             serde_json::from_str(text).map_err(|error| NotOpenRpc(format!("it is no JSON: {error}")))?;
         let methods = match (root.get("openrpc"), root.get("methods")) {
@@ -84,8 +88,8 @@ impl OpenRpc {
                 return Err(NotOpenRpc(what.to_owned()));
             }
         };
-        let root = Arc::new(root);
-        let methods = (0..methods).map(|index| method(&root, format!("/methods/{index}")));
+        let document = Document { root: Arc::new(root), bytes: text.len(), room };
+        let methods = (0..methods).map(|index| method(&document, format!("/methods/{index}")));
         Ok(OpenRpc { methods: methods.collect::<Result<_, _>>()?, _taken: None })
     }
 
@@ -103,8 +107,8 @@ impl OpenRpc {
 
     /// Learns from an answer to `rpc.discover`, if there is room.
     pub(in crate::rules) fn seen(text: &str, room: &Room) -> Option<OpenRpc> {
-        let taken = room.take(text.len())?;
-        Some(OpenRpc { _taken: Some(taken), ..OpenRpc::parse(text).ok()? })
+        let taken = room.take(value_bytes(text))?;
+        Some(OpenRpc { _taken: Some(taken), ..OpenRpc::read(text, room).ok()? })
     }
 
     /// Compares the params of a call. Of a method that is not in the document nothing is known.
@@ -192,7 +196,26 @@ impl Param {
     }
 }
 
-fn method(root: &Arc<Value>, at: String) -> Result<(Box<str>, Method), NotOpenRpc> {
+/// A document that is being read.
+struct Document<'r> {
+    root: Arc<Value>,
+    bytes: usize,
+    room: &'r Room,
+}
+
+impl Document<'_> {
+    fn schema(&self, pointer: String) -> Schema {
+        Schema::new(&self.root, pointer, self.bytes, self.room)
+    }
+
+    /// The schema of a param or a result that stands at a place in the document.
+    fn schema_in(&self, content: &Value, at: &str) -> Option<Schema> {
+        content.get("schema").map(|_| self.schema(format!("{at}/schema")))
+    }
+}
+
+fn method(document: &Document<'_>, at: String) -> Result<(Box<str>, Method), NotOpenRpc> {
+    let root = &*document.root;
     let (at, method) = follow(root, at)?;
     let name = text(method, "name").ok_or_else(|| NotOpenRpc(format!("the method at {at} has no name")))?;
     let mut structure = match text(method, "paramStructure") {
@@ -208,19 +231,19 @@ fn method(root: &Arc<Value>, at: String) -> Result<(Box<str>, Method), NotOpenRp
             structure = Structure::Whole;
         }
         let name = text(param, "name").unwrap_or_default().into();
-        params.push(Param { name, required: is("required"), schema: schema(root, param, &at) });
+        params.push(Param { name, required: is("required"), schema: document.schema_in(param, &at) });
     }
     let result = match method.get("result") {
         None => None,
         Some(_) => {
             let (at, result) = follow(root, format!("{at}/result"))?;
-            schema(root, result, &at)
+            document.schema_in(result, &at)
         }
     };
     let errors = method.get("x-error-data").and_then(Value::as_object).into_iter().flatten();
     let errors = errors
         .filter_map(|(code, _)| {
-            Some((code.parse().ok()?, Schema::new(root, format!("{at}/x-error-data/{code}"))))
+            Some((code.parse().ok()?, document.schema(format!("{at}/x-error-data/{code}"))))
         })
         .collect();
     Ok((name.into(), Method { structure, params, result, errors }))
@@ -228,11 +251,6 @@ fn method(root: &Arc<Value>, at: String) -> Result<(Box<str>, Method), NotOpenRp
 
 fn text<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
     value.get(name).and_then(Value::as_str)
-}
-
-/// The schema of a param or a result that stands at a place in the document.
-fn schema(root: &Arc<Value>, content: &Value, at: &str) -> Option<Schema> {
-    content.get("schema").map(|_| Schema::new(root, format!("{at}/schema")))
 }
 
 /// What stands at a place in the document, or at the place that it refers to.

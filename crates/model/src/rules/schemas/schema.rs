@@ -1,24 +1,41 @@
 //! One schema, made ready when it is first needed.
 //!
-//! Schemas come from strangers. Those whose references lead too deep or spread too far are not used at all. Whether a
+//! Schemas come from strangers. Those whose references lead too deep or spread too far, or whose patterns are too many or
+//! too large, are not used at all, nor those for which there is no room left. Whether a
 //! value matches is found out with a memory for what was seen, in time that grows with the value; why it does not is
 //! only asked where that cannot take for ever.
 
+use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, PatternOptions, Registry, ValidationError, Validator};
 use serde_json::{Value, json};
 
-use super::Mismatch;
+use super::{Mismatch, Room, Taken, value_bytes};
 use crate::rules::locate;
 
-/// Values of more bytes than this are not checked.
-const LARGEST: usize = 4 << 20;
+/// Values that would take more bytes than this are not checked.
+const LARGEST: usize = 64 << 20;
 /// Parts that a schema may have, with those that it refers to.
 const PARTS: usize = 20_000;
 /// References that may lead to each other.
 const DEEPEST: usize = 16;
+/// Bytes that a part of a schema takes when it is compiled.
+const COMPILED_PART: usize = 1024;
+/// Steps that it takes to look at a part.
+const SURVEYED_PART: usize = 64;
+/// Patterns that a schema may have, with those that it refers to, and bytes that each may have. A short pattern can stand
+/// for much before it is compiled: `\w` alone is a class of hundreds of ranges.
+const PATTERNS: usize = 512;
+const LONGEST_PATTERN: usize = 1000;
+/// Bytes that the program of a pattern may take. The smallest that will do for all patterns of a schema is what each of
+/// them is counted as, [several times](PROGRAMS).
+const PROGRAM_BYTES: [usize; 3] = [8 << 10, 32 << 10, 256 << 10];
+/// Programs that are made of one pattern: forwards, backwards, and tables for both.
+const PROGRAMS: usize = 4;
+/// Bytes of what a pattern remembers while it is used.
+const TABLE_BYTES: usize = 64 << 10;
 /// Steps back that a pattern may take.
 const BACKTRACKS: usize = 10_000;
 /// Characters of a reason that are shown.
@@ -32,6 +49,9 @@ pub(super) struct Schema {
     root: Arc<Value>,
     /// Where in it, as a JSON Pointer.
     pointer: String,
+    /// How long the text of the root is.
+    bytes: usize,
+    room: Room,
     ready: OnceLock<Option<Ready>>,
 }
 
@@ -40,11 +60,13 @@ struct Ready {
     validator: Validator,
     /// It does not refer to itself.
     finite: bool,
+    _taken: Taken,
 }
 
 impl Schema {
-    pub(super) fn new(root: &Arc<Value>, pointer: String) -> Self {
-        Schema { root: Arc::clone(root), pointer, ready: OnceLock::new() }
+    /// The schema at a place in some JSON, whose text has so many bytes.
+    pub(super) fn new(root: &Arc<Value>, pointer: String, bytes: usize, room: &Room) -> Self {
+        Schema { root: Arc::clone(root), pointer, bytes, room: room.clone(), ready: OnceLock::new() }
     }
 
     /// Where it stands, if it cannot be used: it is no schema, or its references lead too far.
@@ -58,7 +80,7 @@ impl Schema {
 
     /// Compares the value that `text` spells, which is called `name`.
     pub(super) fn check<'t>(&self, name: &str, text: &'t str) -> Option<Mismatch<'t>> {
-        if text.len() > LARGEST {
+        if value_bytes(text) > LARGEST {
             return None;
         }
         let ready = self.ready()?;
@@ -82,23 +104,49 @@ impl Schema {
 
     fn make_ready(&self) -> Option<Ready> {
         let schema = self.root.pointer(&self.pointer)?;
-        let finite = Survey::of(&self.root, schema, &self.pointer)?;
+        self.room.spend(0)?;
+        let survey = Survey::of(&self.root, schema, &self.pointer);
+        let parts = survey.as_ref().map_or(PARTS, |survey| PARTS - survey.left);
+        self.room.spend(parts * SURVEYED_PART)?;
+        let survey = survey?;
         // Unless it says so itself: 2020-12 is MCP's default, and OpenRPC has draft-07. Nearly all schemas mean the
         // same in both, and where one does not, the first refuses it.
         let drafts = match schema.get("$schema").or_else(|| self.root.get("$schema")) {
             Some(_) => vec![Draft::default().detect(schema)],
             None => vec![Draft::Draft202012, Draft::Draft7],
         };
-        let validator = drafts.into_iter().find_map(|draft| self.compiled(draft))?;
-        Some(Ready { validator, finite })
+        // References are looked up in all of the root.
+        let fixed = parts * COMPILED_PART + if survey.refers { self.bytes } else { 0 };
+        for program in PROGRAM_BYTES {
+            let patterns = survey.patterns.len() * (program * PROGRAMS + TABLE_BYTES);
+            let taken = self.room.take(fixed + patterns)?;
+            let compile = |draft: &Draft| {
+                self.room.spend(fixed + survey.patterns.len() * program)?;
+                self.compiled(schema, *draft, survey.refers, program)
+            };
+            if let Some(validator) = drafts.iter().find_map(compile) {
+                return Some(Ready { validator, finite: survey.finite, _taken: taken });
+            }
+            if survey.patterns.is_empty() {
+                return None;
+            }
+        }
+        None
     }
 
-    fn compiled(&self, draft: Draft) -> Option<Validator> {
+    fn compiled(&self, schema: &Value, draft: Draft, refers: bool, program: usize) -> Option<Validator> {
+        let patterns = PatternOptions::fancy_regex()
+            .backtrack_limit(BACKTRACKS)
+            .size_limit(program)
+            .dfa_size_limit(TABLE_BYTES);
+        let options = jsonschema::options().with_draft(draft).with_pattern_options(patterns).offline();
+        let options = options.should_validate_formats(false);
+        if !refers {
+            return options.build(schema).ok();
+        }
         let registry = Registry::new().draft(draft).add(HOME, &*self.root).ok()?.prepare().ok()?;
         let entry = json!({"$ref": format!("{HOME}#{}", fragment(&self.pointer))});
-        let patterns = PatternOptions::fancy_regex().backtrack_limit(BACKTRACKS);
-        let options = jsonschema::options().with_draft(draft).with_registry(&registry).offline();
-        options.should_validate_formats(false).with_pattern_options(patterns).build(&entry).ok()
+        options.with_registry(&registry).build(&entry).ok()
     }
 }
 
@@ -125,32 +173,53 @@ struct Survey<'v> {
     /// The references that led here.
     trail: Vec<String>,
     finite: bool,
+    refers: bool,
+    patterns: HashSet<&'v str>,
 }
 
 impl<'v> Survey<'v> {
-    /// Whether a schema comes to an end, or `None` if it reaches too far or out of the text.
-    fn of(root: &'v Value, schema: &'v Value, pointer: &str) -> Option<bool> {
-        let mut survey = Survey { root, left: PARTS, trail: vec![pointer.to_owned()], finite: true };
+    /// What there is, or `None` if it reaches too far or out of the text, or has too many patterns.
+    fn of(root: &'v Value, schema: &'v Value, pointer: &str) -> Option<Self> {
+        let mut survey = Survey {
+            root,
+            left: PARTS,
+            trail: vec![pointer.to_owned()],
+            finite: true,
+            refers: false,
+            patterns: HashSet::new(),
+        };
         survey.look(schema)?;
-        Some(survey.finite)
+        Some(survey)
     }
 
     fn look(&mut self, part: &'v Value) -> Option<()> {
         self.left = self.left.checked_sub(1)?;
         match part {
             Value::Array(items) => items.iter().try_for_each(|item| self.look(item)),
-            Value::Object(members) => members.iter().try_for_each(|(name, value)| match value {
-                Value::String(reference) if matches!(&**name, "$ref" | "$dynamicRef" | "$recursiveRef") => {
+            Value::Object(members) => members.iter().try_for_each(|(name, value)| match (&**name, value) {
+                ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(reference)) => {
                     self.follow(reference)
                 }
-                Value::Array(_) | Value::Object(_) => self.look(value),
+                ("pattern", Value::String(pattern)) => self.pattern(pattern),
+                ("patternProperties", Value::Object(properties)) => {
+                    properties.keys().try_for_each(|pattern| self.pattern(pattern))?;
+                    self.look(value)
+                }
+                (_, Value::Array(_) | Value::Object(_)) => self.look(value),
                 _ => Some(()),
             }),
             _ => Some(()),
         }
     }
 
+    /// A pattern is compiled once, however often it stands in a schema.
+    fn pattern(&mut self, pattern: &'v str) -> Option<()> {
+        self.patterns.insert(pattern);
+        (pattern.len() <= LONGEST_PATTERN && self.patterns.len() <= PATTERNS).then_some(())
+    }
+
     fn follow(&mut self, reference: &str) -> Option<()> {
+        self.refers = true;
         let pointer = unescaped(reference.strip_prefix('#')?)?;
         let target = self.root.pointer(&pointer)?;
         if self.trail.contains(&pointer) {
@@ -190,8 +259,8 @@ mod tests {
     use super::*;
 
     fn check(schema: &str, value: &str, want: Option<&str>) {
-        let schema =
-            Schema::new(&Arc::new(serde_json::from_str(schema).expect("the schema is JSON")), String::new());
+        let root = Arc::new(serde_json::from_str(schema).expect("the schema is JSON"));
+        let schema = Schema::new(&root, String::new(), schema.len(), &Room::default());
         let told =
             schema.check("it", value).map(|found| format!("{} | {}", found.part.unwrap_or("-"), found.what));
         assert_eq!(told.as_deref(), want, "{value}");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Mismatch, Room, Schema, Taken};
+use super::{Mismatch, Room, Schema, Taken, value_bytes};
 use crate::rules::locate::member;
 
 #[derive(Debug, Default)]
@@ -18,11 +18,11 @@ impl Tool {
     /// Learns from the tool's entry in a list.
     pub(in crate::rules) fn new(entry: &str, room: &Room) -> Self {
         let (input, output) = (member(entry, &["inputSchema"]), member(entry, &["outputSchema"]));
-        let bytes = input.map_or(0, str::len) + output.map_or(0, str::len);
+        let bytes = input.map_or(0, value_bytes) + output.map_or(0, value_bytes);
         let Some(taken) = room.take(bytes) else { return Tool::default() };
         let schema = |text: Option<&str>| {
             let root: Value = serde_json::from_str(text?).ok()?;
-            Some(Schema::new(&Arc::new(root), String::new()))
+            Some(Schema::new(&Arc::new(root), String::new(), text?.len(), room))
         };
         Tool { input: schema(input), output: schema(output), _taken: Some(taken) }
     }

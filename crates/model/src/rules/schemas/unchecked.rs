@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::Mismatch;
+use super::{Mismatch, Room};
 
 #[derive(Debug)]
 pub(super) struct Schema;
 
 impl Schema {
-    pub(super) fn new(_: &Arc<Value>, _: String) -> Self {
+    pub(super) fn new(_: &Arc<Value>, _: String, _: usize, _: &Room) -> Self {
         Schema
     }
 

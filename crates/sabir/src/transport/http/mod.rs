@@ -4,7 +4,7 @@ mod answer;
 mod client;
 mod exchange;
 mod pool;
-mod sse;
+pub(super) mod sse;
 
 use std::collections::{HashMap, VecDeque};
 use std::io;

@@ -13,7 +13,7 @@ const LONGEST_ID: usize = 1024;
 
 /// An event of the stream.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Event {
+pub(in crate::transport) enum Event {
     /// A message.
     Data(Vec<u8>),
     /// One that was over the limit, and was skipped.
@@ -25,7 +25,7 @@ const SLACK: usize = 64;
 
 /// Reads a stream of events. Feed it, then take events out until there are none.
 #[derive(Debug)]
-pub(super) struct Parser {
+pub(in crate::transport) struct Parser {
     limit: usize,
     /// What has come and is not read yet: at most one piece and the start of a line.
     unread: Vec<u8>,
@@ -43,13 +43,13 @@ pub(super) struct Parser {
     named: bool,
     pending_id: Option<String>,
     /// The id of the last event that was whole.
-    pub(super) id: Option<String>,
+    pub(in crate::transport) id: Option<String>,
     /// How long to wait before connecting again, if the server has said so.
-    pub(super) retry: Option<Duration>,
+    pub(in crate::transport) retry: Option<Duration>,
 }
 
 impl Parser {
-    pub(super) fn new(limit: usize) -> Self {
+    pub(in crate::transport) fn new(limit: usize) -> Self {
         Parser {
             limit,
             unread: Vec::new(),
@@ -68,16 +68,16 @@ impl Parser {
     }
 
     /// Bytes that it holds.
-    pub(super) fn held(&self) -> usize {
+    pub(in crate::transport) fn held(&self) -> usize {
         self.unread.len() + self.data.len()
     }
 
-    pub(super) fn feed(&mut self, bytes: &[u8]) {
+    pub(in crate::transport) fn feed(&mut self, bytes: &[u8]) {
         self.unread.extend_from_slice(bytes);
     }
 
     /// The next event that is whole.
-    pub(super) fn next(&mut self) -> Option<Event> {
+    pub(in crate::transport) fn next(&mut self) -> Option<Event> {
         let mut done = 0;
         let event = loop {
             let rest = &self.unread[done..];
@@ -157,9 +157,12 @@ impl Parser {
             }
             b"event" => self.named = !matches!(value, b"" | b"message"),
             b"id" if value.len() <= LONGEST_ID && !value.contains(&0) => {
-                self.pending_id = std::str::from_utf8(value).ok().map(str::to_owned);
+                // One that is not UTF-8 is left out, as one with a NUL is.
+                if let Ok(id) = std::str::from_utf8(value) {
+                    self.pending_id = Some(id.to_owned());
+                }
             }
-            b"retry" => {
+            b"retry" if value.iter().all(u8::is_ascii_digit) => {
                 let ms = std::str::from_utf8(value).ok().and_then(|ms| ms.parse().ok());
                 let pause = ms.map(|ms| Duration::from_millis(ms).clamp(SHORTEST_PAUSE, LONGEST_PAUSE));
                 self.retry = pause.or(self.retry);
@@ -225,7 +228,8 @@ mod tests {
         check(b"id: a\ndata:\n\nid: b\ndata: 1\n\n", &["1"], Some("b"), None);
         check(b"id: a\ndata: 1\n\nid: b\ndata: 2\n", &["1"], Some("a"), None);
         check(b"id: a\0b\ndata: 1\n\n", &["1"], None, None);
-        check(b"retry: 500\n\nretry: soon\n\n", &[], None, Some(500));
+        check(b"id: a\nid: \xff\ndata: 1\n\n", &["1"], Some("a"), None);
+        check(b"retry: 500\n\nretry: soon\n\nretry: +7\n\n", &[], None, Some(500));
         check(b"retry: 99999999999999\n\n", &[], None, Some(3_600_000));
         check(b"retry: 0\n\n", &[], None, Some(100));
         check(b"unknown: field\nDATA: 1\n\ndata: 2\n\n", &["2"], None, None);

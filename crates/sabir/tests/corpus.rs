@@ -1,0 +1,24 @@
+//! Replays the fuzzers' corpora for the code of this crate.
+
+#[path = "../../../fuzz/targets/detect.rs"]
+mod detect;
+#[path = "../../../fuzz/targets/event_ids.rs"]
+mod event_ids;
+#[path = "../../../fuzz/targets/http_head.rs"]
+mod http_head;
+#[path = "../../../fuzz/replay.rs"]
+mod replay;
+#[path = "../../../fuzz/targets/sse.rs"]
+mod sse;
+#[path = "../../../fuzz/targets/valid.rs"]
+mod valid;
+
+type Target = (&'static str, fn(&[u8]));
+
+const TARGETS: &[Target] = &[
+    ("detect", detect::run),
+    ("event_ids", event_ids::run),
+    ("http_head", http_head::run),
+    ("sse", sse::run),
+    ("valid", valid::run),
+];
