@@ -213,8 +213,9 @@ pub(crate) struct GenerateArgs {
     pub(crate) output: Option<std::path::PathBuf>,
 }
 
+/// The language of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Language {
+pub enum Language {
     /// Async, on the crate `sabir`
     Rust,
     /// For browsers and Node.js, without dependencies
