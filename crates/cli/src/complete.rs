@@ -16,7 +16,11 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Prints the methods that begin with what was typed, one a line. Whatever goes wrong, there are none.
 pub(crate) async fn run(args: CompleteArgs, printer: &Printer) -> Result<Exit, Failure> {
-    let Ok(target) = Target::parse(&args.target) else { return Ok(Exit::Ok) };
+    let target = match Target::parse(&args.target) {
+        // Nobody who presses a key wants a program to run.
+        Err(_) | Ok(Target::Program(_)) => return Ok(Exit::Ok),
+        Ok(target) => target,
+    };
     let web = Web::default();
     let inquiry = Inquiry { target, framing: Framing::Lines, web, timeout: PATIENCE, trace: false };
     let Ok(found) = discovery::inquire(&inquiry, printer).await else { return Ok(Exit::Ok) };

@@ -25,11 +25,6 @@ use crate::print::Printer;
 use crate::target::Target;
 use crate::web::Web;
 
-/// Whether it is a target and no file. What begins like a URL is one, if only to be told which there are.
-fn is_target(text: &str) -> bool {
-    text.contains("://") || ["demo:", "stdio:", "unix:"].iter().any(|start| text.starts_with(start))
-}
-
 pub(crate) async fn run(args: CheckArgs, printer: &Printer) -> Result<Exit, Failure> {
     let rules = Rules {
         allow: chosen(&args.allow)?,
@@ -41,7 +36,7 @@ pub(crate) async fn run(args: CheckArgs, printer: &Printer) -> Result<Exit, Fail
         (None, []) => Err(Failure::usage("nothing to check is named")
             .hint("name a file, - for standard input, or a target such as stdio:COMMAND")),
         (None, words) => live(Target::program(words.to_vec())?, &args, rules, printer).await,
-        (Some(target), _) if is_target(target) => live(Target::parse(target)?, &args, rules, printer).await,
+        (Some(target), _) if Target::is_one(target) => live(Target::parse(target)?, &args, rules, printer).await,
         (Some(file), _) if file == "-" => traffic(io::stdin().lock(), "-", &args, rules, printer),
         (Some(file), _) => {
             let opened = std::fs::File::open(file).map_err(|error| unreadable(file, &error.into()))?;

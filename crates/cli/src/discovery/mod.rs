@@ -100,8 +100,7 @@ pub(crate) async fn inquire(inquiry: &Inquiry, printer: &Printer) -> Result<Foun
 fn is_file(source: &str) -> bool {
     let path = Path::new(source);
     path.extension().is_some_and(|extension| extension == "json")
-        && !source.contains("://")
-        && !source.starts_with("stdio:")
+        && !Target::is_one(source)
         || path.is_file()
 }
 

@@ -10,6 +10,7 @@ mod intake;
 mod meta;
 mod outbox;
 mod outgoing;
+mod oversize;
 mod requests;
 mod unfold;
 

@@ -25,6 +25,7 @@ pub(crate) mod http;
 pub(crate) mod net;
 #[cfg(unix)]
 pub(crate) mod parent_death;
+pub(crate) mod scheme;
 #[cfg(unix)]
 pub(crate) mod stdio;
 #[cfg(feature = "tls")]
@@ -45,6 +46,7 @@ pub use net::tcp;
 #[cfg(unix)]
 pub use net::unix;
 use sabir_proto::{Config, Framing, Report};
+pub use scheme::{Scheme, Url, UrlError};
 #[cfg(unix)]
 pub use stdio::{Stdio, stdio};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -269,9 +271,9 @@ impl Transport {
     /// Only streams can be: not HTTP, nor WebSocket.
     pub async fn into_streams(self) -> io::Result<Streams> {
         match (self.open)(self.dial).await? {
-            Way::Bytes(Io { stream, _keep, .. }) => {
+            Way::Bytes(Io { stream, process, _keep, .. }) => {
                 let (read, write) = tokio::io::split(stream);
-                Ok(Streams { read: Box::new(read), write: Box::new(write), _keep })
+                Ok(Streams { read: Box::new(read), write: Box::new(write), process, _keep })
             }
             #[cfg(feature = "http")]
             Way::Messages { .. } => {
@@ -320,7 +322,19 @@ pub struct Streams {
     pub read: Box<dyn AsyncRead + Send + Unpin>,
     /// What goes to the peer.
     pub write: Box<dyn AsyncWrite + Send + Unpin>,
+    process: Option<watch::Receiver<bool>>,
     _keep: Box<dyn Any + Send>,
+}
+
+impl Streams {
+    /// Closes both ways, and waits until a process that was started for them has ended.
+    pub async fn close(self) {
+        let process = self.process.clone();
+        drop(self);
+        if let Some(mut process) = process {
+            let _ = process.wait_for(|ended| *ended).await;
+        }
+    }
 }
 
 impl std::fmt::Debug for Streams {

@@ -28,11 +28,11 @@ impl Way {
     pub(super) async fn open(&self) -> Result<Wire, Failure> {
         let unreachable = |error: io::Error| self.target.unreachable(&error);
         match &self.target {
-            Target::Web(url) if url.starts_with("http") => {
+            Target::Url(url) if url.scheme().is_http() => {
                 let stateless = self.profile == Profile::Mcp(Some(Revision::R2026_07_28));
                 Post::open(url, &self.web, stateless).await.map(Wire::Post).map_err(unreachable)
             }
-            Target::Web(url) if url.starts_with("ws") => {
+            Target::Url(url) if url.scheme().is_websocket() => {
                 Socket::open(url, &self.web).await.map(Wire::Socket).map_err(|why| match why {
                     NoSocket::Io(error) => unreachable(error),
                     NoSocket::Status(status) => {

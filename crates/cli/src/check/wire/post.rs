@@ -7,9 +7,9 @@ use std::io;
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue};
-use hyper::{Method, Request, Response, Uri};
+use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
-use sabir::transport::{self, Streams};
+use sabir::transport::{self, Streams, Url};
 use sabir::{LENIENT, Limits};
 use sabir_proto::{Incoming as Decoded, Message, RawJson, decode};
 
@@ -22,7 +22,7 @@ const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
 pub(in crate::check) struct Post {
-    uri: Uri,
+    url: Url,
     web: Web,
     /// MCP 2026-07-28, which wants headers that say what is in the body.
     stateless: bool,
@@ -42,12 +42,10 @@ struct Events {
 
 impl Post {
     /// Makes sure that there is somebody.
-    pub(super) async fn open(url: &str, web: &Web, stateless: bool) -> io::Result<Post> {
-        let uri: Uri =
-            url.parse().map_err(|error| invalid(format_args!("`{url}` is no URL of HTTP: {error}")))?;
-        streams(&uri, web).await?;
+    pub(super) async fn open(url: &Url, web: &Web, stateless: bool) -> io::Result<Post> {
+        streams(url, web).await?;
         Ok(Post {
-            uri,
+            url: url.clone(),
             web: web.clone(),
             stateless,
             session: None,
@@ -119,21 +117,19 @@ impl Post {
     }
 
     async fn exchange(&self, method: Method, text: String) -> io::Result<Response<Incoming>> {
-        let Streams { read, write, .. } = streams(&self.uri, &self.web).await?;
+        let Streams { read, write, .. } = streams(&self.url, &self.web).await?;
         let stream = TokioIo::new(tokio::io::join(read, write));
         let (mut sender, connection) =
             hyper::client::conn::http1::handshake(stream).await.map_err(io::Error::other)?;
         tokio::spawn(connection);
-        let path = self.uri.path_and_query().map_or("/", |path| path.as_str());
-        let mut request = Request::builder().method(method).uri(path).body(()).map_err(io::Error::other)?;
+        let mut request = Request::builder().method(method).uri(self.url.path()).body(()).map_err(io::Error::other)?;
         *request.headers_mut() = self.headers(&text)?;
         sender.send_request(request.map(|()| Full::new(Bytes::from(text)))).await.map_err(io::Error::other)
     }
 
     fn headers(&self, text: &str) -> io::Result<HeaderMap> {
         let mut headers = HeaderMap::new();
-        let host = self.uri.authority().map_or("", |authority| authority.as_str());
-        headers.insert(HOST, host.parse().map_err(invalid)?);
+        headers.insert(HOST, self.url.authority().parse().map_err(invalid)?);
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         if let Some(session) = &self.session {
@@ -219,15 +215,13 @@ async fn whole(mut body: Incoming) -> io::Result<Vec<u8>> {
 }
 
 /// A connection to the host of a URL, with TLS if its scheme says so.
-pub(super) async fn streams(uri: &Uri, web: &Web) -> io::Result<Streams> {
-    if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
-        return Err(invalid("a name and a password belong in an `Authorization` header, not in the URL"));
-    }
-    let secure = matches!(uri.scheme_str(), Some("https" | "wss"));
-    let host = uri.host().ok_or_else(|| invalid(format_args!("`{uri}` names no host")))?;
-    let port = uri.port_u16().unwrap_or(if secure { 443 } else { 80 });
-    let scheme = if secure { "tls" } else { "tcp" };
-    web.trust(transport::url(format!("{scheme}://{host}:{port}"))).into_streams().await
+pub(super) async fn streams(url: &Url, web: &Web) -> io::Result<Streams> {
+    let scheme = if url.scheme().is_secure() { "tls" } else { "tcp" };
+    let host = match url.host() {
+        host if host.contains(':') => format!("[{host}]"),
+        host => host.to_owned(),
+    };
+    web.trust(transport::url(format!("{scheme}://{host}:{}", url.port()))).into_streams().await
 }
 
 fn invalid(what: impl std::fmt::Display) -> io::Error {

@@ -3,8 +3,8 @@
 use std::io;
 
 use futures_util::{SinkExt, StreamExt};
-use hyper::{StatusCode, Uri};
-use sabir::transport::Streams;
+use hyper::StatusCode;
+use sabir::transport::{Streams, Url};
 use tokio::io::{AsyncRead, AsyncWrite, Join};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::{Error, Message};
@@ -33,12 +33,10 @@ impl From<io::Error> for NoSocket {
 }
 
 impl Socket {
-    pub(super) async fn open(url: &str, web: &Web) -> Result<Socket, NoSocket> {
+    pub(super) async fn open(url: &Url, web: &Web) -> Result<Socket, NoSocket> {
         let invalid = |what: String| io::Error::new(io::ErrorKind::InvalidInput, what);
-        let uri: Uri =
-            url.parse().map_err(|error| invalid(format!("`{url}` is no URL of a WebSocket: {error}")))?;
-        let Streams { read, write, .. } = post::streams(&uri, web).await?;
-        let mut request = url.into_client_request().map_err(|error| invalid(error.to_string()))?;
+        let Streams { read, write, .. } = post::streams(url, web).await?;
+        let mut request = url.as_str().into_client_request().map_err(|error| invalid(error.to_string()))?;
         for (name, value) in web.headers() {
             let name: hyper::header::HeaderName =
                 name.parse().map_err(|_| invalid(format!("`{name}` is no name of a header")))?;

@@ -85,12 +85,22 @@ impl Client {
     }
 
     pub(super) fn has_session(&self) -> bool {
+        self.owns_session() || self.brought_session()
+    }
+
+    /// Whether the session was opened here, and so is to be ended here.
+    pub(super) fn owns_session(&self) -> bool {
         lock(&self.session).is_some()
+    }
+
+    /// Whether the headers that were given name a session: it was there before, and goes on behind this connection.
+    fn brought_session(&self) -> bool {
+        lock(&self.headers.0).contains_key(SESSION)
     }
 
     /// The session is over. Whether there was one.
     pub(super) fn forget_session(&self) -> bool {
-        lock(&self.session).take().is_some()
+        lock(&self.session).take().is_some() || self.brought_session()
     }
 
     /// Room for an answer that is not small.
@@ -144,6 +154,7 @@ impl Client {
         let reply = self.pool.send(request).await?;
         if let Some(session) = reply.0.headers().get(SESSION)
             && reply.0.status().is_success()
+            && !self.brought_session()
         {
             lock(&self.session).get_or_insert_with(|| session.clone());
         }

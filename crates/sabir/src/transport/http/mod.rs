@@ -325,7 +325,7 @@ impl Link for Http {
             }
             let client = Arc::clone(&self.client);
             self.closing = Closing::Goodbye(Box::pin(async move {
-                if client.has_session() {
+                if client.owns_session() {
                     let _ = client.delete().await;
                 }
             }));
