@@ -81,6 +81,11 @@ pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// The same over many lines, which stay lines.
+pub(crate) fn harmless_lines(text: &str) -> String {
+    text.split('\n').map(harmless).collect::<Vec<_>>().join("\n")
+}
+
 /// Whether a character is not shown as itself: control characters (C0, DEL, C1), separators of lines, marks that change
 /// the direction of what follows, and those that take no space. Joiners, which some scripts and emoji need, are shown.
 pub(crate) fn is_hidden(c: char) -> bool {

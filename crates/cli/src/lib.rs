@@ -12,15 +12,18 @@ mod discovery;
 mod everything;
 mod exit;
 mod explain;
+mod failed;
 mod generate;
 #[cfg(feature = "graph")]
 mod graph;
 mod json;
 mod list;
+mod misframed;
 mod model;
 mod paint;
 mod print;
 mod service;
+mod shell;
 mod target;
 mod tour;
 mod trace;
@@ -31,13 +34,18 @@ use std::process::ExitCode;
 pub use args::Language;
 use args::{Args, Command};
 use clap::Parser;
+use clap::error::ContextKind;
 use exit::{Exit, Failure};
 pub use generate::client;
 use print::Printer;
 
 /// Runs the program with the arguments of this process.
 pub fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = Args::try_parse().unwrap_or_else(|mut error| {
+        // It suggests to put `--` before an unknown option, but here that begins a command.
+        error.remove(ContextKind::Suggested);
+        error.exit()
+    });
     let printer = Printer::new();
     let exit = run(args.command, &printer).unwrap_or_else(|failure| {
         printer.failure(&failure);

@@ -4,10 +4,11 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 
-use sabir::transport::{self, Child, Scheme, Transport, Url};
+use sabir::transport::{self, Child, Scheme, Stderr, Transport, Url};
 use sabir::{DialError, DialFailure, Framing};
 
 use crate::exit::{Exit, Failure};
+use crate::print::Printer;
 use crate::service;
 
 /// How long a program may take to exit once its input is closed, and again once it was told to.
@@ -78,14 +79,19 @@ impl Target {
         self.has_headers()
     }
 
-    /// Starts what must be started. Others are connected to later.
-    pub(crate) fn open(&self, framing: Framing) -> Result<Transport, Failure> {
+    /// Starts what must be started. Others are connected to later. What a program prints on standard error is passed
+    /// on; `tracing` makes it part of a transcript.
+    pub(crate) fn open(&self, framing: Framing, tracing: Option<&Printer>) -> Result<Transport, Failure> {
         let opened = match self {
             Target::Demo => Ok(demo(framing)),
             Target::Program(words) => {
                 let mut command = std::process::Command::new(&words[0]);
                 command.args(&words[1..]);
-                Child::new(command).patience(PATIENCE).spawn()
+                let mut child = Child::new(command).patience(PATIENCE);
+                if let Some(printer) = tracing.cloned() {
+                    child = child.stderr(Stderr::Lines(Box::new(move |line| printer.aside(&line))));
+                }
+                child.spawn()
             }
             Target::Url(url) => Ok(transport::url(url.to_string())),
         };
@@ -139,7 +145,7 @@ impl fmt::Display for Target {
 fn hint(failure: DialFailure) -> &'static str {
     match failure {
         DialFailure::Tls => {
-            "check that TLS is served there; give its root with --cacert FILE, or trust anybody with --insecure"
+            "check that TLS is served there; give its root with --cacert FILE, or skip verification with --insecure"
         }
         DialFailure::Status(401 | 403) => "give what it wants, as in -H 'Authorization: Bearer ${TOKEN}'",
         DialFailure::Status(405) => "check the path of the URL: what is there takes no messages",

@@ -20,6 +20,8 @@ pub(crate) struct Dial {
     pub(crate) headers: http::HeaderMap,
     #[cfg(feature = "http")]
     pub(crate) on_post: Option<super::http::OnPost>,
+    #[cfg(feature = "http")]
+    pub(crate) on_failure: Option<super::http::OnFailure>,
     #[cfg(feature = "tls")]
     pub(crate) tls: super::tls::Settings,
     #[cfg(feature = "http")]

@@ -42,6 +42,8 @@ use std::time::Duration;
 pub use child::{Child, Stderr, child};
 use dial::Dial;
 pub use failure::{DialError, DialFailure};
+#[cfg(feature = "http")]
+pub use http::HttpFailure;
 pub use net::tcp;
 #[cfg(unix)]
 pub use net::unix;
@@ -239,6 +241,14 @@ impl Transport {
         on_post: impl Fn(&sabir_proto::RawJson<'_>, &mut ::http::HeaderMap) + Send + Sync + 'static,
     ) -> Self {
         self.dial.on_post = Some(Box::new(on_post));
+        self
+    }
+
+    /// Is told of each answer over HTTP that is a failure, with its status, headers and body: for tracing.
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub fn on_http_failure(mut self, told: impl Fn(&HttpFailure<'_>) + Send + Sync + 'static) -> Self {
+        self.dial.on_failure = Some(Box::new(told));
         self
     }
 

@@ -116,11 +116,15 @@ impl Url {
         }
         let known = text.split_once("://").and_then(|(name, _)| Scheme::parse(name));
         let Some(scheme) = known.filter(|scheme| *scheme != Scheme::Unix) else {
-            return Err(wrong(&"expected http(s)://, ws(s)://, tcp://HOST:PORT, tls://HOST:PORT or unix:PATH"));
+            return Err(wrong(
+                &"expected http(s)://, ws(s)://, tcp://HOST:PORT, tls://HOST:PORT or unix:PATH",
+            ));
         };
         let uri = Uri::parse(text).map_err(|error| match text.is_ascii() {
             true => wrong(&error),
-            false => wrong(&"it is not ASCII: write international names as xn--…, and other characters as %C3%A9"),
+            false => {
+                wrong(&"it is not ASCII: write international names as xn--…, and other characters as %C3%A9")
+            }
         })?;
         let authority = uri.authority().ok_or_else(|| wrong(&"it names no host"))?;
         if authority.has_userinfo() {
@@ -137,14 +141,15 @@ impl Url {
             Host::IpvFuture { .. } => return Err(wrong(&"its host is not an address that is known")),
             _ => {}
         }
-        let port = match authority.port().map(|port| port.as_str()) {
-            Some(port) => port.parse().ok().filter(|port| *port != 0).ok_or_else(|| {
-                wrong(&format_args!("its port `{port}` is not a number from 1 to 65535"))
-            })?,
-            None => scheme.default_port().ok_or_else(|| {
-                UrlError(format!("`{text}` names no port: write it as {}://{host}:PORT", scheme.name()))
-            })?,
-        };
+        let port =
+            match authority.port().map(|port| port.as_str()) {
+                Some(port) => port.parse().ok().filter(|port| *port != 0).ok_or_else(|| {
+                    wrong(&format_args!("its port `{port}` is not a number from 1 to 65535"))
+                })?,
+                None => scheme.default_port().ok_or_else(|| {
+                    UrlError(format!("`{text}` names no port: write it as {}://{host}:PORT", scheme.name()))
+                })?,
+            };
         let (path, query) = (uri.path().as_str(), uri.query().map(|query| query.as_str()));
         if !scheme.is_web() && (!["", "/"].contains(&path) || query.is_some() || uri.has_fragment()) {
             return Err(UrlError(format!("`{text}` must name a host and a port, and nothing else")));
@@ -256,7 +261,10 @@ mod tests {
             ("http://a/%zz", "invalid percent-encoded octet at index 9"),
             ("http://%61/", "its host has escapes with %"),
             ("http://[v1.x]/", "its host is not an address that is known"),
-            ("http://é/", "it is not ASCII: write international names as xn--…, and other characters as %C3%A9"),
+            (
+                "http://é/",
+                "it is not ASCII: write international names as xn--…, and other characters as %C3%A9",
+            ),
             ("ftp://a/", "expected http(s)://, ws(s)://, tcp://HOST:PORT, tls://HOST:PORT or unix:PATH"),
             ("http:/a", "expected http(s)://, ws(s)://, tcp://HOST:PORT, tls://HOST:PORT or unix:PATH"),
             ("a:1", "expected http(s)://, ws(s)://, tcp://HOST:PORT, tls://HOST:PORT or unix:PATH"),

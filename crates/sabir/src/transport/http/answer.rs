@@ -10,7 +10,7 @@ use hyper::body::{Body, Incoming};
 use sabir_proto::{Id, Invalid, LENIENT, Limits, Message, Response, Undelivered, decode};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::client::Client;
+use super::client::{Client, HttpFailure};
 use super::pool::describe;
 use super::sse::{Event, Parser};
 
@@ -21,7 +21,7 @@ const SMALL: usize = 64 * 1024;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Bytes of a refusal that are read, and of its text that are told.
-const REFUSAL: usize = 256 * 1024;
+pub(super) const REFUSAL: usize = 256 * 1024;
 const TOLD: usize = 200;
 
 /// What a body holds.
@@ -213,25 +213,31 @@ pub(super) async fn refusal(
     let mut reason = format!("HTTP {} from {}", named(status), client.url);
     let json = content(headers, &body) == Content::Json && headers.contains_key(CONTENT_TYPE);
     let plain = headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/plain"));
-    let detail = if let Some(location) = headers.get(LOCATION).filter(|_| status.is_redirection()) {
-        Some(format!("the server says it moved to {}; redirects are not followed", shown(location)))
-    } else if json || plain {
+    let text = if json || plain || client.on_failure.is_some() {
         // Somebody who refuses must not keep us waiting for the reason.
         let read = tokio::time::timeout(PATIENCE, whole(client, body, REFUSAL)).await;
-        match read {
-            Ok(Ok((text, _))) if json => match answers(&text, &client.limits) {
+        read.ok().and_then(Result::ok).map(|(text, _)| text)
+    } else {
+        None
+    };
+    if let (Some(on_failure), Some(body)) = (&client.on_failure, &text) {
+        on_failure(&HttpFailure { status, headers, body });
+    }
+    let detail = if let Some(location) = headers.get(LOCATION).filter(|_| status.is_redirection()) {
+        Some(format!("the server says it moved to {}; redirects are not followed", shown(location)))
+    } else {
+        match text {
+            Some(text) if json => match answers(&text, &client.limits) {
                 Ok(answers) if answers.ids.iter().any(|id| open.contains(id)) => return Ok((text, answers)),
                 Ok(answers) => answers.complaint,
                 Err(_) => None,
             },
-            Ok(Ok((text, _))) => {
+            Some(text) if plain => {
                 let text = String::from_utf8_lossy(&text);
                 text.lines().next().map(cut).filter(|line| !line.trim().is_empty())
             }
             _ => None,
         }
-    } else {
-        None
     };
     if let Some(detail) = detail {
         reason = format!("{reason}: {}", detail.escape_debug());

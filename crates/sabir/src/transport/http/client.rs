@@ -24,9 +24,23 @@ const LARGE_ANSWERS: usize = 2;
 /// Is shown each message before it is posted, and may add headers.
 pub(crate) type OnPost = Box<dyn Fn(&RawJson<'_>, &mut HeaderMap) + Send + Sync>;
 
+/// An answer of HTTP whose status is not a success, or which is not JSON-RPC.
+#[derive(Debug)]
+pub struct HttpFailure<'a> {
+    /// The status.
+    pub status: http::StatusCode,
+    /// All headers.
+    pub headers: &'a HeaderMap,
+    /// The body, or its first 256 KiB.
+    pub body: &'a [u8],
+}
+
+/// Is told of answers that are failures of HTTP.
+pub(crate) type OnFailure = Box<dyn Fn(&HttpFailure<'_>) + Send + Sync>;
+
 /// A header as it was typed. The fault does not repeat the value, which may be a secret.
 pub(crate) fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), String> {
-    let wrong = |what: &str| format!("`{}` is no header: {what}", name.escape_debug());
+    let wrong = |what: &str| format!("`{}` is not a header: {what}", name.escape_debug());
     let value = HeaderValue::from_str(value).map_err(|_| wrong("its value has control characters"))?;
     Ok((name.parse().map_err(|_| wrong("a name has letters, digits and hyphens"))?, value))
 }
@@ -60,6 +74,7 @@ pub(super) struct Client {
     pub(super) url: String,
     pub(super) headers: Arc<Headers>,
     pub(super) on_post: Option<OnPost>,
+    pub(super) on_failure: Option<OnFailure>,
     pub(super) limits: Limits,
     session: Mutex<Option<HeaderValue>>,
     room: Arc<Semaphore>,
@@ -71,6 +86,7 @@ impl Client {
         url: String,
         headers: HeaderMap,
         on_post: Option<OnPost>,
+        on_failure: Option<OnFailure>,
         limits: Limits,
     ) -> Self {
         Client {
@@ -78,6 +94,7 @@ impl Client {
             url,
             headers: Arc::new(Headers::new(headers)),
             on_post,
+            on_failure,
             limits,
             session: Mutex::default(),
             room: Arc::new(Semaphore::new(LARGE_ANSWERS)),

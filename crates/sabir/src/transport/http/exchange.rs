@@ -8,8 +8,8 @@ use http::StatusCode;
 use sabir_proto::{Origin, Undelivered};
 use tokio::time::{sleep, timeout};
 
-use super::answer::{Broken, Content, Events, answers, content, refusal, whole};
-use super::client::{Client, Deliver, Delivery};
+use super::answer::{Broken, Content, Events, REFUSAL, answers, content, refusal, whole};
+use super::client::{Client, Deliver, Delivery, HttpFailure};
 use super::pool::{Reply, Trouble};
 use super::sse::Event;
 use crate::link::Incoming;
@@ -124,7 +124,14 @@ impl Exchange {
             // Whatever a server has to say to what wants no answer, it has taken it. A stream in its place may
             // never end.
             Content::Other(_) | Content::Events if self.open.is_empty() => Ok(()),
-            Content::Other(what) => Err(self.says(&what)),
+            Content::Other(what) => {
+                if let Some(on_failure) = &self.client.on_failure
+                    && let Ok((body, _)) = whole(&self.client, body, REFUSAL).await
+                {
+                    on_failure(&HttpFailure { status: head.status, headers: &head.headers, body: &body });
+                }
+                Err(self.says(&what))
+            }
             Content::Json => {
                 let limit = self.client.limits.message_bytes;
                 let read = whole(&self.client, body, limit).await;
