@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -28,6 +28,8 @@ const compile = (...files) => {
 execFileSync(SABIR, ['generate', '--lang', 'typescript', 'demo:', '-o', join(folder, 'demo.ts')])
 const everything = '../crates/cli/tests/data/generated/everything.json'
 execFileSync(SABIR, ['generate', '--lang', 'typescript', everything, '-o', join(folder, 'everything.ts')])
+const hostile = '../crates/cli/tests/data/generated/hostile.json'
+execFileSync(SABIR, ['generate', '--lang', 'typescript', hostile, '--name', 'Hostile', '-o', join(folder, 'hostile.ts')])
 writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
 
 test('typescript: the clients pass tsc --strict', { timeout: 60_000 }, () => {
@@ -45,6 +47,28 @@ test('typescript: wrong types are found by the compiler', { timeout: 60_000 }, (
   `)
   const said = compile('wrong.ts')
   assert.equal(said.match(/error TS/g)?.length, 3, said)
+})
+
+test('typescript: a document that was written to do harm is a client like others', { timeout: 60_000 }, async () => {
+  assert.equal(compile('hostile.ts'), '')
+  const { Hostile } = await import(join(folder, 'hostile.js'))
+  assert.equal(globalThis.OWNED, undefined)
+  // The names are what the document says, however they are spelt.
+  const sent = []
+  const client = new Hostile(async message => {
+    sent.push(message)
+    return { jsonrpc: '2.0', id: message.id, result: null }
+  })
+  const methods = Object.getOwnPropertyNames(Hostile.prototype).filter(name => name !== 'constructor')
+  for (const method of methods) await client[method]('1', '2', '3')
+  const document = JSON.parse(readFileSync(hostile, 'utf8'))
+  assert.deepEqual(sent.map(message => message.method), document.methods.map(method => method.name))
+  for (const [i, { paramStructure, params }] of document.methods.entries()) {
+    const names = [...new Set(params.map(param => param.name))].slice(0, 3)
+    const named = Object.fromEntries(names.map((name, i) => [name, String(i + 1)]))
+    const wanted = paramStructure === 'by-name' ? named : ['1', '2', '3']
+    assert.deepEqual(JSON.parse(JSON.stringify(sent[i].params)), wanted)
+  }
 })
 
 /** The same for every way to talk. */

@@ -1,7 +1,10 @@
 """The generated Python client: type-checked by mypy, then run against `sabir demo`."""
 
+import ast
 import asyncio
+import doctest
 import importlib.util
+import json
 import os
 import shutil
 import subprocess
@@ -20,14 +23,18 @@ EVERYTHING = FOLDER / "everything.py"
 SCHEMAS = "../crates/cli/tests/data/generated/everything.json"
 subprocess.run([SABIR, "generate", "--lang", "python", SCHEMAS, "-o", EVERYTHING], check=True)
 
+HOSTILE = FOLDER / "hostile.py"
+HARM = "../crates/cli/tests/data/generated/hostile.json"
+subprocess.run([SABIR, "generate", "--lang", "python", HARM, "--name", "Hostile", "-o", HOSTILE], check=True)
+
 
 def mypy(path):
     command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", os.devnull, str(path)]
     return subprocess.run(command, capture_output=True, text=True, cwd=FOLDER).stdout
 
 
-def client():
-    spec = importlib.util.spec_from_file_location("client", CLIENT)
+def client(path=CLIENT):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -54,6 +61,35 @@ async def the_clients_pass_mypy_strict():
     for made in [CLIENT, EVERYTHING]:
         said = mypy(made)
         assert said.startswith("Success"), said
+
+
+async def a_document_that_was_written_to_do_harm_is_a_client_like_others():
+    # What runs on import is what the runtime brings along, and definitions of types.
+    allowed = (ast.AnnAssign, ast.Assign, ast.ClassDef, ast.Expr, ast.FunctionDef, ast.Import, ast.ImportFrom)
+    tree = ast.parse(HOSTILE.read_text())
+    check([type(node) for node in tree.body if not isinstance(node, allowed)], [])
+    expressions = [node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)]
+    strange = [node for node in expressions if not isinstance(node, (ast.Constant, ast.Call, ast.Await))]
+    check(strange, [])
+    said = mypy(HOSTILE)
+    assert said.startswith("Success"), said
+    made = client(HOSTILE)
+    check(sum(len(found.examples) for found in doctest.DocTestFinder().find(made)), 0)
+    # The names are what the document says, however they are spelt.
+    sent = []
+
+    def exchange(message):
+        sent.append(message)
+        return {"jsonrpc": "2.0", "id": message.get("id"), "result": None}
+
+    service = made.Hostile(exchange)
+    methods = [name for name in vars(made.Hostile) if not name.startswith("_") or name[1:2].isdigit()]
+    for name in methods:
+        method = getattr(service, name)
+        code = method.__func__.__code__
+        method(*["1"] * (code.co_argcount - 1))
+    document = json.loads(Path(HARM).read_text())
+    check([message["method"] for message in sent], [method["name"] for method in document["methods"]])
 
 
 async def wrong_types_are_found_by_mypy():
@@ -94,6 +130,7 @@ async def calls_the_demo_over_http():
 try:
     run("python client", [
         the_clients_pass_mypy_strict,
+        a_document_that_was_written_to_do_harm_is_a_client_like_others,
         wrong_types_are_found_by_mypy,
         calls_the_demo_over_stdio,
         calls_the_demo_over_tcp,

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use sabir::Framing;
+use sabir::{Framing, Limits};
 
 use crate::args::CompleteArgs;
 use crate::discovery::{self, Inquiry};
 use crate::exit::{Exit, Failure};
+use crate::misframed::Misframed;
 use crate::print::Printer;
 use crate::target::Target;
 use crate::web::Web;
@@ -16,9 +17,21 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Prints the methods that begin with what was typed, one a line. Whatever goes wrong, there are none.
 pub(crate) async fn run(args: CompleteArgs, printer: &Printer) -> Result<Exit, Failure> {
-    let Ok(target) = Target::parse(&args.target) else { return Ok(Exit::Ok) };
+    let target = match Target::parse(&args.target) {
+        // Nobody who presses a key wants a program to run.
+        Err(_) | Ok(Target::Program(_)) => return Ok(Exit::Ok),
+        Ok(target) => target,
+    };
     let web = Web::default();
-    let inquiry = Inquiry { target, framing: Framing::Lines, web, timeout: PATIENCE, trace: false };
+    let inquiry = Inquiry {
+        target,
+        framing: Framing::Lines,
+        web,
+        timeout: PATIENCE,
+        max_size: Limits::default().message_bytes,
+        trace: false,
+        misframed: Misframed::default(),
+    };
     let Ok(found) = discovery::inquire(&inquiry, printer).await else { return Ok(Exit::Ok) };
     for method in &found.document.methods {
         if method.name.starts_with(&args.prefix) && is_plain(&method.name) {

@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal};
 
+use sabir::transport::Scheme;
 use sabir::{Dialect, Http, MCP, PLAIN, Router, ServerTls, transport};
 
 use crate::args::DemoArgs;
@@ -40,6 +41,12 @@ async fn stdio(args: &DemoArgs, printer: &Printer) -> Result<Exit, Failure> {
 }
 
 async fn listen(url: &str, args: &DemoArgs, printer: &Printer) -> Result<Exit, Failure> {
+    let secure =
+        url.split_once("://").and_then(|(scheme, _)| Scheme::parse(scheme)).is_some_and(Scheme::is_secure);
+    if secure && args.tls_cert.is_none() {
+        return Err(Failure::usage(format_args!("{url} needs a certificate"))
+            .hint("give it with --tls-cert server.pem --tls-key server.key"));
+    }
     let (router, dialect) = served(args);
     let server = sabir::listen(url, router).await.map_err(|error| cannot_listen(url, &error))?;
     let server = server.framing(args.framing.known()).dialect(dialect);

@@ -5,13 +5,18 @@ use std::fmt::Write;
 
 use crate::paint::{Paint, Painter};
 
-/// The text without white space between its parts: one line. `text` is valid JSON.
+/// The text without white space between its parts: one line, and nothing in it that a terminal would obey. `text` is
+/// valid JSON, and the result means the same.
 pub(crate) fn compact(text: &str) -> Cow<'_, str> {
     let spaces = |text: &str| tokens(text).map(str::len).sum::<usize>() != text.len();
     if !spaces(text) {
-        return Cow::Borrowed(text);
+        return harmless(text);
     }
-    Cow::Owned(tokens(text).collect())
+    let joined: String = tokens(text).collect();
+    match harmless(&joined) {
+        Cow::Owned(escaped) => Cow::Owned(escaped),
+        Cow::Borrowed(_) => Cow::Owned(joined),
+    }
 }
 
 /// The text over many lines, with two spaces for each level, and nothing in it that a terminal would obey.
@@ -58,25 +63,37 @@ pub(crate) fn pretty(text: &str, painter: Painter) -> String {
     out
 }
 
-/// The text with everything escaped that a terminal would obey: control characters, and those that change
-/// the direction of what follows. In JSON the result means the same.
+/// The text with everything escaped that a terminal would obey or that nobody would see. In JSON the result means the
+/// same.
 pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_harmful) {
+    if !text.contains(is_hidden) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {
-        if is_harmful(c) {
-            let _ = write!(out, "\\u{:04x}", u32::from(c));
-        } else {
-            out.push(c);
+        match is_hidden(c) {
+            true => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| {
+                let _ = write!(out, "\\u{unit:04x}");
+            }),
+            false => out.push(c),
         }
     }
     Cow::Owned(out)
 }
 
-fn is_harmful(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+/// The same over many lines, which stay lines.
+pub(crate) fn harmless_lines(text: &str) -> String {
+    text.split('\n').map(harmless).collect::<Vec<_>>().join("\n")
+}
+
+/// Whether a character is not shown as itself: control characters (C0, DEL, C1), separators of lines, marks that change
+/// the direction of what follows, and those that take no space. Joiners, which some scripts and emoji need, are shown.
+pub(crate) fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
+            | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e007f}')
 }
 
 /// The parts of valid JSON: brackets, commas, colons, strings, and whatever else has no space in it.
@@ -119,6 +136,8 @@ mod tests {
             ("1.0", "1.0"),
             (" [ 1 ,\n 9007199254740993.0 ] ", "[1,9007199254740993.0]"),
             ("{ \"a \\\" b\" : \"\\n, \\\\\" }", "{\"a \\\" b\":\"\\n, \\\\\"}"),
+            ("\"\u{9b}31m\"", "\"\\u009b31m\""),
+            ("[ \"\u{7f}\u{202e}\u{2028}\u{e0041}\" ]", "[\"\\u007f\\u202e\\u2028\\udb40\\udc41\"]"),
         ] {
             assert_eq!(compact(text), want);
         }

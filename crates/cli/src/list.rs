@@ -16,14 +16,14 @@ const WIDEST: usize = 32;
 pub(crate) async fn run(args: ListArgs, printer: &Printer) -> Result<Exit, Failure> {
     let (source, rest) = discovery::split(&args.peer, "list")?;
     if let Some(word) = rest.first() {
-        return Err(Failure::usage(format_args!("`{word}` has no place here"))
+        return Err(Failure::usage(format_args!("unexpected argument `{word}`"))
             .hint("`sabir describe TARGET METHOD` describes one method"));
     }
     let found = discovery::find(source.as_deref(), &args.peer, printer).await?;
     let methods = &found.document.methods;
     if args.json {
         for method in methods {
-            printer.data(&line(method).to_string())?;
+            printer.json(&line(method).to_string())?;
         }
         return Ok(Exit::Ok);
     }

@@ -1,6 +1,7 @@
 //! The one place that prints. Data goes to standard output, everything else to standard error.
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -23,6 +24,8 @@ pub(crate) struct Printer {
     out: Stream,
     err: Stream,
     bar: Arc<Mutex<Bar>>,
+    /// Standard error is a transcript.
+    commented: Arc<AtomicBool>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -46,6 +49,7 @@ impl Printer {
             out: stream(io::stdout().is_terminal()),
             err: stream(io::stderr().is_terminal()),
             bar: Arc::new(Mutex::new(Bar { start: Instant::now(), drawn: false })),
+            commented: Arc::default(),
         }
     }
 
@@ -54,8 +58,18 @@ impl Printer {
         if self.out.terminal {
             self.data(&pretty(value.as_str(), self.out.painter))
         } else {
-            self.data(&compact(value.as_str()))
+            self.json(value.as_str())
         }
+    }
+
+    /// JSON on one line. What is in it reaches no terminal unescaped, not even by way of a pipe.
+    pub(crate) fn json(&self, text: &str) -> io::Result<()> {
+        self.data(&compact(text))
+    }
+
+    /// From now on, what is said on standard error stands in comments between the lines of a transcript.
+    pub(crate) fn say_in_comments(&self) {
+        self.commented.store(true, Ordering::Relaxed);
     }
 
     /// Paints for standard output, for data that is laid out elsewhere.
@@ -102,7 +116,8 @@ impl Printer {
 
     /// A line of a transcript beside the data.
     pub(crate) fn trace(&self, line: &Line<'_>) {
-        self.tell(&painted(line, self.err.painter));
+        self.clear_bar();
+        let _ = writeln!(io::stderr().lock(), "{}", painted(line, self.err.painter));
     }
 
     /// The peer's error. `whose` tells the calls of a batch apart; the hint says what to try.
@@ -173,7 +188,15 @@ impl Printer {
     /// Nobody is there to tell that standard error cannot be written to.
     fn tell(&self, text: &str) {
         self.clear_bar();
-        let _ = writeln!(io::stderr().lock(), "{text}");
+        let mut err = io::stderr().lock();
+        match self.commented.load(Ordering::Relaxed) {
+            true => text.lines().for_each(|line| {
+                let _ = writeln!(err, "# {line}");
+            }),
+            false => {
+                let _ = writeln!(err, "{text}");
+            }
+        }
     }
 }
 

@@ -2,17 +2,20 @@
 
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
 use std::time::Duration;
 
-use sabir::transport::{self, Child, Transport};
+use sabir::transport::{self, Child, Scheme, Stderr, Transport, Url};
 use sabir::{DialError, DialFailure, Framing};
 
 use crate::exit::{Exit, Failure};
+use crate::print::Printer;
 use crate::service;
 
 /// How long a program may take to exit once its input is closed, and again once it was told to.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+const TARGETS: &str = "a target is demo:, stdio:COMMAND, http(s)://…, ws(s)://…, tcp://HOST:PORT, tls://HOST:PORT or \
+                       unix:PATH, or a command after --";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Target {
@@ -20,11 +23,7 @@ pub(crate) enum Target {
     Demo,
     /// A program to start, with its arguments.
     Program(Vec<String>),
-    /// Host and port.
-    Tcp(String),
-    Unix(PathBuf),
-    /// A whole URL: HTTP, WebSocket, or TLS by itself.
-    Web(String),
+    Url(Url),
 }
 
 impl Target {
@@ -34,37 +33,22 @@ impl Target {
                 .ok_or_else(|| Failure::usage(format_args!("`{text}` has a quote that is never closed")))?;
             return Target::program(words);
         }
-        if let Some(address) = text.strip_prefix("tcp://") {
-            return match address.rsplit_once(':') {
-                Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => {
-                    Ok(Target::Tcp(address.to_owned()))
-                }
-                _ => Err(Failure::usage(format_args!("`{text}` names no host and port"))
-                    .hint("write it as tcp://127.0.0.1:4000")),
-            };
+        if text == "demo:" {
+            return Ok(Target::Demo);
         }
-        if let Some(path) = text.strip_prefix("unix:") {
-            return match path.strip_prefix("//").unwrap_or(path) {
-                "" => Err(Failure::usage("`unix:` names no path").hint("write it as unix:/run/server.sock")),
-                path => Ok(Target::Unix(path.into())),
-            };
+        if Target::is_one(text) {
+            return Url::parse(text).map(Target::Url).map_err(Failure::usage);
         }
-        if let Some((scheme, rest)) = text.split_once("://")
-            && ["http", "https", "ws", "wss", "tls"].contains(&scheme)
-        {
-            return match rest.trim_start_matches('/') {
-                "" => Err(Failure::usage(format_args!("`{text}` names no host"))
-                    .hint(format_args!("write it as {scheme}://127.0.0.1:4000"))),
-                _ => Ok(Target::Web(text.to_owned())),
-            };
-        }
-        match text {
-            "demo:" => Ok(Target::Demo),
-            _ => Err(Failure::usage(format_args!("`{text}` is no target")).hint(
-                "a target is demo:, stdio:COMMAND, http(s)://…, ws(s)://…, tcp://HOST:PORT, tls://HOST:PORT or \
-                 unix:PATH, or a command after --",
-            )),
-        }
+        let did_you_mean = ["demo:", "stdio:", "http://", "https://", "tcp://", "unix:"]
+            .into_iter()
+            .find(|start| text.starts_with(start.trim_end_matches([':', '/'])))
+            .map_or_else(String::new, |start| format!("; did you mean `{start}`?"));
+        Err(Failure::usage(format_args!("`{text}` is not a valid target{did_you_mean}")).hint(TARGETS))
+    }
+
+    /// Whether a text is meant as a target, and not as the name of a file.
+    pub(crate) fn is_one(text: &str) -> bool {
+        text.contains("://") || ["demo:", "stdio:", "unix:"].iter().any(|start| text.starts_with(start))
     }
 
     /// A program given as its words.
@@ -75,19 +59,19 @@ impl Target {
         }
     }
 
-    fn scheme(&self) -> Option<&str> {
+    pub(crate) fn scheme(&self) -> Option<Scheme> {
         match self {
-            Target::Web(url) => url.split_once("://").map(|(scheme, _)| scheme),
-            _ => None,
+            Target::Url(url) => Some(url.scheme()),
+            Target::Demo | Target::Program(_) => None,
         }
     }
 
     pub(crate) fn has_headers(&self) -> bool {
-        matches!(self.scheme(), Some("http" | "https" | "ws" | "wss"))
+        self.scheme().is_some_and(Scheme::is_web)
     }
 
     pub(crate) fn has_certificates(&self) -> bool {
-        matches!(self.scheme(), Some("https" | "wss" | "tls"))
+        self.scheme().is_some_and(Scheme::is_secure)
     }
 
     /// Whether there is no framing: the transport knows where a message ends.
@@ -95,16 +79,21 @@ impl Target {
         self.has_headers()
     }
 
-    /// Starts what must be started. Others are connected to later.
-    pub(crate) fn open(&self, framing: Framing) -> Result<Transport, Failure> {
+    /// Starts what must be started. Others are connected to later. What a program prints on standard error is passed
+    /// on; `tracing` makes it part of a transcript.
+    pub(crate) fn open(&self, framing: Framing, tracing: Option<&Printer>) -> Result<Transport, Failure> {
         let opened = match self {
             Target::Demo => Ok(demo(framing)),
             Target::Program(words) => {
                 let mut command = std::process::Command::new(&words[0]);
                 command.args(&words[1..]);
-                Child::new(command).patience(PATIENCE).spawn()
+                let mut child = Child::new(command).patience(PATIENCE);
+                if let Some(printer) = tracing.cloned() {
+                    child = child.stderr(Stderr::Lines(Box::new(move |line| printer.aside(&line))));
+                }
+                child.spawn()
             }
-            Target::Tcp(_) | Target::Unix(_) | Target::Web(_) => Ok(transport::url(self.to_string())),
+            Target::Url(url) => Ok(transport::url(url.to_string())),
         };
         opened.map(|transport| transport.framing(framing)).map_err(|error| self.unreachable(&error))
     }
@@ -147,9 +136,7 @@ impl fmt::Display for Target {
                 let joined = shlex::try_join(words.iter().map(String::as_str));
                 write!(f, "stdio:{}", joined.unwrap_or_else(|_| words.join(" ")))
             }
-            Target::Tcp(address) => write!(f, "tcp://{address}"),
-            Target::Unix(path) => write!(f, "unix:{}", path.display()),
-            Target::Web(url) => f.write_str(url),
+            Target::Url(url) => url.fmt(f),
         }
     }
 }
@@ -158,7 +145,7 @@ impl fmt::Display for Target {
 fn hint(failure: DialFailure) -> &'static str {
     match failure {
         DialFailure::Tls => {
-            "check that TLS is served there; give its root with --cacert FILE, or trust anybody with --insecure"
+            "check that TLS is served there; give its root with --cacert FILE, or skip verification with --insecure"
         }
         DialFailure::Status(401 | 403) => "give what it wants, as in -H 'Authorization: Bearer ${TOKEN}'",
         DialFailure::Status(405) => "check the path of the URL: what is there takes no messages",
@@ -189,16 +176,15 @@ mod tests {
             ("demo:", Ok(Target::Demo)),
             ("stdio:cat", Ok(program(&["cat"]))),
             ("stdio:a 'b c' \"d\\\"e\" f\\ g", Ok(program(&["a", "b c", "d\"e", "f g"]))),
-            ("tcp://[::1]:80", Ok(Target::Tcp("[::1]:80".to_owned()))),
-            ("unix:/x", Ok(Target::Unix("/x".into()))),
-            ("unix:///x", Ok(Target::Unix("/x".into()))),
-            ("https://x/rpc", Ok(Target::Web("https://x/rpc".to_owned()))),
+            ("unix:/x", Ok(Target::Url(Url::parse("unix:/x").expect("a URL")))),
+            ("https://x/rpc", Ok(Target::Url(Url::parse("https://x/rpc").expect("a URL")))),
             ("ws://", Err("`ws://` names no host")),
             ("stdio:", Err("no command is given")),
             ("stdio:a 'b", Err("`stdio:a 'b` has a quote that is never closed")),
-            ("tcp://localhost", Err("`tcp://localhost` names no host and port")),
+            ("tcp://localhost", Err("`tcp://localhost` names no port: write it as tcp://localhost:PORT")),
             ("unix:", Err("`unix:` names no path")),
-            ("add", Err("`add` is no target")),
+            ("add", Err("`add` is not a valid target")),
+            ("demo", Err("`demo` is not a valid target; did you mean `demo:`?")),
         ] {
             let got = Target::parse(text).map_err(|failure| failure.what);
             assert_eq!(got, want.map_err(str::to_owned));

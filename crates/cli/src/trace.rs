@@ -1,87 +1,132 @@
 //! `--trace`: the wire as a transcript, message by message, however the bytes are chunked.
 
-use sabir::transport::Wire;
-use sabir::{Framing, Limits, RawJson};
+use sabir::transport::{HttpFailure, Wire};
+use sabir::{Framing, RawJson};
 use sabir_proto::{Cut, Deframer, Line};
 
 use crate::json::compact;
 use crate::print::Printer;
 
-/// A tap that shows both directions.
-pub(crate) fn tap(framing: Framing, printer: &Printer) -> impl FnMut(Wire, &[u8]) + Send + 'static {
-    let mut sent = View::new(Wire::Sent, framing, printer);
-    let mut received = View::new(Wire::Received, framing, printer);
+/// Lines of a body that are shown.
+const BODY_LINES: usize = 20;
+
+/// A tap that shows both directions. Everything else that is said meanwhile becomes comments, so that what was saved
+/// is a transcript.
+pub(crate) fn tap(
+    framing: Framing,
+    max_size: usize,
+    printer: &Printer,
+) -> impl FnMut(Wire, &[u8]) + Send + 'static {
+    printer.say_in_comments();
+    let mut sent = View::new(Wire::Sent, framing, max_size, printer);
+    let mut received = View::new(Wire::Received, framing, max_size, printer);
     move |wire, bytes| match wire {
         Wire::Sent => sent.pass(bytes),
         Wire::Received => received.pass(bytes),
     }
 }
 
-/// One direction of the wire.
-struct View {
-    wire: Wire,
+/// Shows what HTTP answered instead of a message.
+pub(crate) fn failure(failure: &HttpFailure<'_>, printer: &Printer) {
+    printer.trace(&Line::Event(format!("HTTP {}", failure.status).into()));
+    for (name, value) in failure.headers {
+        let value = String::from_utf8_lossy(value.as_bytes());
+        printer.trace(&Line::Comment(format!("{name}: {value}").into()));
+    }
+    let body = String::from_utf8_lossy(failure.body);
+    let mut lines = body.lines();
+    for line in lines.by_ref().take(BODY_LINES) {
+        printer.trace(&Line::Comment(line.to_owned().into()));
+    }
+    if lines.next().is_some() {
+        printer.trace(&Line::Comment("…".into()));
+    }
+}
+
+/// A message that went by.
+pub(crate) fn message(wire: Wire, body: &[u8], printer: &Printer) {
+    printer.trace(&match (RawJson::from_bytes(body), wire) {
+        (Ok(message), Wire::Sent) => Line::ToServer(compact(message.as_str()).into_owned().into()),
+        (Ok(message), Wire::Received) => Line::ToClient(compact(message.as_str()).into_owned().into()),
+        (Err(_), Wire::Sent) => Line::BytesToServer(body.to_vec()),
+        (Err(_), Wire::Received) => Line::BytesToClient(body.to_vec()),
+    });
+}
+
+/// Cuts what goes one way into messages.
+pub(crate) struct Cutter {
     /// `None` where the transport keeps messages apart.
     deframer: Option<Deframer>,
     unread: Vec<u8>,
-    printer: Printer,
 }
 
-impl View {
-    fn new(wire: Wire, framing: Framing, printer: &Printer) -> Self {
+impl Cutter {
+    pub(crate) fn new(framing: Framing, max_size: usize) -> Self {
         let deframer = match framing {
             Framing::Whole => None,
-            framing => Some(Deframer::new(Some(framing), Limits::default().message_bytes)),
+            framing => Some(Deframer::new(Some(framing), max_size)),
         };
-        View { wire, deframer, unread: Vec::new(), printer: printer.clone() }
+        Cutter { deframer, unread: Vec::new() }
     }
 
-    fn pass(&mut self, bytes: &[u8]) {
+    /// Hands on all that has come to its end.
+    pub(crate) fn pass(&mut self, bytes: &[u8], mut take: impl FnMut(Cut<'_>)) {
         let Some(deframer) = &mut self.deframer else {
-            show(Cut::Message { body: bytes, used: bytes.len() }, self.wire, &self.printer);
-            return;
+            return take(Cut::Message { body: bytes, used: bytes.len() });
         };
         self.unread.extend_from_slice(bytes);
         let mut done = 0;
         loop {
             let cut = deframer.cut(&self.unread[done..]);
-            done += show(cut, self.wire, &self.printer);
+            let (Cut::Message { used, .. } | Cut::Fault { used, .. } | Cut::More { used, .. }) = cut;
+            done += used;
             if let Cut::More { .. } = cut {
                 break;
             }
+            take(cut);
         }
         self.unread.drain(..done);
     }
-}
 
-/// The stream has ended, perhaps in the middle of something.
-impl Drop for View {
-    fn drop(&mut self) {
+    /// The stream has ended, perhaps in the middle of something.
+    fn finish(&mut self, take: impl FnOnce(Cut<'_>)) {
         if let Some(deframer) = &mut self.deframer
             && !self.unread.is_empty()
         {
-            show(deframer.finish(&self.unread), self.wire, &self.printer);
+            take(deframer.finish(&self.unread));
         }
     }
 }
 
-/// How many bytes are done with.
-fn show(cut: Cut<'_>, wire: Wire, printer: &Printer) -> usize {
+/// One direction of the wire.
+struct View {
+    wire: Wire,
+    cutter: Cutter,
+    printer: Printer,
+}
+
+impl View {
+    fn new(wire: Wire, framing: Framing, max_size: usize, printer: &Printer) -> Self {
+        View { wire, cutter: Cutter::new(framing, max_size), printer: printer.clone() }
+    }
+
+    fn pass(&mut self, bytes: &[u8]) {
+        let View { wire, cutter, printer } = self;
+        cutter.pass(bytes, |cut| show(cut, *wire, printer));
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        let View { wire, cutter, printer } = self;
+        cutter.finish(|cut| show(cut, *wire, printer));
+    }
+}
+
+fn show(cut: Cut<'_>, wire: Wire, printer: &Printer) {
     match cut {
-        Cut::Message { body, used } => {
-            printer.trace(&match (RawJson::from_bytes(body), wire) {
-                (Ok(message), Wire::Sent) => Line::ToServer(compact(message.as_str()).into_owned().into()),
-                (Ok(message), Wire::Received) => {
-                    Line::ToClient(compact(message.as_str()).into_owned().into())
-                }
-                (Err(_), Wire::Sent) => Line::BytesToServer(body.to_vec()),
-                (Err(_), Wire::Received) => Line::BytesToClient(body.to_vec()),
-            });
-            used
-        }
-        Cut::Fault { fault, used } => {
-            printer.trace(&Line::Event(fault.to_string().into()));
-            used
-        }
-        Cut::More { used, .. } => used,
+        Cut::Message { body, .. } => message(wire, body, printer),
+        Cut::Fault { fault, .. } => printer.trace(&Line::Event(fault.to_string().into())),
+        Cut::More { .. } => {}
     }
 }

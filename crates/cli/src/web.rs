@@ -74,7 +74,7 @@ impl Web {
 /// `NAME: VALUE`, with the variables in the value filled in.
 fn read(header: &str, variable: impl Fn(&str) -> Option<String>) -> Result<(String, String), Failure> {
     let Some((name, value)) = header.split_once(':').filter(|(name, _)| !name.trim().is_empty()) else {
-        return Err(Failure::usage(format_args!("`{header}` is no header"))
+        return Err(Failure::usage(format_args!("`{header}` is not a header"))
             .hint("write it as -H 'Name: value' or -H 'Authorization: Bearer ${TOKEN}'"));
     };
     let mut filled = String::new();
@@ -109,8 +109,8 @@ mod tests {
             ("a:", Ok(("a", ""))),
             ("a: ${B}", Err("the variable `B` is not set")),
             ("a: ${A", Err("a header has a `${` that is never closed")),
-            ("nonsense", Err("`nonsense` is no header")),
-            (": x", Err("`: x` is no header")),
+            ("nonsense", Err("`nonsense` is not a header")),
+            (": x", Err("`: x` is not a header")),
         ] {
             let got = read(header, variable).map_err(|failure| failure.what);
             let want = want.map(|(name, value)| (name.to_owned(), value.to_owned()));

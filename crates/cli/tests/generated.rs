@@ -21,6 +21,11 @@ mod everything {
     include!("data/generated/everything.rs");
 }
 
+#[allow(dead_code, deprecated, unreachable_pub, non_camel_case_types, clippy::all)]
+mod hostile {
+    include!("data/generated/hostile.rs");
+}
+
 fn check(source: &str, lang: &str, name: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/generated");
     let output = Command::new(env!("CARGO_BIN_EXE_sabir"))
@@ -43,6 +48,7 @@ fn clients_are_what_they_were() {
     for (lang, ending) in [("rust", "rs"), ("typescript", "ts"), ("python", "py")] {
         check("demo:", lang, &format!("demo.{ending}"));
         check("everything.json", lang, &format!("everything.{ending}"));
+        check("hostile.json", lang, &format!("hostile.{ending}"));
     }
 }
 

@@ -7,6 +7,8 @@ use std::time::Duration;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpListener, TcpStream};
 
+use crate::transport::Scheme;
+
 /// After how much silence TCP asks whether the peer is still there.
 const KEEPALIVE: Duration = Duration::from_secs(60);
 
@@ -69,17 +71,12 @@ impl Place {
             });
         }
         let (scheme, rest) = url.split_once("://").ok_or_else(|| unknown(url))?;
-        let secure = match scheme {
-            "tcp" => false,
-            "tls" => true,
-            "http" | "ws" if cfg!(feature = "http") => false,
-            "https" | "wss" if cfg!(feature = "http") => true,
-            "http" | "ws" | "https" | "wss" => {
-                let reason = format!("cannot listen at `{url}`: sabir was built without its feature `http`");
-                return Err(io::Error::new(io::ErrorKind::Unsupported, reason));
-            }
-            _ => return Err(unknown(url)),
-        };
+        let known = Scheme::parse(scheme).ok_or_else(|| unknown(url))?;
+        if known.is_web() && !cfg!(feature = "http") {
+            let reason = format!("cannot listen at `{url}`: sabir was built without its feature `http`");
+            return Err(io::Error::new(io::ErrorKind::Unsupported, reason));
+        }
+        let secure = known.is_secure();
         let (authority, path) = match rest.find('/') {
             Some(slash) => rest.split_at(slash),
             None => (rest, ""),

@@ -154,7 +154,9 @@ impl Model {
         self.look_for_ended();
         let told = match value % 3 {
             0 => self.session.progress(self.now, key, &value),
-            1 => self.session.progress(self.now, key, &std::collections::BTreeMap::from([("progress", value)])),
+            1 => {
+                self.session.progress(self.now, key, &std::collections::BTreeMap::from([("progress", value)]))
+            }
             _ => self.session.progress(self.now, key, "words"),
         };
         assert!(!told || self.open.contains(&key), "progress of {key:?}, which has ended");

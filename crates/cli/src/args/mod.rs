@@ -50,7 +50,7 @@ demo service in this process, and what is shown is what came back.")]
     Call(CallArgs),
     /// Check captured traffic or a live peer by the rules of the protocol
     Check(CheckArgs),
-    /// Say what a rule means, why it matters and how to put a breach right
+    /// Say what a rule means, why it matters and how to fix a violation
     #[command(after_help = "\
 Examples:
   sabir explain                           list all rules
@@ -124,7 +124,10 @@ pub(crate) struct PeerArgs {
     /// How long to wait, such as 500ms, 30s or 2m
     #[arg(long, value_name = "TIME", default_value = "20s", value_parser = duration)]
     pub(crate) timeout: Duration,
-    /// How messages are kept apart
+    /// The largest answer that is taken, such as 500kB, 64MiB or 1GiB
+    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = size)]
+    pub(crate) max_size: usize,
+    /// Message framing
     #[arg(long, value_enum, value_name = "HOW", default_value = "lines")]
     pub(crate) framing: ClientFraming,
     #[command(flatten)]
@@ -213,8 +216,9 @@ pub(crate) struct GenerateArgs {
     pub(crate) output: Option<std::path::PathBuf>,
 }
 
+/// The language of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Language {
+pub enum Language {
     /// Async, on the crate `sabir`
     Rust,
     /// For browsers and Node.js, without dependencies
@@ -261,7 +265,7 @@ pub(crate) struct DemoArgs {
     /// Serve requests to this host, such as demo.example; may be given again
     #[arg(long, value_name = "HOST", requires = "listen", value_parser = host)]
     pub(crate) allow_host: Vec<String>,
-    /// How messages are kept apart; auto finds out from what comes [default: lines, and auto with --listen]
+    /// Message framing; auto finds out from what comes [default: lines, and auto with --listen]
     #[arg(
         long,
         value_enum,
@@ -316,7 +320,8 @@ ARG is one of
   JSON                an argument by position; a string needs its quotes: '\"text\"'
 
 A batch FILE holds a JSON array of messages, or one message per line: {\"id\", \"method\", \"params\"}. Those
-without an id are notifications. Results are printed one per line, in the order of the file.
+without an id are notifications. It is sent with these ids. Results are printed one per line, in the order of the
+file; with --json in the order in which they come.
 
 Examples:
   sabir call demo: add 2 3
@@ -345,10 +350,13 @@ pub(crate) struct CallArgs {
     /// How long to wait, such as 500ms, 30s or 2m
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
     pub(crate) timeout: Duration,
-    /// How messages are kept apart
+    /// The largest answer that is taken, such as 500kB, 64MiB or 1GiB
+    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = size)]
+    pub(crate) max_size: usize,
+    /// Message framing
     #[arg(long, value_enum, value_name = "HOW", default_value = "lines")]
     pub(crate) framing: ClientFraming,
-    /// What is legal, and how cancel and progress are spelt
+    /// Protocol rules: what is allowed, and which cancel and progress messages are used
     #[arg(long, value_enum, value_name = "WHICH", default_value = "lenient")]
     pub(crate) dialect: DialectName,
     #[command(flatten)]
@@ -429,7 +437,10 @@ pub(crate) struct CheckArgs {
     /// How long a target may take for everything
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
     pub(crate) timeout: Duration,
-    /// How messages to a target are kept apart
+    /// The largest answer that is taken, such as 500kB, 64MiB or 1GiB
+    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = size)]
+    pub(crate) max_size: usize,
+    /// Message framing of a target
     #[arg(long, value_enum, value_name = "HOW", default_value = "lines")]
     pub(crate) framing: ClientFraming,
     #[command(flatten)]
@@ -513,15 +524,53 @@ fn duration(text: &str) -> Result<Duration, String> {
         "" => return Err("a time needs its unit, such as 500ms, 30s or 2m".to_owned()),
         other => return Err(format!("unknown unit `{other}`: use ms, s, m or h")),
     };
-    let number: f64 = number.parse().map_err(|_| format!("`{number}` is no number"))?;
+    let number: f64 = number.parse().map_err(|_| format!("`{number}` is not a number"))?;
     Duration::try_from_secs_f64(number * scale)
         .map(|time| time.min(LONGEST))
         .map_err(|error| error.to_string())
 }
 
+/// The most that can be asked for: what is larger does not fit into the memory of most machines a few times.
+const LARGEST: usize = 1 << 30;
+
+fn size(text: &str) -> Result<usize, String> {
+    let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match text[number.len()..].to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" | "kb" => 1000,
+        "m" | "mb" => 1000 * 1000,
+        "g" | "gb" => 1000 * 1000 * 1000,
+        "kib" => 1 << 10,
+        "mib" => 1 << 20,
+        "gib" => 1 << 30,
+        other => return Err(format!("unknown unit `{other}`: use kB, MB, GB, KiB, MiB or GiB")),
+    };
+    let number: f64 = number.parse().map_err(|_| format!("`{number}` is not a number"))?;
+    let bytes = number * f64::from(unit);
+    match bytes >= 1.0 && bytes <= LARGEST as f64 {
+        true => Ok(bytes as usize),
+        false => Err("a size is between 1 byte and 1 GiB".to_owned()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_have_units() {
+        for (text, want) in [
+            ("1", Ok(1)),
+            ("500kB", Ok(500_000)),
+            ("64MiB", Ok(64 << 20)),
+            ("1.5gib", Err("a size is between 1 byte and 1 GiB")),
+            ("0", Err("a size is between 1 byte and 1 GiB")),
+            ("5 apples", Err("unknown unit `apples`: use kB, MB, GB, KiB, MiB or GiB")),
+            ("MiB", Err("`` is not a number")),
+        ] {
+            assert_eq!(size(text), want.map_err(str::to_owned), "{text}");
+        }
+    }
 
     #[test]
     fn the_definition_holds_together() {
@@ -538,7 +587,7 @@ mod tests {
             ("1h", Ok(Duration::from_secs(3600))),
             ("30", Err("a time needs its unit, such as 500ms, 30s or 2m")),
             ("3 weeks", Err("unknown unit `weeks`: use ms, s, m or h")),
-            ("s", Err("`` is no number")),
+            ("s", Err("`` is not a number")),
         ] {
             assert_eq!(duration(text), want.map_err(str::to_owned), "{text}");
         }

@@ -1,17 +1,34 @@
 //! What `--batch` reads: messages, as an array or one per line.
 
+use std::collections::HashSet;
+
 use sabir::{JsonKind, RawJson};
+use sabir_proto::Id;
 
 use super::params::text_of;
 use crate::exit::Failure;
+use crate::json::compact;
 
-/// A message of the file. The id is only for the output: on the wire each call has one of our own.
+/// A message of the file.
 #[derive(Debug)]
 pub(super) struct Entry {
     /// `None` makes it a notification.
     pub(super) id: Option<RawJson<'static>>,
     pub(super) method: String,
     pub(super) params: Option<RawJson<'static>>,
+}
+
+impl Entry {
+    /// As it is sent.
+    pub(super) fn message(&self) -> String {
+        let id = self.id.as_ref().map_or_else(String::new, |id| format!(",\"id\":{id}"));
+        let method = serde_json::Value::from(self.method.as_str());
+        let params = self
+            .params
+            .as_ref()
+            .map_or_else(String::new, |params| format!(",\"params\":{}", compact(params.as_str())));
+        format!("{{\"jsonrpc\":\"2.0\"{id},\"method\":{method}{params}}}")
+    }
 }
 
 pub(super) fn read(path: &str) -> Result<Vec<Entry>, Failure> {
@@ -45,6 +62,13 @@ fn entries(text: &str) -> Result<Vec<Entry>, Failure> {
             Failure::usage("the batch is empty").hint("give at least one {\"id\", \"method\", \"params\"}")
         );
     }
+    let mut seen = HashSet::new();
+    for id in entries.iter().filter_map(|entry| entry.id.as_ref()) {
+        if !seen.insert(id.as_str()) {
+            return Err(Failure::usage(format_args!("two calls of the batch have the id {id}"))
+                .hint("give each its own id: answers name them in any order"));
+        }
+    }
     Ok(entries)
 }
 
@@ -65,6 +89,11 @@ fn entry(number: usize, message: &RawJson<'_>) -> Result<Entry, Failure> {
             other => return Err(wrong(&format!("`params` must be an array or an object, found {other}"))),
         },
     };
+    if let Some(id) = message.get("id")
+        && Id::from_json(id.clone()).is_none()
+    {
+        return Err(wrong(&format!("`id` must be a string, a number or null, found {}", id.kind())));
+    }
     Ok(Entry { id: message.get("id").map(RawJson::into_owned), method, params })
 }
 
@@ -93,6 +122,14 @@ mod tests {
             check(&text, Ok(r#""x" add [1, 2]; - log -"#));
         }
         check(b, Ok("- log -"));
+        check(
+            r#"[{"id":1,"method":"a"},{"id":1,"method":"b"}]"#,
+            Err("two calls of the batch have the id 1"),
+        );
+        check(
+            r#"{"id":[],"method":"a"}"#,
+            Err("message 1 of the batch: `id` must be a string, a number or null, found array"),
+        );
         check("[]", Err("the batch is empty"));
         check("", Err("the batch is empty"));
         check("[1]", Err("message 1 of the batch: expected an object, found number"));

@@ -3,18 +3,20 @@
 mod batch;
 mod params;
 mod plan;
+mod raw;
+mod received;
 mod report;
 
 use std::time::Duration;
 
-use batch::Entry;
 use plan::{Plan, What};
-use report::{Named, Reporter, timed_out, undelivered};
-use sabir::{CallError, Cause, Framing, Peer, RawJson};
+use report::{Named, Reporter};
+use sabir::{Cause, Framing, Limits, Peer, RawJson};
 use tokio::time::Instant;
 
 use crate::args::CallArgs;
 use crate::exit::{Exit, Failure};
+use crate::failed;
 use crate::print::Printer;
 use crate::trace;
 
@@ -33,22 +35,35 @@ pub(crate) async fn run(args: CallArgs, printer: &Printer) -> Result<Exit, Failu
 
 async fn talk(plan: &Plan, reporter: &Reporter, printer: &Printer) -> Result<Exit, Failure> {
     let deadline = Instant::now() + plan.timeout;
-    let transport = plan.web.apply(plan.target.open(plan.framing)?);
+    if let What::Batch(entries) = &plan.what {
+        return in_time(deadline, plan, reporter, raw::send(entries, plan, reporter, printer)).await;
+    }
+    let tracing = plan.trace.then_some(printer);
+    let transport = plan.web.apply(plan.target.open(plan.framing, tracing)?);
     let reports = reporter.clone();
-    let mut transport = transport.dialect(plan.dialect).on_report(move |report| reports.report(report));
-    if plan.trace {
-        let framing = if plan.target.keeps_messages_apart() { Framing::Whole } else { plan.framing };
-        transport = transport.tap(trace::tap(framing, printer));
+    let limits = Limits { message_bytes: plan.max_size, ..Limits::default() };
+    let mut transport =
+        transport.dialect(plan.dialect).limits(limits).on_report(move |report| reports.report(report));
+    let framing = if plan.target.keeps_messages_apart() { Framing::Whole } else { plan.framing };
+    let mut shown = tracing.map(|printer| trace::tap(framing, plan.max_size, printer));
+    let mut told = plan.json.then(|| received::tap(plan, framing, reporter));
+    transport = transport.tap(move |wire, bytes| {
+        shown.iter_mut().for_each(|tap| tap(wire, bytes));
+        told.iter_mut().for_each(|tap| tap(wire, bytes));
+    });
+    if let Some(printer) = tracing {
+        let printer = printer.clone();
+        transport = transport.on_http_failure(move |failure| trace::failure(failure, &printer));
     }
     let connecting = async {
         let connected = sabir::connect(transport, reporter.router()).await;
         connected.map_err(|error| plan.target.unreachable(&error))
     };
-    let peer = in_time(deadline, plan, connecting).await?;
-    let done = in_time(deadline, plan, send(plan, &peer, reporter)).await;
+    let peer = in_time(deadline, plan, reporter, connecting).await?;
+    let done = in_time(deadline, plan, reporter, send(plan, &peer, reporter)).await;
     let cause = peer.shutdown(FLUSH).await;
     if let (What::Notify { .. }, Some(lost)) = (&plan.what, reporter.lost()) {
-        return Err(undelivered(&lost));
+        return Err(failed::undelivered(&lost));
     }
     match (&plan.what, &cause) {
         (What::Notify { .. }, Cause::Lost(_) | Cause::Stalled) => {
@@ -62,10 +77,12 @@ async fn talk(plan: &Plan, reporter: &Reporter, printer: &Printer) -> Result<Exi
 async fn in_time<T>(
     deadline: Instant,
     plan: &Plan,
+    reporter: &Reporter,
     work: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
     tokio::select! {
-        done = tokio::time::timeout_at(deadline, work) => done.unwrap_or_else(|_| Err(timed_out(plan))),
+        done = tokio::time::timeout_at(deadline, work) => done.unwrap_or_else(|_| Err(failed::timed_out(&plan.target, plan.timeout))),
+        failure = reporter.misframed.noticed(&plan.target) => Err(failure),
         Ok(()) = tokio::signal::ctrl_c() => Err(Failure::new(Exit::Interrupted, "interrupted")),
     }
 }
@@ -76,12 +93,14 @@ async fn send(plan: &Plan, peer: &Peer, reporter: &Reporter) -> Result<Exit, Fai
             let mut call = peer.call_raw(method.clone(), params.clone());
             if *progress {
                 while let Some(value) = call.progress::<RawJson<'static>>().await {
-                    reporter.progress(&value);
+                    // With --json it was printed when it came.
+                    if !plan.json {
+                        reporter.progress(&value);
+                    }
                 }
             }
             let outcome = call.await;
-            // The first call on a connection has the id 1.
-            let id = RawJson::new("1").map_err(Failure::usage)?;
+            let id = RawJson::new(received::ID).map_err(Failure::usage)?;
             reporter.outcome(Named { id: &id, method, among_others: false }, outcome, plan)
         }
         What::Notify { method, params } => {
@@ -90,35 +109,8 @@ async fn send(plan: &Plan, peer: &Peer, reporter: &Reporter) -> Result<Exit, Fai
             reporter.sent(method)?;
             Ok(Exit::Ok)
         }
-        What::Batch(entries) => send_batch(entries, plan, peer, reporter).await,
+        What::Batch(_) => unreachable!("batches are sent as they are"),
     }
-}
-
-async fn send_batch(
-    entries: &[Entry],
-    plan: &Plan,
-    peer: &Peer,
-    reporter: &Reporter,
-) -> Result<Exit, Failure> {
-    let mut batch = peer.batch();
-    let mut calls = Vec::new();
-    for Entry { id, method, params } in entries {
-        match id {
-            Some(id) => {
-                let call = batch.call::<_, _, RawJson<'static>>(method.clone(), params.clone());
-                calls.push((Named { id, method, among_others: true }, call));
-            }
-            None => batch.notify(method.clone(), params.clone()),
-        }
-    }
-    batch.send().map_err(|error: CallError| Failure::new(Exit::Protocol, error))?;
-    let mut exit = Exit::Ok;
-    for (named, call) in calls {
-        if reporter.outcome(named, call.await, plan)? == Exit::Error {
-            exit = Exit::Error;
-        }
-    }
-    Ok(exit)
 }
 
 impl What {

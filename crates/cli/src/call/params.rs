@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use sabir::{JsonKind, RawJson};
 
 use crate::exit::Failure;
+use crate::shell::word;
 
 /// Most bytes of a file, or of standard input, that are read: more is no message anyway.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
@@ -54,7 +55,7 @@ fn read(arg: &str) -> Result<Arg<'_>, Failure> {
             Some(name) => match RawJson::new(value) {
                 Ok(json) => Ok(Arg::Named(name, json.as_str().to_owned())),
                 Err(error) => Err(Failure::usage(format_args!("`{arg}`: the value is not JSON: {error}"))
-                    .hint(format_args!("for a string write {name}={value}"))),
+                    .hint(format_args!("for a string write {}", word(&format!("{name}={value}"))))),
             },
             None => Ok(Arg::Named(name, serde_json::Value::from(value).to_string())),
         };
@@ -64,7 +65,11 @@ fn read(arg: &str) -> Result<Arg<'_>, Failure> {
         _ if arg.starts_with(['{', '[', '"']) => {
             failure.hint("the shell may have taken its quotes: put '…' around it")
         }
-        quoted => failure.hint(format_args!("quote a string as '{quoted}', or name it: key={arg}")),
+        quoted => failure.hint(format_args!(
+            "quote a string as {}, or name it: {}",
+            word(&quoted),
+            word(&format!("key={arg}"))
+        )),
     })
 }
 

@@ -8,6 +8,7 @@ use super::batch::{self, Entry};
 use super::params;
 use crate::args::CallArgs;
 use crate::exit::Failure;
+use crate::shell::word;
 use crate::target::Target;
 use crate::web::Web;
 
@@ -19,6 +20,7 @@ pub(super) struct Plan {
     pub(super) framing: Framing,
     pub(super) dialect: Dialect,
     pub(super) web: Web,
+    pub(super) max_size: usize,
     pub(super) trace: bool,
     pub(super) json: bool,
 }
@@ -55,19 +57,19 @@ impl Plan {
             Some(path) => match words.next() {
                 None => What::Batch(batch::read(&path)?),
                 Some(word) => {
-                    return Err(Failure::usage(format_args!("`{word}` has no place beside --batch"))
+                    return Err(Failure::usage(format_args!("`{word}` cannot be combined with --batch"))
                         .hint("the methods to call stand in the file"));
                 }
             },
             None => {
                 let method = words.next().ok_or_else(|| {
                     Failure::usage("no method is given")
-                        .hint(format_args!("try `sabir call {target} METHOD`"))
+                        .hint(format_args!("try `sabir call {} METHOD`", word(&target.to_string())))
                 })?;
                 let words: Vec<_> = words.collect();
                 let params = match args.data {
                     Some(_) if !words.is_empty() => {
-                        return Err(Failure::usage("--data and arguments exclude each other"));
+                        return Err(Failure::usage("--data cannot be combined with arguments"));
                     }
                     Some(data) => params::from_data(&data)?,
                     None => params::from_args(&words)?,
@@ -79,9 +81,9 @@ impl Plan {
                 }
             }
         };
-        let CallArgs { timeout, framing, dialect, trace, json, .. } = args;
+        let CallArgs { timeout, framing, dialect, max_size, trace, json, .. } = args;
         let (framing, dialect) = (framing.into(), dialect.into());
-        Ok(Plan { target, what, timeout, framing, dialect, web, trace, json })
+        Ok(Plan { target, what, timeout, framing, dialect, web, max_size, trace, json })
     }
 }
 

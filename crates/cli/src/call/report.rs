@@ -4,14 +4,17 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use sabir::{CallError, Cause, Ctx, ErrorCode, ErrorObject, Framing, RawJson, Report, Router, Undelivered};
+use sabir::{CallError, Ctx, ErrorCode, ErrorObject, RawJson, Report, Router, Undelivered};
 use serde::{Deserialize, Serialize};
 
+use super::batch::Entry;
 use super::plan::Plan;
 use crate::exit::{Exit, Failure};
+use crate::failed;
 use crate::json::compact;
+use crate::misframed::Misframed;
 use crate::print::Printer;
-use crate::target::{Target, status_hint};
+use crate::shell::word;
 
 /// Characters of a stray line that are shown.
 const SHOWN: usize = 200;
@@ -26,6 +29,7 @@ pub(super) struct Reporter {
     start: Instant,
     /// What was sent without an answer and did not arrive.
     lost: Arc<Mutex<Option<Undelivered>>>,
+    pub(super) misframed: Misframed,
 }
 
 /// One line of `--json`.
@@ -67,6 +71,7 @@ impl Reporter {
             target: plan.target.to_string(),
             start: Instant::now(),
             lost: Arc::default(),
+            misframed: Misframed::default(),
         }
     }
 
@@ -77,30 +82,70 @@ impl Reporter {
         outcome: Result<RawJson<'static>, CallError>,
         plan: &Plan,
     ) -> Result<Exit, Failure> {
-        let named = Envelope { id: Some(call.id), method: Some(call.method), ..Envelope::default() };
         match outcome {
-            Ok(result) if self.json => {
-                self.envelope(Envelope { ok: Some(true), result: Some(&result), ..named })?;
-                Ok(Exit::Ok)
-            }
+            // It was printed when it came.
+            Ok(_) if self.json => Ok(Exit::Ok),
+            Err(CallError::Error(_)) if self.json => Ok(Exit::Error),
             Ok(result) => {
                 self.printer.value(&result)?;
                 Ok(Exit::Ok)
             }
-            Err(CallError::Error(error)) if self.json => {
-                let error = raw(&error);
-                self.envelope(Envelope { ok: Some(false), error: Some(&error), ..named })?;
-                Ok(Exit::Error)
-            }
             Err(CallError::Error(error)) => {
-                let id = call.id.to_string();
-                let unknown = (error.code == ErrorCode::METHOD_NOT_FOUND)
-                    .then(|| format!("`sabir list {}` shows the methods, if the server tells", self.target));
-                self.printer.rpc_error(call.among_others.then_some(&id), &error, unknown.as_deref());
+                self.rpc_error(call, &error);
                 Ok(Exit::Error)
             }
-            Err(error) => Err(failure(&error, plan)),
+            Err(error) => Err(failed::call(&error, &plan.target, plan.framing, plan.timeout)),
         }
+    }
+
+    fn rpc_error(&self, call: Named<'_>, error: &ErrorObject) {
+        let id = call.id.to_string();
+        let unknown = (error.code == ErrorCode::METHOD_NOT_FOUND)
+            .then(|| format!("`sabir list {}` shows the methods, if the server tells", word(&self.target)));
+        self.printer.rpc_error(call.among_others.then_some(&id), error, unknown.as_deref());
+    }
+
+    /// What a valid response says, for people.
+    pub(super) fn answer(&self, call: Named<'_>, response: &RawJson<'_>) -> Result<Exit, Failure> {
+        match response.get("error").filter(|error| *error != RawJson::NULL) {
+            Some(_) if self.json => Ok(Exit::Error),
+            None if self.json => Ok(Exit::Ok),
+            Some(error) => {
+                let error: ErrorObject =
+                    error.parse().map_err(|error| Failure::new(Exit::Protocol, error))?;
+                self.rpc_error(call, &error);
+                Ok(Exit::Error)
+            }
+            None => {
+                self.printer.value(&response.get("result").unwrap_or(RawJson::NULL))?;
+                Ok(Exit::Ok)
+            }
+        }
+    }
+
+    /// A response to a call of a batch has come.
+    pub(super) fn came(&self, entry: &Entry, response: &RawJson<'_>) -> io::Result<()> {
+        match (&entry.id, self.json) {
+            (Some(id), true) => {
+                self.envelope_of(Named { id, method: &entry.method, among_others: true }, response)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A valid response, with all that is in it, as one line of `--json`.
+    pub(super) fn envelope_of(&self, call: Named<'_>, response: &RawJson<'_>) -> io::Result<()> {
+        let error = response.get("error").filter(|error| *error != RawJson::NULL);
+        let result = response.get("result").filter(|_| error.is_none());
+        let result = result.or_else(|| error.is_none().then_some(RawJson::NULL));
+        self.envelope(Envelope {
+            ok: Some(error.is_none()),
+            id: Some(call.id),
+            method: Some(call.method),
+            result: result.as_ref(),
+            error: error.as_ref(),
+            ..Envelope::default()
+        })
     }
 
     /// Something was sent that gets no answer.
@@ -142,18 +187,26 @@ impl Reporter {
         let reporter = self.clone();
         Router::new().fallback(move |ctx: Ctx, method: String, params: Option<RawJson<'static>>| {
             let answer = if ctx.is_request() {
-                reporter
-                    .aside(|| format!("the server called `{method}`: answered that there is no such method"));
+                reporter.called(&method);
                 Err(ErrorObject::standard(ErrorCode::METHOD_NOT_FOUND))
             } else {
-                reporter.notification(&method, params.as_ref());
+                // With --json it was printed when it came.
+                if !reporter.json {
+                    reporter.notification(&method, params.as_ref());
+                }
                 Ok(RawJson::NULL)
             };
             async { answer }
         })
     }
 
-    fn notification(&self, method: &str, params: Option<&RawJson<'static>>) {
+    /// The peer asks for something.
+    pub(super) fn called(&self, method: &str) {
+        self.aside(|| format!("the server called `{method}`: answered that there is no such method"));
+    }
+
+    /// The peer tells something.
+    pub(super) fn notification(&self, method: &str, params: Option<&RawJson<'_>>) {
         if self.json {
             let _ = self.envelope(Envelope { method: Some(method), params, ..Envelope::default() });
         } else if let Some(progress) = Progress::of(method, params) {
@@ -177,13 +230,25 @@ impl Reporter {
             *self.lost.lock().unwrap_or_else(PoisonError::into_inner) = Some(lost.clone());
             return;
         }
-        self.aside(|| match report {
-            Report::NotJson { text, .. } => {
-                let text: String = String::from_utf8_lossy(text).chars().take(SHOWN).collect();
-                format!("noise from the server: {text}")
-            }
-            other => format!("warning: {other}"),
+        if self.misframed.look(report) {
+            return;
+        }
+        match report {
+            Report::NotJson { text, .. } => self.noise(text),
+            other => self.warning(&other.to_string()),
+        }
+    }
+
+    /// Something that is no message.
+    pub(super) fn noise(&self, text: &[u8]) {
+        self.aside(|| {
+            let text: String = String::from_utf8_lossy(text).chars().take(SHOWN).collect();
+            format!("noise from the server: {text}")
         });
+    }
+
+    pub(super) fn warning(&self, what: &str) {
+        self.aside(|| format!("warning: {what}"));
     }
 
     /// A trace shows it all already.
@@ -196,7 +261,7 @@ impl Reporter {
     fn envelope(&self, envelope: Envelope<'_>) -> io::Result<()> {
         let ms = (self.start.elapsed().as_secs_f64() * 1e6).round() / 1e3;
         let text = serde_json::to_string(&Envelope { ms, target: &self.target, ..envelope })?;
-        self.printer.data(&compact(&text))
+        self.printer.json(&text)
     }
 }
 
@@ -234,40 +299,4 @@ impl Progress {
     fn draw(&self, printer: &Printer) {
         printer.progress(self.progress, self.total, self.message.as_deref().unwrap_or_default());
     }
-}
-
-fn failure(error: &CallError, plan: &Plan) -> Failure {
-    let other = match plan.framing {
-        Framing::Headers => "lines",
-        _ => "headers",
-    };
-    match error {
-        CallError::Refused(refused) => Failure::usage(format_args!("not sent: {refused}")),
-        CallError::TimedOut => timed_out(plan),
-        CallError::Undelivered(lost) => undelivered(lost),
-        CallError::Closed(Cause::Lost(_) | Cause::Ended) if !plan.target.keeps_messages_apart() => {
-            let hint = match &plan.target {
-                Target::Program(_) => {
-                    format!("run it by itself to see what it prints, or try --framing {other}")
-                }
-                _ => format!("the server may speak in another framing: try --framing {other}"),
-            };
-            Failure::new(Exit::Protocol, error).hint(hint)
-        }
-        _ => Failure::new(Exit::Protocol, error).hint("--trace shows what came"),
-    }
-}
-
-/// HTTP refused it, or its answer was none.
-pub(super) fn undelivered(lost: &Undelivered) -> Failure {
-    match lost.status {
-        Some(status) => Failure::new(Exit::Connect, lost).hint(status_hint(status)),
-        None => Failure::new(Exit::Protocol, lost)
-            .hint("check the URL: what answers there may be no JSON-RPC server"),
-    }
-}
-
-pub(super) fn timed_out(plan: &Plan) -> Failure {
-    Failure::new(Exit::Timeout, format_args!("no answer from {} within {:?}", plan.target, plan.timeout))
-        .hint("wait longer with --timeout 2m, or see with --trace what came")
 }

@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use sabir_model::rules::{Finding, Profile, Severity, rules};
 
+use crate::json::is_hidden;
+
 pub(super) fn report(findings: &[Finding], file: &str, profile: Profile) -> String {
     let (mut cases, mut tests, mut failures) = (String::new(), 0, 0);
     let group = match profile {
@@ -71,6 +73,9 @@ fn escaped(text: &str) -> String {
             '"' => out.push_str("&quot;"),
             '\n' => out.push('\n'),
             c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
+            c if is_hidden(c) => {
+                let _ = write!(out, "&#x{:x};", u32::from(c));
+            }
             c => out.push(c),
         }
     }

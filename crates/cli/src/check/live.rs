@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
+use sabir::Framing;
 use sabir_model::capture::{Direction, Record, What};
 use sabir_model::rules::{Checker, Finding, LIVE001, LIVE008, Profile, Rule};
 use sabir_proto::{Incoming, LENIENT, Limits, Message, RawJson, decode};
@@ -14,8 +15,10 @@ use tokio::time::{Instant, timeout_at};
 
 use super::output::Output;
 use super::probes::{Dress, Probe, START};
-use super::wire::{Way, Wire};
+use super::wire::{Got, Way, Wire};
 use crate::exit::{Exit, Failure};
+use crate::failed;
+use crate::misframed::is_header;
 use crate::target::status_hint;
 
 /// How long the first answer may take: the peer may have to start.
@@ -62,9 +65,23 @@ pub(super) async fn probe(
         for text in dress.closing() {
             prober.send(&text).await?;
         }
-        prober.wire.close().await;
+        let Prober { wire, done, .. } = prober;
+        wire.close().await;
+        return Ok(done);
     }
     Ok(prober.done)
+}
+
+/// What came before a fence.
+#[derive(Default)]
+struct Replies {
+    texts: Vec<Vec<u8>>,
+    /// Which message of the exchange each of them is.
+    numbers: Vec<u64>,
+    /// What HTTP said instead of a reply, if it refused.
+    refused: Option<u16>,
+    /// A reply came with a status that refuses.
+    with_refusal: bool,
 }
 
 struct Prober<'p, 'o> {
@@ -89,6 +106,14 @@ enum Waited {
     Ended,
 }
 
+/// A fence, and what waiting for it brought.
+struct Fence {
+    waited: Waited,
+    replies: Replies,
+    text: String,
+    number: u64,
+}
+
 impl Prober<'_, '_> {
     /// Opens the session, and makes sure that the peer answers at all.
     async fn open(&mut self) -> Result<bool, Failure> {
@@ -97,10 +122,10 @@ impl Prober<'_, '_> {
             None => (self.dress.discovery(), None),
         };
         if let Some(request) = request {
-            self.send(&request).await?;
+            let number = self.send(&request).await?;
             let (waited, _) = self.collect(START, FIRST, |_| true).await?;
             if waited != Waited::Answered {
-                self.silent(&request, waited)?;
+                self.silent(&request, number, waited)?;
                 return Ok(false);
             }
             if let Some(notification) = notification {
@@ -108,11 +133,11 @@ impl Prober<'_, '_> {
             }
             self.lists().await?;
         }
-        let (waited, fence) = self.fence(FIRST, |_| true).await?;
-        if waited.0 != Waited::Answered {
-            self.silent(&fence, waited.0)?;
+        let Fence { waited, text, number, .. } = self.fence(FIRST, |_| true).await?;
+        if waited != Waited::Answered {
+            self.silent(&text, number, waited)?;
         }
-        Ok(waited.0 == Waited::Answered)
+        Ok(waited == Waited::Answered)
     }
 
     /// Asks a peer of MCP for what it says it has. The rules look at what comes.
@@ -123,42 +148,53 @@ impl Prober<'_, '_> {
             return Ok(());
         };
         for (id, request) in self.dress.lists(&capabilities) {
-            self.send(&request).await?;
+            let number = self.send(&request).await?;
             let (waited, _) = self.collect(&id, LATER, |_| true).await?;
             if waited != Waited::Answered {
-                self.silent(&request, waited)?;
+                self.silent(&request, number, waited)?;
             }
         }
         Ok(())
     }
 
     /// The request was valid, and no answer came.
-    fn silent(&mut self, request: &str, waited: Waited) -> Result<(), Failure> {
+    fn silent(&mut self, request: &str, number: u64, waited: Waited) -> Result<(), Failure> {
         if let Some(status @ 300..) = self.wire.status() {
-            let what = format_args!("{} answers with HTTP {status}", self.way.target);
-            return Err(Failure::new(Exit::Connect, what).hint(status_hint(status)));
+            let failure =
+                Failure::new(Exit::Connect, format_args!("{} answers with HTTP {status}", self.way.target));
+            let hint = match (status, self.dress.profile) {
+                (400 | 405 | 406 | 415, Profile::JsonRpc) => "if it is an MCP server, try --profile mcp",
+                _ => status_hint(status),
+            };
+            return Err(failure.hint(hint));
         }
         let what = match waited {
             Waited::Ended => "the peer ended without an answer",
             _ => "no answer comes",
         };
-        self.found(&LIVE001, request.as_bytes(), Direction::ToServer, what.to_owned())
+        self.found(&LIVE001, request.as_bytes(), (number, Direction::ToServer), what.to_owned())
     }
 
     /// Sends one probe and judges the replies. Whether there is any sense in going on.
     async fn probe(&mut self, probe: &Probe) -> Result<bool, Failure> {
         self.done.probes += 1;
-        self.send(&probe.text).await?;
-        let ((waited, replies), _) = self.fence(LATER, |replies| probe.is_met(replies)).await?;
-        if let Some((rule, mut what, shown)) = probe.verdict(&replies)
+        let number = self.send(&probe.text).await?;
+        let Fence { waited, replies, .. } = self.fence(LATER, |replies| probe.is_met(replies)).await?;
+        // Over HTTP, a status that refuses tells the sender as well as an error does.
+        let told = match probe.wants_answer() {
+            true => probe.is_rude() && replies.texts.is_empty() && replies.refused.is_some(),
+            false => replies.with_refusal,
+        };
+        if let Some((rule, mut what, shown)) = probe.verdict(&replies.texts)
             && waited == Waited::Answered
+            && !told
         {
-            if let Some(status) = self.wire.status().filter(|_| replies.is_empty()) {
+            if let Some(status) = replies.refused.filter(|_| replies.texts.is_empty()) {
                 what = format!("{what} (HTTP {status})");
             }
-            match shown.and_then(|index| replies.get(index)) {
-                Some(reply) => self.found(rule, reply, Direction::ToClient, what)?,
-                None => self.found(rule, probe.text.as_bytes(), Direction::ToServer, what)?,
+            match shown.and_then(|index| Some((replies.texts.get(index)?, *replies.numbers.get(index)?))) {
+                Some((reply, number)) => self.found(rule, reply, (number, Direction::ToClient), what)?,
+                None => self.found(rule, probe.text.as_bytes(), (number, Direction::ToServer), what)?,
             }
         }
         if waited == Waited::Answered {
@@ -169,30 +205,32 @@ impl Prober<'_, '_> {
             (_, true) => "after this the peer answers nothing more",
             (_, false) => "after this valid message the peer answers nothing more",
         };
-        self.found(&LIVE008, probe.text.as_bytes(), Direction::ToServer, what.to_owned())?;
+        self.found(&LIVE008, probe.text.as_bytes(), (number, Direction::ToServer), what.to_owned())?;
         self.connection += 1;
         self.wire = self.way.open().await?;
         self.open().await
     }
 
-    async fn send(&mut self, text: &str) -> Result<(), Failure> {
-        self.look(text.as_bytes(), Direction::ToServer)?;
+    /// Which message of the exchange it is.
+    async fn send(&mut self, text: &str) -> Result<u64, Failure> {
+        let number = self.look(text.as_bytes(), Direction::ToServer)?;
         // A peer that is gone shows when its answer is waited for.
         let _ = self.wire.send(text).await;
-        Ok(())
+        Ok(number)
     }
 
-    /// Sends a fence and waits for it. The replies before it, and the fence's own text.
+    /// Sends a fence and waits for it.
     async fn fence(
         &mut self,
         patience: Duration,
         is_met: impl Fn(&[Vec<u8>]) -> bool,
-    ) -> Result<((Waited, Vec<Vec<u8>>), String), Failure> {
+    ) -> Result<Fence, Failure> {
         self.fences += 1;
         let id = format!("\"sabir-fence-{}\"", self.fences);
         let text = self.dress.call(Some(&id));
-        self.send(&text).await?;
-        Ok((self.collect(&id, patience, is_met).await?, text))
+        let number = self.send(&text).await?;
+        let (waited, replies) = self.collect(&id, patience, is_met).await?;
+        Ok(Fence { waited, replies, text, number })
     }
 
     /// Takes replies until one has this id, and a little longer for what is still wanted.
@@ -201,20 +239,36 @@ impl Prober<'_, '_> {
         id: &str,
         patience: Duration,
         is_met: impl Fn(&[Vec<u8>]) -> bool,
-    ) -> Result<(Waited, Vec<Vec<u8>>), Failure> {
+    ) -> Result<(Waited, Replies), Failure> {
         let mut deadline = Instant::now() + patience;
-        let mut replies: Vec<Vec<u8>> = Vec::new();
+        let mut replies = Replies::default();
         let mut fenced = false;
-        while replies.len() < MANY && !(fenced && is_met(&replies)) {
+        while replies.texts.len() < MANY && !(fenced && is_met(&replies.texts)) && !self.wire.is_idle() {
             let text = match timeout_at(deadline, self.wire.next()).await {
                 Err(_) => break,
-                Ok(None) if fenced => break,
-                Ok(None) => return Ok((Waited::Ended, replies)),
-                Ok(Some(text)) => text,
+                Ok(Got::End) if fenced => break,
+                Ok(Got::End) => return Ok((Waited::Ended, replies)),
+                Ok(Got::Nothing { status }) => {
+                    if status >= 300 {
+                        replies.refused.get_or_insert(status);
+                    }
+                    continue;
+                }
+                Ok(Got::TooLarge { limit }) => {
+                    let what = format_args!("a message of {} is larger than {limit} bytes", self.way.target);
+                    return Err(failed::too_large(what, limit));
+                }
+                Ok(Got::Message(text)) => text,
             };
+            if self.way.framing == Framing::Lines && is_header(&text) {
+                let what =
+                    format_args!("{} answers with Content-Length headers, not in lines", self.way.target);
+                return Err(Failure::new(Exit::Protocol, what).hint("try --framing headers"));
+            }
             self.done.answers += 1;
-            self.look(&text, Direction::ToClient)?;
-            match decode(&text, &LENIENT, &Limits::default()) {
+            let number = self.look(&text, Direction::ToClient)?;
+            let limits = Limits { message_bytes: self.way.max_size, ..Limits::default() };
+            match decode(&text, &LENIENT, &limits) {
                 Ok(Incoming::One(Ok(Message::Response(response)))) if response.id.text() == id => {
                     fenced = true;
                     deadline = Instant::now() + STRAGGLER;
@@ -232,32 +286,37 @@ impl Prober<'_, '_> {
                     self.send(&refusal).await?;
                 }
                 Ok(Incoming::One(Ok(Message::Notification(_)))) | Err(_) => {}
-                Ok(_) => replies.push(text),
+                Ok(_) => {
+                    replies.with_refusal |= self.wire.status().is_some_and(|status| status >= 300);
+                    replies.texts.push(text);
+                    replies.numbers.push(number);
+                }
             }
         }
         Ok((if fenced { Waited::Answered } else { Waited::TimedOut }, replies))
     }
 
     /// Checks a message by the rules. What we send ourselves is wrong on purpose.
-    fn look(&mut self, text: &[u8], direction: Direction) -> Result<(), Failure> {
+    /// Which message of the exchange it is.
+    fn look(&mut self, text: &[u8], direction: Direction) -> Result<u64, Failure> {
         self.number += 1;
-        let record = self.record(text, direction);
+        let record = self.record(text, (self.number, direction));
         for finding in self.checker.check(&record) {
             if finding.direction == Some(Direction::ToClient) {
                 self.output.finding(&finding)?;
             }
         }
-        Ok(())
+        Ok(self.number)
     }
 
     fn found(
         &mut self,
         rule: &'static Rule,
         text: &[u8],
-        direction: Direction,
+        at: (u64, Direction),
         what: String,
     ) -> Result<(), Failure> {
-        let finding = Finding::new(rule, &self.record(text, direction), what);
+        let finding = Finding::new(rule, &self.record(text, at), what);
         match self.checker.admit(finding) {
             Some(finding) => self.output.finding(&finding),
             None => Ok(()),
@@ -265,10 +324,10 @@ impl Prober<'_, '_> {
     }
 
     /// A message of the exchange, whose number stands in for a line.
-    fn record<'t>(&self, text: &'t [u8], direction: Direction) -> Record<'t> {
+    fn record<'t>(&self, text: &'t [u8], (number, direction): (u64, Direction)) -> Record<'t> {
         Record {
-            number: self.number,
-            line: self.number,
+            number,
+            line: number,
             column: 1,
             offset: 0,
             verbatim: true,

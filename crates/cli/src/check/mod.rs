@@ -6,7 +6,7 @@ mod live;
 mod output;
 mod probes;
 mod sarif;
-mod wire;
+pub(crate) mod wire;
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -25,11 +25,6 @@ use crate::print::Printer;
 use crate::target::Target;
 use crate::web::Web;
 
-/// Whether it is a target and no file. What begins like a URL is one, if only to be told which there are.
-fn is_target(text: &str) -> bool {
-    text.contains("://") || ["demo:", "stdio:", "unix:"].iter().any(|start| text.starts_with(start))
-}
-
 pub(crate) async fn run(args: CheckArgs, printer: &Printer) -> Result<Exit, Failure> {
     let rules = Rules {
         allow: chosen(&args.allow)?,
@@ -41,7 +36,9 @@ pub(crate) async fn run(args: CheckArgs, printer: &Printer) -> Result<Exit, Fail
         (None, []) => Err(Failure::usage("nothing to check is named")
             .hint("name a file, - for standard input, or a target such as stdio:COMMAND")),
         (None, words) => live(Target::program(words.to_vec())?, &args, rules, printer).await,
-        (Some(target), _) if is_target(target) => live(Target::parse(target)?, &args, rules, printer).await,
+        (Some(target), _) if Target::is_one(target) => {
+            live(Target::parse(target)?, &args, rules, printer).await
+        }
         (Some(file), _) if file == "-" => traffic(io::stdin().lock(), "-", &args, rules, printer),
         (Some(file), _) => {
             let opened = std::fs::File::open(file).map_err(|error| unreadable(file, &error.into()))?;
@@ -130,14 +127,18 @@ async fn live(target: Target, args: &CheckArgs, rules: Rules, printer: &Printer)
     let web = Web::new(&args.web)?;
     web.check(&target)?;
     let name = target.to_string();
-    let way = Way { target, framing: args.framing.into(), web, profile };
+    let framing = args.framing.into();
+    let way = Way { target, framing, web, profile, max_size: args.max_size, printer: None };
     let mut checker = rules.checker(profile);
     let mut output = Output::new(args, &name, profile, printer);
     let done = tokio::select! {
         done = live::probe(&way, &mut checker, &mut output) => done?,
         () = tokio::time::sleep(args.timeout) => {
-            return Err(Failure::new(Exit::Timeout, format_args!("{name} was not done within {:?}", args.timeout))
-                .hint("wait longer with --timeout 2m, or try --framing headers"));
+            return Err(Failure::new(Exit::Timeout, format_args!("{name} did not finish within {:?}", args.timeout))
+                .hint(match way.target.keeps_messages_apart() {
+                    true => "wait longer with --timeout 2m",
+                    false => "wait longer with --timeout 2m, or try --framing headers",
+                }));
         }
         Ok(()) = tokio::signal::ctrl_c() => return Err(Failure::new(Exit::Interrupted, "interrupted")),
     };

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::{count, human, junit, sarif};
 use crate::args::CheckArgs;
 use crate::exit::{Exit, Failure};
+use crate::json::harmless_lines;
 use crate::print::Printer;
 
 /// Takes findings as they come.
@@ -72,7 +73,7 @@ impl<'a> Output<'a> {
                 let text = human::finding(finding, self.name, *count == 1, self.printer.painter());
                 self.printer.data(&text)?;
             }
-            Format::Json => self.printer.data(&as_json(finding, self.name))?,
+            Format::Json => self.printer.json(&as_json(finding, self.name))?,
             Format::Sarif | Format::Junit => self.kept.push(finding.clone()),
         }
         Ok(())
@@ -87,7 +88,7 @@ impl<'a> Output<'a> {
     pub(super) fn end(&self, what: &str) -> Result<Exit, Failure> {
         match self.format {
             Format::Human | Format::Json => {}
-            Format::Sarif => self.printer.data(&sarif::log(&self.kept, self.name))?,
+            Format::Sarif => self.printer.data(&harmless_lines(&sarif::log(&self.kept, self.name)))?,
             Format::Junit => self.printer.data(&junit::report(&self.kept, self.name, self.profile))?,
         }
         let mut hidden: Vec<(&str, u64)> =

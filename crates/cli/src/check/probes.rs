@@ -160,6 +160,11 @@ impl Probe {
         !matches!(self.wants, Wants::Nothing(_)) && !replies.is_empty()
     }
 
+    /// Whether anything is to come back.
+    pub(super) fn wants_answer(&self) -> bool {
+        !matches!(self.wants, Wants::Nothing(_))
+    }
+
     /// Whether the peer was sent something wrong, which it may not take amiss.
     pub(super) fn is_rude(&self) -> bool {
         matches!(self.wants, Wants::Refusal(..))

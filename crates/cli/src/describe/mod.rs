@@ -8,13 +8,14 @@ use serde_json::json;
 use crate::args::DescribeArgs;
 use crate::discovery;
 use crate::exit::{Exit, Failure};
+use crate::json::harmless;
 use crate::print::Printer;
 
 pub(crate) async fn run(args: DescribeArgs, printer: &Printer) -> Result<Exit, Failure> {
     let (source, rest) = discovery::split(&args.peer, "describe")?;
     if let Some(word) = rest.get(1) {
         return Err(
-            Failure::usage(format_args!("`{word}` has no place here")).hint("describe one method, or all")
+            Failure::usage(format_args!("unexpected argument `{word}`")).hint("describe one method, or all")
         );
     }
     let found = discovery::find(source.as_deref(), &args.peer, printer).await?;
@@ -45,5 +46,6 @@ pub(crate) async fn run(args: DescribeArgs, printer: &Printer) -> Result<Exit, F
 }
 
 fn json(value: &impl serde::Serialize) -> Result<String, Failure> {
-    serde_json::to_string(value).map_err(|error| Failure::new(Exit::Error, error))
+    let text = serde_json::to_string(value);
+    text.map(|text| harmless(&text).into_owned()).map_err(|error| Failure::new(Exit::Error, error))
 }

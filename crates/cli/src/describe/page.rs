@@ -9,6 +9,7 @@ use crate::discovery::words::{example, fields, reference_name, signature, struct
 use crate::discovery::{Found, Via};
 use crate::json::harmless;
 use crate::paint::{Paint, Painter};
+use crate::shell::word;
 
 /// A page under construction. All that is put on it is made harmless.
 struct Page {
@@ -151,12 +152,8 @@ fn with_words(type_: &str, description: Option<&str>) -> String {
 fn call(page: &mut Page, method: &Method, found: &Found) {
     if matches!(found.via, Via::Discover | Via::ListMethods) {
         page.heading("Try");
-        let source = match found.source.contains([' ', '\'', '"']) {
-            true => format!("\"{}\"", found.source),
-            false => found.source.clone(),
-        };
         let notify = if method.result.is_none() { " --notify" } else { "" };
-        let line = format!("sabir call {source} {} {}", method.name, example(method));
+        let line = format!("sabir call {} {} {}", word(&found.source), word(&method.name), example(method));
         page.line(2, None, &format!("{}{notify}", line.trim_end()));
     }
 }

@@ -1,12 +1,13 @@
 //! Asking a peer what it offers: one way after the other, over one connection for as long as it lasts.
 
 use sabir::openrpc::{Document, Info, Method, VERSION};
-use sabir::{CallError, Framing, LENIENT, Peer, RawJson, Router};
+use sabir::{CallError, Framing, LENIENT, Limits, Peer, RawJson, Router};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Found, Inquiry, Via, tools};
+use super::{Found, Inquiry, Via, slow_hint, tools};
 use crate::exit::{Exit, Failure};
+use crate::failed;
 use crate::print::Printer;
 use crate::trace;
 
@@ -36,6 +37,11 @@ pub(super) async fn ask(inquiry: &Inquiry, printer: &Printer) -> Result<Found, F
                 peer.shutdown(std::time::Duration::ZERO).await;
                 return Ok(Found { source: inquiry.target.to_string(), via, document, text });
             }
+            // HTTP refuses, or what answers is something else: the next question would fare no better.
+            Err(CallError::Undelivered(lost)) => {
+                peer.shutdown(std::time::Duration::ZERO).await;
+                return Err(failed::undelivered(&lost));
+            }
             Err(error) => last = Some(error),
         }
     }
@@ -48,27 +54,36 @@ fn untold(inquiry: &Inquiry, last: Option<CallError>) -> Failure {
     match last {
         Some(CallError::Error(_)) | None => {
             let what =
-                format!("{target} knows neither rpc.discover, system.listMethods nor MCP's tools/list");
+                format!("{target} supports none of rpc.discover, system.listMethods and MCP's tools/list");
             Failure::new(Exit::Error, what)
                 .hint("if there is an OpenRPC document of it, give that file instead")
         }
         Some(CallError::TimedOut) => {
             Failure::new(Exit::Timeout, format_args!("{target} did not say what it offers in time"))
-                .hint("wait longer with --timeout, or try --framing headers")
+                .hint(slow_hint(target))
         }
         Some(error) => {
-            Failure::new(Exit::Protocol, format_args!("{target} did not say what it offers: {error}"))
-                .hint("run it by itself to see what it prints, or try --framing headers")
+            let why = failed::call(&error, target, inquiry.framing, inquiry.timeout);
+            let what = format!("{target} did not say what it offers: {}", why.what);
+            Failure { what, ..why }
         }
     }
 }
 
 async fn connect(inquiry: &Inquiry, printer: &Printer) -> Result<Peer, Failure> {
-    let Inquiry { target, framing, .. } = inquiry;
-    let mut transport = inquiry.web.apply(target.open(*framing)?).dialect(LENIENT);
-    if inquiry.trace {
+    let Inquiry { target, framing, max_size, .. } = inquiry;
+    let tracing = inquiry.trace.then_some(printer);
+    let limits = Limits { message_bytes: *max_size, ..Limits::default() };
+    let misframed = inquiry.misframed.clone();
+    let mut transport = inquiry.web.apply(target.open(*framing, tracing)?).dialect(LENIENT).limits(limits);
+    transport = transport.on_report(move |report| {
+        misframed.look(report);
+    });
+    if let Some(printer) = tracing {
         let framing = if target.keeps_messages_apart() { Framing::Whole } else { *framing };
-        transport = transport.tap(trace::tap(framing, printer));
+        transport = transport.tap(trace::tap(framing, *max_size, printer));
+        let printer = printer.clone();
+        transport = transport.on_http_failure(move |failure| trace::failure(failure, &printer));
     }
     sabir::connect(transport, Router::new()).await.map_err(|error| target.unreachable(&error))
 }

@@ -13,7 +13,9 @@ use tokio::time::Instant;
 
 use crate::args::PeerArgs;
 use crate::exit::{Exit, Failure};
+use crate::misframed::Misframed;
 use crate::print::Printer;
+use crate::shell::word;
 use crate::target::Target;
 use crate::web::Web;
 
@@ -54,7 +56,9 @@ pub(crate) struct Inquiry {
     pub(crate) framing: Framing,
     pub(crate) web: Web,
     pub(crate) timeout: Duration,
+    pub(crate) max_size: usize,
     pub(crate) trace: bool,
+    pub(crate) misframed: Misframed,
 }
 
 /// The words of the command line: a source, unless a command stands at the end, and what follows it.
@@ -79,8 +83,9 @@ pub(crate) async fn find(source: Option<&str>, args: &PeerArgs, printer: &Printe
     };
     let web = Web::new(&args.web)?;
     web.check(&target)?;
-    let inquiry =
-        Inquiry { target, framing: args.framing.into(), web, timeout: args.timeout, trace: args.trace };
+    let PeerArgs { timeout, max_size, trace, .. } = *args;
+    let framing = args.framing.into();
+    let inquiry = Inquiry { target, framing, web, timeout, max_size, trace, misframed: Misframed::default() };
     inquire(&inquiry, printer).await
 }
 
@@ -90,19 +95,25 @@ pub(crate) async fn inquire(inquiry: &Inquiry, printer: &Printer) -> Result<Foun
     tokio::select! {
         found = tokio::time::timeout_at(deadline, ask::ask(inquiry, printer)) => found.unwrap_or_else(|_| {
             let what = format!("{} did not say what it offers within {:?}", inquiry.target, inquiry.timeout);
-            Err(Failure::new(Exit::Timeout, what).hint("wait longer with --timeout, or try --framing headers"))
+            Err(Failure::new(Exit::Timeout, what).hint(slow_hint(&inquiry.target)))
         }),
+        failure = inquiry.misframed.noticed(&inquiry.target) => Err(failure),
         Ok(()) = tokio::signal::ctrl_c() => Err(Failure::new(Exit::Interrupted, "interrupted")),
+    }
+}
+
+/// What to try if nothing comes.
+fn slow_hint(target: &Target) -> &'static str {
+    match target.keeps_messages_apart() {
+        true => "wait longer with --timeout, or see with --trace what came",
+        false => "wait longer with --timeout, or try --framing headers",
     }
 }
 
 /// Targets have a scheme; a file has a name that ends in `.json`, or is there.
 fn is_file(source: &str) -> bool {
     let path = Path::new(source);
-    path.extension().is_some_and(|extension| extension == "json")
-        && !source.contains("://")
-        && !source.starts_with("stdio:")
-        || path.is_file()
+    path.extension().is_some_and(|extension| extension == "json") && !Target::is_one(source) || path.is_file()
 }
 
 fn read(path: &str) -> Result<Found, Failure> {
@@ -120,7 +131,7 @@ impl Found {
             let failure = Failure::new(Exit::Error, format_args!("{} has no method `{name}`", self.source));
             match self.nearest(name) {
                 Some(near) => failure.hint(format_args!("there is `{near}`")),
-                None => failure.hint(format_args!("`sabir list {}` lists them", self.source)),
+                None => failure.hint(format_args!("`sabir list {}` lists them", word(&self.source))),
             }
         })
     }

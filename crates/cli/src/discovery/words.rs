@@ -3,6 +3,8 @@
 use sabir::openrpc::{Content, Method, ParamStructure};
 use serde_json::Value;
 
+use crate::shell::word;
+
 /// Schemas that lie deeper are not shown.
 const DEEPEST: usize = 6;
 
@@ -117,14 +119,13 @@ pub(crate) fn structure(method: &Method) -> &'static str {
 
 /// The arguments of a `sabir call`, with made-up values.
 pub(crate) fn example(method: &Method) -> String {
-    let by_name = method.param_structure != Some(ParamStructure::ByPosition);
+    let by_name = method.param_structure == Some(ParamStructure::ByName);
     let words = method.params.iter().filter(|param| param.required || param.whole).filter_map(|param| {
         let value = sample(param)?;
         Some(match (&value, by_name && !param.whole) {
-            (Value::String(text), true) => format!("{}={text}", param.name),
-            (value, true) => format!("{}:={value}", param.name),
-            (Value::String(_), false) => format!("'{value}'"),
-            (value, false) => value.to_string(),
+            (Value::String(text), true) => word(&format!("{}={text}", param.name)),
+            (value, true) => word(&format!("{}:={value}", param.name)),
+            (value, false) => word(&value.to_string()),
         })
     });
     joined(words, " ")

@@ -1,11 +1,14 @@
 //! `sabir generate`: a typed client as one file, in the language that is asked for.
 
+mod escape;
 mod model;
 mod names;
 mod python;
 mod rust;
 mod schema;
 mod typescript;
+
+use sabir::openrpc::Document;
 
 use crate::args::{GenerateArgs, Language};
 use crate::discovery::{self, Via};
@@ -15,24 +18,20 @@ use crate::print::Printer;
 pub(crate) async fn run(args: GenerateArgs, printer: &Printer) -> Result<Exit, Failure> {
     let (source, rest) = discovery::split(&args.peer, "generate --lang rust")?;
     if let Some(word) = rest.first() {
-        return Err(Failure::usage(format_args!("`{word}` has no place here")));
+        return Err(Failure::usage(format_args!("unexpected argument `{word}`")));
     }
     if let Some(name) = &args.name
-        && !names::is_type_name(name)
+        && (!names::is_type_name(name) || model::is_reserved(name))
     {
-        return Err(Failure::usage(format_args!("`{name}` is no name for a type")).hint("try --name Client"));
+        return Err(Failure::usage(format_args!("`{name}` cannot be the name of a client's type"))
+            .hint("try --name Client"));
     }
     let found = discovery::find(source.as_deref(), &args.peer, printer).await?;
     if found.via == Via::McpTools {
         return Err(Failure::new(Exit::Error, format_args!("{} has only tools of MCP", found.source))
             .hint("any MCP client can call them; clients are generated from OpenRPC"));
     }
-    let api = model::Api::new(&found.document, args.name.as_deref());
-    let text = match args.lang {
-        Language::Rust => rust::client(&api),
-        Language::Typescript => typescript::client(&api),
-        Language::Python => python::client(&api),
-    };
+    let text = of_document(&found.document, args.lang, args.name.as_deref());
     match &args.output {
         Some(path) => std::fs::write(path, text).map_err(|error| {
             Failure::new(Exit::Error, format_args!("cannot write `{}`: {error}", path.display()))
@@ -46,7 +45,33 @@ fn joined(words: impl Iterator<Item = String>, with: &str) -> String {
     words.collect::<Vec<_>>().join(with)
 }
 
-/// Text in quotes, as Python and TypeScript read it as well as JSON.
-fn literal(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+/// The client for an OpenRPC document, if the text is one. Its type is called `name`, or as the document says.
+pub fn client(document: &str, lang: Language, name: Option<&str>) -> Result<String, String> {
+    Ok(of_document(&Document::from_json(document)?, lang, name))
+}
+
+fn of_document(document: &Document, lang: Language, name: Option<&str>) -> String {
+    let api = model::Api::new(document, name);
+    match lang {
+        Language::Rust => rust::client(&api),
+        Language::Typescript => typescript::client(&api),
+        Language::Python => python::client(&api),
+    }
+}
+
+/// A template with its placeholders replaced, each once it is met: what is put in is not looked at again.
+fn filled(template: &str, values: &[(&str, &str)]) -> String {
+    let mut out = String::with_capacity(template.len());
+    let mut rest = template;
+    let first = |rest: &str| {
+        let found = values.iter().filter_map(|(name, value)| Some((rest.find(name)?, *name, *value)));
+        found.min_by_key(|(at, ..)| *at)
+    };
+    while let Some((at, name, value)) = first(rest) {
+        out.push_str(&rest[..at]);
+        out.push_str(value);
+        rest = &rest[at + name.len()..];
+    }
+    out.push_str(rest);
+    out
 }

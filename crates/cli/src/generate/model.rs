@@ -1,5 +1,7 @@
 //! What all clients have in common: methods and types, with nothing of any language in them.
 
+use std::collections::HashSet;
+
 use sabir::openrpc::{Content, Document, Method, ParamStructure};
 
 use super::names::{self, Taken};
@@ -78,22 +80,59 @@ pub(super) enum Body {
     Alias(Type),
 }
 
-/// The names that the clients themselves bring along, in one language or another.
-const OWN_NAMES: [&str; 14] = [
-    "Any", "Array", "Error", "Exchange", "Lines", "Literal", "Message", "Option", "Params", "Promise",
-    "Record", "RpcError", "String", "Vec",
+/// The names that no type can have: those that the clients themselves use, and words, of one language or another.
+const RESERVED: &[&str] = &[
+    "Any",
+    "Array",
+    "AsyncIterable",
+    "Box",
+    "Callable",
+    "ConnectionError",
+    "Err",
+    "Error",
+    "Exception",
+    "Exchange",
+    "False",
+    "Io",
+    "Lines",
+    "Literal",
+    "Map",
+    "Message",
+    "None",
+    "NotRequired",
+    "Object",
+    "Ok",
+    "Option",
+    "Params",
+    "Promise",
+    "Record",
+    "Result",
+    "RpcError",
+    "Self",
+    "Some",
+    "String",
+    "TextDecoder",
+    "True",
+    "TypeAlias",
+    "TypedDict",
+    "Uint8array",
+    "Vec",
 ];
+
+/// Whether a type cannot have this name.
+pub(super) fn is_reserved(name: &str) -> bool {
+    RESERVED.contains(&name)
+}
 
 impl Api {
     pub(super) fn new(document: &Document, name: Option<&str>) -> Api {
         let title = document.info.title.clone();
+        let mut taken = Taken::with(RESERVED);
         let name = match name {
-            Some(name) => name.to_owned(),
-            None if title.chars().any(|c| c.is_ascii_alphabetic()) => names::pascal(&title),
-            None => "Client".to_owned(),
+            Some(name) => taken.free(name),
+            None if title.chars().any(|c| c.is_ascii_alphabetic()) => taken.free(&names::pascal(&title)),
+            None => taken.free("Client"),
         };
-        let mut taken = Taken::with(&OWN_NAMES);
-        taken.free(&name);
         let mut types = Types::new(&document.components.schemas, &mut taken);
         let methods = document.methods.iter().map(|method| Call::new(method, &mut types)).collect();
         Api { name, title, methods, types: types.finish() }
@@ -113,10 +152,16 @@ impl Call {
             ([whole], _) if whole.whole => {
                 Params::Whole(types.of(&whole.schema, &format!("{context}Params")))
             }
-            (params, Some(ParamStructure::ByPosition)) => {
+            (params, Some(ParamStructure::ByName)) => {
+                let mut seen = HashSet::new();
+                let once = params.iter().filter(|param| seen.insert(&param.name));
+                Params::Named(once.map(|param| field(param, types)).collect())
+            }
+            // Where either will do, or nothing is said, positions are what every server takes: those that take no
+            // names leave it unsaid.
+            (params, Some(ParamStructure::ByPosition | ParamStructure::Either) | None) => {
                 Params::Positions(params.iter().map(|param| field(param, types)).collect())
             }
-            (params, _) => Params::Named(params.iter().map(|param| field(param, types)).collect()),
         };
         let paragraphs: Vec<_> =
             method.summary.iter().chain(&method.description).map(|text| text.trim()).collect();

@@ -2,6 +2,9 @@
 
 use std::collections::HashSet;
 
+/// Names are cut off behind this many letters, all of which are ASCII.
+const LONGEST: usize = 100;
+
 /// The words of a name, however it is spelt: `getBlock_by-hash` has four.
 fn words(name: &str) -> Vec<String> {
     let mut words = Vec::new();
@@ -23,17 +26,17 @@ fn words(name: &str) -> Vec<String> {
 }
 
 pub(super) fn snake(name: &str) -> String {
-    beginning(words(name).join("_"), "_")
+    beginning(words(name).join("_"), "unnamed", "_")
 }
 
 pub(super) fn pascal(name: &str) -> String {
-    beginning(words(name).iter().map(|word| capital(word)).collect(), "T")
+    beginning(words(name).iter().map(|word| capital(word)).collect(), "Unnamed", "T")
 }
 
 pub(super) fn camel(name: &str) -> String {
     let words = words(name);
     let rest = words.iter().skip(1).map(|word| capital(word));
-    beginning(words.first().cloned().into_iter().chain(rest).collect(), "_")
+    beginning(words.first().cloned().into_iter().chain(rest).collect(), "unnamed", "_")
 }
 
 fn capital(word: &str) -> String {
@@ -41,11 +44,13 @@ fn capital(word: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// No name begins with a digit, or is empty.
-fn beginning(name: String, with: &str) -> String {
+/// No name begins with a digit, is empty, or is longer than compilers like.
+fn beginning(mut name: String, unnamed: &str, with: &str) -> String {
+    name.truncate(LONGEST);
     match name.chars().next() {
-        Some(first) if !first.is_ascii_digit() => name,
-        _ => format!("{with}{name}"),
+        None => unnamed.to_owned(),
+        Some(first) if first.is_ascii_digit() => format!("{with}{name}"),
+        Some(_) => name,
     }
 }
 
@@ -58,18 +63,24 @@ pub(super) fn is_type_name(name: &str) -> bool {
 /// Names that are given once, and never a word that the language has for itself.
 #[derive(Debug, Default)]
 pub(super) struct Taken {
-    keywords: &'static [&'static str],
+    keywords: Vec<&'static [&'static str]>,
     given: HashSet<String>,
 }
 
 impl Taken {
     pub(super) fn with(keywords: &'static [&'static str]) -> Self {
-        Taken { keywords, given: HashSet::new() }
+        Taken { keywords: vec![keywords], given: HashSet::new() }
+    }
+
+    /// More words that cannot be given.
+    pub(super) fn and(mut self, keywords: &'static [&'static str]) -> Self {
+        self.keywords.push(keywords);
+        self
     }
 
     /// The name, or one like it that is free.
     pub(super) fn free(&mut self, name: &str) -> String {
-        let name = match self.keywords.contains(&name) {
+        let name = match self.keywords.iter().any(|words| words.contains(&name)) {
             true => format!("{name}_"),
             false => name.to_owned(),
         };
@@ -77,7 +88,7 @@ impl Taken {
         let mut count = 1;
         while !self.given.insert(free.clone()) {
             count += 1;
-            free = format!("{name}_{count}");
+            free = format!("{}_{count}", name.trim_end_matches('_'));
         }
         free
     }
@@ -99,7 +110,8 @@ mod tests {
             ("$/progress", ["progress", "Progress", "progress"]),
             ("2fa", ["_2fa", "T2fa", "_2fa"]),
             ("čaj", ["aj", "Aj", "aj"]),
-            ("", ["_", "T", "_"]),
+            ("", ["unnamed", "Unnamed", "unnamed"]),
+            ("*/", ["unnamed", "Unnamed", "unnamed"]),
         ] {
             assert_eq!([snake(name), pascal(name), camel(name)], want, "{name}");
         }

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
+use super::escape::python::{doc, string};
 use super::model::{Api, Body, Call, Field, Params, Type, TypeDef};
 use super::names::{self, Taken};
-use super::{joined, literal};
-use crate::json::harmless;
+use super::{filled, joined};
 
 const KEYWORDS: &[&str] = &[
     "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def",
@@ -14,16 +14,19 @@ const KEYWORDS: &[&str] = &[
     "yield",
 ];
 
+/// A method of such a name would take it from the annotations behind it.
+const TYPES: &[&str] = &["bool", "cast", "dict", "float", "int", "list", "object", "str", "tuple", "type"];
+
 pub(super) fn client(api: &Api) -> String {
-    let runtime =
-        include_str!("runtime.py").replace("__TITLE__", &line(&api.title)).replace("__NAME__", &api.name);
+    let title = doc(&api.title).collect::<Vec<_>>().join(" ");
+    let runtime = filled(include_str!("runtime.py"), &[("__TITLE__", &*title), ("__NAME__", &*api.name)]);
     let (head, tail) = runtime.split_once("# __TYPES__\n").unwrap_or((&runtime, ""));
     let mut out = head.to_owned();
     for type_ in &api.types {
         definition(&mut out, type_);
     }
     out.push_str(tail);
-    let mut taken = Taken::with(KEYWORDS);
+    let mut taken = Taken::with(KEYWORDS).and(TYPES);
     for call in &api.methods {
         method(&mut out, call, &taken.free(&names::snake(&call.method)));
     }
@@ -35,11 +38,11 @@ fn method(out: &mut String, call: &Call, name: &str) {
     let result = call.result.as_ref().map_or("None".to_owned(), spelt);
     let _ = writeln!(out, "\n    def {name}(self{arguments}) -> {result}:");
     let deprecated = if call.deprecated { "\n\nDeprecated." } else { "" };
-    doc(out, "        ", &format!("{}{deprecated}", call.doc));
-    let wire = literal(&call.method);
+    documented(out, "        ", &format!("{}{deprecated}", call.doc));
+    let wire = string(&call.method);
     let _ = match call.result {
         Some(Type::Null) => writeln!(out, "        self._call({wire}, {params})"),
-        Some(_) => writeln!(out, "        return cast({}, self._call({wire}, {params}))", literal(&result)),
+        Some(_) => writeln!(out, "        return cast({}, self._call({wire}, {params}))", string(&result)),
         None => writeln!(out, "        self._notify({wire}, {params})"),
     };
 }
@@ -52,7 +55,7 @@ fn arguments(params: &Params) -> (String, String) {
             return (format!(", params: {} = None", optional(type_)), "params".to_owned());
         }
     };
-    let mut taken = Taken::with(KEYWORDS);
+    let mut taken = Taken::with(KEYWORDS).and(&["cast"]);
     let named: Vec<_> = fields.iter().map(|field| (taken.free(&names::snake(&field.name)), field)).collect();
     let mut arguments = String::new();
     for (name, field) in named.iter().filter(|(_, field)| field.required) {
@@ -65,7 +68,7 @@ fn arguments(params: &Params) -> (String, String) {
         let _ = write!(arguments, ", {name}: {} = None", optional(&field.type_));
     }
     let by_position = named.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>().join(", ");
-    let by_name = named.iter().map(|(name, field)| format!("{}: {name}", literal(&field.name)));
+    let by_name = named.iter().map(|(name, field)| format!("{}: {name}", string(&field.name)));
     let (needed, may_miss): (Vec<_>, Vec<_>) = by_name.zip(fields).partition(|(_, field)| field.required);
     let members =
         |of: Vec<(String, &Field)>| of.into_iter().map(|(text, _)| text).collect::<Vec<_>>().join(", ");
@@ -84,7 +87,7 @@ fn definition(out: &mut String, type_: &TypeDef) {
     let _ = match &type_.body {
         Body::Record(fields) if fields.iter().all(|field| is_name(&field.name)) => {
             let _ = writeln!(out, "\nclass {name}(TypedDict):");
-            doc(out, "    ", if type_.doc.is_empty() { name } else { &type_.doc });
+            documented(out, "    ", if type_.doc.is_empty() { name } else { &type_.doc });
             for field in fields {
                 let type_ = spelt(&field.type_);
                 let type_ = if field.required { type_ } else { format!("NotRequired[{type_}]") };
@@ -96,20 +99,20 @@ fn definition(out: &mut String, type_: &TypeDef) {
             let fields = fields.iter().map(|field| {
                 let type_ = spelt(&field.type_);
                 let type_ = if field.required { type_ } else { format!("NotRequired[{type_}]") };
-                format!("{}: {}", literal(&field.name), literal(&type_))
+                format!("{}: {}", string(&field.name), string(&type_))
             });
-            writeln!(out, "\n{name} = TypedDict({}, {{{}}})", literal(name), joined(fields, ", "))
+            writeln!(out, "\n{name} = TypedDict({}, {{{}}})", string(name), joined(fields, ", "))
         }
         Body::Alias(Type::Named(other)) if other == name => writeln!(out, "\n{name}: TypeAlias = Any"),
-        Body::Alias(other) => writeln!(out, "\n{name}: TypeAlias = {}", literal(&spelt(other))),
+        Body::Alias(other) => writeln!(out, "\n{name}: TypeAlias = {}", string(&spelt(other))),
         Body::Union(types) => {
-            writeln!(out, "\n{name}: TypeAlias = {}", literal(&joined(types.iter().map(spelt), " | ")))
+            writeln!(out, "\n{name}: TypeAlias = {}", string(&joined(types.iter().map(spelt), " | ")))
         }
         Body::Literals(values) => {
             writeln!(
                 out,
                 "\n{name}: TypeAlias = Literal[{}]",
-                joined(values.iter().map(|value| literal(value)), ", ")
+                joined(values.iter().map(|value| string(value)), ", ")
             )
         }
     };
@@ -147,8 +150,8 @@ fn spelt(type_: &Type) -> String {
     }
 }
 
-fn doc(out: &mut String, indent: &str, text: &str) {
-    let lines: Vec<_> = text.trim().lines().map(line).collect();
+fn documented(out: &mut String, indent: &str, text: &str) {
+    let lines: Vec<_> = doc(text).collect();
     let _ = match lines.as_slice() {
         [] => Ok(()),
         [only] => writeln!(out, "{indent}\"\"\"{only}\"\"\""),
@@ -157,9 +160,4 @@ fn doc(out: &mut String, indent: &str, text: &str) {
             writeln!(out, "{indent}\"\"\"{}{indent}\"\"\"", lines.collect::<String>().trim_start())
         }
     };
-}
-
-/// Text that stays on its line, and inside its string.
-fn line(text: &str) -> String {
-    harmless(text).replace('\\', "\\\\").replace('"', "'")
 }

@@ -1,4 +1,4 @@
-"""__TITLE__: a client. Made by `sabir generate --lang python`; it has no dependencies.
+"""A client for __TITLE__. Made by `sabir generate --lang python`; it has no dependencies.
 
     with over_stdio(["server", "--flag"]) as exchange:
         client = __NAME__(exchange)

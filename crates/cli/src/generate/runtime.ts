@@ -1,4 +1,4 @@
-// __TITLE__: a client. Made by `sabir generate --lang typescript`; it has no dependencies.
+// A client for __TITLE__. Made by `sabir generate --lang typescript`; it has no dependencies.
 //
 //   const client = new __NAME__(overHttp('http://127.0.0.1:4000'))
 //
@@ -97,7 +97,7 @@ export function overLines(
   }
 }
 
-/** Calls the methods of __TITLE__. */
+/** Calls the methods of __DOCUMENTED__. */
 export class __NAME__ {
   readonly #exchange: Exchange
   #last = 0

@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
+use super::escape::rust::{comment, doc, string};
 use super::model::{Api, Body, Call, Field, Params, Type, TypeDef};
 use super::names::{self, Taken};
-use crate::json::harmless;
 
 const KEYWORDS: &[&str] = &[
     "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn",
@@ -17,17 +17,18 @@ const KEYWORDS: &[&str] = &[
 pub(super) fn client(api: &Api) -> String {
     let name = &api.name;
     let mut out = format!(
-        "// {title}: a client. Made by `sabir generate --lang rust`; needs the crates sabir, serde and serde_json.\n\
+        "// A client for {title}. Made by `sabir generate --lang rust`; needs the crates sabir, serde and serde_json.\n\
          //\n\
          // let client = {name}::new(sabir::connect(transport, sabir::Router::new()).await?);\n\n\
-         /// Calls the methods of {title} at a peer.\n\
+         /// Calls the methods of {documented} at a peer.\n\
          #[derive(Debug, Clone)]\n\
          pub struct {name} {{\n    peer: sabir::Peer,\n}}\n\n\
          #[allow(clippy::all)]\n\
          impl {name} {{\n    \
          /// A client of this peer.\n    \
          pub fn new(peer: sabir::Peer) -> Self {{\n        {name} {{ peer }}\n    }}\n",
-        title = line(&api.title),
+        title = comment(&api.title),
+        documented = doc(&api.title).collect::<Vec<_>>().join(" "),
     );
     let mut taken = Taken::with(KEYWORDS);
     taken.free("new");
@@ -38,26 +39,53 @@ pub(super) fn client(api: &Api) -> String {
     for type_ in &api.types {
         definition(&mut out, type_, api);
     }
+    if api.methods.iter().any(|call| required_positions(&call.params).is_some()) {
+        out.push_str(POSITIONS);
+    }
     out
+}
+
+/// What serde has an implementation for.
+const LONGEST_TUPLE: usize = 16;
+
+const POSITIONS: &str = "
+/// Arguments by position. Those that are left out at the end are not sent.
+fn positions(required: usize, params: impl serde::Serialize) -> Vec<serde_json::Value> {
+    let mut list = match serde_json::to_value(params) {
+        Ok(serde_json::Value::Array(list)) => list,
+        _ => Vec::new(),
+    };
+    while list.len() > required && list.last().is_some_and(serde_json::Value::is_null) {
+        list.pop();
+    }
+    list
+}
+";
+
+/// How many positions cannot be left out at the end, if some can.
+fn required_positions(params: &Params) -> Option<usize> {
+    let Params::Positions(fields) = params else { return None };
+    let required = fields.iter().rposition(|field| field.required).map_or(0, |last| last + 1);
+    (required < fields.len()).then_some(required)
 }
 
 fn method(out: &mut String, call: &Call, name: &str) {
     out.push('\n');
-    doc(out, "    ", &call.doc);
+    documented(out, "    ", &call.doc);
     if call.deprecated {
         out.push_str("    #[deprecated]\n");
     }
-    let wire = &call.method;
+    let wire = string(&call.method);
     let (arguments, prepare, params) = arguments(&call.params);
     let _ = match &call.result {
         Some(result) => write!(
             out,
-            "    pub fn {name}(&self{arguments}) -> sabir::Call<{}> {{\n{prepare}        self.peer.call({wire:?}, {params})\n    }}\n",
+            "    pub fn {name}(&self{arguments}) -> sabir::Call<{}> {{\n{prepare}        self.peer.call({wire}, {params})\n    }}\n",
             spelt(result)
         ),
         None => write!(
             out,
-            "    pub async fn {name}(&self{arguments}) -> Result<(), sabir::Refused> {{\n{prepare}        self.peer.notify({wire:?}, {params}).await\n    }}\n"
+            "    pub async fn {name}(&self{arguments}) -> Result<(), sabir::Refused> {{\n{prepare}        self.peer.notify({wire}, {params}).await\n    }}\n"
         ),
     };
 }
@@ -78,7 +106,24 @@ fn arguments(params: &Params) -> (String, String, String) {
     let list: Vec<_> = named.iter().map(|(name, _)| name.as_str()).collect();
     match params {
         _ if fields.is_empty() => (arguments, String::new(), "()".to_owned()),
-        Params::Positions(_) => (arguments, String::new(), format!("({},)", list.join(", "))),
+        Params::Positions(_) => {
+            let list = list.join(", ");
+            // Longer tuples cannot be serialized; a struct without names can.
+            let (prepare, list) = match fields.len() > LONGEST_TUPLE {
+                true => {
+                    let types = fields.iter().map(field_type).collect::<Vec<_>>().join(", ");
+                    let prepare =
+                        format!("        #[derive(serde::Serialize)]\n        struct Params({types});\n");
+                    (prepare, format!("Params({list})"))
+                }
+                false => (String::new(), format!("({list},)")),
+            };
+            let params = match required_positions(params) {
+                Some(required) => format!("positions({required}, {list})"),
+                None => list,
+            };
+            (arguments, prepare, params)
+        }
         _ => {
             let mut prepare = "        #[derive(serde::Serialize)]\n        struct Params {\n".to_owned();
             for (name, field) in &named {
@@ -92,7 +137,7 @@ fn arguments(params: &Params) -> (String, String, String) {
 
 fn member(out: &mut String, indent: &str, name: &str, field: &Field, type_: &str) {
     if name != field.name {
-        let _ = writeln!(out, "{indent}#[serde(rename = {:?})]", field.name);
+        let _ = writeln!(out, "{indent}#[serde(rename = {})]", string(&field.name));
     }
     if !field.required {
         let _ = writeln!(out, "{indent}#[serde(default, skip_serializing_if = \"Option::is_none\")]");
@@ -130,7 +175,7 @@ fn spelt(type_: &Type) -> String {
 
 fn definition(out: &mut String, type_: &TypeDef, api: &Api) {
     out.push('\n');
-    doc(out, "", if type_.doc.is_empty() { &type_.name } else { &type_.doc });
+    documented(out, "", if type_.doc.is_empty() { &type_.name } else { &type_.doc });
     let name = &type_.name;
     let derives = "#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]\n";
     match &type_.body {
@@ -144,7 +189,7 @@ fn definition(out: &mut String, type_: &TypeDef, api: &Api) {
             let _ = writeln!(out, "{derives}pub struct {name} {{");
             let mut taken = Taken::with(KEYWORDS);
             for field in fields {
-                doc(out, "    ", if field.doc.is_empty() { &field.name } else { &field.doc });
+                documented(out, "    ", if field.doc.is_empty() { &field.name } else { &field.doc });
                 let spelling = format!("pub {}", taken.free(&names::snake(&field.name)));
                 let type_ = boxed(field, name, api);
                 // The keyword before it is not part of the name.
@@ -173,7 +218,8 @@ fn definition(out: &mut String, type_: &TypeDef, api: &Api) {
             for value in values {
                 let _ = writeln!(
                     out,
-                    "    #[serde(rename = {value:?})]\n    {},",
+                    "    #[serde(rename = {})]\n    {},",
+                    string(value),
                     taken.free(&names::pascal(value))
                 );
             }
@@ -234,13 +280,8 @@ fn variant(type_: &Type) -> String {
     }
 }
 
-fn doc(out: &mut String, indent: &str, text: &str) {
-    for text in text.lines() {
-        let _ = writeln!(out, "{}", format!("{indent}/// {}", line(text)).trim_end());
+fn documented(out: &mut String, indent: &str, text: &str) {
+    for text in doc(text) {
+        let _ = writeln!(out, "{}", format!("{indent}/// {text}").trim_end());
     }
-}
-
-/// Text that stays on its line.
-fn line(text: &str) -> String {
-    harmless(text).into_owned()
 }

@@ -1,6 +1,6 @@
 //! Schemas to types. What has members or alternatives becomes a definition with a name.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
@@ -10,6 +10,9 @@ use crate::discovery::words::{fields, reference_name};
 
 /// What lies deeper may be anything.
 const DEEPEST: usize = 32;
+
+/// A longer tuple is a list: in Rust, nothing can be derived for it.
+const LONGEST: usize = 12;
 
 /// The definitions so far.
 pub(super) struct Types<'d> {
@@ -35,6 +38,12 @@ impl<'d> Types<'d> {
 
     pub(super) fn finish(mut self) -> Vec<TypeDef> {
         self.definitions.sort_by(|a, b| a.name.cmp(&b.name));
+        // One at a time: breaking a circle in one place is enough.
+        while let Some(circular) =
+            self.definitions.iter().position(|type_| circular(type_, &self.definitions))
+        {
+            self.definitions[circular].body = Body::Alias(Type::Any);
+        }
         self.definitions
     }
 
@@ -71,7 +80,7 @@ impl<'d> Types<'d> {
                 .map_or(any, |name| Body::Alias(Type::Named(name.clone())));
         }
         if let Some(values) = literals(schema) {
-            return Body::Literals(values);
+            return Body::Literals(once(values));
         }
         for keyword in ["anyOf", "oneOf"] {
             if let Some(options) = members.get(keyword).and_then(Value::as_array) {
@@ -107,10 +116,10 @@ impl<'d> Types<'d> {
             "number" => Type::Number,
             "string" => Type::String,
             "array" => match (schema.get("prefixItems"), schema.get("items")) {
-                (Some(Value::Array(items)), _) | (_, Some(Value::Array(items))) => {
+                (Some(Value::Array(items)), _) | (_, Some(Value::Array(items))) if items.len() <= LONGEST => {
                     Type::Tuple(items.iter().map(|one| self.of(one, &item)).collect())
                 }
-                (_, Some(items)) => Type::List(Box::new(self.of(items, &item))),
+                (None, Some(items)) if !items.is_array() => Type::List(Box::new(self.of(items, &item))),
                 _ => Type::List(Box::new(Type::Any)),
             },
             "object" => match (fields(schema).is_empty(), schema.get("additionalProperties")) {
@@ -134,7 +143,7 @@ impl<'d> Types<'d> {
 
     fn union(&mut self, options: &[Value], context: &str) -> Body {
         if let Some(values) = options.iter().map(literals).collect::<Option<Vec<_>>>() {
-            return Body::Literals(values.concat());
+            return Body::Literals(once(values.concat()));
         }
         let bodies = options.iter().enumerate();
         let bodies =
@@ -199,6 +208,42 @@ impl<'d> Types<'d> {
     }
 }
 
+/// Whether a definition stands for nothing but itself, which no compiler takes: by other names alone (in Rust even with
+/// lists between them), or by alternatives without a list or a map between (in TypeScript).
+fn circular(type_: &TypeDef, all: &[TypeDef]) -> bool {
+    let names_only = |body: &Body| matches!(body, Body::Alias(_));
+    let alternatives = |body: &Body| matches!(body, Body::Alias(_) | Body::Union(_));
+    reaches_itself(type_, all, names_only, true) || reaches_itself(type_, all, alternatives, false)
+}
+
+fn reaches_itself(type_: &TypeDef, all: &[TypeDef], through: fn(&Body) -> bool, inside: bool) -> bool {
+    let mut open = vec![&type_.body];
+    let mut seen = HashSet::new();
+    while let Some(body) = open.pop() {
+        if !through(body) {
+            continue;
+        }
+        let mut types: Vec<&Type> = match body {
+            Body::Alias(type_) => vec![type_],
+            Body::Union(types) => types.iter().collect(),
+            Body::Record(_) | Body::Literals(_) => Vec::new(),
+        };
+        while let Some(found) = types.pop() {
+            match found {
+                Type::Named(name) if *name == type_.name => return true,
+                Type::Named(name) if seen.insert(name) => {
+                    open.extend(all.iter().find(|known| known.name == *name).map(|known| &known.body));
+                }
+                Type::Nullable(inner) => types.push(inner),
+                Type::List(inner) | Type::Map(inner) if inside => types.push(inner),
+                Type::Tuple(items) if inside => types.extend(items),
+                _ => {}
+            }
+        }
+    }
+    false
+}
+
 /// The strings that a schema allows, if it allows nothing else.
 fn literals(schema: &Value) -> Option<Vec<String>> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
@@ -207,4 +252,9 @@ fn literals(schema: &Value) -> Option<Vec<String>> {
         (None, Some(values)) if !values.is_empty() => values.iter().map(text).collect(),
         _ => None,
     }
+}
+
+fn once(values: Vec<String>) -> Vec<String> {
+    let mut seen = HashSet::new();
+    values.into_iter().filter(|value| seen.insert(value.clone())).collect()
 }

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
+use super::escape::typescript::{comment, doc, key, string};
 use super::model::{Api, Body, Call, Field, Params, Type, TypeDef};
 use super::names::{self, Taken};
-use super::{joined, literal};
-use crate::json::harmless;
+use super::{filled, joined};
 
 const KEYWORDS: &[&str] = &[
     "arguments",
@@ -60,12 +60,17 @@ const KEYWORDS: &[&str] = &[
     "yield",
 ];
 
+/// What objects have already, or what is called without being asked for.
+const MEMBERS: &[&str] = &["constructor", "then", "toString", "valueOf"];
+
 pub(super) fn client(api: &Api) -> String {
-    let runtime =
-        include_str!("runtime.ts").replace("__TITLE__", &line(&api.title)).replace("__NAME__", &api.name);
+    let documented = doc(&api.title).collect::<Vec<_>>().join(" ");
+    let values =
+        [("__TITLE__", &*comment(&api.title)), ("__DOCUMENTED__", &*documented), ("__NAME__", &*api.name)];
+    let runtime = filled(include_str!("runtime.ts"), &values);
     let (head, tail) = runtime.split_once("  __METHODS__\n").unwrap_or((&runtime, ""));
     let mut out = head.to_owned();
-    let mut taken = Taken::with(&["constructor"]);
+    let mut taken = Taken::with(MEMBERS);
     for call in &api.methods {
         method(&mut out, call, &taken.free(&names::camel(&call.method)));
     }
@@ -77,10 +82,9 @@ pub(super) fn client(api: &Api) -> String {
 }
 
 fn method(out: &mut String, call: &Call, name: &str) {
-    let deprecated = if call.deprecated { "\n\n@deprecated" } else { "" };
-    doc(out, "  ", &format!("{}{deprecated}", call.doc));
+    documented(out, "  ", &call.doc, call.deprecated);
     let (arguments, params) = arguments(&call.params);
-    let wire = literal(&call.method);
+    let wire = string(&call.method);
     let _ = match &call.result {
         Some(result) => write!(
             out,
@@ -115,7 +119,7 @@ fn arguments(params: &Params) -> (String, String) {
     let list = named.iter().map(|(name, field)| match params {
         Params::Positions(_) => name.clone(),
         _ if *name == field.name => name.clone(),
-        _ => format!("{}: {name}", literal(&field.name)),
+        _ => format!("{}: {name}", key(&field.name)),
     });
     let list = list.collect::<Vec<_>>().join(", ");
     let params = match params {
@@ -128,7 +132,7 @@ fn arguments(params: &Params) -> (String, String) {
 
 fn definition(out: &mut String, type_: &TypeDef) {
     out.push('\n');
-    doc(out, "", &type_.doc);
+    documented(out, "", &type_.doc, false);
     let name = &type_.name;
     let _ = match &type_.body {
         Body::Record(fields) => {
@@ -144,15 +148,15 @@ fn definition(out: &mut String, type_: &TypeDef) {
             writeln!(out, "export type {name} = {}", joined(types.iter().map(spelt), " | "))
         }
         Body::Literals(values) => {
-            writeln!(out, "export type {name} = {}", joined(values.iter().map(|value| literal(value)), " | "))
+            writeln!(out, "export type {name} = {}", joined(values.iter().map(|value| string(value)), " | "))
         }
     };
 }
 
 fn member(out: &mut String, field: &Field) {
-    doc(out, "  ", &field.doc);
+    documented(out, "  ", &field.doc, false);
     let mark = if field.required { "" } else { "?" };
-    let _ = writeln!(out, "  {}{mark}: {}", literal(&field.name), spelt(&field.type_));
+    let _ = writeln!(out, "  {}{mark}: {}", string(&field.name), spelt(&field.type_));
 }
 
 fn spelt(type_: &Type) -> String {
@@ -164,14 +168,20 @@ fn spelt(type_: &Type) -> String {
         Type::String => "string".to_owned(),
         Type::List(item) => format!("Array<{}>", spelt(item)),
         Type::Tuple(items) => format!("[{}]", joined(items.iter().map(spelt), ", ")),
-        Type::Map(item) => format!("Record<string, {}>", spelt(item)),
+        Type::Map(item) => format!("{{ [key: string]: {} }}", spelt(item)),
         Type::Nullable(type_) => format!("{} | null", spelt(type_)),
         Type::Named(name) => name.clone(),
     }
 }
 
-fn doc(out: &mut String, indent: &str, text: &str) {
-    let lines: Vec<_> = text.trim().lines().map(line).collect();
+fn documented(out: &mut String, indent: &str, text: &str, deprecated: bool) {
+    let mut lines: Vec<_> = doc(text).collect();
+    if deprecated {
+        if !lines.is_empty() {
+            lines.push(String::new());
+        }
+        lines.push("@deprecated".to_owned());
+    }
     let _ = match lines.as_slice() {
         [] => Ok(()),
         [only] => writeln!(out, "{indent}/** {only} */"),
@@ -180,9 +190,4 @@ fn doc(out: &mut String, indent: &str, text: &str) {
             writeln!(out, "{indent}/**\n{}{indent} */", lines.collect::<String>())
         }
     };
-}
-
-/// Text that stays on its line, and inside its comment.
-fn line(text: &str) -> String {
-    harmless(text).replace("*/", "* /")
 }

@@ -217,8 +217,7 @@ pub(super) fn excerpt(text: &[u8], span: Range<usize>) -> Excerpt {
 fn push_harmless(out: &mut String, text: &[u8]) {
     for chunk in text.utf8_chunks() {
         for c in chunk.valid().chars() {
-            let turns =
-                matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+            let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}');
             if c.is_control() || turns {
                 let _ = write!(out, "\\u{:04x}", u32::from(c));
             } else {

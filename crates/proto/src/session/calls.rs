@@ -70,6 +70,16 @@ impl Calls {
         self.by_id.len()
     }
 
+    /// Whether an answer could only be to one message of ours: a call, or all calls of a batch.
+    pub(super) fn is_one(&self) -> bool {
+        let mut open = self.slots.iter().flatten();
+        match open.next() {
+            None => false,
+            Some(Call { batch: None, .. }) => open.next().is_none(),
+            Some(Call { batch, .. }) => open.all(|call| call.batch == *batch),
+        }
+    }
+
     /// The id that the next call gets. Ids start at 1: some peers take 0 for no id.
     pub(super) fn next_id(&self) -> u64 {
         self.last_id + 1

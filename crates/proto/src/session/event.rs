@@ -129,11 +129,21 @@ pub struct Undelivered {
     pub reason: Cow<'static, str>,
     /// The status with which the peer's side refused it, where the transport has such a thing: that of HTTP.
     pub status: Option<u16>,
+    /// The limit in bytes, if an answer is larger than that.
+    pub too_large: Option<usize>,
+}
+
+impl Undelivered {
+    /// The answer is larger than the limit for one message.
+    pub fn too_large(limit: usize) -> Self {
+        let reason = format!("the answer is larger than {limit} bytes").into();
+        Undelivered { reason, status: None, too_large: Some(limit) }
+    }
 }
 
 impl<R: Into<Cow<'static, str>>> From<R> for Undelivered {
     fn from(reason: R) -> Self {
-        Undelivered { reason: reason.into(), status: None }
+        Undelivered { reason: reason.into(), status: None, too_large: None }
     }
 }
 

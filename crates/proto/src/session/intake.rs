@@ -4,14 +4,15 @@ use std::borrow::Cow;
 
 use super::backlog::Waiting;
 use super::calls::Call;
-use super::event::{CallError, CallKey, Event, Origin, Report, RequestKey};
+use super::event::{CallError, CallKey, Event, Origin, Report, RequestKey, Undelivered};
 use super::meta::Meta;
+use super::oversize::Oversize;
 use super::requests::Requests;
 use super::{Core, Phase};
 use crate::decode::{Entry, decode_batch, decode_single, is_batch};
 use crate::dialect::{Dialect, Spelling};
 use crate::error::{ErrorCode, ErrorObject};
-use crate::frame::{Cut, FrameFault};
+use crate::frame::{Cut, FrameFault, Framing};
 use crate::id::Id;
 use crate::message::{Fault, Invalid, Message, Notification, Request, Response};
 use crate::raw::{self, JsonKind, RawJson};
@@ -64,6 +65,15 @@ impl Core {
                 self.consumed += used;
                 self.message(body)
             }
+            Cut::Fault { fault: FrameFault::TooLarge { limit }, used } => {
+                self.consumed += used;
+                // With headers, nothing of the message itself has come yet.
+                let text = match deframer.framing() {
+                    Some(Framing::Lines) => &unread[..used],
+                    _ => &[],
+                };
+                Next::Event(self.too_large(text, limit))
+            }
             Cut::Fault { fault, used } => {
                 self.consumed += used;
                 Next::Event(self.frame_fault(fault))
@@ -89,7 +99,7 @@ impl Core {
             }
             None => {
                 let limit = self.limits.message_bytes;
-                let fault = self.frame_fault(FrameFault::TooLarge { limit });
+                let fault = self.too_large(&[], limit);
                 self.outbox.settle(origin);
                 Next::Event(fault)
             }
@@ -144,6 +154,27 @@ impl Core {
         }
         self.outbox.settle(self.incoming);
         Event::Report(Report::NotJson { text: Cow::Borrowed(body), error })
+    }
+
+    /// A message was skipped for its size. The call that it answers ends, where that is known, or where no other call
+    /// could be meant.
+    #[cold]
+    fn too_large(&mut self, text: &[u8], limit: usize) -> Event<'static> {
+        let calls = match Oversize::of(text) {
+            Oversize::Answer(id) => match self.call_of(&id) {
+                Some(call) => self.calls.remove(call).map(|_| vec![call]).unwrap_or_default(),
+                None => Vec::new(),
+            },
+            Oversize::Asks => return self.frame_fault(FrameFault::TooLarge { limit }),
+            Oversize::Unknown if self.calls.is_one() => self.calls.take(|_| true),
+            Oversize::Unknown => return self.frame_fault(FrameFault::TooLarge { limit }),
+        };
+        for call in calls {
+            let outcome = Err(CallError::Undelivered(Undelivered::too_large(limit)));
+            self.soon.push_back(Event::Reply { call, outcome });
+        }
+        // What looks like a response is never answered.
+        Event::Report(Report::Frame(FrameFault::TooLarge { limit }))
     }
 
     fn frame_fault(&mut self, fault: FrameFault) -> Event<'static> {

@@ -11,6 +11,7 @@ mod lost;
 mod meta;
 mod outbox;
 mod outgoing;
+mod oversize;
 mod requests;
 mod unfold;
 

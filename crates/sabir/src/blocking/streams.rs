@@ -80,14 +80,17 @@ pub fn child(mut command: Command) -> io::Result<Streams> {
     kill_with_parent(&mut command);
     let mut child = spawn(move || command.spawn())?;
     let missing = || io::Error::other("the process has no pipe");
-    let input = child.stdout.take().ok_or_else(missing)?;
+    let input = OwnedFd::from(child.stdout.take().ok_or_else(missing)?);
     let output = child.stdin.take().ok_or_else(missing)?;
-    Ok(Streams { process: Some(Process { child }), ..Streams::new(input, output) })
+    let rest = Some(input.try_clone()?);
+    Ok(Streams { process: Some(Process { child, rest }), ..Streams::new(input, output) })
 }
 
 #[derive(Debug)]
 struct Process {
     child: Child,
+    /// Its output once more, to be read to its end: many programs crash if they cannot print.
+    rest: Option<OwnedFd>,
 }
 
 impl Process {
@@ -113,6 +116,11 @@ impl Process {
 /// Sees to the end of the process.
 impl Drop for Process {
     fn drop(&mut self) {
+        if let Some(rest) = self.rest.take() {
+            let _ = rustix::io::ioctl_fionbio(&rest, false);
+            // It ends with the process.
+            thread::spawn(move || std::io::copy(&mut std::fs::File::from(rest), &mut std::io::sink()));
+        }
         let group = Pid::from_raw(self.child.id().cast_signed());
         for signal in [Signal::TERM, Signal::KILL] {
             if self.exits_within(Duration::from_secs(2)) {

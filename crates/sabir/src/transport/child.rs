@@ -28,8 +28,8 @@ const LONGEST_LINE: u64 = 64 * 1024;
 /// Starts a process and talks to it over its standard input and output.
 ///
 /// Its standard error is passed on to ours; see [`Child::stderr`]. When the connection ends, the process is
-/// ended too: its input is closed, after [`Child::patience`] its process group gets SIGTERM, and after as
-/// long again SIGKILL. On Linux it is also killed if this process dies.
+/// ended too: its input is closed, and what it still prints is read and dropped. After [`Child::patience`] its
+/// process group gets SIGTERM, and after as long again SIGKILL. On Linux it is also killed if this process dies.
 ///
 /// ```no_run
 /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
@@ -129,7 +129,8 @@ impl Child {
             group.end(self.patience).await;
             ended.send_replace(true);
         });
-        let read = Output { stdout: read, over: Box::pin(over(exit.clone())) };
+        let rest = Rest { runtime: Handle::current(), longest: self.patience * 3 };
+        let read = Output { stdout: Some(read), over: Box::pin(over(exit.clone())), rest };
         let write = Input { stdin: write, broken: None, exit: exit.clone() };
         Ok(Transport::new(move || {
             Ok(Io {
@@ -197,9 +198,34 @@ impl Drop for Group {
 
 /// The output of the process. It is over soon after the process is, even if something that was left behind
 /// holds it open.
+///
+/// When the connection lets go of it, the process may still have something to say, and many crash if they cannot: what
+/// comes is read, and dropped, until the process has ended.
 struct Output {
-    stdout: ChildStdout,
+    stdout: Option<ChildStdout>,
     over: Pin<Box<dyn Future<Output = ()> + Send>>,
+    rest: Rest,
+}
+
+struct Rest {
+    runtime: Handle,
+    /// By then the process has ended: it was killed.
+    longest: Duration,
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        if let Some(mut stdout) = self.stdout.take() {
+            let longest = self.rest.longest;
+            let reading = async move {
+                let drained = async {
+                    let _ = tokio::io::copy(&mut stdout, &mut tokio::io::sink()).await;
+                };
+                let _ = timeout(longest, drained).await;
+            };
+            self.rest.runtime.spawn(reading);
+        }
+    }
 }
 
 async fn over(mut exit: watch::Receiver<Option<String>>) {
@@ -213,7 +239,8 @@ impl AsyncRead for Output {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        match Pin::new(&mut self.stdout).poll_read(cx, buffer) {
+        let Some(stdout) = &mut self.stdout else { return Poll::Ready(Ok(())) };
+        match Pin::new(stdout).poll_read(cx, buffer) {
             Poll::Pending => self.over.as_mut().poll(cx).map(Ok),
             read => read,
         }

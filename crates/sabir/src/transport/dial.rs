@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::net::{TcpStream, lookup_host};
 
 use super::failure::{DialError, DialFailure};
+use super::scheme::Url;
 
 /// How long it may take until a connection is there.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
@@ -19,6 +20,8 @@ pub(crate) struct Dial {
     pub(crate) headers: http::HeaderMap,
     #[cfg(feature = "http")]
     pub(crate) on_post: Option<super::http::OnPost>,
+    #[cfg(feature = "http")]
+    pub(crate) on_failure: Option<super::http::OnFailure>,
     #[cfg(feature = "tls")]
     pub(crate) tls: super::tls::Settings,
     #[cfg(feature = "http")]
@@ -36,17 +39,9 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// `host:port`, with an IPv6 address in brackets.
-    pub(crate) fn parse(url: &str, authority: &str) -> Option<Place> {
-        let (host, port) = authority.rsplit_once(':')?;
-        let host = match host.strip_prefix('[') {
-            Some(address) => address.strip_suffix(']')?,
-            None if host.contains(':') => return None,
-            None => host,
-        };
-        let port = port.parse().ok()?;
-        let fits = !host.is_empty() && !host.contains(|c: char| c.is_whitespace() || "/@?#".contains(c));
-        fits.then(|| Place { url: url.to_owned(), host: host.to_owned(), port })
+    /// What a URL names. It is not the URL of a Unix socket.
+    pub(crate) fn of(url: &Url) -> Place {
+        Place { url: url.to_string(), host: url.host().to_owned(), port: url.port() }
     }
 
     /// Connects its socket. Small messages are sent at once.

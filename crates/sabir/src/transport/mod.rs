@@ -28,6 +28,7 @@ pub(crate) mod http;
 pub(crate) mod net;
 #[cfg(unix)]
 pub(crate) mod parent_death;
+pub(crate) mod scheme;
 #[cfg(unix)]
 pub(crate) mod stdio;
 #[cfg(feature = "tls")]
@@ -44,10 +45,13 @@ use std::time::Duration;
 pub use child::{Child, Stderr, child};
 use dial::Dial;
 pub use failure::{DialError, DialFailure};
+#[cfg(feature = "http")]
+pub use http::HttpFailure;
 pub use net::tcp;
 #[cfg(unix)]
 pub use net::unix;
 use sabir_proto::{Config, Framing, Report};
+pub use scheme::{Scheme, Url, UrlError};
 #[cfg(unix)]
 pub use stdio::{Stdio, stdio};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -250,6 +254,14 @@ impl Transport {
         self
     }
 
+    /// Is told of each answer over HTTP that is a failure, with its status, headers and body: for tracing.
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub fn on_http_failure(mut self, told: impl Fn(&HttpFailure<'_>) + Send + Sync + 'static) -> Self {
+        self.dial.on_failure = Some(Box::new(told));
+        self
+    }
+
     /// Trusts the servers that these certificates, in PEM, vouch for, instead of those that the system trusts.
     /// May be given several times.
     #[cfg(feature = "tls")]
@@ -279,9 +291,9 @@ impl Transport {
     /// Only streams can be: not HTTP, nor WebSocket.
     pub async fn into_streams(self) -> io::Result<Streams> {
         match (self.open)(self.dial).await? {
-            Way::Bytes(Io { stream, _keep, .. }) => {
+            Way::Bytes(Io { stream, process, _keep, .. }) => {
                 let (read, write) = tokio::io::split(stream);
-                Ok(Streams { read: Box::new(read), write: Box::new(write), _keep })
+                Ok(Streams { read: Box::new(read), write: Box::new(write), process, _keep })
             }
             #[cfg(feature = "http")]
             Way::Messages { .. } => {
@@ -330,7 +342,19 @@ pub struct Streams {
     pub read: Box<dyn AsyncRead + Send + Unpin>,
     /// What goes to the peer.
     pub write: Box<dyn AsyncWrite + Send + Unpin>,
+    process: Option<watch::Receiver<bool>>,
     _keep: Box<dyn Any + Send>,
+}
+
+impl Streams {
+    /// Closes both ways, and waits until a process that was started for them has ended.
+    pub async fn close(self) {
+        let process = self.process.clone();
+        drop(self);
+        if let Some(mut process) = process {
+            let _ = process.wait_for(|ended| *ended).await;
+        }
+    }
 }
 
 impl std::fmt::Debug for Streams {

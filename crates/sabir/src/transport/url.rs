@@ -2,7 +2,8 @@
 
 use super::dial::{Dial, Place, in_time, unusable};
 use super::failure::DialError;
-use super::net::{tcp_io, unix_path};
+use super::net::tcp_io;
+use super::scheme::{Scheme, Url};
 use super::{Transport, Way};
 
 /// Whatever a URL names. It is connected to when it is used; [`connect`](crate::connect) takes the URL itself.
@@ -46,77 +47,34 @@ impl From<String> for Transport {
     }
 }
 
-/// The schemes that are known, with the port that goes without saying.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Scheme {
-    Tcp,
-    Tls,
-    Http { port: u16, secure: bool },
-    WebSocket { port: u16, secure: bool },
-}
-
-impl Scheme {
-    fn parse(scheme: &str) -> Option<Scheme> {
-        Some(match scheme.to_ascii_lowercase().as_str() {
-            "tcp" => Scheme::Tcp,
-            "tls" => Scheme::Tls,
-            "http" => Scheme::Http { port: 80, secure: false },
-            "https" => Scheme::Http { port: 443, secure: true },
-            "ws" => Scheme::WebSocket { port: 80, secure: false },
-            "wss" => Scheme::WebSocket { port: 443, secure: true },
-            _ => return None,
-        })
-    }
-
-    fn is_secure(self) -> bool {
-        matches!(
-            self,
-            Scheme::Tls | Scheme::Http { secure: true, .. } | Scheme::WebSocket { secure: true, .. }
-        )
-    }
-
-    fn has_headers(self) -> bool {
-        matches!(self, Scheme::Http { .. } | Scheme::WebSocket { .. })
-    }
-}
-
-async fn open(url: &str, dial: Dial) -> std::io::Result<Way> {
+async fn open(text: &str, dial: Dial) -> std::io::Result<Way> {
     if let Some(fault) = dial.fault {
         return Err(unusable(fault));
     }
-    #[cfg(unix)]
-    if let Some(path) = unix_path(url) {
-        check_settings(url, None, &dial)?;
-        let connected = tokio::net::UnixStream::connect(path).await;
-        let stream = connected.map_err(|error| DialError::socket(url, &error))?;
-        return Ok(Way::Bytes(super::net::unix_io(stream)));
-    }
-    let known = url.split_once("://").and_then(|(name, rest)| Some((Scheme::parse(name)?, rest)));
-    let Some((scheme, rest)) = known else {
-        let wanted = "expected http(s)://, ws(s)://, tcp://HOST:PORT, tls://HOST:PORT or unix:PATH";
-        return Err(unusable(format!("cannot connect to `{url}`: {wanted}")));
-    };
-    check_settings(url, Some(scheme), &dial)?;
-    match scheme {
-        Scheme::Tcp | Scheme::Tls => {
-            let wanted = || unusable(format!("`{url}` must name a host and a port, and nothing else"));
-            let place = Place::parse(url, rest.strip_suffix('/').unwrap_or(rest)).ok_or_else(wanted)?;
-            stream(scheme, &place, &dial).await
+    let url = Url::parse(text)?;
+    check_settings(&url, &dial)?;
+    match url.scheme() {
+        #[cfg(unix)]
+        Scheme::Unix => {
+            let connected = tokio::net::UnixStream::connect(url.host()).await;
+            let stream = connected.map_err(|error| DialError::socket(text, &error))?;
+            Ok(Way::Bytes(super::net::unix_io(stream)))
         }
-        Scheme::Http { port, .. } | Scheme::WebSocket { port, .. } => {
-            web::open(scheme, url, rest, port, dial).await
-        }
+        #[cfg(not(unix))]
+        Scheme::Unix => Err(unusable(format!("`{text}`: this system has no Unix sockets"))),
+        Scheme::Tcp | Scheme::Tls => stream(&Place::of(&url), url.scheme(), &dial).await,
+        _ => web::open(&url, dial).await,
     }
 }
 
 /// A setting that would be ignored is a mistake: a token that is never sent, a certificate never looked at.
-fn check_settings(url: &str, scheme: Option<Scheme>, dial: &Dial) -> std::io::Result<()> {
-    let has_headers = scheme.is_some_and(Scheme::has_headers);
+fn check_settings(url: &Url, dial: &Dial) -> std::io::Result<()> {
+    let has_headers = url.scheme().is_web();
     #[cfg(feature = "http")]
     if !has_headers && !dial.headers.is_empty() {
         return Err(unusable(format!("`{url}` has no headers: only http(s):// and ws(s):// have")));
     }
-    let is_secure = scheme.is_some_and(Scheme::is_secure);
+    let is_secure = url.scheme().is_secure();
     #[cfg(feature = "tls")]
     if !is_secure && !dial.tls.is_default() {
         return Err(unusable(format!("`{url}` has no certificates: only https://, wss:// and tls:// have")));
@@ -130,7 +88,7 @@ fn check_settings(url: &str, scheme: Option<Scheme>, dial: &Dial) -> std::io::Re
 }
 
 /// A stream of bytes, bare or over TLS.
-async fn stream(scheme: Scheme, place: &Place, dial: &Dial) -> std::io::Result<Way> {
+async fn stream(place: &Place, scheme: Scheme, dial: &Dial) -> std::io::Result<Way> {
     let _ = (scheme, dial);
     #[cfg(feature = "tls")]
     if scheme.is_secure() {
@@ -146,7 +104,7 @@ async fn stream(scheme: Scheme, place: &Place, dial: &Dial) -> std::io::Result<W
 mod web {
     use super::*;
 
-    pub(super) async fn open(_: Scheme, url: &str, _: &str, _: u16, _: Dial) -> std::io::Result<Way> {
+    pub(super) async fn open(url: &Url, _: Dial) -> std::io::Result<Way> {
         Err(unusable(format!("`{url}` needs the feature `http`")))
     }
 }
@@ -166,37 +124,18 @@ mod web {
     use crate::transport::http::Http;
     use crate::ws::{Socket, WebSocket};
 
-    pub(super) async fn open(
-        scheme: Scheme,
-        url: &str,
-        rest: &str,
-        port: u16,
-        dial: Dial,
-    ) -> std::io::Result<Way> {
-        // What stands behind a # never goes out.
-        let rest = rest.split('#').next().unwrap_or_default();
-        let name = if scheme.is_secure() { "https" } else { "http" };
-        let uri: Uri =
-            format!("{name}://{rest}").parse().map_err(|error| unusable(format!("`{url}`: {error}")))?;
-        let authority = uri.authority().map_or("", |authority| authority.as_str());
-        if authority.contains('@') {
-            let reason = "a name and a password belong in an `Authorization` header, not in the URL";
-            return Err(unusable(reason));
-        }
-        let host = uri.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
-        let port_given = !authority.trim_end_matches(host).trim_end_matches(']').is_empty();
-        if host.is_empty() || (port_given && authority.ends_with(':')) {
-            return Err(unusable(format!("`{url}` names no host")));
-        }
-        let place =
-            Place { url: url.to_owned(), host: host.to_owned(), port: uri.port_u16().unwrap_or(port) };
-        match scheme {
-            Scheme::WebSocket { .. } => websocket(&place, &uri, dial, scheme.is_secure()).await,
-            _ => {
+    pub(super) async fn open(url: &Url, dial: Dial) -> std::io::Result<Way> {
+        let (place, secure) = (Place::of(url), url.scheme().is_secure());
+        let name = if secure { "https" } else { "http" };
+        let uri = Uri::builder().scheme(name).authority(url.authority()).path_and_query(url.path()).build();
+        let uri = uri.map_err(|error| unusable(format!("`{url}` is not a URL of HTTP: {error}")))?;
+        match url.scheme().is_websocket() {
+            true => websocket(&place, &uri, dial, secure).await,
+            false => {
                 #[cfg(feature = "tls")]
                 let http = {
                     let protocols: &[&[u8]] = &[b"h2", b"http/1.1"];
-                    let tls = match scheme.is_secure() {
+                    let tls = match secure {
                         true => Some(dial.tls.connector(protocols).map_err(unusable)?),
                         false => None,
                     };

@@ -13,27 +13,32 @@ use socket::{NoSocket, Socket};
 use stream::Stream;
 
 use crate::exit::{Exit, Failure};
+use crate::print::Printer;
 use crate::target::{Target, status_hint};
 use crate::web::Web;
 
 /// How a peer is reached.
-pub(super) struct Way {
-    pub(super) target: Target,
-    pub(super) framing: Framing,
-    pub(super) web: Web,
-    pub(super) profile: Profile,
+pub(crate) struct Way {
+    pub(crate) target: Target,
+    pub(crate) framing: Framing,
+    pub(crate) web: Web,
+    pub(crate) profile: Profile,
+    /// The largest message that is taken.
+    pub(crate) max_size: usize,
+    /// Shows failures of HTTP, if the wire is to be shown.
+    pub(crate) printer: Option<Printer>,
 }
 
 impl Way {
-    pub(super) async fn open(&self) -> Result<Wire, Failure> {
+    pub(crate) async fn open(&self) -> Result<Wire, Failure> {
         let unreachable = |error: io::Error| self.target.unreachable(&error);
         match &self.target {
-            Target::Web(url) if url.starts_with("http") => {
-                let stateless = self.profile == Profile::Mcp(Some(Revision::R2026_07_28));
-                Post::open(url, &self.web, stateless).await.map(Wire::Post).map_err(unreachable)
+            Target::Url(url) if url.scheme().is_http() => {
+                Post::open(url, self).await.map(|post| Wire::Post(Box::new(post))).map_err(unreachable)
             }
-            Target::Web(url) if url.starts_with("ws") => {
-                Socket::open(url, &self.web).await.map(Wire::Socket).map_err(|why| match why {
+            Target::Url(url) if url.scheme().is_websocket() => {
+                let opened = Socket::open(url, &self.web, self.max_size).await;
+                opened.map(|socket| Wire::Socket(Box::new(socket))).map_err(|why| match why {
                     NoSocket::Io(error) => unreachable(error),
                     NoSocket::Status(status) => {
                         let what =
@@ -43,22 +48,42 @@ impl Way {
                 })
             }
             target => {
-                let streams = self.web.apply(target.open(self.framing)?).into_streams().await;
-                Ok(Wire::Stream(Stream::new(streams.map_err(unreachable)?, self.framing)))
+                let transport = target.open(self.framing, self.printer.as_ref())?;
+                let streams = self.web.apply(transport).into_streams().await;
+                Ok(Wire::Stream(Stream::new(streams.map_err(unreachable)?, self.framing, self.max_size)))
             }
         }
     }
+
+    fn is_stateless(&self) -> bool {
+        self.profile == Profile::Mcp(Some(Revision::R2026_07_28))
+    }
+}
+
+/// What came next.
+pub(crate) enum Got {
+    Message(Vec<u8>),
+    /// A message was skipped for its size.
+    TooLarge {
+        limit: usize,
+    },
+    /// What was posted over HTTP was answered with this status, and without a message.
+    Nothing {
+        status: u16,
+    },
+    /// The peer has gone.
+    End,
 }
 
 /// An open way: what is sent goes out byte for byte, what comes is cut into messages.
-pub(super) enum Wire {
+pub(crate) enum Wire {
     Stream(Stream),
-    Post(Post),
-    Socket(Socket),
+    Post(Box<Post>),
+    Socket(Box<Socket>),
 }
 
 impl Wire {
-    pub(super) async fn send(&mut self, text: &str) -> io::Result<()> {
+    pub(crate) async fn send(&mut self, text: &str) -> io::Result<()> {
         match self {
             Wire::Stream(stream) => stream.send(text).await,
             Wire::Post(post) => {
@@ -69,8 +94,7 @@ impl Wire {
         }
     }
 
-    /// The next message, or `None` if the peer has gone.
-    pub(super) async fn next(&mut self) -> Option<Vec<u8>> {
+    pub(crate) async fn next(&mut self) -> Got {
         match self {
             Wire::Stream(stream) => stream.next().await,
             Wire::Post(post) => post.next().await,
@@ -79,17 +103,29 @@ impl Wire {
     }
 
     /// The status of the last answer over HTTP.
-    pub(super) fn status(&self) -> Option<u16> {
+    pub(crate) fn status(&self) -> Option<u16> {
         match self {
             Wire::Post(post) => post.status(),
             _ => None,
         }
     }
 
-    /// Says goodbye, where there is a way to.
-    pub(super) async fn close(&mut self) {
-        if let Wire::Post(post) = self {
-            post.close().await;
+    /// Whether something was posted over HTTP whose answer has not come to its end.
+    pub(crate) fn is_posting(&self) -> bool {
+        matches!(self, Wire::Post(post) if post.is_posting())
+    }
+
+    /// Whether nothing more can come until something is sent.
+    pub(crate) fn is_idle(&self) -> bool {
+        matches!(self, Wire::Post(post) if !post.is_posting())
+    }
+
+    /// Says goodbye, where there is a way to, and waits for a program to end.
+    pub(crate) async fn close(self) {
+        match self {
+            Wire::Post(post) => post.close().await,
+            Wire::Stream(stream) => stream.close().await,
+            Wire::Socket(socket) => socket.close().await,
         }
     }
 }

@@ -7,12 +7,15 @@ use std::io;
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue};
-use hyper::{Method, Request, Response, Uri};
+use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
-use sabir::transport::{self, Streams};
+use sabir::transport::{self, HttpFailure, Streams, Url};
 use sabir::{LENIENT, Limits};
 use sabir_proto::{Incoming as Decoded, Message, RawJson, decode};
 
+use super::{Got, Way};
+use crate::print::Printer;
+use crate::trace;
 use crate::web::Web;
 
 /// Names a session of MCP, in both directions.
@@ -21,40 +24,56 @@ const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
-pub(in crate::check) struct Post {
-    uri: Uri,
+pub(crate) struct Post {
+    url: Url,
     web: Web,
     /// MCP 2026-07-28, which wants headers that say what is in the body.
     stateless: bool,
+    /// The session that was opened here, and so is ended here.
     session: Option<HeaderValue>,
+    /// The revision of MCP that was agreed on.
+    version: Option<HeaderValue>,
+    /// The answer to `initialize` is still to come.
+    initializing: bool,
     /// What is to be posted, in this order.
     queue: VecDeque<String>,
     ready: VecDeque<Vec<u8>>,
     events: Option<Events>,
+    /// Whether a message has come in answer to the last post.
+    answered: bool,
     status: Option<u16>,
+    max_size: usize,
+    printer: Option<Printer>,
 }
 
 /// An answer that comes as a stream of events.
 struct Events {
     body: Incoming,
     unread: Vec<u8>,
+    limit: usize,
 }
+
+/// An answer is larger than it may be.
+struct TooLarge;
 
 impl Post {
     /// Makes sure that there is somebody.
-    pub(super) async fn open(url: &str, web: &Web, stateless: bool) -> io::Result<Post> {
-        let uri: Uri =
-            url.parse().map_err(|error| invalid(format_args!("`{url}` is no URL of HTTP: {error}")))?;
-        streams(&uri, web).await?;
+    pub(super) async fn open(url: &Url, way: &Way) -> io::Result<Post> {
+        streams(url, &way.web).await?;
         Ok(Post {
-            uri,
-            web: web.clone(),
-            stateless,
+            url: url.clone(),
+            web: way.web.clone(),
+            stateless: way.is_stateless(),
             session: None,
+            version: None,
+            initializing: false,
             queue: VecDeque::new(),
             ready: VecDeque::new(),
             events: None,
+            answered: true,
             status: None,
+            max_size: way.max_size,
+            printer: way.printer.clone(),
         })
     }
 
@@ -66,82 +85,135 @@ impl Post {
         self.status
     }
 
+    pub(super) fn is_posting(&self) -> bool {
+        !self.queue.is_empty() || !self.ready.is_empty() || self.events.is_some()
+    }
+
     /// The next message of the answers. Posts the next message once those to the last are all there.
-    pub(super) async fn next(&mut self) -> Option<Vec<u8>> {
+    pub(super) async fn next(&mut self) -> Got {
+        let too_large = Got::TooLarge { limit: self.max_size };
         loop {
             if let Some(text) = self.ready.pop_front() {
-                return Some(text);
+                return self.message(text);
             }
             if let Some(events) = &mut self.events {
                 match events.next().await {
-                    Some(text) => {
+                    Ok(Some(text)) => {
                         // Some servers leave the stream open after the answer.
                         if is_response(&text) {
                             self.events = None;
                         }
-                        return Some(text);
+                        return self.message(text);
                     }
-                    None => self.events = None,
+                    Ok(None) => self.events = None,
+                    Err(TooLarge) => {
+                        self.events = None;
+                        return too_large;
+                    }
                 }
+            } else if let Some(text) = self.queue.pop_front() {
+                self.answered = false;
+                match self.post(text).await {
+                    Ok(Ok(())) => {}
+                    Ok(Err(TooLarge)) => return too_large,
+                    Err(_) => return Got::End,
+                }
+            } else {
+                return std::future::pending().await;
             }
-            match self.queue.pop_front() {
-                Some(text) => self.post(text).await.ok()?,
-                None => std::future::pending().await,
+            if self.ready.is_empty() && self.events.is_none() && !self.answered {
+                self.answered = true;
+                return Got::Nothing { status: self.status.unwrap_or_default() };
             }
         }
     }
 
-    /// Ends a session of MCP.
-    pub(super) async fn close(&mut self) {
+    fn message(&mut self, text: Vec<u8>) -> Got {
+        self.answered = true;
+        if self.initializing
+            && let Ok(json) = RawJson::from_bytes(&text)
+            && let Some(result) = json.get("result")
+            && let Some(version) = result.get("protocolVersion")
+        {
+            self.initializing = false;
+            self.version = version.parse::<String>().ok().and_then(|version| version.parse().ok());
+        }
+        Got::Message(text)
+    }
+
+    /// Ends a session of MCP that was opened here.
+    pub(super) async fn close(self) {
         if self.session.is_some() {
             let _ = self.exchange(Method::DELETE, String::new()).await;
         }
     }
 
-    async fn post(&mut self, text: String) -> io::Result<()> {
+    async fn post(&mut self, text: String) -> io::Result<Result<(), TooLarge>> {
+        let opens = method_of(&text).is_some_and(|method| method == "initialize");
+        self.initializing |= opens;
         let response = self.exchange(Method::POST, text).await?;
-        self.status = Some(response.status().as_u16());
-        if let Some(session) = response.headers().get(&SESSION) {
+        let status = response.status();
+        self.status = Some(status.as_u16());
+        let brought = self.web.headers().any(|(name, _)| name.eq_ignore_ascii_case(SESSION.as_str()));
+        if let Some(session) = response.headers().get(&SESSION)
+            && opens
+            && status.is_success()
+            && !brought
+        {
             self.session = Some(session.clone());
         }
         let kind =
             response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let is_json = kind.starts_with("application/json");
         if kind.starts_with("text/event-stream") {
-            self.events = Some(Events { body: response.into_body(), unread: Vec::new() });
-            return Ok(());
+            let (body, limit) = (response.into_body(), self.max_size);
+            self.events = Some(Events { body, unread: Vec::new(), limit });
+            return Ok(Ok(()));
         }
-        let body = whole(response.into_body()).await?;
-        if is_json && !body.trim_ascii().is_empty() {
+        let (head, body) = response.into_parts();
+        let body = match whole(body, self.max_size).await? {
+            Ok(body) => body,
+            Err(TooLarge) => return Ok(Err(TooLarge)),
+        };
+        // What comes with a failure need not be a message; if it is one, it counts.
+        let is_message = match status.is_success() {
+            true => (is_json && !body.trim_ascii().is_empty()) || RawJson::from_bytes(&body).is_ok(),
+            false => is_message(&body),
+        };
+        if let Some(printer) = self.printer.as_ref().filter(|_| !status.is_success() || !is_message) {
+            trace::failure(&HttpFailure { status, headers: &head.headers, body: &body }, printer);
+        }
+        if is_message {
             self.ready.push_back(body);
         }
-        Ok(())
+        Ok(Ok(()))
     }
 
     async fn exchange(&self, method: Method, text: String) -> io::Result<Response<Incoming>> {
-        let Streams { read, write, .. } = streams(&self.uri, &self.web).await?;
+        let Streams { read, write, .. } = streams(&self.url, &self.web).await?;
         let stream = TokioIo::new(tokio::io::join(read, write));
         let (mut sender, connection) =
             hyper::client::conn::http1::handshake(stream).await.map_err(io::Error::other)?;
         tokio::spawn(connection);
-        let path = self.uri.path_and_query().map_or("/", |path| path.as_str());
-        let mut request = Request::builder().method(method).uri(path).body(()).map_err(io::Error::other)?;
+        let mut request =
+            Request::builder().method(method).uri(self.url.path()).body(()).map_err(io::Error::other)?;
         *request.headers_mut() = self.headers(&text)?;
         sender.send_request(request.map(|()| Full::new(Bytes::from(text)))).await.map_err(io::Error::other)
     }
 
     fn headers(&self, text: &str) -> io::Result<HeaderMap> {
         let mut headers = HeaderMap::new();
-        let host = self.uri.authority().map_or("", |authority| authority.as_str());
-        headers.insert(HOST, host.parse().map_err(invalid)?);
+        headers.insert(HOST, self.url.authority().parse().map_err(invalid)?);
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         if let Some(session) = &self.session {
             headers.insert(SESSION, session.clone());
         }
+        if let Some(version) = &self.version {
+            headers.insert(VERSION, version.clone());
+        }
         if self.stateless
-            && let Some(method) = RawJson::new(text).ok().as_ref().and_then(|json| json.get("method"))
-            && let Ok(method) = method.parse::<String>()
+            && let Some(method) = method_of(text)
         {
             headers.insert(METHOD, method.parse().map_err(invalid)?);
             headers.insert(VERSION, HeaderValue::from_static("2026-07-28"));
@@ -158,18 +230,20 @@ impl Post {
 
 impl Events {
     /// The data of the next event.
-    async fn next(&mut self) -> Option<Vec<u8>> {
+    async fn next(&mut self) -> Result<Option<Vec<u8>>, TooLarge> {
         loop {
             if let Some(event) = self.cut() {
                 match data(&event) {
                     data if data.is_empty() => continue,
-                    data => return Some(data),
+                    data => return Ok(Some(data)),
                 }
             }
-            let frame = self.body.frame().await?.ok()?;
-            self.unread.extend_from_slice(frame.data_ref()?);
-            if self.unread.len() > Limits::default().message_bytes {
-                return None;
+            let Some(Ok(frame)) = self.body.frame().await else { return Ok(None) };
+            if let Some(data) = frame.data_ref() {
+                self.unread.extend_from_slice(data);
+            }
+            if self.unread.len() > self.limit {
+                return Err(TooLarge);
             }
         }
     }
@@ -204,30 +278,41 @@ fn is_response(text: &[u8]) -> bool {
     }
 }
 
+/// Whether a body is a message, or a batch of some.
+fn is_message(text: &[u8]) -> bool {
+    match decode(text, &LENIENT, &Limits::default()) {
+        Ok(Decoded::One(entry)) => entry.is_ok(),
+        Ok(Decoded::Batch(entries)) => entries.iter().any(Result::is_ok),
+        Err(_) => false,
+    }
+}
+
+fn method_of(text: &str) -> Option<String> {
+    RawJson::new(text).ok()?.get("method")?.parse().ok()
+}
+
 /// All of a body, as far as it may go.
-async fn whole(mut body: Incoming) -> io::Result<Vec<u8>> {
+async fn whole(mut body: Incoming, limit: usize) -> io::Result<Result<Vec<u8>, TooLarge>> {
     let mut text = Vec::new();
     while let Some(frame) = body.frame().await {
         if let Some(data) = frame.map_err(io::Error::other)?.data_ref() {
             text.extend_from_slice(data);
         }
-        if text.len() > Limits::default().message_bytes {
-            return Err(io::Error::other("the answer is too long"));
+        if text.len() > limit {
+            return Ok(Err(TooLarge));
         }
     }
-    Ok(text)
+    Ok(Ok(text))
 }
 
 /// A connection to the host of a URL, with TLS if its scheme says so.
-pub(super) async fn streams(uri: &Uri, web: &Web) -> io::Result<Streams> {
-    if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
-        return Err(invalid("a name and a password belong in an `Authorization` header, not in the URL"));
-    }
-    let secure = matches!(uri.scheme_str(), Some("https" | "wss"));
-    let host = uri.host().ok_or_else(|| invalid(format_args!("`{uri}` names no host")))?;
-    let port = uri.port_u16().unwrap_or(if secure { 443 } else { 80 });
-    let scheme = if secure { "tls" } else { "tcp" };
-    web.trust(transport::url(format!("{scheme}://{host}:{port}"))).into_streams().await
+pub(super) async fn streams(url: &Url, web: &Web) -> io::Result<Streams> {
+    let scheme = if url.scheme().is_secure() { "tls" } else { "tcp" };
+    let host = match url.host() {
+        host if host.contains(':') => format!("[{host}]"),
+        host => host.to_owned(),
+    };
+    web.trust(transport::url(format!("{scheme}://{host}:{}", url.port()))).into_streams().await
 }
 
 fn invalid(what: impl std::fmt::Display) -> io::Error {

@@ -6,24 +6,26 @@ use std::time::Duration;
 
 use sabir::Framing;
 use sabir::transport::Streams;
-use sabir_proto::{Cut, Deframer, Limits};
+use sabir_proto::{Cut, Deframer, FrameFault};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
+
+use super::Got;
 
 /// How long a peer may take to read what it is sent.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-pub(in crate::check) struct Stream {
+pub(crate) struct Stream {
     streams: Streams,
     framing: Framing,
     deframer: Deframer,
     unread: Vec<u8>,
-    ready: VecDeque<Vec<u8>>,
+    ready: VecDeque<Got>,
 }
 
 impl Stream {
-    pub(super) fn new(streams: Streams, framing: Framing) -> Self {
-        let deframer = Deframer::new(Some(framing), Limits::default().message_bytes);
+    pub(super) fn new(streams: Streams, framing: Framing, max_size: usize) -> Self {
+        let deframer = Deframer::new(Some(framing), max_size);
         Stream { streams, framing, deframer, unread: Vec::new(), ready: VecDeque::new() }
     }
 
@@ -40,20 +42,24 @@ impl Stream {
         timeout(PATIENCE, write).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
     }
 
-    /// The next message, whatever it is; `None` once the peer has ended.
-    pub(super) async fn next(&mut self) -> Option<Vec<u8>> {
+    /// The next message, whatever it is.
+    pub(super) async fn next(&mut self) -> Got {
         loop {
-            if let Some(text) = self.ready.pop_front() {
-                return Some(text);
+            if let Some(got) = self.ready.pop_front() {
+                return got;
             }
             let mut chunk = [0; 16 << 10];
             let count = self.streams.read.read(&mut chunk).await.unwrap_or(0);
             if count == 0 {
-                return None;
+                return Got::End;
             }
             self.unread.extend_from_slice(&chunk[..count]);
             self.cut();
         }
+    }
+
+    pub(super) async fn close(self) {
+        self.streams.close().await;
     }
 
     fn cut(&mut self) {
@@ -61,10 +67,15 @@ impl Stream {
         loop {
             match self.deframer.cut(&self.unread[done..]) {
                 Cut::Message { body, used } => {
-                    self.ready.push_back(body.to_vec());
+                    self.ready.push_back(Got::Message(body.to_vec()));
                     done += used;
                 }
-                Cut::Fault { used, .. } => done += used,
+                Cut::Fault { fault, used } => {
+                    if let FrameFault::TooLarge { limit } = fault {
+                        self.ready.push_back(Got::TooLarge { limit });
+                    }
+                    done += used;
+                }
                 Cut::More { used, .. } => {
                     done += used;
                     break;

@@ -1,4 +1,4 @@
-"""Sabir demo: a client. Made by `sabir generate --lang python`; it has no dependencies.
+"""A client for Sabir demo. Made by `sabir generate --lang python`; it has no dependencies.
 
     with over_stdio(["server", "--flag"]) as exchange:
         client = SabirDemo(exchange)
@@ -170,11 +170,11 @@ class SabirDemo:
 
         Integers of up to 128 bits are added exactly.
         """
-        return cast("float", self._call("add", {"a": a, "b": b}))
+        return cast("float", self._call("add", _trimmed([a, b])))
 
     def ask(self, method: str, *, params: Any = None) -> Any:
         """Calls a method of the caller, and returns what came of it."""
-        return cast("Any", self._call("ask", {"method": method, **_given({"params": params})}))
+        return cast("Any", self._call("ask", _trimmed([method, params])))
 
     def echo(self, params: Any = None) -> Any:
         """Returns its params as they came, or null if there are none."""
@@ -185,7 +185,7 @@ class SabirDemo:
 
         Without a code the handler fails by itself.
         """
-        self._call("fail", _given({"code": code, "message": message, "data": data}))
+        self._call("fail", _trimmed([code, message, data]))
 
     def get_data(self) -> tuple[str, int]:
         """Returns a string and a number."""
@@ -216,18 +216,18 @@ class SabirDemo:
 
         With a token in `_meta.progressToken` it tells `notifications/progress`, without one `progress`.
         """
-        return cast("int", self._call("progress", {"steps": steps, **_given({"ms": ms})}))
+        return cast("int", self._call("progress", _trimmed([steps, ms])))
 
     def sleep(self, ms: int) -> int:
         """Waits, and returns for how long.
 
         It can be cancelled.
         """
-        return cast("int", self._call("sleep", {"ms": ms}))
+        return cast("int", self._call("sleep", _trimmed([ms])))
 
     def subtract(self, minuend: float, subtrahend: float) -> float:
         """Subtracts one number from another."""
-        return cast("float", self._call("subtract", {"minuend": minuend, "subtrahend": subtrahend}))
+        return cast("float", self._call("subtract", _trimmed([minuend, subtrahend])))
 
     def sum(self, params: list[float] | None = None) -> float:
         """Adds any number of numbers."""
@@ -243,4 +243,4 @@ class SabirDemo:
 
     def work(self, steps: int, work_done_token: Token) -> int:
         """Tells its progress as language servers do, and returns the number of steps."""
-        return cast("int", self._call("work", {"steps": steps, "workDoneToken": work_done_token}))
+        return cast("int", self._call("work", _trimmed([steps, work_done_token])))

@@ -1,4 +1,4 @@
-// Sabir demo: a client. Made by `sabir generate --lang rust`; needs the crates sabir, serde and serde_json.
+// A client for Sabir demo. Made by `sabir generate --lang rust`; needs the crates sabir, serde and serde_json.
 //
 // let client = SabirDemo::new(sabir::connect(transport, sabir::Router::new()).await?);
 
@@ -19,23 +19,12 @@ impl SabirDemo {
     ///
     /// Integers of up to 128 bits are added exactly.
     pub fn add(&self, a: f64, b: f64) -> sabir::Call<f64> {
-        #[derive(serde::Serialize)]
-        struct Params {
-            a: f64,
-            b: f64,
-        }
-        self.peer.call("add", Params { a, b })
+        self.peer.call("add", (a, b,))
     }
 
     /// Calls a method of the caller, and returns what came of it.
     pub fn ask(&self, method: String, params: Option<serde_json::Value>) -> sabir::Call<serde_json::Value> {
-        #[derive(serde::Serialize)]
-        struct Params {
-            method: String,
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            params: Option<serde_json::Value>,
-        }
-        self.peer.call("ask", Params { method, params })
+        self.peer.call("ask", positions(1, (method, params,)))
     }
 
     /// Returns its params as they came, or null if there are none.
@@ -47,16 +36,7 @@ impl SabirDemo {
     ///
     /// Without a code the handler fails by itself.
     pub fn fail(&self, code: Option<i64>, message: Option<String>, data: Option<serde_json::Value>) -> sabir::Call<()> {
-        #[derive(serde::Serialize)]
-        struct Params {
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            code: Option<i64>,
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            message: Option<String>,
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            data: Option<serde_json::Value>,
-        }
-        self.peer.call("fail", Params { code, message, data })
+        self.peer.call("fail", positions(0, (code, message, data,)))
     }
 
     /// Returns a string and a number.
@@ -93,34 +73,19 @@ impl SabirDemo {
     ///
     /// With a token in `_meta.progressToken` it tells `notifications/progress`, without one `progress`.
     pub fn progress(&self, steps: u64, ms: Option<u64>) -> sabir::Call<u64> {
-        #[derive(serde::Serialize)]
-        struct Params {
-            steps: u64,
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            ms: Option<u64>,
-        }
-        self.peer.call("progress", Params { steps, ms })
+        self.peer.call("progress", positions(1, (steps, ms,)))
     }
 
     /// Waits, and returns for how long.
     ///
     /// It can be cancelled.
     pub fn sleep(&self, ms: u64) -> sabir::Call<u64> {
-        #[derive(serde::Serialize)]
-        struct Params {
-            ms: u64,
-        }
-        self.peer.call("sleep", Params { ms })
+        self.peer.call("sleep", (ms,))
     }
 
     /// Subtracts one number from another.
     pub fn subtract(&self, minuend: f64, subtrahend: f64) -> sabir::Call<f64> {
-        #[derive(serde::Serialize)]
-        struct Params {
-            minuend: f64,
-            subtrahend: f64,
-        }
-        self.peer.call("subtract", Params { minuend, subtrahend })
+        self.peer.call("subtract", (minuend, subtrahend,))
     }
 
     /// Adds any number of numbers.
@@ -140,13 +105,7 @@ impl SabirDemo {
 
     /// Tells its progress as language servers do, and returns the number of steps.
     pub fn work(&self, steps: u64, work_done_token: Token) -> sabir::Call<u64> {
-        #[derive(serde::Serialize)]
-        struct Params {
-            steps: u64,
-            #[serde(rename = "workDoneToken")]
-            work_done_token: Token,
-        }
-        self.peer.call("work", Params { steps, work_done_token })
+        self.peer.call("work", (steps, work_done_token,))
     }
 }
 
@@ -167,4 +126,16 @@ pub struct Step {
 pub enum Token {
     Text(String),
     Number(f64),
+}
+
+/// Arguments by position. Those that are left out at the end are not sent.
+fn positions(required: usize, params: impl serde::Serialize) -> Vec<serde_json::Value> {
+    let mut list = match serde_json::to_value(params) {
+        Ok(serde_json::Value::Array(list)) => list,
+        _ => Vec::new(),
+    };
+    while list.len() > required && list.last().is_some_and(serde_json::Value::is_null) {
+        list.pop();
+    }
+    list
 }

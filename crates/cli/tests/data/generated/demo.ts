@@ -1,4 +1,4 @@
-// Sabir demo: a client. Made by `sabir generate --lang typescript`; it has no dependencies.
+// A client for Sabir demo. Made by `sabir generate --lang typescript`; it has no dependencies.
 //
 //   const client = new SabirDemo(overHttp('http://127.0.0.1:4000'))
 //
@@ -112,12 +112,12 @@ export class SabirDemo {
    * Integers of up to 128 bits are added exactly.
    */
   add(a: number, b: number): Promise<number> {
-    return this.#call("add", { a, b }) as Promise<number>
+    return this.#call("add", [a, b]) as Promise<number>
   }
 
   /** Calls a method of the caller, and returns what came of it. */
   ask(method: string, params?: unknown): Promise<unknown> {
-    return this.#call("ask", { method, params }) as Promise<unknown>
+    return this.#call("ask", [method, params]) as Promise<unknown>
   }
 
   /** Returns its params as they came, or null if there are none. */
@@ -131,7 +131,7 @@ export class SabirDemo {
    * Without a code the handler fails by itself.
    */
   fail(code?: number | null, message?: string | null, data?: unknown): Promise<null> {
-    return this.#call("fail", { code, message, data }) as Promise<null>
+    return this.#call("fail", [code, message, data]) as Promise<null>
   }
 
   /** Returns a string and a number. */
@@ -170,7 +170,7 @@ export class SabirDemo {
    * With a token in `_meta.progressToken` it tells `notifications/progress`, without one `progress`.
    */
   progress(steps: number, ms?: number): Promise<number> {
-    return this.#call("progress", { steps, ms }) as Promise<number>
+    return this.#call("progress", [steps, ms]) as Promise<number>
   }
 
   /**
@@ -179,12 +179,12 @@ export class SabirDemo {
    * It can be cancelled.
    */
   sleep(ms: number): Promise<number> {
-    return this.#call("sleep", { ms }) as Promise<number>
+    return this.#call("sleep", [ms]) as Promise<number>
   }
 
   /** Subtracts one number from another. */
   subtract(minuend: number, subtrahend: number): Promise<number> {
-    return this.#call("subtract", { minuend, subtrahend }) as Promise<number>
+    return this.#call("subtract", [minuend, subtrahend]) as Promise<number>
   }
 
   /** Adds any number of numbers. */
@@ -204,7 +204,7 @@ export class SabirDemo {
 
   /** Tells its progress as language servers do, and returns the number of steps. */
   work(steps: number, workDoneToken: Token): Promise<number> {
-    return this.#call("work", { steps, workDoneToken }) as Promise<number>
+    return this.#call("work", [steps, workDoneToken]) as Promise<number>
   }
 
   async #call(method: string, params: unknown): Promise<unknown> {

@@ -1,4 +1,4 @@
-"""Every kind of schema: a client. Made by `sabir generate --lang python`; it has no dependencies.
+"""A client for Every kind of schema. Made by `sabir generate --lang python`; it has no dependencies.
 
     with over_stdio(["server", "--flag"]) as exchange:
         client = EveryKindOfSchema(exchange)
@@ -180,11 +180,11 @@ class EveryKindOfSchema:
 
     def text_document_did_open(self, text_document: Tree) -> None:
         """A notification */ with 'quotes''' and \\ more."""
-        self._notify("textDocument/didOpen", {"text-document": text_document})
+        self._notify("textDocument/didOpen", _trimmed([text_document]))
 
     def match_(self, class_: MatchClass, *, type: MatchTypeValue | None = None, list: list[MatchListItem] | None = None) -> dict[str, bool]:
         """Deprecated."""
-        return cast("dict[str, bool]", self._call("match", {"class": class_, **_given({"type": type, "list": list})}))
+        return cast("dict[str, bool]", self._call("match", _trimmed([class_, type, list])))
 
     def new(self, a: int, *, b: float | None = None) -> Tree | None:
         return cast("Tree | None", self._call("new", _trimmed([a, b])))

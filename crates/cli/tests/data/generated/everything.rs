@@ -1,4 +1,4 @@
-// Every kind of schema: a client. Made by `sabir generate --lang rust`; needs the crates sabir, serde and serde_json.
+// A client for Every kind of schema. Made by `sabir generate --lang rust`; needs the crates sabir, serde and serde_json.
 //
 // let client = EveryKindOfSchema::new(sabir::connect(transport, sabir::Router::new()).await?);
 
@@ -15,32 +15,18 @@ impl EveryKindOfSchema {
         EveryKindOfSchema { peer }
     }
 
-    /// A notification */ with "quotes""" and \ more.
+    /// A notification */ with "quotes""" and \\ more.
     pub async fn text_document_did_open(&self, text_document: Tree) -> Result<(), sabir::Refused> {
-        #[derive(serde::Serialize)]
-        struct Params {
-            #[serde(rename = "text-document")]
-            text_document: Tree,
-        }
-        self.peer.notify("textDocument/didOpen", Params { text_document }).await
+        self.peer.notify("textDocument/didOpen", (text_document,)).await
     }
 
     #[deprecated]
     pub fn match_(&self, class: MatchClass, type_: Option<MatchTypeValue>, list: Option<Vec<MatchListItem>>) -> sabir::Call<std::collections::BTreeMap<String, bool>> {
-        #[derive(serde::Serialize)]
-        struct Params {
-            class: MatchClass,
-            #[serde(rename = "type")]
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            type_: Option<MatchTypeValue>,
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            list: Option<Vec<MatchListItem>>,
-        }
-        self.peer.call("match", Params { class, type_, list })
+        self.peer.call("match", positions(1, (class, type_, list,)))
     }
 
     pub fn new_2(&self, a: u64, b: Option<f64>) -> sabir::Call<Option<Tree>> {
-        self.peer.call("new", (a, b,))
+        self.peer.call("new", positions(1, (a, b,)))
     }
 
     pub fn new_2_2(&self) -> sabir::Call<New2Result> {
@@ -154,4 +140,16 @@ pub struct Tree {
     #[serde(rename = "from-where")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_where: Option<serde_json::Value>,
+}
+
+/// Arguments by position. Those that are left out at the end are not sent.
+fn positions(required: usize, params: impl serde::Serialize) -> Vec<serde_json::Value> {
+    let mut list = match serde_json::to_value(params) {
+        Ok(serde_json::Value::Array(list)) => list,
+        _ => Vec::new(),
+    };
+    while list.len() > required && list.last().is_some_and(serde_json::Value::is_null) {
+        list.pop();
+    }
+    list
 }

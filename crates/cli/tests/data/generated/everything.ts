@@ -1,4 +1,4 @@
-// Every kind of schema: a client. Made by `sabir generate --lang typescript`; it has no dependencies.
+// A client for Every kind of schema. Made by `sabir generate --lang typescript`; it has no dependencies.
 //
 //   const client = new EveryKindOfSchema(overHttp('http://127.0.0.1:4000'))
 //
@@ -108,12 +108,12 @@ export class EveryKindOfSchema {
 
   /** A notification * / with "quotes""" and \ more. */
   textDocumentDidOpen(textDocument: Tree): Promise<void> {
-    return this.#notify("textDocument/didOpen", { "text-document": textDocument })
+    return this.#notify("textDocument/didOpen", [textDocument])
   }
 
   /** @deprecated */
-  match(class_: MatchClass, type?: MatchTypeValue | null, list?: Array<MatchListItem>): Promise<Record<string, boolean>> {
-    return this.#call("match", { "class": class_, type, list }) as Promise<Record<string, boolean>>
+  match(class_: MatchClass, type?: MatchTypeValue | null, list?: Array<MatchListItem>): Promise<{ [key: string]: boolean }> {
+    return this.#call("match", [class_, type, list]) as Promise<{ [key: string]: boolean }>
   }
 
   new(a: number, b?: number): Promise<Tree | null> {

@@ -10,7 +10,7 @@ use hyper::body::{Body, Incoming};
 use sabir_proto::{Id, Invalid, LENIENT, Limits, Message, Response, Undelivered, decode};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::client::Client;
+use super::client::{Client, HttpFailure};
 use super::pool::describe;
 use super::sse::{Event, Parser};
 
@@ -21,7 +21,7 @@ const SMALL: usize = 64 * 1024;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Bytes of a refusal that are read, and of its text that are told.
-const REFUSAL: usize = 256 * 1024;
+pub(super) const REFUSAL: usize = 256 * 1024;
 const TOLD: usize = 200;
 
 /// What a body holds.
@@ -57,21 +57,38 @@ fn shown(value: &http::HeaderValue) -> String {
     String::from_utf8_lossy(value.as_bytes()).chars().take(TOLD).collect()
 }
 
+/// Why an answer is not whole.
+#[derive(Debug)]
+pub(super) enum Broken {
+    /// It is larger than this limit.
+    TooLarge(usize),
+    /// It broke off, in these words.
+    Off(String),
+}
+
+impl std::fmt::Display for Broken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Broken::TooLarge(limit) => write!(f, "is larger than {limit} bytes"),
+            Broken::Off(why) => write!(f, "broke off: {why}"),
+        }
+    }
+}
+
 /// A whole body, with the room that it takes.
 pub(super) async fn whole(
     client: &Client,
     mut body: Incoming,
     limit: usize,
-) -> Result<(Bytes, Option<OwnedSemaphorePermit>), String> {
-    let too_large = || format!("is larger than {limit} bytes");
+) -> Result<(Bytes, Option<OwnedSemaphorePermit>), Broken> {
     if body.size_hint().lower() > limit as u64 {
-        return Err(too_large());
+        return Err(Broken::TooLarge(limit));
     }
     let mut text = Vec::new();
     let mut room = None;
     while let Some(piece) = next_piece(&mut body, room.is_some()).await? {
         if text.len() + piece.len() > limit {
-            return Err(too_large());
+            return Err(Broken::TooLarge(limit));
         }
         if text.is_empty() && body.is_end_stream() {
             return Ok((piece, room));
@@ -84,17 +101,17 @@ pub(super) async fn whole(
     Ok((text.into(), room))
 }
 
-async fn next_piece(body: &mut Incoming, hurried: bool) -> Result<Option<Bytes>, String> {
+async fn next_piece(body: &mut Incoming, hurried: bool) -> Result<Option<Bytes>, Broken> {
     loop {
         let frame = if hurried {
             let next = tokio::time::timeout(PATIENCE, body.frame()).await;
-            next.map_err(|_| format!("broke off: nothing came for {} s", PATIENCE.as_secs()))?
+            next.map_err(|_| Broken::Off(format!("nothing came for {} s", PATIENCE.as_secs())))?
         } else {
             body.frame().await
         };
         match frame {
             None => return Ok(None),
-            Some(Err(error)) => return Err(format!("broke off: {}", describe(&error))),
+            Some(Err(error)) => return Err(Broken::Off(describe(&error))),
             // Trailers say nothing to us.
             Some(Ok(frame)) => {
                 if let Ok(data) = frame.into_data() {
@@ -119,7 +136,7 @@ impl<'c> Events<'c> {
     }
 
     /// The next event, with the room that it takes; nothing at the end.
-    pub(super) async fn next(&mut self) -> Result<Option<(Event, Option<OwnedSemaphorePermit>)>, String> {
+    pub(super) async fn next(&mut self) -> Result<Option<(Event, Option<OwnedSemaphorePermit>)>, Broken> {
         loop {
             if let Some(event) = self.parser.next() {
                 return Ok(Some((event, self.room.take())));
@@ -196,30 +213,36 @@ pub(super) async fn refusal(
     let mut reason = format!("HTTP {} from {}", named(status), client.url);
     let json = content(headers, &body) == Content::Json && headers.contains_key(CONTENT_TYPE);
     let plain = headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/plain"));
-    let detail = if let Some(location) = headers.get(LOCATION).filter(|_| status.is_redirection()) {
-        Some(format!("the server says it moved to {}; redirects are not followed", shown(location)))
-    } else if json || plain {
+    let text = if json || plain || client.on_failure.is_some() {
         // Somebody who refuses must not keep us waiting for the reason.
         let read = tokio::time::timeout(PATIENCE, whole(client, body, REFUSAL)).await;
-        match read {
-            Ok(Ok((text, _))) if json => match answers(&text, &client.limits) {
+        read.ok().and_then(Result::ok).map(|(text, _)| text)
+    } else {
+        None
+    };
+    if let (Some(on_failure), Some(body)) = (&client.on_failure, &text) {
+        on_failure(&HttpFailure { status, headers, body });
+    }
+    let detail = if let Some(location) = headers.get(LOCATION).filter(|_| status.is_redirection()) {
+        Some(format!("the server says it moved to {}; redirects are not followed", shown(location)))
+    } else {
+        match text {
+            Some(text) if json => match answers(&text, &client.limits) {
                 Ok(answers) if answers.ids.iter().any(|id| open.contains(id)) => return Ok((text, answers)),
                 Ok(answers) => answers.complaint,
                 Err(_) => None,
             },
-            Ok(Ok((text, _))) => {
+            Some(text) if plain => {
                 let text = String::from_utf8_lossy(&text);
                 text.lines().next().map(cut).filter(|line| !line.trim().is_empty())
             }
             _ => None,
         }
-    } else {
-        None
     };
     if let Some(detail) = detail {
         reason = format!("{reason}: {}", detail.escape_debug());
     }
-    Err(Undelivered { reason: reason.into(), status: Some(status.as_u16()) })
+    Err(Undelivered { status: Some(status.as_u16()), ..reason.into() })
 }
 
 /// `404 Not Found`.

@@ -24,9 +24,23 @@ const LARGE_ANSWERS: usize = 2;
 /// Is shown each message before it is posted, and may add headers.
 pub(crate) type OnPost = Box<dyn Fn(&RawJson<'_>, &mut HeaderMap) + Send + Sync>;
 
+/// An answer of HTTP whose status is not a success, or which is not JSON-RPC.
+#[derive(Debug)]
+pub struct HttpFailure<'a> {
+    /// The status.
+    pub status: http::StatusCode,
+    /// All headers.
+    pub headers: &'a HeaderMap,
+    /// The body, or its first 256 KiB.
+    pub body: &'a [u8],
+}
+
+/// Is told of answers that are failures of HTTP.
+pub(crate) type OnFailure = Box<dyn Fn(&HttpFailure<'_>) + Send + Sync>;
+
 /// A header as it was typed. The fault does not repeat the value, which may be a secret.
 pub(crate) fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), String> {
-    let wrong = |what: &str| format!("`{}` is no header: {what}", name.escape_debug());
+    let wrong = |what: &str| format!("`{}` is not a header: {what}", name.escape_debug());
     let value = HeaderValue::from_str(value).map_err(|_| wrong("its value has control characters"))?;
     Ok((name.parse().map_err(|_| wrong("a name has letters, digits and hyphens"))?, value))
 }
@@ -60,6 +74,7 @@ pub(super) struct Client {
     pub(super) url: String,
     pub(super) headers: Arc<Headers>,
     pub(super) on_post: Option<OnPost>,
+    pub(super) on_failure: Option<OnFailure>,
     pub(super) limits: Limits,
     session: Mutex<Option<HeaderValue>>,
     room: Arc<Semaphore>,
@@ -71,6 +86,7 @@ impl Client {
         url: String,
         headers: HeaderMap,
         on_post: Option<OnPost>,
+        on_failure: Option<OnFailure>,
         limits: Limits,
     ) -> Self {
         Client {
@@ -78,6 +94,7 @@ impl Client {
             url,
             headers: Arc::new(Headers::new(headers)),
             on_post,
+            on_failure,
             limits,
             session: Mutex::default(),
             room: Arc::new(Semaphore::new(LARGE_ANSWERS)),
@@ -85,12 +102,22 @@ impl Client {
     }
 
     pub(super) fn has_session(&self) -> bool {
+        self.owns_session() || self.brought_session()
+    }
+
+    /// Whether the session was opened here, and so is to be ended here.
+    pub(super) fn owns_session(&self) -> bool {
         lock(&self.session).is_some()
+    }
+
+    /// Whether the headers that were given name a session: it was there before, and goes on behind this connection.
+    fn brought_session(&self) -> bool {
+        lock(&self.headers.0).contains_key(SESSION)
     }
 
     /// The session is over. Whether there was one.
     pub(super) fn forget_session(&self) -> bool {
-        lock(&self.session).take().is_some()
+        lock(&self.session).take().is_some() || self.brought_session()
     }
 
     /// Room for an answer that is not small.
@@ -144,6 +171,7 @@ impl Client {
         let reply = self.pool.send(request).await?;
         if let Some(session) = reply.0.headers().get(SESSION)
             && reply.0.status().is_success()
+            && !self.brought_session()
         {
             lock(&self.session).get_or_insert_with(|| session.clone());
         }

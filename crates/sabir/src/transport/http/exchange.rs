@@ -8,8 +8,8 @@ use http::StatusCode;
 use sabir_proto::{Origin, Undelivered};
 use tokio::time::{sleep, timeout};
 
-use super::answer::{Content, Events, answers, content, refusal, whole};
-use super::client::{Client, Deliver, Delivery};
+use super::answer::{Broken, Content, Events, REFUSAL, answers, content, refusal, whole};
+use super::client::{Client, Deliver, Delivery, HttpFailure};
 use super::pool::{Reply, Trouble};
 use super::sse::Event;
 use crate::link::Incoming;
@@ -105,7 +105,7 @@ impl Exchange {
         let (head, body) = response.into_parts();
         if head.status == StatusCode::NOT_FOUND && self.client.has_session() {
             self.lose_session().await;
-            return Err(Undelivered { reason: LOST_SESSION.into(), status: Some(404) });
+            return Err(Undelivered { status: Some(404), ..LOST_SESSION.into() });
         }
         if !head.status.is_success() {
             let (text, found) = refusal(&self.client, head.status, &head.headers, body, &self.open).await?;
@@ -124,11 +124,18 @@ impl Exchange {
             // Whatever a server has to say to what wants no answer, it has taken it. A stream in its place may
             // never end.
             Content::Other(_) | Content::Events if self.open.is_empty() => Ok(()),
-            Content::Other(what) => Err(self.says(&what)),
+            Content::Other(what) => {
+                if let Some(on_failure) = &self.client.on_failure
+                    && let Ok((body, _)) = whole(&self.client, body, REFUSAL).await
+                {
+                    on_failure(&HttpFailure { status: head.status, headers: &head.headers, body: &body });
+                }
+                Err(self.says(&what))
+            }
             Content::Json => {
                 let limit = self.client.limits.message_bytes;
                 let read = whole(&self.client, body, limit).await;
-                let (text, room) = read.map_err(|reason| self.says(&reason))?;
+                let (text, room) = read.map_err(|broken| self.broken(broken))?;
                 self.client.pool.give_back(lease);
                 if text.is_empty() && self.open.is_empty() {
                     return Ok(());
@@ -147,7 +154,10 @@ impl Exchange {
     /// Follows a stream until everything is answered, also where that takes several connections.
     async fn resume(&mut self, reply: Reply) -> Result<(), Undelivered> {
         let mut cursor = Cursor::default();
-        let mut why = self.follow(reply, &mut cursor).await.err();
+        let mut why = match self.follow(reply, &mut cursor).await {
+            Err(Broken::TooLarge(limit)) => return Err(self.broken(Broken::TooLarge(limit))),
+            followed => followed.err().map(|broken| broken.to_string()),
+        };
         let mut failures = 0;
         while !self.open.is_empty() {
             let reason = why.take().unwrap_or_else(|| "ended without the answer".to_owned());
@@ -160,7 +170,10 @@ impl Exchange {
             match self.client.get(cursor.id.as_deref()).await {
                 Ok(reply) if reply.0.status().is_success() => {
                     why = match content(reply.0.headers(), reply.0.body()) {
-                        Content::Events => self.follow(reply, &mut cursor).await.err(),
+                        Content::Events => match self.follow(reply, &mut cursor).await {
+                            Err(Broken::TooLarge(limit)) => return Err(self.broken(Broken::TooLarge(limit))),
+                            followed => followed.err().map(|broken| broken.to_string()),
+                        },
                         _ => return Err(self.says(&format!("{reason}, and cannot be resumed"))),
                     };
                 }
@@ -168,7 +181,7 @@ impl Exchange {
                     if response.status() == StatusCode::NOT_FOUND && self.client.has_session() =>
                 {
                     self.lose_session().await;
-                    return Err(Undelivered { reason: LOST_SESSION.into(), status: Some(404) });
+                    return Err(Undelivered { status: Some(404), ..LOST_SESSION.into() });
                 }
                 Ok((response, _)) if response.status().is_client_error() => {
                     let status = response.status();
@@ -186,7 +199,7 @@ impl Exchange {
     }
 
     /// Delivers the events of one connection, until it ends or, after a moment, everything is answered.
-    async fn follow(&mut self, reply: Reply, cursor: &mut Cursor) -> Result<(), String> {
+    async fn follow(&mut self, reply: Reply, cursor: &mut Cursor) -> Result<(), Broken> {
         let (response, lease) = reply;
         let client = Arc::clone(&self.client);
         let mut events = Events::new(&client, response.into_body());
@@ -211,8 +224,7 @@ impl Exchange {
                     self.deliver(text.into(), ids, room).await;
                 }
                 Some((Event::TooLarge, _)) if asked => {
-                    cursor.id = None;
-                    return Err(format!("is larger than {} bytes", client.limits.message_bytes));
+                    return Err(Broken::TooLarge(client.limits.message_bytes));
                 }
                 Some((Event::TooLarge, _)) => {}
             }
@@ -239,6 +251,14 @@ impl Exchange {
             let incoming = Incoming::Lost(LOST_SESSION.into());
             let _ = self.deliver.send(Delivery { incoming, _room: None }).await;
         }
+    }
+
+    fn broken(&self, broken: Broken) -> Undelivered {
+        let too_large = match broken {
+            Broken::TooLarge(limit) => Some(limit),
+            Broken::Off(_) => None,
+        };
+        Undelivered { too_large, ..self.says(&broken.to_string()) }
     }
 
     fn says(&self, what: &str) -> Undelivered {

@@ -13,8 +13,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
+pub use client::HttpFailure;
 use client::{Client, Deliver, Delivery};
-pub(crate) use client::{Headers, OnPost, header};
+pub(crate) use client::{Headers, OnFailure, OnPost, header};
 use exchange::{Done, Exchange};
 use http::Uri;
 use pool::Pool;
@@ -102,7 +103,7 @@ impl Http {
         let pool = Pool::open(place, uri, tls).await?;
         #[cfg(not(feature = "tls"))]
         let pool = Pool::open(place, uri).await?;
-        let client = Client::new(pool, url, dial.headers, dial.on_post, dial.limits);
+        let client = Client::new(pool, url, dial.headers, dial.on_post, dial.on_failure, dial.limits);
         let (deliver, inbox) = mpsc::channel(UNREAD);
         Ok(Http {
             client: Arc::new(client),
@@ -325,7 +326,7 @@ impl Link for Http {
             }
             let client = Arc::clone(&self.client);
             self.closing = Closing::Goodbye(Box::pin(async move {
-                if client.has_session() {
+                if client.owns_session() {
                     let _ = client.delete().await;
                 }
             }));

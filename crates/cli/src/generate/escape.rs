@@ -1,0 +1,188 @@
+//! What comes from a peer, as generated code can hold it: one function for each language and position. Nothing of a
+//! document goes into a client but through here, or as an identifier through [`names`](super::names).
+//!
+//! A comment must not end early, a string must not end early, documentation must not be run as a test or as a page's
+//! script, and nothing may look like something else.
+
+use std::fmt::Write;
+
+use crate::json::{harmless, is_hidden};
+
+/// Text on one line: white space is one space, and what cannot be seen is escaped as `\u202e`.
+fn line(text: &str) -> String {
+    let words: Vec<_> = text.split(|c: char| c.is_whitespace() && !is_separator(c)).collect();
+    let text = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    harmless(&text).into_owned()
+}
+
+/// White space that nobody means as such.
+fn is_separator(c: char) -> bool {
+    matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}' | '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1f}')
+}
+
+/// The lines of a text of many, without empty ones at its ends.
+fn lines(text: &str) -> impl Iterator<Item = String> {
+    text.trim().lines().map(line)
+}
+
+/// Text in double quotes. `escape` writes what cannot be seen.
+fn quoted(text: &str, escape: impl Fn(&mut String, char)) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            c if is_hidden(c) => escape(&mut out, c),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+pub(super) mod rust {
+    use super::*;
+
+    /// Behind `//`.
+    pub(in super::super) fn comment(text: &str) -> String {
+        line(text)
+    }
+
+    /// Each behind `///`. Code in it is no test, HTML no markup and brackets no link. Indentation, which would make
+    /// code, is gone with all other white space.
+    pub(in super::super) fn doc(text: &str) -> impl Iterator<Item = String> {
+        lines(text).map(|text| {
+            let mut out = String::with_capacity(text.len());
+            let mut rest = text.as_str();
+            while let Some(c) = rest.chars().next() {
+                let run = rest.len() - rest.trim_start_matches(c).len();
+                let (same, after) = rest.split_at(run);
+                match c {
+                    // Three begin a block of code, at the start of a line or of a list's item.
+                    '`' | '~' if run >= 3 => same.chars().for_each(|c| out.extend(['\\', c])),
+                    '<' | '[' => same.chars().for_each(|c| out.extend(['\\', c])),
+                    // Those that are part of an escape of ours stay as they are seen.
+                    '\\' => out.push_str(&same.repeat(2)),
+                    _ => out.push_str(same),
+                }
+                rest = after;
+            }
+            out
+        })
+    }
+
+    /// A string, with its quotes.
+    pub(in super::super) fn string(text: &str) -> String {
+        quoted(text, |out, c| {
+            let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+        })
+    }
+}
+
+pub(super) mod typescript {
+    use super::*;
+
+    /// Behind `//`, but not as the first thing: compilers read directives there.
+    pub(in super::super) fn comment(text: &str) -> String {
+        line(text)
+    }
+
+    /// Each inside `/** */`, where an `@` begins a tag.
+    pub(in super::super) fn doc(text: &str) -> impl Iterator<Item = String> {
+        lines(text).map(|text| {
+            let text = text.replace("*/", "* /");
+            if text.starts_with(['@', '/', '*']) { format!("\\{text}") } else { text }
+        })
+    }
+
+    /// A string, with its quotes.
+    pub(in super::super) fn string(text: &str) -> String {
+        quoted(text, |out, c| {
+            let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+        })
+    }
+
+    /// The name of a member in an object. `"__proto__": x` would set the prototype instead.
+    pub(in super::super) fn key(name: &str) -> String {
+        if name == "__proto__" { "[\"__proto__\"]".to_owned() } else { string(name) }
+    }
+}
+
+pub(super) mod python {
+    use super::*;
+
+    /// Each inside `"""`, where `>>>` begins a test.
+    pub(in super::super) fn doc(text: &str) -> impl Iterator<Item = String> {
+        lines(text).map(|text| {
+            let text = text.replace('\\', "\\\\").replace('"', "'");
+            match text.strip_prefix(">>>") {
+                Some(rest) => format!("> > >{rest}"),
+                None => text,
+            }
+        })
+    }
+
+    /// A string, with its quotes.
+    pub(in super::super) fn string(text: &str) -> String {
+        quoted(text, |out, c| {
+            let _ = write!(out, "\\U{:08x}", u32::from(c));
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn joined(lines: impl Iterator<Item = String>) -> String {
+        lines.collect::<Vec<_>>().join("|")
+    }
+
+    #[test]
+    fn comments_stay_on_their_line() {
+        for (text, want) in [
+            ("plain é", "plain é"),
+            (" a \t b ", "a b"),
+            ("a\r\nb\u{b}c", "a b\\u000bc"),
+            ("a\u{2028}b\u{2029}c\u{85}d", "a\\u2028b\\u2029c\\u0085d"),
+            ("\u{202e}\u{0}\u{7f}\u{feff}\u{e0041}", "\\u202e\\u0000\\u007f\\ufeff\\udb40\\udc41"),
+        ] {
+            assert_eq!(rust::comment(text), want);
+            assert_eq!(typescript::comment(text), want);
+        }
+    }
+
+    #[test]
+    fn documentation_is_neither_code_nor_markup() {
+        for (text, rust, typescript, python) in [
+            ("a `b` c", "a `b` c", "a `b` c", "a `b` c"),
+            ("a\n\n\tb\n", "a||b", "a||b", "a||b"),
+            ("```\nx()\n```", "\\`\\`\\`|x()|\\`\\`\\`", "```|x()|```", "```|x()|```"),
+            ("- ~~~rust", "- \\~\\~\\~rust", "- ~~~rust", "- ~~~rust"),
+            ("<b>[x](y)", "\\<b>\\[x](y)", "<b>[x](y)", "<b>[x](y)"),
+            ("\\<b>", "\\\\\\<b>", "\\<b>", "\\\\<b>"),
+            ("a */ b", "a */ b", "a * / b", "a */ b"),
+            ("@ts-ignore", "@ts-ignore", "\\@ts-ignore", "@ts-ignore"),
+            (">>> x()", ">>> x()", ">>> x()", "> > > x()"),
+            ("\"\"\"\\", "\"\"\"\\\\", "\"\"\"\\", "'''\\\\"),
+        ] {
+            assert_eq!(joined(rust::doc(text)), rust);
+            assert_eq!(joined(typescript::doc(text)), typescript);
+            assert_eq!(joined(python::doc(text)), python);
+        }
+    }
+
+    #[test]
+    fn strings_end_where_they_should() {
+        for (text, rust, typescript, python) in [
+            ("é", "\"é\"", "\"é\"", "\"é\""),
+            ("\"\\'`${x}", "\"\\\"\\\\'`${x}\"", "\"\\\"\\\\'`${x}\"", "\"\\\"\\\\'`${x}\""),
+            ("\n\u{2028}", "\"\\u{a}\\u{2028}\"", "\"\\u{a}\\u{2028}\"", "\"\\U0000000a\\U00002028\""),
+        ] {
+            assert_eq!(rust::string(text), rust);
+            assert_eq!(typescript::string(text), typescript);
+            assert_eq!(python::string(text), python);
+        }
+    }
+}

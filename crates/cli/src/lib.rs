@@ -1,0 +1,82 @@
+//! The program `sabir`: JSON-RPC 2.0 on the command line. The library exists for the program, its tests and its fuzz
+//! targets.
+
+mod args;
+mod call;
+mod check;
+mod complete;
+mod completions;
+mod demo;
+mod describe;
+mod discovery;
+mod everything;
+mod exit;
+mod explain;
+mod failed;
+mod generate;
+#[cfg(feature = "graph")]
+mod graph;
+mod json;
+mod list;
+mod misframed;
+mod model;
+mod paint;
+mod print;
+mod service;
+mod shell;
+mod target;
+mod tour;
+mod trace;
+mod web;
+
+use std::process::ExitCode;
+
+pub use args::Language;
+use args::{Args, Command};
+use clap::Parser;
+use clap::error::ContextKind;
+use exit::{Exit, Failure};
+pub use generate::client;
+use print::Printer;
+
+/// Runs the program with the arguments of this process.
+pub fn main() -> ExitCode {
+    let args = Args::try_parse().unwrap_or_else(|mut error| {
+        // It suggests to put `--` before an unknown option, but here that begins a command.
+        error.remove(ContextKind::Suggested);
+        error.exit()
+    });
+    let printer = Printer::new();
+    let exit = run(args.command, &printer).unwrap_or_else(|failure| {
+        printer.failure(&failure);
+        failure.exit
+    });
+    exit.into()
+}
+fn run(command: Command, printer: &Printer) -> Result<Exit, Failure> {
+    // One thread is enough: a connection is one task, and the demo is measured.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(Exit::Error, format_args!("cannot start: {error}")))?;
+    let exit = runtime.block_on(async {
+        match command {
+            Command::Tour => tour::run(printer).await,
+            Command::Demo(args) => demo::run(args, printer).await,
+            Command::Call(args) => call::run(args, printer).await,
+            #[cfg(feature = "graph")]
+            Command::Graph(args) => graph::run(&args, printer),
+            Command::Model(args) => model::run(&args, printer),
+            Command::Check(args) => check::run(args, printer).await,
+            Command::Explain { rule, json } => explain::run(rule.as_deref(), json, printer),
+            Command::List(args) => list::run(args, printer).await,
+            Command::Describe(args) => describe::run(args, printer).await,
+            Command::Generate(args) => generate::run(args, printer).await,
+            Command::CompleteMethods(args) => complete::run(args, printer).await,
+            Command::Completions { shell } => completions::run(shell, printer),
+        }
+    });
+    // A read of a terminal or a file that nobody waits for any more must not hold up the end.
+    runtime.shutdown_background();
+    exit
+}

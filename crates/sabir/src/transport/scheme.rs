@@ -1,0 +1,285 @@
+//! URLs of servers: the one place that knows their schemes, and what is a URL and what is not.
+
+use std::fmt;
+use std::io;
+
+use fluent_uri::Uri;
+use fluent_uri::component::Host;
+
+/// What a URL's scheme says about the connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Scheme {
+    /// `tcp://`
+    Tcp,
+    /// `tls://`
+    Tls,
+    /// `http://`
+    Http,
+    /// `https://`
+    Https,
+    /// `ws://`
+    Ws,
+    /// `wss://`
+    Wss,
+    /// `unix:`
+    Unix,
+}
+
+impl Scheme {
+    const ALL: [Scheme; 7] =
+        [Scheme::Tcp, Scheme::Tls, Scheme::Http, Scheme::Https, Scheme::Ws, Scheme::Wss, Scheme::Unix];
+
+    /// The scheme of this name, in letters of any case.
+    pub fn parse(name: &str) -> Option<Scheme> {
+        Scheme::ALL.into_iter().find(|scheme| scheme.name().eq_ignore_ascii_case(name))
+    }
+
+    /// Its name, as in `http`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scheme::Tcp => "tcp",
+            Scheme::Tls => "tls",
+            Scheme::Http => "http",
+            Scheme::Https => "https",
+            Scheme::Ws => "ws",
+            Scheme::Wss => "wss",
+            Scheme::Unix => "unix",
+        }
+    }
+
+    /// Whether TLS is spoken.
+    pub fn is_secure(self) -> bool {
+        matches!(self, Scheme::Tls | Scheme::Https | Scheme::Wss)
+    }
+
+    /// Whether messages are posted over HTTP.
+    pub fn is_http(self) -> bool {
+        matches!(self, Scheme::Http | Scheme::Https)
+    }
+
+    /// Whether messages go over a WebSocket.
+    pub fn is_websocket(self) -> bool {
+        matches!(self, Scheme::Ws | Scheme::Wss)
+    }
+
+    /// Whether a connection begins with a request of HTTP, and so has headers and whole messages. Others are streams
+    /// of bytes with a framing.
+    pub fn is_web(self) -> bool {
+        self.is_http() || self.is_websocket()
+    }
+
+    /// The port of URLs that name none.
+    fn default_port(self) -> Option<u16> {
+        match self {
+            Scheme::Http | Scheme::Ws => Some(80),
+            Scheme::Https | Scheme::Wss => Some(443),
+            Scheme::Tcp | Scheme::Tls | Scheme::Unix => None,
+        }
+    }
+}
+
+/// The URL of a server to connect to. One that exists is complete: a host and a port, or the path of a socket.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Url {
+    text: String,
+    scheme: Scheme,
+    /// Without the brackets of an IPv6 address; the path of a Unix socket.
+    host: String,
+    port: u16,
+    /// As it stands in the URL: with brackets, and with the port if that is given.
+    authority: String,
+    /// Path and query, as they are sent.
+    path: String,
+}
+
+/// Why a text is not the URL of a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UrlError(String);
+
+impl Url {
+    /// Reads a URL by RFC 3986. Nothing is repaired: what is not one is refused.
+    pub fn parse(text: &str) -> Result<Url, UrlError> {
+        let wrong = |why: &dyn fmt::Display| UrlError(format!("`{text}` is not a valid URL: {why}"));
+        if let Some(path) = super::net::unix_path(text) {
+            return match path.is_empty() {
+                true => Err(UrlError(format!("`{text}` names no path"))),
+                false => Ok(Url {
+                    text: text.to_owned(),
+                    scheme: Scheme::Unix,
+                    host: path.to_owned(),
+                    port: 0,
+                    authority: String::new(),
+                    path: String::new(),
+                }),
+            };
+        }
+        let known = text.split_once("://").and_then(|(name, _)| Scheme::parse(name));
+        let Some(scheme) = known.filter(|scheme| *scheme != Scheme::Unix) else {
+            return Err(wrong(
+                &"expected http(s)://, ws(s)://, tcp://HOST:PORT, tls://HOST:PORT or unix:PATH",
+            ));
+        };
+        let uri = Uri::parse(text).map_err(|error| match text.is_ascii() {
+            true => wrong(&error),
+            false => {
+                wrong(&"it is not ASCII: write international names as xn--…, and other characters as %C3%A9")
+            }
+        })?;
+        let authority = uri.authority().ok_or_else(|| wrong(&"it names no host"))?;
+        if authority.has_userinfo() {
+            // The text is not repeated: it has a password in it.
+            let reason = "a name and a password belong in an `Authorization` header, not in the URL";
+            return Err(UrlError(reason.to_owned()));
+        }
+        let host = authority.host().trim_start_matches('[').trim_end_matches(']');
+        match authority.host_parsed() {
+            _ if host.is_empty() => return Err(UrlError(format!("`{text}` names no host"))),
+            Host::RegName(name) if name.as_str().contains('%') => {
+                return Err(wrong(&"its host has escapes with %"));
+            }
+            Host::IpvFuture { .. } => return Err(wrong(&"its host is not an address that is known")),
+            _ => {}
+        }
+        let port =
+            match authority.port().map(|port| port.as_str()) {
+                Some(port) => port.parse().ok().filter(|port| *port != 0).ok_or_else(|| {
+                    wrong(&format_args!("its port `{port}` is not a number from 1 to 65535"))
+                })?,
+                None => scheme.default_port().ok_or_else(|| {
+                    UrlError(format!("`{text}` names no port: write it as {}://{host}:PORT", scheme.name()))
+                })?,
+            };
+        let (path, query) = (uri.path().as_str(), uri.query().map(|query| query.as_str()));
+        if !scheme.is_web() && (!["", "/"].contains(&path) || query.is_some() || uri.has_fragment()) {
+            return Err(UrlError(format!("`{text}` must name a host and a port, and nothing else")));
+        }
+        let path = match (path, query) {
+            ("", query) => format!("/{}", query.map_or_else(String::new, |query| format!("?{query}"))),
+            (path, Some(query)) => format!("{path}?{query}"),
+            (path, None) => path.to_owned(),
+        };
+        Ok(Url {
+            scheme,
+            host: host.to_owned(),
+            port,
+            authority: authority.as_str().to_owned(),
+            path,
+            text: text.to_owned(),
+        })
+    }
+
+    /// As it was written.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// How the connection is made.
+    pub fn scheme(&self) -> Scheme {
+        self.scheme
+    }
+
+    /// A name or an address, without the brackets of IPv6. For a Unix socket, its path.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// The port, or the one that goes without saying; 0 for a Unix socket.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Host and port as they are written: what a `Host` header says.
+    pub fn authority(&self) -> &str {
+        &self.authority
+    }
+
+    /// Path and query, as HTTP asks for them. What stands behind a # is never sent.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+}
+
+impl fmt::Display for Url {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl fmt::Display for UrlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for UrlError {}
+
+impl From<UrlError> for io::Error {
+    fn from(error: UrlError) -> Self {
+        io::Error::new(io::ErrorKind::InvalidInput, error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, want: Result<(Scheme, &str, u16, &str), &str>) {
+        let got = Url::parse(text);
+        let got = got.as_ref().map(|url| (url.scheme(), url.host(), url.port(), url.path()));
+        assert_eq!(got.map_err(ToString::to_string), want.map_err(str::to_owned), "{text}");
+    }
+
+    #[test]
+    fn urls_are_what_they_say() {
+        check("http://a.example", Ok((Scheme::Http, "a.example", 80, "/")));
+        check("https://a.example/rpc?x=1#y", Ok((Scheme::Https, "a.example", 443, "/rpc?x=1")));
+        check("http://a.example?x", Ok((Scheme::Http, "a.example", 80, "/?x")));
+        check("HTTP://[::1]:8080/", Ok((Scheme::Http, "::1", 8080, "/")));
+        check("ws://127.0.0.1:65535/a%20b", Ok((Scheme::Ws, "127.0.0.1", 65535, "/a%20b")));
+        check("wss://a", Ok((Scheme::Wss, "a", 443, "/")));
+        check("tcp://localhost:1", Ok((Scheme::Tcp, "localhost", 1, "/")));
+        check("tls://[fe80::1]:1/", Ok((Scheme::Tls, "fe80::1", 1, "/")));
+        check("unix:/run/x y.sock", Ok((Scheme::Unix, "/run/x y.sock", 0, "")));
+        check("unix://relative", Ok((Scheme::Unix, "relative", 0, "")));
+    }
+
+    #[test]
+    fn what_is_no_url_is_refused() {
+        for (text, why) in [
+            ("http://127.0.0.1:85450/", "its port `85450` is not a number from 1 to 65535"),
+            ("http://127.0.0.1:0/", "its port `0` is not a number from 1 to 65535"),
+            ("http://127.0.0.1:/", "its port `` is not a number from 1 to 65535"),
+            ("tcp://a:65536", "its port `65536` is not a number from 1 to 65535"),
+            ("http://a:80:80/", "unexpected character at index 11"),
+            ("http://a:x/", "unexpected character at index 9"),
+            ("http://[::1/", "unexpected character at index 7"),
+            ("http://a b/", "unexpected character at index 8"),
+            ("http://a/b c", "unexpected character at index 10"),
+            ("http://a\\b/", "unexpected character at index 8"),
+            ("http://a/\n", "unexpected character at index 9"),
+            ("http://a/%zz", "invalid percent-encoded octet at index 9"),
+            ("http://%61/", "its host has escapes with %"),
+            ("http://[v1.x]/", "its host is not an address that is known"),
+            (
+                "http://é/",
+                "it is not ASCII: write international names as xn--…, and other characters as %C3%A9",
+            ),
+            ("ftp://a/", "expected http(s)://, ws(s)://, tcp://HOST:PORT, tls://HOST:PORT or unix:PATH"),
+            ("http:/a", "expected http(s)://, ws(s)://, tcp://HOST:PORT, tls://HOST:PORT or unix:PATH"),
+            ("a:1", "expected http(s)://, ws(s)://, tcp://HOST:PORT, tls://HOST:PORT or unix:PATH"),
+        ] {
+            check(text, Err(&format!("`{text}` is not a valid URL: {why}")));
+        }
+        check("http://", Err("`http://` names no host"));
+        check("http:///path", Err("`http:///path` names no host"));
+        check("http://:80", Err("`http://:80` names no host"));
+        check("tcp://a", Err("`tcp://a` names no port: write it as tcp://a:PORT"));
+        check("tcp://a:1/x", Err("`tcp://a:1/x` must name a host and a port, and nothing else"));
+        check("tcp://a:1?x", Err("`tcp://a:1?x` must name a host and a port, and nothing else"));
+        check("unix:", Err("`unix:` names no path"));
+        let secret = "a name and a password belong in an `Authorization` header, not in the URL";
+        check("http://me:secret@a/", Err(secret));
+        check("http://me:secret@a:99999/", Err(secret));
+    }
+}
