@@ -92,10 +92,10 @@ async fn with_typed_clients() {
         let both = tokio::try_join!(math.divide(4, 2), math.divide(6, 2))?;
         let all = join_all((1..4).map(|n| math.divide(12, n))).await;
         let counted = try_join_all((1..4).map(|n| math.count(n))).await?;
-        let mixed = tokio::try_join!(
-            async { math.sum(1, 1).await.map_err(|error| error.to_string()) },
-            async { math.divide(2, 1).await.map_err(|error| error.to_string()) },
-        );
+        let mixed =
+            tokio::try_join!(async { math.sum(1, 1).await.map_err(|error| error.to_string()) }, async {
+                math.divide(2, 1).await.map_err(|error| error.to_string())
+            },);
         Ok::<_, Failure<MathError>>((sum.ok(), both, all.len(), counted, mixed))
     });
     assert_eq!(sums.await.unwrap().unwrap(), (Some(3), (2, 3), 3, vec![1, 2, 3], Ok((2, 2))));
@@ -161,6 +161,7 @@ fn without_a_runtime() {
             std::thread::spawn(move || peer.call(ADD, (i, i)))
         })
         .collect();
-    let sums: Result<Vec<i64>, CallError> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+    let sums: Result<Vec<i64>, CallError> =
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect();
     assert_eq!(sums, Ok(vec![0, 2, 4, 6, 8]));
 }
