@@ -83,8 +83,8 @@ impl Engine {
 
     /// Lets everything happen that needs no I/O: handlers that can go on, wishes, messages that came.
     ///
-    /// Whoever is given an answer gets to see it before the handler of anything that came behind it starts:
-    /// to the application, too, things happen in the order of the wire.
+    /// When an answer has come, hooks of the call and handlers that await it see it before the handler of
+    /// anything that came behind it starts. Other tasks are given a turn, which on several threads is no promise.
     pub(crate) fn run(&mut self) -> Stop {
         let _driven = driving::drive(&self.desk.peer.shared);
         self.run_ready();
