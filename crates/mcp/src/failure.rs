@@ -79,7 +79,9 @@ pub(crate) fn invalid(reason: impl fmt::Display) -> ErrorObject {
 
 /// Params of whose members some do not fit. Where in the text is of no use to anybody.
 pub(crate) fn unread(error: &serde_json::Error) -> ErrorObject {
-    invalid(error.to_string().split(" at line ").next().unwrap_or_default())
+    let reason = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    invalid(reason.strip_suffix(&place).unwrap_or(&reason))
 }
 
 pub(crate) fn not_found() -> ErrorObject {

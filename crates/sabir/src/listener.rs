@@ -5,6 +5,19 @@ use std::net::SocketAddr;
 
 use tokio::net::{TcpListener, TcpStream};
 
+/// What is inside an [`io::Error`] of [`listen`](crate::listen) that does not come from the system: it names the
+/// address already.
+#[derive(Debug)]
+pub struct ListenError(String);
+
+impl std::fmt::Display for ListenError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ListenError {}
+
 /// Connections that may wait to be accepted.
 #[cfg(unix)]
 const BACKLOG: u32 = 1024;
@@ -59,7 +72,7 @@ impl Place {
             "https" | "wss" if cfg!(feature = "http") => true,
             "http" | "ws" | "https" | "wss" => {
                 let reason = format!("cannot listen at `{url}`: sabir was built without its feature `http`");
-                return Err(io::Error::new(io::ErrorKind::Unsupported, reason));
+                return Err(io::Error::new(io::ErrorKind::Unsupported, ListenError(reason)));
             }
             _ => return Err(unknown(url)),
         };
@@ -85,7 +98,7 @@ impl Place {
 
 fn unknown(url: &str) -> io::Error {
     let reason = format!("cannot listen at `{url}`: it is none of tcp: tls: http: https: ws: wss: unix:");
-    io::Error::new(io::ErrorKind::InvalidInput, reason)
+    io::Error::new(io::ErrorKind::InvalidInput, ListenError(reason))
 }
 
 impl Listener {
@@ -158,7 +171,7 @@ fn remove_stale(path: &std::path::Path) -> io::Result<()> {
 
     let refuse = |why| {
         let reason = format!("cannot listen at `{}`: {why}", path.display());
-        Err(io::Error::new(io::ErrorKind::AddrInUse, reason))
+        Err(io::Error::new(io::ErrorKind::AddrInUse, ListenError(reason)))
     };
     if !std::fs::symlink_metadata(path)?.file_type().is_socket() {
         return refuse("there is a file of that name that is no socket");

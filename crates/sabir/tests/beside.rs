@@ -105,7 +105,7 @@ async fn notifications_have_it_too() {
         log.lock().unwrap().push(format!("{} {meta:?}", strict.steps));
         async { Ok(()) }
     });
-    let peer = client(router, sabir::MCP).await;
+    let peer = client(router, sabir::PLAIN).await;
     peer.notify("note", json!({"steps": 1, "_meta": {"a": 1}})).await.unwrap();
     peer.notify("note", json!({"steps": 2})).await.unwrap();
     peer.notify("note", json!([3])).await.unwrap();
