@@ -23,6 +23,9 @@ pub(crate) type OnReport = Box<dyn FnMut(&Report<'_>) + Send>;
 /// Nearly all notifications have none, which a plain search shows fastest.
 static META: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"_meta\""));
 
+/// Bytes that are kept for the names of notifications.
+const LONGEST_NAME: usize = 1024;
+
 /// A session, the handlers that run for it, and the calls that wait.
 pub(crate) struct Engine {
     pub(crate) desk: Desk,
@@ -146,6 +149,8 @@ impl Engine {
                 }
                 None => {
                     self.desk.notification.clear();
+                    // The peer chooses the name: a long one is not to stay.
+                    self.desk.notification.shrink_to(LONGEST_NAME);
                     self.desk.notification.push_str(&method);
                 }
             }
