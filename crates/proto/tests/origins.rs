@@ -172,7 +172,8 @@ fn errors_go_out_with_their_code() {
     let mut player = Player::new(Config { dialect: PLAIN, limits, ..Config::default() });
     let unwritable = std::collections::HashMap::from([(vec![1], 1)]);
     let long = "x".repeat(8192);
-    let steps: [(&str, &dyn Fn(&mut Session, RequestKey) -> bool, Option<ErrorCode>); 6] = [
+    type Answer<'a> = &'a dyn Fn(&mut Session, RequestKey) -> bool;
+    let steps: [(&str, Answer<'_>, Option<ErrorCode>); 6] = [
         (r#"{"jsonrpc":"2.0","id":1,"method":"a"}"#, &|session, key| session.reply(key, &1), None),
         (
             r#"{"jsonrpc":"2.0","id":",\"error\":{\"code\":1","method":"a"}"#,
