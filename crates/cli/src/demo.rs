@@ -83,11 +83,10 @@ fn cannot_listen(url: &str, error: &io::Error) -> Failure {
         io::ErrorKind::InvalidInput => Exit::Usage,
         _ => Exit::Connect,
     };
-    let reason = error.to_string();
     // The library's own reasons name the address already.
-    let failure = match reason.starts_with("cannot listen") {
-        true => Failure::new(exit, reason),
-        false => Failure::new(exit, format_args!("cannot listen at {url}: {reason}")),
+    let failure = match error.get_ref().is_some_and(|reason| reason.is::<sabir::ListenError>()) {
+        true => Failure::new(exit, error),
+        false => Failure::new(exit, format_args!("cannot listen at {url}: {error}")),
     };
     match error.kind() {
         io::ErrorKind::InvalidInput => failure.hint(ADDRESSES),

@@ -89,8 +89,9 @@ pub(crate) fn unread(error: &serde_json::Error) -> ErrorObject {
 
 /// Why something was not read. Where in the text is of no use to anybody.
 pub(crate) fn reason(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    shown(text.rsplit_once(" at line ").map_or(&*text, |(reason, _)| reason)).into_owned()
+    let reason = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    shown(reason.strip_suffix(&place).unwrap_or(&reason)).into_owned()
 }
 
 /// Bytes of what a client sent that an error repeats.

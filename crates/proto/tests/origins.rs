@@ -3,7 +3,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may")]
 
-use sabir_proto::{Config, Event, Framing, MCP_2025_11_25, Origin, Output, PLAIN, RequestKey, Session, Time};
+use sabir_proto::{
+    Config, ErrorCode, ErrorObject, Event, Framing, Limits, MCP_2025_11_25, Origin, Output, PLAIN,
+    RequestKey, Session, Time,
+};
 
 const NOW: Time = Time::START;
 
@@ -160,4 +163,57 @@ fn where_there_is_no_way_back_calls_are_refused() {
     let mut player = Player::new(Config { one_way: true, ..Config::default() });
     assert!(player.session.call(Time::START, "ask", &(), &Default::default()).is_err());
     assert!(player.session.notify(Time::START, "tell", &()).is_ok());
+}
+
+/// A transport that shows errors in its own way, as HTTP does by a status, need not look for them in the text.
+#[test]
+fn errors_go_out_with_their_code() {
+    let limits = Limits { outbound_bytes: 4096, ..Limits::default() };
+    let mut player = Player::new(Config { dialect: PLAIN, limits, ..Config::default() });
+    let unwritable = std::collections::HashMap::from([(vec![1], 1)]);
+    let long = "x".repeat(8192);
+    type Answer<'a> = &'a dyn Fn(&mut Session, RequestKey) -> bool;
+    let steps: [(&str, Answer<'_>, Option<ErrorCode>); 6] = [
+        (r#"{"jsonrpc":"2.0","id":1,"method":"a"}"#, &|session, key| session.reply(key, &1), None),
+        (
+            r#"{"jsonrpc":"2.0","id":",\"error\":{\"code\":1","method":"a"}"#,
+            &|session, key| session.reply(key, &"\"error\":{\"code\":1}"),
+            None,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"a"}"#,
+            &|session, key| session.reply_error(key, &ErrorObject::new(7, "no")),
+            Some(ErrorCode(7)),
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"a"}"#,
+            &|session, key| session.reply(key, &unwritable),
+            Some(ErrorCode::INTERNAL_ERROR),
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"a"}"#,
+            &|session, key| session.reply(key, &long),
+            Some(ErrorCode::ANSWER_TOO_LARGE),
+        ),
+        (
+            r#"[{"jsonrpc":"2.0","id":1,"method":"a"}]"#,
+            &|session, key| session.reply_error(key, &ErrorObject::new(7, "no")),
+            None,
+        ),
+    ];
+    let outgoing = |player: &mut Player| {
+        let error = player.session.outgoing().expect("there is an answer").error();
+        player.sent();
+        error
+    };
+    for (origin, (message, answer, code)) in (1..).zip(steps) {
+        player.hear(origin, message);
+        let key = player.requests.pop().unwrap();
+        assert!(answer(&mut player.session, key));
+        assert_eq!(outgoing(&mut player), code, "{message}");
+    }
+    for (message, code) in [("{", ErrorCode::PARSE_ERROR), ("[]", ErrorCode::INVALID_REQUEST)] {
+        player.hear(99, message);
+        assert_eq!(outgoing(&mut player), Some(code), "{message}");
+    }
 }

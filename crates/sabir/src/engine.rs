@@ -23,6 +23,9 @@ pub(crate) type OnReport = Box<dyn FnMut(&Report<'_>) + Send>;
 /// Nearly all notifications have none, which a plain search shows fastest.
 static META: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"_meta\""));
 
+/// Bytes that are kept for the names of notifications.
+const LONGEST_NAME: usize = 1024;
+
 /// A session, the handlers that run for it, and the calls that wait.
 pub(crate) struct Engine {
     pub(crate) desk: Desk,
@@ -83,8 +86,8 @@ impl Engine {
 
     /// Lets everything happen that needs no I/O: handlers that can go on, wishes, messages that came.
     ///
-    /// Whoever is given an answer gets to see it before the handler of anything that came behind it starts:
-    /// to the application, too, things happen in the order of the wire.
+    /// When an answer has come, hooks of the call and handlers that await it see it before the handler of
+    /// anything that came behind it starts. Other tasks are given a turn, which on several threads is no promise.
     pub(crate) fn run(&mut self) -> Stop {
         let _driven = driving::drive(&self.desk.peer.shared);
         self.run_ready();
@@ -146,6 +149,8 @@ impl Engine {
                 }
                 None => {
                     self.desk.notification.clear();
+                    // The peer chooses the name: a long one is not to stay.
+                    self.desk.notification.shrink_to(LONGEST_NAME);
                     self.desk.notification.push_str(&method);
                 }
             }

@@ -158,6 +158,7 @@ pub use door::{Connections, Protocols};
 #[cfg(feature = "http")]
 pub use http::{Body, Denied, Http, HttpService, Remote, Sessions};
 pub use listen::{Server, Stopper, listen};
+pub use listener::ListenError;
 pub use method::{Method, MethodName};
 pub use observe::{CallEnd, Observed, Side};
 pub use params::parse;

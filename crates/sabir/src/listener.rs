@@ -12,6 +12,19 @@ use crate::transport::Scheme;
 /// After how much silence TCP asks whether the peer is still there.
 const KEEPALIVE: Duration = Duration::from_secs(60);
 
+/// What is inside an [`io::Error`] of [`listen`](crate::listen) that does not come from the system: it names the
+/// address already.
+#[derive(Debug)]
+pub struct ListenError(String);
+
+impl std::fmt::Display for ListenError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ListenError {}
+
 /// Connections that may wait to be accepted.
 #[cfg(unix)]
 const BACKLOG: u32 = 1024;
@@ -74,7 +87,7 @@ impl Place {
         let known = Scheme::parse(scheme).ok_or_else(|| unknown(url))?;
         if known.is_web() && !cfg!(feature = "http") {
             let reason = format!("cannot listen at `{url}`: sabir was built without its feature `http`");
-            return Err(io::Error::new(io::ErrorKind::Unsupported, reason));
+            return Err(io::Error::new(io::ErrorKind::Unsupported, ListenError(reason)));
         }
         let secure = known.is_secure();
         let (authority, path) = match rest.find('/') {
@@ -107,7 +120,7 @@ fn host_of(address: &str, bound: IpAddr) -> Option<String> {
 
 fn unknown(url: &str) -> io::Error {
     let reason = format!("cannot listen at `{url}`: it is none of tcp: tls: http: https: ws: wss: unix:");
-    io::Error::new(io::ErrorKind::InvalidInput, reason)
+    io::Error::new(io::ErrorKind::InvalidInput, ListenError(reason))
 }
 
 impl Listener {
@@ -183,7 +196,7 @@ fn remove_stale(path: &std::path::Path) -> io::Result<()> {
 
     let refuse = |why| {
         let reason = format!("cannot listen at `{}`: {why}", path.display());
-        Err(io::Error::new(io::ErrorKind::AddrInUse, reason))
+        Err(io::Error::new(io::ErrorKind::AddrInUse, ListenError(reason)))
     };
     if !std::fs::symlink_metadata(path)?.file_type().is_socket() {
         return refuse("there is a file of that name that is no socket");

@@ -89,15 +89,17 @@ fn explained<P: DeserializeOwned>(params: Params<'_, true>) -> Result<P, ErrorOb
     }
     serde_path_to_error::deserialize(params).map_err(|error| {
         let path = error.path().to_string();
-        let reason = plain_reason(&error.into_inner().to_string());
+        let reason = plain_reason(&error.into_inner());
         let path = (path != ".").then_some(path);
         ErrorObject::standard(ErrorCode::INVALID_PARAMS).with_data(&Data { reason, path })
     })
 }
 
 /// Params are one line of a larger message: where serde_json says "at line 1 column 5" means nothing here.
-fn plain_reason(reason: &str) -> String {
-    reason.split(" at line ").next().unwrap_or(reason).to_owned()
+fn plain_reason(error: &serde_json::Error) -> String {
+    let reason = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    reason.strip_suffix(&place).unwrap_or(&reason).to_owned()
 }
 
 /// By which LSP asks for progress. It stands among the arguments, and most types of LSP name it.
@@ -447,6 +449,10 @@ mod tests {
         check::<Pair>(
             r#"{"a":1,"b":"x"}"#,
             Err(r#"{"reason":"invalid type: string \"x\", expected i64","path":"b"}"#),
+        );
+        check::<Pair>(
+            r#"{"a":1,"b":"x at line 7"}"#,
+            Err(r#"{"reason":"invalid type: string \"x at line 7\", expected i64","path":"b"}"#),
         );
         check::<Pair>("", Err(r#"{"reason":"missing field `a`"}"#));
         check::<(i64, i64)>("", Err(r#"{"reason":"params are missing"}"#));

@@ -143,6 +143,7 @@ impl Drop for Ticket {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may")]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::mpsc;

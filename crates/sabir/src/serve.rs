@@ -99,3 +99,37 @@ pub async fn connect(transport: impl Into<Transport>, router: Router) -> io::Res
     tokio::spawn(connection);
     Ok(peer)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct Wrapped(io::Error);
+
+    impl std::fmt::Display for Wrapped {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("something broke")
+        }
+    }
+
+    impl std::error::Error for Wrapped {
+        fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+            Some(&self.0)
+        }
+    }
+
+    #[test]
+    fn ends_are_told_apart_by_the_kind_of_the_error() {
+        use io::ErrorKind::{BrokenPipe, ConnectionReset, PermissionDenied};
+        for (kind, good) in [(BrokenPipe, true), (ConnectionReset, true), (PermissionDenied, false)] {
+            // Whatever language the system speaks.
+            let error = || io::Error::new(kind, "gebrochenes Rohr");
+            let causes = [Lost::from_error(error()), Lost::from_error(Wrapped(error()))];
+            for lost in causes {
+                assert_eq!(good_end(Cause::Lost(lost.clone())).is_ok(), good, "{lost:?} {kind:?}");
+            }
+        }
+        assert!(good_end(Cause::Lost("Broken pipe, says the peer".into())).is_err());
+    }
+}

@@ -75,3 +75,199 @@ async fn both_sides_are_told() {
         ]
     );
 }
+
+/// What an observer hears of a router, whichever of the observer and a layer that refuses was added first.
+#[tokio::test]
+async fn layers_hide_nothing_in_any_order() {
+    type Step = fn(Router, &Log) -> Router;
+    let refuse: Step = |router, _| {
+        router.layer(|_, next| async move {
+            match next.method() {
+                "secret" => Err(ErrorObject::new(403, "no")),
+                _ => next.run().await,
+            }
+        })
+    };
+    let pass: Step = |router, _| router.layer(|_, next| next.run());
+    let observe: Step = |router, log| watched(router, log);
+    let methods: Step = |router, _| {
+        router.method("secret", |_, ()| async { Ok(1) }).method("open", |_, ()| async { Ok(2) }).method(
+            "panic",
+            |_, ()| async {
+                if true {
+                    panic!("of no concern")
+                }
+                Ok(3)
+            },
+        )
+    };
+    let steps = [refuse, pass, observe, methods];
+    for order in permutations(steps.len()) {
+        let log = Log::default();
+        let router = order.iter().fold(Router::new(), |router, &step| steps[step](router, &log));
+        let (client, server) = transport::memory();
+        let serving = tokio::spawn(sabir::serve(server, router));
+        let peer = sabir::connect(client, Router::new()).await.unwrap();
+        for method in ["secret", "open", "panic", "unknown"] {
+            let _ = peer.call::<_, _, i64>(method, ()).await;
+        }
+        let _ = peer.call::<_, _, i64>("open", (1, 2)).await;
+        peer.shutdown(Duration::from_secs(1)).await;
+        serving.await.unwrap().unwrap();
+        assert_eq!(
+            *log.lock().unwrap(),
+            [
+                "opened",
+                "Theirs secret known=true",
+                "Theirs secret Error(ErrorCode(403))",
+                "Theirs open known=true",
+                "Theirs open Result",
+                "Theirs panic known=true",
+                "Theirs panic Error(ErrorCode(-32603))",
+                "Theirs unknown known=false",
+                "Theirs unknown Error(ErrorCode(-32601))",
+                "Theirs open known=true",
+                "Theirs open Error(ErrorCode(-32602))",
+                "closed: the peer closed the connection",
+            ],
+            "{order:?}"
+        );
+    }
+}
+
+/// All orders of so many things.
+fn permutations(count: usize) -> Vec<Vec<usize>> {
+    (0..count).fold(vec![Vec::new()], |orders, new| {
+        let insert = |order: Vec<usize>| {
+            (0..=order.len()).map(move |at| {
+                let mut order = order.clone();
+                order.insert(at, new);
+                order
+            })
+        };
+        orders.into_iter().flat_map(insert).collect()
+    })
+}
+
+/// Nobody waits for an answer to a notification, so those who watch must hear that it failed.
+#[tokio::test]
+async fn notifications_that_fail_are_reported() {
+    for layered in [false, true] {
+        let (observed, reported) = (Log::default(), Log::default());
+        let mut router = Router::new()
+            .method("take", |_, _: i64| async { Ok(()) })
+            .method("refuse", |_, ()| async { Err::<(), _>(ErrorObject::new(7, "no")) })
+            .method("later", |_, ()| async {
+                tokio::task::yield_now().await;
+                Err::<(), _>(ErrorObject::new(8, "no"))
+            })
+            .method("panic", |_, ()| async {
+                if true {
+                    panic!("of no concern")
+                }
+                Ok(())
+            });
+        if layered {
+            router = router.layer(|_, next| next.run());
+        }
+        let observer = Arc::clone(&observed);
+        let router = router.observe(move |event| {
+            if let Observed::Report(report) = event {
+                observer.lock().unwrap().push(report.to_string());
+            }
+        });
+        let (client, server) = transport::memory();
+        let log = Arc::clone(&reported);
+        let server = server.on_report(move |report| log.lock().unwrap().push(report.to_string()));
+        let serving = tokio::spawn(sabir::serve(server, router));
+        let peer = sabir::connect(client, Router::new()).await.unwrap();
+        peer.notify("take", 1).await.unwrap();
+        peer.notify("take", "x").await.unwrap();
+        for method in ["refuse", "later", "panic", "unknown"] {
+            peer.notify(method, ()).await.unwrap();
+        }
+        peer.shutdown(Duration::from_secs(1)).await;
+        serving.await.unwrap().unwrap();
+        let reason = r#"{"reason":"invalid type: string \"x\", expected i64"}"#;
+        let want = [
+            format!("notification `take` failed: -32602: Invalid params ({reason})"),
+            "notification `refuse` failed: 7: no".to_owned(),
+            "notification `later` failed: 8: no".to_owned(),
+            "notification `panic` failed: -32603: Internal error".to_owned(),
+            "notification `unknown` failed: -32601: Method not found".to_owned(),
+        ];
+        assert_eq!(*observed.lock().unwrap(), want, "layered: {layered}");
+        assert_eq!(*reported.lock().unwrap(), want, "layered: {layered}");
+    }
+}
+
+/// What spans and events say, to a subscriber that keeps them.
+#[cfg(feature = "tracing")]
+mod traced {
+    use tracing::field::{Field, Visit};
+    use tracing::span::{Attributes, Id, Record};
+    use tracing::{Event, Metadata, Subscriber};
+
+    use super::*;
+
+    struct Keep(Log);
+
+    impl Visit for Keep {
+        fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+            if ["error.type", "message", "rpc.method", "error"].contains(&field.name()) {
+                self.0.lock().unwrap().push(format!("{}={value:?}", field.name()));
+            }
+        }
+    }
+
+    impl Subscriber for Keep {
+        fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+            metadata.target().starts_with("sabir")
+        }
+
+        fn new_span(&self, span: &Attributes<'_>) -> Id {
+            span.record(&mut Keep(Arc::clone(&self.0)));
+            Id::from_u64(1)
+        }
+
+        fn record(&self, _: &Id, values: &Record<'_>) {
+            values.record(&mut Keep(Arc::clone(&self.0)));
+        }
+
+        fn event(&self, event: &Event<'_>) {
+            event.record(&mut Keep(Arc::clone(&self.0)));
+        }
+
+        fn record_follows_from(&self, _: &Id, _: &Id) {}
+        fn enter(&self, _: &Id) {}
+        fn exit(&self, _: &Id) {}
+    }
+
+    #[tokio::test]
+    async fn spans_are_outside_of_layers_and_tell_of_notifications() {
+        for spans_first in [true, false] {
+            let log = Log::default();
+            let _guard = tracing::subscriber::set_default(Keep(Arc::clone(&log)));
+            let refuse = |router: Router| router.layer(|_, _| async { Err(ErrorObject::new(403, "no")) });
+            let router = Router::new().method("secret", |_, ()| async { Ok(1) });
+            let router = if spans_first { refuse(router.spans()) } else { refuse(router).spans() };
+            let (client, server) = transport::memory();
+            let serving = tokio::spawn(sabir::serve(server, router));
+            let peer = sabir::connect(client, Router::new()).await.unwrap();
+            assert!(peer.call::<_, _, i64>("secret", ()).await.is_err());
+            peer.notify("secret", ()).await.unwrap();
+            peer.shutdown(Duration::from_secs(1)).await;
+            serving.await.unwrap().unwrap();
+            let want = [
+                "rpc.method=\"secret\"",
+                "error.type=\"403\"",
+                "rpc.method=\"secret\"",
+                "error.type=\"403\"",
+                "message=notification failed",
+                "rpc.method=\"secret\"",
+                "error=403: no",
+            ];
+            assert_eq!(*log.lock().unwrap(), want, "spans first: {spans_first}");
+        }
+    }
+}

@@ -47,6 +47,7 @@ use crate::ctx::Ctx;
 use crate::method::MethodName;
 use crate::router::Router;
 use crate::serve::good_end;
+use crate::shared::Wish;
 use crate::{CallError, peer};
 
 thread_local! {
@@ -107,8 +108,14 @@ impl Peer {
         wait(self.0.notify(method, params)).unwrap_or(Err(Refused::OwnThread))
     }
 
-    /// Ends the connection in good order, and waits for its end.
+    /// Ends the connection in good order, and waits for its end. On the connection's own thread, where handlers
+    /// run that are not [`threaded`](Router::threaded), it does not wait, and returns `None`; and a threaded
+    /// handler of the same connection does not wait for itself.
     pub fn shutdown(&self, grace: Duration) -> Option<Cause> {
+        if DRIVING.get() {
+            let _ = self.0.shared.wish(Wish::Shutdown(grace));
+            return self.0.cause();
+        }
         wait(self.0.shutdown(grace))
     }
 
