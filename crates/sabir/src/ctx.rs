@@ -3,7 +3,6 @@
 use std::any::Any;
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use sabir_proto::{Id, RequestKey, TraceContext};
 use serde::Serialize;
@@ -103,10 +102,7 @@ impl Ctx {
     /// do then: it is no longer stopped by itself. For a notification, and if the connection is lost, it
     /// waits for the end of the connection.
     pub fn cancelled(&self) -> impl Future<Output = ()> + Send + 'static {
-        let taken = self.key.map(|key| {
-            self.peer.shared.hooked.store(true, Ordering::Release);
-            self.peer.shared.take_over(key)
-        });
+        let taken = self.key.map(|key| self.peer.shared.take_over(key));
         let peer = self.peer.clone();
         async move {
             let Some(cancelled) = taken else {

@@ -1,10 +1,10 @@
 //! A session with its handlers, and no I/O: what the drivers with and without a runtime share.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
-use sabir_proto::{Cause, Config, Event, Origin, Output, Report, RequestKey};
+use sabir_proto::{Cause, Config, Event, Origin, Output, Report, RequestKey, Time};
 
 use crate::ctx::Ctx;
 use crate::desk::Desk;
@@ -14,6 +14,15 @@ use crate::router::Routes;
 use crate::shared::{Shared, TaskWaker};
 use crate::spares::{Running, Spares};
 use crate::{ErrorCode, ErrorObject};
+
+/// How long one connection may keep its thread before others have their turn.
+const TURN: Duration = Duration::from_millis(1);
+
+/// Handlers between two looks at the clock, at the most.
+const LONGEST_PACE: u32 = 16;
+
+/// Slots for tasks that are kept for the next flood.
+const KEPT_SLOTS: usize = 1024;
 
 /// Called with everything that the peer does wrong.
 pub(crate) type OnReport = Box<dyn FnMut(&Report<'_>) + Send>;
@@ -35,6 +44,13 @@ pub(crate) struct Engine {
     answered: bool,
     /// What came behind that answer.
     held: Option<Event<'static>>,
+    /// When this turn began.
+    turn: Time,
+    /// Handlers until the clock is looked at, and from one look to the next: more where they are fast.
+    unclocked: u32,
+    pace: u32,
+    /// The turn is over, and there is more to do.
+    pausing: bool,
 }
 
 /// Why `run` has come to a stop.
@@ -43,6 +59,8 @@ pub(crate) enum Stop {
     Waiting,
     /// Others are to have their turn first.
     Yielding,
+    /// The same, but what is to be sent is sent before: this turn has been long.
+    Pausing,
     Done(Cause),
 }
 
@@ -60,6 +78,10 @@ impl Engine {
             on_report,
             answered: false,
             held: None,
+            turn: Time::START,
+            unclocked: 1,
+            pace: 1,
+            pausing: false,
         }
     }
 
@@ -71,9 +93,35 @@ impl Engine {
         wakers && Arc::strong_count(shared) == 1 + self.wakers.len()
     }
 
-    /// Whoever was given an answer has had a turn since.
+    /// A new turn begins: whoever was given an answer has had a turn since. The clock was just read.
     pub(crate) fn resume(&mut self) {
         self.answered = false;
+        self.pausing = false;
+        self.turn = self.desk.now;
+    }
+
+    /// Whether `run` has stopped because its turn was over.
+    pub(crate) fn is_pausing(&self) -> bool {
+        self.pausing
+    }
+
+    /// A handler was run. Whether this turn has been long enough.
+    #[inline]
+    fn count_handler(&mut self) {
+        self.unclocked -= 1;
+        if self.unclocked == 0 {
+            self.look_at_clock();
+        }
+    }
+
+    /// Slow handlers are clocked one by one, fast ones by the dozen.
+    #[inline(never)]
+    fn look_at_clock(&mut self) {
+        let before = self.desk.now;
+        let now = self.desk.read_clock();
+        self.pace = if now - before > TURN / 4 { 1 } else { (self.pace * 2).min(LONGEST_PACE) };
+        self.unclocked = self.pace;
+        self.pausing = now - self.turn >= TURN;
     }
 
     /// Lets everything happen that needs no I/O: handlers that can go on, wishes, messages that came.
@@ -84,6 +132,9 @@ impl Engine {
         self.run_ready();
         loop {
             self.desk.carry_out_wishes();
+            if self.pausing {
+                return Stop::Pausing;
+            }
             let output = match self.held.take() {
                 Some(held) => Output::Event(held),
                 None => self.desk.session.poll_output(self.desk.now),
@@ -129,7 +180,10 @@ impl Engine {
                     continue;
                 }
                 Output::Event(_) => continue,
-                Output::Wait(_) => return Stop::Waiting,
+                Output::Wait(_) => {
+                    self.shrink();
+                    return Stop::Waiting;
+                }
                 Output::Done(cause) => return Stop::Done(cause),
             };
             let meta = meta.map(|meta| Arc::new(meta.into_owned()));
@@ -150,17 +204,23 @@ impl Engine {
                 }
             };
             match (started, key) {
-                (Ok(running), Some(key)) => self.poll_request(key, running),
-                (Ok(running), None) => self.poll_notification(running),
+                (Ok(running), Some(key)) => {
+                    self.prepare_waker(key.index() + 1);
+                    self.poll_request(key, running);
+                }
+                (Ok(running), None) => {
+                    self.prepare_waker(0);
+                    self.poll_notification(running);
+                }
                 (Err(error), key) => self.refuse(key, &error),
             }
+            self.count_handler();
         }
     }
 
     #[inline(always)]
     fn poll_request(&mut self, key: RequestKey, mut running: Running) {
         let index = key.index();
-        self.prepare_waker(index + 1);
         let (_, waker) = &self.wakers[index + 1];
         let cx = &mut Context::from_waker(waker);
         if running.task.as_mut().poll(cx, &mut self.desk, Some(key)).is_ready() {
@@ -173,7 +233,6 @@ impl Engine {
     }
 
     fn poll_notification(&mut self, mut running: Running) {
-        self.prepare_waker(0);
         let (_, waker) = &self.wakers[0];
         match running.task.as_mut().poll(&mut Context::from_waker(waker), &mut self.desk, None) {
             Poll::Ready(()) => {
@@ -197,11 +256,11 @@ impl Engine {
         }
     }
 
-    /// Sees to it that a slot has its waker, and that it is heard again.
+    /// Ensures that a slot has its waker, and that it is heard: the slot's task has not been polled yet.
     #[inline]
     fn prepare_waker(&mut self, index: usize) {
         match self.wakers.get(index) {
-            Some((waker, _)) => waker.queued.store(false, Ordering::Release),
+            Some((waker, _)) => waker.queued.reset(),
             None => self.make_wakers(index),
         }
     }
@@ -212,7 +271,7 @@ impl Engine {
             let waker = Arc::new(TaskWaker {
                 index: self.wakers.len(),
                 shared: Arc::clone(&self.desk.peer.shared),
-                queued: false.into(),
+                queued: Default::default(),
             });
             self.wakers.push((Arc::clone(&waker), Waker::from(waker)));
         }
@@ -223,9 +282,19 @@ impl Engine {
         if self.desk.session.is_congested() {
             return;
         }
-        let mut ready = std::mem::take(&mut self.ready);
-        self.desk.peer.shared.take_ready(&mut ready);
-        for index in ready.drain(..) {
+        if self.ready.is_empty() {
+            self.desk.peer.shared.take_ready(&mut self.ready);
+            // They are taken from the end.
+            self.ready.reverse();
+        }
+        while !self.pausing
+            && let Some(index) = self.ready.pop()
+        {
+            self.count_handler();
+            // Before it is polled: what wakes it from here on puts it back among the ready ones.
+            if let Some((waker, _)) = self.wakers.get(index) {
+                waker.queued.leave();
+            }
             match index.checked_sub(1) {
                 None => {
                     if let Some(task) = self.notification.take() {
@@ -239,13 +308,12 @@ impl Engine {
                 }
             }
         }
-        self.ready = ready;
     }
 
     /// The caller no longer wants the answer: the handler is dropped, unless it deals with that itself.
     fn cancel(&mut self, key: RequestKey) {
         let shared = &self.desk.peer.shared;
-        if shared.hooked.load(Ordering::Acquire) && shared.tell_cancelled(key) {
+        if shared.hooked.is_up() && shared.tell_cancelled(key) {
             return;
         }
         if let Some(task) = self.tasks.get_mut(key.index()) {
@@ -253,6 +321,16 @@ impl Engine {
         }
         self.desk.session.abandon(self.desk.now, key);
         self.desk.finished(key);
+    }
+
+    /// Gives back what a flood left behind.
+    #[inline]
+    fn shrink(&mut self) {
+        if self.tasks.len().max(self.wakers.len()) > KEPT_SLOTS && self.desk.session.is_idle() {
+            self.tasks = Vec::new();
+            self.wakers.truncate(KEPT_SLOTS);
+            self.wakers.shrink_to_fit();
+        }
     }
 
     pub(crate) fn tell_congestion(&mut self) {
@@ -272,7 +350,10 @@ impl Engine {
         }
         self.desk.session.handle_lost(self.desk.now, "the connection was dropped");
         self.answered = false;
-        self.run();
+        // What is left to tell is told in one go.
+        while let Stop::Pausing = self.run() {
+            self.resume();
+        }
         self.desk.close(Cause::Lost("the connection was dropped".into()))
     }
 }

@@ -99,6 +99,7 @@ mod desk;
 mod discover;
 mod door;
 mod engine;
+mod flags;
 #[cfg(feature = "http")]
 mod http;
 #[cfg(feature = "http")]
@@ -122,6 +123,10 @@ mod shared;
 #[cfg(feature = "tracing")]
 mod spans;
 mod spares;
+/// What `flags` is made of; `tests/loom.rs` has others.
+mod sync {
+    pub(crate) use std::sync::atomic::{AtomicBool, Ordering};
+}
 mod task;
 #[cfg(feature = "tls")]
 mod tls;

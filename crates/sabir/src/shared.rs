@@ -12,6 +12,7 @@ use sabir_proto::{CallOptions, Cause, Dialect, Id, Refused, RequestKey};
 use tokio::sync::{Notify, oneshot, watch};
 
 use crate::call::CallSlot;
+use crate::flags::{Flag, Queued};
 use crate::peer::Peer;
 use crate::router::Routes;
 use crate::{CallError, RawJson};
@@ -74,12 +75,12 @@ pub(crate) struct Shared {
     /// What handlers keep for the connection, one of each type.
     kept: Mutex<Vec<(TypeId, Arc<dyn Any + Send + Sync>)>>,
     /// Set while there are wishes or hooks, so that the connection need not lock to see that there are none.
-    pub(crate) wishing: AtomicBool,
-    pub(crate) hooked: AtomicBool,
+    pub(crate) wishing: Flag,
+    pub(crate) hooked: Flag,
     waker: Mutex<Option<Waker>>,
     /// Tasks that can go on.
     ready: Mutex<Vec<usize>>,
-    has_ready: AtomicBool,
+    has_ready: Flag,
     /// Senders wait here for room.
     pub(crate) room: Notify,
     /// Becomes true once the process that was started for the connection has ended.
@@ -131,7 +132,7 @@ impl Shared {
         state.bytes += wish.size();
         state.wishes.push(wish);
         drop(state);
-        self.wishing.store(true, Ordering::Release);
+        self.wishing.raise();
         self.wake();
         Ok(())
     }
@@ -157,7 +158,7 @@ impl Shared {
 
     /// Takes all wishes, leaving `into`, which is empty, in their place.
     pub(crate) fn take_wishes(&self, into: &mut Vec<Wish>) {
-        self.wishing.store(false, Ordering::Release);
+        self.wishing.lower();
         let mut state = lock(&self.state);
         std::mem::swap(&mut state.wishes, into);
         state.bytes = 0;
@@ -205,7 +206,11 @@ impl Shared {
 
     /// From now on the handler of this request deals with cancels itself.
     pub(crate) fn take_over(&self, key: RequestKey) -> Arc<Told> {
-        Arc::clone(lock(&self.state).takeovers.entry(key).or_default())
+        let mut state = lock(&self.state);
+        let told = Arc::clone(state.takeovers.entry(key).or_default());
+        // Under the lock, as everywhere: another request that ends meanwhile would lower the flag again.
+        self.hooked.raise();
+        told
     }
 
     /// Tells the handler that its request was cancelled. Whether it deals with that itself.
@@ -220,8 +225,9 @@ impl Shared {
     }
 
     pub(crate) fn hook(&self, key: RequestKey, hook: AfterReply) {
-        lock(&self.state).hooks.entry(key).or_default().push(hook);
-        self.hooked.store(true, Ordering::Release);
+        let mut state = lock(&self.state);
+        state.hooks.entry(key).or_default().push(hook);
+        self.hooked.raise();
     }
 
     /// A request is over. What is to be run now.
@@ -230,7 +236,7 @@ impl Shared {
         state.takeovers.remove(&key);
         let hooks = state.hooks.remove(&key).unwrap_or_default();
         if state.hooks.is_empty() && state.takeovers.is_empty() {
-            self.hooked.store(false, Ordering::Release);
+            self.hooked.lower();
         }
         hooks
     }
@@ -250,7 +256,8 @@ impl Shared {
     }
 
     pub(crate) fn take_ready(&self, into: &mut Vec<usize>) {
-        if self.has_ready.swap(false, Ordering::Acquire) {
+        if self.has_ready.is_up() {
+            self.has_ready.lower();
             std::mem::swap(&mut *lock(&self.ready), into);
         }
     }
@@ -298,7 +305,7 @@ pub(crate) struct TaskWaker {
     pub(crate) index: usize,
     pub(crate) shared: Arc<Shared>,
     /// Already among the ready ones.
-    pub(crate) queued: AtomicBool,
+    pub(crate) queued: Queued,
 }
 
 impl Wake for TaskWaker {
@@ -307,9 +314,9 @@ impl Wake for TaskWaker {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        if !self.queued.swap(true, Ordering::AcqRel) {
+        if self.queued.enter() {
             lock(&self.shared.ready).push(self.index);
-            self.shared.has_ready.store(true, Ordering::Release);
+            self.shared.has_ready.raise();
             self.shared.wake();
         }
     }
