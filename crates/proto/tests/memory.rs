@@ -18,7 +18,7 @@ const PROMISE: isize = 128 << 20;
 /// What is left once it is quiet again.
 const AT_REST: isize = 1 << 20;
 /// How much a peer sends, unless the session stops reading.
-const SENT: usize = 80 << 20;
+const SENT: usize = 64 << 20;
 
 /// What large answers are made of.
 static LARGE_TEXT: LazyLock<String> = LazyLock::new(|| "y".repeat(1 << 20));
@@ -180,15 +180,15 @@ impl Driver {
 /// Plays an attack against each kind of handler, with a peer that reads and one that does not.
 #[track_caller]
 fn attack<I: Iterator<Item = String>>(what: &str, messages: impl Fn() -> I) {
-    for handlers in [Handlers::Hang, Handlers::Obey, Handlers::Answer(100), Handlers::Answer(1 << 20)] {
-        for reads in [true, false] {
-            LazyLock::force(&LARGE_TEXT);
-            let mut driver = Driver::new(handlers, reads);
-            driver.send(messages());
-            driver.check(what);
-            driver.rest(what);
-            counting::inside(|| drop(driver.session.take()));
-        }
+    LazyLock::force(&LARGE_TEXT);
+    let answers = [Handlers::Answer(100), Handlers::Answer(1 << 20)];
+    let hang = [(Handlers::Hang, true), (Handlers::Hang, false), (Handlers::Obey, true)];
+    for (handlers, reads) in hang.into_iter().chain(answers.map(|handlers| (handlers, false))) {
+        let mut driver = Driver::new(handlers, reads);
+        driver.send(messages());
+        driver.check(what);
+        driver.rest(what);
+        counting::inside(|| drop(driver.session.take()));
     }
 }
 
@@ -206,13 +206,14 @@ fn long(number: usize, length: usize) -> String {
 }
 
 fn batches(entries: usize, entry: impl Fn(usize) -> String) -> impl Iterator<Item = String> {
-    (0..40).map(move |batch| {
+    (0..8).map(move |batch| {
         let entries: Vec<_> = (0..entries).map(|n| entry(batch * entries + n)).collect();
         format!("[{}]", entries.join(","))
     })
 }
 
-const MANY: usize = 150_000;
+/// More than fit into the queue, however small they are.
+const MANY: usize = 90_000;
 
 #[test]
 fn tiny_requests() {
@@ -222,7 +223,7 @@ fn tiny_requests() {
 
 #[test]
 fn progress_tokens() {
-    for length in [10, 900, 100_000] {
+    for length in [900, 100_000] {
         attack("progress tokens", || {
             (0..MANY).map(move |n| {
                 let token = long(n, length);
@@ -236,7 +237,7 @@ fn progress_tokens() {
 
 #[test]
 fn long_ids() {
-    for length in [100, 10_000, 1 << 20, 15 << 20] {
+    for length in [100, 1 << 20, 15 << 20] {
         attack("long ids", || (0..MANY).map(move |n| request(&long(n, length), "")));
         attack("the same long id", || (0..MANY).map(move |_| request(&long(0, length), "")));
     }

@@ -105,7 +105,7 @@ impl Engine {
         self.pausing
     }
 
-    /// A handler was run. Whether this turn has been long enough.
+    /// A handler is run: now and then, it is time to look at the clock.
     #[inline]
     fn count_handler(&mut self) {
         self.unclocked -= 1;
@@ -277,16 +277,27 @@ impl Engine {
         }
     }
 
+    /// Takes what became ready, behind what a turn that was over has left. The next one is at the end.
+    fn take_ready(&mut self) {
+        let shared = &self.desk.peer.shared;
+        if self.ready.is_empty() {
+            shared.take_ready(&mut self.ready);
+            self.ready.reverse();
+            return;
+        }
+        let mut more = Vec::new();
+        shared.take_ready(&mut more);
+        more.reverse();
+        more.append(&mut self.ready);
+        self.ready = more;
+    }
+
     /// Polls the handlers that can go on, unless the peer leaves too much unread.
     fn run_ready(&mut self) {
         if self.desk.session.is_congested() {
             return;
         }
-        if self.ready.is_empty() {
-            self.desk.peer.shared.take_ready(&mut self.ready);
-            // They are taken from the end.
-            self.ready.reverse();
-        }
+        self.take_ready();
         while !self.pausing
             && let Some(index) = self.ready.pop()
         {
