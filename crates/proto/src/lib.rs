@@ -72,7 +72,7 @@ pub use raw::{JsonKind, RawJson};
 pub use scan::{ParseError, Syntax};
 pub use session::{
     Batch, CallError, CallKey, CallOptions, Cause, Config, Event, Lost, Origin, Outgoing, Output, Purpose,
-    Refused, Report, RequestKey, Session, TraceContext, Undelivered, Usage, Wait,
+    Refused, Report, RequestKey, Role, Session, TraceContext, Undelivered, Usage, Wait,
 };
 pub use time::Time;
 pub use transcript::{Line, TranscriptError, transcript};

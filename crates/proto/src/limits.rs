@@ -14,7 +14,7 @@ use std::time::Duration;
 /// | [`queued_bytes`](Self::queued_bytes) | a request is answered [`OVERLOADED`](crate::ErrorCode::OVERLOADED); a notification is dropped and reported |
 /// | [`calls`](Self::calls) | `call` refuses |
 /// | [`high_water`](Self::high_water) | nothing more is read, and no waiting request starts, until the peer reads |
-/// | [`outbound_bytes`](Self::outbound_bytes) | nothing more is read; an answer is replaced by [`ANSWER_TOO_LARGE`](crate::ErrorCode::ANSWER_TOO_LARGE); `call` and `notify` refuse |
+/// | [`outbound_bytes`](Self::outbound_bytes) | nothing more is read; an answer is replaced by [`ANSWER_TOO_LARGE`](crate::ErrorCode::ANSWER_TOO_LARGE), and what has not started of its batch is answered [`OVERLOADED`](crate::ErrorCode::OVERLOADED); `call` and `notify` refuse |
 /// | [`complaints`](Self::complaints) | further unreadable messages are reported and no longer answered, until a readable one comes |
 /// | [`stall`](Self::stall), [`idle`](Self::idle) | the connection ends, and every call with it |
 ///
@@ -36,16 +36,17 @@ pub struct Limits {
     /// Requests of the peer that may run at once, beside one more for each open call of ours: a handler
     /// that waits for the peer must not keep out what the peer asks in return. 16,384.
     pub in_flight: usize,
-    /// Bytes of ids and params that running requests may hold. One request always runs. Where all that run may be
-    /// waiting for the peer, a request that finds no room is refused rather than kept waiting. 24 MiB.
+    /// Bytes of ids, params, `_meta` and progress tokens that running requests may hold. One request always runs. Where all that run may be
+    /// waiting for the peer, a request that finds no room is refused rather than kept waiting. 20 MiB.
     pub in_flight_bytes: usize,
-    /// Bytes of requests and notifications that wait for their turn, and of all ids. 24 MiB.
+    /// Bytes of requests and notifications that wait for their turn, of all ids, and of the tables that all of
+    /// these need. 20 MiB.
     pub queued_bytes: usize,
     /// Calls of ours that may wait for an answer. 16,384.
     pub calls: usize,
     /// Unsent bytes from which on nothing more is read. 1 MiB.
     pub high_water: usize,
-    /// Unsent bytes, and answers of unfinished batches, at the very most. From here on nothing is read. 24 MiB.
+    /// Unsent bytes, and answers of unfinished batches, at the very most. From here on nothing is read. 20 MiB.
     pub outbound_bytes: usize,
     /// Unreadable messages in a row that are answered. 1,048,576.
     pub complaints: u32,
@@ -62,11 +63,11 @@ impl Default for Limits {
             depth: 128,
             batch_len: 10_000,
             in_flight: 16_384,
-            in_flight_bytes: 24 << 20,
-            queued_bytes: 24 << 20,
+            in_flight_bytes: 20 << 20,
+            queued_bytes: 20 << 20,
             calls: 16_384,
             high_water: 1 << 20,
-            outbound_bytes: 24 << 20,
+            outbound_bytes: 20 << 20,
             complaints: 1 << 20,
             stall: Some(Duration::from_secs(60)),
             idle: None,

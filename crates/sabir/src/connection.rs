@@ -83,6 +83,7 @@ impl<P: Port> Connection<P> {
     /// Everything that can be done now is done. Returns how it ended, if it has.
     pub(crate) fn poll_run(&mut self, cx: &mut Context<'_>) -> Poll<Cause> {
         self.engine.desk.peer.shared.register(cx.waker());
+        self.engine.desk.read_clock();
         self.engine.resume();
         loop {
             if let Some(cause) = self.closing.take() {
@@ -98,11 +99,15 @@ impl<P: Port> Connection<P> {
                     cx.waker().wake_by_ref();
                     return Poll::Pending;
                 }
-                Stop::Waiting => {}
+                Stop::Waiting | Stop::Pausing => {}
             }
             // Everything that is ready goes out at once; only then is more taken in.
             let wrote = self.port.send(cx, &mut self.engine.desk);
             self.engine.tell_congestion();
+            if self.engine.is_pausing() {
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
+            }
             // What was written may let the session say more, which only the engine listens to.
             if let Moved::Yes = wrote {
                 continue;

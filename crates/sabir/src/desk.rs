@@ -1,7 +1,6 @@
 //! What handlers touch while they run: the session, the calls that wait, and what handles wish for.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use sabir_proto::{CallKey, Cause, Config, Refused, RequestKey, Session, Time};
 use tokio::time::Instant;
@@ -64,7 +63,7 @@ impl Desk {
     /// Carries out what handles wish for.
     #[inline]
     pub(crate) fn carry_out_wishes(&mut self) {
-        if self.peer.shared.wishing.load(Ordering::Acquire) {
+        if self.peer.shared.wishing.is_up() {
             self.carry_out_all();
         }
     }
@@ -205,7 +204,7 @@ impl Desk {
     /// A request is answered: its hooks run.
     #[inline]
     pub(crate) fn finished(&mut self, key: RequestKey) {
-        if self.peer.shared.hooked.load(Ordering::Acquire) {
+        if self.peer.shared.hooked.is_up() {
             self.run_hooks(key);
         }
     }

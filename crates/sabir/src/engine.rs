@@ -1,11 +1,11 @@
 //! A session with its handlers, and no I/O: what the drivers with and without a runtime share.
 
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use memchr::memmem::Finder;
-use sabir_proto::{Cause, Config, Event, Origin, Output, Report, RequestKey};
+use sabir_proto::{Cause, Config, Event, Origin, Output, Report, RequestKey, Time};
 
 use crate::ctx::Ctx;
 use crate::desk::Desk;
@@ -16,6 +16,15 @@ use crate::router::Routes;
 use crate::shared::{Shared, TaskWaker};
 use crate::spares::{Running, Spares};
 use crate::{ErrorCode, ErrorObject, RawJson};
+
+/// How long one connection may keep its thread before others have their turn.
+const TURN: Duration = Duration::from_millis(1);
+
+/// Handlers between two looks at the clock, at the most.
+const LONGEST_PACE: u32 = 16;
+
+/// Slots for tasks that are kept for the next flood.
+const KEPT_SLOTS: usize = 1024;
 
 /// Called with everything that the peer does wrong.
 pub(crate) type OnReport = Box<dyn FnMut(&Report<'_>) + Send>;
@@ -43,6 +52,13 @@ pub(crate) struct Engine {
     answered: bool,
     /// What came behind that answer.
     held: Option<Event<'static>>,
+    /// When this turn began.
+    turn: Time,
+    /// Handlers until the clock is looked at, and from one look to the next: more where they are fast.
+    unclocked: u32,
+    pace: u32,
+    /// The turn is over, and there is more to do.
+    pausing: bool,
 }
 
 /// Why `run` has come to a stop.
@@ -51,6 +67,8 @@ pub(crate) enum Stop {
     Waiting,
     /// Others are to have their turn first.
     Yielding,
+    /// The same, but what is to be sent is sent before: this turn has been long.
+    Pausing,
     Done(Cause),
 }
 
@@ -68,6 +86,10 @@ impl Engine {
             on_report,
             answered: false,
             held: None,
+            turn: Time::START,
+            unclocked: 1,
+            pace: 1,
+            pausing: false,
         }
     }
 
@@ -79,9 +101,35 @@ impl Engine {
         wakers && Arc::strong_count(shared) == 1 + self.wakers.len()
     }
 
-    /// Whoever was given an answer has had a turn since.
+    /// A new turn begins: whoever was given an answer has had a turn since. The clock was just read.
     pub(crate) fn resume(&mut self) {
         self.answered = false;
+        self.pausing = false;
+        self.turn = self.desk.now;
+    }
+
+    /// Whether `run` has stopped because its turn was over.
+    pub(crate) fn is_pausing(&self) -> bool {
+        self.pausing
+    }
+
+    /// A handler is run: now and then, it is time to look at the clock.
+    #[inline]
+    fn count_handler(&mut self) {
+        self.unclocked -= 1;
+        if self.unclocked == 0 {
+            self.look_at_clock();
+        }
+    }
+
+    /// Slow handlers are clocked one by one, fast ones by the dozen.
+    #[inline(never)]
+    fn look_at_clock(&mut self) {
+        let before = self.desk.now;
+        let now = self.desk.read_clock();
+        self.pace = if now - before > TURN / 4 { 1 } else { (self.pace * 2).min(LONGEST_PACE) };
+        self.unclocked = self.pace;
+        self.pausing = now - self.turn >= TURN;
     }
 
     /// Lets everything happen that needs no I/O: handlers that can go on, wishes, messages that came.
@@ -93,6 +141,9 @@ impl Engine {
         self.run_ready();
         loop {
             self.desk.carry_out_wishes();
+            if self.pausing {
+                return Stop::Pausing;
+            }
             let output = match self.held.take() {
                 Some(held) => Output::Event(held),
                 None => self.desk.session.poll_output(self.desk.now),
@@ -138,7 +189,10 @@ impl Engine {
                     continue;
                 }
                 Output::Event(_) => continue,
-                Output::Wait(_) => return Stop::Waiting,
+                Output::Wait(_) => {
+                    self.shrink();
+                    return Stop::Waiting;
+                }
                 Output::Done(cause) => return Stop::Done(cause),
             };
             match key {
@@ -172,17 +226,23 @@ impl Engine {
                 }
             };
             match (started, key) {
-                (Ok(running), Some(key)) => self.poll_request(key, running),
-                (Ok(running), None) => self.poll_notification(running),
+                (Ok(running), Some(key)) => {
+                    self.prepare_waker(key.index() + 1);
+                    self.poll_request(key, running);
+                }
+                (Ok(running), None) => {
+                    self.prepare_waker(0);
+                    self.poll_notification(running);
+                }
                 (Err(error), key) => self.refuse(key, error),
             }
+            self.count_handler();
         }
     }
 
     #[inline(always)]
     fn poll_request(&mut self, key: RequestKey, mut running: Running) {
         let index = key.index();
-        self.prepare_waker(index + 1);
         let (_, waker) = &self.wakers[index + 1];
         let cx = &mut Context::from_waker(waker);
         if running.task.as_mut().poll(cx, &mut self.desk, Some(key)).is_ready() {
@@ -195,7 +255,6 @@ impl Engine {
     }
 
     fn poll_notification(&mut self, mut running: Running) {
-        self.prepare_waker(0);
         let (_, waker) = &self.wakers[0];
         match running.task.as_mut().poll(&mut Context::from_waker(waker), &mut self.desk, None) {
             Poll::Ready(()) => {
@@ -230,11 +289,11 @@ impl Engine {
         tell_report(&self.desk.peer.shared.routes, &mut self.on_report, &report);
     }
 
-    /// Sees to it that a slot has its waker, and that it is heard again.
+    /// Ensures that a slot has its waker, and that it is heard: the slot's task has not been polled yet.
     #[inline]
     fn prepare_waker(&mut self, index: usize) {
         match self.wakers.get(index) {
-            Some((waker, _)) => waker.queued.store(false, Ordering::Release),
+            Some((waker, _)) => waker.queued.reset(),
             None => self.make_wakers(index),
         }
     }
@@ -245,10 +304,25 @@ impl Engine {
             let waker = Arc::new(TaskWaker {
                 index: self.wakers.len(),
                 shared: Arc::clone(&self.desk.peer.shared),
-                queued: false.into(),
+                queued: Default::default(),
             });
             self.wakers.push((Arc::clone(&waker), Waker::from(waker)));
         }
+    }
+
+    /// Takes what became ready, behind what a turn that was over has left. The next one is at the end.
+    fn take_ready(&mut self) {
+        let shared = &self.desk.peer.shared;
+        if self.ready.is_empty() {
+            shared.take_ready(&mut self.ready);
+            self.ready.reverse();
+            return;
+        }
+        let mut more = Vec::new();
+        shared.take_ready(&mut more);
+        more.reverse();
+        more.append(&mut self.ready);
+        self.ready = more;
     }
 
     /// Polls the handlers that can go on, unless the peer leaves too much unread.
@@ -256,9 +330,15 @@ impl Engine {
         if self.desk.session.is_congested() {
             return;
         }
-        let mut ready = std::mem::take(&mut self.ready);
-        self.desk.peer.shared.take_ready(&mut ready);
-        for index in ready.drain(..) {
+        self.take_ready();
+        while !self.pausing
+            && let Some(index) = self.ready.pop()
+        {
+            self.count_handler();
+            // Before it is polled: what wakes it from here on puts it back among the ready ones.
+            if let Some((waker, _)) = self.wakers.get(index) {
+                waker.queued.leave();
+            }
             match index.checked_sub(1) {
                 None => {
                     if let Some(task) = self.notification.take() {
@@ -272,13 +352,12 @@ impl Engine {
                 }
             }
         }
-        self.ready = ready;
     }
 
     /// The caller no longer wants the answer: the handler is dropped, unless it deals with that itself.
     fn cancel(&mut self, key: RequestKey) {
         let shared = &self.desk.peer.shared;
-        if shared.hooked.load(Ordering::Acquire) && shared.tell_cancelled(key) {
+        if shared.hooked.is_up() && shared.tell_cancelled(key) {
             return;
         }
         if let Some(task) = self.tasks.get_mut(key.index()) {
@@ -289,6 +368,16 @@ impl Engine {
         }
         self.desk.session.abandon(self.desk.now, key);
         self.desk.finished(key);
+    }
+
+    /// Gives back what a flood left behind.
+    #[inline]
+    fn shrink(&mut self) {
+        if self.tasks.len().max(self.wakers.len()) > KEPT_SLOTS && self.desk.session.is_idle() {
+            self.tasks = Vec::new();
+            self.wakers.truncate(KEPT_SLOTS);
+            self.wakers.shrink_to_fit();
+        }
     }
 
     pub(crate) fn tell_congestion(&mut self) {
@@ -308,7 +397,10 @@ impl Engine {
         }
         self.desk.session.handle_lost(self.desk.now, "the connection was dropped");
         self.answered = false;
-        self.run();
+        // What is left to tell is told in one go.
+        while let Stop::Pausing = self.run() {
+            self.resume();
+        }
         self.desk.close(Cause::Lost("the connection was dropped".into()))
     }
 }

@@ -102,6 +102,7 @@ mod discover;
 mod door;
 mod driving;
 mod engine;
+mod flags;
 #[cfg(feature = "http")]
 mod http;
 #[cfg(feature = "http")]
@@ -127,6 +128,10 @@ mod shared;
 #[cfg(feature = "tracing")]
 mod spans;
 mod spares;
+/// What `flags` is made of; `tests/loom.rs` has others.
+mod sync {
+    pub(crate) use std::sync::atomic::{AtomicBool, Ordering};
+}
 mod task;
 #[cfg(feature = "tls")]
 mod tls;

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use sabir_proto::{Cause, Lost};
+use sabir_proto::{Cause, Config, Lost, Role};
 
 use crate::connection::Connection;
 use crate::peer::Peer;
@@ -87,7 +87,8 @@ pub(crate) async fn asked_to_stop() {
 /// A [`DialError`](crate::DialError) in the error tells what went wrong: the name, the socket, TLS, or HTTP.
 pub async fn connect(transport: impl Into<Transport>, router: Router) -> io::Result<Peer> {
     let opened = transport.into().open().await?;
-    let connection = Connection::new(opened.config, router.into_routes(), opened.port, opened.on_report);
+    let config = Config { role: Role::Client, ..opened.config };
+    let connection = Connection::new(config, router.into_routes(), opened.port, opened.on_report);
     let peer = connection.peer();
     #[cfg(feature = "http")]
     if let Some(headers) = opened.headers {

@@ -13,6 +13,7 @@ use tokio::sync::{Notify, oneshot, watch};
 
 use crate::call::CallSlot;
 use crate::driving;
+use crate::flags::{Flag, Queued};
 use crate::peer::Peer;
 use crate::router::Routes;
 use crate::{CallError, RawJson};
@@ -88,12 +89,12 @@ pub(crate) struct Shared {
     /// What handlers keep for the connection, one of each type.
     kept: Mutex<Vec<(TypeId, Arc<dyn Any + Send + Sync>)>>,
     /// Set while there are wishes or hooks, so that the connection need not lock to see that there are none.
-    pub(crate) wishing: AtomicBool,
-    pub(crate) hooked: AtomicBool,
+    pub(crate) wishing: Flag,
+    pub(crate) hooked: Flag,
     waker: Mutex<Option<Waker>>,
     /// Tasks that can go on.
     ready: Mutex<Vec<usize>>,
-    has_ready: AtomicBool,
+    has_ready: Flag,
     /// Senders wait here for room.
     pub(crate) room: Notify,
     /// Becomes true once the process that was started for the connection has ended.
@@ -148,7 +149,7 @@ impl Shared {
         state.bytes += wish.size();
         state.wishes.push(wish);
         drop(state);
-        self.wishing.store(true, Ordering::Release);
+        self.wishing.raise();
         self.wake();
         Ok(())
     }
@@ -174,7 +175,7 @@ impl Shared {
 
     /// Takes all wishes, leaving `into`, which is empty, in their place.
     pub(crate) fn take_wishes(&self, into: &mut Vec<Wish>) {
-        self.wishing.store(false, Ordering::Release);
+        self.wishing.lower();
         let mut state = lock(&self.state);
         std::mem::swap(&mut state.wishes, into);
         state.bytes = 0;
@@ -231,7 +232,7 @@ impl Shared {
     /// Something was left for the end of a request. The flag changes under the lock alone, so that it is
     /// never clear while there is something.
     fn left_for(&self, key: RequestKey, state: MutexGuard<'_, State>) {
-        self.hooked.store(true, Ordering::Release);
+        self.hooked.raise();
         drop(state);
         // A handler that is being polled has an open request. Others may be too late.
         if !driving::is_driven_here(self) {
@@ -262,7 +263,7 @@ impl Shared {
         state.takeovers.remove(&key);
         let hooks = state.hooks.remove(&key).unwrap_or_default();
         if state.hooks.is_empty() && state.takeovers.is_empty() {
-            self.hooked.store(false, Ordering::Release);
+            self.hooked.lower();
         }
         hooks
     }
@@ -282,7 +283,8 @@ impl Shared {
     }
 
     pub(crate) fn take_ready(&self, into: &mut Vec<usize>) {
-        if self.has_ready.swap(false, Ordering::Acquire) {
+        if self.has_ready.is_up() {
+            self.has_ready.lower();
             std::mem::swap(&mut *lock(&self.ready), into);
         }
     }
@@ -353,7 +355,7 @@ pub(crate) struct TaskWaker {
     pub(crate) index: usize,
     pub(crate) shared: Arc<Shared>,
     /// Already among the ready ones.
-    pub(crate) queued: AtomicBool,
+    pub(crate) queued: Queued,
 }
 
 impl Wake for TaskWaker {
@@ -362,9 +364,9 @@ impl Wake for TaskWaker {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        if !self.queued.swap(true, Ordering::AcqRel) {
+        if self.queued.enter() {
             lock(&self.shared.ready).push(self.index);
-            self.shared.has_ready.store(true, Ordering::Release);
+            self.shared.has_ready.raise();
             self.shared.wake();
         }
     }

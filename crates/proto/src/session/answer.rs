@@ -12,6 +12,9 @@ use crate::error::{ErrorCode, ErrorObject};
 use crate::raw::RawJson;
 use crate::time::Time;
 
+/// Ids up to this length count as nothing.
+const SMALL_ID: usize = 64;
+
 impl Session {
     /// Answers a request with a result. Whether there was still one to answer.
     ///
@@ -75,24 +78,29 @@ impl Core {
             let id = slot.id();
             let room =
                 self.limits.outbound_bytes.saturating_sub(self.outbox.pending() + self.gathering.bytes());
+            let limit = self.limits.outbound_bytes;
             let write = |out: &mut Vec<u8>| {
                 let start = out.len();
                 let mut code = write(out, id).unwrap_or_else(|error| {
                     encode::error(out, id, &unwritable(&error));
                     Some(ErrorCode::INTERNAL_ERROR)
                 });
-                if out.len() - start > room {
+                let length = out.len() - start;
+                if length > room {
                     out.truncate(start);
                     encode::error(out, id, &ErrorObject::standard(ErrorCode::ANSWER_TOO_LARGE));
                     code = Some(ErrorCode::ANSWER_TOO_LARGE);
                 }
-                code
+                // It would find room alone: what comes behind it may not.
+                (code, length > room && length <= limit)
             };
             match batch {
-                Some(batch) => self.gathering.add(batch, |out| {
-                    write(out);
-                }),
-                None => self.outbox.frame(write),
+                Some(batch) => {
+                    if self.gathering.add(batch, write).1 {
+                        self.gathering.overflow(batch);
+                    }
+                }
+                None => self.outbox.frame(|out| write(out).0),
             }
         }
         self.requests.remove(key);
@@ -120,7 +128,12 @@ impl Core {
     }
 
     /// An error for something that is not in the table.
+    ///
+    /// Such errors are small and need no room, but for the id: one that finds none is left out.
     pub(super) fn send_error(&mut self, id: &str, error: &ErrorObject<'_>, batch: Option<u32>) {
+        let load = self.outbox.load() + self.gathering.bytes();
+        let id =
+            if id.len() > SMALL_ID && load + id.len() > self.limits.outbound_bytes { "null" } else { id };
         match batch {
             Some(batch) => self.gathering.add(batch, |out| encode::error(out, id, error)),
             None => {
@@ -139,10 +152,7 @@ impl Core {
         self.gathering.settle(batch, |origin, answers| {
             outbox.set_origin(origin);
             if !answers.is_empty() {
-                outbox.frame(|out| {
-                    out.extend_from_slice(answers);
-                    None
-                });
+                outbox.frame_of(answers);
             }
             outbox.settle(origin);
         });

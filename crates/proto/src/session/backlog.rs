@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::RequestKey;
+use super::{RequestKey, grow};
 
 /// What an entry costs beside its text.
 const OVERHEAD: usize = size_of::<Entry>();
@@ -56,13 +56,18 @@ impl Backlog {
 
     pub(super) fn push(&mut self, what: Waiting, method: &str, params: Option<&str>) {
         // The texts in front of the head are done with; moving the rest is paid for by their length. Before
-        // the text grows they go in any case.
+        // the text grows they go in any case, and then there must be room for more than one entry.
         let more = method.len() + params.map_or(0, str::len);
         let grows = self.text.len() + more > self.text.capacity();
-        if self.head > self.text.len() / 2 || (grows && self.head > self.text.len() / 8) {
+        if self.head > self.text.len() / 2 || grows {
             self.text.drain(..self.head);
             self.head = 0;
         }
+        if grows {
+            let room = more.max(self.text.len() / 8);
+            grow::reserve_text(&mut self.text, room);
+        }
+        grow::reserve_one(&mut self.entries);
         self.text.push_str(method);
         self.text.push_str(params.unwrap_or_default());
         self.entries.push_back(Entry { what, method_len: method.len(), params_len: params.map(str::len) });

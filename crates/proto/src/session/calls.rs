@@ -30,14 +30,24 @@ pub(super) struct Call {
     latest: Option<Time>,
     pub(super) progress: bool,
     pub(super) cancellable: bool,
-    pub(super) batch: Option<u64>,
+    /// The first and the last id of the batch that it was sent in.
+    pub(super) batch: Option<(u64, u64)>,
     /// On whose behalf it was made.
     pub(super) origin: Origin,
 }
 
 impl Call {
-    pub(super) fn new(progress: bool, cancellable: bool, batch: Option<u64>, origin: Origin) -> Self {
-        Call { id: 0, deadline: None, extension: None, latest: None, progress, cancellable, batch, origin }
+    pub(super) fn new(progress: bool, cancellable: bool, origin: Origin) -> Self {
+        Call {
+            id: 0,
+            deadline: None,
+            extension: None,
+            latest: None,
+            progress,
+            cancellable,
+            batch: None,
+            origin,
+        }
     }
 
     /// Ends the call at `deadline`; progress moves that by `extension`, to `latest` at most.
@@ -148,13 +158,30 @@ impl Calls {
         Some(call)
     }
 
-    /// Takes out all calls that are `wanted`, in the order in which they were made.
-    pub(super) fn take(&mut self, wanted: impl Fn(&Call) -> bool) -> Vec<CallKey> {
-        let calls =
-            self.slots.iter().enumerate().filter_map(|(index, call)| Some((index as u32, call.as_ref()?)));
+    /// The calls with these ids were sent in one batch.
+    pub(super) fn batched(&mut self, keys: &[CallKey]) {
+        let (Some(first), Some(last)) = (keys.first(), keys.last()) else { return };
+        for key in keys {
+            if let Some(call) = self.slots.get_mut(key.index as usize).and_then(Option::as_mut) {
+                call.batch = Some((first.id, last.id));
+            }
+        }
+    }
+
+    /// Takes out all calls of a batch that are left, in the order in which they were made.
+    pub(super) fn take_batch(&mut self, (first, last): (u64, u64)) -> Vec<CallKey> {
+        let keys: Vec<_> = (first..=last).filter_map(|id| Some(self.find(id)?.0)).collect();
+        for key in &keys {
+            self.remove(*key);
+        }
+        keys
+    }
+
+    /// Takes out all calls, in the order in which they were made.
+    pub(super) fn take_all(&mut self) -> Vec<CallKey> {
+        let calls = self.slots.iter().enumerate();
         let mut keys: Vec<_> = calls
-            .filter(|(_, call)| wanted(call))
-            .map(|(index, call)| CallKey { id: call.id, index })
+            .filter_map(|(index, call)| Some(CallKey { id: call.as_ref()?.id, index: index as u32 }))
             .collect();
         keys.sort_unstable_by_key(|key| key.id);
         for key in &keys {

@@ -1,6 +1,7 @@
 //! What comes in: cutting, decoding, and deciding what may start.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use super::backlog::Waiting;
 use super::calls::Call;
@@ -8,7 +9,7 @@ use super::event::{CallError, CallKey, Event, Origin, Report, RequestKey, Undeli
 use super::meta::Meta;
 use super::oversize::Oversize;
 use super::requests::Requests;
-use super::{Core, Phase};
+use super::{Core, Phase, Role};
 use crate::decode::{Entry, decode_batch, decode_single, is_batch};
 use crate::dialect::{Dialect, Spelling};
 use crate::error::{ErrorCode, ErrorObject};
@@ -17,6 +18,15 @@ use crate::id::Id;
 use crate::message::{Fault, Invalid, Message, Notification, Request, Response};
 use crate::raw::{self, JsonKind, RawJson};
 use crate::scan::ParseError;
+
+/// Tables up to this size count as nothing.
+const SMALL_TABLE: usize = 64 * 1024;
+
+/// Nobody needs longer progress tokens; for each such call there would be one more copy of its params.
+const LONGEST_TOKEN: usize = 1024;
+
+/// How much is shown of an id that is refused.
+const SHOWN_ID: usize = 64;
 
 /// What came of looking at the input.
 pub(super) enum Next<'i> {
@@ -44,7 +54,7 @@ impl Core {
 
     /// Whether all that may be kept for the peer is kept, unfinished batches included.
     pub(super) fn is_outbound_full(&self) -> bool {
-        self.outbox.pending() + self.gathering.bytes() >= self.limits.outbound_bytes
+        self.outbox.load() + self.gathering.bytes() >= self.limits.outbound_bytes
     }
 
     /// Takes in the next message.
@@ -166,7 +176,7 @@ impl Core {
                 None => Vec::new(),
             },
             Oversize::Asks => return self.frame_fault(FrameFault::TooLarge { limit }),
-            Oversize::Unknown if self.calls.is_one() => self.calls.take(|_| true),
+            Oversize::Unknown if self.calls.is_one() => self.calls.take_all(),
             Oversize::Unknown => return self.frame_fault(FrameFault::TooLarge { limit }),
         };
         for call in calls {
@@ -188,9 +198,10 @@ impl Core {
         Event::Report(Report::Frame(fault))
     }
 
-    /// Answers something unreadable, unless that has gone on for too long.
+    /// Answers something that is not a message, unless that has gone on for too long. A client does not: what a
+    /// server prints beside its answers would be answered with something that it has not asked for.
     fn complain(&mut self, id: &str, error: &ErrorObject<'_>) {
-        if self.complaints < self.limits.complaints {
+        if self.role == Role::Server && self.complaints < self.limits.complaints {
             self.complaints += 1;
             self.send_error(id, error, None);
         }
@@ -213,7 +224,7 @@ impl Core {
             self.complaints = 0;
             return;
         }
-        let mut answered = Vec::new();
+        let mut answered = BTreeSet::new();
         for entry in entries.drain(..) {
             let response = match &entry {
                 Ok(Message::Response(response)) => Some(&response.id),
@@ -222,9 +233,8 @@ impl Core {
             };
             if let Some(call) = response.and_then(|id| self.call_of(id))
                 && let Some((_, Call { batch: Some(ours), .. })) = self.calls.find(call.id())
-                && !answered.contains(ours)
             {
-                answered.push(*ours);
+                answered.insert(*ours);
             }
             if let Next::Event(event) = self.entry(entry, Some(batch)) {
                 self.soon.push_back(event.into_owned());
@@ -233,7 +243,7 @@ impl Core {
         self.settle(batch);
         // The answer to a batch of ours comes in one piece: what is not in it will not come.
         for ours in answered {
-            for call in self.calls.take(|call| call.batch == Some(ours)) {
+            for call in self.calls.take_batch(ours) {
                 self.soon.push_back(Event::Reply { call, outcome: Err(CallError::Unanswered) });
             }
         }
@@ -261,6 +271,7 @@ impl Core {
                     _ => "null",
                 };
                 match batch {
+                    Some(_) if self.role == Role::Client => {}
                     Some(_) => self.send_error(id, &invalid.error(), batch),
                     None => self.complain(id, &invalid.error()),
                 }
@@ -297,8 +308,9 @@ impl Core {
         }
         let bytes = text.map_or(0, str::len) + id.text().len();
         let at_once = batch.is_none() && self.backlog.is_empty() && self.can_start(bytes);
-        // The ids of all requests are kept beside the queue, and count in it.
+        // The ids of all requests are kept beside the queue, in a table, and count in it.
         let room = self.limits.queued_bytes.saturating_sub(self.requests.id_bytes() + id.text().len());
+        let room = room.saturating_sub(self.requests.held().saturating_sub(SMALL_TABLE));
         if !at_once && !self.backlog.has_room(&method, text, room) {
             self.send_error(id.text(), &overloaded(), batch);
             return Next::Event(Event::Report(Report::Overloaded(id)));
@@ -348,7 +360,7 @@ impl Core {
         while let Some((waiting, bytes)) = self.backlog.front() {
             match waiting {
                 Waiting::Request(key) if self.requests.get(key).is_none() => drop(self.backlog.pop()),
-                Waiting::Request(key) if self.is_hopeless(bytes) => {
+                Waiting::Request(key) if self.is_hopeless(bytes) || self.is_in_full_batch(key) => {
                     self.answer_error(key, &overloaded());
                     self.backlog.pop();
                 }
@@ -357,6 +369,18 @@ impl Core {
             }
         }
         false
+    }
+
+    fn is_in_full_batch(&self, key: RequestKey) -> bool {
+        let batch = self.requests.get(key).and_then(|slot| slot.batch);
+        batch.is_some_and(|batch| self.is_batch_full(batch))
+    }
+
+    /// Whether answers to this batch would only be thrown away. They wait for each other, so that a peer that
+    /// reads makes no room.
+    pub(super) fn is_batch_full(&self, batch: u32) -> bool {
+        let limit = self.limits.outbound_bytes;
+        self.gathering.is_full(batch) || self.gathering.bytes() >= limit - limit / 4
     }
 
     /// Starts the first in the queue, which there is.
@@ -473,7 +497,9 @@ impl Core {
 
 /// With the id itself, the peer would take this for the answer to its first request: it is sent with none.
 pub(super) fn in_flight(id: &Id<'_>) -> ErrorObject<'static> {
-    ErrorObject::because(ErrorCode::INVALID_REQUEST, format!("id {id} is already in flight"))
+    let shown: String = id.text().chars().take(SHOWN_ID).collect();
+    let more = if shown.len() < id.text().len() { "…" } else { "" };
+    ErrorObject::because(ErrorCode::INVALID_REQUEST, format!("id {shown}{more} is already in flight"))
 }
 
 fn overloaded() -> ErrorObject<'static> {
@@ -490,13 +516,9 @@ pub(super) fn start<'t>(
     params: Option<&'t str>,
 ) -> Event<'t> {
     let meta = params.map(|params| Meta::read(params, dialect)).unwrap_or_default();
-    let mut origin = Origin::NONE;
-    if let Some(slot) = requests.start(key, params.map_or(0, str::len)) {
-        origin = slot.origin;
-        if let Some((spelling, token)) = meta.token {
-            slot.set_token(spelling, token);
-        }
-    }
+    let bytes = params.map_or(0, str::len) + meta.text.map_or(0, str::len);
+    let token = meta.token.filter(|(_, text)| text.len() <= LONGEST_TOKEN);
+    let origin = requests.start(key, bytes, token).map_or(Origin::NONE, |slot| slot.origin);
     let raw = |text: Option<&'t str>| text.map(RawJson::trusted);
     Event::Request { key, method, params: raw(params), meta: raw(meta.text), origin }
 }

@@ -3,8 +3,10 @@
 mod answer;
 mod backlog;
 mod calls;
+mod config;
 mod event;
 mod gather;
+mod grow;
 mod input;
 mod intake;
 mod lost;
@@ -14,12 +16,15 @@ mod outgoing;
 mod oversize;
 mod requests;
 mod unfold;
+#[cfg(test)]
+mod work;
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use backlog::Backlog;
 use calls::Calls;
+pub use config::{Config, Role, Usage};
 pub use event::{
     CallError, CallKey, Cause, Event, Origin, Outgoing, Output, Purpose, Report, RequestKey, Undelivered,
     Wait,
@@ -42,28 +47,17 @@ use crate::id::Id;
 use crate::limits::Limits;
 use crate::time::Time;
 
-/// Silence after which memory is given back that only a burst needed, and how much of it is worth it.
+/// Silence after which memory is given back that only a burst needed, how long to wait for such silence, and how
+/// much memory is worth it.
 const TIDY_AFTER: Duration = Duration::from_secs(1);
+const TIDY_EVERY: Duration = Duration::from_secs(10);
 const WORTH_TIDYING: usize = 512 * 1024;
+
+/// Entries that the lists of messages and events may keep room for.
+const KEPT_ENTRIES: usize = 64;
 
 /// How long the last answers of a shutdown may take to be sent.
 const FLUSH: Duration = Duration::from_secs(1);
-
-/// What a session is made with.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Config {
-    /// Which liberties are legal, and how cancel and progress are spelt.
-    pub dialect: Dialect,
-    /// How much of everything the connection may use.
-    pub limits: Limits,
-    /// How messages are kept apart. `None` finds out from what comes, which suits the side that answers;
-    /// what is sent before anything came goes out as lines.
-    pub framing: Option<Framing>,
-    /// The peer has no way to answer: calls are refused. Notifications may still reach it.
-    pub one_way: bool,
-    /// Any number that the peer cannot guess: it seeds the hash of the peer's ids.
-    pub seed: u64,
-}
 
 #[doc = include_str!("session.md")]
 #[derive(Debug)]
@@ -76,6 +70,7 @@ pub struct Session {
 #[derive(Debug)]
 struct Core {
     dialect: Dialect,
+    role: Role,
     limits: Limits,
     /// `None` where the transport keeps messages apart.
     deframer: Option<Deframer>,
@@ -102,7 +97,6 @@ struct Core {
     barrier: bool,
     /// Unreadable messages in a row.
     complaints: u32,
-    batches_sent: u64,
     phase: Phase,
     /// The peer sends no more, and then: everything that it sent is taken in.
     eof: bool,
@@ -110,8 +104,10 @@ struct Core {
     now: Time,
     /// When something last came or went, or the application last gave a command.
     active: Time,
-    /// Whether memory was given back since.
-    tidied: bool,
+    /// Since when memory may have been taken that was not given back.
+    untidy: Option<Time>,
+    /// Whether the driver was told to wait since that was last thought of.
+    rested: bool,
     /// Since when the peer has read nothing although there is something to send.
     stuck: Option<Time>,
 }
@@ -136,24 +132,6 @@ enum Pick {
     Done(Cause),
 }
 
-/// How much a session holds, in bytes and in numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Usage {
-    /// The peer's requests that are running.
-    pub running: usize,
-    /// The peer's requests that are waiting or running.
-    pub requests: usize,
-    /// Our calls that wait for an answer.
-    pub calls: usize,
-    /// Bytes that wait to be sent.
-    pub unsent: usize,
-    /// Bytes that came and are no whole message yet.
-    pub unread: usize,
-    /// All memory that depends on what the peer does: buffers, the queue, batches, params of running
-    /// requests.
-    pub bytes: usize,
-}
-
 impl Session {
     /// A session in which nothing has happened yet.
     pub fn new(config: Config) -> Self {
@@ -163,6 +141,7 @@ impl Session {
         };
         let core = Core {
             dialect: config.dialect,
+            role: config.role,
             limits: config.limits,
             deframer,
             whole: VecDeque::new(),
@@ -175,17 +154,17 @@ impl Session {
             calls: Calls::new(config.seed),
             one_way: config.one_way,
             gathering: Gathering::default(),
-            outbox: Outbox::new(config.framing.unwrap_or(Framing::Lines)),
+            outbox: Outbox::new(config.framing.unwrap_or(Framing::Lines), config.limits.outbound_bytes),
             soon: VecDeque::new(),
             barrier: false,
             complaints: 0,
-            batches_sent: 0,
             phase: Phase::Open,
             eof: false,
             read: false,
             now: Time::START,
             active: Time::START,
-            tidied: true,
+            untidy: None,
+            rested: false,
             stuck: None,
         };
         Session { input: Input::new(), core }
@@ -322,11 +301,12 @@ impl Session {
 
     /// What to do next. Call it after anything else was called, until it says [`Output::Wait`].
     pub fn poll_output(&mut self, now: Time) -> Output<'_> {
-        // Time stands still while a driver works off what it has read: that need not be looked at each time.
-        if self.core.advance(now) && self.core.tidy_at().is_some_and(|at| at <= self.core.now) {
-            self.tidy();
-        }
+        self.core.advance(now);
         let Session { input, core } = self;
+        // Once in a while is enough.
+        if std::mem::take(&mut core.rested) && core.tidy_at().is_some_and(|at| at <= core.now) {
+            core.tidy(input);
+        }
         let pick = loop {
             if let Some(event) = core.soon.pop_front() {
                 return Output::Event(event);
@@ -358,7 +338,10 @@ impl Session {
             Pick::Start => Output::Event(core.start_waiting()),
             Pick::Unfold => Output::Event(core.unfold()),
             Pick::Done(cause) => Output::Done(cause),
-            Pick::Wait => Output::Wait(core.wait(input.capacity())),
+            Pick::Wait => {
+                core.rested = true;
+                Output::Wait(core.wait(input.capacity()))
+            }
         }
     }
 
@@ -403,13 +386,7 @@ impl Session {
             calls: core.calls.len(),
             unsent: core.outbox.pending(),
             unread: self.input.unread().len() - core.consumed,
-            bytes: self.input.capacity()
-                + core.outbox.capacity()
-                + core.unfolding.capacity()
-                + core.backlog.capacity()
-                + core.gathering.bytes()
-                + core.requests.running_bytes()
-                + core.requests.id_bytes(),
+            bytes: core.held(self.input.capacity()) + core.requests.running_bytes(),
         }
     }
 
@@ -425,18 +402,6 @@ impl Session {
         assert!(self.core.deframer.is_some(), "the session expects whole messages");
     }
 
-    /// Gives back memory that only a burst needed.
-    fn tidy(&mut self) {
-        self.settle_input();
-        self.input.release();
-        self.core.outbox.release();
-        self.core.unfolding.release();
-        self.core.backlog.release();
-        self.core.requests.release();
-        self.core.calls.release();
-        self.core.tidied = true;
-    }
-
     /// Frees the input that events may have borrowed from until now.
     fn settle_input(&mut self) {
         self.input.consume(std::mem::take(&mut self.core.consumed));
@@ -444,13 +409,27 @@ impl Session {
 }
 
 impl Core {
-    /// Whether time has passed.
-    fn advance(&mut self, now: Time) -> bool {
-        let later = now > self.now;
-        if later {
-            self.now = now;
+    /// Time never goes back, whatever the driver says.
+    fn advance(&mut self, now: Time) {
+        self.now = self.now.max(now);
+    }
+
+    /// Gives back memory that only a burst needed.
+    fn tidy(&mut self, input: &mut Input) {
+        input.consume(std::mem::take(&mut self.consumed));
+        input.release();
+        self.outbox.release();
+        self.unfolding.release();
+        self.backlog.release();
+        self.gathering.release();
+        self.requests.release();
+        self.calls.release();
+        if self.entries.capacity() > KEPT_ENTRIES {
+            self.entries = Vec::new();
         }
-        later
+        self.soon.shrink_to(KEPT_ENTRIES);
+        self.whole.shrink_to(KEPT_ENTRIES);
+        self.untidy = None;
     }
 
     /// Something came, or the application told the session to do something.
@@ -458,11 +437,11 @@ impl Core {
     fn act(&mut self, now: Time) {
         self.advance(now);
         self.active = self.now;
-        self.tidied = false;
+        self.untidy.get_or_insert(self.now);
     }
 
     fn is_congested(&self) -> bool {
-        self.outbox.pending() >= self.limits.high_water
+        self.outbox.load() >= self.limits.high_water
     }
 
     /// Deals with everything whose time is up. Whether there was anything.
@@ -539,14 +518,28 @@ impl Core {
     }
 
     fn end_calls(&mut self, cause: &Cause) {
-        for call in self.calls.take(|_| true) {
+        for call in self.calls.take_all() {
             self.soon.push_back(Event::Reply { call, outcome: Err(CallError::Closed(cause.clone())) });
         }
     }
 
-    /// When to give memory back: once nothing has come for a while, if there is enough of it.
+    /// Memory of all buffers and tables that the peer can fill.
+    fn held(&self, input_capacity: usize) -> usize {
+        input_capacity
+            + self.outbox.capacity()
+            + self.unfolding.capacity()
+            + self.backlog.capacity()
+            + self.gathering.held()
+            + self.requests.held()
+            + self.entries.capacity() * size_of::<Entry<'_>>()
+            + self.soon.capacity() * size_of::<Event<'_>>()
+            + self.whole.capacity() * size_of::<(Option<usize>, Origin)>()
+    }
+
+    /// When to give memory back: once nothing has come for a while, and now and then where there is always
+    /// something.
     fn tidy_at(&self) -> Option<Time> {
-        (!self.tidied).then(|| self.active + TIDY_AFTER)
+        Some((self.active + TIDY_AFTER).min(self.untidy? + TIDY_EVERY))
     }
 
     fn wait(&mut self, input_capacity: usize) -> Wait<'_> {
@@ -560,9 +553,7 @@ impl Core {
             _ => None,
         };
         // Waking up a connection that holds little would cost more than it gives.
-        let held =
-            input_capacity + self.outbox.capacity() + self.unfolding.capacity() + self.backlog.capacity();
-        let tidy = self.tidy_at().filter(|_| held > WORTH_TIDYING);
+        let tidy = self.tidy_at().filter(|_| self.held(input_capacity) > WORTH_TIDYING);
         let deadlines = [self.calls.deadline(), self.stall_deadline(), self.idle_deadline(), drain, tidy];
         let read = !self.eof && !matches!(self.phase, Phase::Closed(_)) && self.may_take();
         Wait { write: self.outbox.unsent(), read, deadline: deadlines.into_iter().flatten().min() }

@@ -3,12 +3,16 @@
 use std::collections::VecDeque;
 
 use super::event::{Origin, Outgoing, Purpose};
+use super::grow;
 use crate::encode;
 use crate::error::ErrorCode;
 use crate::frame::Framing;
 
 /// Memory that a burst may leave behind for the next one.
 const KEPT: usize = 128 * 1024;
+
+/// From here on the buffer grows by a quarter.
+const LARGE: usize = 1 << 20;
 
 #[derive(Debug)]
 pub(super) struct Outbox {
@@ -19,6 +23,8 @@ pub(super) struct Outbox {
     messages: VecDeque<Message>,
     /// What the frames belong to that are ended from now on.
     origin: Origin,
+    /// More memory than this is given back even while there is something to send.
+    most: usize,
 }
 
 #[derive(Debug)]
@@ -38,8 +44,10 @@ pub(super) struct Mark {
 }
 
 impl Outbox {
-    pub(super) fn new(framing: Framing) -> Self {
-        Outbox { bytes: Vec::new(), sent: 0, framing, messages: VecDeque::new(), origin: Origin::NONE }
+    /// An outbox for about `limit` bytes.
+    pub(super) fn new(framing: Framing, limit: usize) -> Self {
+        let most = limit.saturating_add(limit / 4).max(2 * LARGE);
+        Outbox { bytes: Vec::new(), sent: 0, framing, messages: VecDeque::new(), origin: Origin::NONE, most }
     }
 
     /// Called when the framing of a stream has been detected.
@@ -52,7 +60,12 @@ impl Outbox {
     }
 
     pub(super) fn capacity(&self) -> usize {
-        self.bytes.capacity()
+        self.bytes.capacity() + self.messages.capacity() * size_of::<Message>()
+    }
+
+    /// What counts against limits: bytes to send, and what is kept of each message.
+    pub(super) fn load(&self) -> usize {
+        self.pending() + self.messages.len() * size_of::<Message>()
     }
 
     /// What to write next: everything, or one whole message where the transport keeps them apart.
@@ -133,6 +146,9 @@ impl Outbox {
             self.bytes.drain(..self.sent);
             self.sent = 0;
         }
+        if self.bytes.len() > LARGE {
+            grow::reserve(&mut self.bytes, KEPT);
+        }
         let frame = self.bytes.len();
         if self.framing == Framing::Headers {
             self.bytes.extend_from_slice(b"Content-Length: 000\r\n\r\n");
@@ -152,9 +168,12 @@ impl Outbox {
     /// Takes the frame back.
     pub(super) fn cancel(&mut self, mark: Mark) {
         self.bytes.truncate(mark.frame);
+        self.shed();
     }
 
     /// Makes the frame ready to go.
+    ///
+    /// One answer may have been far larger than what was left of it.
     #[inline(always)]
     pub(super) fn end(&mut self, mark: Mark, purpose: Purpose) {
         match self.framing {
@@ -167,6 +186,29 @@ impl Outbox {
                 let length = self.bytes.len() - mark.frame;
                 self.messages.push_back(Message { length, origin: self.origin, last: false, purpose });
             }
+        }
+        if self.bytes.capacity() > self.most {
+            self.shed();
+        }
+    }
+
+    /// A whole frame of these bytes, which are taken over where that saves copying them.
+    pub(super) fn frame_of(&mut self, message: &mut Vec<u8>) {
+        if self.bytes.is_empty() && message.len() > KEPT && self.framing != Framing::Headers {
+            self.bytes = std::mem::take(message);
+            return self.end(Mark { frame: 0, body: 0 }, Purpose::Answer);
+        }
+        grow::reserve(&mut self.bytes, message.len());
+        self.frame(|out| {
+            out.extend_from_slice(message);
+            None
+        });
+    }
+
+    #[cold]
+    fn shed(&mut self) {
+        if self.bytes.capacity() > self.most {
+            self.bytes.shrink_to(self.most);
         }
     }
 
@@ -185,13 +227,16 @@ impl Outbox {
 
     /// Drops everything: nobody will read it.
     pub(super) fn discard(&mut self) {
-        *self = Outbox::new(self.framing);
+        *self = Outbox { most: self.most, ..Outbox::new(self.framing, 0) };
     }
 
     /// Gives back what a large message left behind.
     pub(super) fn release(&mut self) {
         if self.bytes.is_empty() && self.bytes.capacity() > KEPT {
             self.bytes = Vec::new();
+        }
+        if self.messages.is_empty() {
+            self.messages.shrink_to(64);
         }
     }
 }

@@ -114,9 +114,8 @@ impl Session {
         options: &CallOptions<'_>,
     ) -> Result<CallKey, Refused> {
         self.core.act(now);
-        self.core.send(Purpose::of, |core, out| {
-            core.write_call(out, method, &mut serialized(params), options, None)
-        })
+        self.core
+            .send(Purpose::of, |core, out| core.write_call(out, method, &mut serialized(params), options))
     }
 
     /// Calls a method with params that are JSON already.
@@ -128,8 +127,7 @@ impl Session {
         options: &CallOptions<'_>,
     ) -> Result<CallKey, Refused> {
         self.core.act(now);
-        self.core
-            .send(Purpose::of, |core, out| core.write_call(out, method, &mut verbatim(params), options, None))
+        self.core.send(Purpose::of, |core, out| core.write_call(out, method, &mut verbatim(params), options))
     }
 
     /// Sends a notification. Params are an array, an object, or `&()` for none.
@@ -187,7 +185,6 @@ impl Session {
         if !self.core.dialect.batches {
             return Err(Refused::NoBatches);
         }
-        self.core.batches_sent += 1;
         Ok(Batch { core: &mut self.core, text: Vec::new(), calls: Vec::new() })
     }
 }
@@ -249,6 +246,7 @@ impl Batch<'_> {
                 Ok(())
             },
         )?;
+        self.core.calls.batched(&self.calls);
         self.calls.clear();
         Ok(())
     }
@@ -259,8 +257,7 @@ impl Batch<'_> {
         params: WriteParams<'_>,
         options: &CallOptions<'_>,
     ) -> Result<CallKey, Refused> {
-        let batch = Some(self.core.batches_sent);
-        let call = self.add(|core, out| core.write_call(out, method, params, options, batch))?;
+        let call = self.add(|core, out| core.write_call(out, method, params, options))?;
         self.calls.push(call);
         Ok(call)
     }
@@ -328,7 +325,6 @@ impl Core {
         method: &str,
         params: WriteParams<'_>,
         options: &CallOptions<'_>,
-        batch: Option<u64>,
     ) -> Result<CallKey, Refused> {
         self.check_open()?;
         if self.one_way {
@@ -343,7 +339,7 @@ impl Core {
         let progress = write_params(out, params, token, options.trace.as_ref())?;
         out.push(b'}');
         let cancellable = self.dialect.can_be_cancelled(method);
-        let mut call = Call::new(progress, cancellable, batch, self.outbox.origin());
+        let mut call = Call::new(progress, cancellable, self.outbox.origin());
         let latest = options.total_timeout.map(|total| self.now + total);
         if let Some(deadline) = options.timeout.map(|timeout| self.now + timeout).or(latest) {
             call = call.expires(deadline, options.timeout.filter(|_| options.reset_on_progress), latest);

@@ -5,12 +5,19 @@ use std::hash::BuildHasher;
 use foldhash::fast::FixedState;
 use hashbrown::{HashTable, hash_table};
 
-use super::{Origin, RequestKey};
+use super::{Origin, RequestKey, grow};
 use crate::dialect::Spelling;
 use crate::id::Id;
 
-/// Ids longer than this are not worth keeping memory for.
+/// Ids longer than this are not worth keeping memory for, nor those of a table that a flood has made large.
 const KEPT_TEXT: usize = 128;
+const KEPT_SLOTS: usize = 1024;
+
+/// Slots that a table keeps when it shrinks.
+const LEAST_SLOTS: usize = 256;
+
+/// What a driver keeps for each slot, about: a task and a waker.
+const DRIVERS_SHARE: usize = 128;
 
 /// A slab that keeps the memory of finished requests for the next ones, with an index by id.
 #[derive(Debug)]
@@ -18,10 +25,10 @@ pub(super) struct Requests {
     slots: Vec<Slot>,
     free: Vec<u32>,
     by_id: HashTable<u32>,
-    /// How many requests are not in the index. Most peers count their ids up, and then there is nothing to
+    /// Slots of requests that are not in the index. Most peers count their ids up, and then there is nothing to
     /// look up: a higher id than all others cannot be in use.
-    loose: usize,
-    /// The highest id of those, unless nobody has asked for it yet.
+    loose: Vec<u32>,
+    /// No id of those is higher. `None` if there is only one, and nobody has asked.
     highest: Option<u64>,
     /// Seeded, so that a peer cannot choose ids that collide.
     hasher: FixedState,
@@ -30,6 +37,11 @@ pub(super) struct Requests {
     running: usize,
     running_bytes: usize,
     id_bytes: usize,
+    /// Memory of all ids and tokens, of free slots too.
+    text_bytes: usize,
+    /// Slots that were looked at, beside the one that was asked for.
+    #[cfg(test)]
+    pub(super) steps: usize,
 }
 
 #[derive(Debug, Default)]
@@ -38,9 +50,11 @@ pub(super) struct Slot {
     state: State,
     id: String,
     place: Place,
+    /// Where it stands among the loose ones.
+    at: u32,
     /// Hash of the id, once it is in the index.
     hash: u64,
-    /// Length of id and params while it runs.
+    /// Length of id, params, token and meta while it runs.
     bytes: usize,
     pub(super) batch: Option<u32>,
     /// The message that it came in.
@@ -58,7 +72,7 @@ enum Place {
     /// Nowhere: its id is null.
     #[default]
     Nameless,
-    /// Only by looking at all of them.
+    /// Only by looking at all the loose ones.
     Loose,
     Indexed,
 }
@@ -88,11 +102,6 @@ impl Slot {
     pub(super) fn token(&self) -> Option<(Spelling, &str)> {
         self.token_spelling.map(|spelling| (spelling, self.token.as_str()))
     }
-
-    pub(super) fn set_token(&mut self, spelling: Spelling, text: &str) {
-        self.token.push_str(text);
-        self.token_spelling = Some(spelling);
-    }
 }
 
 impl Requests {
@@ -101,13 +110,16 @@ impl Requests {
             slots: Vec::new(),
             free: Vec::new(),
             by_id: HashTable::new(),
-            loose: 0,
+            loose: Vec::new(),
             highest: None,
             hasher: FixedState::with_seed(seed),
             first_generation: 0,
             running: 0,
             running_bytes: 0,
             id_bytes: 0,
+            text_bytes: 0,
+            #[cfg(test)]
+            steps: 0,
         }
     }
 
@@ -124,6 +136,14 @@ impl Requests {
     /// Bytes of the ids of all requests.
     pub(super) fn id_bytes(&self) -> usize {
         self.id_bytes
+    }
+
+    /// Memory of the table, with what a driver keeps beside it.
+    pub(super) fn held(&self) -> usize {
+        self.slots.capacity() * (size_of::<Slot>() + DRIVERS_SHARE)
+            + (self.free.capacity() + self.loose.capacity()) * size_of::<u32>()
+            + self.by_id.allocation_size()
+            + self.text_bytes
     }
 
     /// How many there are, waiting ones included.
@@ -151,11 +171,12 @@ impl Requests {
         let index = self.free.last().map_or(self.slots.len() as u32, |&index| index);
         let (place, hash) = if id.is_null() {
             (Place::Nameless, 0)
-        } else if self.by_id.is_empty() && (self.loose == 0 || self.is_highest(id)) {
-            if self.loose == 0 {
+        } else if self.by_id.is_empty() && (self.loose.is_empty() || self.is_highest(id)) {
+            if self.loose.is_empty() {
                 self.highest = None;
             }
-            self.loose += 1;
+            grow::reserve(&mut self.loose, 1);
+            self.loose.push(index);
             (Place::Loose, 0)
         } else {
             self.index_loose();
@@ -169,13 +190,15 @@ impl Requests {
             (Place::Indexed, hash)
         };
         if self.free.pop().is_none() {
+            grow::reserve(&mut self.slots, 1);
             self.slots.push(Slot { generation: self.first_generation, ..Slot::default() });
         }
         let slot = &mut self.slots[index as usize];
         slot.state = State::Waiting;
         slot.place = place;
+        slot.at = self.loose.len().wrapping_sub(1) as u32;
         slot.hash = hash;
-        slot.id.push_str(id.text());
+        self.text_bytes += fill(&mut slot.id, id.text());
         self.id_bytes += slot.id.len();
         slot.batch = batch;
         slot.origin = origin;
@@ -187,27 +210,29 @@ impl Requests {
     fn is_highest(&mut self, id: &Id<'_>) -> bool {
         let Some(number) = counted(id.text()) else { return false };
         let highest = self.highest.unwrap_or_else(|| {
-            let loose = self.slots.iter().filter(|slot| slot.place == Place::Loose);
-            loose.map(|slot| counted(&slot.id).unwrap_or(u64::MAX)).max().unwrap_or(0)
+            debug_assert_eq!(self.loose.len(), 1);
+            let only = self.loose.first().map(|&index| &self.slots[index as usize].id);
+            only.map_or(0, |id| counted(id).unwrap_or(u64::MAX))
         });
         self.highest = Some(highest.max(number));
         number > highest
     }
 
-    /// Puts everything into the index: somebody wants to look something up.
+    /// Puts everything into the index: somebody wants to look something up. Each request is put there once.
     fn index_loose(&mut self) {
-        if self.loose == 0 {
+        if self.loose.is_empty() {
             return;
         }
-        self.loose = 0;
-        let Requests { slots, by_id, hasher, .. } = self;
-        for index in 0..slots.len() {
-            let slot = &mut slots[index];
-            if slot.place == Place::Loose {
-                slot.place = Place::Indexed;
-                slot.hash = hasher.hash_one(Id::trusted(&slot.id));
-                by_id.insert_unique(slot.hash, index as u32, |&index| slots[index as usize].hash);
-            }
+        #[cfg(test)]
+        {
+            self.steps += self.loose.len();
+        }
+        let Requests { slots, by_id, hasher, loose, .. } = self;
+        for index in loose.drain(..) {
+            let slot = &mut slots[index as usize];
+            slot.place = Place::Indexed;
+            slot.hash = hasher.hash_one(Id::trusted(&slot.id));
+            by_id.insert_unique(slot.hash, index, |&index| slots[index as usize].hash);
         }
     }
 
@@ -221,15 +246,25 @@ impl Requests {
         self.slots.get_mut(key.index as usize)
     }
 
-    /// A request starts, with this much params.
+    /// A request starts, with this much params and meta.
     #[inline(always)]
-    pub(super) fn start(&mut self, key: RequestKey, bytes: usize) -> Option<&mut Slot> {
+    pub(super) fn start(
+        &mut self,
+        key: RequestKey,
+        bytes: usize,
+        token: Option<(Spelling, &str)>,
+    ) -> Option<&Slot> {
+        let bytes = bytes + token.map_or(0, |(_, text)| text.len());
         let bytes = bytes + self.get(key)?.id.len();
         self.running += 1;
         self.running_bytes += bytes;
         let slot = &mut self.slots[key.index as usize];
         slot.state = State::Running;
         slot.bytes = bytes;
+        if let Some((spelling, text)) = token {
+            slot.token_spelling = Some(spelling);
+            self.text_bytes += fill(&mut slot.token, text);
+        }
         Some(slot)
     }
 
@@ -239,16 +274,23 @@ impl Requests {
             return;
         }
         let Requests { slots, by_id, loose, .. } = self;
-        let slot = &mut slots[key.index as usize];
-        match slot.place {
+        let keep = slots.len() <= KEPT_SLOTS;
+        let Slot { place, at, hash, .. } = slots[key.index as usize];
+        match place {
             Place::Nameless => {}
-            Place::Loose => *loose -= 1,
+            Place::Loose => {
+                loose.swap_remove(at as usize);
+                if let Some(&moved) = loose.get(at as usize) {
+                    slots[moved as usize].at = at;
+                }
+            }
             Place::Indexed => {
-                if let Ok(entry) = by_id.find_entry(slot.hash, |&index| index == key.index) {
+                if let Ok(entry) = by_id.find_entry(hash, |&index| index == key.index) {
                     entry.remove();
                 }
             }
         }
+        let slot = &mut slots[key.index as usize];
         self.id_bytes -= slot.id.len();
         if slot.state == State::Running {
             self.running -= 1;
@@ -258,10 +300,11 @@ impl Requests {
         slot.state = State::Free;
         slot.place = Place::Nameless;
         slot.cancelled = None;
-        reuse(&mut slot.id);
+        self.text_bytes -= empty(&mut slot.id, keep);
         if slot.token_spelling.take().is_some() {
-            reuse(&mut slot.token);
+            self.text_bytes -= empty(&mut slot.token, keep);
         }
+        grow::reserve(&mut self.free, 1);
         self.free.push(key.index);
     }
 
@@ -277,16 +320,27 @@ impl Requests {
         }
     }
 
-    /// Gives back what a flood left behind.
+    /// Gives back what a flood left behind: all free slots at the end of the table.
     pub(super) fn release(&mut self) {
-        if self.len() == 0 && self.slots.len() > 256 {
-            // Keys of the old slots must stay stale.
-            let highest = self.slots.iter().map(|slot| slot.generation).max().unwrap_or(0);
-            self.first_generation = highest.wrapping_add(1);
-            self.slots = Vec::new();
-            self.free = Vec::new();
-            self.by_id = HashTable::new();
+        if self.slots.len() <= LEAST_SLOTS {
+            return;
         }
+        let used = self.slots.iter().rposition(|slot| slot.state != State::Free).map_or(0, |last| last + 1);
+        let kept = used.max(if self.len() == 0 { 0 } else { LEAST_SLOTS });
+        if kept > self.slots.len() / 2 {
+            return;
+        }
+        // Keys of the old slots must stay stale.
+        let highest = self.slots[kept..].iter().map(|slot| slot.generation).max().unwrap_or(0);
+        self.first_generation = self.first_generation.max(highest.wrapping_add(1));
+        self.slots.truncate(kept);
+        self.slots.shrink_to_fit();
+        self.text_bytes = self.slots.iter().map(|slot| slot.id.capacity() + slot.token.capacity()).sum();
+        self.free.retain(|&index| (index as usize) < kept);
+        self.free.shrink_to_fit();
+        self.loose.shrink_to_fit();
+        let slots = &self.slots;
+        self.by_id.shrink_to_fit(|&index| slots[index as usize].hash);
     }
 }
 
@@ -299,10 +353,21 @@ pub(super) fn counted(text: &str) -> Option<u64> {
     digits.iter().try_fold(0, |n, c| c.is_ascii_digit().then(|| n * 10 + u64::from(c - b'0')))
 }
 
-/// Empties a text, and keeps its memory if that is worth it.
-fn reuse(text: &mut String) {
+/// Puts `text` into an empty string. How much memory that took.
+#[inline]
+fn fill(into: &mut String, text: &str) -> usize {
+    let before = into.capacity();
+    into.push_str(text);
+    into.capacity() - before
+}
+
+/// Empties a text, and keeps its memory if that is worth it. How much memory was given back.
+#[inline]
+fn empty(text: &mut String, keep: bool) -> usize {
+    let before = text.capacity();
     text.clear();
-    if text.capacity() > KEPT_TEXT {
+    if !keep || before > KEPT_TEXT {
         *text = String::new();
     }
+    before - text.capacity()
 }

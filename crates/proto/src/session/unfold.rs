@@ -137,6 +137,7 @@ impl Core {
         self.backlog.is_empty()
             && matches!(self.phase, Phase::Open | Phase::Ended)
             && self.can_start(call.bytes())
+            && !self.is_batch_full(self.unfolding.batch)
     }
 
     /// Starts the next request of the batch, which there is.

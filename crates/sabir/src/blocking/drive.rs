@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
-use sabir_proto::{Cause, Lost};
+use sabir_proto::{Cause, Config, Lost, Role};
 
 use super::DRIVING;
 use super::streams::Streams;
@@ -42,8 +42,9 @@ impl Wake for Bell {
 }
 
 impl Driver {
-    pub(super) fn new(streams: Streams, router: Router) -> io::Result<(Self, Peer)> {
-        let engine = Engine::new(streams.config, router.into_routes(), None);
+    pub(super) fn new(streams: Streams, router: Router, role: Role) -> io::Result<(Self, Peer)> {
+        let config = Config { role, ..streams.config };
+        let engine = Engine::new(config, router.into_routes(), None);
         let bell = Arc::new(Bell(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?));
         engine.desk.peer.shared.register(&Waker::from(Arc::clone(&bell)));
         let _flags = [Flags::nonblocking(&streams.input)?, Flags::nonblocking(&streams.output)?];
@@ -66,12 +67,12 @@ impl Driver {
             match self.engine.run() {
                 Stop::Done(cause) => return cause,
                 Stop::Yielding => continue,
-                Stop::Waiting => {}
+                Stop::Waiting | Stop::Pausing => {}
             }
             let wrote = self.write();
             self.engine.tell_congestion();
             // What was written may let the session say more, which only the engine listens to.
-            if wrote {
+            if wrote || self.engine.is_pausing() {
                 continue;
             }
             match self.wait() {

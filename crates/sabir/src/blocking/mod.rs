@@ -38,7 +38,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
-use sabir_proto::{Cause, Lost, Refused};
+use sabir_proto::{Cause, Lost, Refused, Role};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 pub use streams::{Streams, child, stdio, tcp, unix};
@@ -58,13 +58,13 @@ thread_local! {
 /// Serves one connection on this thread until it ends. That the peer has gone is a good end.
 pub fn serve(streams: Streams, router: Router) -> Result<(), Cause> {
     let lost = |error: io::Error| Cause::Lost(Lost::from_error(error));
-    let (driver, _) = drive::Driver::new(streams, router).map_err(lost)?;
+    let (driver, _) = drive::Driver::new(streams, router, Role::Server).map_err(lost)?;
     good_end(driver.run())
 }
 
 /// Connects: runs the connection on a thread of its own, and returns the peer to call.
 pub fn connect(streams: Streams, router: Router) -> io::Result<Peer> {
-    let (driver, peer) = drive::Driver::new(streams, router)?;
+    let (driver, peer) = drive::Driver::new(streams, router, Role::Client)?;
     thread::Builder::new().name("sabir".to_owned()).spawn(move || driver.run())?;
     Ok(Peer(peer))
 }

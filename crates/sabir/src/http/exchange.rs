@@ -123,6 +123,8 @@ impl Exchange {
         let origin = link.origin;
         let desk = &mut self.connection.engine.desk;
         desk.read_clock();
+        self.connection.engine.resume();
+        let desk = &mut self.connection.engine.desk;
         desk.callers.opener = Some(caller);
         desk.session.handle_message_from(desk.now, message, origin);
         desk.tell(&Observed::Bytes { side: Side::Theirs, count: message.len() });

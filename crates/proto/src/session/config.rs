@@ -1,0 +1,53 @@
+//! What a session is made with, and what it says of itself.
+
+use crate::dialect::Dialect;
+use crate::frame::Framing;
+use crate::limits::Limits;
+
+/// What a session is made with.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Config {
+    /// Which liberties are legal, and how cancel and progress are spelt.
+    pub dialect: Dialect,
+    /// How much of everything the connection may use.
+    pub limits: Limits,
+    /// How messages are kept apart. `None` finds out from what comes, which suits the side that answers;
+    /// what is sent before anything came goes out as lines.
+    pub framing: Option<Framing>,
+    /// What is done with what is not a message.
+    pub role: Role,
+    /// The peer has no way to answer: calls are refused. Notifications may still reach it.
+    pub one_way: bool,
+    /// Any number that the peer cannot guess: it seeds the hash of the peer's ids.
+    pub seed: u64,
+}
+
+/// Which side of a connection a session is on. Both may call; they differ in what they do with text that is not
+/// a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Role {
+    /// Answers what is not a message with an error, as the specification asks of a server.
+    #[default]
+    Server,
+    /// Never answers what is not a message: it is [reported](crate::Event::Report). Servers print banners and log lines
+    /// where their answers should be, and one that prints what it reads would be answered for ever.
+    Client,
+}
+
+/// How much a session holds, in bytes and in numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// The peer's requests that are running.
+    pub running: usize,
+    /// The peer's requests that are waiting or running.
+    pub requests: usize,
+    /// Our calls that wait for an answer.
+    pub calls: usize,
+    /// Bytes that wait to be sent.
+    pub unsent: usize,
+    /// Bytes that came and are no whole message yet.
+    pub unread: usize,
+    /// All memory that depends on what the peer does: buffers, tables, the queue, batches, and params of running
+    /// requests, which the driver may keep.
+    pub bytes: usize,
+}
