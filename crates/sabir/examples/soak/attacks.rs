@@ -29,11 +29,7 @@ pub(crate) struct Attack {
 
 macro_rules! attack {
     ($name:literal, $bound:literal, $run:expr) => {
-        Attack {
-            name: $name,
-            bound: $bound,
-            run: |address| Box::pin(async move { drop($run(address).await) }),
-        }
+        Attack { name: $name, bound: $bound, run: |address| Box::pin($run(address)) }
     };
 }
 
@@ -64,9 +60,9 @@ async fn send(stream: &mut TcpStream, bytes: &[u8]) -> bool {
 }
 
 /// Holds on to something until the attack is over.
-async fn hold<T>(held: T) -> T {
+async fn hold<T>(held: T) {
     std::future::pending::<()>().await;
-    held
+    drop(held);
 }
 
 fn call(id: usize, method: &str, params: &str) -> String {
