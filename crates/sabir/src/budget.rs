@@ -24,6 +24,7 @@ impl MemoryBudget {
     }
 
     /// A part of this one, with a limit of its own.
+    #[cfg(any(feature = "http", test))]
     pub(crate) fn child(self: &Arc<Self>, limit: usize) -> Arc<Self> {
         Arc::new(MemoryBudget { limit, used: AtomicUsize::new(0), parent: Some(Arc::clone(self)) })
     }
