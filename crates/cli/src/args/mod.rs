@@ -237,8 +237,9 @@ Examples:
   sabir demo --listen http://127.0.0.1:8080/rpc --bearer secret
   sabir demo --listen https://127.0.0.1:8443 --tls-cert server.pem --tls-key server.key
 
-One port serves all: JSON-RPC in lines or with Content-Length headers, HTTP/1.1, HTTP/2 and WebSocket, and with
-a certificate TLS of each. A connection's first bytes tell.
+At tcp:// and unix: one port serves all: JSON-RPC in lines or with Content-Length headers, HTTP/1.1, HTTP/2 and
+WebSocket, and with a certificate TLS of each. A connection's first bytes tell. At http:// and ws:// it serves HTTP and
+WebSocket only.
 
 The methods: add, subtract, sum, get_data, echo, sleep, progress, work, tick, ask, fail, panic, notes, and the
 notifications update, notify_hello, notify_sum, log.")]

@@ -29,11 +29,7 @@ pub(crate) struct Attack {
 
 macro_rules! attack {
     ($name:literal, $bound:literal, $run:expr) => {
-        Attack {
-            name: $name,
-            bound: $bound,
-            run: |address| Box::pin(async move { drop($run(address).await) }),
-        }
+        Attack { name: $name, bound: $bound, run: |address| Box::pin($run(address)) }
     };
 }
 
@@ -47,10 +43,10 @@ pub(crate) const ALL: &[Attack] = &[
     attack!("1,500 connections that send one byte", 256, silent),
     attack!("500 heads that trickle", 128, slow_heads),
     attack!("HTTP/1.1: sixty bodies of 15 MB that do not end", 700, bodies),
-    attack!("HTTP/2: bodies that do not end", 160, http2_bodies),
-    attack!("HTTP/2: answers that nobody takes", 160, http2_answers),
+    attack!("HTTP/2: bodies that do not end", 128, http2_bodies),
+    attack!("HTTP/2: answers that nobody takes", 128, http2_answers),
     attack!("HTTP/2: requests that are reset", 128, http2_resets),
-    attack!("WebSocket: echoes of 15 MB that nobody reads", 160, websocket),
+    attack!("WebSocket: echoes of 15 MB that nobody reads", 128, websocket),
     attack!("2,000 sessions from one address", 256, sessions),
 ];
 
@@ -64,9 +60,9 @@ async fn send(stream: &mut TcpStream, bytes: &[u8]) -> bool {
 }
 
 /// Holds on to something until the attack is over.
-async fn hold<T>(held: T) -> T {
+async fn hold<T>(held: T) {
     std::future::pending::<()>().await;
-    held
+    drop(held);
 }
 
 fn call(id: usize, method: &str, params: &str) -> String {

@@ -278,6 +278,10 @@ impl Inner {
         let limit = self.config.limits.message_bytes;
         receive::check_length(headers, limit)?;
         let budget = self.budget_of(caller.parts());
+        // A connection that leaves its answers unread is not computed more of them, only to throw them away.
+        if budget.is_nearly_spent() && caller.parts().extensions.get::<ConnectionBudget>().is_some() {
+            return Err(Refusal::OVERLOADED);
+        }
         let message = receive::whole(body, limit, receive::deadline(&self.http), &budget).await?;
         match self.sessions_for(caller.parts()) {
             Some(sessions) => session::post(self, sessions, message, caller, accepts).await,
