@@ -20,6 +20,8 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// What these first bytes begin, or `None` if more are needed.
 pub(super) fn sniff(bytes: &[u8]) -> Option<Speech> {
+    // Later bytes must not change what was decided, however many come at a time.
+    let bytes = &bytes[..bytes.len().min(ENOUGH)];
     if bytes.first() == Some(&0x16) {
         return Some(Speech::Tls);
     }
@@ -67,6 +69,7 @@ mod tests {
             (b"PRI *", None),
             (b"CON", None),
             (b"                        ", Some(Speech::Stream)),
+            (b"\r\nPRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", Some(Speech::Stream)),
         ] {
             assert_eq!(sniff(bytes), want, "{:?}", bytes.escape_ascii().to_string());
         }
