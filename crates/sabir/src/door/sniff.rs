@@ -41,13 +41,16 @@ pub(super) fn sniff(bytes: &[u8]) -> Option<Speech> {
     // Blank lines are legal before a message, and before a request of HTTP/1.
     let text = trim_start(bytes);
     let (text, marked) = match begins_with(text, BYTE_ORDER_MARK) {
-        None if text.is_empty() => return blank(bytes),
-        None => return None,
+        None if !text.is_empty() => return None,
         Some(true) => (trim_start(&text[BYTE_ORDER_MARK.len()..]), true),
-        Some(false) => (text, false),
+        _ => (text, false),
     };
+    // Also where more came at once: however the bytes are cut, the verdict is the same.
+    if bytes.len() - text.len() >= LONGEST_BLANK {
+        return Some(Speech::Unknown);
+    }
     match text.first() {
-        None => return blank(bytes),
+        None => return None,
         Some(b'{' | b'[') => return Some(Speech::Stream),
         Some(_) => {}
     }
@@ -77,10 +80,6 @@ fn begins_with(bytes: &[u8], whole: &[u8]) -> Option<bool> {
         return Some(false);
     }
     (common == whole.len()).then_some(true)
-}
-
-fn blank(bytes: &[u8]) -> Option<Speech> {
-    (bytes.len() >= LONGEST_BLANK).then_some(Speech::Unknown)
 }
 
 fn trim_start(bytes: &[u8]) -> &[u8] {
@@ -140,6 +139,7 @@ mod tests {
             (b"P", None),
             (b"PRI *", None),
             (b"POSTURE", None),
+            (b"CON", None),
             (b"Content-Length", None),
         ] {
             assert_eq!(sniff(bytes), want, "{:?}", bytes.escape_ascii().to_string());
