@@ -24,6 +24,9 @@ pub(super) async fn send(
     reporter: &Reporter,
     printer: &Printer,
 ) -> Result<Exit, Failure> {
+    if plan.trace {
+        printer.say_in_comments();
+    }
     let way = Way {
         target: plan.target.clone(),
         framing: plan.framing,
@@ -153,7 +156,7 @@ impl Exchange<'_> {
                     0 => Ok(()),
                     left => Err(Failure::new(
                         Exit::Protocol,
-                        format_args!("the batch was answered, and {left} of its calls were not"),
+                        format_args!("the batch was answered without {left} of its calls"),
                     )
                     .hint("--trace shows what came")),
                 }

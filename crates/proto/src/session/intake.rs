@@ -179,12 +179,12 @@ impl Core {
             Oversize::Unknown if self.calls.is_one() => self.calls.take_all(),
             Oversize::Unknown => return self.frame_fault(FrameFault::TooLarge { limit }),
         };
-        for call in calls {
-            let outcome = Err(CallError::Undelivered(Undelivered::too_large(limit)));
-            self.soon.push_back(Event::Reply { call, outcome });
-        }
         // What looks like a response is never answered.
-        Event::Report(Report::Frame(FrameFault::TooLarge { limit }))
+        let outcome = || Err(CallError::Undelivered(Undelivered::too_large(limit)));
+        let mut replies = calls.into_iter().map(|call| Event::Reply { call, outcome: outcome() });
+        let first = replies.next();
+        self.soon.extend(replies);
+        first.unwrap_or(Event::Report(Report::Frame(FrameFault::TooLarge { limit })))
     }
 
     fn frame_fault(&mut self, fault: FrameFault) -> Event<'static> {
