@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 #[path = "../../../fuzz/targets/generate.rs"]
+#[allow(dead_code, reason = "the corpus is replayed elsewhere")]
 mod target;
 
 use std::fs;

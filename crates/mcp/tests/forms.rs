@@ -29,6 +29,7 @@ enum Colour {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Favourite {
+    #[expect(dead_code, reason = "only its schema is looked at")]
     colour: Option<Colour>,
 }
 

@@ -174,30 +174,34 @@ fn errors_go_out_with_their_code() {
     let long = "x".repeat(8192);
     type Answer<'a> = &'a dyn Fn(&mut Session, RequestKey) -> bool;
     let steps: [(&str, Answer<'_>, Option<ErrorCode>); 6] = [
-        (r#"{"jsonrpc":"2.0","id":1,"method":"a"}"#, &|session, key| session.reply(key, &1), None),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"a"}"#,
+            &|session, key| session.reply(Time::START, key, &1),
+            None,
+        ),
         (
             r#"{"jsonrpc":"2.0","id":",\"error\":{\"code\":1","method":"a"}"#,
-            &|session, key| session.reply(key, &"\"error\":{\"code\":1}"),
+            &|session, key| session.reply(Time::START, key, &"\"error\":{\"code\":1}"),
             None,
         ),
         (
             r#"{"jsonrpc":"2.0","id":1,"method":"a"}"#,
-            &|session, key| session.reply_error(key, &ErrorObject::new(7, "no")),
+            &|session, key| session.reply_error(Time::START, key, &ErrorObject::new(7, "no")),
             Some(ErrorCode(7)),
         ),
         (
             r#"{"jsonrpc":"2.0","id":1,"method":"a"}"#,
-            &|session, key| session.reply(key, &unwritable),
+            &|session, key| session.reply(Time::START, key, &unwritable),
             Some(ErrorCode::INTERNAL_ERROR),
         ),
         (
             r#"{"jsonrpc":"2.0","id":1,"method":"a"}"#,
-            &|session, key| session.reply(key, &long),
+            &|session, key| session.reply(Time::START, key, &long),
             Some(ErrorCode::ANSWER_TOO_LARGE),
         ),
         (
             r#"[{"jsonrpc":"2.0","id":1,"method":"a"}]"#,
-            &|session, key| session.reply_error(key, &ErrorObject::new(7, "no")),
+            &|session, key| session.reply_error(Time::START, key, &ErrorObject::new(7, "no")),
             None,
         ),
     ];

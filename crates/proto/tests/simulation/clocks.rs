@@ -56,7 +56,7 @@ impl Clocks {
     }
 
     /// A call that times out does so at its time. The driver polls at each deadline, so it is never late.
-    pub(crate) fn replied(&mut self, now: Time, call: CallKey, outcome: &Result<RawJson<'_>, CallError<'_>>) {
+    pub(crate) fn replied(&mut self, now: Time, call: CallKey, outcome: &Result<RawJson<'_>, CallError>) {
         if *outcome == Err(CallError::TimedOut) {
             let due = self.calls.get(&call).and_then(|due| due.at).expect("only a timed call times out");
             assert!(due <= now, "call {} timed out at {now}, due at {due}", call.id());
