@@ -27,7 +27,7 @@ enum Colour {
     Green,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Deserialize, JsonSchema)]
 struct Favourite {
     #[expect(dead_code, reason = "only its schema is looked at")]
     colour: Option<Colour>,
@@ -49,7 +49,7 @@ fn server() -> Server {
         })
         .tool(Tool::new("favourite", ""), |ctx: Ctx, ()| async move {
             let favourite = ctx.elicit::<Favourite>("it", "Which?").await?;
-            Ok(format!("{favourite:?}"))
+            Ok(format!("{:?}", favourite.map(|Favourite { colour }| colour)))
         })
         .tool(Tool::new("page", ""), |ctx: Ctx, ()| async move {
             ctx.elicit_with("it", Elicit::url("Log in.", "https://example.org/", "1")).await?;
@@ -89,7 +89,7 @@ async fn an_optional_enum_is_an_enum() {
             "inputResponses": {"it": {"action": "accept", "content": content}},
         });
         let result = raw.modern("tools/call", answered, json!({})).await.unwrap();
-        let want = format!("Some(Favourite {{ colour: {want} }})");
+        let want = format!("Some({want})");
         assert_eq!(result["content"][0]["text"], Value::from(want));
     }
 }
