@@ -34,7 +34,8 @@ impl Server {
         let kept = Arc::clone(&requests);
         thread::spawn(move || {
             for stream in listener.incoming() {
-                exchange(&stream.unwrap(), &answer, &kept);
+                let (stream, answer, kept) = (stream.unwrap(), answer.clone(), Arc::clone(&kept));
+                thread::spawn(move || while exchange(&stream, &answer, &kept).is_some() {});
             }
         });
         Server { url, requests }
@@ -72,7 +73,7 @@ fn exchange(stream: &TcpStream, answer: &str, kept: &Mutex<Vec<Request>>) -> Opt
     let length = text.len();
     kept.lock().unwrap().push(Request { head, body: body.clone() });
     let mut stream = stream;
-    let _ = write!(stream, "{headers}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{text}");
+    let _ = write!(stream, "{headers}\r\ncontent-length: {length}\r\n\r\n{text}");
     Some(())
 }
 
@@ -135,7 +136,6 @@ fn a_trace_shows_failures_of_http() {
         "> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"add\"}\n\
          ! HTTP 418 I'm a teapot\n\
          # x-why: tea\n\
-         # connection: close\n\
          # content-length: 16\n\
          # sho\\u001brt\n\
          # and stout\n\
