@@ -85,69 +85,32 @@
 //! The order of handlers and what holds for every connection is in the documentation of
 //! [`sabir_proto::Session`]; [`Limits`] says how much one may use.
 
-#[cfg(unix)]
-pub mod blocking;
-mod call;
-#[cfg(feature = "http")]
-mod caller;
-mod connection;
-mod ctx;
-#[cfg(feature = "schema")]
-mod describe;
-mod desk;
-#[cfg(feature = "schema")]
-mod discover;
-mod door;
-mod engine;
-#[cfg(feature = "http")]
-mod http;
-#[cfg(feature = "http")]
-mod link;
-mod listen;
-mod listener;
-mod method;
-mod observe;
-#[cfg(feature = "schema")]
-pub mod openrpc;
-mod params;
-mod peer;
-mod port;
-mod reconnect;
+// What a service's author writes: methods and their handlers.
+mod handler;
 mod router;
-mod serve;
 #[cfg(feature = "schema")]
-mod service;
-mod settings;
-mod shared;
-#[cfg(feature = "tracing")]
-mod spans;
-mod spares;
-mod task;
-#[cfg(feature = "tls")]
-mod tls;
+mod schema;
+// What a caller holds.
+mod peer;
+// Where connections come from.
+#[cfg(feature = "http")]
+mod client;
+mod server;
 pub mod transport;
-mod valid;
-#[cfg(feature = "validate")]
-mod validate;
-#[cfg(feature = "http")]
-mod ws;
+// What drives them.
+mod runtime;
 
-pub use call::Call;
-#[cfg(all(feature = "http", feature = "tls"))]
-pub use caller::PeerCertificates;
-pub use ctx::Ctx;
-#[cfg(feature = "schema")]
-pub use describe::{Description, ErrorDescription, describe};
-pub use door::{Connections, Protocols};
-#[cfg(feature = "http")]
-pub use http::{Body, Denied, Http, HttpService, Remote, Sessions};
-pub use listen::{Server, Stopper, listen};
-pub use method::{Method, MethodName};
-pub use observe::{CallEnd, Observed, Side};
-pub use params::parse;
+pub use handler::ctx::Ctx;
+pub use peer::call::Call;
+pub use peer::reconnect::Reconnect;
 pub use peer::{Batch, Peer, WeakPeer};
-pub use reconnect::Reconnect;
+pub use router::method::{Method, MethodName};
+pub use router::observe::{CallEnd, Observed, Side};
+pub use router::params::parse;
 pub use router::{Next, Router};
+#[cfg(unix)]
+pub use runtime::blocking;
+pub use runtime::serve::{connect, serve};
 #[cfg(feature = "service")]
 pub use sabir_macros::{RpcError, service};
 pub use sabir_proto::{
@@ -155,17 +118,26 @@ pub use sabir_proto::{
     MCP_2025_03_26, MCP_2025_06_18, MCP_2025_11_25, MCP_2026_07_28, PLAIN, RawJson, Refused, Report,
     TraceContext, Undelivered,
 };
-pub use serve::{connect, serve};
+#[cfg(feature = "schema")]
+pub use schema::describe::{Description, ErrorDescription, describe};
+#[cfg(feature = "schema")]
+pub use schema::openrpc;
 #[cfg(feature = "schema")]
 #[doc(hidden)]
-pub use service::private;
+pub use schema::service::private;
 #[cfg(feature = "schema")]
-pub use service::{Failure, Progress, RpcError};
-#[cfg(feature = "tls")]
-pub use tls::ServerTls;
-pub use transport::{DialError, DialFailure, Transport};
+pub use schema::service::{Failure, Progress, RpcError};
+pub use server::acceptor::{Connections, Protocols};
+#[cfg(all(feature = "http", feature = "tls"))]
+pub use server::http::caller::PeerCertificates;
 #[cfg(feature = "http")]
-pub use ws::WebSocket;
+pub use server::http::{Body, Denied, Http, HttpService, Remote, Sessions};
+#[cfg(feature = "tls")]
+pub use server::tls::ServerTls;
+pub use server::{Server, Stopper, listen};
+#[cfg(feature = "http")]
+pub use transport::websocket::WebSocket;
+pub use transport::{DialError, DialFailure, Transport};
 
 /// The error that a handler answers with.
 pub type ErrorObject = sabir_proto::ErrorObject<'static>;

@@ -1,0 +1,5 @@
+//! A handler at work: its context, and the task that runs it.
+
+pub(crate) mod ctx;
+pub(crate) mod task;
+pub(crate) mod task_pool;
