@@ -8,8 +8,8 @@ use std::time::Duration;
 use sabir::transport::{self, Child, Transport};
 use sabir::{DialError, DialFailure, Framing};
 
+use crate::demo::rpc;
 use crate::exit::{Exit, Failure};
-use crate::service;
 
 /// How long a program may take to exit once its input is closed, and again once it was told to.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -172,9 +172,9 @@ pub(crate) fn status_hint(status: u16) -> &'static str {
 }
 
 fn demo(framing: Framing) -> Transport {
-    service::quiet_panic();
+    rpc::quiet_panic();
     let (client, server) = transport::memory();
-    tokio::spawn(sabir::serve(server.framing(framing), service::router()));
+    tokio::spawn(sabir::serve(server.framing(framing), rpc::router()));
     client
 }
 

@@ -9,7 +9,7 @@ use sabir::{JsonKind, RawJson};
 use serde::Deserialize;
 
 use crate::Revision;
-use crate::failure::{invalid, unsupported_revision};
+use crate::error::{invalid, unsupported_revision};
 use crate::types::{ClientCapabilities, Implementation, Level};
 
 pub(crate) const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";

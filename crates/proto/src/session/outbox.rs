@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use super::event::{Origin, Outgoing, Purpose};
-use crate::encode;
 use crate::frame::Framing;
+use crate::message::encode;
 
 /// Memory that a burst may leave behind for the next one.
 const KEPT: usize = 128 * 1024;

@@ -7,7 +7,7 @@ use hashbrown::{HashTable, hash_table};
 
 use super::{Origin, RequestKey};
 use crate::dialect::Spelling;
-use crate::id::Id;
+use crate::message::id::Id;
 
 /// Ids longer than this are not worth keeping memory for.
 const KEPT_TEXT: usize = 128;

@@ -21,6 +21,8 @@ use crate::peer::commands::Wish;
 use crate::router::Routes;
 use crate::runtime::connection::Connection;
 use crate::server::bind::{Accepted, Listener};
+#[cfg(feature = "tls")]
+use crate::server::prefixed::Prefixed;
 use crate::transport::{Duplex, Io, seed};
 
 /// What is spoken at a door. Everything, unless it is switched off.
@@ -320,6 +322,3 @@ async fn refuse_http<S: Duplex>(mut stream: S) {
     let _ = stream.write_all(answer).await;
     let _ = stream.shutdown().await;
 }
-
-#[cfg(feature = "tls")]
-use crate::server::prefixed::Prefixed;

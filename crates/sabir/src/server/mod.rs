@@ -9,6 +9,7 @@ pub(crate) mod http;
 pub(crate) mod limiter;
 #[cfg(feature = "http")]
 pub(crate) mod lingering_close;
+#[cfg(any(feature = "http", feature = "tls"))]
 pub(crate) mod prefixed;
 #[cfg(feature = "tls")]
 pub(crate) mod tls;

@@ -13,21 +13,21 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub use openrpc::{NotOpenRpc, OpenRpc};
 use schema::Schema;
-pub(super) use tool::Tool;
+pub(crate) use tool::Tool;
 
 /// Bytes of schemas that all sessions may show together. What is beyond it is not learned.
 const SEEN_BYTES: usize = 4 << 20;
 
 /// Something does not match.
-pub(super) struct Mismatch<'t> {
+pub(crate) struct Mismatch<'t> {
     /// The value, unless it is one that is missing.
-    pub(super) part: Option<&'t str>,
-    pub(super) what: String,
+    pub(crate) part: Option<&'t str>,
+    pub(crate) what: String,
 }
 
 /// How much has been learned from sessions that are still there.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Room(Arc<AtomicUsize>);
+pub(crate) struct Room(Arc<AtomicUsize>);
 
 impl Room {
     /// Takes room for so many bytes, if there is any left.
