@@ -7,9 +7,9 @@ use std::time::Duration;
 use sabir::transport::{self, Child, Scheme, Stderr, Transport, Url};
 use sabir::{DialError, DialFailure, Framing};
 
+use crate::demo::rpc;
 use crate::exit::{Exit, Failure};
 use crate::print::Printer;
-use crate::service;
 
 /// How long a program may take to exit once its input is closed, and again once it was told to.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -159,9 +159,9 @@ pub(crate) fn status_hint(status: u16) -> &'static str {
 }
 
 fn demo(framing: Framing) -> Transport {
-    service::quiet_panic();
+    rpc::quiet_panic();
     let (client, server) = transport::memory();
-    tokio::spawn(sabir::serve(server.framing(framing), service::router()));
+    tokio::spawn(sabir::serve(server.framing(framing), rpc::router()));
     client
 }
 

@@ -9,9 +9,9 @@ use sabir_proto::{Line, RawJson, transcript};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 
+use crate::demo::rpc;
 use crate::exit::{Exit, Failure};
 use crate::print::Printer;
-use crate::service;
 
 const SCRIPT: &str = include_str!("tour.rpc");
 
@@ -22,10 +22,10 @@ const ITS_ID: &str = "$id";
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(crate) async fn run(printer: &Printer) -> Result<Exit, Failure> {
-    service::quiet_panic();
+    rpc::quiet_panic();
     let (client, server) = tokio::io::duplex(64 * 1024);
     let (read, write) = tokio::io::split(server);
-    tokio::spawn(sabir::serve(transport::streams(read, write), service::router()));
+    tokio::spawn(sabir::serve(transport::streams(read, write), rpc::router()));
     let (read, write) = tokio::io::split(client);
     let tour = Tour { lines: BufReader::new(read).lines(), write, printer, last: RawJson::NULL };
     match tokio::time::timeout(PATIENCE, tour.play()).await {

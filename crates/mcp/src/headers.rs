@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use sabir::{ErrorObject, RawJson};
 use serde_json::Value;
 
-use crate::failure::{header_mismatch, shown};
+use crate::error::{header_mismatch, shown};
 
 pub(crate) const PROTOCOL_VERSION: &str = "mcp-protocol-version";
 pub(crate) const METHOD: &str = "mcp-method";

@@ -50,7 +50,7 @@
 //! left out when it is spoken.
 
 mod client;
-mod failure;
+mod error;
 mod form;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
@@ -58,18 +58,20 @@ mod form;
 pub mod fuzzing;
 #[cfg_attr(not(feature = "http"), allow(dead_code))]
 mod headers;
+#[cfg(feature = "http")]
+mod http;
 mod page;
 mod revision;
 mod schema;
 mod server;
-mod strings;
+mod string_args;
 mod template;
 mod types;
-#[cfg(feature = "http")]
-mod web;
 
 pub use client::{Client, ConnectError, Request, Session};
-pub use failure::{Failure, Result, code};
+pub use error::{Failure, Result, code};
+#[cfg(feature = "http")]
+pub use http::http;
 pub use revision::Revision;
 pub use server::{
     Cache, Catalog, Change, Ctx, Interests, IntoContents, IntoPrompt, IntoToolResult, Json, Limits, Partial,
@@ -81,8 +83,6 @@ pub use types::{
     Resource, Resources, Role, Root, Sample, Sampled, SamplingMessage, ServerCapabilities, Template, Tool,
     ToolAnnotations, ToolResult,
 };
-#[cfg(feature = "http")]
-pub use web::http;
 
 /// The examples of the documents are tests too.
 #[cfg(doctest)]

@@ -2,7 +2,7 @@
 
 use sabir::ErrorObject;
 
-use crate::failure::invalid;
+use crate::error::invalid;
 
 /// One page of a list, and where the next one begins.
 pub(crate) fn page<'l, T>(

@@ -29,7 +29,6 @@ enum Colour {
 
 #[derive(Deserialize, JsonSchema)]
 struct Favourite {
-    #[expect(dead_code, reason = "only its schema is looked at")]
     colour: Option<Colour>,
 }
 

@@ -32,25 +32,16 @@
 //! | An answer that is no valid response? | It ends its call, and is never answered itself. |
 
 // JSON text.
-mod decimal;
-mod find;
-mod raw;
-mod scan;
+mod json;
 #[cfg(feature = "schemars")]
 mod schema;
-#[cfg(target_arch = "x86_64")]
-mod x86;
 
-// The nouns of the protocol, and what is legal.
+// The protocol: what a message is, and what is allowed.
 mod dialect;
-mod error;
-mod id;
 mod limits;
 mod message;
 
-// Bytes to messages and back.
-mod decode;
-mod encode;
+// Bytes to messages.
 mod frame;
 
 // Messages to calls.
@@ -58,18 +49,18 @@ mod session;
 mod time;
 mod transcript;
 
-pub use decode::{Entry, Incoming, decode};
 pub use dialect::{
     Dialect, LENIENT, LSP, MCP, MCP_2024_11_05, MCP_2025_03_26, MCP_2025_06_18, MCP_2025_11_25,
     MCP_2026_07_28, PLAIN, Spelling,
 };
-pub use error::{ErrorCode, ErrorObject};
 pub use frame::{Cut, Deframer, FrameFault, Framing};
-pub use id::Id;
+pub use json::raw::{JsonKind, RawJson};
+pub use json::scan::{ParseError, Syntax};
 pub use limits::Limits;
+pub use message::decode::{Entry, Incoming, decode};
+pub use message::error::{ErrorCode, ErrorObject};
+pub use message::id::Id;
 pub use message::{ErrorPart, Fault, Invalid, Member, Message, Notification, Request, Response};
-pub use raw::{JsonKind, RawJson};
-pub use scan::{ParseError, Syntax};
 pub use session::{
     Batch, CallError, CallKey, CallOptions, Cause, Config, Event, Lost, Origin, Outgoing, Output, Purpose,
     Refused, Report, RequestKey, Role, Session, TraceContext, Undelivered, Usage, Wait,

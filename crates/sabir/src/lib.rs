@@ -85,91 +85,47 @@
 //! The order of handlers and what holds for every connection is in the documentation of
 //! [`sabir_proto::Session`]; [`Limits`] says how much one may use.
 
-mod batch;
-#[cfg(unix)]
-pub mod blocking;
-mod budget;
-mod call;
-#[cfg(feature = "http")]
-mod caller;
-mod connection;
-mod ctx;
-#[cfg(feature = "schema")]
-mod describe;
-mod desk;
-#[cfg(feature = "schema")]
-mod discover;
-mod door;
-mod driving;
-mod engine;
-mod flags;
-#[cfg(feature = "http")]
-mod http;
-#[cfg(feature = "http")]
-mod link;
-mod listen;
-mod listener;
-mod metered;
-mod method;
-mod observe;
-#[cfg(feature = "schema")]
-pub mod openrpc;
-mod params;
-mod peer;
-mod pool;
-mod port;
-mod reconnect;
+// What a service's author writes: methods and their handlers.
+mod handler;
 mod router;
-mod serve;
 #[cfg(feature = "schema")]
-mod service;
-mod settings;
-mod shared;
-#[cfg(feature = "tracing")]
-mod spans;
-mod spares;
+mod schema;
+// What a caller holds.
+mod peer;
+// Where connections come from.
+#[cfg(feature = "http")]
+mod client;
+mod server;
+pub mod transport;
+// What drives them.
+mod runtime;
 /// What `flags` is made of; `tests/loom.rs` has others.
 mod sync {
     pub(crate) use std::sync::atomic::{AtomicBool, Ordering};
 }
-mod task;
-#[cfg(feature = "tls")]
-mod tls;
-pub mod transport;
-mod valid;
-#[cfg(feature = "validate")]
-mod validate;
-#[cfg(feature = "http")]
-mod ws;
 
 /// Private parsers, for the targets in `fuzz`.
 #[cfg(all(feature = "fuzzing", feature = "http"))]
 #[doc(hidden)]
 pub mod fuzzing {
-    pub use crate::door::fuzzing::detect;
-    pub use crate::http::fuzzing::{PlainHead, event, event_id, plain_head};
-    pub use crate::transport::fuzzing::{Streamed, events};
-    pub use crate::valid::fuzzing::read;
+    pub use crate::client::http::fuzzing::{Streamed, events};
+    pub use crate::router::valid::fuzzing::read;
+    pub use crate::server::fuzzing::detect;
+    pub use crate::server::http::fuzzing::{PlainHead, event, event_id, plain_head};
 }
 
-pub use batch::Batch;
-pub use call::Call;
-#[cfg(all(feature = "http", feature = "tls"))]
-pub use caller::PeerCertificates;
-pub use ctx::Ctx;
-#[cfg(feature = "schema")]
-pub use describe::{Description, ErrorDescription, describe};
-pub use door::{Connections, Protocols};
-#[cfg(feature = "http")]
-pub use http::{Body, Denied, Http, HttpService, Remote, Sessions};
-pub use listen::{Server, Stopper, listen};
-pub use listener::ListenError;
-pub use method::{Method, MethodName};
-pub use observe::{CallEnd, Observed, Side};
-pub use params::parse;
+pub use handler::ctx::Ctx;
+pub use peer::batch::Batch;
+pub use peer::call::Call;
+pub use peer::reconnect::Reconnect;
 pub use peer::{Peer, WeakPeer};
-pub use reconnect::Reconnect;
+pub use router::method::{Method, MethodName};
+pub use router::observe::{CallEnd, Observed, Side};
+pub use router::params::parse;
 pub use router::{Next, Router};
+#[cfg(unix)]
+pub use runtime::blocking;
+pub use runtime::serve::{connect, serve};
 #[cfg(feature = "service")]
 pub use sabir_macros::{RpcError, service};
 pub use sabir_proto::{
@@ -177,17 +133,27 @@ pub use sabir_proto::{
     MCP_2024_11_05, MCP_2025_03_26, MCP_2025_06_18, MCP_2025_11_25, MCP_2026_07_28, PLAIN, RawJson, Refused,
     Report, TraceContext, Undelivered,
 };
-pub use serve::{connect, serve};
+#[cfg(feature = "schema")]
+pub use schema::describe::{Description, ErrorDescription, describe};
+#[cfg(feature = "schema")]
+pub use schema::openrpc;
 #[cfg(feature = "schema")]
 #[doc(hidden)]
-pub use service::private;
+pub use schema::service::private;
 #[cfg(feature = "schema")]
-pub use service::{Failure, Progress, RpcError};
-#[cfg(feature = "tls")]
-pub use tls::ServerTls;
-pub use transport::{DialError, DialFailure, Transport};
+pub use schema::service::{Failure, Progress, RpcError};
+pub use server::acceptor::{Connections, Protocols};
+pub use server::bind::ListenError;
+#[cfg(all(feature = "http", feature = "tls"))]
+pub use server::http::caller::PeerCertificates;
 #[cfg(feature = "http")]
-pub use ws::WebSocket;
+pub use server::http::{Body, Denied, Http, HttpService, Remote, Sessions};
+#[cfg(feature = "tls")]
+pub use server::tls::ServerTls;
+pub use server::{Server, Stopper, listen};
+#[cfg(feature = "http")]
+pub use transport::websocket::WebSocket;
+pub use transport::{DialError, DialFailure, Transport};
 
 /// The error that a handler answers with.
 pub type ErrorObject = sabir_proto::ErrorObject<'static>;

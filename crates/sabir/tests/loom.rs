@@ -6,7 +6,7 @@
 
 #![allow(clippy::unwrap_used, dead_code)]
 
-#[path = "../src/flags.rs"]
+#[path = "../src/peer/flags.rs"]
 mod flags;
 
 /// What the flags are made of here.

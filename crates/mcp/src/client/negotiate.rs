@@ -10,7 +10,7 @@ use serde_json::json;
 use super::session::{Agreed, Session};
 use super::{Client, ConnectError};
 use crate::Revision;
-use crate::failure::code;
+use crate::error::code;
 use crate::server::{CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION};
 use crate::types::{Implementation, Meta, ServerCapabilities};
 

@@ -8,7 +8,6 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use super::audience::{Audience, Change};
 use super::ctx::Ctx;
 use super::function::{
     CompleteFunction, Gapped, Partial, Plain, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry,
@@ -16,7 +15,8 @@ use super::function::{
 };
 use super::output::{IntoContents, IntoPrompt, IntoToolResult};
 use super::registry::Named;
-use crate::failure::Result;
+use super::subscribers::{Audience, Change};
+use crate::error::Result;
 use crate::headers::ParamHeader;
 use crate::schema;
 use crate::template::Pattern;

@@ -11,9 +11,9 @@ use serde_json::json;
 
 use super::Core;
 use super::catalog::Catalog;
-use super::round::Round;
+use super::input_round::Round;
 use super::session::{Agreed, CLIENT_CAPABILITIES, CLIENT_INFO, Caller};
-use crate::failure::{Failure, Result, missing_capability};
+use crate::error::{Failure, Result, missing_capability};
 use crate::types::{
     ClientCapabilities, Elicit, ElicitResult, Implementation, Level, LogMessage, Meta, Progress, Root,
     Sample, Sampled,

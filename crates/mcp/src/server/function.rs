@@ -10,9 +10,9 @@ use serde::de::DeserializeOwned;
 
 use super::ctx::Ctx;
 use super::output::{IntoContents, IntoPrompt, IntoToolResult};
-use crate::failure::{Result, invalid};
+use crate::error::{Result, invalid};
 use crate::headers::ParamHeader;
-use crate::strings;
+use crate::string_args;
 use crate::template::Pattern;
 use crate::types::{Contents, Prompt, PromptResult, Resource, Template, Tool, ToolResult};
 
@@ -133,7 +133,7 @@ where
         mime_type: Option<&str>,
         gaps: &BTreeMap<String, String>,
     ) -> Result<Running<Vec<Contents>>, ErrorObject> {
-        let gaps = strings::read(gaps).map_err(invalid)?;
+        let gaps = string_args::read(gaps).map_err(invalid)?;
         let (uri, mime_type) = (uri.to_owned(), mime_type.map(str::to_owned));
         let running = (self.function)(ctx, gaps);
         Ok(Box::pin(async move { running.await?.into_contents(&uri, mime_type.as_deref()) }))
@@ -170,7 +170,7 @@ where
         ctx: Ctx,
         arguments: &BTreeMap<String, String>,
     ) -> Result<Running<PromptResult>, ErrorObject> {
-        let running = (self.function)(ctx, strings::read(arguments).map_err(invalid)?);
+        let running = (self.function)(ctx, string_args::read(arguments).map_err(invalid)?);
         Ok(Box::pin(async move { Ok(running.await?.into_prompt()) }))
     }
 }

@@ -1,44 +1,44 @@
 //! A server: what it offers, and how that becomes a router that any transport can serve.
 
-mod answer;
-mod asked;
-mod audience;
 mod catalog;
 mod ctx;
 mod digest;
 mod function;
+mod input_round;
 mod limits;
-mod open;
 mod output;
 mod registry;
-mod round;
+mod request_context;
+mod response;
 mod routes;
 mod session;
 #[cfg(feature = "tracing")]
 mod spans;
-mod state;
+mod state_signer;
+mod subscribers;
+mod target_params;
 
 use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-pub use answer::Cache;
-pub use audience::{Change, Interests};
 pub use catalog::Catalog;
 use catalog::Completed;
 pub use ctx::Ctx;
 pub use function::Partial;
+use input_round::{State, Target};
 pub use limits::Limits;
 pub use output::{IntoContents, IntoPrompt, IntoToolResult, Json};
-use round::{State, Target};
+pub use response::Cache;
 use sabir::{Cause, RawJson, Router, Transport};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::value::{RawValue, to_raw_value};
 pub(crate) use session::{CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION};
-use state::{Binding, Keeper, Rejected, TIME_TO_LIVE};
+use state_signer::{Binding, Keeper, Rejected, TIME_TO_LIVE};
+pub use subscribers::{Change, Interests};
 
-use crate::failure::{Result, invalid};
+use crate::error::{Result, invalid};
 use crate::types::{Implementation, Prompt, Resource, Template, Tool};
 
 /// A server of MCP, for every revision at once: each client gets the one that it asks for.

@@ -6,7 +6,7 @@ use sabir::RawJson;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::failure::Result;
+use crate::error::Result;
 use crate::schema;
 use crate::types::{Content, Contents, PromptMessage, PromptResult, ToolResult};
 

@@ -10,19 +10,19 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::sync::broadcast::error::RecvError;
 
-use super::answer::{Answer, End};
-use super::asked::Asked;
-use super::audience::{Change, Interests};
 use super::catalog::{Completed, Lists};
 use super::function::Partial;
+use super::input_round::{Round, Target};
 use super::limits::{Few, Usage};
-use super::open::{self, Eras, open};
 use super::registry::Named;
-use super::round::{Round, Target};
+use super::request_context::{self, Eras, open};
+use super::response::{Answer, End};
 use super::session::{Caller, Initialize, Session};
+use super::subscribers::{Change, Interests};
+use super::target_params::Asked;
 use super::{Core, Ctx};
 use crate::Revision;
-use crate::failure::{Failure, Result, invalid, not_found, reason, shown, unknown_resource, unread};
+use crate::error::{Failure, Result, invalid, not_found, reason, shown, unknown_resource, unread};
 use crate::page::page;
 use crate::types::{Contents, Implementation, Level, Meta, PromptResult, ServerCapabilities, ToolResult};
 
@@ -118,13 +118,13 @@ impl Routes<'_> {
     fn handshake(mut self) -> Self {
         let core = Arc::clone(self.core);
         self.router = self.router.reading("initialize", move |rpc, params: Option<&RawJson<'_>>| {
-            if open::modern(&rpc, "initialize", params)?.is_some() {
+            if request_context::modern(&rpc, "initialize", params)?.is_some() {
                 return Err(not_found());
             }
             initialize(&core, &rpc, params).map(|result| ready(Ok(result)))
         });
         self.router = self.router.reading("ping", |rpc, params: Option<&RawJson<'_>>| {
-            match open::modern(&rpc, "ping", params)? {
+            match request_context::modern(&rpc, "ping", params)? {
                 Some(_) => Err(not_found()),
                 None => Ok(ready(Ok(Meta::new()))),
             }
@@ -237,7 +237,11 @@ fn call_tool(
     let entry = named(&ctx.core.catalog.lists().tools, "tool", &asked.name)?;
     #[cfg(feature = "http")]
     if matches!(ctx.caller, Caller::Modern(_)) && ctx.rpc.http().is_some() {
-        crate::headers::check_arguments(|name| open::header(&ctx.rpc, name), params, &entry.headers)?;
+        crate::headers::check_arguments(
+            |name| request_context::header(&ctx.rpc, name),
+            params,
+            &entry.headers,
+        )?;
     }
     ctx.begin_round("tools/call", &asked)?;
     let end = End::of(&ctx);

@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::limits::{Limits, Usage};
 use crate::Revision;
-use crate::failure::{invalid, reason, unread, unsupported_revision};
+use crate::error::{invalid, reason, unread, unsupported_revision};
 use crate::types::{ClientCapabilities, Implementation, Level};
 
 pub(crate) const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";

@@ -9,7 +9,7 @@ use tracing::{Instrument, Span};
 use super::Core;
 use super::session::{PROTOCOL_VERSION, Session};
 use crate::Revision;
-use crate::failure::shown;
+use crate::error::shown;
 
 /// What stands for a method that nobody knows: strangers must not make up names of spans.
 const OTHER: &str = "_OTHER";

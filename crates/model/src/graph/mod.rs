@@ -29,10 +29,10 @@ mod terms;
 // From records to nodes.
 mod calls;
 mod clock;
-mod message;
+mod graph_mapper;
+mod message_mapper;
 mod node;
 mod traces;
-mod uplift;
 
 // From nodes to text, and to answers.
 mod canonical;
@@ -40,8 +40,8 @@ mod query;
 mod store;
 mod write;
 
+pub use graph_mapper::Uplift;
 pub use node::Node;
 pub use query::{Answer, Cell, QueryError, Stop, Table, named_query};
 pub use store::{Graph, GraphBuilder};
-pub use uplift::Uplift;
 pub use write::{Syntax, Writer};

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use sabir_proto::RawJson;
 
-use super::terms::{DECIMAL, INTEGER, TYPE, Term};
+use crate::graph::terms::{DECIMAL, INTEGER, TYPE, Term};
 
 /// One thing, and what is said of it.
 #[derive(Debug, Clone)]

@@ -6,9 +6,9 @@ use oxrdf::{Literal, Term as Rdf};
 use spareval::{CancellationToken, QueryEvaluationError, QueryEvaluator, QueryResults};
 use spargebra::SparqlParser;
 
-use super::store::{Facts, Graph};
-use super::terms::Prefix;
 use crate::files::{QUERIES, Query};
+use crate::graph::store::{Facts, Graph};
+use crate::graph::terms::Prefix;
 
 /// Cells of a table, or lines, that an answer may have: they are kept in memory.
 const MOST_CELLS: usize = 2_000_000;

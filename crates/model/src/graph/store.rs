@@ -11,9 +11,9 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use oxrdf::{LiteralRef, NamedNodeRef, Term as Rdf, TermRef};
 use spareval::{InternalQuad, QueryableDataset};
 
-use super::canonical::canonical;
-use super::node::{Node, Value};
-use super::terms::{JSON, Term};
+use crate::graph::canonical::canonical;
+use crate::graph::node::{Node, Value};
+use crate::graph::terms::{JSON, Term};
 
 /// Takes nodes in; [`build`](Self::build) makes the graph that can be asked.
 #[derive(Debug, Default)]
@@ -138,7 +138,7 @@ impl Graph {
 
 /// A term in the course of a query: one of the graph's, or one that the query came up with.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) enum Known {
+pub(crate) enum Known {
     Number(u32),
     Other(Rc<Rdf>),
 }
@@ -154,7 +154,7 @@ impl Known {
 }
 
 /// A graph as the query engine sees it.
-pub(super) struct Facts<'g>(pub(super) &'g Graph);
+pub(crate) struct Facts<'g>(pub(crate) &'g Graph);
 
 impl<'g> QueryableDataset<'g> for Facts<'g> {
     type InternalTerm = Known;

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use sabir_proto::{RawJson, TraceContext};
 
-use super::calls::Name;
 use crate::capture::Direction;
+use crate::graph::calls::Name;
 
 /// Requests in flight of one trace that are looked at.
 const LOOK_BACK: usize = 256;

@@ -28,28 +28,14 @@
 //! With the feature `schemas`, params and results are compared with the schemas that a session shows in its own
 //! answers to `rpc.discover` and `tools/list`, and with those that [`Checker::openrpc`] is given. Without it, nothing is.
 
-mod a2a;
-mod calls;
-mod checker;
-mod eth;
-mod finding;
-mod locate;
-mod look;
-mod lsp;
-mod mcp;
-mod message;
-mod profile;
-mod protocol;
+mod engine;
+mod protocols;
 mod schemas;
-mod session;
-mod sessions;
-mod skim;
 mod table;
-mod values;
 
-pub use checker::Checker;
-pub use finding::{Excerpt, Finding};
-pub use profile::{Profile, Revision, UnknownProfile};
+pub use engine::checker::Checker;
+pub use engine::finding::{Excerpt, Finding};
+pub use protocols::profile::{Profile, Revision, UnknownProfile};
 pub use schemas::{NotOpenRpc, OpenRpc};
 pub use table::{
     LIVE001, LIVE002, LIVE003, LIVE004, LIVE005, LIVE006, LIVE007, LIVE008, LIVE009, Rule, Scope, Severity,

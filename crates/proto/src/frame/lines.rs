@@ -1,7 +1,7 @@
 //! One message per line.
 
 use super::{Cut, FrameFault};
-use crate::find::line_feed;
+use crate::json::find::line_feed;
 
 #[derive(Debug, Default)]
 pub(super) struct Lines {

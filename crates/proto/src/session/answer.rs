@@ -7,9 +7,9 @@ use serde::Serialize;
 use super::event::{Purpose, RequestKey};
 use super::{Core, Session};
 use crate::dialect::Spelling;
-use crate::encode;
-use crate::error::{ErrorCode, ErrorObject};
-use crate::raw::RawJson;
+use crate::json::raw::RawJson;
+use crate::message::encode;
+use crate::message::error::{ErrorCode, ErrorObject};
 use crate::time::Time;
 
 /// Ids up to this length count as nothing.

@@ -5,12 +5,12 @@ use std::fmt;
 
 use super::lost::Lost;
 use super::outgoing::Refused;
-use crate::error::{ErrorCode, ErrorObject};
 use crate::frame::FrameFault;
-use crate::id::Id;
+use crate::json::raw::{Printable, RawJson};
+use crate::json::scan::ParseError;
+use crate::message::error::{ErrorCode, ErrorObject};
+use crate::message::id::Id;
 use crate::message::{Fault, Invalid};
-use crate::raw::{Printable, RawJson};
-use crate::scan::ParseError;
 use crate::time::Time;
 
 /// A request of the peer, until it is answered.

@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 use crate::dialect::{Dialect, Spelling};
-use crate::encode;
-use crate::raw::{self, JsonKind, RawJson, member};
+use crate::json::raw::{self, JsonKind, RawJson, member};
+use crate::message::encode;
 
 /// W3C trace context, from `params._meta`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -1,50 +1,50 @@
 //! The engine that keeps calls straight in both directions. See [`Session`].
 
 mod answer;
-mod backlog;
+mod batch_replies;
+mod batch_requests;
 mod calls;
 mod config;
 mod event;
-mod gather;
 mod grow;
+mod inbound;
 mod input;
-mod intake;
 mod lost;
 mod meta;
 mod outbox;
 mod outgoing;
 mod oversize;
+mod queue;
 mod requests;
-mod unfold;
 #[cfg(test)]
 mod work;
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use backlog::Backlog;
+use batch_replies::Gathering;
+use batch_requests::Unfolding;
 use calls::Calls;
 pub use config::{Config, Role, Usage};
 pub use event::{
     CallError, CallKey, Cause, Event, Origin, Outgoing, Output, Purpose, Report, RequestKey, Undelivered,
     Wait,
 };
-use gather::Gathering;
+use inbound::Next;
 use input::Input;
-use intake::Next;
 pub use lost::Lost;
 pub use meta::TraceContext;
 use outbox::Outbox;
 pub use outgoing::{Batch, CallOptions, Refused};
+use queue::Backlog;
 use requests::Requests;
-use unfold::Unfolding;
 
-use crate::decode::Entry;
 use crate::dialect::Dialect;
-use crate::error::{ErrorCode, ErrorObject};
 use crate::frame::{Deframer, Framing};
-use crate::id::Id;
 use crate::limits::Limits;
+use crate::message::decode::Entry;
+use crate::message::error::{ErrorCode, ErrorObject};
+use crate::message::id::Id;
 use crate::time::Time;
 
 /// Silence after which memory is given back that only a burst needed, how long to wait for such silence, and how

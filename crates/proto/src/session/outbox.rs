@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use super::event::{Origin, Outgoing, Purpose};
 use super::grow;
-use crate::encode;
-use crate::error::ErrorCode;
 use crate::frame::Framing;
+use crate::message::encode;
+use crate::message::error::ErrorCode;
 
 /// Memory that a burst may leave behind for the next one.
 const KEPT: usize = 128 * 1024;

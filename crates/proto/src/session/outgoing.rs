@@ -10,8 +10,8 @@ use super::event::{CallKey, Purpose};
 use super::meta::{self, TraceContext};
 use super::{Core, Phase, Session};
 use crate::dialect::Spelling;
-use crate::encode;
-use crate::raw::RawJson;
+use crate::json::raw::RawJson;
+use crate::message::encode;
 use crate::time::Time;
 
 /// How a call is made.

@@ -1,7 +1,7 @@
 //! What a message is that was too large to keep, told by how it begins.
 
-use crate::id::Id;
-use crate::raw::RawJson;
+use crate::json::raw::RawJson;
+use crate::message::id::Id;
 
 /// Bytes at the front of a message that are looked at.
 const HEAD: usize = 4096;

@@ -7,7 +7,7 @@ use hashbrown::{HashTable, hash_table};
 
 use super::{Origin, RequestKey, grow};
 use crate::dialect::Spelling;
-use crate::id::Id;
+use crate::message::id::Id;
 
 /// Ids longer than this are not worth keeping memory for, nor those of a table that a flood has made large.
 const KEPT_TEXT: usize = 128;

@@ -10,22 +10,17 @@
 //! | [`streams`] | anything that reads and writes |
 //!
 //! Each knows both framings. What is made here speaks lines unless told otherwise; servers made by
-//! [`listen`](crate::listen) find out what the peer speaks.
+//! [`listen`](crate::server) find out what the peer speaks.
 
 #[cfg(unix)]
-mod audience;
-#[cfg(unix)]
 pub(crate) mod child;
-pub(crate) mod dial;
-mod failure;
+pub(crate) mod endpoint;
+pub(crate) mod error;
 #[cfg(unix)]
 pub(crate) mod fd;
-#[cfg(all(feature = "fuzzing", feature = "http"))]
-#[allow(missing_docs)]
-pub(crate) mod fuzzing;
-#[cfg(feature = "http")]
-pub(crate) mod http;
 pub(crate) mod net;
+#[cfg(unix)]
+mod output_watch;
 #[cfg(unix)]
 pub(crate) mod parent_death;
 pub(crate) mod scheme;
@@ -34,6 +29,8 @@ pub(crate) mod stdio;
 #[cfg(feature = "tls")]
 pub(crate) mod tls;
 mod url;
+#[cfg(feature = "http")]
+pub(crate) mod websocket;
 
 use std::any::Any;
 use std::future::Future;
@@ -41,12 +38,12 @@ use std::io;
 use std::pin::Pin;
 use std::time::Duration;
 
+#[cfg(feature = "http")]
+pub use crate::client::http::HttpFailure;
 #[cfg(unix)]
 pub use child::{Child, Stderr, child};
-use dial::Dial;
-pub use failure::{DialError, DialFailure};
-#[cfg(feature = "http")]
-pub use http::HttpFailure;
+use endpoint::Dial;
+pub use error::{DialError, DialFailure};
 pub use net::tcp;
 #[cfg(unix)]
 pub use net::unix;
@@ -58,11 +55,11 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 pub use url::url;
 
-use crate::engine::OnReport;
+use crate::runtime::config::config_setters;
+use crate::runtime::engine::OnReport;
+use crate::runtime::io::Port;
 #[cfg(feature = "http")]
-use crate::link::{Link, Messages};
-use crate::port::Port;
-use crate::settings::config_setters;
+use crate::runtime::message_transport::{Link, Messages};
 
 /// A stream that goes both ways.
 pub(crate) trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -87,7 +84,7 @@ pub(crate) struct Io<S = Box<dyn Duplex>> {
     pub(crate) epitaph: Option<Pin<Box<dyn Future<Output = Option<String>> + Send>>>,
     /// Who reads what is written, where that can be told.
     #[cfg(unix)]
-    pub(crate) audience: Option<audience::Audience>,
+    pub(crate) audience: Option<output_watch::Audience>,
     /// Told of all bytes as they go.
     pub(crate) tap: Option<Tap>,
     /// Becomes true once the process at the other end has ended.
@@ -133,7 +130,7 @@ pub(crate) enum Way {
     Messages {
         link: Box<dyn Link>,
         /// The headers of each message, where they have any.
-        headers: Option<std::sync::Arc<http::Headers>>,
+        headers: Option<std::sync::Arc<crate::client::http::Headers>>,
     },
 }
 
@@ -148,7 +145,7 @@ pub(crate) struct Opened {
     pub(crate) heeds_signals: bool,
     pub(crate) process: Option<watch::Receiver<bool>>,
     #[cfg(feature = "http")]
-    pub(crate) headers: Option<std::sync::Arc<http::Headers>>,
+    pub(crate) headers: Option<std::sync::Arc<crate::client::http::Headers>>,
 }
 
 /// What a connection runs over, and how it speaks there.
@@ -190,7 +187,7 @@ impl Transport {
         self
     }
 
-    /// Stops in good order when the process is asked to, by SIGTERM or SIGINT: [`serve`](crate::serve) finishes
+    /// Stops in good order when the process is asked to, by SIGTERM or SIGINT: [`serve`](crate::runtime::serve) finishes
     /// what is open, for as long as the [grace](Self::grace), and returns. Without it no signal handler is
     /// installed.
     #[must_use]
@@ -218,7 +215,7 @@ impl Transport {
     #[cfg(feature = "http")]
     #[must_use]
     pub fn header(mut self, name: impl AsRef<str>, value: impl AsRef<str>) -> Self {
-        match http::header(name.as_ref(), value.as_ref()) {
+        match crate::client::http::header(name.as_ref(), value.as_ref()) {
             Ok((name, value)) => drop(self.dial.headers.insert(name, value)),
             Err(fault) => drop(self.dial.fault.get_or_insert(fault)),
         }

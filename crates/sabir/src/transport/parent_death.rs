@@ -6,7 +6,7 @@ use std::io;
 use std::process::Command;
 use std::sync::{Mutex, mpsc};
 
-use crate::shared::lock;
+use crate::peer::commands::lock;
 
 type Job = Box<dyn FnOnce() + Send>;
 

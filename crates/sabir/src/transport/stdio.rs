@@ -4,10 +4,10 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Mutex;
 
-use super::audience::Audience;
 use super::fd::{Reader, Writer, duplicate};
+use super::output_watch::Audience;
 use super::{Io, Transport};
-use crate::shared::lock;
+use crate::peer::commands::lock;
 
 /// Standard input and output, with the output guarded: what anything else in the process prints goes to
 /// standard error, for the rest of the process's life, and the protocol stays clean. See

@@ -11,8 +11,8 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use super::dial::Place;
-use super::failure::{DialError, DialFailure};
+use super::endpoint::Place;
+use super::error::{DialError, DialFailure};
 
 /// Whom to trust, and what to show.
 #[derive(Default, Clone)]

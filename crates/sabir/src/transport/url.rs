@@ -1,7 +1,7 @@
 //! Transports by their URL.
 
-use super::dial::{Dial, Place, in_time, unusable};
-use super::failure::DialError;
+use super::endpoint::{Dial, Place, in_time, unusable};
+use super::error::DialError;
 use super::net::tcp_io;
 use super::scheme::{Scheme, Url};
 use super::{Transport, Way};
@@ -119,10 +119,10 @@ mod web {
     use tokio_tungstenite::tungstenite::protocol::Role;
 
     use super::*;
+    use crate::client::http::Http;
     use crate::transport::DialFailure;
     use crate::transport::Duplex;
-    use crate::transport::http::Http;
-    use crate::ws::{Socket, WebSocket};
+    use crate::transport::websocket::{Socket, WebSocket};
 
     pub(super) async fn open(url: &Url, dial: Dial) -> std::io::Result<Way> {
         let (place, secure) = (Place::of(url), url.scheme().is_secure());

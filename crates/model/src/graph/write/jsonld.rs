@@ -2,16 +2,16 @@
 
 use std::fmt::Write;
 
-use super::literal::{is_harmful, quoted};
 use crate::files::SESSION_CONTEXT;
 use crate::graph::canonical::canonical;
 use crate::graph::node::{Node, Value};
 use crate::graph::terms::{AT_MS, DATE_TIME, DURATION_MS, INTEGER, TYPE, Term};
+use crate::graph::write::literal::{is_harmful, quoted};
 
 /// Numbers up to here are the same in every reader of JSON.
 const EXACT: u64 = 9_007_199_254_740_991;
 
-pub(super) fn start(out: &mut String, base: &str) {
+pub(crate) fn start(out: &mut String, base: &str) {
     let context = SESSION_CONTEXT.trim_end();
     let context = context.strip_suffix("\n  }\n}").unwrap_or(context);
     out.push_str(context);
@@ -22,7 +22,7 @@ pub(super) fn start(out: &mut String, base: &str) {
     out.push_str(", \"@prefix\": true }\n  },\n  \"@graph\": [");
 }
 
-pub(super) fn node(out: &mut String, node: &Node<'_>) {
+pub(crate) fn node(out: &mut String, node: &Node<'_>) {
     out.extend(["{\"@id\":\"c:", &node.name, "\""]);
     // Facts with the same property stand together: an object must not have a member twice.
     for facts in node.facts.chunk_by(|a, b| a.0 == b.0) {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 /// Appends `text` in quotes, with escapes that N-Triples, Turtle and JSON share. What a terminal would obey is
 /// escaped too: control characters, and those that change the direction of what follows.
-pub(super) fn quoted(out: &mut String, text: &str) {
+pub(crate) fn quoted(out: &mut String, text: &str) {
     out.push('"');
     let mut rest = text;
     while let Some(at) = rest.find(needs_escape) {
@@ -30,6 +30,6 @@ fn needs_escape(c: char) -> bool {
     matches!(c, '"' | '\\') || is_harmful(c)
 }
 
-pub(super) fn is_harmful(c: char) -> bool {
+pub(crate) fn is_harmful(c: char) -> bool {
     c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

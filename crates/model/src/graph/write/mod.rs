@@ -7,7 +7,7 @@ mod turtle;
 
 use std::io::{self, Write};
 
-use super::node::Node;
+use crate::graph::node::Node;
 
 /// A syntax for graphs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

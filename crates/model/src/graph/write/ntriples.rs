@@ -1,11 +1,11 @@
 //! N-Triples and N-Quads.
 
-use super::literal::quoted;
 use crate::graph::canonical::canonical;
 use crate::graph::node::{Node, Value};
 use crate::graph::terms::{JSON, Term};
+use crate::graph::write::literal::quoted;
 
-pub(super) fn node(out: &mut String, base: &str, node: &Node<'_>, graph: Option<&str>) {
+pub(crate) fn node(out: &mut String, base: &str, node: &Node<'_>, graph: Option<&str>) {
     for (property, object) in &node.facts {
         name(out, base, &node.name);
         out.push(' ');

@@ -1,22 +1,22 @@
 //! Turtle, and what TriG adds to it.
 
-use super::literal::quoted;
 use crate::graph::canonical::canonical;
 use crate::graph::node::{Node, Value};
 use crate::graph::terms::{DECIMAL, INTEGER, JSON, Prefix, TYPE, Term};
+use crate::graph::write::literal::quoted;
 
-pub(super) fn start(out: &mut String, base: &str) {
+pub(crate) fn start(out: &mut String, base: &str) {
     for prefix in Prefix::ALL {
         out.extend(["@prefix ", prefix.label(), ": <", prefix.iri(), "> .\n"]);
     }
     out.extend(["@prefix c: <", base, "> .\n\n"]);
 }
 
-pub(super) fn open(out: &mut String, graph: &str) {
+pub(crate) fn open(out: &mut String, graph: &str) {
     out.extend(["c:", graph, " {\n"]);
 }
 
-pub(super) fn node(out: &mut String, indent: &str, node: &Node<'_>) {
+pub(crate) fn node(out: &mut String, indent: &str, node: &Node<'_>) {
     out.extend([indent, "c:", &node.name]);
     for (i, (property, object)) in node.facts.iter().enumerate() {
         if i > 0 {

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub use openrpc::{NotOpenRpc, OpenRpc};
 use schema::Schema;
-pub(super) use tool::Tool;
+pub(crate) use tool::Tool;
 
 /// Bytes that the schemas which all sessions show may take together, read and compiled. What is beyond it is not used.
 const SEEN_BYTES: usize = 64 << 20;
@@ -26,16 +26,16 @@ const SEEN_STEPS: usize = 256 << 20;
 const PART_BYTES: usize = 128;
 
 /// Something does not match.
-pub(super) struct Mismatch<'t> {
+pub(crate) struct Mismatch<'t> {
     /// The value, unless it is one that is missing.
-    pub(super) part: Option<&'t str>,
-    pub(super) what: String,
+    pub(crate) part: Option<&'t str>,
+    pub(crate) what: String,
 }
 
 /// How many bytes schemas take that are still there. The figures are estimates from above: what a stranger sends must not
 /// take more than it is counted as.
 #[derive(Debug, Clone)]
-pub(super) struct Room(Arc<Budget>);
+pub(crate) struct Room(Arc<Budget>);
 
 #[derive(Debug)]
 struct Budget {

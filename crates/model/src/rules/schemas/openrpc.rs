@@ -7,9 +7,9 @@ use std::sync::Arc;
 use sabir_proto::{ErrorObject, JsonKind};
 use serde_json::Value;
 
-use super::{Mismatch, Room, Schema, Taken, value_bytes};
-use crate::rules::finding::quoted;
-use crate::rules::locate::{elements, kind, members};
+use crate::rules::engine::finding::quoted;
+use crate::rules::engine::json_path::{elements, kind, members};
+use crate::rules::schemas::{Mismatch, Room, Schema, Taken, value_bytes};
 
 /// References that may lead to each other.
 const STEPS: usize = 16;
@@ -106,13 +106,13 @@ impl OpenRpc {
     }
 
     /// Learns from an answer to `rpc.discover`, if there is room.
-    pub(in crate::rules) fn seen(text: &str, room: &Room) -> Option<OpenRpc> {
+    pub(crate) fn seen(text: &str, room: &Room) -> Option<OpenRpc> {
         let taken = room.take(value_bytes(text))?;
         Some(OpenRpc { _taken: Some(taken), ..OpenRpc::read(text, room).ok()? })
     }
 
     /// Compares the params of a call. Of a method that is not in the document nothing is known.
-    pub(in crate::rules) fn params<'t>(&self, name: &str, params: Option<&'t str>) -> Vec<Mismatch<'t>> {
+    pub(crate) fn params<'t>(&self, name: &str, params: Option<&'t str>) -> Vec<Mismatch<'t>> {
         let Some(method) = self.methods.get(name) else { return Vec::new() };
         let mut found = match params.map(|params| (kind(params), params)) {
             Some((_, params)) if method.structure == Structure::Whole => {
@@ -127,16 +127,12 @@ impl OpenRpc {
         found
     }
 
-    pub(in crate::rules) fn result<'t>(&self, method: &str, result: &'t str) -> Option<Mismatch<'t>> {
+    pub(crate) fn result<'t>(&self, method: &str, result: &'t str) -> Option<Mismatch<'t>> {
         self.methods.get(method)?.result.as_ref()?.check("the result", result)
     }
 
     /// Compares the data of an error. Without any there is nothing to compare.
-    pub(in crate::rules) fn error<'t>(
-        &self,
-        method: &str,
-        error: &'t ErrorObject<'t>,
-    ) -> Option<Mismatch<'t>> {
+    pub(crate) fn error<'t>(&self, method: &str, error: &'t ErrorObject<'t>) -> Option<Mismatch<'t>> {
         let schema = self.methods.get(method)?.errors.get(&error.code.0)?;
         schema.check("`error.data`", error.data.as_ref()?.as_str())
     }

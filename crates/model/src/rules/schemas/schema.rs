@@ -12,8 +12,8 @@ use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, PatternOptions, Registry, ValidationError, Validator};
 use serde_json::{Value, json};
 
-use super::{Mismatch, Room, Taken, value_bytes};
-use crate::rules::locate;
+use crate::rules::engine::json_path;
+use crate::rules::schemas::{Mismatch, Room, Taken, value_bytes};
 
 /// Values that would take more bytes than this are not checked.
 const LARGEST: usize = 64 << 20;
@@ -45,7 +45,7 @@ const HOME: &str = "urn:sabir:schemas";
 
 /// A schema: a part of some JSON, which it may refer to.
 #[derive(Debug)]
-pub(super) struct Schema {
+pub(crate) struct Schema {
     root: Arc<Value>,
     /// Where in it, as a JSON Pointer.
     pointer: String,
@@ -65,12 +65,12 @@ struct Ready {
 
 impl Schema {
     /// The schema at a place in some JSON, whose text has so many bytes.
-    pub(super) fn new(root: &Arc<Value>, pointer: String, bytes: usize, room: &Room) -> Self {
+    pub(crate) fn new(root: &Arc<Value>, pointer: String, bytes: usize, room: &Room) -> Self {
         Schema { root: Arc::clone(root), pointer, bytes, room: room.clone(), ready: OnceLock::new() }
     }
 
     /// Where it stands, if it cannot be used: it is no schema, or its references lead too far.
-    pub(super) fn unusable(&self) -> Option<&str> {
+    pub(crate) fn unusable(&self) -> Option<&str> {
         self.ready().is_none().then_some(&*self.pointer)
     }
 
@@ -79,7 +79,7 @@ impl Schema {
     }
 
     /// Compares the value that `text` spells, which is called `name`.
-    pub(super) fn check<'t>(&self, name: &str, text: &'t str) -> Option<Mismatch<'t>> {
+    pub(crate) fn check<'t>(&self, name: &str, text: &'t str) -> Option<Mismatch<'t>> {
         if value_bytes(text) > LARGEST {
             return None;
         }
@@ -99,7 +99,7 @@ impl Schema {
             "" => format!("{name} does not match its schema: {reason}"),
             path => format!("{name} does not match its schema at {path}: {reason}"),
         };
-        Some(Mismatch { part: locate::pointer(text, path).or(Some(text)), what })
+        Some(Mismatch { part: json_path::pointer(text, path).or(Some(text)), what })
     }
 
     fn make_ready(&self) -> Option<Ready> {

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Mismatch, Room, Schema, Taken, value_bytes};
-use crate::rules::locate::member;
+use crate::rules::engine::json_path::member;
+use crate::rules::schemas::{Mismatch, Room, Schema, Taken, value_bytes};
 
 #[derive(Debug, Default)]
-pub(in crate::rules) struct Tool {
+pub(crate) struct Tool {
     input: Option<Schema>,
     output: Option<Schema>,
     _taken: Option<Taken>,
@@ -16,7 +16,7 @@ pub(in crate::rules) struct Tool {
 
 impl Tool {
     /// Learns from the tool's entry in a list.
-    pub(in crate::rules) fn new(entry: &str, room: &Room) -> Self {
+    pub(crate) fn new(entry: &str, room: &Room) -> Self {
         let (input, output) = (member(entry, &["inputSchema"]), member(entry, &["outputSchema"]));
         let bytes = input.map_or(0, value_bytes) + output.map_or(0, value_bytes);
         let Some(taken) = room.take(bytes) else { return Tool::default() };
@@ -28,15 +28,15 @@ impl Tool {
     }
 
     /// Whether it says what its structured content is.
-    pub(in crate::rules) fn has_output(&self) -> bool {
+    pub(crate) fn has_output(&self) -> bool {
         self.output.is_some()
     }
 
-    pub(in crate::rules) fn arguments<'t>(&self, text: &'t str) -> Option<Mismatch<'t>> {
+    pub(crate) fn arguments<'t>(&self, text: &'t str) -> Option<Mismatch<'t>> {
         self.input.as_ref()?.check("`arguments`", text)
     }
 
-    pub(in crate::rules) fn content<'t>(&self, text: &'t str) -> Option<Mismatch<'t>> {
+    pub(crate) fn content<'t>(&self, text: &'t str) -> Option<Mismatch<'t>> {
         self.output.as_ref()?.check("`structuredContent`", text)
     }
 }

@@ -4,21 +4,21 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Mismatch, Room};
+use crate::rules::schemas::{Mismatch, Room};
 
 #[derive(Debug)]
-pub(super) struct Schema;
+pub(crate) struct Schema;
 
 impl Schema {
-    pub(super) fn new(_: &Arc<Value>, _: String, _: usize, _: &Room) -> Self {
+    pub(crate) fn new(_: &Arc<Value>, _: String, _: usize, _: &Room) -> Self {
         Schema
     }
 
-    pub(super) fn unusable(&self) -> Option<&str> {
+    pub(crate) fn unusable(&self) -> Option<&str> {
         None
     }
 
-    pub(super) fn check<'t>(&self, _: &str, _: &'t str) -> Option<Mismatch<'t>> {
+    pub(crate) fn check<'t>(&self, _: &str, _: &'t str) -> Option<Mismatch<'t>> {
         None
     }
 }

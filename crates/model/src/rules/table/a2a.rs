@@ -1,8 +1,8 @@
 //! Agent2Agent 1.0, its JSON-RPC binding.
 
-use super::{Rule, Scope, Severity, define};
+use crate::rules::table::{Rule, Scope, Severity, define};
 
-define! { pub(in crate::rules) A2A:
+define! { pub(crate) A2A:
 A2A001 Error Session {
     title: "a request is answered twice, and its method does not stream",
     why: "Only SendStreamingMessage and SubscribeToTask answer more than once.",

@@ -1,8 +1,8 @@
 //! Ethereum's JSON-RPC.
 
-use super::{Rule, Scope, Severity, define};
+use crate::rules::table::{Rule, Scope, Severity, define};
 
-define! { pub(in crate::rules) ETH:
+define! { pub(crate) ETH:
 ETH001 Error Message {
     title: "a quantity is not minimal 0x-hexadecimal",
     why: "Nodes refuse decimal numbers, empty quantities and leading zeros.",

@@ -1,6 +1,6 @@
 //! What a live peer does with what it is asked.
 
-use super::{Rule, Scope, Severity, define};
+use crate::rules::table::{Rule, Scope, Severity, define};
 
 define! { pub LIVE:
 LIVE001 Error Live {

@@ -1,8 +1,8 @@
 //! The Language Server Protocol 3.17.
 
-use super::{Rule, Scope, Severity, define};
+use crate::rules::table::{Rule, Scope, Severity, define};
 
-define! { pub(in crate::rules) LSP:
+define! { pub(crate) LSP:
 LSP001 Error Session {
     title: "a request before `initialize` is not refused with -32002",
     why: "The server does not know the client's capabilities yet, so the answer cannot be right.",

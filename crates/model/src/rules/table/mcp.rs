@@ -1,8 +1,8 @@
 //! The Model Context Protocol, by revision.
 
-use super::{Rule, Scope, Severity, define};
+use crate::rules::table::{Rule, Scope, Severity, define};
 
-define! { pub(in crate::rules) MCP:
+define! { pub(crate) MCP:
 MCP001 Error Message {
     title: "a request has the id null or a fraction",
     why: "MCP wants a string or an integer. The SDKs drop such a message without an answer.",

@@ -10,12 +10,12 @@ mod lsp;
 mod mcp;
 mod rpc;
 
-pub(super) use a2a::*;
-pub(super) use eth::*;
+pub(crate) use a2a::*;
+pub(crate) use eth::*;
 pub use live::*;
-pub(super) use lsp::*;
-pub(super) use mcp::*;
-pub(super) use rpc::*;
+pub(crate) use lsp::*;
+pub(crate) use mcp::*;
+pub(crate) use rpc::*;
 
 use std::fmt;
 
@@ -100,7 +100,7 @@ macro_rules! define {
                 source: $source,
             };
         )+
-        pub(super) static $list: &[&Rule] = &[$(&$id),+];
+        pub(crate) static $list: &[&Rule] = &[$(&$id),+];
     };
 }
 

@@ -1,8 +1,8 @@
 //! JSON-RPC 2.0 itself. These hold in every profile, unless it says otherwise.
 
-use super::{Rule, Scope, Severity, define};
+use crate::rules::table::{Rule, Scope, Severity, define};
 
-define! { pub(in crate::rules) RPC:
+define! { pub(crate) RPC:
 CAP001 Warning File {
     title: "a part of the file cannot be read",
     why: "What is written there is not checked, and what depends on it may be reported wrongly.",

@@ -1,0 +1,98 @@
+//! `sabir demo`: the demo service on standard input and output, or for all who connect.
+
+mod mcp;
+pub(crate) mod rpc;
+
+use std::io::{self, IsTerminal};
+
+use sabir::transport::Scheme;
+use sabir::{Dialect, Http, MCP, PLAIN, Router, ServerTls, transport};
+
+use crate::args::DemoArgs;
+use crate::exit::{Exit, Failure};
+use crate::print::Printer;
+
+const ADDRESSES: &str = "write it as tcp://127.0.0.1:4000 or unix:/tmp/demo.sock";
+
+pub(crate) async fn run(args: DemoArgs, printer: &Printer) -> Result<Exit, Failure> {
+    rpc::quiet_panic();
+    match &args.listen {
+        None => stdio(&args, printer).await,
+        Some(url) => listen(url, &args, printer).await,
+    }
+}
+
+/// Which of the two services, and how it is spoken to.
+fn served(args: &DemoArgs) -> (Router, Dialect) {
+    match args.mcp {
+        true => (mcp::server().into_router(), MCP),
+        false => (rpc::router(), PLAIN),
+    }
+}
+
+async fn stdio(args: &DemoArgs, printer: &Printer) -> Result<Exit, Failure> {
+    if io::stdin().is_terminal() {
+        printer.aside("serving on standard input: type a message and press enter; Ctrl-D ends");
+    }
+    let (router, dialect) = served(args);
+    let transport = transport::stdio().framing(args.framing.known()).dialect(dialect).heed_signals();
+    match sabir::serve(transport, router).await {
+        Ok(()) => Ok(Exit::Ok),
+        Err(cause) => Err(Failure::new(Exit::Protocol, format_args!("stopped serving: {cause}"))),
+    }
+}
+
+async fn listen(url: &str, args: &DemoArgs, printer: &Printer) -> Result<Exit, Failure> {
+    let secure =
+        url.split_once("://").and_then(|(scheme, _)| Scheme::parse(scheme)).is_some_and(Scheme::is_secure);
+    if secure && args.tls_cert.is_none() {
+        return Err(Failure::usage(format_args!("{url} needs a certificate"))
+            .hint("give it with --tls-cert server.pem --tls-key server.key"));
+    }
+    let (router, dialect) = served(args);
+    let server = sabir::listen(url, router).await.map_err(|error| cannot_listen(url, &error))?;
+    let server = server.framing(args.framing.known()).dialect(dialect);
+    let mut server = server.http(http(args)).heed_signals();
+    if let (Some(cert), Some(key)) = (&args.tls_cert, &args.tls_key) {
+        server = server.tls(ServerTls::from_files(cert, key).map_err(Failure::usage)?);
+    }
+    printer.aside(&format!("serving on {}", server.url()));
+    match server.run().await {
+        Ok(()) => Ok(Exit::Ok),
+        Err(error) => Err(Failure::new(Exit::Connect, format_args!("stopped serving: {error}"))),
+    }
+}
+
+fn http(args: &DemoArgs) -> Http {
+    let mut http = match args.mcp {
+        true => sabir_mcp::http(),
+        false => Http::new(),
+    };
+    for origin in &args.allow_origin {
+        http = http.allow_origin(origin);
+    }
+    for host in &args.allow_host {
+        http = http.allow_host(host);
+    }
+    if let Some(token) = &args.bearer {
+        http = http.bearer(token.clone());
+    }
+    http
+}
+
+fn cannot_listen(url: &str, error: &io::Error) -> Failure {
+    let exit = match error.kind() {
+        io::ErrorKind::InvalidInput => Exit::Usage,
+        _ => Exit::Connect,
+    };
+    // The library's own reasons name the address already.
+    let failure = match error.get_ref().is_some_and(|reason| reason.is::<sabir::ListenError>()) {
+        true => Failure::new(exit, error),
+        false => Failure::new(exit, format_args!("cannot listen at {url}: {error}")),
+    };
+    match error.kind() {
+        io::ErrorKind::InvalidInput => failure.hint(ADDRESSES),
+        io::ErrorKind::AddrInUse => failure.hint("take another port or path; port 0 is any that is free"),
+        _ => failure,
+    }
+}

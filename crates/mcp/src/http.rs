@@ -1,0 +1,43 @@
+//! How MCP is served over Streamable HTTP: sessions for the legacy era, requests that stand for themselves for the
+//! modern one, and the status of errors.
+
+use http::StatusCode;
+use http::request::Parts;
+use sabir::{ErrorCode, Http, Sessions};
+
+use crate::error::code;
+
+/// The settings with which a server of `sabir` speaks MCP over HTTP, in both eras at the same address.
+///
+/// ```no_run
+/// # async fn run() -> std::io::Result<()> {
+/// let router = sabir_mcp::Server::new("empty", "1.0.0").into_router();
+/// let server = sabir::listen("http://127.0.0.1:8080/mcp", router).await?;
+/// server.dialect(sabir::MCP).http(sabir_mcp::http()).run().await
+/// # }
+/// ```
+pub fn http() -> Http {
+    let sessions = Sessions {
+        versions: &["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"],
+        stateless: &["2026-07-28"],
+        ..Sessions::opened_by("initialize")
+    };
+    Http::new().sessions(sessions).error_status(status)
+}
+
+/// In a session an error is an answer like any other. Outside of one it is the modern era, which has a status for
+/// what is wrong with a request.
+fn status(parts: &Parts, error: ErrorCode) -> StatusCode {
+    let in_session = parts.headers.contains_key("mcp-session-id");
+    match error {
+        ErrorCode::MESSAGE_TOO_LARGE => StatusCode::PAYLOAD_TOO_LARGE,
+        ErrorCode::PARSE_ERROR | ErrorCode::INVALID_REQUEST => StatusCode::BAD_REQUEST,
+        _ if in_session => StatusCode::OK,
+        ErrorCode::METHOD_NOT_FOUND => StatusCode::NOT_FOUND,
+        ErrorCode::INVALID_PARAMS
+        | code::HEADER_MISMATCH
+        | code::MISSING_CAPABILITY
+        | code::UNSUPPORTED_REVISION => StatusCode::BAD_REQUEST,
+        _ => StatusCode::OK,
+    }
+}

@@ -1,0 +1,143 @@
+//! Results as they go out: as they are in the legacy era, with what every result must have in the modern one.
+
+use std::sync::Arc;
+
+use sabir::{ErrorCode, ErrorObject};
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use crate::Revision;
+use crate::error::{Failure, code};
+use crate::server::input_round::{Questions, Round};
+use crate::server::session::Caller;
+use crate::server::{Core, Ctx};
+use crate::types::Meta;
+
+/// How long and by whom a result may be kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Cache {
+    /// For how many milliseconds. 0: not at all.
+    pub ttl_ms: u64,
+    /// By anybody, and not only for the one who asked.
+    pub public: bool,
+}
+
+/// A result, or what has to be asked first.
+pub(crate) enum Answer<T> {
+    Legacy(T),
+    Modern { core: Arc<Core>, body: T, meta: Option<Meta>, cached: bool },
+    Questions { core: Arc<Core>, questions: Questions },
+}
+
+/// What is needed of a request when its function is done. The function has the rest.
+pub(crate) enum End {
+    Legacy(Revision),
+    Modern { core: Arc<Core>, revision: Revision, round: Option<Arc<Round>> },
+}
+
+impl End {
+    pub(crate) fn of(ctx: &Ctx) -> Self {
+        match &ctx.caller {
+            Caller::Legacy(_, revision) => End::Legacy(*revision),
+            Caller::Modern(modern) => {
+                let (core, round) = (Arc::clone(&ctx.core), ctx.round.clone());
+                End::Modern { core, revision: modern.revision, round }
+            }
+        }
+    }
+
+    pub(crate) fn revision(&self) -> Revision {
+        match self {
+            End::Legacy(revision) | End::Modern { revision, .. } => *revision,
+        }
+    }
+
+    pub(crate) fn answer<T>(self, body: T, meta: Option<Meta>, cached: bool) -> Answer<T> {
+        match self {
+            End::Legacy(_) => Answer::Legacy(body),
+            End::Modern { core, .. } => Answer::Modern { core, body, meta, cached },
+        }
+    }
+
+    /// In the modern era a result's own `_meta` is written with what every result has there.
+    pub(crate) fn take_meta(&self, meta: &mut Option<Meta>) -> Option<Meta> {
+        match self {
+            End::Legacy(_) => None,
+            End::Modern { .. } => meta.take(),
+        }
+    }
+
+    /// What there is instead of a result: the questions that have to be answered first, or an error.
+    pub(crate) fn fail<T>(self, failure: Failure) -> sabir::Result<Answer<T>> {
+        match (&failure, self) {
+            (Failure::Unanswered, End::Modern { core, round: Some(round), .. }) => {
+                match round.questions(&core.settings) {
+                    Some(questions) => Ok(Answer::Questions { core, questions }),
+                    None => Err(failure.into_error()),
+                }
+            }
+            (_, end) => Err(fit(failure.into_error(), end.revision())),
+        }
+    }
+}
+
+/// The modern era has no codes of its own for what the legacy one called an unknown resource and a page to visit.
+fn fit(mut error: ErrorObject, revision: Revision) -> ErrorObject {
+    if revision.is_modern() {
+        error.code = match error.code {
+            code::RESOURCE_NOT_FOUND => ErrorCode::INVALID_PARAMS,
+            code::URL_ELICITATION_REQUIRED => ErrorCode::INTERNAL_ERROR,
+            other => other,
+        };
+    }
+    error
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Wire<'a, T> {
+    result_type: &'static str,
+    #[serde(flatten)]
+    body: &'a T,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ttl_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_scope: Option<&'static str>,
+    #[serde(rename = "_meta")]
+    meta: WireMeta<'a>,
+}
+
+#[derive(Serialize)]
+struct WireMeta<'a> {
+    #[serde(flatten)]
+    own: Option<&'a Meta>,
+    #[serde(rename = "io.modelcontextprotocol/serverInfo")]
+    info: &'a RawValue,
+}
+
+impl<T: Serialize> Serialize for Answer<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Answer::Legacy(body) => body.serialize(serializer),
+            Answer::Modern { core, body, meta, cached } => {
+                let cache = cached.then_some(core.settings.cache);
+                Wire {
+                    result_type: "complete",
+                    body,
+                    ttl_ms: cache.map(|cache| cache.ttl_ms),
+                    cache_scope: cache.map(|cache| if cache.public { "public" } else { "private" }),
+                    meta: WireMeta { own: meta.as_ref(), info: &core.info },
+                }
+                .serialize(serializer)
+            }
+            Answer::Questions { core, questions } => Wire {
+                result_type: "input_required",
+                body: questions,
+                ttl_ms: None,
+                cache_scope: None,
+                meta: WireMeta { own: None, info: &core.info },
+            }
+            .serialize(serializer),
+        }
+    }
+}

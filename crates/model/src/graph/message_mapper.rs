@@ -1,0 +1,259 @@
+//! What a message says, as nodes. Only the members that JSON-RPC defines are looked at: one that is called `@id`
+//! or `@context` has no power here.
+
+use std::borrow::Cow;
+
+use sabir_proto::{
+    Entry, ErrorCode, ErrorObject, Id, Incoming, LENIENT, Limits, Message, Notification, PLAIN, RawJson,
+    Request, Response, decode,
+};
+
+use crate::graph::calls::{Answered, Calls, Name, Open};
+use crate::graph::graph_mapper::{Place, Sink};
+use crate::graph::node::{Node, Value};
+use crate::graph::terms::*;
+use crate::graph::traces::{Span, Traces};
+
+/// One message being told of.
+pub(crate) struct Telling<'r, 'c, 's, E> {
+    pub(crate) place: Place<'r>,
+    pub(crate) calls: &'c mut Calls,
+    pub(crate) traces: &'c mut Traces,
+    pub(crate) sink: &'c mut Sink<'s, E>,
+}
+
+impl<E> Telling<'_, '_, '_, E> {
+    /// What is not valid to the letter is taken for what it was meant to be, if that can be seen, and its fault is
+    /// told beside.
+    pub(crate) fn message(&mut self, bytes: &[u8]) -> Result<(), E> {
+        // Nothing is refused for its length: a capture is to be told as it is.
+        let limits = Limits { batch_len: usize::MAX, ..Limits::default() };
+        let whole = Name { line: self.place.line, entry: None };
+        let meant = || decode(bytes, &LENIENT, &limits).ok();
+        match decode(bytes, &PLAIN, &limits) {
+            Err(error) => {
+                let mut node = self.place.node(whole, INVALID_MESSAGE);
+                node.integer(BYTES, bytes.len());
+                node.text(FAULT, format!("not JSON: {error}"));
+                (self.sink)(&node)
+            }
+            Ok(Incoming::One(entry)) => {
+                let meant = match entry.is_err().then(meant).flatten() {
+                    Some(Incoming::One(meant)) => meant.ok(),
+                    _ => None,
+                };
+                self.entry(whole, Some(bytes.len()), entry, meant)
+            }
+            Ok(Incoming::Batch(entries)) => {
+                let mut node = self.place.node(whole, BATCH);
+                node.integer(BYTES, bytes.len());
+                (self.sink)(&node)?;
+                let mut meant = match entries.iter().any(Result::is_err).then(meant).flatten() {
+                    Some(Incoming::Batch(meant)) => meant.into_iter(),
+                    _ => Vec::new().into_iter(),
+                };
+                for (i, entry) in entries.into_iter().enumerate() {
+                    let name = Name { entry: Some(i), ..whole };
+                    self.entry(name, None, entry, meant.next().and_then(Result::ok))?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn entry(
+        &mut self,
+        name: Name,
+        bytes: Option<usize>,
+        entry: Entry<'_>,
+        meant: Option<Message<'_>>,
+    ) -> Result<(), E> {
+        let (message, fault) = match entry {
+            Ok(message) => (Some(message), None),
+            Err(invalid) => (meant, Some(invalid.fault)),
+        };
+        let class = match &message {
+            Some(Message::Request(_)) => REQUEST,
+            Some(Message::Notification(_)) => NOTIFICATION,
+            Some(Message::Response(Response { outcome: Ok(_), .. })) => RESPONSE,
+            Some(Message::Response(Response { outcome: Err(_), .. })) => ERROR_RESPONSE,
+            None => INVALID_MESSAGE,
+        };
+        let mut node = self.place.node(name, class);
+        if let Some(bytes) = bytes {
+            node.integer(BYTES, bytes);
+        }
+        if let Some(fault) = fault {
+            node.text(FAULT, fault.to_string());
+        }
+        match &message {
+            Some(Message::Request(request)) => self.request(node, name, request),
+            Some(Message::Notification(notification)) => self.notification(node, notification),
+            Some(Message::Response(response)) => self.response(node, name, response),
+            None => (self.sink)(&node),
+        }
+    }
+
+    fn request<'n>(&mut self, mut node: Node<'n>, name: Name, request: &'n Request<'_>) -> Result<(), E> {
+        let Place { connection, time, direction, .. } = self.place;
+        let hints = request.params.as_ref().map(Hints::read).unwrap_or_default();
+        node.text(HAS_METHOD, &*request.method);
+        for token in &hints.tokens {
+            self.calls.expect_progress(direction, token, name);
+        }
+        if let Some(Span { trace, span }) = &hints.span {
+            if let Some(outer) = self.traces.request(trace, name, connection, direction) {
+                node.link(CALLED_DURING, &outer);
+            }
+            node.text(TRACE_ID, trace.clone());
+            node.text(SPAN_ID, span.clone());
+        }
+        let open = Open { name, time, trace: hints.span.map(|span| span.trace) };
+        if let Some(earlier) = self.calls.request(direction, &request.id, open) {
+            node.link(REUSES_ID_OF, &earlier);
+        }
+        if let Some(params) = &request.params {
+            node.add(HAS_PARAMETERS, Value::Json(params.as_borrowed()));
+        }
+        let id = id_node(self.place, &self.place.asker(direction), &request.id);
+        node.link(HAS_ID, &id.name);
+        (self.sink)(&node)?;
+        (self.sink)(&id)
+    }
+
+    fn notification<'n>(&mut self, mut node: Node<'n>, notification: &'n Notification<'_>) -> Result<(), E> {
+        let Place { direction, .. } = self.place;
+        node.text(HAS_METHOD, &*notification.method);
+        if let Some(params) = &notification.params {
+            let member = |name| params.get(name).and_then(Id::from_json).map(Id::into_owned);
+            let asked = direction.map(|direction| direction.reversed());
+            let link = match &*notification.method {
+                "$/cancelRequest" => (CANCELS, member("id").and_then(|id| self.calls.find(direction, &id))),
+                "notifications/cancelled" => {
+                    (CANCELS, member("requestId").and_then(|id| self.calls.find(direction, &id)))
+                }
+                "$/progress" => {
+                    (PROGRESS_FOR, member("token").and_then(|token| self.calls.progress(asked, &token)))
+                }
+                "notifications/progress" => (
+                    PROGRESS_FOR,
+                    member("progressToken").and_then(|token| self.calls.progress(asked, &token)),
+                ),
+                _ => (CANCELS, None),
+            };
+            if let (property, Some(request)) = link {
+                node.link(property, &request);
+            }
+            node.add(HAS_PARAMETERS, Value::Json(params.as_borrowed()));
+        }
+        (self.sink)(&node)
+    }
+
+    fn response<'n>(&mut self, mut node: Node<'n>, name: Name, response: &'n Response<'_>) -> Result<(), E> {
+        let asked = self.place.direction.map(|direction| direction.reversed());
+        let id = id_node(self.place, &self.place.asker(asked), &response.id);
+        node.link(HAS_ID, &id.name);
+        let answered = self.calls.answer(asked, &response.id);
+        match &answered {
+            Some(Answered::Now(open)) => {
+                node.link(ANSWERS, &open.name);
+                if let (Some(from), Some(to)) = (open.time, self.place.time) {
+                    node.milliseconds(DURATION_MS, to.saturating_sub(from));
+                }
+                if let Some(trace) = &open.trace {
+                    self.traces.answer(trace, open.name);
+                }
+            }
+            Some(Answered::Again(request)) => node.link(ANSWERS, request),
+            None => {}
+        }
+        let error = response.outcome.as_ref().err().map(|error| error_node(self.place, name, error));
+        match (&response.outcome, &error) {
+            (Ok(result), _) => node.add(HAS_RESULT, Value::Json(result.as_borrowed())),
+            (Err(_), Some(error)) => node.link(HAS_ERROR, &error.name),
+            (Err(_), None) => {}
+        }
+        (self.sink)(&node)?;
+        if let Some(error) = error {
+            (self.sink)(&error)?;
+        }
+        // The request has told of its id.
+        if answered.is_none() { (self.sink)(&id) } else { Ok(()) }
+    }
+}
+
+/// An error of the class that its code stands for.
+fn error_node<'n>(place: Place<'n>, name: Name, error: &'n ErrorObject<'_>) -> Node<'n> {
+    let class = match error.code {
+        ErrorCode::PARSE_ERROR => PARSE_ERROR,
+        ErrorCode::INVALID_REQUEST => INVALID_REQUEST,
+        ErrorCode::METHOD_NOT_FOUND => METHOD_NOT_FOUND,
+        ErrorCode::INVALID_PARAMS => INVALID_PARAMS,
+        ErrorCode::INTERNAL_ERROR => INTERNAL_ERROR,
+        ErrorCode(-32099..=-32000) => SERVER_ERROR,
+        _ => ERROR,
+    };
+    let mut node = Node::new(place.session, format!("{name}-error"), class);
+    node.integer(HAS_ERROR_CODE, error.code);
+    node.text(HAS_ERROR_MESSAGE, &*error.message);
+    if let Some(data) = &error.data {
+        node.add(HAS_ERROR_DATA, Value::Json(data.as_borrowed()));
+    }
+    node
+}
+
+/// An id as `asker` uses it: named by its text, so that `1`, `"1"` and `null` stay apart.
+fn id_node<'n>(place: Place<'n>, asker: &str, id: &'n Id<'_>) -> Node<'n> {
+    let text = id.text();
+    let mut name = format!("{asker}-id-");
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' => name.push(char::from(byte)),
+            _ => name.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    if id.is_null() {
+        return Node::new(place.session, name, NULL_ID);
+    }
+    if text.starts_with('"') {
+        let mut node = Node::new(place.session, name, STRING_ID);
+        // A surrogate that stands alone has no character: there, the text must do.
+        node.text(HAS_STRING_VALUE, id.as_str().unwrap_or(Cow::Borrowed(text)));
+        return node;
+    }
+    let mut node = Node::new(place.session, name, NUMBER_ID);
+    match (text.contains(['e', 'E']), text.contains('.')) {
+        (true, _) => node.text(ID_TEXT, text),
+        (false, true) => node.add(HAS_NUMBER_VALUE, Value::Typed(text.into(), DECIMAL)),
+        (false, false) => node.add(HAS_NUMBER_VALUE, Value::Typed(text.into(), INTEGER)),
+    }
+    node
+}
+
+/// What protocols on top of JSON-RPC put into params for others to see.
+#[derive(Default)]
+struct Hints {
+    tokens: Vec<Id<'static>>,
+    span: Option<Span>,
+}
+
+impl Hints {
+    fn read(params: &RawJson<'_>) -> Hints {
+        let mut hints = Hints::default();
+        for (name, value) in params.members() {
+            match &*name {
+                "_meta" => {
+                    hints.tokens.extend(value.get("progressToken").and_then(token));
+                    hints.span = Span::from_meta(&value);
+                }
+                "workDoneToken" | "partialResultToken" => hints.tokens.extend(token(value)),
+                _ => {}
+            }
+        }
+        hints
+    }
+}
+
+fn token(value: RawJson<'_>) -> Option<Id<'static>> {
+    Id::from_json(value).filter(|token| !token.is_null()).map(Id::into_owned)
+}

@@ -1,0 +1,154 @@
+//! Checks records one after the other.
+
+use std::fmt;
+use std::sync::Arc;
+
+use sabir_proto::Limits;
+
+use crate::capture::{Damage, Event, Record, What};
+use crate::rules::engine::calls::Side;
+use crate::rules::engine::finding::{Finding, Report, Site};
+use crate::rules::engine::message_check::Look;
+use crate::rules::engine::session::Described;
+use crate::rules::engine::sessions::Sessions;
+use crate::rules::engine::values::{Oddity, Walker};
+use crate::rules::protocols::profile::Profile;
+use crate::rules::schemas::OpenRpc;
+use crate::rules::table::*;
+
+/// Checks traffic by the rules of a profile.
+pub struct Checker {
+    sessions: Sessions,
+    report: Report,
+    walker: Walker,
+    oddities: Vec<Oddity>,
+    limits: Limits,
+    messages: u64,
+}
+
+impl Checker {
+    /// A checker that has seen nothing yet.
+    pub fn new(profile: Profile) -> Self {
+        Checker {
+            sessions: Sessions::new(profile),
+            report: Report::default(),
+            walker: Walker::default(),
+            oddities: Vec::new(),
+            limits: Limits::default(),
+            messages: 0,
+        }
+    }
+
+    /// Leaves out what breaks this rule.
+    #[must_use]
+    pub fn allow(mut self, rule: &'static Rule) -> Self {
+        self.report.allowed.push(rule.id);
+        self
+    }
+
+    /// Makes an error of what breaks this rule.
+    #[must_use]
+    pub fn deny(mut self, rule: &'static Rule) -> Self {
+        self.report.denied.push(rule.id);
+        self
+    }
+
+    /// Compares calls of the server's methods, and their answers, with this description, whatever the traffic says.
+    ///
+    /// ```
+    /// use sabir_model::capture::Reader;
+    /// use sabir_model::rules::{Checker, OpenRpc, Profile};
+    ///
+    /// let document = r#"{"openrpc":"1.3.2","info":{"title":"x","version":"1"},"methods":[{"name":"add",
+    ///     "params":[{"name":"a","required":true,"schema":{"type":"integer"}}],
+    ///     "result":{"name":"sum","schema":{"type":"integer"}}}]}"#;
+    /// let mut checker = Checker::new(Profile::JsonRpc).openrpc(OpenRpc::parse(document)?);
+    /// let mut reader = Reader::new(r#"> {"jsonrpc":"2.0","id":1,"method":"add","params":["x"]}"#.as_bytes())?;
+    /// let found: Vec<_> = checker.check(&reader.next()?.unwrap()).collect();
+    /// assert_eq!(found[0].rule.id, "RPC028");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn openrpc(mut self, document: OpenRpc) -> Self {
+        self.sessions.described = Some(Described { side: Side::Server, by: Arc::new(document), given: true });
+        self
+    }
+
+    /// How many messages were looked at, those in a batch counted as one.
+    pub fn messages(&self) -> u64 {
+        self.messages
+    }
+
+    /// Takes in what somebody else has found: it is given back unless its rule is allowed, as an error if that is
+    /// denied.
+    pub fn admit(&mut self, finding: Finding) -> Option<Finding> {
+        self.report.push(finding);
+        self.report.findings.pop()
+    }
+
+    /// Looks at the next record. What is wrong with it, in the order of the text.
+    pub fn check(&mut self, record: &Record<'_>) -> impl Iterator<Item = Finding> + '_ {
+        match &record.what {
+            What::Message(text) => {
+                self.messages += 1;
+                self.message(Site { record, text });
+            }
+            What::Noise(text) => self.noise(&Site { record, text }),
+            What::Damage(damage) => self.damage(damage, record),
+            What::Start(_) => self.end_all(),
+            What::Event(Event::Close | Event::Exit, _) => {
+                if let Some(mut session) = self.sessions.end(record.connection) {
+                    session.finish(&mut self.report);
+                }
+            }
+            What::Event(Event::Gap, _) => self.sessions.of(record).gap = true,
+            What::Event(..) | What::Stderr(_) => {}
+        }
+        self.report.findings.drain(..)
+    }
+
+    /// The traffic is over. What is wrong with how it ended.
+    pub fn finish(&mut self) -> impl Iterator<Item = Finding> + '_ {
+        self.end_all();
+        self.report.findings.drain(..)
+    }
+
+    fn end_all(&mut self) {
+        self.sessions.end_all().iter_mut().for_each(|session| session.finish(&mut self.report));
+    }
+
+    fn noise(&mut self, site: &Site<'_>) {
+        if !self.sessions.profile.dialect().noise {
+            let what = "this is no message, but stands among the messages".to_owned();
+            self.report.add_at(&RPC000, RPC000.severity, site, 0..site.text.len(), what);
+        }
+    }
+
+    fn damage(&mut self, damage: &Damage, record: &Record<'_>) {
+        let rule = match damage {
+            Damage::Frame(_) => &LSP004,
+            _ => &CAP001,
+        };
+        self.report.add_at(rule, rule.severity, &Site { record, text: b"" }, 0..1, damage.to_string());
+        // What was lost may have been a request or its answer.
+        self.sessions.of(record).gap = true;
+    }
+
+    fn message(&mut self, site: Site<'_>) {
+        let Checker { sessions, report, walker, oddities, limits, .. } = self;
+        let session = sessions.of(site.record);
+        let before = session.calls.bytes();
+        Look { site, session, report, walker, oddities, limits }.message();
+        let after = session.calls.bytes();
+        sessions.account(before, after);
+    }
+}
+
+impl fmt::Debug for Checker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Checker")
+            .field("profile", &self.sessions.profile)
+            .field("messages", &self.messages)
+            .finish()
+    }
+}

@@ -1,0 +1,418 @@
+//! Rules for what goes on between the two ends of one connection.
+
+use std::sync::Arc;
+
+use sabir_proto::{Id, Message, Notification, RawJson, Request, Response};
+
+use crate::rules::engine::calls::{Call, Calls, Side};
+use crate::rules::engine::finding::{Report, Site, quoted};
+use crate::rules::engine::json_path;
+use crate::rules::protocols::Protocol;
+use crate::rules::protocols::profile::Profile;
+use crate::rules::schemas::{Mismatch, OpenRpc, Room};
+use crate::rules::table::*;
+
+/// A message among others: where it is, who sent it, and what is open.
+pub(crate) struct Scene<'s> {
+    pub(crate) site: Site<'s>,
+    /// The message's own text: the whole, or an entry of a batch.
+    pub(crate) entry: &'s str,
+    pub(crate) from: Side,
+    pub(crate) calls: &'s mut Calls,
+    pub(crate) report: &'s mut Report,
+}
+
+impl<'s> Scene<'s> {
+    /// A member of the message, or all of it.
+    pub(crate) fn part(&self, path: &[&str]) -> &'s str {
+        json_path::member(self.entry, path).unwrap_or(self.entry)
+    }
+
+    /// Reports something at a part of the message.
+    pub(crate) fn add(&mut self, rule: &'static Rule, part: &str, what: impl Into<String>) {
+        self.report.add(rule, &self.site, part, what);
+    }
+
+    pub(crate) fn add_as(
+        &mut self,
+        rule: &'static Rule,
+        severity: Severity,
+        part: &str,
+        what: impl Into<String>,
+    ) {
+        self.report.add_as(rule, severity, &self.site, part, what);
+    }
+
+    pub(crate) fn line(&self) -> u64 {
+        self.site.record.line
+    }
+}
+
+/// One connection.
+pub(crate) struct Session {
+    pub(crate) protocol: Protocol,
+    pub(crate) calls: Calls,
+    client: End,
+    server: End,
+    /// Whether any message said which way it went.
+    directed: bool,
+    requests: bool,
+    responses: bool,
+    /// Records are missing: what answers nothing may answer something in them.
+    pub(crate) gap: bool,
+    described: Option<Described>,
+    room: Room,
+    /// Number of the last record, to know which connection is idle.
+    pub(crate) last: u64,
+}
+
+/// The methods that one side says it has.
+#[derive(Clone)]
+pub(crate) struct Described {
+    pub(crate) side: Side,
+    pub(crate) by: Arc<OpenRpc>,
+    /// By somebody who knows, so that what the session says does not count.
+    pub(crate) given: bool,
+}
+
+/// What is remembered of one end.
+#[derive(Default)]
+struct End {
+    /// The last thing that it sent was a notification.
+    notified: bool,
+    /// Messages that the other end cannot read or refuses, each of which may get an error with the id null.
+    unreadable: u32,
+}
+
+impl Session {
+    pub(crate) fn new(profile: Profile, seed: u64, described: Option<Described>, room: Room) -> Self {
+        Session {
+            protocol: Protocol::new(profile, &room),
+            calls: Calls::new(seed),
+            client: End::default(),
+            server: End::default(),
+            directed: false,
+            requests: false,
+            responses: false,
+            gap: false,
+            described,
+            room,
+            last: 0,
+        }
+    }
+
+    fn end(&mut self, side: Side) -> &mut End {
+        match side {
+            Side::Client => &mut self.client,
+            Side::Server => &mut self.server,
+        }
+    }
+
+    /// Something came that is no valid message.
+    pub(crate) fn unreadable(&mut self, site: &Site<'_>, entry: &str, id: Option<&Id<'_>>) {
+        let from = site.record.direction.map_or(Side::Client, Side::from);
+        let end = self.end(from);
+        end.unreadable = end.unreadable.saturating_add(1);
+        end.notified = false;
+        if let Some(id) = id.filter(|id| !id.is_null()) {
+            let mut call = self.calls.call(from, id, "", entry, site);
+            call.invalid = true;
+            self.calls.open(call);
+        }
+    }
+
+    /// A readable message came, by itself or in a batch.
+    pub(crate) fn message(
+        &mut self,
+        message: &Message<'_>,
+        entry: &str,
+        site: Site<'_>,
+        report: &mut Report,
+    ) {
+        let direction = site.record.direction.map(Side::from);
+        self.directed |= direction.is_some();
+        match message {
+            Message::Request(request) => {
+                self.requests = true;
+                let from =
+                    direction.or_else(|| self.protocol.sender(&request.method)).unwrap_or(Side::Client);
+                self.end(from).notified = false;
+                self.request(request, entry, site, from, report);
+            }
+            Message::Notification(notification) => {
+                let sender = || self.protocol.sender(&notification.method);
+                let from = direction.or_else(sender).unwrap_or(Side::Client);
+                self.end(from).notified = true;
+                self.notification(notification, entry, site, from, report);
+            }
+            Message::Response(response) => {
+                self.responses = true;
+                let from = direction.unwrap_or_else(|| self.answerer(&response.id));
+                self.end(from).notified = false;
+                self.response(response, entry, site, from, report);
+            }
+        }
+    }
+
+    /// Who answers an id, where nothing says who does: the client, if it is the server's request that is open.
+    fn answerer(&mut self, id: &Id<'_>) -> Side {
+        let servers =
+            self.calls.get(Side::Client, id).is_none() && self.calls.get(Side::Server, id).is_some();
+        if servers { Side::Client } else { Side::Server }
+    }
+
+    fn request(
+        &mut self,
+        request: &Request<'_>,
+        entry: &str,
+        site: Site<'_>,
+        from: Side,
+        report: &mut Report,
+    ) {
+        let mut scene = Scene { site, entry, from, calls: &mut self.calls, report };
+        let mark = self.protocol.request(&mut scene, request);
+        self.compare_params(&request.method, request.params.as_ref(), entry, &site, from, report);
+        let mut call = self.calls.call(from, &request.id, &request.method, entry, &site);
+        call.mark = mark;
+        if let Some(earlier) = self.calls.open(call)
+            && !earlier.invalid
+        {
+            let what = format!("the id {} is used again before it was answered", quoted(request.id.text()));
+            report.add(&RPC023, &site, request.id.text(), what);
+            report.related(&RPC023, earlier.line, format!("{} opened it here", quoted(&earlier.method)));
+        }
+    }
+
+    fn notification(
+        &mut self,
+        notification: &Notification<'_>,
+        entry: &str,
+        site: Site<'_>,
+        from: Side,
+        report: &mut Report,
+    ) {
+        let mut scene = Scene { site, entry, from, calls: &mut self.calls, report };
+        self.protocol.notification(&mut scene, notification);
+        self.compare_params(&notification.method, notification.params.as_ref(), entry, &site, from, report);
+    }
+
+    /// Whether the other side is described to take such params.
+    fn compare_params(
+        &self,
+        method: &str,
+        params: Option<&RawJson<'_>>,
+        entry: &str,
+        site: &Site<'_>,
+        from: Side,
+        report: &mut Report,
+    ) {
+        let Some(described) = self.described.as_ref().filter(|described| described.side != from) else {
+            return;
+        };
+        for mismatch in described.by.params(method, params.map(RawJson::as_str)) {
+            report.add(&RPC028, site, mismatch.part.unwrap_or(entry), mismatch.what);
+        }
+    }
+
+    /// Whether the answer is as its side describes it; a description is learned.
+    fn compare_outcome(
+        &mut self,
+        call: &Call,
+        response: &Response<'_>,
+        site: &Site<'_>,
+        report: &mut Report,
+    ) {
+        let side = call.side.other();
+        if let Some(described) = self.described.as_ref().filter(|described| described.side == side) {
+            let mismatch = match &response.outcome {
+                Ok(result) => described.by.result(&call.method, result.as_str()),
+                Err(error) => described.by.error(&call.method, error),
+            };
+            if let Some(Mismatch { part, what }) = mismatch {
+                report.add(&RPC029, site, part.unwrap_or_default(), what);
+                report.related(&RPC029, call.line, "the request is here");
+            }
+        }
+        if let Ok(result) = &response.outcome
+            && &*call.method == "rpc.discover"
+            && !self.described.as_ref().is_some_and(|described| described.given)
+        {
+            // What the older description took is given back first.
+            self.described = None;
+            let seen = OpenRpc::seen(result.as_str(), &self.room);
+            self.described = seen.map(|by| Described { side, by: Arc::new(by), given: false });
+        }
+    }
+
+    fn response(
+        &mut self,
+        response: &Response<'_>,
+        entry: &str,
+        site: Site<'_>,
+        from: Side,
+        report: &mut Report,
+    ) {
+        let asker = from.other();
+        let asked = match self.calls.take(asker, &response.id) {
+            Some(call) => Some(call),
+            None => self.stray(response, entry, site, from, report),
+        };
+        if let Some(call) = &asked {
+            self.contradiction(call, response, entry, &site, report);
+            self.compare_outcome(call, response, &site, report);
+        }
+        let mut scene = Scene { site, entry, from, calls: &mut self.calls, report };
+        self.protocol.response(&mut scene, response, asked.as_deref());
+        if let Some(call) = asked {
+            if call.invalid {
+                let end = self.end(asker);
+                end.unreadable = end.unreadable.saturating_sub(1);
+            } else {
+                self.calls.keep(call, site.record.line);
+            }
+        }
+    }
+
+    /// A response to nothing that is open. The request, if it is clear which was meant.
+    fn stray(
+        &mut self,
+        response: &Response<'_>,
+        entry: &str,
+        site: Site<'_>,
+        from: Side,
+        report: &mut Report,
+    ) -> Option<Box<Call>> {
+        let id = &response.id;
+        let asker = from.other();
+        let part = json_path::member(entry, &["id"]).unwrap_or(entry);
+        if id.is_null() {
+            self.stray_null(response, part, &site, asker, report);
+            return None;
+        }
+        if self.directed && self.calls.get(from, id).is_some() {
+            let what = format!("the {} answers its own request {}", from.name(), quoted(id.text()));
+            report.add(&RPC025, &site, part, what);
+            return self.calls.take(from, id);
+        }
+        if let Some(done) = self.calls.done(asker, id) {
+            let (line, method) = (done.answered(), self.calls.name(&done));
+            if let Some(rule) = self.protocol.repeated(method) {
+                let method = quoted(method);
+                report.add(
+                    rule,
+                    &site,
+                    part,
+                    format!("{method} with the id {} is answered again", quoted(id.text())),
+                );
+                report.related(rule, line, "it was answered here");
+            }
+            return None;
+        }
+        if let Some(twin) = twin(id)
+            && let Some(call) = self.calls.take(asker, &twin)
+        {
+            if !self.protocol.forgives_types() {
+                let what = format!("{} was asked, {} is answered: the types differ", twin.text(), id.text());
+                report.add(&RPC021, &site, part, what);
+                report.related(&RPC021, call.line, "the request is here");
+            }
+            return Some(call);
+        }
+        // Without directions a file may hold one half of the traffic only.
+        let half = !self.directed && !self.requests;
+        if !half && !self.gap && !self.calls.forgot {
+            report.add(&RPC021, &site, part, format!("no request with the id {} is open", quoted(id.text())));
+        }
+        None
+    }
+
+    /// An error with the id null is fine for what could not be read, and for nothing else.
+    fn stray_null(
+        &mut self,
+        response: &Response<'_>,
+        part: &str,
+        site: &Site<'_>,
+        asker: Side,
+        report: &mut Report,
+    ) {
+        let unseen = self.gap || !self.directed && !self.requests;
+        let end = self.end(asker);
+        if response.outcome.is_err() && end.unreadable > 0 {
+            end.unreadable -= 1;
+        } else if end.notified {
+            report.add(&RPC020, site, part, "this answers a notification");
+        } else if response.outcome.is_ok() || !unseen {
+            let what = "the id is null, though nothing was sent that could not be read";
+            report.add(&RPC021, site, part, what);
+        }
+    }
+
+    /// Codes that cannot be right for what was asked.
+    fn contradiction(
+        &mut self,
+        call: &Call,
+        response: &Response<'_>,
+        entry: &str,
+        site: &Site<'_>,
+        report: &mut Report,
+    ) {
+        let code = match &response.outcome {
+            Err(error) => error.code.0,
+            Ok(_) => {
+                if !call.invalid {
+                    self.calls.has_result(call);
+                }
+                return;
+            }
+        };
+        let what = match code {
+            -32700 => "a text that could not be parsed has no id to answer to".to_owned(),
+            -32600 if !call.invalid && self.protocol.wants_valid_answered() => {
+                "the request is valid, and answered as an invalid one".to_owned()
+            }
+            -32601 if self.calls.had_result(call) => {
+                format!("{} was answered with a result before, so it exists", quoted(&call.method))
+            }
+            _ => return,
+        };
+        let part = json_path::member(entry, &["error", "code"]).unwrap_or(entry);
+        report.add(&RPC015, site, part, what);
+        report.related(&RPC015, call.line, "the request is here");
+    }
+
+    /// A batch came: its entries were messages of their own already.
+    pub(crate) fn batch(&mut self, site: Site<'_>, entry: &str, report: &mut Report) {
+        let from = site.record.direction.map_or(Side::Client, Side::from);
+        let mut scene = Scene { site, entry, from, calls: &mut self.calls, report };
+        self.protocol.batch(&mut scene);
+    }
+
+    /// The connection is over.
+    pub(crate) fn finish(&mut self, report: &mut Report) {
+        let half = !self.directed && !self.responses;
+        for call in self.calls.end() {
+            if call.invalid || half || self.gap {
+                continue;
+            }
+            if let Some(line) = call.cancelled {
+                self.protocol.cancelled_unanswered(&call, line, report);
+                continue;
+            }
+            let what =
+                format!("{} with the id {} is never answered", quoted(&call.method), quoted(call.id.text()));
+            call.report(&RPC024, what, report);
+        }
+        self.protocol.finish(report);
+    }
+}
+
+/// The id of the other type that looks the same: `1` for `"1"`.
+fn twin(id: &Id<'_>) -> Option<Id<'static>> {
+    match id.as_str() {
+        Some(text) => {
+            let number = sabir_proto::RawJson::new(text.into_owned()).ok()?;
+            Id::from_json(number).filter(|id| !id.text().starts_with('"') && !id.is_null())
+        }
+        None => Some(Id::from(id.text())),
+    }
+}

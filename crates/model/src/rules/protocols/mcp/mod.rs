@@ -1,0 +1,416 @@
+//! Rules of the Model Context Protocol.
+
+mod methods;
+mod progress;
+mod stateless;
+
+use std::collections::HashMap;
+
+use sabir_proto::{Id, JsonKind, Notification, RawJson, Request, Response};
+
+use self::methods::{From, Method, Needs, known};
+use self::progress::Tokens;
+use crate::rules::engine::calls::{Call, Mark, Side};
+use crate::rules::engine::finding::{Finding, Report, quoted};
+use crate::rules::engine::json_path::{elements, kind, member, text_at};
+use crate::rules::engine::session::Scene;
+use crate::rules::protocols::profile::Revision;
+use crate::rules::schemas::{Room, Tool};
+use crate::rules::table::*;
+
+/// Tools that are remembered, and how long their names may be.
+const TOOLS: usize = 1024;
+const LONGEST_NAME: usize = 200;
+/// Bytes of declared capabilities that are remembered.
+const CAPABILITIES: usize = 64 << 10;
+
+/// One MCP session.
+pub(crate) struct Mcp {
+    /// As told, or as the traffic says.
+    revision: Option<Revision>,
+    told: bool,
+    stage: Stage,
+    /// The message that answered `initialize`, to complain at if nothing follows.
+    opened: Option<Finding>,
+    initialized: u32,
+    client: Option<Box<str>>,
+    server: Option<Box<str>>,
+    /// Whether the end of the list of tools was seen.
+    listed: bool,
+    tools: HashMap<Box<str>, Tool>,
+    room: Room,
+    tokens: Tokens,
+    /// Requests that are open and want log messages, from 2026-07-28.
+    logging: u32,
+}
+
+/// How far the handshake is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    Nothing,
+    Asked,
+    Answered,
+    Open,
+}
+
+impl Mcp {
+    pub(crate) fn new(revision: Option<Revision>, room: Room) -> Self {
+        Mcp {
+            revision,
+            told: revision.is_some(),
+            stage: Stage::Nothing,
+            opened: None,
+            initialized: 0,
+            client: None,
+            server: None,
+            listed: false,
+            tools: HashMap::new(),
+            room,
+            tokens: Tokens::default(),
+            logging: 0,
+        }
+    }
+
+    /// The revision, as far as it is known: the last one with a handshake until the traffic says otherwise.
+    pub(crate) fn revision(&self) -> Revision {
+        self.revision.unwrap_or(Revision::R2025_11_25)
+    }
+
+    fn learn(&mut self, revision: Option<Revision>) {
+        if !self.told && revision.is_some() {
+            self.revision = revision;
+        }
+    }
+
+    pub(crate) fn sender(&self, method: &str) -> Option<Side> {
+        match known(method)?.from {
+            From::Client => Some(Side::Client),
+            From::Server => Some(Side::Server),
+            From::Either => None,
+        }
+    }
+
+    /// The mark tells whether the request wants log messages.
+    pub(crate) fn request(&mut self, scene: &mut Scene<'_>, request: &Request<'_>) -> Mark {
+        let params = request.params.as_ref().map(RawJson::as_str);
+        self.learn(stateless::version(params));
+        let id = request.id.text();
+        if request.id.is_null() || request.id.is_fractional() {
+            scene.add(&MCP001, id, "the id of a request is a string or an integer");
+        } else if !self.revision().is_modern()
+            && let Some(earlier) = scene.calls.done(scene.from, &request.id)
+        {
+            let (line, what) =
+                (earlier.line, format!("the id {} was used in this session before", quoted(id)));
+            scene.add(&MCP002, id, what);
+            scene.report.related(&MCP002, line, "it was used here");
+        }
+        self.handshake(scene, &request.method, params);
+        self.call(scene, &request.method, params);
+        let tool = self.tool(scene, &request.method, params);
+        if let Some(token) = member_of(params, &["_meta", "progressToken"]) {
+            self.tokens.open(scene, token, &request.id);
+        }
+        let mut logs = false;
+        if self.revision().is_modern() {
+            stateless::request(scene, &request.method, params);
+            logs = member_of(params, &["_meta", "io.modelcontextprotocol/logLevel"]).is_some();
+            self.logging += u32::from(logs);
+        }
+        Mark { set: logs, tool }
+    }
+
+    pub(crate) fn notification(&mut self, scene: &mut Scene<'_>, notification: &Notification<'_>) {
+        let params = notification.params.as_ref().map(RawJson::as_str);
+        let method = &*notification.method;
+        if !self.revision().is_modern() {
+            self.early_notification(scene, method);
+        }
+        self.call(scene, method, params);
+        match method {
+            "notifications/initialized" => self.has_initialized(scene, method),
+            "notifications/cancelled" => self.cancelled(scene, params),
+            "notifications/progress" => self.tokens.progress(scene, params),
+            "notifications/message" if self.revision().is_modern() && self.logging == 0 => {
+                scene.add(&MCP023, method, "no open request has a log level in its `_meta`");
+            }
+            _ => {}
+        }
+    }
+
+    pub(crate) fn response(&mut self, scene: &mut Scene<'_>, response: &Response<'_>, asked: Option<&Call>) {
+        let Some(call) = asked.filter(|call| !call.invalid) else { return };
+        if let Some(line) = call.cancelled {
+            let entry = scene.entry;
+            scene.add(&MCP014, entry, format!("{} was cancelled", quoted(&call.method)));
+            scene.report.related(&MCP014, line, "it is cancelled here");
+        }
+        self.tokens.close(call.side, &call.id, scene.line());
+        self.logging -= u32::from(call.mark.set).min(self.logging);
+        let modern = self.revision().is_modern();
+        match &response.outcome {
+            Ok(result) => {
+                if &*call.method == "initialize" {
+                    self.has_answered(scene, result);
+                }
+                if let Some(method) = known(&call.method) {
+                    needs(scene, "result", Some(result.as_str()), method.result);
+                }
+                if &*call.method == "tools/list" {
+                    self.list(result);
+                }
+                if let Some(tool) = &call.mark.tool {
+                    self.content(scene, tool, result.as_str());
+                }
+                if modern {
+                    stateless::result(scene, result.as_str());
+                }
+            }
+            Err(error) => {
+                if modern {
+                    stateless::error(scene, error.code.0);
+                }
+            }
+        }
+    }
+
+    pub(crate) fn batch(&mut self, scene: &mut Scene<'_>) {
+        let entry = scene.entry;
+        if self.revision() != Revision::R2025_03_26 && self.revision() != Revision::R2024_11_05 {
+            return scene.add(&MCP003, entry, format!("{} has no batches", self.revision().name()));
+        }
+        let method = |part: &&str| text_at(part, &["method"]).is_some_and(|method| method == "initialize");
+        if let Some(part) = elements(entry).into_iter().find(method) {
+            scene.add(&MCP003, part, "`initialize` must not be part of a batch");
+        }
+    }
+
+    pub(crate) fn finish(&mut self, report: &mut Report) {
+        if self.initialized == 0
+            && let Some(opened) = self.opened.take()
+        {
+            report.push(opened);
+        }
+    }
+
+    /// What may be sent before the session is open.
+    fn handshake(&mut self, scene: &mut Scene<'_>, method: &str, params: Option<&str>) {
+        if self.revision().is_modern() {
+            return;
+        }
+        match (scene.from, method) {
+            (Side::Client, "initialize") => {
+                self.stage = self.stage.max(Stage::Asked);
+                self.learn(member_of(params, &["protocolVersion"]).and_then(named));
+                self.client = declared(member_of(params, &["capabilities"]));
+            }
+            (_, "ping") => {}
+            (Side::Client, _) if self.stage == Stage::Nothing => {
+                scene.add(&MCP004, method, "the first request must be `initialize`");
+            }
+            (Side::Client, _) if self.stage == Stage::Asked => {
+                let what = "sent before `initialize` is answered";
+                scene.add_as(&MCP004, Severity::Warning, method, what);
+            }
+            (Side::Server, _) if self.stage < Stage::Open => {
+                let what = "the server asks before `notifications/initialized` has come";
+                scene.add_as(&MCP004, Severity::Warning, method, what);
+            }
+            _ => {}
+        }
+    }
+
+    fn early_notification(&mut self, scene: &mut Scene<'_>, method: &str) {
+        if scene.from == Side::Client && self.stage == Stage::Nothing && method != "notifications/cancelled" {
+            scene.add(&MCP004, method, "the first message must be `initialize`");
+        }
+    }
+
+    fn has_answered(&mut self, scene: &mut Scene<'_>, result: &RawJson<'_>) {
+        self.stage = self.stage.max(Stage::Answered);
+        self.learn(member(result.as_str(), &["protocolVersion"]).and_then(named));
+        self.server = declared(member(result.as_str(), &["capabilities"]));
+        // Written down now, told only if it stays true.
+        let mut aside = Report::default();
+        let what = "`notifications/initialized` never follows this answer";
+        aside.add(&MCP005, &scene.site, scene.entry, what);
+        self.opened = aside.findings.pop();
+    }
+
+    fn has_initialized(&mut self, scene: &mut Scene<'_>, method: &str) {
+        self.initialized += 1;
+        self.stage = self.stage.max(Stage::Open);
+        if self.initialized > 1 && !self.revision().is_modern() {
+            scene.add(&MCP005, method, "`notifications/initialized` was sent before");
+        }
+    }
+
+    /// Direction, capability and shape of a request or notification.
+    fn call(&mut self, scene: &mut Scene<'_>, name: &str, params: Option<&str>) {
+        if let Some(params) = params.filter(|params| kind(params) != JsonKind::Object) {
+            scene.add(&MCP009, params, "params are given by name in MCP: an object");
+        }
+        if let Some(meta) = member_of(params, &["_meta"])
+            && self.revision() >= Revision::R2025_06_18
+        {
+            stateless::meta_keys(scene, meta);
+        }
+        let Some(method) = known(name) else { return };
+        let revision = self.revision();
+        if revision > method.until {
+            return scene.add(&MCP020, name, format!("{} is gone from {}", quoted(name), revision.name()));
+        }
+        let wrong = match method.from {
+            From::Client => scene.from == Side::Server,
+            From::Server => scene.from == Side::Client,
+            From::Either => false,
+        };
+        if wrong && revision >= method.since {
+            let what = format!("{} is not for the {} to send", quoted(name), scene.from.name());
+            scene.add(&MCP007, name, what);
+            return;
+        }
+        self.capability(scene, method, name);
+        if params.is_none_or(|params| kind(params) == JsonKind::Object) {
+            needs(scene, "params", params, method.params);
+        }
+    }
+
+    fn capability(&mut self, scene: &mut Scene<'_>, method: &Method, name: &str) {
+        let Some((whose, path)) = method.capability else { return };
+        let declared = match whose {
+            Side::Client => &self.client,
+            Side::Server => &self.server,
+        };
+        let Some(declared) = declared else { return };
+        let found = member(declared, path).is_some_and(|value| !matches!(value, "false" | "null"));
+        if !found {
+            let what = format!("the {} did not declare the capability `{}`", whose.name(), path.join("."));
+            scene.add(&MCP008, name, what);
+        }
+    }
+
+    /// The tool that is called, if it says what it gives.
+    fn tool(&mut self, scene: &mut Scene<'_>, method: &str, params: Option<&str>) -> Option<Box<str>> {
+        if method != "tools/call" {
+            return None;
+        }
+        let name = text_at(params?, &["name"])?;
+        let Some(tool) = self.tools.get(&*name) else {
+            if self.listed {
+                let part = scene.part(&["params", "name"]);
+                scene.add(&MCP015, part, format!("no list of tools has {}", quoted(&name)));
+            }
+            return None;
+        };
+        let arguments = member_of(params, &["arguments"]);
+        if let Some(mismatch) = tool.arguments(arguments.unwrap_or("{}")) {
+            let part = arguments.and(mismatch.part).or(params).unwrap_or(scene.entry);
+            scene.add(&MCP016, part, mismatch.what);
+        }
+        tool.has_output().then(|| (*name).into())
+    }
+
+    /// What a tool gives that says what it does.
+    fn content(&self, scene: &mut Scene<'_>, tool: &str, result: &str) {
+        let failed = member(result, &["isError"]) == Some("true");
+        let complete = text_at(result, &["resultType"]).is_none_or(|kind| kind == "complete");
+        let Some(tool) = self.tools.get(tool).filter(|_| !failed && complete) else { return };
+        match member(result, &["structuredContent"]) {
+            None => {
+                let what = "the tool has an `outputSchema`, and there is no `structuredContent`";
+                scene.add(&MCP017, result, what);
+            }
+            Some(content) => {
+                if let Some(mismatch) = tool.content(content) {
+                    scene.add(&MCP017, mismatch.part.unwrap_or(content), mismatch.what);
+                }
+            }
+        }
+    }
+
+    fn list(&mut self, result: &RawJson<'_>) {
+        let Some(tools) = member(result.as_str(), &["tools"]) else { return };
+        let mut all = true;
+        for tool in elements(tools) {
+            let Some(name) = text_at(tool, &["name"]) else { continue };
+            // What it took before is given back first.
+            self.tools.remove(&*name);
+            if self.tools.len() < TOOLS && name.len() <= LONGEST_NAME {
+                self.tools.insert((*name).into(), Tool::new(tool, &self.room));
+            } else {
+                all = false;
+            }
+        }
+        let last = member(result.as_str(), &["nextCursor"]).is_none();
+        self.listed = (self.listed || last) && all;
+    }
+
+    fn cancelled(&mut self, scene: &mut Scene<'_>, params: Option<&str>) {
+        let Some(text) = member_of(params, &["requestId"]) else { return };
+        let Some(id) = RawJson::new(text).ok().and_then(Id::from_json) else { return };
+        let (line, from) = (scene.line(), scene.from);
+        let modern = self.revision().is_modern();
+        if modern && from == Side::Server {
+            let listening = scene
+                .calls
+                .get(Side::Client, &id)
+                .is_some_and(|call| &*call.method == "subscriptions/listen");
+            if !listening {
+                scene.add_as(
+                    &MCP013,
+                    Severity::Error,
+                    text,
+                    "a server cancels nothing but `subscriptions/listen`",
+                );
+            }
+            return;
+        }
+        if let Some(call) = scene.calls.get(from, &id) {
+            call.cancelled = Some(line);
+            if &*call.method == "initialize" {
+                scene.add(&MCP006, text, "`initialize` must not be cancelled");
+            }
+            return;
+        }
+        let what = match () {
+            () if scene.calls.done(from, &id).is_some() => "the request was answered before",
+            () if scene.calls.get(from.other(), &id).is_some() => "this is the other side's request",
+            () if scene.calls.forgot => return,
+            () => "no such request was sent",
+        };
+        scene.add(&MCP013, text, what);
+    }
+}
+
+fn named(text: &str) -> Option<Revision> {
+    Revision::named(&crate::rules::engine::json_path::string(text)?)
+}
+
+/// Capabilities to keep.
+fn declared(text: Option<&str>) -> Option<Box<str>> {
+    text.filter(|text| text.len() <= CAPABILITIES).map(Box::from)
+}
+
+/// A member of params that may not be there.
+fn member_of<'t>(params: Option<&'t str>, path: &[&str]) -> Option<&'t str> {
+    member(params?, path)
+}
+
+/// The members that a method wants. [`JsonKind::Null`] stands for any kind.
+fn needs(scene: &mut Scene<'_>, whole: &str, value: Option<&str>, needs: &[Needs]) {
+    if needs.is_empty() {
+        return;
+    }
+    let part = value.unwrap_or(scene.entry);
+    for (name, wanted) in needs {
+        match value.and_then(|value| member(value, &[name])) {
+            None => scene.add(&MCP009, part, format!("`{whole}.{name}` is missing")),
+            Some(found) if *wanted != JsonKind::Null && kind(found) != *wanted => {
+                let what = format!("`{whole}.{name}` must be of the kind {wanted}, found {}", kind(found));
+                scene.add(&MCP009, found, what);
+            }
+            Some(_) => {}
+        }
+    }
+}

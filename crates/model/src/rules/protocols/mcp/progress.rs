@@ -1,0 +1,111 @@
+//! Progress tokens: whose they are, how far they are, and when they end.
+
+use std::collections::HashMap;
+
+use sabir_proto::{Id, RawJson};
+
+use crate::rules::engine::calls::Side;
+use crate::rules::engine::finding::quoted;
+use crate::rules::engine::json_path::member;
+use crate::rules::engine::session::Scene;
+use crate::rules::table::*;
+
+/// Tokens that are remembered. At the bound those of answered requests are forgotten, then all.
+const TOKENS: usize = 4096;
+/// Bytes of a token or of the id of its request. Longer ones are not followed.
+const LONGEST: usize = 256;
+
+#[derive(Default)]
+pub(crate) struct Tokens {
+    tokens: HashMap<(Side, Id<'static>), Token>,
+    /// By which request a token is used, to end it.
+    requests: HashMap<(Side, Id<'static>), Id<'static>>,
+    forgot: bool,
+}
+
+struct Token {
+    line: u64,
+    last: Option<f64>,
+    /// The line of the answer.
+    answered: Option<u64>,
+}
+
+impl Tokens {
+    /// A request carries a token.
+    pub(crate) fn open(&mut self, scene: &mut Scene<'_>, text: &str, request: &Id<'_>) {
+        let Some(token) = id(text).filter(|_| request.text().len() <= LONGEST) else {
+            self.forgot = true;
+            return;
+        };
+        // Many requests may share a token, though they should not.
+        if self.tokens.len() >= TOKENS || self.requests.len() >= TOKENS {
+            self.forgot = true;
+            self.tokens.retain(|_, token| token.answered.is_none());
+            if self.tokens.len() >= TOKENS || self.requests.len() >= TOKENS {
+                self.tokens.clear();
+                self.requests.clear();
+            }
+        }
+        let key = (scene.from, token.clone());
+        if let Some(other) = self.tokens.get(&key).filter(|other| other.answered.is_none()) {
+            let line = other.line;
+            scene.add(&MCP011, text, format!("the token {} is in use by another request", quoted(text)));
+            scene.report.related(&MCP011, line, "that request is here");
+        }
+        self.tokens.insert(key, Token { line: scene.line(), last: None, answered: None });
+        self.requests.insert((scene.from, request.clone().into_owned()), token);
+    }
+
+    /// A request with a token is answered.
+    pub(crate) fn close(&mut self, side: Side, request: &Id<'static>, line: u64) {
+        if self.requests.is_empty() {
+            return;
+        }
+        if let Some(token) = self.requests.remove(&(side, request.clone()))
+            && let Some(token) = self.tokens.get_mut(&(side, token))
+        {
+            token.answered = Some(line);
+        }
+    }
+
+    /// Progress is reported, to the side that asked.
+    pub(crate) fn progress(&mut self, scene: &mut Scene<'_>, params: Option<&str>) {
+        let Some(params) = params else { return };
+        let Some((text, key)) = member(params, &["progressToken"]).and_then(|text| Some((text, id(text)?)))
+        else {
+            return;
+        };
+        let Some(token) = self.tokens.get_mut(&(scene.from.other(), key)) else {
+            if !self.forgot {
+                scene.add(
+                    &MCP011,
+                    text,
+                    format!("no request asked for progress by the token {}", quoted(text)),
+                );
+            }
+            return;
+        };
+        if let Some(line) = token.answered {
+            scene.add(&MCP012, text, "the request is answered already");
+            scene.report.related(&MCP012, line, "the answer is here");
+            return;
+        }
+        let Some((part, now)) =
+            member(params, &["progress"]).and_then(|part| Some((part, part.parse().ok()?)))
+        else {
+            return;
+        };
+        if token.last.is_some_and(|last| now <= last) {
+            let what = format!("{part} is not more than the last report, {}", token.last.unwrap_or_default());
+            scene.add(&MCP010, part, what);
+        }
+        token.last = Some(now);
+    }
+}
+
+fn id(text: &str) -> Option<Id<'static>> {
+    if text.len() > LONGEST {
+        return None;
+    }
+    RawJson::new(text).ok().and_then(Id::from_json).map(Id::into_owned)
+}

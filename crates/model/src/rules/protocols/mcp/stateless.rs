@@ -1,0 +1,111 @@
+//! What the stateless revision, 2026-07-28, asks of each message, and the keys of `_meta`.
+
+use crate::rules::engine::calls::Side;
+use crate::rules::engine::finding::quoted;
+use crate::rules::engine::json_path::{kind, member, members, string, text_at};
+use crate::rules::engine::session::Scene;
+use crate::rules::protocols::profile::Revision;
+use crate::rules::table::*;
+use sabir_proto::JsonKind;
+
+const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+
+/// Keys under MCP's own prefix that it has defined.
+const DEFINED: [&str; 8] = [
+    VERSION,
+    CAPABILITIES,
+    "io.modelcontextprotocol/clientInfo",
+    "io.modelcontextprotocol/serverInfo",
+    "io.modelcontextprotocol/logLevel",
+    "io.modelcontextprotocol/subscriptionId",
+    "io.modelcontextprotocol/related-task",
+    "io.modelcontextprotocol/tasks",
+];
+
+/// The revision that a request says it is of.
+pub(crate) fn version(params: Option<&str>) -> Option<Revision> {
+    Revision::named(&text_at(params?, &["_meta", VERSION])?)
+}
+
+pub(crate) fn request(scene: &mut Scene<'_>, method: &str, params: Option<&str>) {
+    if scene.from == Side::Server {
+        scene.add(
+            &MCP020,
+            method,
+            format!("the server sends the request {}: it may not send any", quoted(method)),
+        );
+        return;
+    }
+    for key in [VERSION, CAPABILITIES] {
+        if params.and_then(|params| member(params, &["_meta", key])).is_none() {
+            let part = params.and_then(|params| member(params, &["_meta"])).or(params).unwrap_or(scene.entry);
+            scene.add(&MCP018, part, format!("`_meta` has no `{key}`"));
+        }
+    }
+}
+
+pub(crate) fn result(scene: &mut Scene<'_>, result: &str) {
+    match member(result, &["resultType"]) {
+        None => scene.add(&MCP019, result, "the result has no `resultType`"),
+        Some(found) => {
+            let known = matches!(string(found).as_deref(), Some("complete" | "input_required" | "task"));
+            if !known {
+                scene.add(&MCP019, found, format!("{} is no type of result", quoted(found)));
+            }
+        }
+    }
+}
+
+pub(crate) fn error(scene: &mut Scene<'_>, code: i64) {
+    let part = scene.part(&["error", "code"]);
+    match code {
+        -32022..=-32020 => {}
+        -32002 | -32042 => scene.add(&MCP021, part, format!("{code} is retired")),
+        -32099..=-32020 => {
+            scene.add(&MCP021, part, format!("{code} is MCP's own, and it has not defined it"))
+        }
+        -32019..=-32000 => {
+            let what = format!("{code} has no fixed meaning, and is not for new uses");
+            scene.add_as(&MCP021, Severity::Warning, part, what);
+        }
+        _ => {}
+    }
+}
+
+/// A key is an optional prefix of labels, with a slash behind it, and a name.
+pub(crate) fn meta_keys(scene: &mut Scene<'_>, meta: &str) {
+    if kind(meta) != JsonKind::Object {
+        return scene.add(&MCP022, meta, format!("`_meta` must be an object, found {}", kind(meta)));
+    }
+    for (key, value) in members(meta) {
+        let what = match key.rsplit_once('/') {
+            _ if DEFINED.contains(&&*key) => continue,
+            None if is_name(&key) => continue,
+            Some((prefix, name)) if prefix.split('.').all(is_label) && (name.is_empty() || is_name(name)) => {
+                let reserved = prefix
+                    .split('.')
+                    .nth(1)
+                    .is_some_and(|label| matches!(label, "modelcontextprotocol" | "mcp"));
+                if !reserved {
+                    continue;
+                }
+                format!("the prefix of {} is reserved", quoted(&key))
+            }
+            _ => format!("{} is no key: it needs labels, a slash and a name", quoted(&key)),
+        };
+        scene.add(&MCP022, value, what);
+    }
+}
+
+fn is_label(label: &str) -> bool {
+    label.starts_with(|c: char| c.is_ascii_alphabetic())
+        && label.ends_with(|c: char| c.is_ascii_alphanumeric())
+        && label.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-')
+}
+
+fn is_name(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name.ends_with(|c: char| c.is_ascii_alphanumeric())
+        && name.bytes().all(|c| c.is_ascii_alphanumeric() || b"-_.".contains(&c))
+}

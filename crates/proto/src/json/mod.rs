@@ -1,0 +1,8 @@
+//! JSON text: checking it, finding what is in it, keeping it as it is.
+
+pub(crate) mod decimal;
+pub(crate) mod find;
+pub(crate) mod raw;
+pub(crate) mod scan;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod x86;

@@ -1,0 +1,259 @@
+//! Error codes and the error object.
+
+use std::any::{Any, type_name};
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::json::raw::{self, JsonKind, Printable, RawJson};
+use crate::session::CallError;
+
+/// The number that says what kind of error it is. Any integer is legal on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ErrorCode(pub i64);
+
+impl ErrorCode {
+    /// What came is not JSON.
+    pub const PARSE_ERROR: ErrorCode = ErrorCode(-32700);
+    /// What came is JSON, but not a valid message.
+    pub const INVALID_REQUEST: ErrorCode = ErrorCode(-32600);
+    /// There is no such method.
+    pub const METHOD_NOT_FOUND: ErrorCode = ErrorCode(-32601);
+    /// The params do not fit the method.
+    pub const INVALID_PARAMS: ErrorCode = ErrorCode(-32602);
+    /// The handler failed.
+    pub const INTERNAL_ERROR: ErrorCode = ErrorCode(-32603);
+
+    /// A message is larger than the receiver takes. Its id is unknown, since it was not read.
+    pub const MESSAGE_TOO_LARGE: ErrorCode = ErrorCode(-32007);
+    /// The answer is larger than may be sent.
+    pub const ANSWER_TOO_LARGE: ErrorCode = ErrorCode(-32008);
+    /// Too many requests are in flight or waiting.
+    pub const OVERLOADED: ErrorCode = ErrorCode(-32009);
+    /// A batch has more entries than the receiver takes.
+    pub const BATCH_TOO_LONG: ErrorCode = ErrorCode(-32010);
+    /// The handler took too long.
+    pub const TIMED_OUT: ErrorCode = ErrorCode(-32012);
+    /// The receiver is about to close the connection and takes no new requests.
+    pub const SHUTTING_DOWN: ErrorCode = ErrorCode(-32013);
+
+    /// The caller asked to cancel the request (from LSP).
+    pub const REQUEST_CANCELLED: ErrorCode = ErrorCode(-32800);
+
+    /// The standard message for a code, as the specification prints it; `None` for an application's own.
+    pub fn message(self) -> Option<&'static str> {
+        Some(match self {
+            ErrorCode::PARSE_ERROR => "Parse error",
+            ErrorCode::INVALID_REQUEST => "Invalid Request",
+            ErrorCode::METHOD_NOT_FOUND => "Method not found",
+            ErrorCode::INVALID_PARAMS => "Invalid params",
+            ErrorCode::INTERNAL_ERROR => "Internal error",
+            ErrorCode::MESSAGE_TOO_LARGE => "Message too large",
+            ErrorCode::ANSWER_TOO_LARGE => "Answer too large",
+            ErrorCode::OVERLOADED => "Overloaded",
+            ErrorCode::BATCH_TOO_LONG => "Batch too long",
+            ErrorCode::TIMED_OUT => "Timed out",
+            ErrorCode::SHUTTING_DOWN => "Shutting down",
+            ErrorCode::REQUEST_CANCELLED => "Request cancelled",
+            _ => return None,
+        })
+    }
+
+    /// Whether the code is in the range that the specification reserves for itself and for servers.
+    pub fn is_reserved(self) -> bool {
+        (-32768..=-32000).contains(&self.0)
+    }
+}
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl From<i64> for ErrorCode {
+    fn from(code: i64) -> Self {
+        ErrorCode(code)
+    }
+}
+
+/// The `error` member of a response.
+///
+/// ```
+/// use sabir_proto::{ErrorCode, ErrorObject};
+///
+/// let error = ErrorObject::new(ErrorCode::INVALID_PARAMS, "Invalid params").with_data(&"`b` is missing");
+/// assert_eq!(error.to_string(), r#"-32602: Invalid params ("`b` is missing")"#);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ErrorObject<'a> {
+    /// What kind of error it is.
+    pub code: ErrorCode,
+    /// One short sentence for people.
+    pub message: Cow<'a, str>,
+    /// Anything more, for programs.
+    pub data: Option<RawJson<'a>>,
+}
+
+impl<'a> ErrorObject<'a> {
+    /// An error without data.
+    pub fn new(code: impl Into<ErrorCode>, message: impl Into<Cow<'a, str>>) -> Self {
+        ErrorObject { code: code.into(), message: message.into(), data: None }
+    }
+
+    /// An error with the standard message of its code.
+    pub fn standard(code: ErrorCode) -> ErrorObject<'static> {
+        ErrorObject::new(code, code.message().unwrap_or("Server error"))
+    }
+
+    /// A standard error that says why: `data` is `{"reason": …}`.
+    pub fn because(code: ErrorCode, reason: impl fmt::Display) -> ErrorObject<'static> {
+        #[derive(Serialize)]
+        struct Data {
+            reason: String,
+        }
+        ErrorObject::standard(code).with_data(&Data { reason: reason.to_string() })
+    }
+
+    /// The same error with `data` attached. Data that cannot be written as JSON is left out.
+    #[must_use]
+    pub fn with_data<T: Serialize + ?Sized>(mut self, data: &T) -> Self {
+        self.data = RawJson::from_value(data).ok();
+        self
+    }
+
+    /// The same error, free of what it borrowed from.
+    pub fn into_owned(self) -> ErrorObject<'static> {
+        ErrorObject {
+            code: self.code,
+            message: Cow::Owned(self.message.into_owned()),
+            data: self.data.map(RawJson::into_owned),
+        }
+    }
+
+    /// Reads an error object from valid JSON text.
+    pub(crate) fn read(text: &'a str) -> Result<Self, ErrorFault> {
+        match ErrorObject::usual(text) {
+            Some(error) => Ok(error),
+            None => ErrorObject::any(text),
+        }
+    }
+
+    /// A code and a message in their usual order and spelling, which need no second look at each byte.
+    fn usual(text: &'a str) -> Option<Self> {
+        let rest = text.strip_prefix(r#"{"code":"#)?;
+        let (code, rest) = rest.split_at(rest.bytes().position(|c| c == b',')?);
+        let message = rest.strip_prefix(r#","message":""#)?.strip_suffix(r#""}"#)?;
+        if memchr::memchr2(b'"', b'\\', message.as_bytes()).is_some() {
+            return None;
+        }
+        Some(ErrorObject { code: ErrorCode(code.parse().ok()?), message: Cow::Borrowed(message), data: None })
+    }
+
+    fn any(text: &'a str) -> Result<Self, ErrorFault> {
+        let (mut code, mut message, mut data) = (None, None, None);
+        for (name, value) in raw::members(text) {
+            let slot = match name {
+                r#""code""# => &mut code,
+                r#""message""# => &mut message,
+                r#""data""# => &mut data,
+                _ if raw::is_name(name, "code") => &mut code,
+                _ if raw::is_name(name, "message") => &mut message,
+                _ if raw::is_name(name, "data") => &mut data,
+                _ => continue,
+            };
+            if slot.replace(value).is_some() {
+                return Err(ErrorFault::Duplicate);
+            }
+        }
+        let code = code.ok_or(ErrorFault::NoCode)?;
+        let message = message.ok_or(ErrorFault::NoMessage)?;
+        let number = code.parse().map_err(|_| ErrorFault::Code(JsonKind::of(code)))?;
+        if !message.starts_with('"') {
+            return Err(ErrorFault::Message(JsonKind::of(message)));
+        }
+        let message = raw::string_value(message).unwrap_or(Cow::Borrowed(message));
+        Ok(ErrorObject { code: ErrorCode(number), message, data: data.map(RawJson::trusted) })
+    }
+}
+
+/// What is wrong inside an `error` member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ErrorFault {
+    NoCode,
+    NoMessage,
+    Code(JsonKind),
+    Message(JsonKind),
+    Duplicate,
+}
+
+impl fmt::Display for ErrorFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ErrorFault::NoCode => f.write_str("`error.code` is missing"),
+            ErrorFault::NoMessage => f.write_str("`error.message` is missing"),
+            ErrorFault::Code(JsonKind::Number) => f.write_str("`error.code` must be an integer of 64 bits"),
+            ErrorFault::Code(found) => write!(f, "`error.code` must be an integer, found {found}"),
+            ErrorFault::Message(found) => write!(f, "`error.message` must be a string, found {found}"),
+            ErrorFault::Duplicate => f.write_str("a member of `error` occurs twice"),
+        }
+    }
+}
+
+impl fmt::Display for ErrorObject<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code, Printable(&self.message))?;
+        match &self.data {
+            Some(data) => write!(f, " ({data})"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Any error becomes an error object: `-32603` with the error's own text and `data.exception`, its type's
+/// name. An error that a call of ours was answered with goes on as it came.
+///
+/// This is what `?` does in a handler. (An `ErrorObject` is therefore no `std::error::Error` itself, as both
+/// cannot be; [`CallError`] is the error that carries one.)
+impl<E: std::error::Error + 'static> From<E> for ErrorObject<'_> {
+    fn from(error: E) -> Self {
+        match (&error as &dyn Any).downcast_ref::<CallError>() {
+            Some(CallError::Error(answered)) => answered.clone(),
+            Some(CallError::TimedOut) => ErrorObject::standard(ErrorCode::TIMED_OUT),
+            _ => {
+                let exception = Exception { exception: type_name::<E>() };
+                ErrorObject::new(ErrorCode::INTERNAL_ERROR, error.to_string()).with_data(&exception)
+            }
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Exception {
+    exception: &'static str,
+}
+
+impl Serialize for ErrorObject<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Wire<'s> {
+            code: ErrorCode,
+            message: &'s str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            data: Option<&'s RawJson<'s>>,
+        }
+        Wire { code: self.code, message: &self.message, data: self.data.as_ref() }.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for ErrorObject<'_> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = RawJson::deserialize(deserializer)?;
+        if raw.kind() != JsonKind::Object {
+            return Err(serde::de::Error::custom("an error must be an object"));
+        }
+        ErrorObject::read(raw.as_str()).map(ErrorObject::into_owned).map_err(serde::de::Error::custom)
+    }
+}

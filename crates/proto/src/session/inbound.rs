@@ -1,0 +1,531 @@
+//! What comes in: cutting, decoding, and deciding what may start.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use crate::dialect::{Dialect, Spelling};
+use crate::frame::{Cut, FrameFault, Framing};
+use crate::json::raw::{self, JsonKind, RawJson};
+use crate::json::scan::ParseError;
+use crate::message::decode::{Entry, decode_batch, decode_single, is_batch};
+use crate::message::error::{ErrorCode, ErrorObject};
+use crate::message::id::Id;
+use crate::message::{Fault, Invalid, Message, Notification, Request, Response};
+use crate::session::calls::Call;
+use crate::session::event::{CallError, CallKey, Event, Origin, Report, RequestKey, Undelivered};
+use crate::session::meta::Meta;
+use crate::session::oversize::Oversize;
+use crate::session::queue::Waiting;
+use crate::session::requests::Requests;
+use crate::session::{Core, Phase, Role};
+
+/// Tables up to this size count as nothing.
+const SMALL_TABLE: usize = 64 * 1024;
+
+/// Nobody needs longer progress tokens; for each such call there would be one more copy of its params.
+const LONGEST_TOKEN: usize = 1024;
+
+/// How much is shown of an id that is refused.
+const SHOWN_ID: usize = 64;
+
+/// What came of looking at the input.
+pub(crate) enum Next<'i> {
+    Event(Event<'i>),
+    /// A message was dealt with; there may be more.
+    Again,
+    /// There is no whole message, or none may be taken.
+    Nothing,
+}
+
+impl<'i> From<Option<Event<'i>>> for Next<'i> {
+    fn from(event: Option<Event<'i>>) -> Self {
+        event.map_or(Next::Again, Next::Event)
+    }
+}
+
+impl Core {
+    /// Whether to take in more at all. What the peer leaves unread stops that only once the queue is half
+    /// full too: until then, answers to our own calls and cancels still get through. What is answered
+    /// without waiting in the queue, such as junk, could go on for ever, so there is an end to it too.
+    pub(crate) fn may_take(&self) -> bool {
+        !self.is_outbound_full()
+            && (!self.is_congested() || self.backlog.bytes() < self.limits.queued_bytes / 2)
+    }
+
+    /// Whether all that may be kept for the peer is kept, unfinished batches included.
+    pub(crate) fn is_outbound_full(&self) -> bool {
+        self.outbox.load() + self.gathering.bytes() >= self.limits.outbound_bytes
+    }
+
+    /// Takes in the next message.
+    pub(crate) fn next_message<'i>(&mut self, input: &'i [u8]) -> Next<'i> {
+        if !self.may_take() {
+            return Next::Nothing;
+        }
+        let unread = &input[self.consumed..];
+        let Some(deframer) = &mut self.deframer else { return self.next_whole(unread) };
+        let ended = self.eof;
+        let unknown = deframer.framing().is_none();
+        let cut = if ended { deframer.finish(unread) } else { deframer.cut(unread) };
+        if unknown && let Some(framing) = deframer.framing() {
+            self.outbox.set_framing(framing);
+        }
+        match cut {
+            Cut::Message { body, used } => {
+                self.consumed += used;
+                self.message(body)
+            }
+            Cut::Fault { fault: FrameFault::TooLarge { limit }, used } => {
+                self.consumed += used;
+                // With headers, nothing of the message itself has come yet.
+                let text = match deframer.framing() {
+                    Some(Framing::Lines) => &unread[..used],
+                    _ => &[],
+                };
+                Next::Event(self.too_large(text, limit))
+            }
+            Cut::Fault { fault, used } => {
+                self.consumed += used;
+                Next::Event(self.frame_fault(fault))
+            }
+            Cut::More { used, .. } => {
+                self.consumed += used;
+                self.input_read();
+                Next::Nothing
+            }
+        }
+    }
+
+    fn next_whole<'i>(&mut self, unread: &'i [u8]) -> Next<'i> {
+        let Some((length, origin)) = self.whole.pop_front() else {
+            self.input_read();
+            return Next::Nothing;
+        };
+        self.incoming = origin;
+        match length {
+            Some(length) => {
+                self.consumed += length;
+                self.message(&unread[..length])
+            }
+            None => {
+                let limit = self.limits.message_bytes;
+                let fault = self.too_large(&[], limit);
+                self.outbox.settle(origin);
+                Next::Event(fault)
+            }
+        }
+    }
+
+    fn input_read(&mut self) {
+        self.read = self.eof;
+    }
+
+    #[inline(always)]
+    fn message<'i>(&mut self, body: &'i [u8]) -> Next<'i> {
+        if is_batch(body) {
+            return self.batch_message(body);
+        }
+        match decode_single(body, &self.dialect, &self.limits) {
+            Ok(entry) => self.single(entry),
+            Err(error) => Next::Event(self.not_json(body, error)),
+        }
+    }
+
+    #[inline(never)]
+    fn batch_message<'i>(&mut self, body: &'i [u8]) -> Next<'i> {
+        let mut entries: Vec<Entry<'i>> = std::mem::take(&mut self.entries);
+        let next = match decode_batch(body, &self.dialect, &self.limits, &mut entries) {
+            Ok(Ok(text)) => {
+                self.batch(text, &mut entries);
+                Next::Again
+            }
+            Ok(Err(refused)) => self.single(refused),
+            Err(error) => Next::Event(self.not_json(body, error)),
+        };
+        self.entries = emptied(entries);
+        next
+    }
+
+    /// A message that is no batch, or a batch that counts as one.
+    #[inline(always)]
+    fn single<'i>(&mut self, entry: Entry<'i>) -> Next<'i> {
+        let open = self.requests.len();
+        let next = self.entry(entry, None);
+        if self.requests.len() <= open {
+            self.outbox.settle(self.incoming);
+        }
+        next
+    }
+
+    #[cold]
+    fn not_json<'i>(&mut self, body: &'i [u8], error: ParseError) -> Event<'i> {
+        if !self.dialect.noise {
+            self.complain("null", &error.error());
+        }
+        self.outbox.settle(self.incoming);
+        Event::Report(Report::NotJson { text: Cow::Borrowed(body), error })
+    }
+
+    /// A message was skipped for its size. The call that it answers ends, where that is known, or where no other call
+    /// could be meant.
+    #[cold]
+    fn too_large(&mut self, text: &[u8], limit: usize) -> Event<'static> {
+        let calls = match Oversize::of(text) {
+            Oversize::Answer(id) => match self.call_of(&id) {
+                Some(call) => self.calls.remove(call).map(|_| vec![call]).unwrap_or_default(),
+                None => Vec::new(),
+            },
+            Oversize::Asks => return self.frame_fault(FrameFault::TooLarge { limit }),
+            Oversize::Unknown if self.calls.is_one() => self.calls.take_all(),
+            Oversize::Unknown => return self.frame_fault(FrameFault::TooLarge { limit }),
+        };
+        // What looks like a response is never answered.
+        let outcome = || Err(CallError::Undelivered(Undelivered::too_large(limit)));
+        let mut replies = calls.into_iter().map(|call| Event::Reply { call, outcome: outcome() });
+        let first = replies.next();
+        self.soon.extend(replies);
+        first.unwrap_or(Event::Report(Report::Frame(FrameFault::TooLarge { limit })))
+    }
+
+    fn frame_fault(&mut self, fault: FrameFault) -> Event<'static> {
+        let code = match fault {
+            FrameFault::TooLarge { .. } => ErrorCode::MESSAGE_TOO_LARGE,
+            _ => ErrorCode::PARSE_ERROR,
+        };
+        if !self.dialect.noise || code == ErrorCode::MESSAGE_TOO_LARGE {
+            self.complain("null", &ErrorObject::because(code, fault));
+        }
+        Event::Report(Report::Frame(fault))
+    }
+
+    /// Answers something that is not a message, unless that has gone on for too long. A client does not: what a
+    /// server prints beside its answers would be answered with something that it has not asked for.
+    fn complain(&mut self, id: &str, error: &ErrorObject<'_>) {
+        if self.role == Role::Server && self.complaints < self.limits.complaints {
+            self.complaints += 1;
+            self.send_error(id, error, None);
+        }
+    }
+
+    /// A batch of nothing but requests is unfolded: they start as if they had come alone. Of any other, nothing
+    /// starts before all of it is taken in: its requests wait in the queue.
+    fn batch(&mut self, text: &str, entries: &mut Vec<Entry<'_>>) {
+        let asks = |entry: &Entry<'_>| {
+            !matches!(entry, Ok(Message::Response(_)) | Err(Invalid { response: true, .. }))
+        };
+        if self.is_outbound_full() && entries.iter().any(asks) {
+            self.send_error("null", &overloaded(), None);
+            self.soon.push_back(Event::Report(Report::Overloaded(Id::NULL)));
+            self.outbox.settle(self.incoming);
+            return;
+        }
+        let batch = self.gathering.begin(self.incoming);
+        if self.unfolding.take_on(text, entries, batch) {
+            self.complaints = 0;
+            return;
+        }
+        let mut answered = BTreeSet::new();
+        for entry in entries.drain(..) {
+            let response = match &entry {
+                Ok(Message::Response(response)) => Some(&response.id),
+                Err(Invalid { response: true, id: Some(id), .. }) => Some(id),
+                _ => None,
+            };
+            if let Some(call) = response.and_then(|id| self.call_of(id))
+                && let Some((_, Call { batch: Some(ours), .. })) = self.calls.find(call.id())
+            {
+                answered.insert(*ours);
+            }
+            if let Next::Event(event) = self.entry(entry, Some(batch)) {
+                self.soon.push_back(event.into_owned());
+            }
+        }
+        self.settle(batch);
+        // The answer to a batch of ours comes in one piece: what is not in it will not come.
+        for ours in answered {
+            for call in self.calls.take_batch(ours) {
+                self.soon.push_back(Event::Reply { call, outcome: Err(CallError::Unanswered) });
+            }
+        }
+    }
+
+    /// One message, alone or in a batch.
+    #[inline(always)]
+    fn entry<'i>(&mut self, entry: Entry<'i>, batch: Option<u32>) -> Next<'i> {
+        match entry {
+            Ok(message) => {
+                self.complaints = 0;
+                match message {
+                    Message::Request(request) => self.request(request, batch),
+                    Message::Notification(notification) => {
+                        self.notification(notification, batch.is_some()).into()
+                    }
+                    Message::Response(response) => Next::Event(self.response(response)),
+                }
+            }
+            Err(invalid) if self.is_meant_as_answer(&invalid) => Next::Event(self.invalid_response(invalid)),
+            Err(invalid) => {
+                // With the id of a request that is in flight, the error would be taken for its answer.
+                let id = match &invalid.id {
+                    Some(id) if self.requests.find(id).is_none() => id.text(),
+                    _ => "null",
+                };
+                match batch {
+                    Some(_) if self.role == Role::Client => {}
+                    Some(_) => self.send_error(id, &invalid.error(), batch),
+                    None => self.complain(id, &invalid.error()),
+                }
+                Next::Event(Event::Report(Report::Invalid(invalid)))
+            }
+        }
+    }
+
+    /// What looks like a response, and what has nothing but the id of a call of ours: servers that leave out
+    /// a result of `undefined` answer so.
+    fn is_meant_as_answer(&self, invalid: &Invalid<'_>) -> bool {
+        let bare = || invalid.id.as_ref().is_some_and(|id| self.call_of(id).is_some());
+        invalid.response || (invalid.fault == Fault::Shapeless && bare())
+    }
+
+    /// A call whose answer cannot be understood has ended all the same: no other one will come.
+    fn invalid_response<'i>(&mut self, invalid: Invalid<'i>) -> Event<'i> {
+        match invalid.id.as_ref().and_then(|id| self.call_of(id)) {
+            Some(call) => {
+                self.calls.remove(call);
+                Event::Reply { call, outcome: Err(CallError::Malformed(invalid.fault)) }
+            }
+            None => Event::Report(Report::Invalid(invalid)),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn request<'i>(&mut self, request: Request<'i>, batch: Option<u32>) -> Next<'i> {
+        let Request { id, method, params } = request;
+        let text = params.map(RawJson::borrowed);
+        if matches!(self.phase, Phase::Draining(_) | Phase::Flushing(_)) {
+            self.send_error(id.text(), &ErrorObject::standard(ErrorCode::SHUTTING_DOWN), batch);
+            return Next::Again;
+        }
+        let bytes = text.map_or(0, str::len) + id.text().len();
+        let at_once = batch.is_none() && self.backlog.is_empty() && self.can_start(bytes);
+        // The ids of all requests are kept beside the queue, in a table, and count in it.
+        let room = self.limits.queued_bytes.saturating_sub(self.requests.id_bytes() + id.text().len());
+        let room = room.saturating_sub(self.requests.held().saturating_sub(SMALL_TABLE));
+        if !at_once && !self.backlog.has_room(&method, text, room) {
+            self.send_error(id.text(), &overloaded(), batch);
+            return Next::Event(Event::Report(Report::Overloaded(id)));
+        }
+        let cancellable = self.dialect.can_be_cancelled(&method);
+        let Some(key) = self.requests.insert(&id, batch, self.incoming, cancellable) else {
+            self.send_error("null", &in_flight(&id), batch);
+            return Next::Event(Event::Report(Report::DuplicateId(id)));
+        };
+        if let Some(batch) = batch {
+            self.gathering.expect(batch);
+        }
+        if !at_once {
+            self.backlog.push(Waiting::Request(key), &method, text);
+            return Next::Again;
+        }
+        Next::Event(start(&mut self.requests, &self.dialect, key, method, text))
+    }
+
+    /// Whether a request with this much params may run beside those that do.
+    ///
+    /// A running request may be waiting for the answer to a call of ours, and the peer may need to ask
+    /// back before it can give that. So each open call makes room for one more request: were all that run
+    /// waiting for answers, there would still be `in_flight` places free, and two peers cannot block each
+    /// other, however deep they nest.
+    #[inline(always)]
+    pub(crate) fn can_start(&self, bytes: usize) -> bool {
+        !self.barrier
+            && !self.is_congested()
+            && self.requests.running() < self.limits.in_flight.max(1) + self.calls.len()
+            && self.has_byte_room(bytes)
+    }
+
+    fn has_byte_room(&self, bytes: usize) -> bool {
+        let held = self.requests.running_bytes();
+        self.requests.running() == 0 || held + bytes <= self.limits.in_flight_bytes
+    }
+
+    /// Whether a request with this much params might wait for ever: it finds no room, and all that run may
+    /// be waiting for the peer. Memory cannot give way as numbers can, so it has to be refused.
+    fn is_hopeless(&self, bytes: usize) -> bool {
+        self.requests.running() <= self.calls.len() && !self.has_byte_room(bytes)
+    }
+
+    /// Whether the first in the queue may start. Requests that were cancelled there are passed over.
+    pub(crate) fn can_start_waiting(&mut self) -> bool {
+        while let Some((waiting, bytes)) = self.backlog.front() {
+            match waiting {
+                Waiting::Request(key) if self.requests.get(key).is_none() => drop(self.backlog.pop()),
+                Waiting::Request(key) if self.is_hopeless(bytes) || self.is_in_full_batch(key) => {
+                    self.answer_error(key, &overloaded());
+                    self.backlog.pop();
+                }
+                Waiting::Request(_) => return self.can_start(bytes),
+                Waiting::Notification => return !self.barrier && !self.is_congested(),
+            }
+        }
+        false
+    }
+
+    fn is_in_full_batch(&self, key: RequestKey) -> bool {
+        let batch = self.requests.get(key).and_then(|slot| slot.batch);
+        batch.is_some_and(|batch| self.is_batch_full(batch))
+    }
+
+    /// Whether answers to this batch would only be thrown away. They wait for each other, so that a peer that
+    /// reads makes no room.
+    pub(crate) fn is_batch_full(&self, batch: u32) -> bool {
+        let limit = self.limits.outbound_bytes;
+        self.gathering.is_full(batch) || self.gathering.bytes() >= limit - limit / 4
+    }
+
+    /// Starts the first in the queue, which there is.
+    pub(crate) fn start_waiting(&mut self) -> Event<'_> {
+        let Core { backlog, requests, dialect, barrier, .. } = self;
+        let Some((waiting, method, params)) = backlog.pop() else { unreachable!("the queue was looked at") };
+        let method = Cow::Borrowed(method);
+        match waiting {
+            Waiting::Request(key) => start(requests, dialect, key, method, params),
+            Waiting::Notification => {
+                *barrier = true;
+                Event::Notification { method, params: params.map(RawJson::trusted) }
+            }
+        }
+    }
+
+    fn notification<'i>(&mut self, notification: Notification<'i>, in_batch: bool) -> Option<Event<'i>> {
+        let Notification { method, params } = notification;
+        let params = params.map(RawJson::borrowed);
+        match method.as_ref() {
+            "$/cancelRequest" if self.hears_cancel(Spelling::Dollar) => {
+                return self.cancelled(Spelling::Dollar, params?);
+            }
+            "notifications/cancelled" if self.hears_cancel(Spelling::Notifications) => {
+                return self.cancelled(Spelling::Notifications, params?);
+            }
+            "$/progress" | "notifications/progress" => {
+                let spelling =
+                    if method.starts_with('$') { Spelling::Dollar } else { Spelling::Notifications };
+                if let Some(event) = params.and_then(|params| self.progressed(spelling, params)) {
+                    return Some(event);
+                }
+            }
+            _ => {}
+        }
+        // Nobody would wait for its handler, and one of before may still be running.
+        if matches!(self.phase, Phase::Flushing(_)) {
+            return Some(Event::Report(Report::Dropped { method }));
+        }
+        if !in_batch && self.backlog.is_empty() && !self.barrier && !self.is_congested() {
+            self.barrier = true;
+            return Some(Event::Notification { method, params: params.map(RawJson::trusted) });
+        }
+        if !self.backlog.has_room(&method, params, self.limits.queued_bytes) {
+            return Some(Event::Report(Report::Dropped { method }));
+        }
+        self.backlog.push(Waiting::Notification, &method, params);
+        None
+    }
+
+    fn hears_cancel(&self, spelling: Spelling) -> bool {
+        self.dialect.cancel == spelling || self.dialect.either_cancel
+    }
+
+    /// The peer cancels a request. To name one that is unknown, or answered already, is no fault.
+    fn cancelled<'i>(&mut self, spelling: Spelling, params: &'i str) -> Option<Event<'i>> {
+        let name = if spelling == Spelling::Dollar { "id" } else { "requestId" };
+        let id = Id::from_json(RawJson::trusted(raw::member(params, name)?))?;
+        let key = self.requests.find(&id)?;
+        let slot = self.requests.get_mut(key)?;
+        if !slot.cancellable || slot.cancelled.is_some() {
+            return None;
+        }
+        slot.cancelled = Some(spelling);
+        if !slot.is_running() {
+            self.answer_nothing(key);
+            return None;
+        }
+        let reason = raw::member(params, "reason").filter(|text| JsonKind::of(text) == JsonKind::String);
+        Some(Event::Cancel { key, reason: reason.and_then(raw::string_value) })
+    }
+
+    /// Progress of a call of ours, or `None` if it belongs to no call.
+    fn progressed<'i>(&mut self, spelling: Spelling, params: &'i str) -> Option<Event<'i>> {
+        let (token, value) = match spelling {
+            Spelling::Dollar => (raw::member(params, "token")?, raw::member(params, "value")?),
+            Spelling::Notifications => (raw::member(params, "progressToken")?, params),
+        };
+        let (call, open) = self.calls.find(Id::from_json(RawJson::trusted(token))?.as_u64()?)?;
+        if !open.progress {
+            return None;
+        }
+        self.calls.progressed(call, self.now);
+        Some(Event::Progress { call, value: RawJson::trusted(value) })
+    }
+
+    /// The open call that an id names.
+    fn call_of(&self, id: &Id<'_>) -> Option<CallKey> {
+        self.calls.find(self.number_of(id)?).map(|(call, _)| call)
+    }
+
+    fn number_of(&self, id: &Id<'_>) -> Option<u64> {
+        id.as_u64().or_else(|| {
+            // Old servers send a number back as a string.
+            if self.dialect.sloppy_responses { id.as_str()?.parse().ok() } else { None }
+        })
+    }
+
+    fn response<'i>(&mut self, response: Response<'i>) -> Event<'i> {
+        let Response { id, outcome } = response;
+        match (self.call_of(&id), outcome) {
+            (Some(call), outcome) => {
+                self.calls.remove(call);
+                Event::Reply { call, outcome: outcome.map_err(|error| CallError::Error(error.into_owned())) }
+            }
+            (None, Err(error)) if id.is_null() => Event::Report(Report::PeerError(error)),
+            (None, _) if self.number_of(&id).is_some_and(|id| self.calls.was_used(id)) => {
+                Event::Report(Report::LateReply(id))
+            }
+            (None, _) => Event::Report(Report::UnknownReply(id)),
+        }
+    }
+}
+
+/// With the id itself, the peer would take this for the answer to its first request: it is sent with none.
+pub(crate) fn in_flight(id: &Id<'_>) -> ErrorObject<'static> {
+    let shown: String = id.text().chars().take(SHOWN_ID).collect();
+    let more = if shown.len() < id.text().len() { "…" } else { "" };
+    ErrorObject::because(ErrorCode::INVALID_REQUEST, format!("id {shown}{more} is already in flight"))
+}
+
+fn overloaded() -> ErrorObject<'static> {
+    ErrorObject::because(ErrorCode::OVERLOADED, "too many requests are waiting: try again later")
+}
+
+/// Starts a request that is in the table.
+#[inline(always)]
+pub(crate) fn start<'t>(
+    requests: &mut Requests,
+    dialect: &Dialect,
+    key: RequestKey,
+    method: Cow<'t, str>,
+    params: Option<&'t str>,
+) -> Event<'t> {
+    let meta = params.map(|params| Meta::read(params, dialect)).unwrap_or_default();
+    let bytes = params.map_or(0, str::len) + meta.text.map_or(0, str::len);
+    let token = meta.token.filter(|(_, text)| text.len() <= LONGEST_TOKEN);
+    let origin = requests.start(key, bytes, token).map_or(Origin::NONE, |slot| slot.origin);
+    let raw = |text: Option<&'t str>| text.map(RawJson::trusted);
+    Event::Request { key, method, params: raw(params), meta: raw(meta.text), origin }
+}
+
+/// The vector without its entries, and so free of what they borrowed. The standard library keeps the
+/// allocation, since the types have the same layout.
+fn emptied(mut entries: Vec<Entry<'_>>) -> Vec<Entry<'static>> {
+    entries.clear();
+    entries.into_iter().map(|_| unreachable!("it was cleared")).collect()
+}

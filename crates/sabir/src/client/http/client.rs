@@ -1,0 +1,180 @@
+//! What all requests to a server have in common: headers, the session, and room for answers.
+
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, USER_AGENT};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
+use http_body_util::Full;
+use sabir_proto::{Limits, RawJson};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+
+use crate::client::http::pool::{Pool, Reply, Trouble};
+use crate::peer::commands::lock;
+use crate::runtime::message_transport::Incoming;
+
+/// Names a session, in both directions.
+pub(crate) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+
+/// Answers of which more than a small piece is held at a time.
+const LARGE_ANSWERS: usize = 2;
+
+/// Is shown each message before it is posted, and may add headers.
+pub(crate) type OnPost = Box<dyn Fn(&RawJson<'_>, &mut HeaderMap) + Send + Sync>;
+
+/// An answer of HTTP whose status is not a success, or which is not JSON-RPC.
+#[derive(Debug)]
+pub struct HttpFailure<'a> {
+    /// The status.
+    pub status: http::StatusCode,
+    /// All headers.
+    pub headers: &'a HeaderMap,
+    /// The body, or its first 256 KiB.
+    pub body: &'a [u8],
+}
+
+/// Is told of answers that are failures of HTTP.
+pub(crate) type OnFailure = Box<dyn Fn(&HttpFailure<'_>) + Send + Sync>;
+
+/// A header as it was typed. The fault does not repeat the value, which may be a secret.
+pub(crate) fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), String> {
+    let wrong = |what: &str| format!("`{}` is not a header: {what}", name.escape_debug());
+    let value = HeaderValue::from_str(value).map_err(|_| wrong("its value has control characters"))?;
+    Ok((name.parse().map_err(|_| wrong("a name has letters, digits and hyphens"))?, value))
+}
+
+/// The headers of all requests, which may change while the connection lives.
+#[derive(Debug, Default)]
+pub(crate) struct Headers(Mutex<HeaderMap>);
+
+impl Headers {
+    pub(crate) fn new(headers: HeaderMap) -> Self {
+        Headers(Mutex::new(headers))
+    }
+
+    pub(crate) fn set(&self, name: HeaderName, value: HeaderValue) {
+        lock(&self.0).insert(name, value);
+    }
+}
+
+/// Something for the session, with the room that it takes.
+pub(crate) struct Delivery {
+    pub(crate) incoming: Incoming,
+    pub(crate) _room: Option<OwnedSemaphorePermit>,
+}
+
+/// The way to the session.
+pub(crate) type Deliver = mpsc::Sender<Delivery>;
+
+/// A server, as its requests see it.
+pub(crate) struct Client {
+    pub(crate) pool: Pool,
+    pub(crate) url: String,
+    pub(crate) headers: Arc<Headers>,
+    pub(crate) on_post: Option<OnPost>,
+    pub(crate) on_failure: Option<OnFailure>,
+    pub(crate) limits: Limits,
+    session: Mutex<Option<HeaderValue>>,
+    room: Arc<Semaphore>,
+}
+
+impl Client {
+    pub(crate) fn new(
+        pool: Pool,
+        url: String,
+        headers: HeaderMap,
+        on_post: Option<OnPost>,
+        on_failure: Option<OnFailure>,
+        limits: Limits,
+    ) -> Self {
+        Client {
+            pool,
+            url,
+            headers: Arc::new(Headers::new(headers)),
+            on_post,
+            on_failure,
+            limits,
+            session: Mutex::default(),
+            room: Arc::new(Semaphore::new(LARGE_ANSWERS)),
+        }
+    }
+
+    pub(crate) fn has_session(&self) -> bool {
+        self.owns_session() || self.brought_session()
+    }
+
+    /// Whether the session was opened here, and so is to be ended here.
+    pub(crate) fn owns_session(&self) -> bool {
+        lock(&self.session).is_some()
+    }
+
+    /// Whether the headers that were given name a session: it was there before, and goes on behind this connection.
+    fn brought_session(&self) -> bool {
+        lock(&self.headers.0).contains_key(SESSION)
+    }
+
+    /// The session is over. Whether there was one.
+    pub(crate) fn forget_session(&self) -> bool {
+        lock(&self.session).take().is_some() || self.brought_session()
+    }
+
+    /// Room for an answer that is not small.
+    pub(crate) async fn room(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.room).acquire_owned().await.ok()
+    }
+
+    pub(crate) async fn post(&self, message: Bytes) -> Result<Reply, Trouble> {
+        let mut headers = self.common("application/json, text/event-stream");
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if let Some(on_post) = &self.on_post
+            && let Ok(message) = RawJson::from_bytes(&message)
+        {
+            on_post(&message, &mut headers);
+        }
+        self.send(Method::POST, headers, message).await
+    }
+
+    /// Asks for a stream of events, from behind the one with this id.
+    pub(crate) async fn get(&self, last_event: Option<&str>) -> Result<Reply, Trouble> {
+        let mut headers = self.common("text/event-stream");
+        if let Some(id) = last_event.and_then(|id| HeaderValue::from_str(id).ok()) {
+            headers.insert(LAST_EVENT, id);
+        }
+        self.send(Method::GET, headers, Bytes::new()).await
+    }
+
+    /// Ends the session.
+    pub(crate) async fn delete(&self) -> Result<Reply, Trouble> {
+        self.send(Method::DELETE, self.common("*/*"), Bytes::new()).await
+    }
+
+    fn common(&self, accept: &'static str) -> HeaderMap {
+        let mut headers = lock(&self.headers.0).clone();
+        let mut default = |name: HeaderName, value| {
+            headers.entry(name).or_insert(HeaderValue::from_static(value));
+        };
+        default(ACCEPT, accept);
+        default(ACCEPT_ENCODING, "identity");
+        default(USER_AGENT, concat!("sabir/", env!("CARGO_PKG_VERSION")));
+        if let Some(session) = &*lock(&self.session) {
+            headers.insert(SESSION, session.clone());
+        }
+        headers
+    }
+
+    async fn send(&self, method: Method, headers: HeaderMap, body: Bytes) -> Result<Reply, Trouble> {
+        let mut request = Request::new(Full::new(body));
+        *request.method_mut() = method;
+        *request.headers_mut() = headers;
+        let reply = self.pool.send(request).await?;
+        if let Some(session) = reply.0.headers().get(SESSION)
+            && reply.0.status().is_success()
+            && !self.brought_session()
+        {
+            lock(&self.session).get_or_insert_with(|| session.clone());
+        }
+        Ok(reply)
+    }
+}

@@ -1,0 +1,342 @@
+//! HTTP as a link: each message is posted by itself, and answered in the body or in a stream of events.
+
+mod client;
+#[cfg(feature = "fuzzing")]
+#[allow(missing_docs)]
+pub(crate) mod fuzzing;
+mod pool;
+mod request;
+mod response;
+pub(crate) mod sse;
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+pub use client::HttpFailure;
+use client::{Client, Deliver, Delivery};
+pub(crate) use client::{Headers, OnFailure, OnPost, header};
+use http::Uri;
+use pool::Pool;
+use request::{Done, Exchange};
+use sabir_proto::{Cause, Outgoing, Purpose};
+use tokio::sync::mpsc;
+use tokio::task::{AbortHandle, Id, JoinSet};
+
+use crate::runtime::message_transport::{Incoming, Link};
+use crate::transport::endpoint::{Dial, Place};
+use crate::transport::error::DialError;
+
+/// Messages with calls that are on their way at a time. Each has a connection to itself with HTTP/1.1.
+const CALLS: usize = 64;
+
+/// Bytes of calls that wait for their turn.
+const WAITING: usize = 8 << 20;
+
+/// Answers and cancels of ours that are on their way at a time. They never wait for calls: what a call waits
+/// for may be one of them.
+const ANSWERS: usize = 64;
+
+/// Messages that wait for the session.
+const UNREAD: usize = CALLS;
+
+/// A server at the other end of HTTP.
+pub(crate) struct Http {
+    client: Arc<Client>,
+    tasks: JoinSet<Done>,
+    running: HashMap<Id, Running>,
+    calls: usize,
+    /// Calls that wait for their turn.
+    waiting: VecDeque<(Vec<u64>, Bytes)>,
+    waiting_bytes: usize,
+    notifying: Notifying,
+    listening: bool,
+    deliver: Deliver,
+    inbox: mpsc::Receiver<Delivery>,
+    /// What the link itself has to tell.
+    soon: VecDeque<Incoming>,
+    closing: Closing,
+}
+
+/// What a task does.
+struct Running {
+    task: Task,
+    abort: AbortHandle,
+}
+
+enum Task {
+    /// It posts calls, of which these are still wanted.
+    Calls(Vec<u64>),
+    Notification,
+    /// It cancels the calls of another task.
+    Cancel(Id),
+    Answer,
+    Stream,
+}
+
+/// A notification is accepted before anything that follows it is sent.
+enum Notifying {
+    Nothing,
+    Underway,
+    /// It is through, or lost; the session hears of the loss first.
+    Over {
+        told: bool,
+    },
+}
+
+enum Closing {
+    No,
+    Settling,
+    Goodbye(Pin<Box<dyn Future<Output = ()> + Send>>),
+}
+
+impl Http {
+    /// Connects to the server.
+    pub(crate) async fn open(
+        place: Place,
+        uri: Uri,
+        dial: Dial,
+        #[cfg(feature = "tls")] tls: Option<tokio_rustls::TlsConnector>,
+    ) -> Result<Http, DialError> {
+        let url = place.url.clone();
+        #[cfg(feature = "tls")]
+        let pool = Pool::open(place, uri, tls).await?;
+        #[cfg(not(feature = "tls"))]
+        let pool = Pool::open(place, uri).await?;
+        let client = Client::new(pool, url, dial.headers, dial.on_post, dial.on_failure, dial.limits);
+        let (deliver, inbox) = mpsc::channel(UNREAD);
+        Ok(Http {
+            client: Arc::new(client),
+            tasks: JoinSet::new(),
+            running: HashMap::new(),
+            calls: 0,
+            waiting: VecDeque::new(),
+            waiting_bytes: 0,
+            notifying: Notifying::Nothing,
+            listening: false,
+            deliver,
+            inbox,
+            soon: VecDeque::new(),
+            closing: Closing::No,
+        })
+    }
+
+    /// The headers of what is sent from now on.
+    pub(crate) fn headers(&self) -> Arc<Headers> {
+        Arc::clone(&self.client.headers)
+    }
+
+    fn start(&mut self, task: Task, message: Bytes) {
+        let open = match &task {
+            Task::Calls(ids) => ids.clone(),
+            _ => Vec::new(),
+        };
+        let exchange = Exchange { client: Arc::clone(&self.client), deliver: self.deliver.clone(), open };
+        let abort = match &task {
+            Task::Calls(_) => self.tasks.spawn(exchange.call(message)),
+            Task::Stream => self.tasks.spawn(exchange.listen()),
+            Task::Notification | Task::Cancel(_) | Task::Answer => self.tasks.spawn(exchange.tell(message)),
+        };
+        self.calls += usize::from(matches!(task, Task::Calls(_)));
+        self.running.insert(abort.id(), Running { task, abort });
+    }
+
+    fn finish(&mut self, id: Id) -> Option<Task> {
+        let Running { task, .. } = self.running.remove(&id)?;
+        self.calls -= usize::from(matches!(task, Task::Calls(_)));
+        Some(task)
+    }
+
+    /// Nobody wants to know any more: closing the connection tells the server so.
+    fn abort(&mut self, id: Id) {
+        if let Some(running) = self.running.get(&id) {
+            running.abort.abort();
+            self.finish(id);
+        }
+    }
+
+    /// Sees to what has ended, and starts what has waited for that.
+    fn advance(&mut self, cx: &mut Context<'_>) {
+        loop {
+            match self.tasks.poll_join_next_with_id(cx) {
+                Poll::Ready(Some(Ok((id, done)))) => self.ended(id, done),
+                Poll::Ready(Some(Err(error))) => self.failed(error.id()),
+                Poll::Ready(None) | Poll::Pending => break,
+            }
+        }
+        if !matches!(self.closing, Closing::No) {
+            return;
+        }
+        let mut started = false;
+        while self.calls < CALLS
+            && let Some((ids, message)) = self.waiting.pop_front()
+        {
+            self.waiting_bytes -= message.len();
+            self.start(Task::Calls(ids), message);
+            started = true;
+        }
+        // So that the end of what was started wakes us.
+        if started {
+            self.advance(cx);
+        }
+    }
+
+    /// A task panicked, or was aborted; of those that were, none is left in the table.
+    fn failed(&mut self, id: Id) {
+        if let Some(Running { task: Task::Calls(ids), .. }) = self.running.get_mut(&id) {
+            let ids = std::mem::take(ids);
+            self.soon.push_back(Incoming::Undelivered { ids, reason: "the transport failed".into() });
+        }
+        self.ended(id, Done::default());
+    }
+
+    fn ended(&mut self, id: Id, done: Done) {
+        let Some(task) = self.finish(id) else { return };
+        if let Some(unheard) = done.unheard {
+            self.soon.push_back(Incoming::Unheard(unheard));
+        }
+        match task {
+            Task::Notification => {
+                self.notifying = Notifying::Over { told: false };
+                // Servers that have sessions have a stream of their own once the session is set up.
+                if done.accepted && self.client.has_session() && !self.listening {
+                    self.listening = true;
+                    self.start(Task::Stream, Bytes::new());
+                }
+            }
+            Task::Cancel(call) => {
+                // The server knows: nobody waits for what it may still say.
+                if let Some(Running { task: Task::Calls(wanted), .. }) = self.running.get(&call)
+                    && wanted.is_empty()
+                {
+                    self.abort(call);
+                }
+            }
+            Task::Calls(_) | Task::Answer | Task::Stream => {}
+        }
+    }
+
+    fn poll_notify(&mut self, cx: &mut Context<'_>, message: &[u8]) -> Poll<io::Result<()>> {
+        match &mut self.notifying {
+            Notifying::Nothing => {
+                self.start(Task::Notification, Bytes::copy_from_slice(message));
+                self.notifying = Notifying::Underway;
+                self.advance(cx);
+                Poll::Pending
+            }
+            Notifying::Underway => Poll::Pending,
+            Notifying::Over { told } if !*told && !self.soon.is_empty() => {
+                *told = true;
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            }
+            Notifying::Over { .. } => {
+                self.notifying = Notifying::Nothing;
+                Poll::Ready(Ok(()))
+            }
+        }
+    }
+
+    /// With a session, the server is told. Without one, closing the connection tells it.
+    fn cancel(&mut self, call: u64, message: &[u8]) {
+        if let Some(at) = self.waiting.iter().position(|(ids, _)| ids.contains(&call)) {
+            self.waiting[at].0.retain(|id| *id != call);
+            if self.waiting[at].0.is_empty()
+                && let Some((_, message)) = self.waiting.remove(at)
+            {
+                self.waiting_bytes -= message.len();
+            }
+            return;
+        }
+        let found = self.running.iter_mut().find_map(|(id, running)| match &mut running.task {
+            Task::Calls(wanted) => wanted.contains(&call).then_some((*id, wanted)),
+            _ => None,
+        });
+        let Some((id, wanted)) = found else { return };
+        wanted.retain(|wanted| *wanted != call);
+        let unwanted = wanted.is_empty();
+        if self.client.has_session() {
+            self.start(Task::Cancel(id), Bytes::copy_from_slice(message));
+        } else if unwanted {
+            self.abort(id);
+        }
+    }
+
+    fn others(&self) -> usize {
+        self.running.len() - self.calls
+    }
+}
+
+impl Link for Http {
+    fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<Incoming> {
+        self.advance(cx);
+        if let Some(incoming) = self.soon.pop_front() {
+            return Poll::Ready(incoming);
+        }
+        match ready!(self.inbox.poll_recv(cx)) {
+            Some(delivery) => Poll::Ready(delivery.incoming),
+            None => Poll::Pending,
+        }
+    }
+
+    fn poll_send(&mut self, cx: &mut Context<'_>, outgoing: Outgoing<'_>) -> Poll<io::Result<()>> {
+        self.advance(cx);
+        let message = outgoing.message;
+        if message.is_empty() {
+            return Poll::Ready(Ok(()));
+        }
+        match outgoing.purpose {
+            Purpose::Call { first, last } => {
+                if !self.waiting.is_empty() && self.waiting_bytes + message.len() > WAITING {
+                    return Poll::Pending;
+                }
+                self.waiting_bytes += message.len();
+                self.waiting.push_back(((first..=last).collect(), Bytes::copy_from_slice(message)));
+            }
+            Purpose::Notify => return self.poll_notify(cx, message),
+            Purpose::Cancel(call) => self.cancel(call, message),
+            Purpose::Answer | Purpose::Error(_) if self.others() >= ANSWERS => return Poll::Pending,
+            Purpose::Answer | Purpose::Error(_) => self.start(Task::Answer, Bytes::copy_from_slice(message)),
+        }
+        self.advance(cx);
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.advance(cx);
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_close(&mut self, cx: &mut Context<'_>, cause: &Cause) -> Poll<()> {
+        if let Closing::No = self.closing {
+            self.closing = Closing::Settling;
+            let in_order = matches!(cause, Cause::Shutdown | Cause::Ended | Cause::Idle);
+            // What was said last, such as a cancel, still goes out; what was asked is of no use any more.
+            let asks = |task: &Task| matches!(task, Task::Calls(_) | Task::Stream);
+            let unwanted = self.running.iter().filter(|(_, running)| asks(&running.task) || !in_order);
+            for id in unwanted.map(|(id, _)| *id).collect::<Vec<_>>() {
+                self.abort(id);
+            }
+            self.waiting.clear();
+        }
+        if let Closing::Settling = self.closing {
+            self.advance(cx);
+            if !self.running.is_empty() {
+                return Poll::Pending;
+            }
+            let client = Arc::clone(&self.client);
+            self.closing = Closing::Goodbye(Box::pin(async move {
+                if client.owns_session() {
+                    let _ = client.delete().await;
+                }
+            }));
+        }
+        match &mut self.closing {
+            Closing::Goodbye(goodbye) => goodbye.as_mut().poll(cx),
+            _ => Poll::Ready(()),
+        }
+    }
+}

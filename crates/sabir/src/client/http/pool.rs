@@ -1,0 +1,242 @@
+//! The connections to one server, used again and again.
+
+use std::error::Error;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::HOST;
+use http::uri::PathAndQuery;
+use http::{HeaderValue, Request, Response, Uri, header};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::client::conn::{TrySendError, http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use tokio::time::{Instant, timeout};
+
+use crate::peer::commands::lock;
+use crate::transport::Duplex;
+use crate::transport::endpoint::{Place, in_time};
+use crate::transport::error::DialError;
+
+/// Bytes of an answer's head, and of its trailers.
+const HEAD: usize = 64 * 1024;
+
+/// How long a connection that nobody uses is kept, unless the server has said.
+const IDLE: Duration = Duration::from_secs(30);
+
+/// Connections that nobody uses.
+const MOST_IDLE: usize = 64;
+
+/// How long a connection may take to be ready again once an answer was read from it.
+const SETTLING: Duration = Duration::from_millis(50);
+
+type Body = Full<Bytes>;
+
+/// A server, and the connections to it.
+pub(crate) struct Pool {
+    place: Place,
+    #[cfg(feature = "tls")]
+    tls: Option<tokio_rustls::TlsConnector>,
+    uri: Uri,
+    path: PathAndQuery,
+    host: HeaderValue,
+    idle: Mutex<Vec<Idle>>,
+    /// HTTP/2 carries everything over one.
+    shared: Mutex<Option<http2::SendRequest<Body>>>,
+}
+
+struct Idle {
+    sender: http1::SendRequest<Body>,
+    until: Instant,
+}
+
+enum Sender {
+    One(http1::SendRequest<Body>),
+    Many(http2::SendRequest<Body>),
+}
+
+/// Why there is no answer.
+pub(crate) enum Trouble {
+    Dial(DialError),
+    /// The connection broke, in these words.
+    Broken(String),
+}
+
+impl std::fmt::Display for Trouble {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Trouble::Dial(error) => error.fmt(f),
+            Trouble::Broken(reason) => f.write_str(reason),
+        }
+    }
+}
+
+/// A connection that carries an answer. Give it back once that is read to its end; drop it otherwise.
+pub(crate) struct Lease {
+    sender: http1::SendRequest<Body>,
+    keep: Duration,
+}
+
+pub(crate) type Reply = (Response<Incoming>, Option<Lease>);
+
+impl Pool {
+    /// A pool with its first connection open.
+    pub(crate) async fn open(
+        place: Place,
+        uri: Uri,
+        #[cfg(feature = "tls")] tls: Option<tokio_rustls::TlsConnector>,
+    ) -> Result<Pool, DialError> {
+        let authority = uri.authority().map_or("", |authority| authority.as_str());
+        let pool = Pool {
+            host: HeaderValue::from_str(authority).unwrap_or(HeaderValue::from_static("")),
+            path: uri.path_and_query().cloned().unwrap_or(PathAndQuery::from_static("/")),
+            place,
+            #[cfg(feature = "tls")]
+            tls,
+            uri,
+            idle: Mutex::default(),
+            shared: Mutex::default(),
+        };
+        if let Sender::One(sender) = pool.dial().await? {
+            pool.keep(sender, IDLE);
+        }
+        Ok(pool)
+    }
+
+    /// Sends a request. On a connection that was used before, one that the server closed before anything was
+    /// written is replaced by a new one.
+    pub(crate) async fn send(&self, mut request: Request<Body>) -> Result<Reply, Trouble> {
+        if let Some(sender) = self.used().await {
+            match self.send_over(sender, request).await {
+                Ok(reply) => return Ok(reply),
+                Err((_, Some(unsent))) => request = *unsent,
+                Err((reason, None)) => return Err(Trouble::Broken(reason)),
+            }
+        }
+        let sender = self.dial().await.map_err(Trouble::Dial)?;
+        self.send_over(sender, request).await.map_err(|(reason, _)| Trouble::Broken(reason))
+    }
+
+    pub(crate) fn give_back(&self, lease: Option<Lease>) {
+        if let Some(Lease { sender, keep }) = lease {
+            self.keep(sender, keep);
+        }
+    }
+
+    fn keep(&self, sender: http1::SendRequest<Body>, keep: Duration) {
+        let mut idle = lock(&self.idle);
+        if idle.len() < MOST_IDLE && !keep.is_zero() {
+            idle.push(Idle { sender, until: Instant::now() + keep });
+        }
+    }
+
+    /// A connection that is open already, the one used last first: the others may then grow old.
+    async fn used(&self) -> Option<Sender> {
+        let shared = lock(&self.shared).clone().filter(|sender| !sender.is_closed());
+        if let Some(shared) = shared {
+            return Some(Sender::Many(shared));
+        }
+        loop {
+            let Idle { mut sender, until } = lock(&self.idle).pop()?;
+            let fresh = Instant::now() < until && !sender.is_closed();
+            // It has just been read from: it takes a moment until it knows that it is free.
+            if fresh && matches!(timeout(SETTLING, sender.ready()).await, Ok(Ok(()))) {
+                return Some(Sender::One(sender));
+            }
+        }
+    }
+
+    /// What was not sent at all is given back.
+    async fn send_over(
+        &self,
+        sender: Sender,
+        mut request: Request<Body>,
+    ) -> Result<Reply, (String, Option<Box<Request<Body>>>)> {
+        let failed = |mut error: TrySendError<Request<Body>>| {
+            let unsent = error.take_message().map(Box::new);
+            (describe(error.error()), unsent)
+        };
+        match sender {
+            Sender::One(mut sender) => {
+                *request.uri_mut() = self.path.clone().into();
+                request.headers_mut().entry(HOST).or_insert_with(|| self.host.clone());
+                let response = sender.try_send_request(request).await.map_err(failed)?;
+                let keep = keep_alive(&response);
+                Ok((response, Some(Lease { sender, keep })))
+            }
+            Sender::Many(mut sender) => {
+                *request.uri_mut() = self.uri.clone();
+                request.headers_mut().remove(HOST);
+                Ok((sender.try_send_request(request).await.map_err(failed)?, None))
+            }
+        }
+    }
+
+    async fn dial(&self) -> Result<Sender, DialError> {
+        in_time(&self.place.url, async {
+            let stream = self.place.connect().await?;
+            #[cfg(feature = "tls")]
+            if let Some(tls) = &self.tls {
+                let stream = crate::transport::tls::wrap(tls, &self.place, stream).await?;
+                let many = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+                return self.shake_hands(Box::new(stream), many).await;
+            }
+            self.shake_hands(Box::new(stream), false).await
+        })
+        .await
+    }
+
+    async fn shake_hands(&self, stream: Box<dyn Duplex>, many: bool) -> Result<Sender, DialError> {
+        use crate::transport::error::DialFailure::Protocol;
+        let failed = |error: hyper::Error| DialError::new(Protocol, &self.place.url, describe(&error));
+        let stream = TokioIo::new(stream);
+        if many {
+            let (sender, connection) = http2::Builder::new(TokioExecutor::new())
+                .timer(TokioTimer::new())
+                .max_header_list_size(HEAD as u32)
+                .handshake(stream)
+                .await
+                .map_err(failed)?;
+            tokio::spawn(connection);
+            *lock(&self.shared) = Some(sender.clone());
+            return Ok(Sender::Many(sender));
+        }
+        let (sender, connection) = http1::Builder::new()
+            .max_header_size(HEAD)
+            .max_buf_size(2 * HEAD)
+            .handshake(stream)
+            .await
+            .map_err(failed)?;
+        tokio::spawn(connection);
+        Ok(Sender::One(sender))
+    }
+}
+
+/// How long the server keeps a connection open, less some time for the way.
+fn keep_alive(response: &Response<Incoming>) -> Duration {
+    let told = response.headers().get("keep-alive").and_then(|value| value.to_str().ok());
+    let seconds = told.and_then(|told| {
+        told.split(',').find_map(|part| part.trim().strip_prefix("timeout=")?.parse::<u64>().ok())
+    });
+    let closes = response.headers().get(header::CONNECTION).is_some_and(|value| value == "close");
+    match seconds {
+        _ if closes => Duration::ZERO,
+        Some(seconds) => Duration::from_secs(seconds.saturating_sub(1)).min(IDLE),
+        None => IDLE,
+    }
+}
+
+/// An error with what lies behind it.
+pub(crate) fn describe(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        let more = error.to_string();
+        if !text.ends_with(&more) {
+            text = format!("{text}: {more}");
+        }
+        source = error.source();
+    }
+    text
+}

@@ -1,0 +1,304 @@
+//! One message to the server, and what comes back for it; and the stream that the server has for itself.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::StatusCode;
+use sabir_proto::{Origin, Undelivered};
+use tokio::time::{sleep, timeout};
+
+use crate::client::http::client::{Client, Deliver, Delivery, HttpFailure};
+use crate::client::http::pool::{Reply, Trouble};
+use crate::client::http::response::{Broken, Content, Events, REFUSAL, answers, content, refusal, whole};
+use crate::client::http::sse::Event;
+use crate::runtime::message_transport::Incoming;
+
+/// How long a server may take to accept what wants no answer.
+const ACCEPTING: Duration = Duration::from_secs(30);
+
+/// How long to wait before a stream is opened again, unless the server says.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// The longest that is waited after failure upon failure.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// How often in a row a stream is asked for again that gives nothing.
+const ATTEMPTS: u32 = 5;
+
+/// How long a stream may go on once everything in it is answered.
+const ENDING: Duration = Duration::from_millis(250);
+
+/// What came of a message.
+#[derive(Default)]
+pub(crate) struct Done {
+    /// The server has taken what wanted no answer.
+    pub(crate) accepted: bool,
+    /// It was lost, and nobody waits for it.
+    pub(crate) unheard: Option<Undelivered>,
+}
+
+/// One message, until everything is answered that it asks.
+pub(crate) struct Exchange {
+    pub(crate) client: Arc<Client>,
+    pub(crate) deliver: Deliver,
+    /// The calls in it that wait for an answer.
+    pub(crate) open: Vec<u64>,
+}
+
+impl Exchange {
+    /// Posts calls, and delivers what comes.
+    pub(crate) async fn call(mut self, message: Bytes) -> Done {
+        let undelivered = match self.client.post(message).await {
+            Ok(reply) => self.take(reply).await.err(),
+            Err(trouble) => Some(trouble.into()),
+        };
+        let undelivered = undelivered.unwrap_or_else(|| self.says("holds no answer to this call"));
+        self.give_up(undelivered).await;
+        Done::default()
+    }
+
+    /// Posts what wants no answer.
+    pub(crate) async fn tell(mut self, message: Bytes) -> Done {
+        let telling = async {
+            let reply = self.client.post(message).await?;
+            self.take(reply).await
+        };
+        match timeout(ACCEPTING, telling).await {
+            Ok(Ok(())) => Done { accepted: true, unheard: None },
+            Ok(Err(unheard)) => Done { accepted: false, unheard: Some(unheard) },
+            Err(_) => {
+                let unheard = self.says(&format!("did not come within {} s", ACCEPTING.as_secs()));
+                Done { accepted: false, unheard: Some(unheard) }
+            }
+        }
+    }
+
+    /// Listens to what the server says by itself, for as long as it has a stream for that.
+    pub(crate) async fn listen(mut self) -> Done {
+        let mut cursor = Cursor::default();
+        let mut failures = 0;
+        loop {
+            let heard = cursor.events;
+            match self.client.get(cursor.id.as_deref()).await {
+                Ok(reply) if reply.0.status().is_success() => {
+                    match content(reply.0.headers(), reply.0.body()) {
+                        Content::Events => drop(self.follow(reply, &mut cursor).await),
+                        _ => return Done::default(),
+                    }
+                }
+                Ok((response, _)) if response.status() == StatusCode::NOT_FOUND => {
+                    self.lose_session().await;
+                    return Done::default();
+                }
+                Ok((response, _)) if response.status().is_client_error() => return Done::default(),
+                Ok(_) | Err(_) => {}
+            }
+            failures = if cursor.events > heard { 0 } else { failures + 1 };
+            sleep(cursor.pause(failures)).await;
+        }
+    }
+
+    /// Delivers an answer. Calls that are open afterwards have none.
+    async fn take(&mut self, reply: Reply) -> Result<(), Undelivered> {
+        let (response, lease) = reply;
+        let (head, body) = response.into_parts();
+        if head.status == StatusCode::NOT_FOUND && self.client.has_session() {
+            self.lose_session().await;
+            return Err(Undelivered { status: Some(404), ..LOST_SESSION.into() });
+        }
+        if !head.status.is_success() {
+            let (text, found) = refusal(&self.client, head.status, &head.headers, body, &self.open).await?;
+            self.client.pool.give_back(lease);
+            self.deliver(text, found.ids, None).await;
+            return Ok(());
+        }
+        match content(&head.headers, &body) {
+            Content::Nothing => {
+                self.client.pool.give_back(lease);
+                match self.open.is_empty() {
+                    true => Ok(()),
+                    false => Err(self.says("is empty")),
+                }
+            }
+            // Whatever a server has to say to what wants no answer, it has taken it. A stream in its place may
+            // never end.
+            Content::Other(_) | Content::Events if self.open.is_empty() => Ok(()),
+            Content::Other(what) => {
+                if let Some(on_failure) = &self.client.on_failure
+                    && let Ok((body, _)) = whole(&self.client, body, REFUSAL).await
+                {
+                    on_failure(&HttpFailure { status: head.status, headers: &head.headers, body: &body });
+                }
+                Err(self.says(&what))
+            }
+            Content::Json => {
+                let limit = self.client.limits.message_bytes;
+                let read = whole(&self.client, body, limit).await;
+                let (text, room) = read.map_err(|broken| self.broken(broken))?;
+                self.client.pool.give_back(lease);
+                if text.is_empty() && self.open.is_empty() {
+                    return Ok(());
+                }
+                let found = answers(&text, &self.client.limits).map_err(|reason| self.says(&reason))?;
+                self.deliver(text, found.ids, room).await;
+                match found.complaint.filter(|_| !self.open.is_empty()) {
+                    Some(complaint) => Err(self.says(&format!("names no call: {complaint}"))),
+                    None => Ok(()),
+                }
+            }
+            Content::Events => self.resume((http::Response::from_parts(head, body), lease)).await,
+        }
+    }
+
+    /// Follows a stream until everything is answered, also where that takes several connections.
+    async fn resume(&mut self, reply: Reply) -> Result<(), Undelivered> {
+        let mut cursor = Cursor::default();
+        let mut why = match self.follow(reply, &mut cursor).await {
+            Err(Broken::TooLarge(limit)) => return Err(self.broken(Broken::TooLarge(limit))),
+            followed => followed.err().map(|broken| broken.to_string()),
+        };
+        let mut failures = 0;
+        while !self.open.is_empty() {
+            let reason = why.take().unwrap_or_else(|| "ended without the answer".to_owned());
+            if cursor.id.is_none() || failures == ATTEMPTS {
+                return Err(self.says(&reason));
+            }
+            failures += 1;
+            sleep(cursor.pause(failures)).await;
+            let heard = cursor.events;
+            match self.client.get(cursor.id.as_deref()).await {
+                Ok(reply) if reply.0.status().is_success() => {
+                    why = match content(reply.0.headers(), reply.0.body()) {
+                        Content::Events => match self.follow(reply, &mut cursor).await {
+                            Err(Broken::TooLarge(limit)) => return Err(self.broken(Broken::TooLarge(limit))),
+                            followed => followed.err().map(|broken| broken.to_string()),
+                        },
+                        _ => return Err(self.says(&format!("{reason}, and cannot be resumed"))),
+                    };
+                }
+                Ok((response, _))
+                    if response.status() == StatusCode::NOT_FOUND && self.client.has_session() =>
+                {
+                    self.lose_session().await;
+                    return Err(Undelivered { status: Some(404), ..LOST_SESSION.into() });
+                }
+                Ok((response, _)) if response.status().is_client_error() => {
+                    let status = response.status();
+                    let reason = format!("{reason}, and cannot be resumed (HTTP {})", status.as_str());
+                    return Err(Undelivered { status: Some(status.as_u16()), ..self.says(&reason) });
+                }
+                Ok(_) => why = Some(reason),
+                Err(trouble) => why = Some(trouble.to_string()),
+            }
+            if cursor.events > heard {
+                failures = 0;
+            }
+        }
+        Ok(())
+    }
+
+    /// Delivers the events of one connection, until it ends or, after a moment, everything is answered.
+    async fn follow(&mut self, reply: Reply, cursor: &mut Cursor) -> Result<(), Broken> {
+        let (response, lease) = reply;
+        let client = Arc::clone(&self.client);
+        let mut events = Events::new(&client, response.into_body());
+        let asked = !self.open.is_empty();
+        loop {
+            let next = if asked && self.open.is_empty() {
+                match timeout(ENDING, events.next()).await {
+                    Ok(next) => next,
+                    Err(_) => return Ok(()),
+                }
+            } else {
+                events.next().await
+            };
+            cursor.keep(&events);
+            match next? {
+                None => {
+                    client.pool.give_back(lease);
+                    return Ok(());
+                }
+                Some((Event::Data(text), room)) => {
+                    let ids = answers(&text, &client.limits).map_or(Vec::new(), |found| found.ids);
+                    self.deliver(text.into(), ids, room).await;
+                }
+                Some((Event::TooLarge, _)) if asked => {
+                    return Err(Broken::TooLarge(client.limits.message_bytes));
+                }
+                Some((Event::TooLarge, _)) => {}
+            }
+            cursor.events += 1;
+        }
+    }
+
+    async fn deliver(&mut self, text: Bytes, ids: Vec<u64>, room: Option<tokio::sync::OwnedSemaphorePermit>) {
+        self.open.retain(|open| !ids.contains(open));
+        let incoming = Incoming::Message { text, origin: Origin::NONE, caller: None };
+        let _ = self.deliver.send(Delivery { incoming, _room: room }).await;
+    }
+
+    /// The calls that are still open will not be answered any more.
+    async fn give_up(&mut self, reason: Undelivered) {
+        if !self.open.is_empty() {
+            let incoming = Incoming::Undelivered { ids: std::mem::take(&mut self.open), reason };
+            let _ = self.deliver.send(Delivery { incoming, _room: None }).await;
+        }
+    }
+
+    async fn lose_session(&self) {
+        if self.client.forget_session() {
+            let incoming = Incoming::Lost(LOST_SESSION.into());
+            let _ = self.deliver.send(Delivery { incoming, _room: None }).await;
+        }
+    }
+
+    fn broken(&self, broken: Broken) -> Undelivered {
+        let too_large = match broken {
+            Broken::TooLarge(limit) => Some(limit),
+            Broken::Off(_) => None,
+        };
+        Undelivered { too_large, ..self.says(&broken.to_string()) }
+    }
+
+    fn says(&self, what: &str) -> Undelivered {
+        format!("the answer from {} {what}", self.client.url).into()
+    }
+}
+
+const LOST_SESSION: &str = "the server has ended the session, or forgotten it: connect again";
+
+impl From<Trouble> for Undelivered {
+    fn from(trouble: Trouble) -> Self {
+        trouble.to_string().into()
+    }
+}
+
+/// How far a stream was read, over all its connections.
+#[derive(Default)]
+struct Cursor {
+    id: Option<String>,
+    retry: Option<Duration>,
+    events: u64,
+}
+
+impl Cursor {
+    fn keep(&mut self, events: &Events<'_>) {
+        if let Some(id) = &events.parser.id
+            && self.id.as_ref() != Some(id)
+        {
+            self.id = Some(id.clone());
+            self.events += 1;
+        }
+        self.retry = events.parser.retry.or(self.retry);
+    }
+
+    /// What the server asks for, or longer and longer.
+    fn pause(&self, failures: u32) -> Duration {
+        let pause = self.retry.unwrap_or(PAUSE);
+        match failures {
+            0 | 1 => pause,
+            more => pause.max((pause * 2u32.saturating_pow(more.min(8) - 1)).min(LONGEST_PAUSE)),
+        }
+    }
+}

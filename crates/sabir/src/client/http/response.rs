@@ -1,0 +1,254 @@
+//! Answers as they come: one body, or a stream of events, within the limits.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE, LOCATION};
+use http::{HeaderMap, StatusCode};
+use http_body_util::BodyExt;
+use hyper::body::{Body, Incoming};
+use sabir_proto::{Id, Invalid, LENIENT, Limits, Message, Response, Undelivered, decode};
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::client::http::client::{Client, HttpFailure};
+use crate::client::http::pool::describe;
+use crate::client::http::sse::{Event, Parser};
+
+/// Bytes of an answer for which no room need be asked for.
+const SMALL: usize = 64 * 1024;
+
+/// How long the next piece of a large answer may take: while it is not whole, it takes the room of others.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Bytes of a refusal that are read, and of its text that are told.
+pub(crate) const REFUSAL: usize = 256 * 1024;
+const TOLD: usize = 200;
+
+/// What a body holds.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    Nothing,
+    Json,
+    Events,
+    /// Neither, in these words.
+    Other(String),
+}
+
+/// Judges by the headers.
+pub(crate) fn content(headers: &HeaderMap, body: &Incoming) -> Content {
+    if body.is_end_stream() {
+        return Content::Nothing;
+    }
+    if let Some(encoding) = headers.get(CONTENT_ENCODING).filter(|encoding| *encoding != "identity") {
+        return Content::Other(format!("is compressed ({}), which was not asked for", shown(encoding)));
+    }
+    let Some(kind) = headers.get(CONTENT_TYPE) else { return Content::Json };
+    let kind = shown(kind);
+    let essence = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    match essence.as_str() {
+        "text/event-stream" => Content::Events,
+        "application/json" | "application/json-rpc" | "application/jsonrequest" => Content::Json,
+        other if other.starts_with("application/") && other.ends_with("+json") => Content::Json,
+        _ => Content::Other(format!("is `{essence}`, not JSON")),
+    }
+}
+
+fn shown(value: &http::HeaderValue) -> String {
+    String::from_utf8_lossy(value.as_bytes()).chars().take(TOLD).collect()
+}
+
+/// Why an answer is not whole.
+#[derive(Debug)]
+pub(crate) enum Broken {
+    /// It is larger than this limit.
+    TooLarge(usize),
+    /// It broke off, in these words.
+    Off(String),
+}
+
+impl std::fmt::Display for Broken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Broken::TooLarge(limit) => write!(f, "is larger than {limit} bytes"),
+            Broken::Off(why) => write!(f, "broke off: {why}"),
+        }
+    }
+}
+
+/// A whole body, with the room that it takes.
+pub(crate) async fn whole(
+    client: &Client,
+    mut body: Incoming,
+    limit: usize,
+) -> Result<(Bytes, Option<OwnedSemaphorePermit>), Broken> {
+    if body.size_hint().lower() > limit as u64 {
+        return Err(Broken::TooLarge(limit));
+    }
+    let mut text = Vec::new();
+    let mut room = None;
+    while let Some(piece) = next_piece(&mut body, room.is_some()).await? {
+        if text.len() + piece.len() > limit {
+            return Err(Broken::TooLarge(limit));
+        }
+        if text.is_empty() && body.is_end_stream() {
+            return Ok((piece, room));
+        }
+        if text.len() + piece.len() > SMALL && room.is_none() {
+            room = client.room().await;
+        }
+        text.extend_from_slice(&piece);
+    }
+    Ok((text.into(), room))
+}
+
+async fn next_piece(body: &mut Incoming, hurried: bool) -> Result<Option<Bytes>, Broken> {
+    loop {
+        let frame = if hurried {
+            let next = tokio::time::timeout(PATIENCE, body.frame()).await;
+            next.map_err(|_| Broken::Off(format!("nothing came for {} s", PATIENCE.as_secs())))?
+        } else {
+            body.frame().await
+        };
+        match frame {
+            None => return Ok(None),
+            Some(Err(error)) => return Err(Broken::Off(describe(&error))),
+            // Trailers say nothing to us.
+            Some(Ok(frame)) => {
+                if let Ok(data) = frame.into_data() {
+                    return Ok(Some(data));
+                }
+            }
+        }
+    }
+}
+
+/// A stream of events.
+pub(crate) struct Events<'c> {
+    client: &'c Client,
+    body: Incoming,
+    pub(crate) parser: Parser,
+    room: Option<OwnedSemaphorePermit>,
+}
+
+impl<'c> Events<'c> {
+    pub(crate) fn new(client: &'c Client, body: Incoming) -> Self {
+        Events { client, body, parser: Parser::new(client.limits.message_bytes), room: None }
+    }
+
+    /// The next event, with the room that it takes; nothing at the end.
+    pub(crate) async fn next(&mut self) -> Result<Option<(Event, Option<OwnedSemaphorePermit>)>, Broken> {
+        loop {
+            if let Some(event) = self.parser.next() {
+                return Ok(Some((event, self.room.take())));
+            }
+            if self.parser.held() <= SMALL {
+                self.room = None;
+            } else if self.room.is_none() {
+                self.room = self.client.room().await;
+            }
+            match next_piece(&mut self.body, self.room.is_some()).await? {
+                Some(piece) => self.parser.feed(&piece),
+                None => return Ok(None),
+            }
+        }
+    }
+}
+
+/// What a message answers.
+pub(crate) struct Answers {
+    /// The ids of the calls.
+    pub(crate) ids: Vec<u64>,
+    /// An error that names no call, in words.
+    pub(crate) complaint: Option<String>,
+}
+
+/// Looks at a message: what it answers, or why it is none.
+pub(crate) fn answers(text: &[u8], limits: &Limits) -> Result<Answers, String> {
+    let decoded = decode(text, &LENIENT, limits).map_err(|error| format!("is not JSON: {error}"))?;
+    let entries = match decoded {
+        sabir_proto::Incoming::One(entry) => vec![entry],
+        sabir_proto::Incoming::Batch(entries) => entries,
+    };
+    let mut found = Answers { ids: Vec::new(), complaint: None };
+    let single = entries.len() == 1;
+    for entry in entries {
+        match entry {
+            Ok(Message::Response(Response { id, outcome })) => match (number(&id), outcome) {
+                (Some(id), _) => found.ids.push(id),
+                (None, Err(error)) => found.complaint = Some(cut(&error.to_string())),
+                (None, Ok(_)) => {}
+            },
+            Ok(_) => {}
+            Err(invalid) => match (&invalid.id, single) {
+                (Some(id), _) => found.ids.extend(number(id)),
+                (None, true) => return Err(format!("is no JSON-RPC message: {}", fault(&invalid))),
+                (None, false) => {}
+            },
+        }
+    }
+    Ok(found)
+}
+
+fn fault(invalid: &Invalid<'_>) -> String {
+    cut(&invalid.fault.to_string())
+}
+
+/// Old servers send a number back as a string.
+fn number(id: &Id<'_>) -> Option<u64> {
+    id.as_u64().or_else(|| id.as_str()?.parse().ok())
+}
+
+fn cut(text: &str) -> String {
+    text.chars().take(TOLD).collect()
+}
+
+/// A status that is no success. If the answer to one of the calls is in it, that is returned instead.
+pub(crate) async fn refusal(
+    client: &Client,
+    status: StatusCode,
+    headers: &HeaderMap,
+    body: Incoming,
+    open: &[u64],
+) -> Result<(Bytes, Answers), Undelivered> {
+    let mut reason = format!("HTTP {} from {}", named(status), client.url);
+    let json = content(headers, &body) == Content::Json && headers.contains_key(CONTENT_TYPE);
+    let plain = headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/plain"));
+    let text = if json || plain || client.on_failure.is_some() {
+        // Somebody who refuses must not keep us waiting for the reason.
+        let read = tokio::time::timeout(PATIENCE, whole(client, body, REFUSAL)).await;
+        read.ok().and_then(Result::ok).map(|(text, _)| text)
+    } else {
+        None
+    };
+    if let (Some(on_failure), Some(body)) = (&client.on_failure, &text) {
+        on_failure(&HttpFailure { status, headers, body });
+    }
+    let detail = if let Some(location) = headers.get(LOCATION).filter(|_| status.is_redirection()) {
+        Some(format!("the server says it moved to {}; redirects are not followed", shown(location)))
+    } else {
+        match text {
+            Some(text) if json => match answers(&text, &client.limits) {
+                Ok(answers) if answers.ids.iter().any(|id| open.contains(id)) => return Ok((text, answers)),
+                Ok(answers) => answers.complaint,
+                Err(_) => None,
+            },
+            Some(text) if plain => {
+                let text = String::from_utf8_lossy(&text);
+                text.lines().next().map(cut).filter(|line| !line.trim().is_empty())
+            }
+            _ => None,
+        }
+    };
+    if let Some(detail) = detail {
+        reason = format!("{reason}: {}", detail.escape_debug());
+    }
+    Err(Undelivered { status: Some(status.as_u16()), ..reason.into() })
+}
+
+/// `404 Not Found`.
+fn named(status: StatusCode) -> String {
+    match status.canonical_reason() {
+        Some(reason) => format!("{} {reason}", status.as_str()),
+        None => status.as_str().to_owned(),
+    }
+}

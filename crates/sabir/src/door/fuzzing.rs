@@ -1,6 +1,0 @@
-//! Protocol detection, for fuzzers.
-
-/// What the first bytes of a connection begin, by name; `None` if more are needed.
-pub fn detect(bytes: &[u8]) -> Option<String> {
-    super::sniff(bytes).map(|speech| format!("{speech:?}"))
-}

@@ -1,0 +1,132 @@
+//! What a handler knows of its call.
+
+use std::any::Any;
+use std::future::Future;
+use std::sync::Arc;
+
+use sabir_proto::{Id, RequestKey, TraceContext};
+use serde::Serialize;
+
+use crate::RawJson;
+use crate::peer::Peer;
+use crate::peer::commands::Wish;
+
+/// The call that a handler is running for: who called, and what the handler may say before it answers.
+#[derive(Clone)]
+pub struct Ctx {
+    pub(crate) peer: Peer,
+    /// `None` for a notification.
+    pub(crate) key: Option<RequestKey>,
+    pub(crate) meta: Option<Arc<RawJson<'static>>>,
+    #[cfg(feature = "http")]
+    pub(crate) caller: Option<Arc<crate::server::http::caller::Caller>>,
+}
+
+impl Ctx {
+    /// The caller, to call back.
+    pub fn peer(&self) -> &Peer {
+        &self.peer
+    }
+
+    /// The HTTP request that the call came in: its headers, where it came from, what it was sent to. For a
+    /// WebSocket, the request that opened it. `None` on other transports.
+    #[cfg(feature = "http")]
+    pub fn http(&self) -> Option<&http::request::Parts> {
+        self.caller.as_deref().map(|caller| caller.parts())
+    }
+
+    /// Who the caller has proved to be, as [`Http::auth`](crate::Http::auth) returned it.
+    #[cfg(feature = "http")]
+    pub fn identity<T: Any + Send + Sync>(&self) -> Option<&T> {
+        self.caller.as_deref()?.identity.as_deref()?.downcast_ref()
+    }
+
+    /// Ends the stream of events on which the caller waits for the answer; it comes back for the rest by itself
+    /// after a while. So a call that takes long need not hold a connection. What is said meanwhile, and the
+    /// answer, are kept for it.
+    ///
+    /// Works in a [session](crate::Sessions) over HTTP, if the caller takes events and knows how to come back.
+    /// Otherwise nothing happens. Returns whether it did.
+    #[cfg(feature = "http")]
+    pub fn hang_up(&self) -> bool {
+        let way = self.http().and_then(|parts| parts.extensions.get::<crate::server::http::Way>());
+        way.is_some_and(crate::server::http::Way::hang_up)
+    }
+
+    /// Whether the caller wants an answer.
+    pub fn is_request(&self) -> bool {
+        self.key.is_some()
+    }
+
+    /// The id of the request, for what has to name it; `None` for a notification.
+    pub async fn id(&self) -> Option<Id<'static>> {
+        let key = self.key?;
+        let (tell, told) = tokio::sync::oneshot::channel();
+        self.peer.shared.wish(Wish::Id { key, tell }).ok()?;
+        told.await.ok()
+    }
+
+    /// The state of this type that the router was given.
+    ///
+    /// # Panics
+    /// If it was given none.
+    pub fn state<T: Any + Send + Sync>(&self) -> &T {
+        self.peer.shared.routes.state().unwrap_or_else(|| {
+            panic!(
+                "the router has no state of type `{}`: add it with `Router::state`",
+                std::any::type_name::<T>()
+            )
+        })
+    }
+
+    /// Where the caller's trace stands, if it said so.
+    pub fn trace(&self) -> Option<TraceContext<'_>> {
+        TraceContext::from_meta(self.meta()?)
+    }
+
+    /// What came in `_meta` beside the arguments, in a request or in a notification.
+    pub fn meta(&self) -> Option<&RawJson<'static>> {
+        self.meta.as_deref()
+    }
+
+    /// Tells the caller how far the call is, if it asked to know: a number, or an object with `progress`,
+    /// `total` and `message`. Waits while the peer leaves too much unread.
+    pub async fn progress<T: Serialize>(&self, value: T) {
+        if let (Some(key), Ok(value)) = (self.key, RawJson::from_value(&value)) {
+            // Progress that cannot be told is no reason to stop.
+            let _ = self.peer.shared.wish_in_turn(Wish::Progress { key, value }).await;
+        }
+    }
+
+    /// Waits until the caller cancels the call, and from the first call on leaves it to the handler what to
+    /// do then: it is no longer stopped by itself. If the call is over when this is called, it does not wait.
+    /// For a notification, and for a call that is answered meanwhile, it waits for the end of the connection.
+    pub fn cancelled(&self) -> impl Future<Output = ()> + Send + 'static {
+        let taken = self.key.map(|key| self.peer.shared.take_over(key));
+        let peer = self.peer.clone();
+        async move {
+            let Some(cancelled) = taken else {
+                peer.closed().await;
+                return;
+            };
+            tokio::select! {
+                () = cancelled.wait() => {}
+                _ = peer.closed() => {}
+            }
+        }
+    }
+
+    /// Runs `hook` right after the answer to this call is on its way: what it sends comes after it.
+    pub fn after_reply(&self, hook: impl FnOnce(Peer) + Send + 'static) {
+        match self.key {
+            Some(key) => self.peer.shared.hook(key, Box::new(hook)),
+            None => hook(self.peer.clone()),
+        }
+    }
+}
+
+impl std::fmt::Debug for Ctx {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ctx").field("peer", &self.peer).field("key", &self.key).finish_non_exhaustive()
+    }
+}

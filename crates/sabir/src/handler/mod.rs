@@ -1,0 +1,6 @@
+//! A handler at work: its context, and the task that runs it.
+
+pub(crate) mod ctx;
+pub(crate) mod task;
+pub(crate) mod task_pool;
+pub(crate) mod thread_pool;

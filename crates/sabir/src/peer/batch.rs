@@ -1,0 +1,87 @@
+//! Calls and notifications that go out in one message.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::CallError;
+use crate::peer::call::{Call, CallSlot};
+use crate::peer::commands::{BatchEntry, CallWish, Wish, end_batch};
+use crate::peer::{Peer, written};
+use crate::router::method::MethodName;
+
+/// Calls and notifications that go out together, in one message.
+///
+/// ```
+/// # async fn run(peer: sabir::Peer) -> Result<(), sabir::CallError> {
+/// let mut batch = peer.batch();
+/// let sum = batch.call::<_, _, i64>("add", (1, 2));
+/// let difference = batch.call::<_, _, i64>("subtract", (3, 2));
+/// batch.notify("log", ("done",));
+/// batch.send()?;
+/// assert_eq!((sum.await?, difference.await?), (3, 1));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// The calls of a batch that is dropped instead of sent end with
+/// [`Refused::Unsent`](crate::Refused::Unsent).
+#[must_use = "a batch is sent by `send`"]
+pub struct Batch {
+    peer: Peer,
+    entries: Vec<BatchEntry>,
+    /// Why it cannot be sent.
+    error: Option<CallError>,
+}
+
+impl Batch {
+    pub(crate) fn new(peer: Peer) -> Self {
+        Batch { peer, entries: Vec::new(), error: None }
+    }
+
+    /// Adds a call. Await it once the batch is sent. What it is to be, such as its timeout and whether it has
+    /// progress, is set before.
+    pub fn call<M, P, R>(&mut self, method: M, params: P) -> Call<R>
+    where
+        M: MethodName<P, R>,
+        P: Serialize,
+        R: DeserializeOwned,
+    {
+        let slot = Arc::<CallSlot>::default();
+        let method = method.into_name();
+        let call = Call::in_batch(self.peer.clone(), &method, Arc::clone(&slot));
+        match written(&params) {
+            Ok(params) => self.entries.push(BatchEntry::Call(CallWish { method, params, slot })),
+            Err(error) => slot.end(Err(error)),
+        }
+        call
+    }
+
+    /// Adds a notification. If its params cannot be written as JSON, the batch cannot be sent.
+    pub fn notify<M, P>(&mut self, method: M, params: P)
+    where
+        M: MethodName<P, ()>,
+        P: Serialize,
+    {
+        match written(&params) {
+            Ok(params) => self.entries.push(BatchEntry::Notify { method: method.into_name(), params }),
+            Err(error) => self.error = self.error.take().or(Some(error)),
+        }
+    }
+
+    /// Sends it. If that cannot be done, its calls end with the same error.
+    pub fn send(self) -> Result<(), CallError> {
+        if let Some(error) = self.error {
+            end_batch(&self.entries, &error);
+            return Err(error);
+        }
+        self.peer.shared.wish(Wish::Batch { about: self.peer.about, entries: self.entries })
+    }
+}
+
+impl std::fmt::Debug for Batch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Batch").field("entries", &self.entries.len()).finish_non_exhaustive()
+    }
+}

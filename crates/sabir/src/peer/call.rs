@@ -1,0 +1,386 @@
+//! A call that was made, as its caller sees it.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::future::{Future, poll_fn};
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use sabir_proto::{CallKey, CallOptions, Refused, TraceContext};
+use serde::de::DeserializeOwned;
+
+use crate::peer::Peer;
+use crate::peer::commands::{CallWish, Wish, lock};
+use crate::router::observe::{CallEnd, Observed, Side};
+use crate::{CallError, RawJson};
+
+/// Progress that nobody has looked at yet. The oldest is dropped first.
+const KEPT_PROGRESS: usize = 256;
+
+/// Where a connection puts what comes of a call.
+#[derive(Default)]
+pub(crate) struct CallSlot(Mutex<Slot>);
+
+#[derive(Default)]
+struct Slot {
+    key: Option<CallKey>,
+    /// What the caller has asked for, until the call begins.
+    options: Option<Box<CallOptions<'static>>>,
+    /// The connection has taken it up.
+    begun: bool,
+    /// Progress was asked for when it began.
+    has_progress: bool,
+    outcome: Option<Outcome>,
+    /// It has an outcome, or is about to have one.
+    over: bool,
+    progress: VecDeque<RawJson<'static>>,
+    hook: Option<OnReply>,
+    waker: Option<Waker>,
+}
+
+type Outcome = Result<RawJson<'static>, CallError>;
+
+/// Sees the outcome before anything that came behind it.
+type OnReply = Box<dyn FnOnce(&Outcome) + Send>;
+
+impl CallSlot {
+    pub(crate) fn sent(&self, key: CallKey) {
+        lock(&self.0).key = Some(key);
+    }
+
+    pub(crate) fn key(&self) -> Option<CallKey> {
+        lock(&self.0).key
+    }
+
+    /// The connection takes the call up, unless it has ended. How it is to be made.
+    pub(crate) fn begin(&self) -> Option<CallOptions<'static>> {
+        let mut slot = lock(&self.0);
+        if slot.over {
+            return None;
+        }
+        let options = slot.options.take().map(|options| *options).unwrap_or_default();
+        slot.begun = true;
+        slot.has_progress = options.progress;
+        Some(options)
+    }
+
+    /// Ends a call that the connection has not sent, and will not.
+    pub(crate) fn end_unsent(&self, error: &CallError) {
+        let slot = lock(&self.0);
+        if slot.key.is_none() && !slot.over {
+            drop(slot);
+            self.end(Err(error.clone()));
+        }
+    }
+
+    pub(crate) fn end(&self, outcome: Outcome) {
+        let mut slot = lock(&self.0);
+        if slot.over {
+            return;
+        }
+        slot.over = true;
+        while let Some(hook) = slot.hook.take() {
+            // It may do anything, and so look at this call.
+            drop(slot);
+            // The panic hook has printed it already; the connection is not to die of it.
+            let _ = catch_unwind(AssertUnwindSafe(|| hook(&outcome)));
+            slot = lock(&self.0);
+        }
+        slot.outcome = Some(outcome);
+        if let Some(waker) = slot.waker.take() {
+            drop(slot);
+            waker.wake();
+        }
+    }
+
+    /// The caller gives up: it does not want to hear of the outcome.
+    fn forget_hook(&self) {
+        // Dropped outside of the lock: it may hold anything.
+        let hook = lock(&self.0).hook.take();
+        drop(hook);
+    }
+
+    pub(crate) fn progress(&self, value: RawJson<'static>) {
+        let mut slot = lock(&self.0);
+        if slot.progress.len() == KEPT_PROGRESS {
+            slot.progress.pop_front();
+        }
+        slot.progress.push_back(value);
+        if let Some(waker) = slot.waker.take() {
+            drop(slot);
+            waker.wake();
+        }
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        lock(&self.0).over
+    }
+}
+
+/// A method and its params, if they could be written.
+type Unsent = (Cow<'static, str>, Result<Option<RawJson<'static>>, CallError>);
+
+/// What a call knows of its result, its error and its progress.
+type Types<R, E, T> = PhantomData<fn() -> (R, E, T)>;
+
+/// A call: await it for its result. It is sent when it is first awaited, and cancelled when it is dropped
+/// before its end.
+///
+/// A handler that awaits a call has the answer before the handler of anything that came behind it starts. For
+/// other tasks that is likely and no more: on a runtime with several threads they run beside the connection.
+/// [`on_reply`](Call::on_reply) sees the answer in order everywhere.
+///
+/// A typed client says more of it: `E` is what it fails with, `T` is its progress.
+#[must_use = "a call is sent when it is awaited"]
+pub struct Call<R, E = CallError, T = RawJson<'static>> {
+    peer: Peer,
+    slot: Arc<CallSlot>,
+    unsent: Option<Unsent>,
+    /// When it began, for those who observe.
+    watched: Option<(Instant, String)>,
+    types: Types<R, E, T>,
+}
+
+impl<R, E, T> Call<R, E, T> {
+    pub(crate) fn new(
+        peer: Peer,
+        method: Cow<'static, str>,
+        params: Result<Option<RawJson<'static>>, CallError>,
+    ) -> Self {
+        Call { peer, slot: Arc::default(), unsent: Some((method, params)), watched: None, types: PhantomData }
+    }
+
+    /// A call that is sent with its batch.
+    pub(crate) fn in_batch(peer: Peer, method: &str, slot: Arc<CallSlot>) -> Self {
+        let mut call = Call { peer, slot, unsent: None, watched: None, types: PhantomData };
+        call.watch(method);
+        call
+    }
+
+    /// Tells those who observe that it begins.
+    fn watch(&mut self, method: &str) {
+        let routes = &self.peer.shared.routes;
+        if routes.is_observed() {
+            routes.tell(&Observed::CallStarted { side: Side::Ours, method, known: true });
+            self.watched = Some((Instant::now(), method.to_owned()));
+        }
+    }
+
+    /// And that it has ended.
+    fn watched(&mut self, end: CallEnd) {
+        if let Some((start, method)) = self.watched.take() {
+            let ended = Observed::CallEnded {
+                side: Side::Ours,
+                method: &method,
+                known: true,
+                end,
+                took: start.elapsed(),
+            };
+            self.peer.shared.routes.tell(&ended);
+        }
+    }
+
+    /// Ends the call with [`CallError::TimedOut`] after this long, and cancels it. The time counts from when the
+    /// call is sent; if it was sent already, from now.
+    pub fn timeout(self, timeout: Duration) -> Self {
+        self.set(|options| options.timeout = Some(timeout));
+        self
+    }
+
+    /// Lets each progress start the timeout anew, for `total` at the most. This asks for progress, as
+    /// [`with_progress`](Call::with_progress) does.
+    pub fn reset_on_progress(self, total: Duration) -> Self {
+        self.set(|options| {
+            options.reset_on_progress = true;
+            options.progress = true;
+            options.total_timeout = Some(total);
+        });
+        self
+    }
+
+    /// Asks the peer for progress, which [`progress`](Call::progress) then gives.
+    ///
+    /// The peer is asked in the params, so they must be an object, or absent. A call with other params is not
+    /// sent, and a call that was sent already is cancelled: both end with
+    /// [`Refused::Progress`](crate::Refused::Progress).
+    pub fn with_progress(self) -> Self {
+        self.set(|options| options.progress = true);
+        self
+    }
+
+    /// Sends a trace context along, if the params are an object. Set it before the call is sent.
+    pub fn trace(self, trace: TraceContext<'static>) -> Self {
+        self.set(|options| options.trace = Some(trace));
+        self
+    }
+
+    /// Says how the call is to be made, or what can still be changed of it.
+    fn set(&self, change: impl FnOnce(&mut CallOptions<'static>)) {
+        let mut slot = lock(&self.slot.0);
+        if slot.over {
+            return;
+        }
+        if !slot.begun {
+            return change(slot.options.get_or_insert_default());
+        }
+        let has_progress = slot.has_progress;
+        drop(slot);
+        let mut options = Box::<CallOptions<'_>>::default();
+        change(&mut options);
+        if options.progress && !has_progress {
+            return self.give_up(CallError::Refused(Refused::Progress));
+        }
+        if options.timeout.is_some() || options.total_timeout.is_some() {
+            let slot = Arc::clone(&self.slot);
+            // A connection that has ended has ended the call, too.
+            let _ = self.peer.shared.wish(Wish::Expire { slot, options });
+        }
+    }
+
+    /// Ends the call and tells the peer. Awaiting it gives [`CallError::Cancelled`].
+    pub fn cancel(&self) {
+        self.give_up(CallError::Cancelled);
+    }
+
+    fn give_up(&self, why: CallError) {
+        if !self.slot.is_over() {
+            self.slot.forget_hook();
+            let _ = self.peer.shared.wish(Wish::Cancel(Arc::clone(&self.slot)));
+            self.slot.end(Err(why));
+        }
+    }
+
+    /// The next progress of the call, or `None` once it has ended. Call it before awaiting the result: it
+    /// asks the peer for progress, which must be done when the call is sent. A call in a batch asks
+    /// [`with_progress`](Call::with_progress), which also says when that is refused.
+    ///
+    /// The type is read from all that the peer sent, or else from its member `progress`: a plain number will
+    /// do where nothing more is wanted.
+    pub async fn progress<U: DeserializeOwned>(&mut self) -> Option<U> {
+        self.set(|options| options.progress = true);
+        self.send();
+        poll_fn(|cx| {
+            let mut slot = lock(&self.slot.0);
+            while let Some(value) = slot.progress.pop_front() {
+                let number = || value.get("progress").and_then(|number| number.parse().ok());
+                if let Some(progress) = value.parse().ok().or_else(number) {
+                    return Poll::Ready(Some(progress));
+                }
+            }
+            if slot.over {
+                return Poll::Ready(None);
+            }
+            slot.waker = Some(cx.waker().clone());
+            Poll::Pending
+        })
+        .await
+    }
+
+    /// The next [`progress`](Call::progress), in the type that the call has for it.
+    pub async fn next_progress(&mut self) -> Option<T>
+    where
+        T: DeserializeOwned,
+    {
+        self.progress().await
+    }
+
+    fn send(&mut self) {
+        let Some((method, params)) = self.unsent.take() else { return };
+        self.watch(&method);
+        let slot = Arc::clone(&self.slot);
+        let sent = params.and_then(|params| {
+            let call = CallWish { method, params, slot };
+            self.peer.shared.wish(Wish::Call { about: self.peer.about, call })
+        });
+        if let Err(error) = sent {
+            self.slot.end(Err(error));
+        }
+    }
+}
+
+impl<R: DeserializeOwned, E: From<CallError>, T> Call<R, E, T> {
+    /// Shows the outcome to `hook` as soon as it has come, before the handler of anything that came behind it
+    /// starts. So nothing that follows an answer is missed, on any runtime: what the answer names, such as a
+    /// subscription, is known before the first message that belongs to it is handled.
+    ///
+    /// ```
+    /// use std::collections::HashSet;
+    /// use std::sync::{Arc, Mutex};
+    ///
+    /// # async fn run(transport: sabir::Transport) -> Result<(), Box<dyn std::error::Error>> {
+    /// let open = Arc::new(Mutex::new(HashSet::<u64>::new()));
+    /// let known = Arc::clone(&open);
+    /// let router = sabir::Router::new().method("event", move |_, id: u64| {
+    ///     let expected = known.lock().unwrap().contains(&id);
+    ///     async move { Ok(assert!(expected)) }
+    /// });
+    /// let peer = sabir::connect(transport, router).await?;
+    /// let subscribe = peer.call::<_, _, u64>("subscribe", ());
+    /// let id = subscribe.on_reply(move |id| open.lock().unwrap().extend(id.as_ref().ok())).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// It runs where the connection runs, so it should not take long. It runs once: also if the call fails, but
+    /// not if the caller cancels or drops it. A later hook takes the place of an earlier one.
+    pub fn on_reply(self, hook: impl FnOnce(&Result<R, E>) + Send + 'static) -> Self {
+        let hook: OnReply = Box::new(move |outcome| hook(&read(outcome.clone())));
+        let mut slot = lock(&self.slot.0);
+        match slot.outcome.clone() {
+            Some(outcome) => {
+                drop(slot);
+                hook(&outcome);
+            }
+            None => {
+                let before = slot.hook.replace(hook);
+                // Dropped outside of the lock: it may hold anything.
+                drop(slot);
+                drop(before);
+            }
+        }
+        self
+    }
+}
+
+/// The outcome in the caller's types.
+fn read<R: DeserializeOwned, E: From<CallError>>(outcome: Outcome) -> Result<R, E> {
+    let read = outcome.and_then(|result| {
+        result.parse().map_err(|e: serde_json::Error| CallError::Unfit(e.to_string().into()))
+    });
+    read.map_err(E::from)
+}
+
+impl<R: DeserializeOwned, E: From<CallError>, T> Future for Call<R, E, T> {
+    type Output = Result<R, E>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        self.send();
+        let mut slot = lock(&self.slot.0);
+        let Some(outcome) = slot.outcome.take() else {
+            slot.waker = Some(cx.waker().clone());
+            return Poll::Pending;
+        };
+        drop(slot);
+        self.watched(CallEnd::of(&outcome));
+        Poll::Ready(read(outcome))
+    }
+}
+
+impl<R, E, T> Drop for Call<R, E, T> {
+    fn drop(&mut self) {
+        if self.unsent.is_none() {
+            self.cancel();
+            self.watched(CallEnd::Cancelled);
+        }
+    }
+}
+
+impl<R, E, T> std::fmt::Debug for Call<R, E, T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Call").field("sent", &self.unsent.is_none()).finish_non_exhaustive()
+    }
+}

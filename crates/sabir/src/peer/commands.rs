@@ -1,0 +1,373 @@
+//! What a connection shares with the handles to it: wishes that wait to be carried out, and wake-ups.
+
+use std::any::{Any, TypeId};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::{Wake, Waker};
+use std::time::Duration;
+
+use sabir_proto::{CallOptions, Cause, Dialect, Id, Refused, RequestKey};
+use tokio::sync::{Notify, oneshot, watch};
+
+use crate::peer::Peer;
+use crate::peer::call::CallSlot;
+use crate::peer::flags::{Flag, Queued};
+use crate::router::Routes;
+use crate::runtime::driving;
+use crate::{CallError, RawJson};
+
+/// Bytes that may wait in the wishes before senders have to.
+const ENOUGH: usize = 256 * 1024;
+
+/// Something that a handle wants from its connection.
+pub(crate) enum Wish {
+    Call {
+        about: About,
+        call: CallWish,
+    },
+    Batch {
+        about: About,
+        entries: Vec<BatchEntry>,
+    },
+    Notify {
+        about: About,
+        method: Cow<'static, str>,
+        params: Option<RawJson<'static>>,
+    },
+    Cancel(Arc<CallSlot>),
+    /// A new timeout for a call that was sent already.
+    Expire {
+        slot: Arc<CallSlot>,
+        options: Box<CallOptions<'static>>,
+    },
+    /// Something was left for the end of a request, by somebody who cannot know whether it is open still.
+    Settle(RequestKey),
+    Progress {
+        key: RequestKey,
+        value: RawJson<'static>,
+    },
+    /// Which id a request has, which only the session knows.
+    Id {
+        key: RequestKey,
+        tell: oneshot::Sender<Id<'static>>,
+    },
+    Speak(Dialect),
+    Shutdown(Duration),
+}
+
+/// The request on whose behalf something is wished for.
+pub(crate) type About = Option<RequestKey>;
+
+/// A call to be sent. Wherever it is dropped before that, its caller is told.
+pub(crate) struct CallWish {
+    pub(crate) method: Cow<'static, str>,
+    pub(crate) params: Option<RawJson<'static>>,
+    pub(crate) slot: Arc<CallSlot>,
+}
+
+impl Drop for CallWish {
+    fn drop(&mut self) {
+        self.slot.end_unsent(&CallError::Refused(Refused::Unsent));
+    }
+}
+
+pub(crate) enum BatchEntry {
+    Call(CallWish),
+    Notify { method: Cow<'static, str>, params: Option<RawJson<'static>> },
+}
+
+/// Runs once its request is answered.
+pub(crate) type AfterReply = Box<dyn FnOnce(Peer) + Send>;
+
+#[derive(Default)]
+pub(crate) struct Shared {
+    /// What this side offers.
+    pub(crate) routes: Arc<Routes>,
+    state: Mutex<State>,
+    /// What handlers keep for the connection, one of each type.
+    kept: Mutex<Vec<(TypeId, Arc<dyn Any + Send + Sync>)>>,
+    /// Set while there are wishes or hooks, so that the connection need not lock to see that there are none.
+    pub(crate) wishing: Flag,
+    pub(crate) hooked: Flag,
+    waker: Mutex<Option<Waker>>,
+    /// Tasks that can go on.
+    ready: Mutex<Vec<usize>>,
+    has_ready: Flag,
+    /// Senders wait here for room.
+    pub(crate) room: Notify,
+    /// Becomes true once the process that was started for the connection has ended.
+    pub(crate) process: OnceLock<watch::Receiver<bool>>,
+    /// Told once the connection is about to end.
+    pub(crate) ending: Told,
+    /// The headers of each message, where they have any.
+    #[cfg(feature = "http")]
+    pub(crate) headers: OnceLock<Arc<crate::client::http::Headers>>,
+    /// Told once the connection has ended.
+    pub(crate) over: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    wishes: Vec<Wish>,
+    bytes: usize,
+    congested: bool,
+    cause: Option<Cause>,
+    /// Requests whose handlers deal with cancels themselves.
+    takeovers: HashMap<RequestKey, Arc<Told>>,
+    hooks: HashMap<RequestKey, Vec<AfterReply>>,
+}
+
+/// Something that happens once, for those who wait for it: that a request was cancelled, or that the
+/// connection is about to end.
+#[derive(Default)]
+pub(crate) struct Told {
+    flag: AtomicBool,
+    told: Notify,
+}
+
+/// A panic while the lock is held leaves nothing half done.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    pub(crate) fn new(routes: Arc<Routes>) -> Self {
+        Shared { routes, ..Shared::default() }
+    }
+
+    /// Hands a wish to the connection, or says that it is over.
+    pub(crate) fn wish(&self, wish: Wish) -> Result<(), CallError> {
+        let mut state = lock(&self.state);
+        if let Some(cause) = &state.cause {
+            let closed = CallError::Closed(cause.clone());
+            drop(state);
+            wish.refuse(&closed);
+            return Err(closed);
+        }
+        state.bytes += wish.size();
+        state.wishes.push(wish);
+        drop(state);
+        self.wishing.raise();
+        self.wake();
+        Ok(())
+    }
+
+    /// The same, once there is room. What a handler sends faster than the peer reads makes it wait.
+    pub(crate) async fn wish_in_turn(&self, wish: Wish) -> Result<(), Refused> {
+        loop {
+            let room = self.room.notified();
+            let mut room = std::pin::pin!(room);
+            room.as_mut().enable();
+            if !self.is_full() {
+                break;
+            }
+            room.await;
+        }
+        self.wish(wish).map_err(|_| Refused::Closed)
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        let state = lock(&self.state);
+        state.cause.is_none() && (state.congested || state.bytes > ENOUGH)
+    }
+
+    /// Takes all wishes, leaving `into`, which is empty, in their place.
+    pub(crate) fn take_wishes(&self, into: &mut Vec<Wish>) {
+        self.wishing.lower();
+        let mut state = lock(&self.state);
+        std::mem::swap(&mut state.wishes, into);
+        state.bytes = 0;
+        drop(state);
+        self.room.notify_waiters();
+    }
+
+    pub(crate) fn set_congested(&self, congested: bool) {
+        lock(&self.state).congested = congested;
+        if !congested {
+            self.room.notify_waiters();
+        }
+    }
+
+    /// What is kept for the connection of this type.
+    pub(crate) fn kept<T: Any + Send + Sync + Default>(&self) -> Arc<T> {
+        let mut kept = lock(&self.kept);
+        let found = kept.iter().find(|(id, _)| *id == TypeId::of::<T>()).map(|(_, value)| Arc::clone(value));
+        let value = found.unwrap_or_else(|| {
+            let value: Arc<dyn Any + Send + Sync> = Arc::new(T::default());
+            kept.push((TypeId::of::<T>(), Arc::clone(&value)));
+            value
+        });
+        value.downcast().unwrap_or_else(|_| unreachable!("it was found by its type"))
+    }
+
+    pub(crate) fn cause(&self) -> Option<Cause> {
+        lock(&self.state).cause.clone()
+    }
+
+    /// The connection has ended. Wishes that nobody will carry out any more are returned.
+    pub(crate) fn close(&self, cause: &Cause) -> Vec<Wish> {
+        let mut state = lock(&self.state);
+        state.cause = Some(cause.clone());
+        let wishes = std::mem::take(&mut state.wishes);
+        let takeovers = std::mem::take(&mut state.takeovers);
+        state.hooks.clear();
+        drop(state);
+        takeovers.values().for_each(|cancelled| cancelled.tell());
+        self.ending.tell();
+        self.room.notify_waiters();
+        self.over.notify_waiters();
+        wishes
+    }
+
+    /// From now on the handler of this request deals with cancels itself.
+    pub(crate) fn take_over(&self, key: RequestKey) -> Arc<Told> {
+        let mut state = lock(&self.state);
+        let cancelled = Arc::clone(state.takeovers.entry(key).or_default());
+        self.left_for(key, state);
+        cancelled
+    }
+
+    /// Something was left for the end of a request. The flag changes under the lock alone, so that it is
+    /// never clear while there is something.
+    fn left_for(&self, key: RequestKey, state: MutexGuard<'_, State>) {
+        self.hooked.raise();
+        drop(state);
+        // A handler that is being polled has an open request. Others may be too late.
+        if !driving::is_driven_here(self) {
+            let _ = self.wish(Wish::Settle(key));
+        }
+    }
+
+    /// Tells the handler that its request was cancelled. Whether it deals with that itself.
+    pub(crate) fn tell_cancelled(&self, key: RequestKey) -> bool {
+        match lock(&self.state).takeovers.get(&key) {
+            Some(cancelled) => {
+                cancelled.tell();
+                true
+            }
+            None => false,
+        }
+    }
+
+    pub(crate) fn hook(&self, key: RequestKey, hook: AfterReply) {
+        let mut state = lock(&self.state);
+        state.hooks.entry(key).or_default().push(hook);
+        self.left_for(key, state);
+    }
+
+    /// A request is over. What is to be run now.
+    pub(crate) fn finished(&self, key: RequestKey) -> Vec<AfterReply> {
+        let mut state = lock(&self.state);
+        state.takeovers.remove(&key);
+        let hooks = state.hooks.remove(&key).unwrap_or_default();
+        if state.hooks.is_empty() && state.takeovers.is_empty() {
+            self.hooked.lower();
+        }
+        hooks
+    }
+
+    pub(crate) fn register(&self, waker: &Waker) {
+        let mut current = lock(&self.waker);
+        match &mut *current {
+            Some(current) => current.clone_from(waker),
+            none => *none = Some(waker.clone()),
+        }
+    }
+
+    fn wake(&self) {
+        if let Some(waker) = &*lock(&self.waker) {
+            waker.wake_by_ref();
+        }
+    }
+
+    pub(crate) fn take_ready(&self, into: &mut Vec<usize>) {
+        if self.has_ready.is_up() {
+            self.has_ready.lower();
+            std::mem::swap(&mut *lock(&self.ready), into);
+        }
+    }
+}
+
+impl Told {
+    pub(crate) fn tell(&self) {
+        self.flag.store(true, Ordering::Release);
+        self.told.notify_waiters();
+    }
+
+    pub(crate) async fn wait(&self) {
+        loop {
+            let told = self.told.notified();
+            let mut told = std::pin::pin!(told);
+            told.as_mut().enable();
+            if self.flag.load(Ordering::Acquire) {
+                return;
+            }
+            told.await;
+        }
+    }
+}
+
+impl Wish {
+    /// It will not be carried out: whoever waits is told why.
+    pub(crate) fn refuse(&self, why: &CallError) {
+        match self {
+            Wish::Call { call, .. } => call.slot.end_unsent(why),
+            Wish::Batch { entries, .. } => end_batch(entries, why),
+            _ => {}
+        }
+    }
+
+    fn size(&self) -> usize {
+        let text = |params: &Option<RawJson<'static>>| params.as_ref().map_or(0, |p| p.as_str().len());
+        64 + match self {
+            Wish::Call { call, .. } => text(&call.params),
+            Wish::Notify { params, .. } => text(params),
+            Wish::Progress { value, .. } => value.as_str().len(),
+            Wish::Batch { entries, .. } => {
+                let params = entries.iter().map(|entry| match entry {
+                    BatchEntry::Call(CallWish { params, .. }) | BatchEntry::Notify { params, .. } => params,
+                });
+                params.map(|params| 64 + text(params)).sum()
+            }
+            Wish::Cancel(_)
+            | Wish::Expire { .. }
+            | Wish::Settle(_)
+            | Wish::Id { .. }
+            | Wish::Speak(_)
+            | Wish::Shutdown(_) => 0,
+        }
+    }
+}
+
+/// Nothing of the batch went out, or will.
+pub(crate) fn end_batch(entries: &[BatchEntry], error: &CallError) {
+    for entry in entries {
+        if let BatchEntry::Call(call) = entry {
+            call.slot.end_unsent(error);
+        }
+    }
+}
+
+/// Wakes one task of a connection. One for each slot, used again and again.
+pub(crate) struct TaskWaker {
+    pub(crate) index: usize,
+    pub(crate) shared: Arc<Shared>,
+    /// Already among the ready ones.
+    pub(crate) queued: Queued,
+}
+
+impl Wake for TaskWaker {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        if self.queued.enter() {
+            lock(&self.shared.ready).push(self.index);
+            self.shared.has_ready.raise();
+            self.shared.wake();
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! The other end of a connection, to call and to notify.
+
+pub(crate) mod batch;
+pub(crate) mod call;
+pub(crate) mod commands;
+pub(crate) mod flags;
+pub(crate) mod reconnect;
+
+use std::any::Any;
+use std::borrow::Cow;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use sabir_proto::{Cause, Dialect, Refused};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::peer::batch::Batch;
+use crate::peer::call::Call;
+use crate::peer::commands::{About, Shared, Wish};
+use crate::router::method::MethodName;
+use crate::runtime::driving;
+use crate::{CallError, RawJson};
+
+/// The other end of a connection. Cheap to clone; the connection lives until it is shut down or lost,
+/// whether or not anyone holds one.
+#[derive(Clone)]
+pub struct Peer {
+    pub(crate) shared: Arc<Shared>,
+    /// The request in whose handler it was given out: where a connection has several ways to the peer, what
+    /// is sent takes that request's.
+    pub(crate) about: About,
+}
+
+impl Peer {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        Peer { shared, about: None }
+    }
+
+    /// Calls a method. The call goes out when it is first awaited.
+    ///
+    /// Params are a tuple, a struct, a list, a map, or `()` for none; a single value of any other kind is
+    /// sent as the only argument. The result is whatever type the caller wants.
+    pub fn call<M, P, R>(&self, method: M, params: P) -> Call<R>
+    where
+        M: MethodName<P, R>,
+        P: Serialize,
+        R: DeserializeOwned,
+    {
+        Call::new(self.clone(), method.into_name(), written(&params))
+    }
+
+    /// Calls a method with params that are JSON already, for a result as it comes.
+    pub fn call_raw(
+        &self,
+        method: impl Into<Cow<'static, str>>,
+        params: Option<RawJson<'static>>,
+    ) -> Call<RawJson<'static>> {
+        Call::new(self.clone(), method.into(), Ok(params))
+    }
+
+    /// Sends a notification. Waits while the peer leaves too much unread.
+    pub async fn notify<M, P>(&self, method: M, params: P) -> Result<(), Refused>
+    where
+        M: MethodName<P, ()>,
+        P: Serialize,
+    {
+        let params = RawJson::from_value(&params).map_err(|e| Refused::Params(e.to_string()))?;
+        let params = present(params);
+        let wish = Wish::Notify { about: self.about, method: method.into_name(), params };
+        self.shared.wish_in_turn(wish).await
+    }
+
+    /// Sends a notification without waiting, or not at all if the peer leaves too much unread. For places
+    /// that cannot wait, such as [`Ctx::after_reply`](crate::Ctx::after_reply).
+    pub fn try_notify<M, P>(&self, method: M, params: P) -> Result<(), Refused>
+    where
+        M: MethodName<P, ()>,
+        P: Serialize,
+    {
+        let params = RawJson::from_value(&params).map_err(|e| Refused::Params(e.to_string()))?;
+        if self.shared.is_full() {
+            return Err(Refused::Congested);
+        }
+        let wish = Wish::Notify { about: self.about, method: method.into_name(), params: present(params) };
+        self.shared.wish(wish).map_err(|_| Refused::Closed)
+    }
+
+    /// Sets a header of everything that is sent over HTTP from now on. On other transports there are no headers,
+    /// and it does nothing.
+    #[cfg(feature = "http")]
+    pub fn set_header(&self, name: impl AsRef<str>, value: impl AsRef<str>) -> std::io::Result<()> {
+        let (name, value) = crate::client::http::header(name.as_ref(), value.as_ref())
+            .map_err(crate::transport::endpoint::unusable)?;
+        if let Some(headers) = self.shared.headers.get() {
+            headers.set(name, value);
+        }
+        Ok(())
+    }
+
+    /// Begins a batch: calls and notifications that go out together.
+    pub fn batch(&self) -> Batch {
+        Batch::new(self.clone())
+    }
+
+    /// What handlers keep for this connection, one value of each type: who has logged in, what was agreed on.
+    /// The first to ask makes it.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    ///
+    /// let router = sabir::Router::new().method("count", |ctx: sabir::Ctx, ()| async move {
+    ///     Ok(ctx.peer().kept::<AtomicU64>().fetch_add(1, Ordering::Relaxed))
+    /// });
+    /// ```
+    pub fn kept<T: Any + Send + Sync + Default>(&self) -> Arc<T> {
+        self.shared.kept()
+    }
+
+    /// Speaks another dialect from here on: some protocols agree on one in their first messages.
+    pub fn speak(&self, dialect: Dialect) {
+        let _ = self.shared.wish(Wish::Speak(dialect));
+    }
+
+    /// A handle that does not keep what belongs to the connection alive.
+    pub fn downgrade(&self) -> WeakPeer {
+        WeakPeer { shared: Arc::downgrade(&self.shared) }
+    }
+
+    /// Ends the connection in good order: no new requests are taken, what is open is finished for as long
+    /// as `grace`. Waits for the end, also of a process that was started for the connection, and returns why
+    /// it ended.
+    ///
+    /// A handler of the same connection is part of what is open, so there it does not wait: it returns
+    /// [`Cause::Shutdown`] at once, and the connection ends when the handler has returned and was answered.
+    pub async fn shutdown(&self, grace: Duration) -> Cause {
+        let _ = self.shared.wish(Wish::Shutdown(grace));
+        if driving::is_handled_here(&self.shared) {
+            return self.cause().unwrap_or(Cause::Shutdown);
+        }
+        let cause = self.closed().await;
+        if let Some(process) = self.shared.process.get() {
+            let _ = process.clone().wait_for(|ended| *ended).await;
+        }
+        cause
+    }
+
+    /// Waits for the end of the connection. Returns why it ended.
+    pub async fn closed(&self) -> Cause {
+        loop {
+            let over = self.shared.over.notified();
+            let mut over = std::pin::pin!(over);
+            over.as_mut().enable();
+            if let Some(cause) = self.shared.cause() {
+                return cause;
+            }
+            over.await;
+        }
+    }
+
+    /// Waits until the connection is about to end: the peer sends no more, or somebody has asked it to shut
+    /// down. A handler that only waits for things to happen should finish then, or the connection waits for
+    /// it.
+    pub async fn ending(&self) {
+        self.shared.ending.wait().await;
+    }
+
+    /// Why the connection has ended, if it has.
+    pub fn cause(&self) -> Option<Cause> {
+        self.shared.cause()
+    }
+}
+
+impl std::fmt::Debug for Peer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Peer").field("cause", &self.cause()).finish_non_exhaustive()
+    }
+}
+
+/// A [`Peer`] that may be gone.
+#[derive(Clone)]
+pub struct WeakPeer {
+    shared: Weak<Shared>,
+}
+
+impl WeakPeer {
+    /// The peer, unless its connection has ended.
+    pub fn upgrade(&self) -> Option<Peer> {
+        let peer = Peer::new(self.shared.upgrade()?);
+        peer.cause().is_none().then_some(peer)
+    }
+}
+
+impl std::fmt::Debug for WeakPeer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WeakPeer").field("alive", &self.upgrade().is_some()).finish_non_exhaustive()
+    }
+}
+
+pub(crate) fn written<P: Serialize>(params: &P) -> Result<Option<RawJson<'static>>, CallError> {
+    RawJson::from_value(params)
+        .map(present)
+        .map_err(|error| CallError::Refused(Refused::Params(error.to_string())))
+}
+
+/// `null` stands for no params.
+pub(crate) fn present(params: RawJson<'static>) -> Option<RawJson<'static>> {
+    (params.as_str() != "null").then_some(params)
+}

@@ -1,0 +1,155 @@
+//! The same engine with threads, and no async runtime.
+//!
+//! A connection runs on one thread, in a loop around `poll(2)`. The routers are the same as elsewhere:
+//! [`Router::function`] and [`Router::threaded`] take plain functions. An `async` handler works too, as long as
+//! it waits only for calls to the peer.
+//!
+//! ```no_run
+//! use sabir::{Router, blocking};
+//!
+//! fn main() -> Result<(), sabir::Cause> {
+//!     let router = Router::new().function("add", |_, (a, b): (i64, i64)| Ok(a + b));
+//!     blocking::serve(blocking::stdio(), router)
+//! }
+//! ```
+//!
+//! A client:
+//!
+//! ```no_run
+//! # fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! use sabir::{Router, blocking};
+//! use std::process::Command;
+//!
+//! let peer = blocking::connect(blocking::child(Command::new("adder"))?, Router::new())?;
+//! let sum: i64 = peer.call("add", (1, 2))?;
+//! # Ok(())
+//! # }
+//! ```
+
+mod drive;
+mod streams;
+
+use std::cell::Cell;
+use std::future::Future;
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+use std::time::Duration;
+
+use sabir_proto::{Cause, Lost, Refused, Role};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+pub use streams::{Streams, child, stdio, tcp, unix};
+
+use crate::handler::ctx::Ctx;
+use crate::peer::commands::Wish;
+use crate::router::Router;
+use crate::router::method::MethodName;
+use crate::runtime::serve::good_end;
+use crate::{CallError, peer};
+
+thread_local! {
+    /// Whether this thread drives a connection.
+    static DRIVING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Serves one connection on this thread until it ends. That the peer has gone is a good end.
+pub fn serve(streams: Streams, router: Router) -> Result<(), Cause> {
+    let lost = |error: io::Error| Cause::Lost(Lost::from_error(error));
+    let (driver, _) = drive::Driver::new(streams, router, Role::Server).map_err(lost)?;
+    good_end(driver.run())
+}
+
+/// Connects: runs the connection on a thread of its own, and returns the peer to call.
+pub fn connect(streams: Streams, router: Router) -> io::Result<Peer> {
+    let (driver, peer) = drive::Driver::new(streams, router, Role::Client)?;
+    thread::Builder::new().name("sabir".to_owned()).spawn(move || driver.run())?;
+    Ok(Peer(peer))
+}
+
+/// The other end of a connection, for threads that can wait.
+#[derive(Debug, Clone)]
+pub struct Peer(peer::Peer);
+
+impl Peer {
+    /// Calls a method and waits for its result, for as long as the connection lives.
+    pub fn call<M, P, R>(&self, method: M, params: P) -> Result<R, CallError>
+    where
+        M: MethodName<P, R>,
+        P: Serialize,
+        R: DeserializeOwned,
+    {
+        wait(self.0.call(method, params)).unwrap_or(Err(CallError::Refused(Refused::OwnThread)))
+    }
+
+    /// Calls a method and waits for its result, for `timeout` at the most.
+    pub fn call_timeout<M, P, R>(&self, method: M, params: P, timeout: Duration) -> Result<R, CallError>
+    where
+        M: MethodName<P, R>,
+        P: Serialize,
+        R: DeserializeOwned,
+    {
+        let call = self.0.call(method, params).timeout(timeout);
+        wait(call).unwrap_or(Err(CallError::Refused(Refused::OwnThread)))
+    }
+
+    /// Sends a notification. Waits while the peer leaves too much unread, unless a handler on the
+    /// connection's own thread sends it: that is refused then.
+    pub fn notify<M, P>(&self, method: M, params: P) -> Result<(), Refused>
+    where
+        M: MethodName<P, ()>,
+        P: Serialize,
+    {
+        if DRIVING.get() {
+            return self.0.try_notify(method, params);
+        }
+        wait(self.0.notify(method, params)).unwrap_or(Err(Refused::OwnThread))
+    }
+
+    /// Ends the connection in good order, and waits for its end. On the connection's own thread, where handlers
+    /// run that are not [`threaded`](Router::threaded), it does not wait, and returns `None`; and a threaded
+    /// handler of the same connection does not wait for itself.
+    pub fn shutdown(&self, grace: Duration) -> Option<Cause> {
+        if DRIVING.get() {
+            let _ = self.0.shared.wish(Wish::Shutdown(grace));
+            return self.0.cause();
+        }
+        wait(self.0.shutdown(grace))
+    }
+
+    /// The same peer for async code, and for batches and progress.
+    pub fn as_async(&self) -> &peer::Peer {
+        &self.0
+    }
+}
+
+/// The caller of a handler, to call back. Only a handler on a thread of its own can wait for the answer.
+impl From<&Ctx> for Peer {
+    fn from(ctx: &Ctx) -> Self {
+        Peer(ctx.peer().clone())
+    }
+}
+
+/// Runs a future on this thread, such as a [`Call`](crate::Call) of a [`Peer::as_async`]. `None` if this
+/// thread drives a connection, which nobody would do meanwhile.
+pub fn wait<F: Future>(future: F) -> Option<F::Output> {
+    struct Unpark(Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    if DRIVING.get() {
+        return None;
+    }
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(output) => return Some(output),
+            Poll::Pending => thread::park(),
+        }
+    }
+}

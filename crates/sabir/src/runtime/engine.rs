@@ -1,0 +1,419 @@
+//! A session with its handlers, and no I/O: what the drivers with and without a runtime share.
+
+use std::sync::{Arc, LazyLock};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use memchr::memmem::Finder;
+use sabir_proto::{Cause, Config, Event, Origin, Output, Report, RequestKey, Time};
+
+use crate::handler::ctx::Ctx;
+use crate::handler::task_pool::{Running, Spares};
+use crate::peer::Peer;
+use crate::peer::commands::{Shared, TaskWaker};
+use crate::router::Routes;
+use crate::router::observe::{CallEnd, Observed, Side};
+use crate::runtime::driving;
+use crate::runtime::session_context::Desk;
+use crate::{ErrorCode, ErrorObject, RawJson};
+
+/// How long one connection may keep its thread before others have their turn.
+const TURN: Duration = Duration::from_millis(1);
+
+/// Handlers between two looks at the clock, at the most.
+const LONGEST_PACE: u32 = 16;
+
+/// Slots for tasks that are kept for the next flood.
+const KEPT_SLOTS: usize = 1024;
+
+/// Called with everything that the peer does wrong.
+pub(crate) type OnReport = Box<dyn FnMut(&Report<'_>) + Send>;
+
+/// Nearly all notifications have none, which a plain search shows fastest.
+static META: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"_meta\""));
+
+/// Bytes that are kept for the names of notifications.
+const LONGEST_NAME: usize = 1024;
+
+/// A session, the handlers that run for it, and the calls that wait.
+pub(crate) struct Engine {
+    pub(crate) desk: Desk,
+    /// By the index of the request.
+    tasks: Vec<Option<(RequestKey, Running)>>,
+    /// The notification whose handler is not done.
+    notification: Option<Running>,
+    spares: Spares,
+    /// By the index of the request, and at 0 the notification's.
+    wakers: Vec<(Arc<TaskWaker>, Waker)>,
+    ready: Vec<usize>,
+    congested: bool,
+    on_report: Option<OnReport>,
+    /// A caller was given its answer, and has not had a chance to look at it.
+    answered: bool,
+    /// What came behind that answer.
+    held: Option<Event<'static>>,
+    /// When this turn began.
+    turn: Time,
+    /// Handlers until the clock is looked at, and from one look to the next: more where they are fast.
+    unclocked: u32,
+    pace: u32,
+    /// The turn is over, and there is more to do.
+    pausing: bool,
+}
+
+/// Why `run` has come to a stop.
+pub(crate) enum Stop {
+    /// Only I/O or time can move it on.
+    Waiting,
+    /// Others are to have their turn first.
+    Yielding,
+    /// The same, but what is to be sent is sent before: this turn has been long.
+    Pausing,
+    Done(Cause),
+}
+
+impl Engine {
+    pub(crate) fn new(config: Config, routes: Arc<Routes>, on_report: Option<OnReport>) -> Self {
+        let peer = Peer::new(Arc::new(Shared::new(routes)));
+        Engine {
+            desk: Desk::new(config, peer),
+            tasks: Vec::new(),
+            notification: None,
+            spares: Spares::default(),
+            wakers: Vec::new(),
+            ready: Vec::new(),
+            congested: false,
+            on_report,
+            answered: false,
+            held: None,
+            turn: Time::START,
+            unclocked: 1,
+            pace: 1,
+            pausing: false,
+        }
+    }
+
+    /// Whether nobody else holds on to it: no handler, and nothing that a handler has left behind.
+    #[cfg(feature = "http")]
+    pub(crate) fn is_unshared(&self) -> bool {
+        let shared = &self.desk.peer.shared;
+        let wakers = self.wakers.iter().all(|(waker, _)| Arc::strong_count(waker) == 2);
+        wakers && Arc::strong_count(shared) == 1 + self.wakers.len()
+    }
+
+    /// A new turn begins: whoever was given an answer has had a turn since. The clock was just read.
+    pub(crate) fn resume(&mut self) {
+        self.answered = false;
+        self.pausing = false;
+        self.turn = self.desk.now;
+    }
+
+    /// Whether `run` has stopped because its turn was over.
+    pub(crate) fn is_pausing(&self) -> bool {
+        self.pausing
+    }
+
+    /// A handler is run: now and then, it is time to look at the clock.
+    #[inline]
+    fn count_handler(&mut self) {
+        self.unclocked -= 1;
+        if self.unclocked == 0 {
+            self.look_at_clock();
+        }
+    }
+
+    /// Slow handlers are clocked one by one, fast ones by the dozen.
+    #[inline(never)]
+    fn look_at_clock(&mut self) {
+        let before = self.desk.now;
+        let now = self.desk.read_clock();
+        self.pace = if now - before > TURN / 4 { 1 } else { (self.pace * 2).min(LONGEST_PACE) };
+        self.unclocked = self.pace;
+        self.pausing = now - self.turn >= TURN;
+    }
+
+    /// Lets everything happen that needs no I/O: handlers that can go on, wishes, messages that came.
+    ///
+    /// When an answer has come, hooks of the call and handlers that await it see it before the handler of
+    /// anything that came behind it starts. Other tasks are given a turn, which on several threads is no promise.
+    pub(crate) fn run(&mut self) -> Stop {
+        let _driven = driving::drive(&self.desk.peer.shared);
+        self.run_ready();
+        loop {
+            self.desk.carry_out_wishes();
+            if self.pausing {
+                return Stop::Pausing;
+            }
+            let output = match self.held.take() {
+                Some(held) => Output::Event(held),
+                None => self.desk.session.poll_output(self.desk.now),
+            };
+            let (key, method, params, meta, origin) = match output {
+                Output::Event(event @ (Event::Request { .. } | Event::Notification { .. }))
+                    if self.answered =>
+                {
+                    self.held = Some(event.into_owned());
+                    return Stop::Yielding;
+                }
+                Output::Event(Event::Request { key, method, params, meta, origin }) => {
+                    (Some(key), method, params, meta, origin)
+                }
+                Output::Event(Event::Notification { method, params }) => {
+                    let told = Observed::Notification { side: Side::Theirs, method: &method };
+                    self.desk.peer.shared.routes.tell(&told);
+                    let has = |raw: &&RawJson<'_>| META.find(raw.as_str().as_bytes()).is_some();
+                    let meta = params.as_ref().filter(has).and_then(|raw| raw.get("_meta"));
+                    let meta = meta.map(RawJson::into_owned);
+                    (None, method, params, meta, Origin::NONE)
+                }
+                Output::Event(Event::Cancel { key, .. }) => {
+                    self.cancel(key);
+                    continue;
+                }
+                Output::Event(Event::Progress { call, value }) => {
+                    if let Some(slot) = self.desk.calls.get(call.index()).and_then(Option::as_ref) {
+                        slot.progress(value.into_owned());
+                    }
+                    continue;
+                }
+                Output::Event(Event::Reply { call, outcome }) => {
+                    let slot = self.desk.calls.get_mut(call.index()).and_then(Option::take);
+                    if let Some(slot) = slot {
+                        slot.end(outcome.map(RawJson::into_owned));
+                        self.answered = true;
+                    }
+                    continue;
+                }
+                Output::Event(Event::Report(report)) => {
+                    tell_report(&self.desk.peer.shared.routes, &mut self.on_report, &report);
+                    continue;
+                }
+                Output::Event(_) => continue,
+                Output::Wait(_) => {
+                    self.shrink();
+                    return Stop::Waiting;
+                }
+                Output::Done(cause) => return Stop::Done(cause),
+            };
+            match key {
+                Some(key) => {
+                    if let Some(watches) = &mut self.desk.watches {
+                        watches.begin(key, &method);
+                    }
+                }
+                None => {
+                    self.desk.notification.clear();
+                    // The peer chooses the name: a long one is not to stay.
+                    self.desk.notification.shrink_to(LONGEST_NAME);
+                    self.desk.notification.push_str(&method);
+                }
+            }
+            let meta = meta.map(|meta| Arc::new(meta.into_owned()));
+            let ctx = Ctx {
+                peer: Peer { about: key, ..self.desk.peer.clone() },
+                key,
+                meta,
+                #[cfg(feature = "http")]
+                caller: self.desk.callers.of(origin),
+            };
+            #[cfg(not(feature = "http"))]
+            let _ = origin;
+            let started = match self.spares.task(&method, &self.desk.peer.shared.routes) {
+                None => Err(ErrorObject::standard(ErrorCode::METHOD_NOT_FOUND)),
+                Some(mut running) => {
+                    let started = running.task.as_mut().start(ctx, &method, params.as_ref());
+                    started.map(|()| running)
+                }
+            };
+            match (started, key) {
+                (Ok(running), Some(key)) => {
+                    self.prepare_waker(key.index() + 1);
+                    self.poll_request(key, running);
+                }
+                (Ok(running), None) => {
+                    self.prepare_waker(0);
+                    self.poll_notification(running);
+                }
+                (Err(error), key) => self.refuse(key, error),
+            }
+            self.count_handler();
+        }
+    }
+
+    #[inline(always)]
+    fn poll_request(&mut self, key: RequestKey, mut running: Running) {
+        let index = key.index();
+        let (_, waker) = &self.wakers[index + 1];
+        let cx = &mut Context::from_waker(waker);
+        if running.task.as_mut().poll(cx, &mut self.desk, Some(key)).is_ready() {
+            return self.spares.keep(running);
+        }
+        if self.tasks.len() <= index {
+            self.tasks.resize_with(index + 1, || None);
+        }
+        self.tasks[index] = Some((key, running));
+    }
+
+    fn poll_notification(&mut self, mut running: Running) {
+        let (_, waker) = &self.wakers[0];
+        match running.task.as_mut().poll(&mut Context::from_waker(waker), &mut self.desk, None) {
+            Poll::Ready(()) => {
+                self.spares.keep(running);
+                if let Some(error) = self.desk.failed.take() {
+                    self.report_failed(error);
+                }
+                self.desk.session.finish_notification(self.desk.now);
+            }
+            Poll::Pending => self.notification = Some(running),
+        }
+    }
+
+    /// The handler could not even start.
+    #[cold]
+    fn refuse(&mut self, key: Option<RequestKey>, error: ErrorObject) {
+        match key {
+            Some(key) => {
+                self.desk.answer(Some(key), Err::<(), _>(error), |_, _, _, ()| true);
+            }
+            None => {
+                self.report_failed(error);
+                self.desk.session.finish_notification(self.desk.now);
+            }
+        }
+    }
+
+    /// Nobody waits for an answer to a notification: that it failed is told to those who watch.
+    #[cold]
+    fn report_failed(&mut self, error: ErrorObject) {
+        let report = Report::NotificationFailed { method: self.desk.notification.as_str().into(), error };
+        tell_report(&self.desk.peer.shared.routes, &mut self.on_report, &report);
+    }
+
+    /// Ensures that a slot has its waker, and that it is heard: the slot's task has not been polled yet.
+    #[inline]
+    fn prepare_waker(&mut self, index: usize) {
+        match self.wakers.get(index) {
+            Some((waker, _)) => waker.queued.reset(),
+            None => self.make_wakers(index),
+        }
+    }
+
+    #[cold]
+    fn make_wakers(&mut self, index: usize) {
+        while self.wakers.len() <= index {
+            let waker = Arc::new(TaskWaker {
+                index: self.wakers.len(),
+                shared: Arc::clone(&self.desk.peer.shared),
+                queued: Default::default(),
+            });
+            self.wakers.push((Arc::clone(&waker), Waker::from(waker)));
+        }
+    }
+
+    /// Takes what became ready, behind what a turn that was over has left. The next one is at the end.
+    fn take_ready(&mut self) {
+        let shared = &self.desk.peer.shared;
+        if self.ready.is_empty() {
+            shared.take_ready(&mut self.ready);
+            self.ready.reverse();
+            return;
+        }
+        let mut more = Vec::new();
+        shared.take_ready(&mut more);
+        more.reverse();
+        more.append(&mut self.ready);
+        self.ready = more;
+    }
+
+    /// Polls the handlers that can go on, unless the peer leaves too much unread.
+    fn run_ready(&mut self) {
+        if self.desk.session.is_congested() {
+            return;
+        }
+        self.take_ready();
+        while !self.pausing
+            && let Some(index) = self.ready.pop()
+        {
+            self.count_handler();
+            // Before it is polled: what wakes it from here on puts it back among the ready ones.
+            if let Some((waker, _)) = self.wakers.get(index) {
+                waker.queued.leave();
+            }
+            match index.checked_sub(1) {
+                None => {
+                    if let Some(task) = self.notification.take() {
+                        self.poll_notification(task);
+                    }
+                }
+                Some(index) => {
+                    if let Some((key, task)) = self.tasks.get_mut(index).and_then(Option::take) {
+                        self.poll_request(key, task);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The caller no longer wants the answer: the handler is dropped, unless it deals with that itself.
+    fn cancel(&mut self, key: RequestKey) {
+        let shared = &self.desk.peer.shared;
+        if shared.hooked.is_up() && shared.tell_cancelled(key) {
+            return;
+        }
+        if let Some(task) = self.tasks.get_mut(key.index()) {
+            *task = None;
+        }
+        if let Some(watches) = &mut self.desk.watches {
+            watches.end(key, CallEnd::Cancelled);
+        }
+        self.desk.session.abandon(self.desk.now, key);
+        self.desk.finished(key);
+    }
+
+    /// Gives back what a flood left behind.
+    #[inline]
+    fn shrink(&mut self) {
+        if self.tasks.len().max(self.wakers.len()) > KEPT_SLOTS && self.desk.session.is_idle() {
+            self.tasks = Vec::new();
+            self.wakers.truncate(KEPT_SLOTS);
+            self.wakers.shrink_to_fit();
+        }
+    }
+
+    pub(crate) fn tell_congestion(&mut self) {
+        let congested = self.desk.session.is_congested();
+        if congested != self.congested {
+            self.congested = congested;
+            self.desk.peer.shared.set_congested(congested);
+        }
+    }
+}
+
+impl Engine {
+    /// Ends, if it has not: whoever waits is told. Returns why it ended.
+    pub(crate) fn end(&mut self) -> Cause {
+        if let Some(cause) = self.desk.peer.cause() {
+            return cause;
+        }
+        self.desk.session.handle_lost(self.desk.now, "the connection was dropped");
+        self.answered = false;
+        // What is left to tell is told in one go.
+        while let Stop::Pausing = self.run() {
+            self.resume();
+        }
+        self.desk.close(Cause::Lost("the connection was dropped".into()))
+    }
+}
+
+fn tell_report(routes: &Routes, on_report: &mut Option<OnReport>, report: &Report<'_>) {
+    routes.tell(&Observed::Report(report));
+    if let Some(on_report) = on_report {
+        on_report(report);
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.end();
+    }
+}

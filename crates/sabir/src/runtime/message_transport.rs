@@ -1,0 +1,179 @@
+//! Transports that carry whole messages: WebSocket, and HTTP in both roles.
+
+use std::io;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use sabir_proto::{Cause, Lost, Origin, Outgoing, Undelivered};
+
+use crate::router::observe::{Observed, Side};
+use crate::runtime::io::{Moved, Port};
+use crate::runtime::session_context::Desk;
+use crate::server::http::caller::Caller;
+use crate::transport::{Tap, Wire};
+
+/// Bytes that are taken in before the engine has its turn.
+const TAKEN_AT_ONCE: usize = 16 * 1024;
+
+/// What a message counts for beside its text.
+const PER_MESSAGE: usize = 64;
+
+/// Something that came over a link.
+pub(crate) enum Incoming {
+    /// A message. What answers it has the same origin.
+    Message { text: Bytes, origin: Origin, caller: Option<Arc<Caller>> },
+    /// The calls with these ids were lost on the way, or their answers were.
+    Undelivered { ids: Vec<u64>, reason: Undelivered },
+    /// A notification or an answer of ours was lost on the way.
+    Unheard(Undelivered),
+    /// The link is broken.
+    Lost(Lost),
+}
+
+/// A transport that carries whole messages.
+pub(crate) trait Link: Send {
+    /// Waits for the next message.
+    fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<Incoming>;
+
+    /// Takes a message over, unless it has no room for it yet. An empty one only says that it is the last
+    /// for its origin.
+    fn poll_send(&mut self, cx: &mut Context<'_>, outgoing: Outgoing<'_>) -> Poll<io::Result<()>>;
+
+    /// Sends what was taken over. Called whenever there is nothing more to take for now.
+    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
+
+    /// Says goodbye, and why.
+    fn poll_close(&mut self, cx: &mut Context<'_>, cause: &Cause) -> Poll<()>;
+}
+
+/// A link as the port of a connection.
+pub(crate) struct Messages<L> {
+    pub(crate) link: L,
+    pub(crate) tap: Option<Tap>,
+    unflushed: bool,
+    /// Came behind messages that are to be looked at first.
+    held: Option<Incoming>,
+}
+
+impl<L: Link> Messages<L> {
+    pub(crate) fn new(link: L, tap: Option<Tap>) -> Self {
+        Messages { link, tap, unflushed: false, held: None }
+    }
+
+    fn take(&mut self, incoming: Incoming, desk: &mut Desk) {
+        match incoming {
+            Incoming::Message { text, origin, caller } => {
+                if let Some(tap) = &mut self.tap {
+                    tap(Wire::Received, &text);
+                }
+                if let Some(caller) = caller {
+                    desk.callers.keep(origin, caller);
+                }
+                desk.session.handle_message_from(desk.now, &text, origin);
+                desk.tell(&Observed::Bytes { side: Side::Theirs, count: text.len() });
+            }
+            Incoming::Undelivered { ids, reason } => {
+                for id in ids {
+                    desk.session.handle_undelivered(desk.now, id, reason.clone());
+                }
+            }
+            Incoming::Unheard(reason) => desk.session.handle_unheard(desk.now, reason),
+            Incoming::Lost(reason) => desk.session.handle_lost(desk.now, reason),
+        }
+    }
+
+    fn flush(&mut self, cx: &mut Context<'_>, desk: &mut Desk) -> Moved {
+        if self.unflushed {
+            match self.link.poll_flush(cx) {
+                Poll::Pending => {}
+                Poll::Ready(Ok(())) => self.unflushed = false,
+                Poll::Ready(Err(error)) => {
+                    desk.session.handle_lost(desk.now, Lost::from_error(error));
+                    return Moved::Yes;
+                }
+            }
+        }
+        Moved::No
+    }
+}
+
+impl<L: Link> Port for Messages<L> {
+    fn send(&mut self, cx: &mut Context<'_>, desk: &mut Desk) -> Moved {
+        let mut moved = Moved::No;
+        while let Some(outgoing) = desk.session.outgoing() {
+            match self.link.poll_send(cx, outgoing) {
+                Poll::Pending => return moved,
+                Poll::Ready(Ok(())) => {
+                    if let Some(tap) = self.tap.as_mut().filter(|_| !outgoing.message.is_empty()) {
+                        tap(Wire::Sent, outgoing.message);
+                    }
+                    let count = outgoing.message.len();
+                    if outgoing.last {
+                        desk.callers.forget(outgoing.origin);
+                    }
+                    desk.session.handle_sent(desk.now);
+                    desk.tell(&Observed::Bytes { side: Side::Ours, count });
+                    self.unflushed = true;
+                    moved = Moved::Yes;
+                }
+                Poll::Ready(Err(error)) => {
+                    desk.session.handle_lost(desk.now, Lost::from_error(error));
+                    return Moved::Yes;
+                }
+            }
+        }
+        // As long as more may have come, what it is answered with may go out together.
+        match moved {
+            Moved::No if !desk.session.wait().read => self.flush(cx, desk),
+            moved => moved,
+        }
+    }
+
+    fn receive(&mut self, cx: &mut Context<'_>, desk: &mut Desk) -> Moved {
+        let mut taken = 0;
+        while taken < TAKEN_AT_ONCE {
+            let incoming = match self.held.take() {
+                Some(held) => held,
+                None => match self.link.poll_receive(cx) {
+                    Poll::Ready(incoming) => incoming,
+                    Poll::Pending if taken == 0 => return self.flush(cx, desk),
+                    Poll::Pending => break,
+                },
+            };
+            match &incoming {
+                Incoming::Message { text, .. } => taken += PER_MESSAGE + text.len(),
+                // It would overtake messages that the engine has not looked at yet.
+                _ if taken > 0 => {
+                    self.held = Some(incoming);
+                    break;
+                }
+                _ => taken = TAKEN_AT_ONCE,
+            }
+            self.take(incoming, desk);
+        }
+        Moved::Yes
+    }
+
+    fn poll_close(&mut self, cx: &mut Context<'_>, cause: &Cause) -> Poll<()> {
+        self.link.poll_close(cx, cause)
+    }
+}
+
+impl Link for Box<dyn Link> {
+    fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<Incoming> {
+        (**self).poll_receive(cx)
+    }
+
+    fn poll_send(&mut self, cx: &mut Context<'_>, outgoing: Outgoing<'_>) -> Poll<io::Result<()>> {
+        (**self).poll_send(cx, outgoing)
+    }
+
+    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        (**self).poll_flush(cx)
+    }
+
+    fn poll_close(&mut self, cx: &mut Context<'_>, cause: &Cause) -> Poll<()> {
+        (**self).poll_close(cx, cause)
+    }
+}

@@ -1,0 +1,14 @@
+//! What drives a session: the engine without I/O, and its drivers on tokio and on threads.
+
+#[cfg(unix)]
+pub mod blocking;
+pub(crate) mod config;
+pub(crate) mod connection;
+pub(crate) mod driving;
+pub(crate) mod engine;
+pub(crate) mod io;
+#[cfg(feature = "http")]
+pub(crate) mod message_transport;
+pub(crate) mod metered;
+pub(crate) mod serve;
+pub(crate) mod session_context;

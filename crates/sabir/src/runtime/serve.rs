@@ -1,0 +1,136 @@
+//! Running a connection.
+
+use std::io;
+
+use sabir_proto::{Cause, Config, Lost, Role};
+
+use crate::peer::Peer;
+use crate::peer::commands::Wish;
+use crate::router::Router;
+use crate::runtime::connection::Connection;
+use crate::transport::{Opened, Transport};
+
+/// Serves one connection until it ends. That the peer has gone, or that we were asked to stop, is a good
+/// end; anything else is the error.
+pub async fn serve(transport: impl Into<Transport>, router: Router) -> Result<(), Cause> {
+    let opened = transport.into().open().await.map_err(|error| Cause::Lost(Lost::from_error(error)))?;
+    let Opened { port, config, on_report, grace, heeds_signals, .. } = opened;
+    let connection = Connection::new(config, router.into_routes(), port, on_report);
+    let peer = connection.peer();
+    let cause = if heeds_signals {
+        let stop = asked_to_stop();
+        let mut connection = std::pin::pin!(connection);
+        tokio::select! {
+            cause = &mut connection => cause,
+            () = stop => {
+                let _ = peer.shared.wish(Wish::Shutdown(grace));
+                connection.await
+            }
+        }
+    } else {
+        connection.await
+    };
+    good_end(cause)
+}
+
+/// Which ends are good ones.
+pub(crate) fn good_end(cause: Cause) -> Result<(), Cause> {
+    match cause {
+        Cause::Ended | Cause::Shutdown | Cause::Idle => Ok(()),
+        // A reader that has gone away is the ordinary end of a pipe or a socket.
+        Cause::Lost(lost) if has_gone(&lost) => Ok(()),
+        cause => Err(cause),
+    }
+}
+
+fn has_gone(lost: &Lost) -> bool {
+    let chain = std::iter::successors(lost.error(), |error| error.source());
+    let kinds = chain.filter_map(|error| error.downcast_ref::<io::Error>()).map(io::Error::kind);
+    let gone = [io::ErrorKind::BrokenPipe, io::ErrorKind::ConnectionReset];
+    kinds.into_iter().any(|kind| gone.contains(&kind))
+}
+
+/// SIGTERM or SIGINT, from here on: what was answered must not be cut off by a signal that comes right after.
+#[cfg(unix)]
+pub(crate) fn asked_to_stop() -> impl Future<Output = ()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
+    async move {
+        let (Ok(mut terminate), Ok(mut interrupt)) = signals else {
+            return std::future::pending().await;
+        };
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    }
+}
+
+#[cfg(not(unix))]
+pub(crate) async fn asked_to_stop() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending().await
+    }
+}
+
+/// Connects to a [URL](crate::transport::url) or over any other transport: runs the connection in a task of its own, and returns the
+/// peer to call. The router answers what the peer asks in return; `Router::new()` answers nothing.
+///
+/// ```no_run
+/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// let peer = sabir::connect("tcp://127.0.0.1:4000", sabir::Router::new()).await?;
+/// let sum: i64 = peer.call("add", (1, 2)).await?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// A [`DialError`](crate::DialError) in the error tells what went wrong: the name, the socket, TLS, or HTTP.
+pub async fn connect(transport: impl Into<Transport>, router: Router) -> io::Result<Peer> {
+    let opened = transport.into().open().await?;
+    let config = Config { role: Role::Client, ..opened.config };
+    let connection = Connection::new(config, router.into_routes(), opened.port, opened.on_report);
+    let peer = connection.peer();
+    #[cfg(feature = "http")]
+    if let Some(headers) = opened.headers {
+        let _ = peer.shared.headers.set(headers);
+    }
+    if let Some(process) = opened.process {
+        let _ = peer.shared.process.set(process);
+    }
+    tokio::spawn(connection);
+    Ok(peer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct Wrapped(io::Error);
+
+    impl std::fmt::Display for Wrapped {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("something broke")
+        }
+    }
+
+    impl std::error::Error for Wrapped {
+        fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+            Some(&self.0)
+        }
+    }
+
+    #[test]
+    fn ends_are_told_apart_by_the_kind_of_the_error() {
+        use io::ErrorKind::{BrokenPipe, ConnectionReset, PermissionDenied};
+        for (kind, good) in [(BrokenPipe, true), (ConnectionReset, true), (PermissionDenied, false)] {
+            // Whatever language the system speaks.
+            let error = || io::Error::new(kind, "gebrochenes Rohr");
+            let causes = [Lost::from_error(error()), Lost::from_error(Wrapped(error()))];
+            for lost in causes {
+                assert_eq!(good_end(Cause::Lost(lost.clone())).is_ok(), good, "{lost:?} {kind:?}");
+            }
+        }
+        assert!(good_end(Cause::Lost("Broken pipe, says the peer".into())).is_err());
+    }
+}

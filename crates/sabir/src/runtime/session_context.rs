@@ -1,0 +1,232 @@
+//! What handlers touch while they run: the session, the calls that wait, and what handles wish for.
+
+use std::sync::Arc;
+
+use sabir_proto::{CallKey, Cause, Config, Refused, RequestKey, Session, Time};
+use tokio::time::Instant;
+
+use crate::peer::Peer;
+use crate::peer::call::CallSlot;
+use crate::peer::commands::{BatchEntry, Wish, end_batch};
+use crate::router::observe::{CallEnd, Observed, Side, Watches};
+use crate::{CallError, ErrorObject};
+
+/// The part of an engine that is given to handlers while they are polled.
+pub(crate) struct Desk {
+    pub(crate) session: Session,
+    pub(crate) peer: Peer,
+    #[cfg(feature = "http")]
+    pub(crate) callers: crate::server::http::caller::Callers,
+    /// By the index of the call.
+    pub(crate) calls: Vec<Option<Arc<CallSlot>>>,
+    /// Kept for its memory.
+    wishes: Vec<Wish>,
+    /// The requests that are being handled, if anybody observes.
+    pub(crate) watches: Option<Watches>,
+    /// The method of the notification that is being handled, and what has come of it if that is an error.
+    pub(crate) notification: String,
+    pub(crate) failed: Option<ErrorObject>,
+    /// What times are measured from. Outside a runtime, too: tokio's clock is the system's, unless paused.
+    start: Instant,
+    /// The time when the clock was last read. Replies use it: a clock read for each would be noticeable.
+    pub(crate) now: Time,
+}
+
+impl Desk {
+    pub(crate) fn new(config: Config, peer: Peer) -> Self {
+        Desk {
+            session: Session::new(config),
+            watches: Watches::new(&peer.shared.routes),
+            notification: String::new(),
+            failed: None,
+            peer,
+            #[cfg(feature = "http")]
+            callers: Default::default(),
+            calls: Vec::new(),
+            wishes: Vec::new(),
+            start: Instant::now(),
+            now: Time::START,
+        }
+    }
+
+    /// Reads the clock.
+    pub(crate) fn read_clock(&mut self) -> Time {
+        self.now = Time::since(self.start.elapsed());
+        self.now
+    }
+
+    /// A time of the session, as the runtime's clock tells it.
+    pub(crate) fn instant(&self, at: Time) -> Option<Instant> {
+        self.start.checked_add(at.elapsed())
+    }
+
+    /// Carries out what handles wish for.
+    #[inline]
+    pub(crate) fn carry_out_wishes(&mut self) {
+        if self.peer.shared.wishing.is_up() {
+            self.carry_out_all();
+        }
+    }
+
+    fn carry_out_all(&mut self) {
+        let mut wishes = std::mem::take(&mut self.wishes);
+        self.peer.shared.take_wishes(&mut wishes);
+        // A handler may have run for long since the clock was read, and timeouts of calls start here.
+        self.read_clock();
+        for wish in wishes.drain(..) {
+            self.carry_out(wish);
+        }
+        self.wishes = wishes;
+    }
+
+    fn carry_out(&mut self, wish: Wish) {
+        match wish {
+            Wish::Call { about, call } => {
+                let Some(options) = call.slot.begin() else { return };
+                self.session.relate(about);
+                let sent = self.session.call_raw(self.now, &call.method, call.params.as_ref(), &options);
+                self.keep(sent, &call.slot);
+            }
+            Wish::Batch { about, entries } => {
+                self.session.relate(about);
+                self.send_batch(&entries);
+            }
+            Wish::Notify { about, method, params } => {
+                self.session.relate(about);
+                if self.session.notify_raw(self.now, &method, params.as_ref()).is_ok() {
+                    self.tell(&Observed::Notification { side: Side::Ours, method: &method });
+                }
+            }
+            Wish::Cancel(slot) => {
+                // Once it has ended, another call may have its index.
+                if let Some(call) = slot.key()
+                    && self.session.cancel(self.now, call)
+                    && let Some(kept) = self.calls.get_mut(call.index())
+                {
+                    *kept = None;
+                }
+            }
+            Wish::Expire { slot, options } => {
+                if let Some(call) = slot.key() {
+                    self.session.set_timeout(self.now, call, &options);
+                }
+            }
+            Wish::Settle(key) => {
+                if self.session.id(key).is_none() {
+                    self.peer.shared.tell_cancelled(key);
+                    self.finished(key);
+                }
+            }
+            Wish::Progress { key, value } => drop(self.session.progress(self.now, key, &value)),
+            Wish::Id { key, tell } => {
+                if let Some(id) = self.session.id(key) {
+                    let _ = tell.send(id.into_owned());
+                }
+            }
+            Wish::Speak(dialect) => self.session.set_dialect(dialect),
+            Wish::Shutdown(grace) => {
+                self.session.shutdown(self.now, grace);
+                self.peer.shared.ending.tell();
+            }
+        }
+    }
+
+    /// Tells whoever observes the router.
+    #[inline]
+    pub(crate) fn tell(&self, event: &Observed<'_>) {
+        self.peer.shared.routes.tell(event);
+    }
+
+    /// The peer sends no more.
+    pub(crate) fn handle_eof(&mut self) {
+        self.session.handle_eof(self.now);
+        self.peer.shared.ending.tell();
+    }
+
+    fn keep(&mut self, sent: Result<CallKey, Refused>, slot: &Arc<CallSlot>) {
+        match sent {
+            Ok(call) => {
+                slot.sent(call);
+                if self.calls.len() <= call.index() {
+                    self.calls.resize_with(call.index() + 1, || None);
+                }
+                self.calls[call.index()] = Some(Arc::clone(slot));
+            }
+            Err(refused) => slot.end(Err(CallError::Refused(refused))),
+        }
+    }
+
+    fn send_batch(&mut self, entries: &[BatchEntry]) {
+        // Another thread may cancel a call at any moment: which of them are in the batch is decided once.
+        let mut calls = Vec::new();
+        let sent = self.session.batch(self.now).and_then(|mut batch| {
+            for entry in entries {
+                match entry {
+                    BatchEntry::Call(call) => {
+                        let Some(options) = call.slot.begin() else { continue };
+                        let key = batch.call_raw(&call.method, call.params.as_ref(), &options)?;
+                        calls.push((key, &call.slot));
+                    }
+                    BatchEntry::Notify { method, params } => batch.notify_raw(method, params.as_ref())?,
+                }
+            }
+            batch.send()
+        });
+        match sent {
+            Ok(()) => calls.into_iter().for_each(|(call, slot)| self.keep(Ok(call), slot)),
+            Err(refused) => end_batch(entries, &CallError::Refused(refused)),
+        }
+    }
+
+    /// A handler has finished. What it sent before goes out before its answer. A notification has none.
+    #[inline]
+    pub(crate) fn answer<R>(
+        &mut self,
+        key: Option<RequestKey>,
+        outcome: crate::Result<R>,
+        write: impl FnOnce(&mut Session, Time, RequestKey, &R) -> bool,
+    ) {
+        self.carry_out_wishes();
+        let Some(key) = key else {
+            self.failed = outcome.err();
+            return;
+        };
+        if let Some(watches) = &mut self.watches {
+            watches.end(key, CallEnd::of_handler(&outcome));
+        }
+        match outcome {
+            Ok(result) => write(&mut self.session, self.now, key, &result),
+            Err(error) => self.session.reply_error(self.now, key, &error),
+        };
+        self.finished(key);
+    }
+
+    /// A request is answered: its hooks run.
+    #[inline]
+    pub(crate) fn finished(&mut self, key: RequestKey) {
+        if self.peer.shared.hooked.is_up() {
+            self.run_hooks(key);
+        }
+    }
+
+    #[cold]
+    fn run_hooks(&self, key: RequestKey) {
+        for hook in self.peer.shared.finished(key) {
+            hook(self.peer.clone());
+        }
+    }
+
+    /// Nothing more will happen: whoever waits is told why.
+    pub(crate) fn close(&mut self, cause: Cause) -> Cause {
+        if let Some(watches) = &mut self.watches {
+            watches.end_all();
+        }
+        for wish in self.peer.shared.close(&cause) {
+            wish.refuse(&CallError::Closed(cause.clone()));
+        }
+        for slot in self.calls.drain(..).flatten() {
+            slot.end(Err(CallError::Closed(cause.clone())));
+        }
+        cause
+    }
+}

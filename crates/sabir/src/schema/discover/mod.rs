@@ -1,0 +1,137 @@
+//! Everything that a router offers as one OpenRPC document.
+
+mod params;
+mod schemas;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::future::ready;
+use std::sync::{Arc, OnceLock};
+
+use crate::router::{Raw, Router, Routes};
+use crate::schema::describe::Description;
+use crate::schema::openrpc::{self, Document, Info};
+use crate::{ErrorCode, ErrorObject, RawJson};
+pub(crate) use params::Shape;
+pub(crate) use schemas::Schemas;
+
+/// The name that the specification of OpenRPC gives to the method.
+const DISCOVER: &str = "rpc.discover";
+
+/// What is known of a router's methods beside their handlers.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Book {
+    info: Option<Info>,
+    descriptions: BTreeMap<Cow<'static, str>, Description>,
+    #[cfg(feature = "validate")]
+    validates: bool,
+}
+
+impl Book {
+    /// A method was replaced by one that is not described.
+    pub(crate) fn forget(&mut self, name: &str) {
+        self.descriptions.remove(name);
+    }
+
+    /// The document for methods of these names. Those without a description take and give anything.
+    fn document<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Document {
+        let mut schemas = Schemas::new();
+        let methods = names.into_iter().map(|name| match self.descriptions.get(name) {
+            Some(description) => method(description, &mut schemas),
+            None => method(&crate::describe(name.to_owned()), &mut schemas),
+        });
+        let mut methods: Vec<_> = methods.collect();
+        let schemas = schemas.finish(&mut methods);
+        Document {
+            openrpc: openrpc::VERSION.to_owned(),
+            info: self.info.clone().unwrap_or_else(|| Info::new("JSON-RPC service", "0.0.0")),
+            methods,
+            components: openrpc::Components { schemas },
+        }
+    }
+}
+
+impl Router {
+    /// Describes a method that is there already, such as a [`raw`](Router::raw) one.
+    ///
+    /// ```
+    /// use sabir::{RawJson, Router, describe};
+    ///
+    /// let router = Router::new()
+    ///     .raw("echo", |_, params| async { Ok(params.unwrap_or(RawJson::NULL)) })
+    ///     .describe(describe("echo").doc("Gives the params back."));
+    /// ```
+    ///
+    /// # Panics
+    /// If there is no such method.
+    #[must_use]
+    pub fn describe(mut self, description: Description) -> Self {
+        let name = description.name.clone();
+        assert!(self.routes.handlers.contains_key(&name), "there is no method `{name}` to describe");
+        self.book.descriptions.insert(name, description);
+        self
+    }
+
+    /// Names the whole, for the document that `rpc.discover` answers with.
+    #[must_use]
+    pub fn info(mut self, info: Info) -> Self {
+        self.book.info = Some(info);
+        self
+    }
+
+    /// Names the whole, unless it has a name already.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn info_or(mut self, info: Info) -> Self {
+        self.book.info.get_or_insert(info);
+        self
+    }
+
+    /// Checks the params of described methods against their schemas before the handlers see them. What does
+    /// not fit is answered `-32602`; `data.violations` has the JSON Pointer and the reason of each violation.
+    #[cfg(feature = "validate")]
+    #[must_use]
+    pub fn validate(mut self) -> Self {
+        self.book.validates = true;
+        self
+    }
+
+    /// Everything that the router offers, as `rpc.discover` answers it.
+    pub fn openrpc(&self) -> Document {
+        self.book.document(self.methods())
+    }
+
+    /// The routes with `rpc.discover` among them, and checks before the handlers, where these are wanted.
+    pub(crate) fn published(mut self) -> Routes {
+        #[cfg(feature = "validate")]
+        if self.book.validates {
+            for (name, description) in &self.book.descriptions {
+                if let Some(route) = self.routes.handlers.get_mut(name) {
+                    let handler = Arc::clone(&route.handler);
+                    route.handler =
+                        Arc::new(crate::schema::validate::Validated::new(handler, description.clone()));
+                }
+            }
+        }
+        if !self.book.descriptions.is_empty() {
+            let names: Vec<_> = self.methods().into_iter().map(str::to_owned).collect();
+            let (book, document) = (std::mem::take(&mut self.book), OnceLock::new());
+            let answer = move || {
+                let make = || RawJson::from_value(&book.document(names.iter().map(String::as_str))).ok();
+                let made: &Option<RawJson<'static>> = document.get_or_init(make);
+                made.clone().ok_or_else(|| ErrorObject::standard(ErrorCode::INTERNAL_ERROR))
+            };
+            let route = self.route(Raw(Arc::new(move |_, _| ready(answer()))));
+            self.routes.handlers.insert(DISCOVER.into(), route);
+        }
+        self.routes
+    }
+}
+
+fn method(description: &Description, schemas: &mut Schemas) -> openrpc::Method {
+    let mut method = description.outline(&mut schemas.output);
+    let shape = Shape::of(description, &mut schemas.input);
+    method.param_structure = shape.structure();
+    method.params = shape.into_contents();
+    method
+}

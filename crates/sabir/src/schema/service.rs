@@ -1,0 +1,142 @@
+//! What services that are traits need while they run, on both sides.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use schemars::SchemaGenerator;
+use serde::Serialize;
+
+use crate::handler::ctx::Ctx;
+use crate::schema::describe::ErrorDescription;
+use crate::{CallError, ErrorObject};
+
+/// An error of a service that both sides know: an enum whose variants have codes.
+///
+/// ```
+/// #[derive(Debug, PartialEq, sabir::RpcError)]
+/// enum BankError {
+///     /// No such account
+///     #[rpc(code = 1)]
+///     Unknown,
+///     #[rpc(code = 2, message = "only {balance} left")]
+///     Overdrawn { balance: i64 },
+/// }
+///
+/// let error = sabir::ErrorObject::from(BankError::Overdrawn { balance: 5 });
+/// assert_eq!(error.to_string(), r#"2: only 5 left ({"balance":5})"#);
+/// ```
+///
+/// The fields of a variant travel as `data`. A handler may answer with the enum by `?`, so it is no
+/// [`std::error::Error`] itself; the [`Failure`] that a caller gets is one.
+pub trait RpcError: Sized {
+    /// As it is sent.
+    fn to_error(&self) -> ErrorObject;
+
+    /// Read from what was sent, if it is one of these.
+    fn from_error(error: &ErrorObject) -> Option<Self>;
+
+    /// All that there are.
+    fn describe(generator: &mut SchemaGenerator) -> Vec<ErrorDescription>;
+}
+
+/// Any error at all.
+impl RpcError for ErrorObject {
+    fn to_error(&self) -> ErrorObject {
+        self.clone()
+    }
+
+    fn from_error(error: &ErrorObject) -> Option<Self> {
+        Some(error.clone())
+    }
+
+    fn describe(_: &mut SchemaGenerator) -> Vec<ErrorDescription> {
+        Vec::new()
+    }
+}
+
+/// Why a call of a service did not end in a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Failure<E> {
+    /// The service answered with an error of its own.
+    Answered(E),
+    /// Everything else, which can happen to any call.
+    Call(CallError),
+}
+
+impl<E: RpcError> From<CallError> for Failure<E> {
+    fn from(error: CallError) -> Self {
+        let known = match &error {
+            CallError::Error(object) => E::from_error(object),
+            _ => None,
+        };
+        known.map_or(Failure::Call(error), Failure::Answered)
+    }
+}
+
+impl<E: RpcError> fmt::Display for Failure<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Answered(error) => error.to_error().fmt(f),
+            Failure::Call(error) => error.fmt(f),
+        }
+    }
+}
+
+impl<E: RpcError + fmt::Debug> std::error::Error for Failure<E> {}
+
+/// An argument of a service's method by which it tells its progress. It is not sent: the caller reads what
+/// comes of it from [`Call::next_progress`](crate::Call::next_progress).
+pub struct Progress<T> {
+    ctx: Ctx,
+    type_: PhantomData<fn(T)>,
+}
+
+impl<T: Serialize> Progress<T> {
+    /// Tells the caller how far it is, if it asked to know: a number, or an object. Waits while the caller
+    /// leaves too much unread.
+    pub async fn send(&self, value: T) {
+        self.ctx.progress(value).await;
+    }
+}
+
+impl<T> From<Ctx> for Progress<T> {
+    fn from(ctx: Ctx) -> Self {
+        Progress { ctx, type_: PhantomData }
+    }
+}
+
+impl<T> fmt::Debug for Progress<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Progress").field("ctx", &self.ctx).finish_non_exhaustive()
+    }
+}
+
+/// What the macros write, in one place that they can name.
+#[doc(hidden)]
+pub mod private {
+    pub use sabir_proto::Refused;
+    pub use {schemars, serde};
+
+    use schemars::{JsonSchema, SchemaGenerator};
+    use serde::Serialize;
+    use serde::de::DeserializeOwned;
+
+    use crate::ErrorObject;
+    use crate::peer::call::Call;
+    use crate::peer::{Peer, written};
+
+    /// A call with all its types known.
+    pub fn call<P: Serialize, R, E, T>(peer: &Peer, method: &'static str, params: &P) -> Call<R, E, T> {
+        Call::new(peer.clone(), method.into(), written(params))
+    }
+
+    /// The data of an error with fields.
+    pub fn data_of<D: JsonSchema>(generator: &mut SchemaGenerator) -> Option<schemars::Schema> {
+        Some(generator.subschema_for::<D>())
+    }
+
+    /// Reads the data of an error.
+    pub fn read_data<D: DeserializeOwned>(error: &ErrorObject) -> Option<D> {
+        error.data.as_ref()?.parse().ok()
+    }
+}

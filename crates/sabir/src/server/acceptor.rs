@@ -1,0 +1,362 @@
+//! The one door: works out what a connection speaks, and serves that.
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::mem::MaybeUninit;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Poll, ready};
+use std::time::Duration;
+
+use crate::server::deadline_timer::Leash;
+use crate::server::detect::{Speech, sniff};
+use crate::server::limiter::Crowd;
+#[cfg(feature = "http")]
+pub(crate) use crate::server::limiter::network;
+use sabir_proto::{Config, Framing, Limits};
+use tokio::io::{AsyncWriteExt, ReadBuf};
+use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::time::Instant;
+
+use crate::router::Routes;
+use crate::server::bind::{Accepted, Listener};
+use crate::server::budget::MemoryBudget;
+#[cfg(feature = "tls")]
+use crate::server::prefixed::Prefixed;
+use crate::transport::Duplex;
+
+/// What is spoken at a door. Everything, unless it is switched off.
+///
+/// ```
+/// use sabir::Protocols;
+///
+/// let web_only = Protocols { lines: false, headers: false, ..Protocols::default() };
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Protocols {
+    /// JSON-RPC, one message per line.
+    pub lines: bool,
+    /// JSON-RPC with `Content-Length` headers.
+    pub headers: bool,
+    /// HTTP/1.1 and HTTP/2.
+    pub http: bool,
+    /// WebSocket.
+    pub websocket: bool,
+}
+
+impl Default for Protocols {
+    fn default() -> Self {
+        Protocols { lines: true, headers: true, http: true, websocket: true }
+    }
+}
+
+/// How many connections there may be, and how long they may take. The limits of what is said on each are
+/// [`Limits`](crate::Limits).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Connections {
+    /// Connections at once; more wait to be accepted. 4,096.
+    pub total: usize,
+    /// Connections at once from one address; more are closed. 2,048.
+    pub per_address: usize,
+    /// How long the first bytes may take from the very first on, a TLS handshake, and the head of each
+    /// request of HTTP. 30 s.
+    pub head: Duration,
+    /// How long a connection may say nothing before its first byte, and one of HTTP between two requests. One
+    /// of lines or headers may be silent for longer, as it may be waiting for notifications: it is
+    /// closed after this time only if there are [`total`](Self::total) connections, and others wait. 2 min.
+    pub idle: Duration,
+    /// How long a message in lines or with headers may take from its first byte to its last. 30 s.
+    pub message: Duration,
+    /// How long a peer that sends no more, of lines or headers, is still answered. Handlers that take longer are
+    /// dropped: from here such a peer looks the same as one that has gone. 30 s.
+    pub after_end: Duration,
+    /// Requests at once on one connection of HTTP/2. 256.
+    pub streams: u32,
+    /// Bytes that one connection of HTTP may hold in bodies, queued requests and unsent answers; further requests
+    /// are answered 503. A message of [`message_bytes`](crate::Limits::message_bytes) and an answer of
+    /// [`outbound_bytes`](crate::Limits::outbound_bytes) always fit. Those of lines, headers and WebSocket have
+    /// [`Limits`](crate::Limits). 64 MiB.
+    pub connection_bytes: usize,
+    /// Bytes that all connections and sessions together may hold in these. From there on, requests of HTTP that
+    /// need more than 64 KiB are answered 503, and other connections that do are shut down. 512 MiB.
+    pub total_bytes: usize,
+}
+
+impl Default for Connections {
+    fn default() -> Self {
+        Connections {
+            total: 4096,
+            per_address: 2048,
+            head: Duration::from_secs(30),
+            idle: Duration::from_secs(120),
+            streams: 256,
+            message: Duration::from_secs(30),
+            after_end: Duration::from_secs(30),
+            connection_bytes: 64 << 20,
+            total_bytes: 512 << 20,
+        }
+    }
+}
+
+/// What is read at first.
+const READ: usize = 4 * 1024;
+
+/// How long a refusal may take to be sent.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// What a door is made from.
+pub(crate) struct Door {
+    pub(crate) routes: Arc<Routes>,
+    pub(crate) config: Config,
+    pub(crate) grace: Duration,
+    pub(crate) protocols: Protocols,
+    pub(crate) connections: Connections,
+    /// Only TLS is let in.
+    pub(crate) secure: bool,
+    #[cfg(feature = "http")]
+    pub(crate) http: crate::server::http::Http,
+    #[cfg(feature = "http")]
+    pub(crate) path: String,
+    #[cfg(feature = "http")]
+    pub(crate) local: bool,
+    /// The host that the URL names.
+    #[cfg(feature = "http")]
+    pub(crate) host: Option<String>,
+    #[cfg(feature = "tls")]
+    pub(crate) tls: Option<crate::server::tls::ServerTls>,
+    pub(crate) stop: watch::Sender<bool>,
+}
+
+/// A door that is open.
+pub(crate) struct Entrance {
+    hall: Arc<Hall>,
+    crowd: Arc<Crowd>,
+}
+
+/// What connections share.
+pub(crate) struct Hall {
+    pub(crate) routes: Arc<Routes>,
+    pub(crate) config: Config,
+    pub(crate) grace: Duration,
+    /// JSON-RPC without HTTP around it.
+    pub(crate) streams: bool,
+    pub(crate) connections: Connections,
+    pub(crate) secure: bool,
+    #[cfg(feature = "http")]
+    pub(crate) http: Option<crate::server::http::HttpService>,
+    #[cfg(feature = "tls")]
+    pub(crate) tls: Option<tokio_rustls::TlsAcceptor>,
+    pub(crate) stop: watch::Receiver<bool>,
+    /// What all connections together may hold.
+    pub(crate) memory: Arc<MemoryBudget>,
+    #[cfg(feature = "http")]
+    pub(crate) connection_bytes: usize,
+}
+
+/// Who is at the other end of a connection.
+#[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only handlers of HTTP can ask"))]
+pub(crate) struct Visitor {
+    /// Kept for as long as anything of the connection is.
+    pub(crate) place: Arc<crate::server::limiter::Place>,
+    pub(crate) address: Option<SocketAddr>,
+    #[cfg(feature = "tls")]
+    pub(crate) certificates: Option<Vec<rustls::pki_types::CertificateDer<'static>>>,
+}
+
+impl Door {
+    pub(crate) fn open(self) -> io::Result<Entrance> {
+        #[cfg(feature = "tls")]
+        let tls = self.tls.as_ref().map(crate::server::tls::ServerTls::acceptor).transpose()?;
+        #[cfg(feature = "tls")]
+        let has_certificate = tls.is_some();
+        #[cfg(not(feature = "tls"))]
+        let has_certificate = false;
+        if self.secure && !has_certificate {
+            let reason = "a certificate is needed to serve TLS: give one by `Server::tls` (feature `tls`)";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
+        }
+        let Protocols { lines, headers, .. } = self.protocols;
+        let framing = match (lines, headers) {
+            (true, false) => Some(Framing::Lines),
+            (false, true) => Some(Framing::Headers),
+            _ => self.config.framing,
+        };
+        // Streams have no place for a token: where one is wanted, they cannot be let in.
+        #[cfg(feature = "http")]
+        let streams = (lines || headers) && !self.http.has_auth();
+        #[cfg(not(feature = "http"))]
+        let streams = lines || headers;
+        let config = Config { framing, ..self.config };
+        let crowd = Crowd::new(self.connections.total, self.connections.per_address);
+        let Limits { message_bytes, outbound_bytes, .. } = self.config.limits;
+        let connection_bytes =
+            self.connections.connection_bytes.max(message_bytes.saturating_add(outbound_bytes));
+        let memory = MemoryBudget::new(self.connections.total_bytes.max(connection_bytes));
+        #[cfg(feature = "http")]
+        let http = self.http_service(&memory);
+        let hall = Hall {
+            routes: self.routes,
+            config,
+            grace: self.grace,
+            streams,
+            connections: self.connections,
+            secure: self.secure,
+            #[cfg(feature = "http")]
+            http,
+            #[cfg(feature = "tls")]
+            tls,
+            stop: self.stop.subscribe(),
+            memory,
+            #[cfg(feature = "http")]
+            connection_bytes,
+        };
+        Ok(Entrance { hall: Arc::new(hall), crowd })
+    }
+}
+
+impl Entrance {
+    /// The next connection, once there is room for it.
+    pub(crate) async fn next(&self, listener: &Listener) -> io::Result<(OwnedSemaphorePermit, Accepted)> {
+        let Some(permit) = self.crowd.room().await else { return std::future::pending().await };
+        Ok((permit, listener.accept().await?))
+    }
+
+    /// Serves a connection in a task of its own.
+    pub(crate) fn let_in<S: Duplex + 'static>(
+        &self,
+        permit: OwnedSemaphorePermit,
+        stream: S,
+        address: Option<SocketAddr>,
+    ) {
+        let Some(place) = self.crowd.enter(permit, address.map(|address| address.ip())) else { return };
+        let hall = Arc::clone(&self.hall);
+        let visitor = Visitor {
+            place: Arc::new(place),
+            address,
+            #[cfg(feature = "tls")]
+            certificates: None,
+        };
+        tokio::spawn(hall.welcome(stream, visitor));
+    }
+
+    /// Waits until all have left.
+    pub(crate) async fn empty(&self) {
+        self.crowd.empty().await;
+    }
+}
+
+/// A connection that is being served.
+type Serving<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
+
+impl Hall {
+    /// Serves a connection.
+    async fn welcome<S: Duplex + 'static>(self: Arc<Self>, mut stream: S, visitor: Visitor) {
+        let Some((first, leash)) = self.first_bytes(&mut stream).await else { return };
+        match sniff(&first).unwrap_or(Speech::Unknown) {
+            #[cfg(feature = "tls")]
+            Speech::Tls => Box::pin(self.unveil(Prefixed::new(first, stream), visitor)).await,
+            _ if self.secure => {}
+            speech => self.serve(speech, (first, stream), visitor, leash).await,
+        }
+    }
+
+    /// What a connection begins with, as much as is needed to tell what it speaks and all else that is
+    /// there; and what it is held by from then on.
+    async fn first_bytes<S: Duplex>(&self, stream: &mut S) -> Option<(Vec<u8>, Leash)> {
+        let Connections { head, idle, .. } = self.connections;
+        let mut deadline = Instant::now() + idle;
+        let mut leash = Leash::new(&self.stop, deadline);
+        let mut first = Vec::new();
+        let came = poll_fn(|cx| {
+            loop {
+                let mut space = [const { MaybeUninit::uninit() }; READ];
+                let mut read = ReadBuf::uninit(&mut space);
+                match Pin::new(&mut *stream).poll_read(cx, &mut read) {
+                    Poll::Ready(Ok(())) if !read.filled().is_empty() => {}
+                    Poll::Ready(ended) => return Poll::Ready(ended.is_ok() && !first.is_empty()),
+                    Poll::Pending if leash.is_stopped() => return Poll::Ready(false),
+                    Poll::Pending => {
+                        ready!(leash.poll(cx, Some(deadline)));
+                        return Poll::Ready(false);
+                    }
+                }
+                if first.is_empty() {
+                    // It may be silent before it speaks; but then the whole of it has one deadline.
+                    deadline = Instant::now() + head;
+                }
+                first.extend_from_slice(read.filled());
+                if sniff(&first).is_some() {
+                    return Poll::Ready(true);
+                }
+            }
+        });
+        came.await.then_some((first, leash))
+    }
+
+    /// Serves what was found out. Each protocol has a future of its own on the heap, so that a connection
+    /// that waits for its first bytes is small, and one of them does not pay for another.
+    fn serve<S: Duplex + 'static>(
+        &self,
+        speech: Speech,
+        (first, stream): (Vec<u8>, S),
+        visitor: Visitor,
+        leash: Leash,
+    ) -> Serving<'_> {
+        match speech {
+            Speech::Stream if self.streams => Box::pin(self.serve_stream(first, stream, visitor, leash)),
+            #[cfg(feature = "http")]
+            Speech::Http1 | Speech::Http2 if self.http.is_some() => {
+                Box::pin(self.serve_http(speech, first, stream, visitor, leash))
+            }
+            Speech::Http1 => Box::pin(close_with(stream, NO_HTTP.to_owned())),
+            Speech::Stream => Box::pin(close_with(stream, no_streams(&first))),
+            Speech::Unknown if self.streams => Box::pin(close_with(stream, NOT_JSON.to_owned())),
+            Speech::Unknown => Box::pin(close_with(stream, NOT_HTTP.to_owned())),
+            Speech::Http2 | Speech::Tls => Box::pin(std::future::ready(())),
+        }
+    }
+
+    /// Takes TLS off a connection, and serves what is in it.
+    #[cfg(feature = "tls")]
+    async fn unveil<S: Duplex + 'static>(&self, stream: S, visitor: Visitor) {
+        let Some(tls) = &self.tls else { return };
+        let Ok(Ok(mut stream)) = tokio::time::timeout(self.connections.head, tls.accept(stream)).await else {
+            return;
+        };
+        let certificates = stream.get_ref().1.peer_certificates();
+        let certificates = certificates.map(|chain| chain.iter().map(|c| c.clone().into_owned()).collect());
+        let visitor = Visitor { certificates, ..visitor };
+        let Some((first, leash)) = self.first_bytes(&mut stream).await else { return };
+        let speech = sniff(&first).unwrap_or(Speech::Unknown);
+        self.serve(speech, (first, stream), visitor, leash).await;
+    }
+}
+
+const NO_HTTP: &str = "HTTP/1.1 501 Not Implemented\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+
+const NOT_HTTP: &str = "HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain; charset=utf-8\r\n\
+    content-length: 14\r\nconnection: close\r\n\r\nexpected HTTP\n";
+
+/// To what begins neither like HTTP nor like a message.
+const NOT_JSON: &str = "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"Parse error\",\
+    \"data\":\"a stream begins with a message in JSON, or with a Content-Length header\"}}\n";
+
+/// To a stream where none are served.
+fn no_streams(first: &[u8]) -> String {
+    let message = "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,\"message\":\"Invalid Request\",\
+        \"data\":\"streams of messages are not served here: use HTTP or WebSocket\"}}";
+    match crate::server::detect::has_headers(first) {
+        true => format!("Content-Length: {}\r\n\r\n{message}", message.len()),
+        false => format!("{message}\n"),
+    }
+}
+
+/// Answers once, and closes.
+async fn close_with<S: Duplex>(mut stream: S, answer: String) {
+    let sent = tokio::time::timeout(ANSWER_TIMEOUT, stream.write_all(answer.as_bytes())).await;
+    if matches!(sent, Ok(Ok(()))) {
+        let mut linger = crate::server::lingering_close::Linger::default();
+        let _ = poll_fn(|cx| linger.poll_close(cx, &mut stream)).await;
+    }
+}

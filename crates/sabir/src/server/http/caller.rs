@@ -1,0 +1,109 @@
+//! Who called, where the transport knows.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, OnceLock};
+
+use http::Extensions;
+use http::request::Parts;
+use sabir_proto::Origin;
+
+use crate::server::http::{Head, Remote};
+
+/// The certificates that a client has shown, its own first: in the extensions of
+/// [`Ctx::http`](crate::Ctx::http).
+#[cfg(feature = "tls")]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PeerCertificates(pub Vec<rustls::pki_types::CertificateDer<'static>>);
+
+/// What is known of the other end of a connection.
+#[derive(Clone, Default)]
+pub(crate) struct Whence {
+    pub(crate) address: Option<SocketAddr>,
+    #[cfg(feature = "tls")]
+    pub(crate) certificates: Option<Arc<PeerCertificates>>,
+}
+
+impl Whence {
+    /// Lets those who look at a request know.
+    pub(crate) fn tell(&self, extensions: &mut Extensions) {
+        if let Some(address) = self.address {
+            extensions.insert(Remote(address));
+        }
+        #[cfg(feature = "tls")]
+        if let Some(certificates) = &self.certificates {
+            extensions.insert(PeerCertificates::clone(certificates));
+        }
+    }
+}
+
+/// The HTTP request that a message came in, and who its sender has proved to be.
+pub(crate) struct Caller {
+    parts: OnceLock<Box<Parts>>,
+    /// What the parts are made from, should anybody ask for them.
+    unread: Option<(Head, Whence)>,
+    pub(crate) identity: Option<Arc<dyn Any + Send + Sync>>,
+}
+
+impl Caller {
+    pub(crate) fn new(parts: Parts, identity: Option<Arc<dyn Any + Send + Sync>>) -> Self {
+        Caller { parts: OnceLock::from(Box::new(parts)), unread: None, identity }
+    }
+
+    /// One whose request nobody has looked at yet.
+    pub(crate) fn unread(head: Head, whence: Whence) -> Self {
+        Caller { parts: OnceLock::new(), unread: Some((head, whence)), identity: None }
+    }
+
+    /// Adds something for whoever looks at the request.
+    pub(crate) fn extend<T: Clone + Send + Sync + 'static>(&mut self, extension: T) {
+        self.parts();
+        if let Some(parts) = self.parts.get_mut() {
+            parts.extensions.insert(extension);
+        }
+    }
+
+    /// The head that nobody has looked at; otherwise nothing.
+    pub(crate) fn head(&self) -> &[u8] {
+        self.unread.as_ref().map_or(&[], |(head, _)| head.bytes())
+    }
+
+    pub(crate) fn parts(&self) -> &Parts {
+        self.parts.get_or_init(|| {
+            let mut parts = http::Request::new(()).into_parts().0;
+            if let Some((head, whence)) = &self.unread {
+                head.read(&mut parts);
+                whence.tell(&mut parts.extensions);
+            }
+            Box::new(parts)
+        })
+    }
+}
+
+/// The callers of a connection.
+#[derive(Default)]
+pub(crate) struct Callers {
+    /// Who opened it.
+    pub(crate) opener: Option<Arc<Caller>>,
+    /// Who sent a message, where one connection carries many requests of HTTP.
+    by_message: HashMap<Origin, Arc<Caller>>,
+}
+
+impl Callers {
+    /// Who sent a request; for a notification, who opened the connection.
+    pub(crate) fn of(&self, origin: Origin) -> Option<Arc<Caller>> {
+        let sender = if self.by_message.is_empty() { None } else { self.by_message.get(&origin) };
+        sender.or(self.opener.as_ref()).cloned()
+    }
+
+    pub(crate) fn keep(&mut self, origin: Origin, caller: Arc<Caller>) {
+        self.by_message.insert(origin, caller);
+    }
+
+    pub(crate) fn forget(&mut self, origin: Origin) {
+        if !self.by_message.is_empty() {
+            self.by_message.remove(&origin);
+        }
+    }
+}

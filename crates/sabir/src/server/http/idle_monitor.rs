@@ -1,0 +1,260 @@
+//! Watches over a connection of HTTP: what takes too long is ended.
+//!
+//! One look every few seconds costs less than a timer for each request would.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::Version;
+use http_body::{Body, Frame, SizeHint};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::Instant;
+
+use crate::server::http::HeadWatch;
+use crate::server::lingering_close::Linger;
+use crate::transport::Duplex;
+
+/// How often is looked.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// What may take how long.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Patience {
+    /// From the first byte of a request to the end of its head.
+    pub(crate) head: Duration,
+    /// From the end of an answer to the next request.
+    pub(crate) idle: Duration,
+    /// While the peer reads nothing of what is to be sent.
+    pub(crate) stall: Duration,
+}
+
+/// What is known of a connection: moments are in milliseconds since its start, and 0 is never.
+pub(crate) struct Watch {
+    start: Instant,
+    /// Since when a head is being read.
+    head: AtomicU64,
+    /// When the last answer ended, or something was read.
+    active: AtomicU64,
+    /// Since when nothing can be written.
+    stuck: AtomicU64,
+    /// Requests that are being answered.
+    busy: AtomicUsize,
+    /// Frames that belong to no request may come at any time: only before the first request are bytes the start of
+    /// one.
+    framed: bool,
+    begun: AtomicBool,
+    /// Answers of HTTP/2 of which the peer takes nothing for now, although it reads what else there is.
+    held: AtomicUsize,
+    /// When it last took something of any of them.
+    taken: AtomicU64,
+}
+
+impl Watch {
+    /// Watches over HTTP/1, or over the frames of HTTP/2.
+    pub(crate) fn new(framed: bool) -> Arc<Self> {
+        Arc::new(Watch {
+            start: Instant::now(),
+            head: AtomicU64::new(0),
+            active: AtomicU64::new(1),
+            stuck: AtomicU64::new(0),
+            busy: AtomicUsize::new(0),
+            framed,
+            begun: AtomicBool::new(false),
+            held: AtomicUsize::new(0),
+            taken: AtomicU64::new(0),
+        })
+    }
+
+    fn now(&self) -> u64 {
+        (self.start.elapsed().as_millis() as u64).max(1)
+    }
+
+    /// A request has come. It is busy until the guard is dropped.
+    pub(crate) fn begin(self: &Arc<Self>) -> Busy {
+        self.head.store(0, Relaxed);
+        self.begun.store(true, Relaxed);
+        self.busy.fetch_add(1, Relaxed);
+        Busy(Arc::clone(self))
+    }
+
+    /// Something was read: of a head, unless a request is being answered.
+    fn read(&self) -> bool {
+        let is_head = self.busy.load(Relaxed) == 0 && !(self.framed && self.begun.load(Relaxed));
+        if is_head && self.head.load(Relaxed) == 0 {
+            self.head.store(self.now(), Relaxed);
+        }
+        is_head
+    }
+
+    /// Whether nothing is open, so that it can end in good order.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.busy.load(Relaxed) == 0
+    }
+
+    /// Whether something has taken too long.
+    fn is_over(&self, patience: Patience) -> bool {
+        let now = self.now();
+        let past =
+            |since: u64, limit: Duration| since > 0 && Duration::from_millis(now - since.min(now)) > limit;
+        let waiting = self.busy.load(Relaxed) == 0;
+        past(self.stuck.load(Relaxed), patience.stall)
+            || self.held.load(Relaxed) > 0 && past(self.taken.load(Relaxed), patience.stall)
+            || waiting && past(self.head.load(Relaxed), patience.head)
+            || waiting && self.head.load(Relaxed) == 0 && past(self.active.load(Relaxed), patience.idle)
+    }
+
+    /// Waits until something has taken too long.
+    pub(crate) async fn over(&self, patience: Patience) {
+        let mut look = tokio::time::interval(LOOK);
+        loop {
+            look.tick().await;
+            if self.is_over(patience) {
+                return;
+            }
+        }
+    }
+}
+
+/// A request that is being answered.
+pub(crate) struct Busy(Arc<Watch>);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.active.store(self.0.now(), Relaxed);
+        self.0.busy.fetch_sub(1, Relaxed);
+    }
+}
+
+/// A stream that is watched.
+pub(crate) struct Watched<S> {
+    pub(crate) stream: S,
+    pub(crate) watch: Arc<Watch>,
+    pub(crate) heads: HeadWatch,
+    pub(crate) linger: Linger,
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
+        if self.watch.read() {
+            self.heads.watch(&buffer.filled()[before..]);
+        } else {
+            self.heads.reset();
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncWrite + Unpin> Watched<S> {
+    fn wrote<T>(&self, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if written.is_ready() {
+            self.watch.stuck.store(0, Relaxed);
+        } else if self.watch.stuck.load(Relaxed) == 0 {
+            self.watch.stuck.store(self.watch.now(), Relaxed);
+        }
+        written
+    }
+}
+
+impl<S: Duplex> AsyncWrite for Watched<S> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.wrote(written)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, slices);
+        self.wrote(written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let flushed = Pin::new(&mut self.stream).poll_flush(cx);
+        self.wrote(flushed)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let Watched { stream, linger, .. } = &mut *self;
+        linger.poll_close(cx, stream)
+    }
+}
+
+/// The body of an answer: as long as it is there, its connection is busy.
+pub(crate) struct BusyBody<B> {
+    body: B,
+    busy: Busy,
+    /// In HTTP/2 each answer is read at its own pace, which the socket does not show.
+    paced: bool,
+    /// Something was handed over, and nothing more is asked for yet.
+    held: bool,
+}
+
+impl<B> BusyBody<B> {
+    pub(crate) fn new(body: B, busy: Busy, version: Version) -> Self {
+        BusyBody { body, busy, paced: version == Version::HTTP_2, held: false }
+    }
+
+    fn hold(&mut self, hold: bool) {
+        let watch = &self.busy.0;
+        match (self.held, hold) {
+            (false, true) => {
+                watch.taken.store(watch.now(), Relaxed);
+                watch.held.fetch_add(1, Relaxed);
+            }
+            (true, false) => {
+                watch.taken.store(watch.now(), Relaxed);
+                watch.held.fetch_sub(1, Relaxed);
+            }
+            _ => {}
+        }
+        self.held = hold;
+    }
+}
+
+impl<B> Drop for BusyBody<B> {
+    fn drop(&mut self) {
+        self.hold(false);
+    }
+}
+
+impl<B: Body<Data = Bytes> + Unpin> Body for BusyBody<B> {
+    type Data = Bytes;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
+        self.hold(false);
+        let frame = Pin::new(&mut self.body).poll_frame(cx);
+        if self.paced && matches!(frame, Poll::Ready(Some(Ok(_)))) {
+            self.hold(true);
+        }
+        frame
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -1,0 +1,319 @@
+//! The service: a request in, an answer out.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Version, header};
+use sabir_proto::{Config, Dialect, Limits};
+use tokio::sync::watch;
+
+use crate::router::{Router, Routes};
+use crate::server::acceptor::Connections;
+use crate::server::budget::MemoryBudget;
+use crate::server::http::body::Body;
+use crate::server::http::caller::Caller;
+use crate::server::http::config::{Bound, Http, Identity, Sessions};
+use crate::server::http::conflicting_length::Smuggled;
+use crate::server::http::content::{self, Accepts};
+use crate::server::http::exchange::Spare;
+use crate::server::http::pending;
+use crate::server::http::response::{self, Refusal};
+use crate::server::http::session::{self, Table};
+use crate::server::http::shutdown::Stop;
+use crate::server::http::{host_origin, request_body, upgrade};
+
+/// A router as a [`tower::Service`](tower_service::Service) of HTTP, to be mounted in an application that
+/// speaks it already. [`listen`](crate::server) needs none of this.
+///
+/// ```no_run
+/// # async fn run() -> std::io::Result<()> {
+/// use sabir::{Http, HttpService, Router};
+///
+/// let router = Router::new().method("add", |_, (a, b): (i64, i64)| async move { Ok(a + b) });
+/// let rpc = HttpService::new(router, Http::new());
+/// let app = axum::Router::new().route_service("/rpc", rpc);
+/// axum::serve(tokio::net::TcpListener::bind("127.0.0.1:8080").await?, app).await
+/// # }
+/// ```
+///
+/// It is cheap to clone, and all clones are one: they have the same sessions. It checks `Host` and `Origin`
+/// by itself, and is as strict as for a server on this machine only: name others by
+/// [`Http::allow_host`]. How long a head may take, how many connections there may be, and TLS are left to
+/// the application.
+#[derive(Clone)]
+pub struct HttpService {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) http: Http,
+    pub(crate) routes: Arc<Routes>,
+    pub(crate) config: Config,
+    pub(crate) bound: Bound,
+    pub(crate) stop: Stop,
+    pub(crate) spare: Spare,
+    pub(crate) sessions: Table,
+    /// What all connections and sessions together may hold.
+    pub(crate) budget: Arc<MemoryBudget>,
+}
+
+/// What the connection that a request came over may hold: an extension of the request.
+#[derive(Clone)]
+pub(crate) struct ConnectionBudget(pub(crate) Arc<MemoryBudget>);
+
+/// How long what is open may take to finish once the service is stopped.
+const GRACE: Duration = Duration::from_millis(1500);
+
+impl HttpService {
+    /// A service that answers with this router.
+    pub fn new(router: Router, http: Http) -> Self {
+        let stop = Stop::new(watch::channel(false).0, GRACE);
+        let budget = MemoryBudget::new(Connections::default().total_bytes);
+        HttpService::bound(router.into_routes(), http, Config::default(), Bound::Loopback, stop, budget)
+    }
+
+    /// The same for a server that knows how it can be reached, and says when to stop.
+    pub(crate) fn bound(
+        routes: Arc<Routes>,
+        http: Http,
+        config: Config,
+        bound: Bound,
+        stop: Stop,
+        budget: Arc<MemoryBudget>,
+    ) -> Self {
+        HttpService {
+            inner: Arc::new(Inner {
+                http,
+                routes,
+                config,
+                bound,
+                stop,
+                spare: Spare::default(),
+                sessions: Table::default(),
+                budget,
+            }),
+        }
+    }
+
+    /// Sets which liberties are legal, and how cancel and progress are spelt. To be called before the
+    /// service is cloned or used.
+    #[must_use]
+    pub fn dialect(self, dialect: Dialect) -> Self {
+        let config = Config { dialect, ..self.inner.config };
+        self.with(config)
+    }
+
+    /// Sets how much of everything a message, an exchange or a session may use. To be called before the
+    /// service is cloned or used.
+    #[must_use]
+    pub fn limits(self, limits: Limits) -> Self {
+        let config = Config { limits, ..self.inner.config };
+        self.with(config)
+    }
+
+    fn with(self, config: Config) -> Self {
+        let Inner { http, routes, bound, stop, budget, .. } = &*self.inner;
+        let budget = Arc::clone(budget);
+        HttpService::bound(Arc::clone(routes), http.clone(), config, *bound, stop.clone(), budget)
+    }
+
+    /// Ends everything in good order: new requests are refused with 503, streams and sessions finish what
+    /// is open, for 1.5 s at the most.
+    pub fn stop(&self) {
+        self.inner.stop.tell();
+    }
+
+    /// Answers a request.
+    pub async fn handle<B>(&self, request: Request<B>) -> Response<Body>
+    where
+        B: http_body::Body,
+    {
+        let (parts, body) = request.into_parts();
+        let version = parts.version;
+        let expects = parts.headers.contains_key(header::EXPECT);
+        let mut body = pin!(body);
+        let mut page = None;
+        let mut response = match self.inner.answer(parts, body.as_mut(), &mut page).await {
+            Ok(response) => response,
+            Err(refusal) if refusal.closes || version > Version::HTTP_11 => refusal.response(version),
+            // Behind the body is the next request. Whether hyper gets there depends on how much has come; so it is read
+            // here, or the connection is said to end. Asking for more of it would be telling its sender to go on.
+            Err(refusal) => match !expects && request_body::drop_rest(body).await {
+                true => refusal.response(version),
+                false => refusal.and_close().response(version),
+            },
+        };
+        // Whether or not the call was refused, the page may know.
+        if let Some(origin) = page {
+            host_origin::allow(response.headers_mut(), origin);
+        }
+        response
+    }
+}
+
+impl Inner {
+    /// What the connection of a request may hold.
+    pub(crate) fn budget_of(&self, parts: &Parts) -> Arc<MemoryBudget> {
+        let connection = parts.extensions.get::<ConnectionBudget>();
+        connection.map_or_else(|| Arc::clone(&self.budget), |ConnectionBudget(budget)| Arc::clone(budget))
+    }
+
+    /// Answers a request. If it is that of a page that may call, `page` is its origin.
+    async fn answer<B>(
+        self: &Arc<Self>,
+        parts: Parts,
+        body: Pin<&mut B>,
+        page: &mut Option<HeaderValue>,
+    ) -> Result<Response<Body>, Refusal>
+    where
+        B: http_body::Body,
+    {
+        if parts.extensions.get::<Smuggled>().is_some_and(Smuggled::is_seen) {
+            return Err(Refusal::SMUGGLED);
+        }
+        if !content::is_chunked_at_most(&parts.headers) {
+            return Err(Refusal::CODING);
+        }
+        if self.stop.is_told() {
+            return Err(Refusal::STOPPING);
+        }
+        let origin = host_origin::check(&self.http, self.bound, &parts)?;
+        if self.http.path.as_ref().is_some_and(|path| path != parts.uri.path()) {
+            return Err(Refusal::PATH);
+        }
+        let is_page = origin.is_some();
+        *page = origin;
+        self.let_in(parts, body, is_page).await
+    }
+
+    async fn let_in<B>(
+        self: &Arc<Self>,
+        parts: Parts,
+        body: Pin<&mut B>,
+        is_page: bool,
+    ) -> Result<Response<Body>, Refusal>
+    where
+        B: http_body::Body,
+    {
+        let methods = self.methods(&parts);
+        if parts.method == Method::OPTIONS {
+            return self.options(&parts, methods, is_page);
+        }
+        let identity = self.identify(&parts)?;
+        if upgrade::is_websocket(&parts) {
+            return upgrade::websocket(self, parts, identity);
+        }
+        if !self.http.speaks.http {
+            return Err(Refusal::NO_HTTP);
+        }
+        let caller = Caller::new(parts, identity);
+        match (&caller.parts().method, self.sessions_for(caller.parts())) {
+            (&Method::POST, _) => self.post(caller, body).await,
+            (&Method::GET, Some(sessions)) => session::get(self, sessions, &caller),
+            (&Method::DELETE, Some(sessions)) => session::delete(self, sessions, &caller),
+            _ => Err(Refusal::method(methods)),
+        }
+    }
+
+    /// The methods that are served, as they stand in `Allow`.
+    fn methods(&self, parts: &Parts) -> &'static str {
+        match self.sessions_for(parts) {
+            Some(_) => "POST, GET, DELETE, OPTIONS",
+            None => "POST, OPTIONS",
+        }
+    }
+
+    /// How sessions are kept, unless this request needs none.
+    fn sessions_for(&self, parts: &Parts) -> Option<&Sessions> {
+        self.http.sessions.as_ref().filter(|sessions| !session::is_stateless(sessions, parts))
+    }
+
+    /// Pages of origins that are not allowed may not even ask.
+    fn options(
+        &self,
+        parts: &Parts,
+        methods: &'static str,
+        is_page: bool,
+    ) -> Result<Response<Body>, Refusal> {
+        if !is_page && parts.headers.contains_key(header::ORIGIN) {
+            return Err(Refusal::ORIGIN);
+        }
+        let (status, mut headers) = if is_page {
+            host_origin::preflight(&parts.headers, methods)
+        } else {
+            (StatusCode::NO_CONTENT, HeaderMap::new())
+        };
+        headers.insert(header::ALLOW, HeaderValue::from_static(methods));
+        Ok(response::empty(status, headers))
+    }
+
+    pub(crate) fn identify(&self, parts: &Parts) -> Result<Option<Identity>, Refusal> {
+        match &self.http.auth {
+            Some(auth) => (auth.check)(parts).map_err(|denied| Refusal::denied(denied.challenge)),
+            None => Ok(None),
+        }
+    }
+
+    async fn post<B>(self: &Arc<Self>, caller: Caller, body: Pin<&mut B>) -> Result<Response<Body>, Refusal>
+    where
+        B: http_body::Body,
+    {
+        let headers = &caller.parts().headers;
+        if !content::is_json(headers) {
+            return Err(Refusal::NOT_JSON);
+        }
+        if content::is_packed(headers) {
+            return Err(Refusal::PACKED);
+        }
+        let accepts = Accepts::of(headers);
+        if accepts.is_nothing() {
+            return Err(Refusal::ACCEPT);
+        }
+        let limit = self.config.limits.message_bytes;
+        request_body::check_length(headers, limit)?;
+        let budget = self.budget_of(caller.parts());
+        // A connection that leaves its answers unread is not computed more of them, only to throw them away.
+        if budget.is_nearly_spent() && caller.parts().extensions.get::<ConnectionBudget>().is_some() {
+            return Err(Refusal::OVERLOADED);
+        }
+        let message = request_body::whole(body, limit, request_body::deadline(&self.http), &budget).await?;
+        match self.sessions_for(caller.parts()) {
+            Some(sessions) => session::post(self, sessions, message, caller, accepts).await,
+            None => Ok(pending::answer(self, message, caller, accepts).await),
+        }
+    }
+}
+
+type Answering = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
+impl<B> tower_service::Service<Request<B>> for HttpService
+where
+    B: http_body::Body + Send + 'static,
+    B::Data: Send,
+    B::Error: Send,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Answering;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Answering {
+        let service = self.clone();
+        Box::pin(async move { Ok(service.handle(request).await) })
+    }
+}
+
+impl fmt::Debug for HttpService {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpService").field("http", &self.inner.http).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,111 @@
+//! Requests that turn their connection into a WebSocket.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use http::request::Parts;
+use http::{HeaderValue, Method, Response, StatusCode, Version, header};
+use hyper::upgrade::OnUpgrade;
+use hyper_util::rt::TokioIo;
+use sabir_proto::{Config, Framing};
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
+use tokio_tungstenite::tungstenite::protocol::Role;
+
+use crate::runtime::connection::Connection;
+use crate::runtime::message_transport::Messages;
+use crate::runtime::metered::Metered;
+use crate::server::http::body::Body;
+use crate::server::http::caller::Caller;
+use crate::server::http::config::Identity;
+use crate::server::http::conflicting_length::Smuggled;
+use crate::server::http::response::Refusal;
+use crate::server::http::service::Inner;
+use crate::transport::seed;
+use crate::transport::websocket::{CountedReads, Socket};
+
+/// The one version that there is.
+const VERSION: &str = "13";
+
+/// The name that is agreed on, if the client knows it.
+const SUBPROTOCOL: &str = "jsonrpc";
+
+/// Kept by what a connection has become, for as long as that lasts: an extension of its request.
+#[derive(Clone)]
+pub(crate) struct Stay(
+    #[expect(dead_code, reason = "it is kept, not looked at")] pub(crate) Arc<dyn Any + Send + Sync>,
+);
+
+pub(crate) fn is_websocket(parts: &Parts) -> bool {
+    let upgrade = parts.headers.get(header::UPGRADE);
+    upgrade.is_some_and(|upgrade| upgrade.as_bytes().eq_ignore_ascii_case(b"websocket"))
+}
+
+/// Makes a WebSocket of the connection, served in a task of its own. The caller is known, and let in.
+pub(crate) fn websocket(
+    inner: &Arc<Inner>,
+    mut parts: Parts,
+    identity: Option<Identity>,
+) -> Result<Response<Body>, Refusal> {
+    if !inner.http.speaks.websocket {
+        return Err(Refusal::NO_WEBSOCKET);
+    }
+    let accept = handshake(&parts)?;
+    let Some(upgrade) = parts.extensions.remove::<OnUpgrade>() else {
+        return Err(Refusal::NO_WEBSOCKET);
+    };
+    if let Some(smuggled) = parts.extensions.get::<Smuggled>() {
+        smuggled.end();
+    }
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+    let headers = response.headers_mut();
+    headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
+    headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
+    headers.insert(header::SEC_WEBSOCKET_ACCEPT, accept);
+    if list(&parts, header::SEC_WEBSOCKET_PROTOCOL).any(|name| name == SUBPROTOCOL) {
+        headers.insert(header::SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(SUBPROTOCOL));
+    }
+    let caller = Caller::new(parts, identity);
+    tokio::spawn(serve(Arc::clone(inner), caller, upgrade));
+    Ok(response)
+}
+
+/// The members of a header that is a list.
+fn list(parts: &Parts, name: header::HeaderName) -> impl Iterator<Item = &str> {
+    let values = parts.headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).map(str::trim)
+}
+
+/// What proves to the client that it was understood.
+fn handshake(parts: &Parts) -> Result<HeaderValue, Refusal> {
+    let upgrades = list(parts, header::CONNECTION).any(|token| token.eq_ignore_ascii_case("upgrade"));
+    if parts.method != Method::GET || parts.version != Version::HTTP_11 || !upgrades {
+        return Err(Refusal::HANDSHAKE);
+    }
+    if parts.headers.get(header::SEC_WEBSOCKET_VERSION).is_none_or(|version| version != VERSION) {
+        return Err(Refusal::websocket_version(HeaderValue::from_static(VERSION)));
+    }
+    let key = parts.headers.get(header::SEC_WEBSOCKET_KEY).filter(|key| key.len() == 24);
+    let key = key.ok_or(Refusal::HANDSHAKE)?;
+    HeaderValue::from_str(&derive_accept_key(key.as_bytes())).map_err(|_| Refusal::HANDSHAKE)
+}
+
+async fn serve(inner: Arc<Inner>, caller: Caller, upgrade: OnUpgrade) {
+    let Ok(upgraded) = upgrade.await else { return };
+    // The caller's extensions, and with them the connection's place, live as long as the connection.
+    let config = Config { framing: Some(Framing::Whole), seed: seed(), ..inner.config };
+    let settings = inner.http.websocket;
+    let stream = CountedReads::new(TokioIo::new(upgraded));
+    let socket = Socket::new(stream, Role::Server, settings, config.limits.message_bytes).await;
+    let port = Messages::new(socket, None);
+    let mut connection = Connection::new(config, Arc::clone(&inner.routes), port, None);
+    connection.engine.desk.callers.opener = Some(Arc::new(caller));
+    let budget = Arc::clone(&inner.budget);
+    let mut connection = Box::new(Metered::new(connection, budget, |port| port.link.unfinished()));
+    tokio::select! {
+        () = &mut *connection => return,
+        () = inner.stop.clone().wait() => {}
+    }
+    connection.shut_down(inner.stop.grace);
+    connection.await;
+}

@@ -1,5 +1,0 @@
-//! TLS, by rustls.
-
-mod server;
-
-pub use server::ServerTls;

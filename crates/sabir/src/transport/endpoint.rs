@@ -1,0 +1,84 @@
+//! Reaching the host that a URL names: its name, its socket, and TLS on top.
+
+use std::io;
+use std::time::Duration;
+
+use tokio::net::{TcpStream, lookup_host};
+
+use crate::transport::error::{DialError, DialFailure};
+use crate::transport::scheme::Url;
+
+/// How long it may take until a connection is there.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How to open a connection to a URL.
+#[derive(Default)]
+pub(crate) struct Dial {
+    /// The first setting that makes no sense: it is told when the connection is opened.
+    pub(crate) fault: Option<String>,
+    #[cfg(feature = "http")]
+    pub(crate) headers: http::HeaderMap,
+    #[cfg(feature = "http")]
+    pub(crate) on_post: Option<crate::client::http::OnPost>,
+    #[cfg(feature = "http")]
+    pub(crate) on_failure: Option<crate::client::http::OnFailure>,
+    #[cfg(feature = "tls")]
+    pub(crate) tls: crate::transport::tls::Settings,
+    #[cfg(feature = "http")]
+    pub(crate) limits: sabir_proto::Limits,
+}
+
+/// A host to connect to, and the URL that names it.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    /// For people.
+    pub(crate) url: String,
+    /// Without the brackets of an IPv6 address.
+    pub(crate) host: String,
+    pub(crate) port: u16,
+}
+
+impl Place {
+    /// What a URL names. It is not the URL of a Unix socket.
+    pub(crate) fn of(url: &Url) -> Place {
+        Place { url: url.to_string(), host: url.host().to_owned(), port: url.port() }
+    }
+
+    /// Connects its socket. Small messages are sent at once.
+    pub(crate) async fn connect(&self) -> Result<TcpStream, DialError> {
+        let resolve = |error: &dyn std::fmt::Display| {
+            let reason = format!("the name `{}` cannot be resolved: {error}", self.host);
+            DialError::new(DialFailure::Resolve, &self.url, reason)
+        };
+        let addresses =
+            lookup_host((self.host.as_str(), self.port)).await.map_err(|error| resolve(&error))?;
+        let mut failed = None;
+        for address in addresses {
+            match TcpStream::connect(address).await {
+                Ok(stream) => {
+                    stream.set_nodelay(true).map_err(|error| DialError::socket(&self.url, &error))?;
+                    return Ok(stream);
+                }
+                Err(error) => failed = Some(error),
+            }
+        }
+        Err(failed
+            .map_or_else(|| resolve(&"it has no address"), |error| DialError::socket(&self.url, &error)))
+    }
+}
+
+/// Gives up in time.
+pub(crate) async fn in_time<T>(
+    url: &str,
+    dialling: impl Future<Output = Result<T, DialError>>,
+) -> Result<T, DialError> {
+    tokio::time::timeout(PATIENCE, dialling).await.unwrap_or_else(|_| {
+        let reason = format!("nothing within {} s", PATIENCE.as_secs());
+        Err(DialError::new(DialFailure::Timeout, url, reason))
+    })
+}
+
+/// A URL or a setting that makes no sense.
+pub(crate) fn unusable(reason: impl Into<String>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, reason.into())
+}

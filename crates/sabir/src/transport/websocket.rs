@@ -1,0 +1,340 @@
+//! WebSocket: one message per text message, in both roles.
+//!
+//! The handshake is left to others: to the HTTP service on the one side, to the client's dialling on the
+//! other.
+
+use std::cell::Cell;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::{Sink, Stream};
+use sabir_proto::{Cause, Lost, Origin, Outgoing};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Instant, Sleep};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::error::CapacityError;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::{CloseCode, Data, OpCode};
+use tokio_tungstenite::tungstenite::protocol::frame::{CloseFrame, Frame};
+use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
+use tokio_tungstenite::tungstenite::{Error, Message};
+
+use crate::runtime::message_transport::{Incoming, Link};
+
+/// Read at once, and kept for each connection.
+const READ_BUFFER: usize = 6 * 1024;
+
+/// Bytes that are gathered before they are written although more is to come.
+const WRITE_BUFFER: usize = 64 * 1024;
+
+/// The head of a ping or a pong from a client.
+const CONTROL_HEAD: usize = 6;
+
+/// Pings after which their answers must be on their way before more is read.
+const PONGS: u32 = 64;
+
+/// How WebSocket is served.
+///
+/// ```
+/// use sabir::WebSocket;
+///
+/// let quiet = WebSocket { ping_every: None, ..WebSocket::default() };
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WebSocket {
+    /// Takes binary messages, and answers with binary ones once one has come. Otherwise they end the
+    /// connection with the close code 1003. Off.
+    pub binary: bool,
+    /// How often a silent peer is pinged. One that stays silent until the next ping would be due is given
+    /// up. 30 s.
+    pub ping_every: Option<Duration>,
+}
+
+impl Default for WebSocket {
+    fn default() -> Self {
+        WebSocket { binary: false, ping_every: Some(Duration::from_secs(30)) }
+    }
+}
+
+/// A WebSocket as a link.
+pub(crate) struct Socket<S> {
+    stream: WebSocketStream<S>,
+    settings: WebSocket,
+    role: Role,
+    /// Set to when the peer is to be pinged, or given up.
+    alarm: Option<Pin<Box<Sleep>>>,
+    /// The peer has said something since the alarm was set.
+    heard: bool,
+    pinged: bool,
+    /// Pings since everything was last known to be sent.
+    pongs: u32,
+    /// What answers are sent as.
+    kind: Data,
+    /// Why we close, if that is not the session's doing.
+    fault: Option<(CloseCode, &'static str)>,
+    /// The peer has closed, or the connection is broken: nothing can be sent any more.
+    gone: bool,
+    said_goodbye: bool,
+    /// Messages that came, and bytes of pings and pongs.
+    messages: u64,
+    control: u64,
+}
+
+/// A stream of which it is known how much came that is no whole message yet: what is read ahead of a message, the parser
+/// keeps.
+pub(crate) struct CountedReads<S> {
+    stream: S,
+    count: u64,
+    /// What of that was done with, by which message.
+    done: Cell<(u64, u64)>,
+}
+
+impl<S> CountedReads<S> {
+    pub(crate) fn new(stream: S) -> Self {
+        CountedReads { stream, count: 0, done: Cell::default() }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for CountedReads<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
+        self.count += (buffer.filled().len() - before) as u64;
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for CountedReads<S> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Socket<CountedReads<S>> {
+    /// Bytes of a message that has not all come.
+    pub(crate) fn unfinished(&self) -> usize {
+        let reads = self.stream.get_ref();
+        let (mut done, message) = reads.done.get();
+        if message != self.messages {
+            // Behind a message there is at most what was read ahead.
+            done = done.max(reads.count.saturating_sub((READ_BUFFER as u64) + self.control));
+            reads.done.set((done, self.messages));
+        }
+        reads.count.saturating_sub(done + self.control) as usize
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send> Socket<S> {
+    /// A stream whose handshake is done.
+    pub(crate) async fn new(stream: S, role: Role, settings: WebSocket, message_bytes: usize) -> Self {
+        let config = Self::config(message_bytes);
+        Self::over(WebSocketStream::from_raw_socket(stream, role, Some(config)).await, role, settings)
+    }
+
+    pub(crate) fn config(message_bytes: usize) -> WebSocketConfig {
+        WebSocketConfig::default()
+            .read_buffer_size(READ_BUFFER)
+            .write_buffer_size(WRITE_BUFFER)
+            .max_message_size(Some(message_bytes))
+            .max_frame_size(Some(message_bytes))
+    }
+
+    /// A WebSocket that is open.
+    pub(crate) fn over(stream: WebSocketStream<S>, role: Role, settings: WebSocket) -> Self {
+        Socket {
+            stream,
+            alarm: settings.ping_every.map(|every| Box::pin(tokio::time::sleep(every))),
+            settings,
+            role,
+            heard: false,
+            pinged: false,
+            pongs: 0,
+            kind: Data::Text,
+            fault: None,
+            gone: false,
+            said_goodbye: false,
+            messages: 0,
+            control: 0,
+        }
+    }
+
+    /// Takes a message over for sending, once there is room for it.
+    fn poll_write(
+        &mut self,
+        cx: &mut Context<'_>,
+        message: impl FnOnce() -> Message,
+    ) -> Poll<Result<(), Error>> {
+        ready!(Pin::new(&mut self.stream).poll_ready(cx))?;
+        Poll::Ready(Pin::new(&mut self.stream).start_send(message()))
+    }
+
+    /// Pings a silent peer. Whether it has been silent for too long.
+    fn poll_silence(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let (Some(alarm), Some(every)) = (&mut self.alarm, self.settings.ping_every) else {
+            return Poll::Pending;
+        };
+        ready!(alarm.as_mut().poll(cx));
+        if self.pinged && !self.heard {
+            return Poll::Ready(());
+        }
+        alarm.as_mut().reset(Instant::now() + every);
+        self.pinged = !self.heard;
+        self.heard = false;
+        // The first poll registers the new moment.
+        let again = alarm.as_mut().poll(cx);
+        if self.pinged && self.poll_write(cx, || Message::Ping(Bytes::new())).is_ready() {
+            let _ = Pin::new(&mut self.stream).poll_flush(cx);
+        }
+        again
+    }
+
+    fn end(&mut self, close: Option<CloseFrame>) -> Incoming {
+        self.gone = true;
+        let reason: String = match close {
+            Some(CloseFrame { code, reason }) if reason.is_empty() => {
+                format!("the peer closed the WebSocket ({})", u16::from(code))
+            }
+            Some(CloseFrame { code, reason }) => {
+                format!("the peer closed the WebSocket ({}): {}", u16::from(code), reason.escape_debug())
+            }
+            None => "the peer closed the WebSocket".to_owned(),
+        };
+        Incoming::Lost(reason.into())
+    }
+
+    fn break_off(&mut self, code: CloseCode, reason: &'static str) -> Incoming {
+        self.fault = Some((code, reason));
+        Incoming::Lost(reason.into())
+    }
+
+    fn fail(&mut self, error: Error) -> Incoming {
+        match error {
+            Error::Capacity(CapacityError::MessageTooLong { .. }) => {
+                self.break_off(CloseCode::Size, "a WebSocket message was too large")
+            }
+            Error::Utf8(_) => self.break_off(CloseCode::Invalid, "a WebSocket text message was not UTF-8"),
+            Error::Protocol(_) => {
+                self.fault = Some((CloseCode::Protocol, "not the WebSocket protocol"));
+                Incoming::Lost(Lost::from_error(error))
+            }
+            _ => {
+                self.gone = true;
+                Incoming::Lost(Lost::from_error(error))
+            }
+        }
+    }
+
+    fn goodbye(&self, cause: &Cause) -> CloseFrame {
+        let (code, reason) = match (self.fault, cause) {
+            (Some(fault), _) => fault,
+            (None, Cause::Shutdown) if self.role == Role::Client => (CloseCode::Normal, ""),
+            (None, Cause::Shutdown) => (CloseCode::Away, "shutting down"),
+            (None, Cause::Idle) => (CloseCode::Away, "idle for too long"),
+            (None, Cause::Ended) => (CloseCode::Normal, ""),
+            (None, _) => (CloseCode::Error, ""),
+        };
+        CloseFrame { code, reason: reason.into() }
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send> Link for Socket<S> {
+    fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<Incoming> {
+        if self.gone {
+            return Poll::Pending;
+        }
+        loop {
+            // Every ping is answered by itself: who reads none of the answers must not make them pile up.
+            if self.pongs >= PONGS {
+                match Pin::new(&mut self.stream).poll_flush(cx) {
+                    Poll::Pending => break,
+                    Poll::Ready(Err(error)) => return Poll::Ready(self.fail(error)),
+                    Poll::Ready(Ok(())) => self.pongs = 0,
+                }
+            }
+            let message = match Pin::new(&mut self.stream).poll_next(cx) {
+                Poll::Pending => break,
+                Poll::Ready(None) => return Poll::Ready(self.end(None)),
+                Poll::Ready(Some(Err(error))) => return Poll::Ready(self.fail(error)),
+                Poll::Ready(Some(Ok(message))) => message,
+            };
+            self.heard = true;
+            match message.is_ping() || message.is_pong() {
+                true => self.control += (message.len() + CONTROL_HEAD) as u64,
+                false => self.messages += 1,
+            }
+            let text: Bytes = match message {
+                Message::Text(text) => text.into(),
+                Message::Binary(bytes) if self.settings.binary => {
+                    self.kind = Data::Binary;
+                    bytes
+                }
+                Message::Binary(_) => {
+                    let refusal =
+                        self.break_off(CloseCode::Unsupported, "binary messages are not taken here");
+                    return Poll::Ready(refusal);
+                }
+                Message::Close(close) => return Poll::Ready(self.end(close)),
+                Message::Ping(_) => {
+                    self.pongs += 1;
+                    continue;
+                }
+                Message::Pong(_) | Message::Frame(_) => continue,
+            };
+            return Poll::Ready(Incoming::Message { text, origin: Origin::NONE, caller: None });
+        }
+        ready!(self.poll_silence(cx));
+        self.gone = true;
+        Poll::Ready(Incoming::Lost("the peer no longer answers pings".into()))
+    }
+
+    fn poll_send(&mut self, cx: &mut Context<'_>, outgoing: Outgoing<'_>) -> Poll<io::Result<()>> {
+        if self.gone {
+            return Poll::Ready(Ok(()));
+        }
+        let kind = self.kind;
+        // The engine writes nothing but UTF-8: a frame is not checked again, as a text message would be.
+        let message = || {
+            let payload = Bytes::copy_from_slice(outgoing.message);
+            Message::Frame(Frame::message(payload, OpCode::Data(kind), true))
+        };
+        self.poll_write(cx, message).map_err(io::Error::other)
+    }
+
+    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.gone {
+            return Poll::Ready(Ok(()));
+        }
+        Pin::new(&mut self.stream).poll_flush(cx).map_err(io::Error::other)
+    }
+
+    fn poll_close(&mut self, cx: &mut Context<'_>, cause: &Cause) -> Poll<()> {
+        if !self.said_goodbye {
+            if !self.gone {
+                let goodbye = self.goodbye(cause);
+                let _ = ready!(self.poll_write(cx, || Message::Close(Some(goodbye))));
+            }
+            self.said_goodbye = true;
+        }
+        if ready!(Pin::new(&mut self.stream).poll_flush(cx)).is_err() {
+            return Poll::Ready(());
+        }
+        // A socket that is closed with something unread in it takes back what it has sent.
+        while let Some(Ok(_)) = ready!(Pin::new(&mut self.stream).poll_next(cx)) {}
+        Poll::Ready(())
+    }
+}
