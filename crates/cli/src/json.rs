@@ -1,112 +1,67 @@
 //! JSON text for people and for pipes. Values are never parsed: numbers and strings stay as they came.
 
 use std::borrow::Cow;
-use std::fmt::Write;
+
+pub(crate) use sabir_proto::escape_controls as harmless;
+use sabir_proto::{Cursor, Token, TokenKind};
 
 use crate::paint::{Paint, Painter};
 
 /// The text without white space between its parts: one line. `text` is valid JSON.
 pub(crate) fn compact(text: &str) -> Cow<'_, str> {
-    let spaces = |text: &str| tokens(text).map(str::len).sum::<usize>() != text.len();
-    if !spaces(text) {
-        return Cow::Borrowed(text);
+    let parts = || tokens(text).map(|token| token.text);
+    match parts().map(str::len).sum::<usize>() == text.len() {
+        true => Cow::Borrowed(text),
+        false => Cow::Owned(parts().collect()),
     }
-    Cow::Owned(tokens(text).collect())
+}
+
+fn tokens(text: &str) -> impl Iterator<Item = Token<'_>> {
+    let mut cursor = Cursor::trusted(text);
+    std::iter::from_fn(move || cursor.token())
 }
 
 /// The text over many lines, with two spaces for each level, and nothing in it that a terminal would obey.
 pub(crate) fn pretty(text: &str, painter: Painter) -> String {
     let mut out = String::with_capacity(text.len() * 2);
-    let mut depth = 0;
+    let mut depth = 0usize;
     let mut opened = false;
     let line = |out: &mut String, depth: usize| {
         out.push('\n');
         (0..depth).for_each(|_| out.push_str("  "));
     };
-    let mut tokens = tokens(text).peekable();
-    while let Some(token) = tokens.next() {
-        let closes = matches!(token, "}" | "]");
-        if closes {
-            depth -= 1;
-        }
+    let mut cursor = Cursor::trusted(text);
+    while let Some(token) = cursor.token() {
+        let opens = matches!(token.kind, TokenKind::ObjectStart | TokenKind::ArrayStart);
+        let closes = matches!(token.kind, TokenKind::ObjectEnd | TokenKind::ArrayEnd);
+        depth = depth.saturating_sub(usize::from(closes));
         if opened != closes {
             line(&mut out, depth);
         }
-        opened = matches!(token, "{" | "[");
-        match token {
-            "{" | "[" => {
-                depth += 1;
-                out.push_str(token);
-            }
-            "}" | "]" => out.push_str(token),
-            "," => {
+        opened = opens;
+        depth += usize::from(opens);
+        let paint = match token.kind {
+            TokenKind::Comma => {
                 out.push(',');
                 line(&mut out, depth);
+                continue;
             }
-            ":" => out.push_str(": "),
-            _ => {
-                let paint = match token.as_bytes()[0] {
-                    b'"' if tokens.peek() == Some(&":") => Paint::Key,
-                    b'"' => Paint::String,
-                    b't' | b'f' | b'n' => Paint::Word,
-                    _ => Paint::Number,
-                };
-                painter.paint(&mut out, paint, &harmless(token));
+            TokenKind::Colon => {
+                out.push_str(": ");
+                continue;
             }
-        }
+            _ if opens || closes => {
+                out.push_str(token.text);
+                continue;
+            }
+            TokenKind::String { .. } if cursor.peek() == b':' => Paint::Key,
+            TokenKind::String { .. } => Paint::String,
+            TokenKind::Number => Paint::Number,
+            _ => Paint::Word,
+        };
+        painter.paint(&mut out, paint, &harmless(token.text));
     }
     out
-}
-
-/// The text with everything escaped that a terminal would obey: control characters, and those that change
-/// the direction of what follows. In JSON the result means the same.
-pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_harmful) {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        if is_harmful(c) {
-            let _ = write!(out, "\\u{:04x}", u32::from(c));
-        } else {
-            out.push(c);
-        }
-    }
-    Cow::Owned(out)
-}
-
-fn is_harmful(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
-/// The parts of valid JSON: brackets, commas, colons, strings, and whatever else has no space in it.
-fn tokens(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        rest = rest.trim_start_matches([' ', '\t', '\r', '\n']);
-        let bytes = rest.as_bytes();
-        let len = match bytes.first()? {
-            b'{' | b'}' | b'[' | b']' | b',' | b':' => 1,
-            b'"' => string_len(bytes),
-            _ => bytes.iter().position(|b| b" \t\r\n,:]}".contains(b)).unwrap_or(bytes.len()),
-        };
-        let (token, after) = rest.split_at(len);
-        rest = after;
-        Some(token)
-    })
-}
-
-/// The length of the string that begins `bytes`, with its quotes.
-fn string_len(bytes: &[u8]) -> usize {
-    let mut i = 1;
-    while i < bytes.len() {
-        match bytes[i] {
-            b'"' => return i + 1,
-            b'\\' => i += 2,
-            _ => i += 1,
-        }
-    }
-    bytes.len()
 }
 
 #[cfg(test)]

@@ -79,7 +79,7 @@ pub(crate) fn invalid(reason: impl fmt::Display) -> ErrorObject {
 
 /// Params of whose members some do not fit. Where in the text is of no use to anybody.
 pub(crate) fn unread(error: &serde_json::Error) -> ErrorObject {
-    invalid(error.to_string().split(" at line ").next().unwrap_or_default())
+    invalid(sabir::error_reason(error))
 }
 
 pub(crate) fn not_found() -> ErrorObject {
@@ -101,7 +101,7 @@ pub(crate) fn unsupported_revision(requested: &Value) -> ErrorObject {
         requested: &'a Value,
     }
     ErrorObject::new(code::UNSUPPORTED_REVISION, "Unsupported protocol version")
-        .with_data(&Data { supported: Revision::modern(), requested })
+        .with_data(&Data { supported: Revision::modern().collect(), requested })
 }
 
 pub(crate) fn missing_capability(required: &ClientCapabilities) -> ErrorObject {

@@ -100,6 +100,8 @@ pub mod transport;
 // What drives them.
 mod runtime;
 
+#[cfg(feature = "http")]
+pub use client::http::sse;
 pub use handler::ctx::Ctx;
 pub use peer::call::Call;
 pub use peer::reconnect::Reconnect;
@@ -115,8 +117,8 @@ pub use runtime::serve::{connect, serve};
 pub use sabir_macros::{RpcError, service};
 pub use sabir_proto::{
     Cause, Dialect, ErrorCode, Framing, Id, JsonKind, LENIENT, LSP, Limits, MCP, MCP_2024_11_05,
-    MCP_2025_03_26, MCP_2025_06_18, MCP_2025_11_25, MCP_2026_07_28, PLAIN, RawJson, Refused, Report,
-    TraceContext, Undelivered,
+    MCP_2025_03_26, MCP_2025_06_18, MCP_2025_11_25, MCP_2026_07_28, McpRevision, PLAIN, RawJson, Refused,
+    Report, TraceContext, Undelivered, error_reason,
 };
 #[cfg(feature = "schema")]
 pub use schema::describe::{Description, ErrorDescription, describe};

@@ -29,7 +29,7 @@ impl Way {
         let unreachable = |error: io::Error| self.target.unreachable(&error);
         match &self.target {
             Target::Web(url) if url.starts_with("http") => {
-                let stateless = self.profile == Profile::Mcp(Some(Revision::R2026_07_28));
+                let stateless = self.profile == Profile::Mcp(Some(Revision::V2026_07_28));
                 Post::open(url, &self.web, stateless).await.map(Wire::Post).map_err(unreachable)
             }
             Target::Web(url) if url.starts_with("ws") => {

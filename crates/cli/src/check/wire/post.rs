@@ -9,8 +9,9 @@ use hyper::body::{Bytes, Incoming};
 use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, Uri};
 use hyper_util::rt::TokioIo;
+use sabir::sse::{Event, Parser};
 use sabir::transport::{self, Streams};
-use sabir::{LENIENT, Limits};
+use sabir::{LENIENT, Limits, McpRevision};
 use sabir_proto::{Incoming as Decoded, Message, RawJson, decode};
 
 use crate::web::Web;
@@ -37,7 +38,7 @@ pub(in crate::check) struct Post {
 /// An answer that comes as a stream of events.
 struct Events {
     body: Incoming,
-    unread: Vec<u8>,
+    parser: Parser,
 }
 
 impl Post {
@@ -108,7 +109,8 @@ impl Post {
             response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let is_json = kind.starts_with("application/json");
         if kind.starts_with("text/event-stream") {
-            self.events = Some(Events { body: response.into_body(), unread: Vec::new() });
+            let parser = Parser::new(Limits::default().message_bytes);
+            self.events = Some(Events { body: response.into_body(), parser });
             return Ok(());
         }
         let body = whole(response.into_body()).await?;
@@ -144,7 +146,7 @@ impl Post {
             && let Ok(method) = method.parse::<String>()
         {
             headers.insert(METHOD, method.parse().map_err(invalid)?);
-            headers.insert(VERSION, HeaderValue::from_static("2026-07-28"));
+            headers.insert(VERSION, HeaderValue::from_static(McpRevision::V2026_07_28.as_str()));
         }
         for (name, value) in self.web.headers() {
             let name: HeaderName = name.parse().map_err(invalid)?;
@@ -157,43 +159,16 @@ impl Post {
 }
 
 impl Events {
-    /// The data of the next event.
+    /// The data of the next event. One that is too long ends the stream.
     async fn next(&mut self) -> Option<Vec<u8>> {
         loop {
-            if let Some(event) = self.cut() {
-                match data(&event) {
-                    data if data.is_empty() => continue,
-                    data => return Some(data),
-                }
-            }
-            let frame = self.body.frame().await?.ok()?;
-            self.unread.extend_from_slice(frame.data_ref()?);
-            if self.unread.len() > Limits::default().message_bytes {
-                return None;
+            match self.parser.next() {
+                Some(Event::Data(data)) => return Some(data),
+                Some(Event::TooLarge) => return None,
+                None => self.parser.feed(self.body.frame().await?.ok()?.data_ref()?),
             }
         }
     }
-
-    /// An event ends with an empty line.
-    fn cut(&mut self) -> Option<Vec<u8>> {
-        let end = |gap: &[u8]| Some(find(&self.unread, gap)? + gap.len());
-        let end = [end(b"\n\n"), end(b"\r\n\r\n")].into_iter().flatten().min()?;
-        Some(self.unread.drain(..end).collect())
-    }
-}
-
-fn find(text: &[u8], part: &[u8]) -> Option<usize> {
-    text.windows(part.len()).position(|window| window == part)
-}
-
-/// The lines of an event that begin with `data:`.
-fn data(event: &[u8]) -> Vec<u8> {
-    let lines = event.split(|&byte| byte == b'\n').filter_map(|line| line.strip_prefix(b"data:"));
-    let lines: Vec<&[u8]> = lines
-        .map(|line| line.strip_prefix(b" ").unwrap_or(line))
-        .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
-        .collect();
-    lines.join(&b'\n')
 }
 
 fn is_response(text: &[u8]) -> bool {
@@ -232,21 +207,4 @@ pub(super) async fn streams(uri: &Uri, web: &Web) -> io::Result<Streams> {
 
 fn invalid(what: impl std::fmt::Display) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, what.to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn events_are_cut_out_of_their_lines() {
-        for (event, want) in [
-            ("data: {}\n\n", "{}"),
-            ("event: message\r\nid: 1\r\ndata: {\"a\":\r\ndata: 1}\r\n\r\n", "{\"a\":\n1}"),
-            (": keep-alive\n\n", ""),
-            ("data:x\n\n", "x"),
-        ] {
-            assert_eq!(data(event.as_bytes()), want.as_bytes());
-        }
-    }
 }

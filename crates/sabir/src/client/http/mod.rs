@@ -4,7 +4,7 @@ mod client;
 mod pool;
 mod request;
 mod response;
-mod sse;
+pub mod sse;
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
