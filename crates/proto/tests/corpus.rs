@@ -12,6 +12,7 @@ macro_rules! targets {
 }
 
 targets! {
+    cursor: "../../../fuzz/targets/cursor.rs",
     decode: "../../../fuzz/targets/decode.rs",
     frames: "../../../fuzz/targets/frames.rs",
     session: "../../../fuzz/targets/session.rs",
