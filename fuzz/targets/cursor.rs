@@ -51,21 +51,21 @@ fn tokens_are_all_of_it(text: &str) {
     while let Some(token) = cursor.token() {
         assert!(text[end..token.start].bytes().all(|c| b" \t\r\n".contains(&c)), "{text}");
         end = cursor.offset();
-        assert_eq!(&text[token.start..end], token.text, "{text}");
+        assert_eq!(&text[token.start..end], token.text(), "{text}");
         match token.kind {
             TokenKind::String { escaped } => {
                 let string = token.string().expect("a string");
-                let value = serde_json::from_str::<String>(token.text).ok();
+                let value = serde_json::from_str::<String>(token.text()).ok();
                 assert_eq!(string.value().as_deref(), value.as_deref(), "{text}");
                 assert_eq!(string.chars().collect::<Result<String, _>>().ok(), value, "{text}");
                 assert_eq!(string.has_lone_surrogate(), value.is_none(), "{text}");
-                assert_eq!(escaped, token.text.contains('\\'), "{text}");
+                assert_eq!(escaped, token.text().contains('\\'), "{text}");
                 assert!(value.is_none_or(|value| string.is(&value) && !string.is(&format!("{value}x"))));
             }
             TokenKind::Number | TokenKind::Boolean | TokenKind::Null => {
-                assert!(serde_json::from_str::<&RawValue>(token.text).is_ok(), "{}", token.text);
+                assert!(serde_json::from_str::<&RawValue>(token.text()).is_ok(), "{}", token.text());
             }
-            _ => assert_eq!(token.text.len(), 1, "{text}"),
+            _ => assert_eq!(token.text().len(), 1, "{text}"),
         }
     }
     assert_eq!(end, text.len());

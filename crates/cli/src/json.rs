@@ -9,7 +9,7 @@ use crate::paint::{Paint, Painter};
 
 /// The text without white space between its parts: one line. `text` is valid JSON.
 pub(crate) fn compact(text: &str) -> Cow<'_, str> {
-    let parts = || tokens(text).map(|token| token.text);
+    let parts = || tokens(text).map(|token| token.text());
     match parts().map(str::len).sum::<usize>() == text.len() {
         true => Cow::Borrowed(text),
         false => Cow::Owned(parts().collect()),
@@ -51,7 +51,7 @@ pub(crate) fn pretty(text: &str, painter: Painter) -> String {
                 continue;
             }
             _ if opens || closes => {
-                out.push_str(token.text);
+                out.push_str(token.text());
                 continue;
             }
             TokenKind::String { .. } if cursor.peek() == b':' => Paint::Key,
@@ -59,7 +59,7 @@ pub(crate) fn pretty(text: &str, painter: Painter) -> String {
             TokenKind::Number => Paint::Number,
             _ => Paint::Word,
         };
-        painter.paint(&mut out, paint, &harmless(token.text));
+        painter.paint(&mut out, paint, &harmless(token.text()));
     }
     out
 }

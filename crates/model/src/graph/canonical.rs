@@ -24,7 +24,7 @@ pub(crate) fn canonical(value: &RawJson<'_>, out: &mut String) {
                     }
                 }
             }
-            TokenKind::Number => write_number(token.text, out),
+            TokenKind::Number => write_number(token.text(), out),
             TokenKind::ObjectStart => {
                 out.push('{');
                 open.push(Object { start: out.len(), members: Vec::new() });
@@ -35,7 +35,7 @@ pub(crate) fn canonical(value: &RawJson<'_>, out: &mut String) {
                 }
                 out.push('}');
             }
-            _ => out.push_str(token.text),
+            _ => out.push_str(token.text()),
         }
     }
 }

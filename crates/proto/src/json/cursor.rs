@@ -20,7 +20,7 @@ use crate::json::string::JsonStr;
 /// let (mut depth, mut deepest) = (0, 0);
 /// let mut cursor = Cursor::new(&json);
 /// while let Some(token) = cursor.token() {
-///     match token.text {
+///     match token.text() {
 ///         "{" | "[" => depth += 1,
 ///         "}" | "]" => depth -= 1,
 ///         _ => deepest = depth.max(deepest),
@@ -40,10 +40,11 @@ pub struct Cursor<'t> {
 pub struct Token<'t> {
     /// What it is.
     pub kind: TokenKind,
-    /// The token as it is written.
-    pub text: &'t str,
     /// Offset of its first byte in the text.
     pub start: usize,
+    /// Offset of the byte after it.
+    pub end: usize,
+    source: &'t str,
 }
 
 /// The kinds of token.
@@ -75,11 +76,17 @@ pub enum TokenKind {
 }
 
 impl<'t> Token<'t> {
+    /// The token as it is written.
+    #[inline]
+    pub fn text(self) -> &'t str {
+        self.source.get(self.start..self.end).unwrap_or_default()
+    }
+
     /// The string literal, if it is one.
     #[inline]
     pub fn string(self) -> Option<JsonStr<'t>> {
         match self.kind {
-            TokenKind::String { escaped } => Some(JsonStr::new(self.text, escaped)),
+            TokenKind::String { escaped } => Some(JsonStr::new(self.text(), escaped)),
             _ => None,
         }
     }
@@ -155,7 +162,7 @@ impl<'t> Cursor<'t> {
                 }
             }
         };
-        Some(Token { kind, text: self.since(start), start })
+        Some(Token { kind, start, end: self.at, source: self.text })
     }
 
     /// Passes the value that is next. Its text, which is empty if no value is next.
@@ -432,9 +439,10 @@ mod tests {
         let mut cursor = Cursor::trusted(text);
         let mut tokens = Vec::new();
         while let Some(token) = cursor.token() {
-            assert_eq!(&text[token.start..cursor.offset()], token.text);
-            assert_eq!(token.string().is_some(), token.text.starts_with('"'));
-            tokens.push((token.text, token.kind));
+            assert_eq!(&text[token.start..cursor.offset()], token.text());
+            assert_eq!(token.end, cursor.offset());
+            assert_eq!(token.string().is_some(), token.text().starts_with('"'));
+            tokens.push((token.text(), token.kind));
         }
         use TokenKind::*;
         let want = [

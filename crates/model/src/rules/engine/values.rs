@@ -42,10 +42,10 @@ impl Walker {
         self.escapes = false;
         let mut cursor = Cursor::trusted(text);
         while let Some(token) = cursor.token() {
-            let at = token.start..cursor.offset();
+            let at = token.start..token.end;
             match token.kind {
                 TokenKind::String { escaped } => {
-                    if token.string().is_some_and(JsonStr::has_lone_surrogate) {
+                    if escaped && token.string().is_some_and(JsonStr::has_lone_surrogate) {
                         found.push(Oddity::LoneSurrogate(at.clone()));
                     }
                     // Only names have a colon behind them.
@@ -54,7 +54,7 @@ impl Walker {
                         self.escapes |= escaped;
                     }
                 }
-                TokenKind::Number if is_suspect(token.text) && is_rounded(token.text) => {
+                TokenKind::Number if is_suspect(token.text()) && is_rounded(token.text()) => {
                     found.push(Oddity::Rounded(at));
                 }
                 TokenKind::ObjectStart => self.open.push(self.names.len() as u32),
