@@ -17,8 +17,8 @@ pub fn is_terminal_control(c: char) -> bool {
     }
 }
 
-/// The text with everything that [a terminal obeys](is_terminal_control) as `\u` escapes. JSON text means the
-/// same afterwards, since such characters are in its strings only: white space around its values aside.
+/// The text with `\u` escapes for everything that [a terminal obeys](is_terminal_control). A string literal of JSON
+/// means the same afterwards.
 ///
 /// ```
 /// assert_eq!(sabir_proto::escape_controls("\u{1b}[31mred\u{202e}"), "\\u001b[31mred\\u202e");
