@@ -89,9 +89,7 @@ pub(crate) fn unread(error: &serde_json::Error) -> ErrorObject {
 
 /// Why something was not read. Where in the text is of no use to anybody.
 pub(crate) fn reason(error: &serde_json::Error) -> String {
-    let reason = error.to_string();
-    let place = format!(" at line {} column {}", error.line(), error.column());
-    shown(reason.strip_suffix(&place).unwrap_or(&reason)).into_owned()
+    shown(&sabir::error_reason(error)).into_owned()
 }
 
 /// Bytes of what a client sent that an error repeats.
@@ -125,7 +123,7 @@ pub(crate) fn unsupported_revision(requested: &str) -> ErrorObject {
         requested: Cow<'a, str>,
     }
     ErrorObject::new(code::UNSUPPORTED_REVISION, "Unsupported protocol version")
-        .with_data(&Data { supported: Revision::modern(), requested: shown(requested) })
+        .with_data(&Data { supported: Revision::modern().collect(), requested: shown(requested) })
 }
 
 pub(crate) fn missing_capability(required: &ClientCapabilities) -> ErrorObject {

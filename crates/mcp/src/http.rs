@@ -5,7 +5,16 @@ use http::StatusCode;
 use http::request::Parts;
 use sabir::{ErrorCode, Http, Sessions};
 
+use crate::Revision;
 use crate::error::code;
+
+const LEGACY: &[&str] = &[
+    Revision::V2024_11_05.as_str(),
+    Revision::V2025_03_26.as_str(),
+    Revision::V2025_06_18.as_str(),
+    Revision::V2025_11_25.as_str(),
+];
+const MODERN: &[&str] = &[Revision::V2026_07_28.as_str()];
 
 /// The settings with which a server of `sabir` speaks MCP over HTTP, in both eras at the same address.
 ///
@@ -17,11 +26,7 @@ use crate::error::code;
 /// # }
 /// ```
 pub fn http() -> Http {
-    let sessions = Sessions {
-        versions: &["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"],
-        stateless: &["2026-07-28"],
-        ..Sessions::opened_by("initialize")
-    };
+    let sessions = Sessions { versions: LEGACY, stateless: MODERN, ..Sessions::opened_by("initialize") };
     Http::new().sessions(sessions).error_status(status)
 }
 
@@ -39,5 +44,19 @@ fn status(parts: &Parts, error: ErrorCode) -> StatusCode {
         | code::MISSING_CAPABILITY
         | code::UNSUPPORTED_REVISION => StatusCode::BAD_REQUEST,
         _ => StatusCode::OK,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_revision_is_served_in_its_era() {
+        let (modern, legacy): (Vec<&str>, Vec<&str>) = Revision::ALL
+            .map(Revision::as_str)
+            .into_iter()
+            .partition(|date| Revision::parse(date).is_some_and(Revision::is_modern));
+        assert_eq!((LEGACY, MODERN), (&*legacy, &*modern));
     }
 }

@@ -61,7 +61,6 @@ mod headers;
 #[cfg(feature = "http")]
 mod http;
 mod page;
-mod revision;
 mod schema;
 mod server;
 mod string_args;
@@ -72,7 +71,7 @@ pub use client::{Client, ConnectError, Request, Session};
 pub use error::{Failure, Result, code};
 #[cfg(feature = "http")]
 pub use http::http;
-pub use revision::Revision;
+pub use sabir::McpRevision as Revision;
 pub use server::{
     Cache, Catalog, Change, Ctx, Interests, IntoContents, IntoPrompt, IntoToolResult, Json, Limits, Partial,
     Server,

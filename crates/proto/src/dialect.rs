@@ -24,6 +24,8 @@
 //! *Reported* means that the application hears of it and the peer does not: what looks like a response is
 //! never answered with an error.
 
+use crate::revision::McpRevision;
+
 /// Which liberties are legal on a connection, and how its extensions are spelt.
 ///
 /// Start from a constant and change what you need:
@@ -149,9 +151,7 @@ pub const LENIENT: Dialect = Dialect {
 impl Dialect {
     /// The dialect of an MCP revision such as `2025-06-18`.
     pub fn mcp(revision: &str) -> Option<Dialect> {
-        [MCP_2024_11_05, MCP_2025_03_26, MCP_2025_06_18, MCP_2025_11_25, MCP_2026_07_28]
-            .into_iter()
-            .find(|dialect| dialect.name.strip_prefix("mcp ") == Some(revision))
+        McpRevision::parse(revision).map(McpRevision::dialect)
     }
 
     /// Whether calls of this method may be cancelled.

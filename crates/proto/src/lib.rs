@@ -11,6 +11,7 @@
 //! - [`Deframer`] cuts a stream into messages, by lines or by `Content-Length` headers.
 //! - [`Session`] is one end of a connection. Its documentation has the run loop.
 //! - [`Dialect`] and [`Limits`] say what is legal and how much of it; both are plain data.
+//! - [`Cursor`] walks JSON that is known to be valid; [`Deserializer`] reads types from it.
 //! - [`transcript`] reads the notation in which wire text is written down.
 //!
 //! # One value, borrowed or owned
@@ -31,7 +32,8 @@
 //! | The order of answers in a batch? | The order in which they were ready. |
 //! | An answer that is no valid response? | It ends its call, and is never answered itself. |
 
-// JSON text.
+// Text: JSON, and what a terminal may be shown.
+mod escape;
 mod json;
 #[cfg(feature = "schemars")]
 mod schema;
@@ -40,6 +42,7 @@ mod schema;
 mod dialect;
 mod limits;
 mod message;
+mod revision;
 
 // Bytes to messages.
 mod frame;
@@ -53,14 +56,19 @@ pub use dialect::{
     Dialect, LENIENT, LSP, MCP, MCP_2024_11_05, MCP_2025_03_26, MCP_2025_06_18, MCP_2025_11_25,
     MCP_2026_07_28, PLAIN, Spelling,
 };
+pub use escape::{escape_controls, is_terminal_control, push_escaped};
 pub use frame::{Cut, Deframer, FrameFault, Framing};
+pub use json::cursor::{Cursor, Elements, Members, Token, TokenKind};
+pub use json::de::{Deserializer, error_reason};
 pub use json::raw::{JsonKind, RawJson};
 pub use json::scan::{ParseError, Syntax};
+pub use json::string::JsonStr;
 pub use limits::Limits;
 pub use message::decode::{Entry, Incoming, decode};
 pub use message::error::{ErrorCode, ErrorObject};
 pub use message::id::Id;
 pub use message::{ErrorPart, Fault, Invalid, Member, Message, Notification, Request, Response};
+pub use revision::McpRevision;
 pub use session::{
     Batch, CallError, CallKey, CallOptions, Cause, Config, Event, Lost, Origin, Outgoing, Output, Purpose,
     Refused, Report, RequestKey, Role, Session, TraceContext, Undelivered, Usage, Wait,

@@ -1,5 +1,7 @@
 //! Replays the fuzzers' corpora for the code of this crate.
 
+#[path = "../../../fuzz/targets/cursor.rs"]
+mod cursor;
 #[path = "../../../fuzz/targets/decode.rs"]
 mod decode;
 #[path = "../../../fuzz/targets/frames.rs"]
@@ -11,7 +13,8 @@ mod session;
 
 type Target = (&'static str, fn(&[u8]));
 
-const TARGETS: &[Target] = &[("decode", decode::run), ("frames", frames::run), ("session", session::run)];
+const TARGETS: &[Target] =
+    &[("cursor", cursor::run), ("decode", decode::run), ("frames", frames::run), ("session", session::run)];
 
 /// Each target is in the corpus test of some crate, and has a program and a corpus.
 #[test]

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "../../../fuzz/targets/cursor.rs"]
+mod cursor;
 #[path = "../../../fuzz/targets/decode.rs"]
 mod decode;
 #[path = "grammar/generate.rs"]
@@ -51,6 +53,16 @@ proptest! {
     fn any_json_is_taken_as_it_is(text in generate::json()) {
         let raw = RawJson::new(text.as_str()).unwrap();
         prop_assert_eq!(raw.as_str(), text.as_str());
+    }
+
+    #[test]
+    fn valid_json_is_walked_and_read_as_by_serde_json(text in generate::typed()) {
+        cursor::run(text.as_bytes());
+    }
+
+    #[test]
+    fn damaged_json_is_walked_without_harm(text in generate::damaged(generate::typed())) {
+        cursor::run(&text);
     }
 
     #[test]

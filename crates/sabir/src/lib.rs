@@ -109,11 +109,12 @@ mod sync {
 #[doc(hidden)]
 pub mod fuzzing {
     pub use crate::client::http::fuzzing::{Streamed, events};
-    pub use crate::router::valid::fuzzing::read;
     pub use crate::server::fuzzing::detect;
     pub use crate::server::http::fuzzing::{PlainHead, event, event_id, plain_head};
 }
 
+#[cfg(feature = "http")]
+pub use client::http::sse;
 pub use handler::ctx::Ctx;
 pub use peer::batch::Batch;
 pub use peer::call::Call;
@@ -130,8 +131,8 @@ pub use runtime::serve::{connect, serve};
 pub use sabir_macros::{RpcError, service};
 pub use sabir_proto::{
     CallError, Cause, Dialect, ErrorCode, Framing, Id, JsonKind, LENIENT, LSP, Limits, Lost, MCP,
-    MCP_2024_11_05, MCP_2025_03_26, MCP_2025_06_18, MCP_2025_11_25, MCP_2026_07_28, PLAIN, RawJson, Refused,
-    Report, TraceContext, Undelivered,
+    MCP_2024_11_05, MCP_2025_03_26, MCP_2025_06_18, MCP_2025_11_25, MCP_2026_07_28, McpRevision, PLAIN,
+    RawJson, Refused, Report, TraceContext, Undelivered, error_reason,
 };
 #[cfg(feature = "schema")]
 pub use schema::describe::{Description, ErrorDescription, describe};

@@ -10,8 +10,6 @@ mod http_head;
 mod replay;
 #[path = "../../../fuzz/targets/sse.rs"]
 mod sse;
-#[path = "../../../fuzz/targets/valid.rs"]
-mod valid;
 
 type Target = (&'static str, fn(&[u8]));
 
@@ -20,5 +18,4 @@ const TARGETS: &[Target] = &[
     ("event_ids", event_ids::run),
     ("http_head", http_head::run),
     ("sse", sse::run),
-    ("valid", valid::run),
 ];

@@ -48,11 +48,14 @@ impl Dress {
     fn call_of(&self, method: &str, id: Option<&str>) -> String {
         let id = id.map_or(String::new(), |id| format!(r#","id":{id}"#));
         let params = match self.profile {
-            Profile::Mcp(Some(Revision::R2026_07_28)) => concat!(
-                r#","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
-                r#""io.modelcontextprotocol/clientCapabilities":{}}}"#
+            Profile::Mcp(Some(revision @ Revision::V2026_07_28)) => format!(
+                concat!(
+                    r#","params":{{"_meta":{{"io.modelcontextprotocol/protocolVersion":"{}","#,
+                    r#""io.modelcontextprotocol/clientCapabilities":{{}}}}}}"#
+                ),
+                revision
             ),
-            _ => "",
+            _ => String::new(),
         };
         format!(r#"{{"jsonrpc":"2.0"{id},"method":"{method}"{params}}}"#)
     }
@@ -76,7 +79,7 @@ impl Dress {
 
     /// The request whose answer has the capabilities, where no session is opened.
     pub(super) fn discovery(&self) -> Option<String> {
-        let modern = self.profile == Profile::Mcp(Some(Revision::R2026_07_28));
+        let modern = self.profile == Profile::Mcp(Some(Revision::V2026_07_28));
         modern.then(|| self.call_of("server/discover", Some(START)))
     }
 
@@ -87,13 +90,13 @@ impl Dress {
                 let params = r#"{"processId":null,"rootUri":null,"capabilities":{}}"#;
                 return Some((initialize(params), notification("initialized", ",\"params\":{}")));
             }
-            Profile::Mcp(Some(Revision::R2026_07_28)) => return None,
-            Profile::Mcp(revision) => revision.unwrap_or(Revision::R2025_11_25),
+            Profile::Mcp(Some(Revision::V2026_07_28)) => return None,
+            Profile::Mcp(revision) => revision.unwrap_or(Revision::NEWEST_LEGACY),
             _ => return None,
         };
         let params = format!(
             r#"{{"protocolVersion":"{}","capabilities":{{}},"clientInfo":{{"name":"sabir","version":"{}"}}}}"#,
-            revision.name(),
+            revision.as_str(),
             env!("CARGO_PKG_VERSION")
         );
         Some((initialize(&params), notification("notifications/initialized", "")))

@@ -1,7 +1,7 @@
 //! Asking a peer what it offers: one way after the other, over one connection for as long as it lasts.
 
 use sabir::openrpc::{Document, Info, Method, VERSION};
-use sabir::{CallError, Framing, LENIENT, Limits, Peer, RawJson, Router};
+use sabir::{CallError, Framing, LENIENT, Limits, McpRevision, Peer, RawJson, Router};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ use crate::trace;
 const MOST_PAGES: usize = 100;
 
 /// The revision that is offered; a server that knows only others answers with one of them.
-const REVISION: &str = "2025-11-25";
+const REVISION: &str = McpRevision::NEWEST_LEGACY.as_str();
 
 /// What came of one way to ask.
 type Attempt = Result<(Document, Option<RawJson<'static>>), CallError>;

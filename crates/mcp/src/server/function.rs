@@ -64,8 +64,7 @@ fn misfit<P: DeserializeOwned>(text: &str) -> String {
         Ok(_) => "the arguments do not fit".to_owned(),
         Err(error) => {
             let path = error.path().to_string();
-            let reason = error.into_inner().to_string();
-            let reason = reason.split(" at line ").next().unwrap_or_default().to_owned();
+            let reason = sabir::error_reason(&error.into_inner());
             if path == "." { reason } else { format!("{path}: {reason}") }
         }
     }

@@ -179,7 +179,7 @@ struct Discovered {
 
 fn discover(ctx: &Ctx, _: Params<'_>) -> sabir::Result<Discovered> {
     Ok(Discovered {
-        supported_versions: Revision::modern(),
+        supported_versions: Revision::modern().collect(),
         capabilities: ctx.core.catalog.lists().capabilities(),
         instructions: ctx.core.settings.instructions.clone(),
     })

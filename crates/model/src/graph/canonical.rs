@@ -3,151 +3,111 @@
 
 use std::fmt::Write;
 
-use sabir_proto::RawJson;
+use sabir_proto::{Cursor, JsonStr, RawJson, TokenKind};
 
 /// Appends the canonical spelling of `value`. Of members with the same name the last counts. A number that no
 /// double can hold, and a surrogate that stands alone, stay as they came.
 pub(crate) fn canonical(value: &RawJson<'_>, out: &mut String) {
-    Text { rest: value.as_str() }.value(out);
-}
-
-/// The part of valid JSON that is yet to be read.
-struct Text<'a> {
-    rest: &'a str,
-}
-
-impl<'a> Text<'a> {
-    /// Recursion is bounded: a [`RawJson`] is not nested deeply.
-    fn value(&mut self, out: &mut String) {
-        match self.peek() {
-            b'{' => self.object(out),
-            b'[' => self.array(out),
-            b'"' => write_string(self.string(), out),
-            first => {
-                let end = self.rest.find([',', ']', '}', ' ', '\t', '\r', '\n']).unwrap_or(self.rest.len());
-                let word = self.take(end);
-                if first.is_ascii_alphabetic() { out.push_str(word) } else { write_number(word, out) }
+    let mut open: Vec<Object> = Vec::new();
+    let mut cursor = Cursor::new(value);
+    while let Some(token) = cursor.token() {
+        match token.kind {
+            TokenKind::String { .. } => {
+                let Some(string) = token.string() else { continue };
+                let start = out.len();
+                write_string(string, out);
+                // Only names have a colon behind them.
+                if cursor.pass(b':') {
+                    out.push(':');
+                    if let Some(object) = open.last_mut() {
+                        object.members.push(Member { name: units(string), start });
+                    }
+                }
             }
+            TokenKind::Number => write_number(token.text(), out),
+            TokenKind::ObjectStart => {
+                out.push('{');
+                open.push(Object { start: out.len(), members: Vec::new() });
+            }
+            TokenKind::ObjectEnd => {
+                if let Some(object) = open.pop() {
+                    object.sort(out);
+                }
+                out.push('}');
+            }
+            _ => out.push_str(token.text()),
         }
     }
+}
 
-    fn object(&mut self, out: &mut String) {
-        let mut members = Vec::new();
-        self.take(1);
-        while !self.ends(b'}') {
-            let name = self.string();
-            self.peek();
-            self.take(1);
-            let mut value = String::new();
-            self.value(&mut value);
-            members.push((units(name).collect::<Vec<u16>>(), name, value));
+/// An object whose members are being written in the order in which they came.
+struct Object {
+    /// Where its members begin in the output.
+    start: usize,
+    members: Vec<Member>,
+}
+
+struct Member {
+    /// By these units of UTF-16 names are sorted.
+    name: Vec<u16>,
+    start: usize,
+}
+
+impl Object {
+    /// Puts the members in order. Of equal names only the last stays.
+    fn sort(mut self, out: &mut String) {
+        if self.members.is_sorted_by(|a, b| a.name < b.name) {
+            return;
         }
+        // Each ends before the comma of the next.
+        let ends = self.members.iter().skip(1).map(|next| next.start - 1).chain([out.len()]);
+        let texts: Vec<String> =
+            self.members.iter().zip(ends).map(|(member, end)| out[member.start..end].to_owned()).collect();
+        let mut sorted: Vec<(Member, String)> = self.members.drain(..).zip(texts).collect();
         // Stable: of equal names, the last in the text is the last here.
-        members.sort_by(|a, b| a.0.cmp(&b.0));
-        let mut before = '{';
-        for (i, (units, name, value)) in members.iter().enumerate() {
-            if members.get(i + 1).is_some_and(|next| next.0 == *units) {
+        sorted.sort_by(|a, b| a.0.name.cmp(&b.0.name));
+        out.truncate(self.start);
+        for (i, (member, text)) in sorted.iter().enumerate() {
+            if sorted.get(i + 1).is_some_and(|(next, _)| next.name == member.name) {
                 continue;
             }
-            out.push(std::mem::replace(&mut before, ','));
-            write_string(name, out);
-            out.push(':');
-            out.push_str(value);
-        }
-        out.push_str(if members.is_empty() { "{}" } else { "}" });
-    }
-
-    fn array(&mut self, out: &mut String) {
-        self.take(1);
-        let mut before = '[';
-        while !self.ends(b']') {
-            out.push(std::mem::replace(&mut before, ','));
-            self.value(out);
-        }
-        out.push_str(if before == '[' { "[]" } else { "]" });
-    }
-
-    /// Steps over the comma, or over the bracket that ends it all.
-    fn ends(&mut self, bracket: u8) -> bool {
-        let next = self.peek();
-        if next == bracket || next == b',' {
-            self.take(1);
-            self.peek();
-        }
-        next == bracket
-    }
-
-    /// The next byte that is not white space.
-    fn peek(&mut self) -> u8 {
-        self.rest = self.rest.trim_start_matches([' ', '\t', '\r', '\n']);
-        self.rest.as_bytes().first().copied().unwrap_or(b'}')
-    }
-
-    fn take(&mut self, len: usize) -> &'a str {
-        let (taken, rest) = self.rest.split_at(len);
-        self.rest = rest;
-        taken
-    }
-
-    /// A string without its quotes, but with its escapes.
-    fn string(&mut self) -> &'a str {
-        let bytes = self.rest.as_bytes();
-        let mut end = 1;
-        while bytes[end] != b'"' {
-            end += if bytes[end] == b'\\' { 2 } else { 1 };
-        }
-        &self.take(end + 1)[1..end]
-    }
-}
-
-/// The UTF-16 units that a string of JSON stands for: by these, names are sorted.
-fn units(escaped: &str) -> impl Iterator<Item = u16> {
-    let mut chars = escaped.chars();
-    let mut low = None;
-    std::iter::from_fn(move || {
-        if low.is_some() {
-            return low.take();
-        }
-        let plain = match chars.next()? {
-            '\\' => match chars.next()? {
-                'u' => {
-                    let digits = (&mut chars).take(4).filter_map(|c| c.to_digit(16));
-                    return Some(digits.fold(0, |unit, digit| unit << 4 | digit as u16));
-                }
-                'b' => '\u{8}',
-                'f' => '\u{c}',
-                'n' => '\n',
-                'r' => '\r',
-                't' => '\t',
-                quote => quote,
-            },
-            c => c,
-        };
-        let mut pair = [0; 2];
-        let pair = plain.encode_utf16(&mut pair);
-        low = pair.get(1).copied();
-        Some(pair[0])
-    })
-}
-
-fn write_string(escaped: &str, out: &mut String) {
-    out.push('"');
-    if !escaped.contains('\\') {
-        out.push_str(escaped);
-    } else {
-        for c in char::decode_utf16(units(escaped)) {
-            match c {
-                Ok('"') => out.push_str("\\\""),
-                Ok('\\') => out.push_str("\\\\"),
-                Ok('\u{8}') => out.push_str("\\b"),
-                Ok('\u{c}') => out.push_str("\\f"),
-                Ok('\n') => out.push_str("\\n"),
-                Ok('\r') => out.push_str("\\r"),
-                Ok('\t') => out.push_str("\\t"),
-                Ok(c) if c < ' ' => drop(write!(out, "\\u{:04x}", u32::from(c))),
-                Ok(c) => out.push(c),
-                Err(lone) => drop(write!(out, "\\u{:04x}", lone.unpaired_surrogate())),
+            if out.len() > self.start {
+                out.push(',');
             }
+            out.push_str(text);
+        }
+    }
+}
+
+/// The UTF-16 units that a string of JSON stands for.
+fn units(string: JsonStr<'_>) -> Vec<u16> {
+    let mut units = Vec::with_capacity(string.inner().len());
+    for c in string.chars() {
+        match c {
+            Ok(c) => units.extend_from_slice(c.encode_utf16(&mut [0; 2])),
+            Err(lone) => units.push(lone),
+        }
+    }
+    units
+}
+
+fn write_string(string: JsonStr<'_>, out: &mut String) {
+    if !string.is_escaped() {
+        return out.push_str(string.text());
+    }
+    out.push('"');
+    for c in string.chars() {
+        match c {
+            Ok('"') => out.push_str("\\\""),
+            Ok('\\') => out.push_str("\\\\"),
+            Ok('\u{8}') => out.push_str("\\b"),
+            Ok('\u{c}') => out.push_str("\\f"),
+            Ok('\n') => out.push_str("\\n"),
+            Ok('\r') => out.push_str("\\r"),
+            Ok('\t') => out.push_str("\\t"),
+            Ok(c) if c < ' ' => drop(write!(out, "\\u{:04x}", u32::from(c))),
+            Ok(c) => out.push(c),
+            Err(lone) => drop(write!(out, "\\u{lone:04x}")),
         }
     }
     out.push('"');

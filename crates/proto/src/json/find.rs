@@ -64,7 +64,38 @@ mod vector {
     pub(crate) fn string_stop(bytes: &[u8], from: usize) -> usize {
         match chunk(bytes, from).map(stops_16) {
             Some(mask) if mask != 0 => from + mask.trailing_zeros() as usize,
-            _ => Stops::new(from).next(bytes, from),
+            Some(_) => farther(bytes, from + 16),
+            None => near_the_end(bytes, from),
+        }
+    }
+
+    /// The same behind the first sixteen bytes: in sixteens up to where a string counts as long.
+    #[inline(never)]
+    fn farther(bytes: &[u8], from: usize) -> usize {
+        for at in [from, from + 16, from + 32] {
+            match chunk(bytes, at).map(stops_16) {
+                Some(0) => {}
+                Some(mask) => return at + mask.trailing_zeros() as usize,
+                None => return near_the_end(bytes, at),
+            }
+        }
+        Stops::new(from + 48).next(bytes, from + 48)
+    }
+
+    /// The same where less than sixteen bytes are left: the last sixteen overlap what was passed.
+    #[inline(never)]
+    fn near_the_end(bytes: &[u8], from: usize) -> usize {
+        let len = bytes.len();
+        match bytes.last_chunk::<16>() {
+            Some(last) if from <= len => {
+                let ahead = (stops_16(last) | 1 << 16) >> (from + 16 - len);
+                from + ahead.trailing_zeros() as usize
+            }
+            // The strings of so short a text are short, too.
+            _ => {
+                let plain = |c: &&u8| !matches!(c, b'"' | b'\\' | 0..0x20);
+                from + bytes.iter().skip(from).take_while(plain).count()
+            }
         }
     }
 

@@ -4,9 +4,11 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
+use crate::json::cursor::Cursor;
+use crate::json::de::Deserializer;
 use crate::json::scan::{self, MAX_DEPTH, ParseError, Syntax};
 
 /// One JSON value as text: valid, untouched, borrowed from the message or owned.
@@ -39,8 +41,9 @@ pub enum JsonKind {
 }
 
 impl JsonKind {
-    /// Valid JSON shows its kind in its first byte.
-    pub(crate) fn of(text: &str) -> JsonKind {
+    /// The kind of a value, which the first byte of its text shows. Empty text counts as null.
+    #[inline]
+    pub fn of(text: &str) -> JsonKind {
         match text.as_bytes().first() {
             Some(b'n') | None => JsonKind::Null,
             Some(b't' | b'f') => JsonKind::Boolean,
@@ -107,20 +110,23 @@ impl<'a> RawJson<'a> {
     }
 
     /// Parses it into a type, which may borrow from the text.
+    #[inline]
     pub fn parse<'s, T: Deserialize<'s>>(&'s self) -> Result<T, serde_json::Error> {
-        serde_json::from_str(&self.0)
+        // Only serde_json says why something does not fit.
+        T::deserialize(&mut Deserializer::new(Cursor::new(self))).or_else(|_| serde_json::from_str(&self.0))
     }
 
     /// The value of a member, if this is an object that has it. Where a name occurs twice, the first counts.
     pub fn get(&self, member: &str) -> Option<RawJson<'_>> {
-        self::member(&self.0, member).map(RawJson::trusted)
+        Cursor::new(self).member(member).map(RawJson::trusted)
     }
 
     /// The members, if this is an object; nothing otherwise. A name that holds a lone surrogate comes as its
     /// text.
     pub fn members(&self) -> impl Iterator<Item = (Cow<'_, str>, RawJson<'_>)> {
-        members(&self.0)
-            .map(|(name, value)| (string_value(name).unwrap_or(Cow::Borrowed(name)), RawJson::trusted(value)))
+        Cursor::new(self).members().map(|(name, value)| {
+            (name.value().unwrap_or(Cow::Borrowed(name.text())), RawJson::trusted(value))
+        })
     }
 
     /// The elements, if this is an array; nothing otherwise.
@@ -132,7 +138,7 @@ impl<'a> RawJson<'a> {
     /// # Ok::<(), sabir_proto::ParseError>(())
     /// ```
     pub fn elements(&self) -> impl Iterator<Item = RawJson<'_>> {
-        elements(&self.0).map(RawJson::trusted)
+        Cursor::new(self).elements().map(RawJson::trusted)
     }
 
     /// The text, borrowed or owned as it was.
@@ -177,83 +183,6 @@ fn not_utf8(bytes: &[u8]) -> ParseError {
     ParseError { offset, reason: Syntax::NotUtf8 }
 }
 
-/// The members of an object as (name with its quotes, value); nothing for any other kind. `text` is valid
-/// JSON without white space around it.
-pub(crate) fn members(text: &str) -> impl Iterator<Item = (&str, &str)> {
-    let b = text.as_bytes();
-    let mut next = if b.first() == Some(&b'{') { 1 } else { b.len() };
-    std::iter::from_fn(move || {
-        let (c, start) = scan::peek(b, next);
-        if c != b'"' {
-            return None;
-        }
-        let name_end = scan::string(b, start + 1).ok()?.end;
-        let (c, value_start) = scan::peek(b, scan::colon(b, name_end).ok()?);
-        let value_end = scan::value(b, c, value_start, 0, MAX_DEPTH).ok()?;
-        next = scan::peek(b, value_end).1 + 1;
-        Some((&text[start..name_end], &text[value_start..value_end]))
-    })
-}
-
-/// The elements of an array; nothing for any other kind.
-fn elements(text: &str) -> impl Iterator<Item = &str> {
-    let b = text.as_bytes();
-    let mut next = if b.first() == Some(&b'[') { 1 } else { b.len() };
-    std::iter::from_fn(move || {
-        let (c, start) = scan::peek(b, next);
-        if start >= b.len() || c == b']' {
-            return None;
-        }
-        let end = scan::value(b, c, start, 0, MAX_DEPTH).ok()?;
-        next = scan::peek(b, end).1 + 1;
-        Some(&text[start..end])
-    })
-}
-
-/// The value of a member, if `object` is one that has it.
-pub(crate) fn member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
-    members(object).find(|(quoted, _)| is_name(quoted, name)).map(|(_, value)| value)
-}
-
-/// Whether a quoted member name, which may be spelt with escapes, names `member`.
-pub(crate) fn is_name(quoted: &str, member: &str) -> bool {
-    match plain_str(quoted) {
-        Some(name) => name == member,
-        None => unescape(quoted).is_some_and(|name| name == member),
-    }
-}
-
-/// The text between the quotes, if it holds no escapes.
-pub(crate) fn plain_str(quoted: &str) -> Option<&str> {
-    let inner = &quoted[1..quoted.len() - 1];
-    memchr::memchr(b'\\', inner.as_bytes()).is_none().then_some(inner)
-}
-
-/// The string that a valid literal stands for; `None` if it holds a lone surrogate.
-#[cold]
-pub(crate) fn unescape(quoted: &str) -> Option<String> {
-    serde_json::from_str(quoted).ok()
-}
-
-/// The string that a valid literal stands for, borrowed where it can be.
-pub(crate) fn string_value(quoted: &str) -> Option<Cow<'_, str>> {
-    match plain_str(quoted) {
-        Some(text) => Some(Cow::Borrowed(text)),
-        None => unescape(quoted).map(Cow::Owned),
-    }
-}
-
-/// Text of the peer's for a log or a terminal: control characters are shown, not obeyed.
-pub(crate) struct Printable<'a>(pub(crate) &'a str);
-
-impl fmt::Display for Printable<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.chars().try_for_each(|c| {
-            if c.is_control() { write!(f, "{}", c.escape_default()) } else { write!(f, "{c}") }
-        })
-    }
-}
-
 impl fmt::Debug for RawJson<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "RawJson({})", self.0)
@@ -284,7 +213,7 @@ impl<'a> From<&'a RawValue> for RawJson<'a> {
 
 /// Always owned, so that it can be a member of anything.
 impl<'de> Deserialize<'de> for RawJson<'_> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw: Box<str> = Box::<RawValue>::deserialize(deserializer)?.into();
         RawJson::new(String::from(raw)).map_err(D::Error::custom)
     }

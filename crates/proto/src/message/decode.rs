@@ -9,6 +9,7 @@ use crate::dialect::Dialect;
 use crate::json::find::chunk;
 use crate::json::raw::{self, JsonKind, RawJson};
 use crate::json::scan::{self, Fail, MAX_DEPTH, ParseError, Scan, Syntax, at, peek};
+use crate::json::string::JsonStr;
 use crate::limits::Limits;
 use crate::message::error::ErrorObject;
 use crate::message::id::Id;
@@ -452,7 +453,7 @@ fn usual_name(b: &[u8], i: usize) -> Option<Member> {
 impl Member {
     /// The member that a quoted name stands for.
     fn named(quoted: &str) -> Option<Member> {
-        Some(match raw::string_value(quoted)?.as_ref() {
+        Some(match JsonStr::trusted(quoted)?.value()?.as_ref() {
             "jsonrpc" => Member::Jsonrpc,
             "id" => Member::Id,
             "method" => Member::Method,
@@ -488,9 +489,9 @@ fn readable_id(text: &str) -> Option<Id<'_>> {
 }
 
 fn string_of<'a>(member: Member, expected: &'static str, text: &'a str) -> Result<Cow<'a, str>, Fault> {
-    match JsonKind::of(text) {
-        JsonKind::String => raw::string_value(text).ok_or(Fault::LoneSurrogate(member)),
-        found => Err(Fault::WrongKind { member, expected, found }),
+    match JsonStr::trusted(text) {
+        Some(string) => string.value().ok_or(Fault::LoneSurrogate(member)),
+        None => Err(Fault::WrongKind { member, expected, found: JsonKind::of(text) }),
     }
 }
 

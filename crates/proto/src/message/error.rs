@@ -6,7 +6,10 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::json::raw::{self, JsonKind, Printable, RawJson};
+use crate::escape::escape_controls;
+use crate::json::cursor::Cursor;
+use crate::json::raw::{JsonKind, RawJson};
+use crate::json::string::JsonStr;
 use crate::session::CallError;
 
 /// The number that says what kind of error it is. Any integer is legal on the wire.
@@ -154,14 +157,11 @@ impl<'a> ErrorObject<'a> {
 
     fn any(text: &'a str) -> Result<Self, ErrorFault> {
         let (mut code, mut message, mut data) = (None, None, None);
-        for (name, value) in raw::members(text) {
-            let slot = match name {
-                r#""code""# => &mut code,
-                r#""message""# => &mut message,
-                r#""data""# => &mut data,
-                _ if raw::is_name(name, "code") => &mut code,
-                _ if raw::is_name(name, "message") => &mut message,
-                _ if raw::is_name(name, "data") => &mut data,
+        for (name, value) in Cursor::trusted(text).members() {
+            let slot = match name.value().as_deref() {
+                Some("code") => &mut code,
+                Some("message") => &mut message,
+                Some("data") => &mut data,
                 _ => continue,
             };
             if slot.replace(value).is_some() {
@@ -171,10 +171,8 @@ impl<'a> ErrorObject<'a> {
         let code = code.ok_or(ErrorFault::NoCode)?;
         let message = message.ok_or(ErrorFault::NoMessage)?;
         let number = code.parse().map_err(|_| ErrorFault::Code(JsonKind::of(code)))?;
-        if !message.starts_with('"') {
-            return Err(ErrorFault::Message(JsonKind::of(message)));
-        }
-        let message = raw::string_value(message).unwrap_or(Cow::Borrowed(message));
+        let string = JsonStr::trusted(message).ok_or_else(|| ErrorFault::Message(JsonKind::of(message)))?;
+        let message = string.value().unwrap_or(Cow::Borrowed(message));
         Ok(ErrorObject { code: ErrorCode(number), message, data: data.map(RawJson::trusted) })
     }
 }
@@ -204,7 +202,7 @@ impl fmt::Display for ErrorFault {
 
 impl fmt::Display for ErrorObject<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.code, Printable(&self.message))?;
+        write!(f, "{}: {}", self.code, escape_controls(&self.message))?;
         match &self.data {
             Some(data) => write!(f, " ({data})"),
             None => Ok(()),

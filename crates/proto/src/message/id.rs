@@ -9,7 +9,8 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::json::decimal::Decimal;
-use crate::json::raw::{self, JsonKind, RawJson};
+use crate::json::raw::{JsonKind, RawJson};
+use crate::json::string::JsonStr;
 
 /// The id of a request: a string, a number or null, with its JSON text kept.
 ///
@@ -55,7 +56,7 @@ impl<'a> Id<'a> {
 
     /// The string, if this is one. `None` too if it holds a lone surrogate.
     pub fn as_str(&self) -> Option<Cow<'_, str>> {
-        if self.0.starts_with('"') { raw::string_value(&self.0) } else { None }
+        JsonStr::trusted(&self.0)?.value()
     }
 
     /// The number, if this is a non-negative integer that fits.
@@ -122,7 +123,7 @@ impl Ord for Id<'_> {
             0 => Ordering::Equal,
             1 => Decimal::new(&self.0).cmp(&Decimal::new(&other.0)),
             // A lone surrogate has no value: its text equals only itself, and comes first.
-            _ => match (raw::string_value(&self.0), raw::string_value(&other.0)) {
+            _ => match (self.as_str(), other.as_str()) {
                 (None, None) => self.0.cmp(&other.0),
                 (a, b) => a.cmp(&b),
             },
@@ -145,7 +146,7 @@ impl Hash for Id<'_> {
         // Ids that are equal by value must hash alike, so hash what the plain spelling would be.
         match self.rank() {
             1 => Decimal::new(&self.0).plain().hash(state),
-            _ => match raw::unescape(&self.0) {
+            _ => match self.as_str() {
                 Some(value) => format!("\"{value}\"").hash(state),
                 None => self.0.hash(state),
             },

@@ -5,8 +5,9 @@ use std::fmt;
 
 use super::lost::Lost;
 use super::outgoing::Refused;
+use crate::escape::escape_controls;
 use crate::frame::FrameFault;
-use crate::json::raw::{Printable, RawJson};
+use crate::json::raw::RawJson;
 use crate::json::scan::ParseError;
 use crate::message::error::{ErrorCode, ErrorObject};
 use crate::message::id::Id;
@@ -397,14 +398,14 @@ impl fmt::Display for Report<'_> {
             Report::DuplicateId(id) => write!(f, "request refused: id {id} is already in flight"),
             Report::Overloaded(id) => write!(f, "request {id} refused: too many are waiting"),
             Report::Dropped { method } => {
-                write!(f, "notification `{}` dropped: too many are waiting", Printable(method))
+                write!(f, "notification `{}` dropped: too many are waiting", escape_controls(method))
             }
             Report::LateReply(id) => write!(f, "late answer to call {id}"),
             Report::UnknownReply(id) => write!(f, "answer with id {id}, which no call has"),
             Report::PeerError(error) => write!(f, "the peer reports an error without an id: {error}"),
             Report::Undelivered(what) => write!(f, "not delivered: {what}"),
             Report::NotificationFailed { method, error } => {
-                write!(f, "notification `{}` failed: {error}", Printable(method))
+                write!(f, "notification `{}` failed: {error}", escape_controls(method))
             }
         }
     }

@@ -5,8 +5,10 @@ use std::collections::BTreeSet;
 
 use crate::dialect::{Dialect, Spelling};
 use crate::frame::{Cut, FrameFault, Framing};
-use crate::json::raw::{self, JsonKind, RawJson};
+use crate::json::cursor::Cursor;
+use crate::json::raw::RawJson;
 use crate::json::scan::ParseError;
+use crate::json::string::JsonStr;
 use crate::message::decode::{Entry, decode_batch, decode_single, is_batch};
 use crate::message::error::{ErrorCode, ErrorObject};
 use crate::message::id::Id;
@@ -438,7 +440,7 @@ impl Core {
     /// The peer cancels a request. To name one that is unknown, or answered already, is no fault.
     fn cancelled<'i>(&mut self, spelling: Spelling, params: &'i str) -> Option<Event<'i>> {
         let name = if spelling == Spelling::Dollar { "id" } else { "requestId" };
-        let id = Id::from_json(RawJson::trusted(raw::member(params, name)?))?;
+        let id = Id::from_json(RawJson::trusted(Cursor::trusted(params).member(name)?))?;
         let key = self.requests.find(&id)?;
         let slot = self.requests.get_mut(key)?;
         if !slot.cancellable || slot.cancelled.is_some() {
@@ -449,15 +451,16 @@ impl Core {
             self.answer_nothing(key);
             return None;
         }
-        let reason = raw::member(params, "reason").filter(|text| JsonKind::of(text) == JsonKind::String);
-        Some(Event::Cancel { key, reason: reason.and_then(raw::string_value) })
+        let reason = Cursor::trusted(params).member("reason").and_then(JsonStr::trusted);
+        Some(Event::Cancel { key, reason: reason.and_then(JsonStr::value) })
     }
 
     /// Progress of a call of ours, or `None` if it belongs to no call.
     fn progressed<'i>(&mut self, spelling: Spelling, params: &'i str) -> Option<Event<'i>> {
+        let member = |name| Cursor::trusted(params).member(name);
         let (token, value) = match spelling {
-            Spelling::Dollar => (raw::member(params, "token")?, raw::member(params, "value")?),
-            Spelling::Notifications => (raw::member(params, "progressToken")?, params),
+            Spelling::Dollar => (member("token")?, member("value")?),
+            Spelling::Notifications => (member("progressToken")?, params),
         };
         let (call, open) = self.calls.find(Id::from_json(RawJson::trusted(token))?.as_u64()?)?;
         if !open.progress {

@@ -6,7 +6,9 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 use crate::dialect::{Dialect, Spelling};
-use crate::json::raw::{self, JsonKind, RawJson, member};
+use crate::json::cursor::Cursor;
+use crate::json::raw::{JsonKind, RawJson};
+use crate::json::string::JsonStr;
 use crate::message::encode;
 
 /// W3C trace context, from `params._meta`.
@@ -21,10 +23,7 @@ pub struct TraceContext<'a> {
 impl<'a> TraceContext<'a> {
     /// Reads the trace context from a `_meta` object, if there is one in it.
     pub fn from_meta(meta: &'a RawJson<'_>) -> Option<Self> {
-        let text = |name| {
-            let value = member(meta.as_str(), name)?;
-            if JsonKind::of(value) == JsonKind::String { raw::string_value(value) } else { None }
-        };
+        let text = |name| JsonStr::trusted(Cursor::new(meta).member(name)?)?.value();
         Some(TraceContext {
             traceparent: text("traceparent")?,
             tracestate: text("tracestate"),
@@ -63,14 +62,16 @@ impl<'a> Meta<'a> {
         static TOKEN: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"workDoneToken\""));
         let mut found = Meta::default();
         if META.find(params.as_bytes()).is_some()
-            && let Some(meta) = member(params, "_meta")
+            && let Some(meta) = Cursor::trusted(params).member("_meta")
         {
-            found.token = member(meta, "progressToken").and_then(|t| token(Spelling::Notifications, t));
+            found.token =
+                Cursor::trusted(meta).member("progressToken").and_then(|t| token(Spelling::Notifications, t));
             found.text = Some(meta);
         }
         let dollar = dialect.cancel == Spelling::Dollar;
         if dollar && found.token.is_none() && TOKEN.find(params.as_bytes()).is_some() {
-            found.token = member(params, "workDoneToken").and_then(|t| token(Spelling::Dollar, t));
+            found.token =
+                Cursor::trusted(params).member("workDoneToken").and_then(|t| token(Spelling::Dollar, t));
         }
         found
     }
@@ -99,15 +100,17 @@ pub(super) fn insert(
         }
     }
     let mut outer = Vec::new();
-    let meta = member(params, "_meta");
+    let meta = Cursor::trusted(params).member("_meta");
     let number = |out: &mut Vec<u8>, n: u64| out.extend_from_slice(itoa::Buffer::new().format(n).as_bytes());
     let taken = match token {
         None => false,
         // The caller brought a token of its own.
-        Some((Spelling::Notifications, _)) if meta.is_some_and(|m| member(m, "progressToken").is_some()) => {
+        Some((Spelling::Notifications, _))
+            if meta.is_some_and(|m| Cursor::trusted(m).member("progressToken").is_some()) =>
+        {
             false
         }
-        Some((Spelling::Dollar, _)) if member(params, "workDoneToken").is_some() => false,
+        Some((Spelling::Dollar, _)) if Cursor::trusted(params).member("workDoneToken").is_some() => false,
         Some((Spelling::Notifications, id)) => {
             put(&mut inner, "progressToken", |out| number(out, id));
             true

@@ -14,6 +14,18 @@ pub(crate) fn json() -> BoxedStrategy<String> {
         .boxed()
 }
 
+/// JSON that fits types more often than not: few names, and they are short.
+pub(crate) fn typed() -> BoxedStrategy<String> {
+    let name = || select(&["a", "b", "c", "d", "\\u0061", "Circle", "1", "-3", "true"][..]);
+    let word = name().prop_map(|name| format!("\"{name}\""));
+    prop_oneof![2 => scalar(), 1 => word]
+        .prop_recursive(4, 24, 5, move |inner| {
+            let member = (name(), inner.clone()).prop_map(|(name, value)| format!("\"{name}\":{value}"));
+            prop_oneof![1 => bracketed("[", inner, "]"), 2 => bracketed("{", member, "}")]
+        })
+        .boxed()
+}
+
 pub(crate) fn number() -> BoxedStrategy<String> {
     prop_oneof![
         4 => (0..20u32).prop_map(|n| n.to_string()),

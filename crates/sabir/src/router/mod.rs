@@ -5,7 +5,6 @@ pub(crate) mod observe;
 pub(crate) mod params;
 #[cfg(feature = "tracing")]
 mod spans;
-pub(crate) mod valid;
 
 use std::any::{Any, TypeId};
 use std::borrow::Cow;

@@ -1,12 +1,10 @@
 //! Params to types: by position or by name into the same type, and errors that say where.
 
-use std::borrow::Cow;
-
+use sabir_proto::{Cursor, Deserializer as ValidJson, error_reason};
 use serde::de::value::Error as NoPath;
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error as _, IntoDeserializer, Visitor};
 use serde::{Serialize, Serializer, forward_to_deserialize_any};
 
-use crate::router::valid::Place;
 use crate::{ErrorCode, ErrorObject, JsonKind, RawJson};
 
 /// Reads params into a type.
@@ -44,8 +42,7 @@ fn without(params: &RawJson<'_>, member: &str) -> Result<RawJson<'static>, serde
     RawJson::from_value(&Members(params, member))
 }
 
-/// Parses JSON into a type, as [`RawJson::parse`] does, but without checking once more that it is JSON: for those
-/// who take their params as text, and read them often.
+/// Parses JSON into a type, as [`RawJson::parse`] does: for those who take their params as text.
 ///
 /// ```
 /// let params = sabir::RawJson::new(r#"{"a": 1}"#)?;
@@ -55,7 +52,7 @@ fn without(params: &RawJson<'_>, member: &str) -> Result<RawJson<'static>, serde
 /// ```
 #[inline]
 pub fn parse<'de, T: Deserialize<'de>>(json: &'de RawJson<'_>) -> Result<T, serde_json::Error> {
-    T::deserialize(&mut Place::start_of(json)).or_else(|_| json.parse())
+    json.parse()
 }
 
 /// Reads once more to find out where it goes wrong, which would cost too much to know beforehand.
@@ -89,17 +86,10 @@ fn explained<P: DeserializeOwned>(params: Params<'_, true>) -> Result<P, ErrorOb
     }
     serde_path_to_error::deserialize(params).map_err(|error| {
         let path = error.path().to_string();
-        let reason = plain_reason(&error.into_inner());
+        let reason = error_reason(&error.into_inner());
         let path = (path != ".").then_some(path);
         ErrorObject::standard(ErrorCode::INVALID_PARAMS).with_data(&Data { reason, path })
     })
-}
-
-/// Params are one line of a larger message: where serde_json says "at line 1 column 5" means nothing here.
-fn plain_reason(error: &serde_json::Error) -> String {
-    let reason = error.to_string();
-    let place = format!(" at line {} column {}", error.line(), error.column());
-    reason.strip_suffix(&place).unwrap_or(&reason).to_owned()
 }
 
 /// By which LSP asks for progress. It stands among the arguments, and most types of LSP name it.
@@ -134,11 +124,11 @@ impl<'a, const EXPLAINED: bool> Params<'a, EXPLAINED> {
     }
 
     /// The text of the only argument, for types that are no list and no object.
-    fn only(self) -> Result<Cow<'a, str>, serde_json::Error> {
+    fn only(self) -> Result<&'a str, serde_json::Error> {
         let params = self.bare.ok_or_else(missing)?;
-        let mut elements = params.elements();
+        let mut elements = Cursor::new(params).elements();
         match (params.kind(), elements.next(), elements.next()) {
-            (JsonKind::Array, Some(only), None) => Ok(only.into_text()),
+            (JsonKind::Array, Some(only), None) => Ok(only),
             (JsonKind::Array, None, _) => Err(serde_json::Error::custom("expected one argument, found none")),
             (JsonKind::Array, ..) => Err(serde_json::Error::custom("expected one argument, found more")),
             _ => Err(serde_json::Error::custom("expected an array with one argument, found an object")),
@@ -157,7 +147,7 @@ macro_rules! whole {
         if EXPLAINED {
             serde_json::Deserializer::from_str(raw.as_str()).$name($($argument),*)
         } else {
-            Place::start_of(raw).$name($($argument),*)
+            ValidJson::new(Cursor::new(raw)).$name($($argument),*)
         }
     }};
 }
@@ -165,9 +155,11 @@ macro_rules! whole {
 macro_rules! one_argument {
     ($($name:ident)*) => {
         $(fn $name<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
-            match self.only()? {
-                Cow::Borrowed(only) => serde_json::Deserializer::from_slice(only.as_bytes()).$name(visitor),
-                Cow::Owned(_) => unreachable!("elements borrow from their array"),
+            let only = self.only()?;
+            if EXPLAINED {
+                serde_json::Deserializer::from_str(only).$name(visitor)
+            } else {
+                ValidJson::new(Cursor::trusted(only)).$name(visitor)
             }
         })*
     };

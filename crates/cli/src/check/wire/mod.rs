@@ -56,7 +56,7 @@ impl Way {
     }
 
     fn is_stateless(&self) -> bool {
-        self.profile == Profile::Mcp(Some(Revision::R2026_07_28))
+        self.profile == Profile::Mcp(Some(Revision::V2026_07_28))
     }
 }
 

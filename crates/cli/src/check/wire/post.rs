@@ -9,8 +9,9 @@ use hyper::body::{Bytes, Incoming};
 use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
+use sabir::sse::{Event, Parser};
 use sabir::transport::{self, HttpFailure, Streams, Url};
-use sabir::{LENIENT, Limits};
+use sabir::{LENIENT, Limits, McpRevision};
 use sabir_proto::{Incoming as Decoded, Message, RawJson, decode};
 
 use super::{Got, Way};
@@ -49,8 +50,7 @@ pub(crate) struct Post {
 /// An answer that comes as a stream of events.
 struct Events {
     body: Incoming,
-    unread: Vec<u8>,
-    limit: usize,
+    parser: Parser,
 }
 
 /// An answer is larger than it may be.
@@ -166,8 +166,8 @@ impl Post {
             response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let is_json = kind.starts_with("application/json");
         if kind.starts_with("text/event-stream") {
-            let (body, limit) = (response.into_body(), self.max_size);
-            self.events = Some(Events { body, unread: Vec::new(), limit });
+            let parser = Parser::new(self.max_size);
+            self.events = Some(Events { body: response.into_body(), parser });
             return Ok(Ok(()));
         }
         let (head, body) = response.into_parts();
@@ -216,7 +216,7 @@ impl Post {
             && let Some(method) = method_of(text)
         {
             headers.insert(METHOD, method.parse().map_err(invalid)?);
-            headers.insert(VERSION, HeaderValue::from_static("2026-07-28"));
+            headers.insert(VERSION, HeaderValue::from_static(McpRevision::V2026_07_28.as_str()));
         }
         for (name, value) in self.web.headers() {
             let name: HeaderName = name.parse().map_err(invalid)?;
@@ -232,42 +232,17 @@ impl Events {
     /// The data of the next event.
     async fn next(&mut self) -> Result<Option<Vec<u8>>, TooLarge> {
         loop {
-            if let Some(event) = self.cut() {
-                match data(&event) {
-                    data if data.is_empty() => continue,
-                    data => return Ok(Some(data)),
-                }
+            match self.parser.next() {
+                Some(Event::Data(data)) => return Ok(Some(data)),
+                Some(Event::TooLarge) => return Err(TooLarge),
+                None => {}
             }
             let Some(Ok(frame)) = self.body.frame().await else { return Ok(None) };
             if let Some(data) = frame.data_ref() {
-                self.unread.extend_from_slice(data);
-            }
-            if self.unread.len() > self.limit {
-                return Err(TooLarge);
+                self.parser.feed(data);
             }
         }
     }
-
-    /// An event ends with an empty line.
-    fn cut(&mut self) -> Option<Vec<u8>> {
-        let end = |gap: &[u8]| Some(find(&self.unread, gap)? + gap.len());
-        let end = [end(b"\n\n"), end(b"\r\n\r\n")].into_iter().flatten().min()?;
-        Some(self.unread.drain(..end).collect())
-    }
-}
-
-fn find(text: &[u8], part: &[u8]) -> Option<usize> {
-    text.windows(part.len()).position(|window| window == part)
-}
-
-/// The lines of an event that begin with `data:`.
-fn data(event: &[u8]) -> Vec<u8> {
-    let lines = event.split(|&byte| byte == b'\n').filter_map(|line| line.strip_prefix(b"data:"));
-    let lines: Vec<&[u8]> = lines
-        .map(|line| line.strip_prefix(b" ").unwrap_or(line))
-        .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
-        .collect();
-    lines.join(&b'\n')
 }
 
 fn is_response(text: &[u8]) -> bool {
@@ -317,21 +292,4 @@ pub(super) async fn streams(url: &Url, web: &Web) -> io::Result<Streams> {
 
 fn invalid(what: impl std::fmt::Display) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, what.to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn events_are_cut_out_of_their_lines() {
-        for (event, want) in [
-            ("data: {}\n\n", "{}"),
-            ("event: message\r\nid: 1\r\ndata: {\"a\":\r\ndata: 1}\r\n\r\n", "{\"a\":\n1}"),
-            (": keep-alive\n\n", ""),
-            ("data:x\n\n", "x"),
-        ] {
-            assert_eq!(data(event.as_bytes()), want.as_bytes());
-        }
-    }
 }

@@ -1,12 +1,12 @@
 //! JSON-LD, against `model/session.context.jsonld`, which each document carries inside.
 
-use std::fmt::Write;
+use sabir_proto::push_escaped;
 
 use crate::files::SESSION_CONTEXT;
 use crate::graph::canonical::canonical;
 use crate::graph::node::{Node, Value};
 use crate::graph::terms::{AT_MS, DATE_TIME, DURATION_MS, INTEGER, TYPE, Term};
-use crate::graph::write::literal::{is_harmful, quoted};
+use crate::graph::write::literal::quoted;
 
 /// Numbers up to here are the same in every reader of JSON.
 const EXACT: u64 = 9_007_199_254_740_991;
@@ -60,25 +60,10 @@ fn value(out: &mut String, property: Term, value: &Value<'_>) {
         Value::Json(json) => {
             let mut text = String::with_capacity(json.as_str().len());
             canonical(json, &mut text);
-            harmless(out, &text);
+            // Outside of its strings there is nothing to escape, and inside the escape means the same.
+            push_escaped(out, &text);
         }
     }
-}
-
-/// JSON on one line. Outside of its strings there is nothing that a terminal would obey, and inside the escape means
-/// the same.
-fn harmless(out: &mut String, json: &str) {
-    let mut rest = json;
-    while let Some(at) = rest.find(is_harmful) {
-        let (plain, tail) = rest.split_at(at);
-        out.push_str(plain);
-        let mut chars = tail.chars();
-        if let Some(c) = chars.next() {
-            let _ = write!(out, "\\u{:04x}", u32::from(c));
-        }
-        rest = chars.as_str();
-    }
-    out.push_str(rest);
 }
 
 /// Not `-0` either, which would lose its sign.

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use sabir_proto::is_terminal_control;
+
 /// Appends `text` in quotes, with escapes that N-Triples, Turtle and JSON share. What a terminal would obey is
 /// escaped too: control characters, and those that change the direction of what follows.
 pub(crate) fn quoted(out: &mut String, text: &str) {
@@ -27,9 +29,5 @@ pub(crate) fn quoted(out: &mut String, text: &str) {
 }
 
 fn needs_escape(c: char) -> bool {
-    matches!(c, '"' | '\\') || is_harmful(c)
-}
-
-pub(crate) fn is_harmful(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    matches!(c, '"' | '\\') || is_terminal_control(c)
 }

@@ -3,6 +3,8 @@
 use std::fmt::{self, Write};
 use std::ops::Range;
 
+use sabir_proto::push_escaped;
+
 use crate::capture::{Direction, Record, What};
 use crate::rules::table::{Rule, Severity};
 
@@ -212,18 +214,11 @@ pub(crate) fn excerpt(text: &[u8], span: Range<usize>) -> Excerpt {
     shown
 }
 
-/// Appends text with everything escaped that a terminal would obey: control characters, and those that change the
-/// direction of what follows. Bytes that are not UTF-8 are shown in hexadecimal.
+/// Appends text with everything escaped that a terminal would obey. Bytes that are not UTF-8 are shown in
+/// hexadecimal.
 fn push_harmless(out: &mut String, text: &[u8]) {
     for chunk in text.utf8_chunks() {
-        for c in chunk.valid().chars() {
-            let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}');
-            if c.is_control() || turns {
-                let _ = write!(out, "\\u{:04x}", u32::from(c));
-            } else {
-                out.push(c);
-            }
-        }
+        push_escaped(out, chunk.valid());
         for byte in chunk.invalid() {
             let _ = write!(out, "\\x{byte:02x}");
         }

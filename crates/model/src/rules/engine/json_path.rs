@@ -2,28 +2,24 @@
 
 use std::borrow::Cow;
 
-use sabir_proto::JsonKind;
-
-use crate::rules::engine::json_scan;
+use sabir_proto::{Cursor, Elements, JsonKind, JsonStr};
 
 /// The members of an object, as (name, value); nothing for any other kind. Names that spell half a character are as
 /// they are written.
-pub(crate) fn members(text: &str) -> Vec<(Cow<'_, str>, &str)> {
-    Members::of(text).map(|(name, value)| (string(name).unwrap_or(Cow::Borrowed(name)), value)).collect()
+pub(crate) fn members(text: &str) -> impl Iterator<Item = (Cow<'_, str>, &str)> {
+    Cursor::trusted(text)
+        .members()
+        .map(|(name, value)| (name.value().unwrap_or(Cow::Borrowed(name.text())), value))
 }
 
 /// The value at the end of a path of member names. Of two members with the same name, the first counts.
 pub(crate) fn member<'t>(text: &'t str, path: &[&str]) -> Option<&'t str> {
-    path.iter().try_fold(text, |text, name| {
-        if is_absent(text, name) {
-            return None;
-        }
-        let same = |quoted: &str| match quoted.as_bytes().contains(&b'\\') {
-            false => &quoted[1..quoted.len() - 1] == *name,
-            true => string(quoted).is_some_and(|text| text == *name),
-        };
-        Members::of(text).find(|(quoted, _)| same(quoted)).map(|(_, value)| value)
-    })
+    path.iter().try_fold(
+        text,
+        |text, name| {
+            if is_absent(text, name) { None } else { Cursor::trusted(text).member(name) }
+        },
+    )
 }
 
 /// Texts below this length are not worth the preparations of a clever search.
@@ -42,62 +38,15 @@ fn is_absent(text: &str, name: &str) -> bool {
 }
 
 /// The elements of an array; nothing for any other kind.
-pub(crate) fn elements(text: &str) -> Vec<&str> {
-    let bytes = text.as_bytes();
-    let mut elements = Vec::new();
-    let mut at = match bytes.first() {
-        Some(b'[') => json_scan::space(bytes, 1),
-        _ => return elements,
-    };
-    while !matches!(bytes.get(at), None | Some(b']')) {
-        let end = json_scan::value(bytes, at);
-        elements.push(&text[at..end]);
-        at = json_scan::space(bytes, end);
-        if bytes.get(at) == Some(&b',') {
-            at = json_scan::space(bytes, at + 1);
-        }
-    }
-    elements
-}
-
-/// Goes through the members of an object: each name with its quotes, and its value.
-struct Members<'t> {
-    text: &'t str,
-    at: usize,
-}
-
-impl<'t> Members<'t> {
-    fn of(text: &'t str) -> Self {
-        let at = if text.starts_with('{') { 1 } else { text.len() };
-        Members { text, at }
-    }
-}
-
-impl<'t> Iterator for Members<'t> {
-    type Item = (&'t str, &'t str);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let bytes = self.text.as_bytes();
-        let mut at = json_scan::space(bytes, self.at);
-        if bytes.get(at) == Some(&b',') {
-            at = json_scan::space(bytes, at + 1);
-        }
-        if bytes.get(at) != Some(&b'"') {
-            return None;
-        }
-        let (name_end, _) = json_scan::string(bytes, at + 1);
-        let start = json_scan::space(bytes, json_scan::space(bytes, name_end) + 1);
-        let end = json_scan::value(bytes, start);
-        self.at = end;
-        Some((self.text.get(at..name_end)?, self.text.get(start..end)?))
-    }
+pub(crate) fn elements(text: &str) -> Elements<'_> {
+    Cursor::trusted(text).elements()
 }
 
 /// The value that a JSON Pointer leads to.
 #[cfg(feature = "schemas")]
 pub(crate) fn pointer<'t>(text: &'t str, pointer: &str) -> Option<&'t str> {
     pointer.split('/').skip(1).try_fold(text, |text, step| match kind(text) {
-        JsonKind::Array => elements(text).get(step.parse::<usize>().ok()?).copied(),
+        JsonKind::Array => elements(text).nth(step.parse().ok()?),
         _ => member(text, &[&step.replace("~1", "/").replace("~0", "~")]),
     })
 }
@@ -109,23 +58,12 @@ pub(crate) fn text_at<'t>(text: &'t str, path: &[&str]) -> Option<Cow<'t, str>> 
 
 /// The kind of a value, which its first byte shows.
 pub(crate) fn kind(text: &str) -> JsonKind {
-    match text.as_bytes().first() {
-        Some(b'n') | None => JsonKind::Null,
-        Some(b't' | b'f') => JsonKind::Boolean,
-        Some(b'"') => JsonKind::String,
-        Some(b'[') => JsonKind::Array,
-        Some(b'{') => JsonKind::Object,
-        Some(_) => JsonKind::Number,
-    }
+    JsonKind::of(text)
 }
 
 /// The string that a JSON text spells, unless it is something else or holds half a character.
 pub(crate) fn string(text: &str) -> Option<Cow<'_, str>> {
-    let inner = text.strip_prefix('"')?.strip_suffix('"')?;
-    match inner.contains('\\') {
-        false => Some(Cow::Borrowed(inner)),
-        true => serde_json::from_str(text).ok().map(Cow::Owned),
-    }
+    JsonStr::trusted(text)?.value()
 }
 
 #[cfg(test)]
@@ -148,11 +86,12 @@ mod tests {
         ] {
             assert_eq!(member(text, path), want, "{path:?}");
         }
-        assert_eq!(elements(member(text, &["a", "b"]).unwrap_or_default()), ["1", r#"{"c":"d"}"#, "[]"]);
-        let names: Vec<_> = members(text).into_iter().map(|(name, _)| name.into_owned()).collect();
+        let elements_of = |text| elements(text).collect::<Vec<_>>();
+        assert_eq!(elements_of(member(text, &["a", "b"]).unwrap_or_default()), ["1", r#"{"c":"d"}"#, "[]"]);
+        let names: Vec<_> = members(text).map(|(name, _)| name.into_owned()).collect();
         assert_eq!(names, ["a", "e", "a", "", "f", "h/i"]);
         for nothing in ["{}", "{ }", "[]", "[ ]", "1", "\"a\"", "null"] {
-            assert!(members(nothing).is_empty() && elements(nothing).is_empty(), "{nothing}");
+            assert_eq!((members(nothing).count(), elements(nothing).count()), (0, 0), "{nothing}");
         }
     }
 }

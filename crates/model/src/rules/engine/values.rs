@@ -4,9 +4,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use sabir_proto::{Id, RawJson};
-
-use crate::rules::engine::json_scan;
+use sabir_proto::{Cursor, Id, JsonStr, RawJson, TokenKind};
 
 /// Up to so many names are compared each with each; more are sorted.
 const FEW: usize = 8;
@@ -30,13 +28,11 @@ pub(crate) enum Oddity {
 pub(crate) struct Walker {
     /// Names of all open objects, each with its quotes.
     names: Vec<Range<u32>>,
-    /// For each open container where its names begin; [`ARRAY`] for an array.
+    /// For each open object where its names begin.
     open: Vec<u32>,
     /// An open object has names with escapes.
     escapes: bool,
 }
-
-const ARRAY: u32 = u32::MAX;
 
 impl Walker {
     /// Looks through `text`, which is valid JSON.
@@ -44,80 +40,32 @@ impl Walker {
         self.names.clear();
         self.open.clear();
         self.escapes = false;
-        let bytes = text.as_bytes();
-        let mut at = json_scan::space(bytes, 0);
-        // Each turn begins where a value does.
-        loop {
-            match bytes.get(at) {
-                Some(b'"') => {
-                    let (end, escaped) = json_scan::string(bytes, at + 1);
-                    note_string(&bytes[at..end], at, escaped, found);
-                    at = end;
-                }
-                Some(b'-' | b'0'..=b'9') => {
-                    let (end, exponent) = number(bytes, at);
-                    let suspect = exponent || end - at > SAFE_DIGITS;
-                    if suspect && is_rounded(&text[at..end]) {
-                        found.push(Oddity::Rounded(at..end));
+        let mut cursor = Cursor::trusted(text);
+        while let Some(token) = cursor.token() {
+            let at = token.start..token.end;
+            match token.kind {
+                TokenKind::String { escaped } => {
+                    if escaped && token.string().is_some_and(JsonStr::has_lone_surrogate) {
+                        found.push(Oddity::LoneSurrogate(at.clone()));
                     }
-                    at = end;
-                }
-                Some(b'{') => {
-                    self.open.push(self.names.len() as u32);
-                    at = json_scan::space(bytes, at + 1);
-                    if bytes.get(at) == Some(&b'"') {
-                        at = self.name(bytes, at, found);
-                        continue;
+                    // Only names have a colon behind them.
+                    if cursor.pass(b':') {
+                        self.names.push(at.start as u32..at.end as u32);
+                        self.escapes |= escaped;
                     }
                 }
-                Some(b'[') => {
-                    self.open.push(ARRAY);
-                    at = json_scan::space(bytes, at + 1);
-                    if bytes.get(at) != Some(&b']') {
-                        continue;
+                TokenKind::Number if is_suspect(token.text()) && is_rounded(token.text()) => {
+                    found.push(Oddity::Rounded(at));
+                }
+                TokenKind::ObjectStart => self.open.push(self.names.len() as u32),
+                TokenKind::ObjectEnd => {
+                    if let Some(start) = self.open.pop() {
+                        self.close(text, start as usize, found);
                     }
                 }
-                Some(b'f') => at += 5,
-                Some(_) => at += 4,
-                None => return,
-            }
-            match self.after_value(text, at, found) {
-                Some(next) => at = next,
-                None => return,
+                _ => {}
             }
         }
-    }
-
-    /// Passes what follows a value, up to the next one, if there is one.
-    #[inline]
-    fn after_value(&mut self, text: &str, mut at: usize, found: &mut Vec<Oddity>) -> Option<usize> {
-        let bytes = text.as_bytes();
-        loop {
-            at = json_scan::space(bytes, at);
-            match bytes.get(at)? {
-                b',' => {
-                    at = json_scan::space(bytes, at + 1);
-                    let in_object = self.open.last().is_some_and(|&start| start != ARRAY);
-                    return Some(if in_object { self.name(bytes, at, found) } else { at });
-                }
-                b'}' => {
-                    let start = self.open.pop()?;
-                    self.close(text, start as usize, found);
-                }
-                _ => drop(self.open.pop()?),
-            }
-            at += 1;
-        }
-    }
-
-    /// Keeps the name that begins here, and passes it and its colon.
-    #[inline]
-    fn name(&mut self, bytes: &[u8], at: usize, found: &mut Vec<Oddity>) -> usize {
-        let (end, escaped) = json_scan::string(bytes, at + 1);
-        note_string(&bytes[at..end], at, escaped, found);
-        self.names.push(at as u32..end as u32);
-        self.escapes |= escaped;
-        json_scan::space(bytes, json_scan::space(bytes, end) + 1)
     }
 
     /// An object ends: are its names all different?
@@ -132,12 +80,6 @@ impl Walker {
         }
         self.names.truncate(start);
         self.escapes &= start > 0;
-    }
-}
-
-fn note_string(quoted: &[u8], at: usize, escaped: bool, found: &mut Vec<Oddity>) {
-    if escaped && has_lone_surrogate(quoted) {
-        found.push(Oddity::LoneSurrogate(at..at + quoted.len()));
     }
 }
 
@@ -159,13 +101,9 @@ fn twice_among_few(bytes: &[u8], names: &[Range<u32>], found: &mut Vec<Oddity>) 
 }
 
 fn twice_among_many(text: &str, names: &mut [Range<u32>], found: &mut Vec<Oddity>) {
-    let value = |name: &Range<u32>| -> Cow<'_, str> {
-        let quoted = &text[wide(name)];
-        let inner = &quoted[1..quoted.len() - 1];
-        match inner.contains('\\') {
-            true => serde_json::from_str::<String>(quoted).map_or(Cow::Borrowed(inner), Cow::Owned),
-            false => Cow::Borrowed(inner),
-        }
+    let value = |name: &Range<u32>| {
+        let name = JsonStr::trusted(&text[wide(name)]);
+        name.map(|name| name.value().unwrap_or(Cow::Borrowed(name.inner())))
     };
     names.sort_by(|a, b| value(a).cmp(&value(b)).then(a.start.cmp(&b.start)));
     for pair in names.windows(2) {
@@ -175,18 +113,10 @@ fn twice_among_many(text: &str, names: &mut [Range<u32>], found: &mut Vec<Oddity
     }
 }
 
-/// Where a number ends, and whether it has an exponent.
+/// Whether a double may not keep a number: it has many digits, or an exponent.
 #[inline]
-fn number(bytes: &[u8], mut at: usize) -> (usize, bool) {
-    let mut exponent = false;
-    loop {
-        match bytes.get(at) {
-            Some(b'0'..=b'9' | b'-' | b'+' | b'.') => {}
-            Some(b'e' | b'E') => exponent = true,
-            _ => return (at, exponent),
-        }
-        at += 1;
-    }
+fn is_suspect(number: &str) -> bool {
+    number.len() > SAFE_DIGITS || number.bytes().any(|byte| byte | 0x20 == b'e')
 }
 
 /// Whether a number is another one after it went through a double and was printed again.
@@ -198,25 +128,6 @@ fn is_rounded(number: &str) -> bool {
     let printed = format!("{double:e}");
     let id = |text| RawJson::new(text).ok().and_then(Id::from_json);
     id(number.to_owned()) != id(printed)
-}
-
-/// Whether the escapes of a string spell half a surrogate pair.
-fn has_lone_surrogate(quoted: &[u8]) -> bool {
-    let unit = |at: usize| -> Option<u16> {
-        let hex = quoted.get(at..at + 6)?.strip_prefix(b"\\u")?;
-        u16::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok()
-    };
-    let mut at = 0;
-    while let Some(found) = quoted.get(at..).and_then(|rest| memchr::memchr(b'\\', rest)) {
-        at += found;
-        match unit(at) {
-            Some(0xD800..=0xDBFF) if matches!(unit(at + 6), Some(0xDC00..=0xDFFF)) => at += 12,
-            Some(0xD800..=0xDFFF) => return true,
-            Some(_) => at += 6,
-            None => at += 2,
-        }
-    }
-    false
 }
 
 #[cfg(test)]

@@ -51,15 +51,14 @@ pub(crate) fn response(scene: &mut Scene<'_>, response: &Response<'_>) {
     let Err(error) = &response.outcome else { return };
     let Some(data) = error.data.as_ref().map(RawJson::as_str) else { return };
     let typed = |detail: &&str| member(detail, &["@type"]).is_some_and(|name| kind(name) == JsonKind::String);
-    let details = elements(data);
     if kind(data) != JsonKind::Array {
         return scene.add(&A2A003, data, format!("`error.data` must be an array, found {}", kind(data)));
     }
-    if let Some(untyped) = details.iter().find(|detail| !typed(detail)) {
+    if let Some(untyped) = elements(data).find(|detail| !typed(detail)) {
         return scene.add(&A2A003, untyped, "this detail has no `@type`");
     }
     let Some((_, wanted)) = REASONS.iter().find(|(code, _)| *code == error.code.0) else { return };
-    for detail in details {
+    for detail in elements(data) {
         let is_info = text_at(detail, &["@type"]).is_some_and(|name| name.ends_with("google.rpc.ErrorInfo"));
         if let Some(reason) = member(detail, &["reason"]).filter(|_| is_info)
             && text_at(detail, &["reason"]).is_none_or(|reason| reason != *wanted)

@@ -62,7 +62,7 @@ impl Eth {
         }
         match &*request.method {
             "eth_call" | "eth_estimateGas" | "eth_sendTransaction" | "eth_signTransaction" => {
-                let transaction = elements(params).first().copied().unwrap_or("null");
+                let transaction = elements(params).next().unwrap_or("null");
                 for (name, value) in members(transaction) {
                     if FIELDS.contains(&&*name) && value != "null" {
                         quantity(scene, value);
@@ -70,10 +70,10 @@ impl Eth {
                 }
             }
             "eth_unsubscribe" => {
-                if let Some(subscription) = elements(params).first()
+                if let Some(subscription) = elements(params).next()
                     && self.ending.len() < SUBSCRIPTIONS
                 {
-                    self.ending.push((request.id.text().into(), (*subscription).into()));
+                    self.ending.push((request.id.text().into(), subscription.into()));
                 }
             }
             _ => {}

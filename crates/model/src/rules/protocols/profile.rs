@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use sabir_proto::{Dialect, LENIENT, LSP, PLAIN};
+use sabir_proto::{Dialect, LENIENT, LSP, McpRevision as Revision, PLAIN};
 
 /// Which protocol the traffic is meant to be: JSON-RPC itself, or one on top of it.
 ///
@@ -31,58 +31,12 @@ pub enum Profile {
     Lenient,
 }
 
-/// A revision of MCP. The later, the greater.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[allow(missing_docs)]
-pub enum Revision {
-    R2024_11_05,
-    R2025_03_26,
-    R2025_06_18,
-    R2025_11_25,
-    R2026_07_28,
-}
-
-impl Revision {
-    const ALL: [Revision; 5] = [
-        Revision::R2024_11_05,
-        Revision::R2025_03_26,
-        Revision::R2025_06_18,
-        Revision::R2025_11_25,
-        Revision::R2026_07_28,
-    ];
-
-    /// As it is written in messages.
-    pub fn name(self) -> &'static str {
-        match self {
-            Revision::R2024_11_05 => "2024-11-05",
-            Revision::R2025_03_26 => "2025-03-26",
-            Revision::R2025_06_18 => "2025-06-18",
-            Revision::R2025_11_25 => "2025-11-25",
-            Revision::R2026_07_28 => "2026-07-28",
-        }
-    }
-
-    /// The revision of this name.
-    pub fn named(name: &str) -> Option<Revision> {
-        Revision::ALL.into_iter().find(|revision| revision.name() == name)
-    }
-
-    /// Stateless: no handshake, and only the client sends requests.
-    pub(crate) fn is_modern(self) -> bool {
-        self >= Revision::R2026_07_28
-    }
-
-    pub(crate) fn dialect(self) -> Dialect {
-        Dialect::mcp(self.name()).unwrap_or(PLAIN)
-    }
-}
-
 impl Profile {
     /// What is legal in it, as far as it is known before any traffic.
     pub(crate) fn dialect(self) -> Dialect {
         match self {
             Profile::JsonRpc | Profile::A2a | Profile::Eth => PLAIN,
-            Profile::Mcp(revision) => revision.unwrap_or(Revision::R2025_11_25).dialect(),
+            Profile::Mcp(revision) => revision.unwrap_or(Revision::NEWEST_LEGACY).dialect(),
             Profile::Lsp => LSP,
             Profile::Lenient => LENIENT,
         }
@@ -97,7 +51,7 @@ impl fmt::Display for UnknownProfile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.strip_prefix("mcp@") {
             Some(revision) => {
-                let known: Vec<_> = Revision::ALL.iter().map(|revision| revision.name()).collect();
+                let known: Vec<_> = Revision::ALL.into_iter().map(Revision::as_str).collect();
                 write!(f, "`{revision}` is no revision of MCP: they are {}", known.join(", "))
             }
             None => write!(
@@ -123,7 +77,7 @@ impl FromStr for Profile {
             "eth" => Profile::Eth,
             "lenient" => Profile::Lenient,
             _ => {
-                let revision = name.strip_prefix("mcp@").and_then(Revision::named);
+                let revision = name.strip_prefix("mcp@").and_then(Revision::parse);
                 Profile::Mcp(Some(revision.ok_or_else(|| UnknownProfile(name.to_owned()))?))
             }
         })
@@ -135,7 +89,7 @@ impl fmt::Display for Profile {
         f.write_str(match self {
             Profile::JsonRpc => "jsonrpc",
             Profile::Mcp(None) => "mcp",
-            Profile::Mcp(Some(revision)) => return write!(f, "mcp@{}", revision.name()),
+            Profile::Mcp(Some(revision)) => return write!(f, "mcp@{revision}"),
             Profile::Lsp => "lsp",
             Profile::A2a => "a2a",
             Profile::Eth => "eth",

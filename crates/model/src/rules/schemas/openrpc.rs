@@ -144,7 +144,7 @@ impl Method {
             let what = format!("{} takes its params by name", quoted(name));
             return vec![Mismatch { part: Some(params), what }];
         }
-        let given = elements(params);
+        let given: Vec<_> = elements(params).collect();
         let mut found = missing(Some(params), self.params.iter().skip(given.len()));
         found.extend(self.params.iter().zip(&given).filter_map(|(param, value)| param.check(value)));
         if let Some(extra) = given.get(self.params.len()) {
@@ -160,7 +160,7 @@ impl Method {
             let what = format!("{} takes its params by position", quoted(name));
             return vec![Mismatch { part: Some(params), what }];
         }
-        let given = members(params);
+        let given: Vec<_> = members(params).collect();
         let is_given = |param: &&Param| given.iter().any(|(name, _)| **name == *param.name);
         let mut found = missing(Some(params), self.params.iter().filter(|param| !is_given(param)));
         for (key, value) in &given {

@@ -7,7 +7,7 @@ pub(crate) mod fuzzing;
 mod pool;
 mod request;
 mod response;
-pub(crate) mod sse;
+pub mod sse;
 
 use std::collections::{HashMap, VecDeque};
 use std::io;

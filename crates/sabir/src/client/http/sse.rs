@@ -1,4 +1,6 @@
 //! Server-sent events: a stream of bytes cut into events, within a limit.
+//!
+//! Clients of this crate read them by themselves; this is for those who speak HTTP on their own.
 
 use std::time::Duration;
 
@@ -13,7 +15,7 @@ const LONGEST_ID: usize = 1024;
 
 /// An event of the stream.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Event {
+pub enum Event {
     /// A message.
     Data(Vec<u8>),
     /// One that was over the limit, and was skipped.
@@ -23,9 +25,20 @@ pub(crate) enum Event {
 /// What a line may have beside its data: the name of the field.
 const SLACK: usize = 64;
 
-/// Reads a stream of events. Feed it, then take events out until there are none.
+/// Reads a stream of events. Feed it, then take events out until there are none. Events of other types than `message`
+/// are skipped.
+///
+/// ```
+/// use sabir::sse::{Event, Parser};
+///
+/// let mut parser = Parser::new(1 << 20);
+/// parser.feed(b"id: 7\ndata: {}\n\ndata: [");
+/// assert_eq!(parser.next(), Some(Event::Data(b"{}".to_vec())));
+/// assert_eq!(parser.next(), None);
+/// assert_eq!(parser.id.as_deref(), Some("7"));
+/// ```
 #[derive(Debug)]
-pub(crate) struct Parser {
+pub struct Parser {
     limit: usize,
     /// What has come and is not read yet: at most one piece and the start of a line.
     unread: Vec<u8>,
@@ -43,13 +56,14 @@ pub(crate) struct Parser {
     named: bool,
     pending_id: Option<String>,
     /// The id of the last event that was whole.
-    pub(crate) id: Option<String>,
+    pub id: Option<String>,
     /// How long to wait before connecting again, if the server has said so.
-    pub(crate) retry: Option<Duration>,
+    pub retry: Option<Duration>,
 }
 
 impl Parser {
-    pub(crate) fn new(limit: usize) -> Self {
+    /// A parser of events with at most `limit` bytes of data each.
+    pub fn new(limit: usize) -> Self {
         Parser {
             limit,
             unread: Vec::new(),
@@ -68,16 +82,18 @@ impl Parser {
     }
 
     /// Bytes that it holds.
-    pub(crate) fn held(&self) -> usize {
+    pub fn held(&self) -> usize {
         self.unread.len() + self.data.len()
     }
 
-    pub(crate) fn feed(&mut self, bytes: &[u8]) {
+    /// Takes the next bytes of the stream, however it is cut.
+    pub fn feed(&mut self, bytes: &[u8]) {
         self.unread.extend_from_slice(bytes);
     }
 
     /// The next event that is whole.
-    pub(crate) fn next(&mut self) -> Option<Event> {
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> Option<Event> {
         let mut done = 0;
         let event = loop {
             let rest = &self.unread[done..];

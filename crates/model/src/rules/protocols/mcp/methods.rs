@@ -1,9 +1,8 @@
 //! The methods of MCP as data: who sends them, in which revisions, what they need, and what they must hold.
 
-use sabir_proto::JsonKind;
+use sabir_proto::{JsonKind, McpRevision as Revision};
 
 use crate::rules::engine::calls::Side;
-use crate::rules::protocols::profile::Revision;
 
 /// Who may send it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,9 +28,9 @@ pub(crate) struct Method {
     pub(crate) result: &'static [Needs],
 }
 
-const FIRST: Revision = Revision::R2024_11_05;
-const LEGACY: Revision = Revision::R2025_11_25;
-const MODERN: Revision = Revision::R2026_07_28;
+const FIRST: Revision = Revision::V2024_11_05;
+const LEGACY: Revision = Revision::V2025_11_25;
+const MODERN: Revision = Revision::V2026_07_28;
 
 const fn method(name: &'static str, from: From) -> Method {
     Method { name, from, since: FIRST, until: MODERN, capability: None, params: &[], result: &[] }
@@ -124,7 +123,7 @@ pub(crate) static METHODS: &[Method] = &[
         ..legacy("sampling/createMessage", From::Server)
     },
     Method {
-        since: Revision::R2025_06_18,
+        since: Revision::V2025_06_18,
         capability: client!("elicitation"),
         params: &[("message", JsonKind::String)],
         result: &[("action", JsonKind::String)],

@@ -6,7 +6,7 @@ mod stateless;
 
 use std::collections::HashMap;
 
-use sabir_proto::{Id, JsonKind, Notification, RawJson, Request, Response};
+use sabir_proto::{Id, JsonKind, McpRevision as Revision, Notification, RawJson, Request, Response};
 
 use self::methods::{From, Method, Needs, known};
 use self::progress::Tokens;
@@ -14,7 +14,6 @@ use crate::rules::engine::calls::{Call, Mark, Side};
 use crate::rules::engine::finding::{Finding, Report, quoted};
 use crate::rules::engine::json_path::{elements, kind, member, text_at};
 use crate::rules::engine::session::Scene;
-use crate::rules::protocols::profile::Revision;
 use crate::rules::schemas::{Room, Tool};
 use crate::rules::table::*;
 
@@ -73,7 +72,7 @@ impl Mcp {
 
     /// The revision, as far as it is known: the last one with a handshake until the traffic says otherwise.
     pub(crate) fn revision(&self) -> Revision {
-        self.revision.unwrap_or(Revision::R2025_11_25)
+        self.revision.unwrap_or(Revision::V2025_11_25)
     }
 
     fn learn(&mut self, revision: Option<Revision>) {
@@ -176,11 +175,11 @@ impl Mcp {
 
     pub(crate) fn batch(&mut self, scene: &mut Scene<'_>) {
         let entry = scene.entry;
-        if self.revision() != Revision::R2025_03_26 && self.revision() != Revision::R2024_11_05 {
-            return scene.add(&MCP003, entry, format!("{} has no batches", self.revision().name()));
+        if self.revision() != Revision::V2025_03_26 && self.revision() != Revision::V2024_11_05 {
+            return scene.add(&MCP003, entry, format!("{} has no batches", self.revision()));
         }
         let method = |part: &&str| text_at(part, &["method"]).is_some_and(|method| method == "initialize");
-        if let Some(part) = elements(entry).into_iter().find(method) {
+        if let Some(part) = elements(entry).find(method) {
             scene.add(&MCP003, part, "`initialize` must not be part of a batch");
         }
     }
@@ -251,14 +250,14 @@ impl Mcp {
             scene.add(&MCP009, params, "params are given by name in MCP: an object");
         }
         if let Some(meta) = member_of(params, &["_meta"])
-            && self.revision() >= Revision::R2025_06_18
+            && self.revision() >= Revision::V2025_06_18
         {
             stateless::meta_keys(scene, meta);
         }
         let Some(method) = known(name) else { return };
         let revision = self.revision();
         if revision > method.until {
-            return scene.add(&MCP020, name, format!("{} is gone from {}", quoted(name), revision.name()));
+            return scene.add(&MCP020, name, format!("{} is gone from {}", quoted(name), revision));
         }
         let wrong = match method.from {
             From::Client => scene.from == Side::Server,
@@ -384,7 +383,7 @@ impl Mcp {
 }
 
 fn named(text: &str) -> Option<Revision> {
-    Revision::named(&crate::rules::engine::json_path::string(text)?)
+    Revision::parse(&crate::rules::engine::json_path::string(text)?)
 }
 
 /// Capabilities to keep.

@@ -1,12 +1,12 @@
 //! What the stateless revision, 2026-07-28, asks of each message, and the keys of `_meta`.
 
+use sabir_proto::{JsonKind, McpRevision as Revision};
+
 use crate::rules::engine::calls::Side;
 use crate::rules::engine::finding::quoted;
 use crate::rules::engine::json_path::{kind, member, members, string, text_at};
 use crate::rules::engine::session::Scene;
-use crate::rules::protocols::profile::Revision;
 use crate::rules::table::*;
-use sabir_proto::JsonKind;
 
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -25,7 +25,7 @@ const DEFINED: [&str; 8] = [
 
 /// The revision that a request says it is of.
 pub(crate) fn version(params: Option<&str>) -> Option<Revision> {
-    Revision::named(&text_at(params?, &["_meta", VERSION])?)
+    Revision::parse(&text_at(params?, &["_meta", VERSION])?)
 }
 
 pub(crate) fn request(scene: &mut Scene<'_>, method: &str, params: Option<&str>) {

@@ -1,6 +1,0 @@
-#![no_main]
-
-#[path = "../../targets/valid.rs"]
-mod target;
-
-libfuzzer_sys::fuzz_target!(|data: &[u8]| target::run(data));
