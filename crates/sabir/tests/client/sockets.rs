@@ -41,7 +41,7 @@ async fn failures_are_told_apart() {
 #[tokio::test]
 async fn what_makes_no_sense_is_said() {
     for (transport, want) in [
-        (transport::url("gopher://x"), "cannot connect to `gopher://x`: expected http(s)://"),
+        (transport::url("gopher://x"), "`gopher://x` is not a valid URL: expected http(s)://"),
         (transport::url("tcp://x"), "`tcp://x` must name a host and a port"),
         (transport::url("tcp://x:1/path"), "`tcp://x:1/path` must name a host and a port"),
         (transport::url("http://"), "`http://`"),
