@@ -45,7 +45,7 @@ fn whole(rule: &Rule, printer: &Printer) -> String {
 
 fn as_json(rule: &Rule) -> String {
     #[derive(Serialize)]
-    struct Told<'r> {
+    struct JsonRule<'r> {
         rule: &'r str,
         severity: String,
         scope: String,
@@ -56,5 +56,6 @@ fn as_json(rule: &Rule) -> String {
     }
     let Rule { id, title, why, fix, source, .. } = *rule;
     let (severity, scope) = (rule.severity.to_string(), rule.scope.to_string());
-    serde_json::to_string(&Told { rule: id, severity, scope, title, why, fix, source }).unwrap_or_default()
+    serde_json::to_string(&JsonRule { rule: id, severity, scope, title, why, fix, source })
+        .unwrap_or_default()
 }

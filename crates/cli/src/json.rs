@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use sabir_proto::{Cursor, Token, TokenKind};
-pub(crate) use sabir_proto::{escape_controls as harmless, is_terminal_control as is_hidden};
+pub(crate) use sabir_proto::{escape_controls, is_terminal_control as is_hidden};
 
 use crate::paint::{Paint, Painter};
 
@@ -12,10 +12,10 @@ use crate::paint::{Paint, Painter};
 pub(crate) fn compact(text: &str) -> Cow<'_, str> {
     let parts = || tokens(text).map(|token| token.text());
     if parts().map(str::len).sum::<usize>() == text.len() {
-        return harmless(text);
+        return escape_controls(text);
     }
     let joined: String = parts().collect();
-    match harmless(&joined) {
+    match escape_controls(&joined) {
         Cow::Owned(escaped) => Cow::Owned(escaped),
         Cow::Borrowed(_) => Cow::Owned(joined),
     }
@@ -64,14 +64,14 @@ pub(crate) fn pretty(text: &str, painter: Painter) -> String {
             TokenKind::Number => Paint::Number,
             _ => Paint::Word,
         };
-        painter.paint(&mut out, paint, &harmless(token.text()));
+        painter.paint(&mut out, paint, &escape_controls(token.text()));
     }
     out
 }
 
 /// The text with everything escaped that a terminal would obey, over many lines, which stay lines.
 pub(crate) fn harmless_lines(text: &str) -> String {
-    text.split('\n').map(harmless).collect::<Vec<_>>().join("\n")
+    text.split('\n').map(escape_controls).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::args::ListArgs;
 use crate::discovery;
 use crate::exit::{Exit, Failure};
-use crate::json::harmless;
+use crate::json::escape_controls;
 use crate::paint::Paint;
 use crate::print::Printer;
 
@@ -31,12 +31,12 @@ pub(crate) async fn run(args: ListArgs, printer: &Printer) -> Result<Exit, Failu
         methods.iter().map(|method| method.name.chars().count()).filter(|width| *width <= WIDEST).max();
     for method in methods {
         let mut text = String::new();
-        printer.painter().paint(&mut text, Paint::Key, &harmless(&method.name));
+        printer.painter().paint(&mut text, Paint::Key, &escape_controls(&method.name));
         let summary = [notes(method), method.summary.as_deref().unwrap_or_default()].join("");
         if !summary.is_empty() {
             let gap = widest.unwrap_or_default().saturating_sub(method.name.chars().count()) + 2;
             text.push_str(&" ".repeat(gap));
-            text.push_str(&harmless(summary.lines().next().unwrap_or_default()));
+            text.push_str(&escape_controls(summary.lines().next().unwrap_or_default()));
         }
         printer.data(&text)?;
     }

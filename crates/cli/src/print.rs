@@ -9,7 +9,7 @@ use sabir::{ErrorObject, RawJson};
 use sabir_proto::Line;
 
 use crate::exit::Failure;
-use crate::json::{compact, harmless, pretty};
+use crate::json::{compact, escape_controls, pretty};
 use crate::paint::{Paint, Painter};
 
 /// Work that is done sooner shows no progress.
@@ -125,9 +125,9 @@ impl Printer {
         let mut text = String::new();
         self.err.painter.paint(&mut text, Paint::Error, "error:");
         if let Some(whose) = whose {
-            text.push_str(&format!(" call {}:", harmless(whose)));
+            text.push_str(&format!(" call {}:", escape_controls(whose)));
         }
-        text.push_str(&format!(" {} {}", error.code, harmless(&error.message)));
+        text.push_str(&format!(" {} {}", error.code, escape_controls(&error.message)));
         if let Some(data) = &error.data {
             text.push('\n');
             text.push_str(&pretty(data.as_str(), self.err.painter));
@@ -140,7 +140,7 @@ impl Printer {
         if let Some(hint) = hint {
             text.push('\n');
             self.err.painter.paint(text, Paint::Hint, "hint:");
-            text.push_str(&format!(" {}", harmless(hint)));
+            text.push_str(&format!(" {}", escape_controls(hint)));
         }
     }
 
@@ -150,15 +150,15 @@ impl Printer {
         }
         let mut text = String::new();
         self.err.painter.paint(&mut text, Paint::Error, "error:");
-        text.push_str(&format!(" {}", harmless(&failure.what)));
+        text.push_str(&format!(" {}", escape_controls(&failure.what)));
         self.add_hint(&mut text, failure.hint.as_deref());
         self.tell(&text);
     }
 
     /// Something that the peer said or did meanwhile.
-    pub(crate) fn aside(&self, text: &str) {
+    pub(crate) fn note(&self, text: &str) {
         let mut painted = String::new();
-        self.err.painter.paint(&mut painted, Paint::Why, &harmless(text));
+        self.err.painter.paint(&mut painted, Paint::Why, &escape_controls(text));
         self.tell(&painted);
     }
 
@@ -176,7 +176,7 @@ impl Printer {
             }
             None => format!("{done}"),
         };
-        let message: String = harmless(message).chars().take(40).collect();
+        let message: String = escape_controls(message).chars().take(40).collect();
         bar.drawn = true;
         let _ = write!(io::stderr().lock(), "\r\x1b[K{text} {message}");
     }
@@ -225,7 +225,7 @@ fn painted(line: &Line<'_>, painter: Painter) -> String {
     let text = line.to_string();
     let mut out = String::new();
     if !text.is_empty() {
-        painter.paint(&mut out, paint, &harmless(&text));
+        painter.paint(&mut out, paint, &escape_controls(&text));
     }
     out
 }

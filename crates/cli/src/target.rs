@@ -89,7 +89,7 @@ impl Target {
                 command.args(&words[1..]);
                 let mut child = Child::new(command).patience(PATIENCE);
                 if let Some(printer) = tracing.cloned() {
-                    child = child.stderr(Stderr::Lines(Box::new(move |line| printer.aside(&line))));
+                    child = child.stderr(Stderr::Lines(Box::new(move |line| printer.note(&line))));
                 }
                 child.spawn()
             }

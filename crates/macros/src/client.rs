@@ -66,7 +66,7 @@ fn call(service: &Service, method: &Method) -> TokenStream {
     let head = quote!(#(#attributes)* #[allow(clippy::too_many_arguments)] #visibility);
     match outcome {
         Outcome::Notification => quote! {
-            #head async fn #name(&self, #(#arguments),*) -> ::core::result::Result<(), ::sabir::private::Refused> {
+            #head async fn #name(&self, #(#arguments),*) -> ::core::result::Result<(), ::sabir::private::SendError> {
                 self.peer.notify(#wire_name, #params).await
             }
         },

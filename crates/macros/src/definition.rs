@@ -12,13 +12,13 @@ use syn::{
 };
 
 use crate::attributes::{doc, named, take_rpc, unknown};
-use crate::names::Spelling;
+use crate::names::NameCase;
 
 /// What stands in the parentheses of `#[sabir::service(…)]`.
 #[derive(Default)]
 pub(crate) struct Options {
     prefix: String,
-    spelling: Spelling,
+    name_case: NameCase,
 }
 
 impl Options {
@@ -26,7 +26,7 @@ impl Options {
         if meta.path.is_ident("prefix") {
             self.prefix = meta.value()?.parse::<LitStr>()?.value();
         } else if meta.path.is_ident("rename_all") {
-            self.spelling = Spelling::parse(&meta.value()?.parse()?)?;
+            self.name_case = NameCase::parse(&meta.value()?.parse()?)?;
         } else {
             return Err(unknown(meta, "`prefix` or `rename_all`"));
         }
@@ -157,7 +157,7 @@ impl Method {
             other => return Err(Error::new(other.span(), "a service has nothing but methods")),
         };
         check_signature(&sig)?;
-        let mut name = options.spelling.spell(&sig.ident.unraw().to_string());
+        let mut name = options.name_case.spell(&sig.ident.unraw().to_string());
         take_rpc(&mut attrs, |meta| {
             if !meta.path.is_ident("name") {
                 return Err(unknown(meta, "`name`"));
@@ -292,7 +292,7 @@ fn check_type(type_: &Type) -> Result<()> {
 impl Param {
     fn new(name: &Ident, type_: &Type, attributes: &mut Vec<Attribute>, options: &Options) -> Result<Param> {
         let unraw = name.unraw().to_string();
-        let mut wire_name = options.spelling.spell(unraw.trim_start_matches('_'));
+        let mut wire_name = options.name_case.spell(unraw.trim_start_matches('_'));
         let mut default = Default_::None;
         take_rpc(attributes, |meta| {
             if meta.path.is_ident("name") {

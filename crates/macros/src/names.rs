@@ -3,7 +3,7 @@
 use syn::{Error, LitStr, Result};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) enum Spelling {
+pub(crate) enum NameCase {
     /// As in Rust.
     #[default]
     Snake,
@@ -12,27 +12,27 @@ pub(crate) enum Spelling {
     Kebab,
 }
 
-impl Spelling {
+impl NameCase {
     pub(crate) fn parse(text: &LitStr) -> Result<Self> {
         match text.value().as_str() {
-            "snake_case" => Ok(Spelling::Snake),
-            "camelCase" => Ok(Spelling::Camel),
-            "PascalCase" => Ok(Spelling::Pascal),
-            "kebab-case" => Ok(Spelling::Kebab),
+            "snake_case" => Ok(NameCase::Snake),
+            "camelCase" => Ok(NameCase::Camel),
+            "PascalCase" => Ok(NameCase::Pascal),
+            "kebab-case" => Ok(NameCase::Kebab),
             _ => Err(Error::new(text.span(), "expected camelCase, PascalCase, kebab-case or snake_case")),
         }
     }
 
     pub(crate) fn spell(self, name: &str) -> String {
         match self {
-            Spelling::Snake => name.to_owned(),
-            Spelling::Kebab => name.replace('_', "-"),
-            Spelling::Camel | Spelling::Pascal => {
+            NameCase::Snake => name.to_owned(),
+            NameCase::Kebab => name.replace('_', "-"),
+            NameCase::Camel | NameCase::Pascal => {
                 let words = name.split('_').filter(|word| !word.is_empty()).enumerate();
                 words
                     .map(
                         |(i, word)| {
-                            if i == 0 && self == Spelling::Camel { word.to_owned() } else { capital(word) }
+                            if i == 0 && self == NameCase::Camel { word.to_owned() } else { capital(word) }
                         },
                     )
                     .collect()

@@ -15,7 +15,7 @@ use oxrdf::Quad;
 use oxttl::{NQuadsParser, NTriplesParser, TriGParser, TurtleParser};
 use sabir_model::capture::Reader;
 use sabir_model::files::QUERIES;
-use sabir_model::graph::{Answer, Cell, Graph, GraphBuilder, Stop, Syntax, Uplift, Writer};
+use sabir_model::graph::{Answer, Cell, Graph, GraphBuilder, GraphMapper, Stop, Syntax, Writer};
 
 const BASE: &str = "urn:example:session#";
 
@@ -25,18 +25,18 @@ fn examples() -> PathBuf {
 
 fn written(capture: &[u8], syntax: Syntax) -> String {
     let mut reader = Reader::new(capture).unwrap();
-    let (mut uplift, mut writer) = (Uplift::new(), Writer::new(Vec::new(), syntax, BASE));
+    let (mut mapper, mut writer) = (GraphMapper::new(), Writer::new(Vec::new(), syntax, BASE));
     while let Some(record) = reader.next().unwrap() {
-        uplift.handle(&record, |node| writer.write(node)).unwrap();
+        mapper.handle(&record, |node| writer.write(node)).unwrap();
     }
     String::from_utf8(writer.finish().unwrap()).unwrap()
 }
 
 fn graph(capture: &[u8]) -> Graph {
     let mut reader = Reader::new(capture).unwrap();
-    let (mut uplift, mut builder) = (Uplift::new(), GraphBuilder::new(BASE));
+    let (mut mapper, mut builder) = (GraphMapper::new(), GraphBuilder::new(BASE));
     while let Some(record) = reader.next().unwrap() {
-        uplift
+        mapper
             .handle(&record, |node| {
                 builder.add(node);
                 Ok::<(), Infallible>(())

@@ -55,23 +55,23 @@ pub struct Dialect {
     pub errors_without_id: bool,
     /// Habits of old servers are lived with: `result` beside `"error": null` and the reverse, and a
     /// number that comes back as a string.
-    pub sloppy_responses: bool,
+    pub lenient_responses: bool,
     /// Text that is not JSON is reported to the application and not answered: log lines on a server's
     /// standard output.
-    pub noise: bool,
+    pub allow_non_json: bool,
     /// How a call of ours is cancelled.
-    pub cancel: Spelling,
+    pub cancel: NotificationStyle,
     /// Whether the peer may spell a cancel in the other way too.
     pub either_cancel: bool,
     /// How the progress of a call of ours is asked for.
-    pub progress: Spelling,
+    pub progress: NotificationStyle,
     /// Methods that may not be cancelled.
     pub never_cancelled: &'static [&'static str],
 }
 
 /// The two ways in which cancel and progress are spelt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spelling {
+pub enum NotificationStyle {
     /// `$/cancelRequest {id}`, answered with `-32800`; `workDoneToken` and `$/progress {token, value}`.
     Dollar,
     /// `notifications/cancelled {requestId, reason}`, after which no answer is owed;
@@ -89,11 +89,11 @@ pub const PLAIN: Dialect = Dialect {
     fractional_ids: true,
     batches: true,
     errors_without_id: false,
-    sloppy_responses: false,
-    noise: false,
-    cancel: Spelling::Dollar,
+    lenient_responses: false,
+    allow_non_json: false,
+    cancel: NotificationStyle::Dollar,
     either_cancel: true,
-    progress: Spelling::Notifications,
+    progress: NotificationStyle::Notifications,
     never_cancelled: &[],
 };
 
@@ -105,7 +105,7 @@ pub const LSP: Dialect = Dialect {
     fractional_ids: false,
     batches: false,
     either_cancel: false,
-    progress: Spelling::Dollar,
+    progress: NotificationStyle::Dollar,
     ..PLAIN
 };
 
@@ -115,7 +115,7 @@ pub const MCP_2024_11_05: Dialect = Dialect {
     array_params: false,
     null_ids: false,
     fractional_ids: false,
-    cancel: Spelling::Notifications,
+    cancel: NotificationStyle::Notifications,
     either_cancel: false,
     never_cancelled: &["initialize"],
     ..PLAIN
@@ -143,8 +143,8 @@ pub const LENIENT: Dialect = Dialect {
     version_required: false,
     null_params: true,
     errors_without_id: true,
-    sloppy_responses: true,
-    noise: true,
+    lenient_responses: true,
+    allow_non_json: true,
     ..PLAIN
 };
 

@@ -54,7 +54,7 @@ mod transcript;
 
 pub use dialect::{
     Dialect, LENIENT, LSP, MCP, MCP_2024_11_05, MCP_2025_03_26, MCP_2025_06_18, MCP_2025_11_25,
-    MCP_2026_07_28, PLAIN, Spelling,
+    MCP_2026_07_28, NotificationStyle, PLAIN,
 };
 pub use escape::{escape_controls, is_terminal_control, push_escaped};
 pub use frame::{Cut, Deframer, FrameFault, Framing};
@@ -71,7 +71,7 @@ pub use message::{ErrorPart, Fault, Invalid, Member, Message, Notification, Requ
 pub use revision::McpRevision;
 pub use session::{
     Batch, CallError, CallKey, CallOptions, Cause, Config, Event, Lost, Origin, Outgoing, Output, Purpose,
-    Refused, Report, RequestKey, Role, Session, TraceContext, Undelivered, Usage, Wait,
+    Report, RequestKey, Role, SendError, Session, TraceContext, Undelivered, Usage, Wait,
 };
 pub use time::Time;
 pub use transcript::{Line, TranscriptError, transcript};

@@ -15,7 +15,7 @@ use std::time::Duration;
 /// | [`calls`](Self::calls) | `call` refuses |
 /// | [`high_water`](Self::high_water) | nothing more is read, and no waiting request starts, until the peer reads |
 /// | [`outbound_bytes`](Self::outbound_bytes) | nothing more is read; an answer is replaced by [`ANSWER_TOO_LARGE`](crate::ErrorCode::ANSWER_TOO_LARGE), and what has not started of its batch is answered [`OVERLOADED`](crate::ErrorCode::OVERLOADED); `call` and `notify` refuse |
-/// | [`complaints`](Self::complaints) | further unreadable messages are reported and no longer answered, until a readable one comes |
+/// | [`max_error_replies`](Self::complaints) | further unreadable messages are reported and no longer answered, until a readable one comes |
 /// | [`stall`](Self::stall), [`idle`](Self::idle) | the connection ends, and every call with it |
 ///
 /// Start from the default and change what you need:
@@ -49,7 +49,7 @@ pub struct Limits {
     /// Unsent bytes, and answers of unfinished batches, at the very most. From here on nothing is read. 20 MiB.
     pub outbound_bytes: usize,
     /// Unreadable messages in a row that are answered. 1,048,576.
-    pub complaints: u32,
+    pub max_error_replies: u32,
     /// How long the peer may read nothing while there is something to send. A minute.
     pub stall: Option<Duration>,
     /// How long nothing may arrive while nothing is in flight either way. No limit.
@@ -68,7 +68,7 @@ impl Default for Limits {
             calls: 16_384,
             high_water: 1 << 20,
             outbound_bytes: 20 << 20,
-            complaints: 1 << 20,
+            max_error_replies: 1 << 20,
             stall: Some(Duration::from_secs(60)),
             idle: None,
         }

@@ -21,7 +21,7 @@ impl Player {
         Player { session: Session::new(config), requests: Vec::new() }
     }
 
-    fn hear(&mut self, origin: u64, message: &str) {
+    fn on_activity(&mut self, origin: u64, message: &str) {
         self.session.handle_message_from(NOW, message.as_bytes(), Origin(origin));
         self.poll();
     }
@@ -58,8 +58,9 @@ fn plain() -> Player {
 #[test]
 fn answers_go_back_the_way_they_came() {
     let mut player = plain();
-    player.hear(7, r#"{"jsonrpc":"2.0","id":1,"method":"a","params":{"_meta":{"progressToken":"t"}}}"#);
-    player.hear(8, r#"{"jsonrpc":"2.0","id":2,"method":"b"}"#);
+    player
+        .on_activity(7, r#"{"jsonrpc":"2.0","id":1,"method":"a","params":{"_meta":{"progressToken":"t"}}}"#);
+    player.on_activity(8, r#"{"jsonrpc":"2.0","id":2,"method":"b"}"#);
     let [a, b] = player.requests[..] else { panic!("two requests") };
     assert!(player.session.reply(Time::START, b, &2));
     assert!(player.session.progress(Time::START, a, &1));
@@ -82,7 +83,7 @@ fn what_needs_no_answer_is_settled_at_once() {
         r#"{"jsonrpc":"2.0","id":9,"result":1}"#,
     ] {
         let mut player = plain();
-        player.hear(3, message);
+        player.on_activity(3, message);
         assert_eq!(player.sent(), ["3: ."], "{message}");
     }
 }
@@ -91,7 +92,7 @@ fn what_needs_no_answer_is_settled_at_once() {
 fn what_cannot_be_read_is_answered_where_it_came_from() {
     for message in ["{", "[]", r#"{"jsonrpc":"2.0","id":1}"#] {
         let mut player = plain();
-        player.hear(3, message);
+        player.on_activity(3, message);
         let sent = player.sent();
         assert!(matches!(&sent[..], [one] if one.starts_with("3: {") && one.ends_with('.')), "{sent:?}");
     }
@@ -100,7 +101,7 @@ fn what_cannot_be_read_is_answered_where_it_came_from() {
 #[test]
 fn a_batch_is_settled_with_its_last_answer() {
     let mut player = plain();
-    player.hear(5, r#"[{"jsonrpc":"2.0","id":1,"method":"a"},{"jsonrpc":"2.0","id":2,"method":"b"}]"#);
+    player.on_activity(5, r#"[{"jsonrpc":"2.0","id":1,"method":"a"},{"jsonrpc":"2.0","id":2,"method":"b"}]"#);
     let [a, b] = player.requests[..] else { panic!("two requests") };
     player.session.reply(Time::START, b, &2);
     assert_eq!(player.sent(), [""; 0]);
@@ -111,8 +112,8 @@ fn a_batch_is_settled_with_its_last_answer() {
 #[test]
 fn a_cancelled_request_that_is_owed_nothing_is_settled_without_an_answer() {
     let mut player = Player::new(Config { dialect: MCP_2025_11_25, ..Config::default() });
-    player.hear(1, r#"{"jsonrpc":"2.0","id":1,"method":"slow"}"#);
-    player.hear(2, r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
+    player.on_activity(1, r#"{"jsonrpc":"2.0","id":1,"method":"slow"}"#);
+    player.on_activity(2, r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
     let mut sent = player.sent();
     sent.sort();
     assert_eq!(sent, ["1: .", "2: ."]);
@@ -121,7 +122,7 @@ fn a_cancelled_request_that_is_owed_nothing_is_settled_without_an_answer() {
 #[test]
 fn what_a_handler_sends_belongs_to_its_request() {
     let mut player = plain();
-    player.hear(4, r#"{"jsonrpc":"2.0","id":1,"method":"a"}"#);
+    player.on_activity(4, r#"{"jsonrpc":"2.0","id":1,"method":"a"}"#);
     let key = player.requests[0];
     player.session.relate(Some(key));
     player.session.notify(Time::START, "about", &()).unwrap();
@@ -211,13 +212,13 @@ fn errors_go_out_with_their_code() {
         error
     };
     for (origin, (message, answer, code)) in (1..).zip(steps) {
-        player.hear(origin, message);
+        player.on_activity(origin, message);
         let key = player.requests.pop().unwrap();
         assert!(answer(&mut player.session, key));
         assert_eq!(outgoing(&mut player), code, "{message}");
     }
     for (message, code) in [("{", ErrorCode::PARSE_ERROR), ("[]", ErrorCode::INVALID_REQUEST)] {
-        player.hear(99, message);
+        player.on_activity(99, message);
         assert_eq!(outgoing(&mut player), Some(code), "{message}");
     }
 }

@@ -58,8 +58,8 @@ fn router() -> Router {
 async fn main() -> Result<(), Error> {
     let args: Vec<_> = std::env::args().skip(1).collect();
     let mut args: Vec<_> = args.iter().map(String::as_str).collect();
-    let heeds_signals = args.first() != Some(&"no-signals");
-    if !heeds_signals {
+    let handles_signals = args.first() != Some(&"no-signals");
+    if !handles_signals {
         args.remove(0);
     }
     let stdio = match args[..] {
@@ -80,7 +80,7 @@ async fn main() -> Result<(), Error> {
             };
             #[cfg(not(feature = "http"))]
             let _ = sessions;
-            let server = if heeds_signals { server.heed_signals() } else { server };
+            let server = if handles_signals { server.with_signals() } else { server };
             println!("{}", server.url());
             return server.run().await;
         }
@@ -106,7 +106,7 @@ async fn main() -> Result<(), Error> {
         }
         _ => return Err(Error::other("see the first lines of examples/fixture.rs")),
     };
-    sabir::serve(if heeds_signals { stdio.heed_signals() } else { stdio }, router())
+    sabir::serve(if handles_signals { stdio.with_signals() } else { stdio }, router())
         .await
         .map_err(Error::other)
 }

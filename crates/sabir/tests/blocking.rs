@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use sabir::{CallError, Cause, Ctx, Refused, Router, blocking};
+use sabir::{CallError, Cause, Ctx, Router, SendError, blocking};
 
 fn connected(server: Router, client: Router) -> blocking::Peer {
     let (a, b) = UnixStream::pair().unwrap();
@@ -43,7 +43,7 @@ fn threads_may_ask_back_and_the_connection_may_not() {
     let peer = connected(server, Router::new().function("answer", |_, ()| Ok(42)));
     assert_eq!(peer.call("threaded", ()), Ok(42));
     let error = peer.call::<_, _, i64>("in place", ()).unwrap_err().to_string();
-    assert!(error.contains(&Refused::OwnThread.to_string()), "{error}");
+    assert!(error.contains(&SendError::OwnThread.to_string()), "{error}");
 }
 
 #[test]

@@ -19,7 +19,7 @@ use loom::sync::atomic::{AtomicBool, Ordering};
 use loom::sync::{Arc, Mutex};
 use loom::thread;
 
-/// Things behind a lock, and the flag that says that there are some: `wishing`, `has_ready`.
+/// Things behind a lock, and the flag that says that there are some: `has_commands`, `has_ready`.
 #[derive(Default)]
 struct Inbox {
     flag: Flag,
@@ -78,10 +78,10 @@ fn wishes_are_overlooked_if_the_flag_is_lowered_late() {
     nothing_is_left(Inbox::take_wrongly);
 }
 
-/// Requests that are taken over or have hooks, and `hooked`.
+/// Requests that are taken over or have hooks, and `has_hooks`.
 #[derive(Default)]
 struct Hooks {
-    hooked: Flag,
+    has_hooks: Flag,
     of: Mutex<Vec<u32>>,
 }
 
@@ -89,20 +89,20 @@ impl Hooks {
     fn take_over(&self, request: u32) {
         let mut of = self.of.lock().unwrap();
         of.push(request);
-        self.hooked.raise();
+        self.has_hooks.raise();
     }
 
     fn take_over_wrongly(&self, request: u32) {
-        self.hooked.raise();
+        self.has_hooks.raise();
         self.of.lock().unwrap().push(request);
     }
 
     fn finished(&self, request: u32) {
-        if self.hooked.is_up() {
+        if self.has_hooks.is_up() {
             let mut of = self.of.lock().unwrap();
             of.retain(|other| *other != request);
             if of.is_empty() {
-                self.hooked.lower();
+                self.has_hooks.lower();
             }
         }
     }
@@ -117,7 +117,7 @@ fn a_takeover_is_seen(take_over: fn(&Hooks, u32)) {
         // The connection answers another request meanwhile.
         hooks.finished(1);
         handler.join().unwrap();
-        assert!(hooks.hooked.is_up(), "the cancel of request 2 would drop its handler");
+        assert!(hooks.has_hooks.is_up(), "the cancel of request 2 would drop its handler");
     });
 }
 

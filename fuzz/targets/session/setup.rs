@@ -39,7 +39,7 @@ fn small(bits: u8) -> Limits {
         calls: pick(5, 2, 8),
         high_water: pick(6, 64, 512),
         outbound_bytes: pick(7, 256, 2048),
-        complaints: pick(1, 3, 1 << 20) as u32,
+        max_error_replies: pick(1, 3, 1 << 20) as u32,
         stall: (bits & 1 != 0).then_some(Duration::from_secs(4)),
         idle: (bits & 2 != 0).then_some(Duration::from_secs(16)),
     }

@@ -8,7 +8,7 @@ use sabir_proto::{Id, Incoming, Limits, Message, Response, decode};
 use super::batch::Entry;
 use super::plan::Plan;
 use super::report::{Named, Reporter};
-use crate::check::wire::{Got, Way, Wire};
+use crate::check::wire::{Got, Wire, WireTarget};
 use crate::exit::{Exit, Failure};
 use crate::failed;
 use crate::print::Printer;
@@ -27,7 +27,7 @@ pub(super) async fn send(
     if plan.trace {
         printer.say_in_comments();
     }
-    let way = Way {
+    let way = WireTarget {
         target: plan.target.clone(),
         framing: plan.framing,
         web: plan.web.clone(),

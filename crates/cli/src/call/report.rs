@@ -202,7 +202,7 @@ impl Reporter {
 
     /// The peer asks for something.
     pub(super) fn called(&self, method: &str) {
-        self.aside(|| format!("the server called `{method}`: answered that there is no such method"));
+        self.note(|| format!("the server called `{method}`: answered that there is no such method"));
     }
 
     /// The peer tells something.
@@ -212,7 +212,7 @@ impl Reporter {
         } else if let Some(progress) = Progress::of(method, params) {
             progress.draw(&self.printer);
         } else {
-            self.aside(|| match params {
+            self.note(|| match params {
                 Some(params) => format!("notification: {method} {}", compact(params.as_str())),
                 None => format!("notification: {method}"),
             });
@@ -241,20 +241,20 @@ impl Reporter {
 
     /// Something that is no message.
     pub(super) fn noise(&self, text: &[u8]) {
-        self.aside(|| {
+        self.note(|| {
             let text: String = String::from_utf8_lossy(text).chars().take(SHOWN).collect();
             format!("noise from the server: {text}")
         });
     }
 
     pub(super) fn warning(&self, what: &str) {
-        self.aside(|| format!("warning: {what}"));
+        self.note(|| format!("warning: {what}"));
     }
 
     /// A trace shows it all already.
-    fn aside(&self, text: impl FnOnce() -> String) {
+    fn note(&self, text: impl FnOnce() -> String) {
         if !self.trace {
-            self.printer.aside(&text());
+            self.printer.note(&text());
         }
     }
 

@@ -2,7 +2,7 @@
 
 use sabir_model::rules::{Finding, Severity};
 
-use crate::json::harmless;
+use crate::json::escape_controls;
 use crate::paint::{Paint, Painter};
 
 /// `explain` adds why it matters and how to fix it.
@@ -14,7 +14,7 @@ pub(super) fn finding(finding: &Finding, file: &str, explain: bool, painter: Pai
     };
     let mut out = String::new();
     painter.paint(&mut out, paint, &format!("{}[{}]", finding.severity, finding.rule.id));
-    out.push_str(&format!(": {}\n", harmless(&finding.what)));
+    out.push_str(&format!(": {}\n", escape_controls(&finding.what)));
 
     let number = finding.line.to_string();
     let margin = " ".repeat(number.len());
@@ -24,7 +24,7 @@ pub(super) fn finding(finding: &Finding, file: &str, explain: bool, painter: Pai
         out.push('\n');
     };
     let direction = finding.direction.map_or(String::new(), |direction| format!(" ({})", direction.sign()));
-    let place = format!(" {}:{}:{}{direction}", harmless(file), finding.line, finding.column);
+    let place = format!(" {}:{}:{}{direction}", escape_controls(file), finding.line, finding.column);
     gutter(&mut out, "-->", &place);
     let excerpt = &finding.excerpt;
     if !excerpt.text.is_empty() {
@@ -42,7 +42,7 @@ pub(super) fn finding(finding: &Finding, file: &str, explain: bool, painter: Pai
         out.push('\n');
     };
     if let Some((line, what)) = &finding.related {
-        gutter(&mut out, &format!("line {line}: {}", harmless(what)));
+        gutter(&mut out, &format!("line {line}: {}", escape_controls(what)));
     }
     if explain {
         gutter(&mut out, &format!("why: {}", finding.rule.why));

@@ -14,8 +14,8 @@ use sabir_proto::{Incoming, LENIENT, Limits, Message, RawJson, decode};
 use tokio::time::{Instant, timeout_at};
 
 use super::output::Output;
-use super::probes::{Dress, Probe, START};
-use super::wire::{Got, Way, Wire};
+use super::probes::{Probe, ProbeBuilder, START};
+use super::wire::{Got, Wire, WireTarget};
 use crate::exit::{Exit, Failure};
 use crate::failed;
 use crate::misframed::is_header;
@@ -38,14 +38,14 @@ pub(super) struct Done {
 
 /// Sends everything to the target, and checks what comes back.
 pub(super) async fn probe(
-    way: &Way,
+    way: &WireTarget,
     checker: &mut Checker,
     output: &mut Output<'_>,
 ) -> Result<Done, Failure> {
     let random = RandomState::new().hash_one(0);
-    let dress = Dress { profile: way.profile, method: format!("sabir.probe.{random:016x}") };
+    let builder = ProbeBuilder { profile: way.profile, method: format!("sabir.probe.{random:016x}") };
     let mut prober = Prober {
-        dress: dress.clone(),
+        builder: builder.clone(),
         way,
         checker,
         output,
@@ -57,12 +57,12 @@ pub(super) async fn probe(
         done: Done { probes: 0, answers: 0 },
     };
     if prober.open().await? {
-        for probe in dress.probes() {
+        for probe in builder.probes() {
             if !prober.probe(&probe).await? {
                 break;
             }
         }
-        for text in dress.closing() {
+        for text in builder.closing() {
             prober.send(&text).await?;
         }
         let Prober { wire, done, .. } = prober;
@@ -85,8 +85,8 @@ struct Replies {
 }
 
 struct Prober<'p, 'o> {
-    dress: Dress,
-    way: &'p Way,
+    builder: ProbeBuilder,
+    way: &'p WireTarget,
     checker: &'p mut Checker,
     output: &'p mut Output<'o>,
     wire: Wire,
@@ -117,9 +117,9 @@ struct Fence {
 impl Prober<'_, '_> {
     /// Opens the session, and makes sure that the peer answers at all.
     async fn open(&mut self) -> Result<bool, Failure> {
-        let (request, notification) = match self.dress.opening() {
+        let (request, notification) = match self.builder.opening() {
             Some((request, notification)) => (Some(request), Some(notification)),
-            None => (self.dress.discovery(), None),
+            None => (self.builder.discovery(), None),
         };
         if let Some(request) = request {
             let number = self.send(&request).await?;
@@ -133,7 +133,7 @@ impl Prober<'_, '_> {
             }
             self.lists().await?;
         }
-        let Fence { waited, text, number, .. } = self.fence(FIRST, |_| true).await?;
+        let Fence { waited, text, number, .. } = self.barrier(FIRST, |_| true).await?;
         if waited != Waited::Answered {
             self.silent(&text, number, waited)?;
         }
@@ -143,11 +143,11 @@ impl Prober<'_, '_> {
     /// Asks a peer of MCP for what it says it has. The rules look at what comes.
     async fn lists(&mut self) -> Result<(), Failure> {
         let Some(capabilities) =
-            self.capabilities.take().filter(|_| matches!(self.dress.profile, Profile::Mcp(_)))
+            self.capabilities.take().filter(|_| matches!(self.builder.profile, Profile::Mcp(_)))
         else {
             return Ok(());
         };
-        for (id, request) in self.dress.lists(&capabilities) {
+        for (id, request) in self.builder.lists(&capabilities) {
             let number = self.send(&request).await?;
             let (waited, _) = self.collect(&id, LATER, |_| true).await?;
             if waited != Waited::Answered {
@@ -162,7 +162,7 @@ impl Prober<'_, '_> {
         if let Some(status @ 300..) = self.wire.status() {
             let failure =
                 Failure::new(Exit::Connect, format_args!("{} answers with HTTP {status}", self.way.target));
-            let hint = match (status, self.dress.profile) {
+            let hint = match (status, self.builder.profile) {
                 (400 | 405 | 406 | 415, Profile::JsonRpc) => "if it is an MCP server, try --profile mcp",
                 _ => status_hint(status),
             };
@@ -179,7 +179,7 @@ impl Prober<'_, '_> {
     async fn probe(&mut self, probe: &Probe) -> Result<bool, Failure> {
         self.done.probes += 1;
         let number = self.send(&probe.text).await?;
-        let Fence { waited, replies, .. } = self.fence(LATER, |replies| probe.is_met(replies)).await?;
+        let Fence { waited, replies, .. } = self.barrier(LATER, |replies| probe.is_met(replies)).await?;
         // Over HTTP, a status that refuses tells the sender as well as an error does.
         let told = match probe.wants_answer() {
             true => probe.is_rude() && replies.texts.is_empty() && replies.refused.is_some(),
@@ -220,14 +220,14 @@ impl Prober<'_, '_> {
     }
 
     /// Sends a fence and waits for it.
-    async fn fence(
+    async fn barrier(
         &mut self,
         patience: Duration,
         is_met: impl Fn(&[Vec<u8>]) -> bool,
     ) -> Result<Fence, Failure> {
         self.fences += 1;
         let id = format!("\"sabir-fence-{}\"", self.fences);
-        let text = self.dress.call(Some(&id));
+        let text = self.builder.call(Some(&id));
         let number = self.send(&text).await?;
         let (waited, replies) = self.collect(&id, patience, is_met).await?;
         Ok(Fence { waited, replies, text, number })

@@ -16,7 +16,7 @@ use sabir_model::capture::{Format, ReadError, Reader};
 #[cfg(feature = "schemas")]
 use sabir_model::rules::OpenRpc;
 use sabir_model::rules::{Checker, Profile};
-use wire::Way;
+use wire::WireTarget;
 
 use crate::args::CheckArgs;
 use crate::exit::{Exit, Failure};
@@ -76,7 +76,7 @@ fn document(path: &str, printer: &Printer) -> Result<OpenRpc, Failure> {
     let text = std::fs::read_to_string(path).map_err(|error| unusable(&error))?;
     let document = OpenRpc::parse(&text).map_err(|error| unusable(&error))?;
     for place in document.unusable() {
-        printer.aside(&format!(
+        printer.note(&format!(
             "nothing is compared with the schema at {place} in {path}: it is not valid, or refers to what is not in it"
         ));
     }
@@ -110,12 +110,12 @@ fn traffic(
         output.finding(&finding)?;
     }
     if reader.torn() {
-        printer.aside("the last line is torn, and was left out");
+        printer.note("the last line is torn, and was left out");
     }
     match checker.messages() {
-        0 => printer.aside("there are no messages: nothing was checked"),
+        0 => printer.note("there are no messages: nothing was checked"),
         all if all == output.count("RPC000") => {
-            printer.aside("nothing in it is a message: is this captured traffic?");
+            printer.note("nothing in it is a message: is this captured traffic?");
         }
         _ => {}
     }
@@ -128,7 +128,7 @@ async fn live(target: Target, args: &CheckArgs, rules: Rules, printer: &Printer)
     web.check(&target)?;
     let name = target.to_string();
     let framing = args.framing.into();
-    let way = Way { target, framing, web, profile, max_size: args.max_size, printer: None };
+    let way = WireTarget { target, framing, web, profile, max_size: args.max_size, printer: None };
     let mut checker = rules.checker(profile);
     let mut output = Output::new(args, &name, profile, printer);
     let done = tokio::select! {

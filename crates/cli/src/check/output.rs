@@ -95,18 +95,18 @@ impl<'a> Output<'a> {
             self.counts.iter().filter(|(_, n)| **n > self.most).map(|(id, n)| (*id, n - self.most)).collect();
         hidden.sort_unstable();
         for (id, more) in hidden {
-            self.printer.aside(&format!("{id}: {more} more, shown with --most {}", self.most + more));
+            self.printer.note(&format!("{id}: {more} more, shown with --most {}", self.most + more));
         }
         let found = [(self.errors, "error"), (self.warnings, "warning"), (self.notes, "note")];
         let found: Vec<String> = found.iter().filter(|(n, _)| *n > 0).map(|(n, of)| count(*n, of)).collect();
         let found = if found.is_empty() { "nothing found".to_owned() } else { found.join(", ") };
-        self.printer.aside(&format!("{found} in {what}, profile {}", self.profile));
+        self.printer.note(&format!("{found} in {what}, profile {}", self.profile));
         Ok(if self.errors + self.warnings > 0 { Exit::Error } else { Exit::Ok })
     }
 }
 
 #[derive(Serialize)]
-struct Told<'f> {
+struct JsonFinding<'f> {
     rule: &'f str,
     severity: String,
     message: &'f str,
@@ -130,7 +130,7 @@ struct Related<'f> {
 }
 
 fn as_json(finding: &Finding, file: &str) -> String {
-    let told = Told {
+    let told = JsonFinding {
         rule: finding.rule.id,
         severity: finding.severity.to_string(),
         message: &finding.what,

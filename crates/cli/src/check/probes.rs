@@ -33,13 +33,13 @@ pub(super) type Verdict = Option<(&'static Rule, String, Option<usize>)>;
 
 /// Who is asked, and how calls are dressed.
 #[derive(Clone)]
-pub(super) struct Dress {
+pub(super) struct ProbeBuilder {
     pub(super) profile: Profile,
     /// A method that cannot exist.
     pub(super) method: String,
 }
 
-impl Dress {
+impl ProbeBuilder {
     /// A call of the method that cannot exist; a notification without an id.
     pub(super) fn call(&self, id: Option<&str>) -> String {
         self.call_of(&self.method, id)

@@ -32,10 +32,10 @@ fn served(args: &DemoArgs) -> (Router, Dialect) {
 
 async fn stdio(args: &DemoArgs, printer: &Printer) -> Result<Exit, Failure> {
     if io::stdin().is_terminal() {
-        printer.aside("serving on standard input: type a message and press enter; Ctrl-D ends");
+        printer.note("serving on standard input: type a message and press enter; Ctrl-D ends");
     }
     let (router, dialect) = served(args);
-    let transport = transport::stdio().framing(args.framing.known()).dialect(dialect).heed_signals();
+    let transport = transport::stdio().framing(args.framing.known()).dialect(dialect).with_signals();
     match sabir::serve(transport, router).await {
         Ok(()) => Ok(Exit::Ok),
         Err(cause) => Err(Failure::new(Exit::Protocol, format_args!("stopped serving: {cause}"))),
@@ -52,11 +52,11 @@ async fn listen(url: &str, args: &DemoArgs, printer: &Printer) -> Result<Exit, F
     let (router, dialect) = served(args);
     let server = sabir::listen(url, router).await.map_err(|error| cannot_listen(url, &error))?;
     let server = server.framing(args.framing.known()).dialect(dialect);
-    let mut server = server.http(http(args)).heed_signals();
+    let mut server = server.http(http(args)).with_signals();
     if let (Some(cert), Some(key)) = (&args.tls_cert, &args.tls_key) {
         server = server.tls(ServerTls::from_files(cert, key).map_err(Failure::usage)?);
     }
-    printer.aside(&format!("serving on {}", server.url()));
+    printer.note(&format!("serving on {}", server.url()));
     match server.run().await {
         Ok(()) => Ok(Exit::Ok),
         Err(error) => Err(Failure::new(Exit::Connect, format_args!("stopped serving: {error}"))),

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::page::used_types;
 use crate::discovery::words::{fields, signature, structure, type_words};
-use crate::json::harmless;
+use crate::json::escape_controls;
 
 /// The whole service.
 pub(super) fn all(document: &Document) -> String {
@@ -33,7 +33,8 @@ pub(super) fn method(method: &Method, document: &Document) -> String {
 }
 
 fn describe(out: &mut String, method: &Method) {
-    let _ = write!(out, "## {}\n\n```text\n{}\n```\n", inline(&method.name), harmless(&signature(method)));
+    let _ =
+        write!(out, "## {}\n\n```text\n{}\n```\n", inline(&method.name), escape_controls(&signature(method)));
     if method.deprecated {
         out.push_str("\n**Deprecated.**\n");
     }
@@ -107,11 +108,11 @@ fn cell(text: &str) -> String {
 /// Text on one line, with no markup of its own that could begin something larger.
 fn inline(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    harmless(&line).replace('<', "&lt;")
+    escape_controls(&line).replace('<', "&lt;")
 }
 
 /// Text over many lines. Its own markup is wanted, but no HTML.
 fn block(text: &str) -> String {
-    let lines: Vec<_> = text.lines().map(|line| harmless(line).replace('<', "&lt;")).collect();
+    let lines: Vec<_> = text.lines().map(|line| escape_controls(line).replace('<', "&lt;")).collect();
     lines.join("\n")
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::args::DescribeArgs;
 use crate::discovery;
 use crate::exit::{Exit, Failure};
-use crate::json::harmless;
+use crate::json::escape_controls;
 use crate::print::Printer;
 
 pub(crate) async fn run(args: DescribeArgs, printer: &Printer) -> Result<Exit, Failure> {
@@ -47,5 +47,5 @@ pub(crate) async fn run(args: DescribeArgs, printer: &Printer) -> Result<Exit, F
 
 fn json(value: &impl serde::Serialize) -> Result<String, Failure> {
     let text = serde_json::to_string(value);
-    text.map(|text| harmless(&text).into_owned()).map_err(|error| Failure::new(Exit::Error, error))
+    text.map(|text| escape_controls(&text).into_owned()).map_err(|error| Failure::new(Exit::Error, error))
 }

@@ -6,8 +6,8 @@ use sabir::openrpc::{Document, Method};
 use serde_json::Value;
 
 use crate::discovery::words::{example, fields, reference_name, signature, structure, type_words};
-use crate::discovery::{Found, Via};
-use crate::json::harmless;
+use crate::discovery::{DiscoverySource, Found};
+use crate::json::escape_controls;
 use crate::paint::{Paint, Painter};
 use crate::shell::word;
 
@@ -26,8 +26,10 @@ impl Page {
         for line in text.lines() {
             self.text.push_str(&" ".repeat(if line.is_empty() { 0 } else { indent }));
             match paint {
-                Some(paint) if !line.is_empty() => self.painter.paint(&mut self.text, paint, &harmless(line)),
-                _ => self.text.push_str(&harmless(line)),
+                Some(paint) if !line.is_empty() => {
+                    self.painter.paint(&mut self.text, paint, &escape_controls(line))
+                }
+                _ => self.text.push_str(&escape_controls(line)),
             }
             self.text.push('\n');
         }
@@ -47,9 +49,9 @@ impl Page {
         let widest = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
         for (name, what) in rows {
             self.text.push_str("  ");
-            self.painter.paint(&mut self.text, Paint::Key, &harmless(name));
+            self.painter.paint(&mut self.text, Paint::Key, &escape_controls(name));
             self.text.push_str(&" ".repeat(widest - name.chars().count() + 2));
-            self.text.push_str(&harmless(what));
+            self.text.push_str(&escape_controls(what));
             self.text.push('\n');
         }
     }
@@ -150,7 +152,7 @@ fn with_words(type_: &str, description: Option<&str>) -> String {
 
 /// What to type to call it.
 fn call(page: &mut Page, method: &Method, found: &Found) {
-    if matches!(found.via, Via::Discover | Via::ListMethods) {
+    if matches!(found.via, DiscoverySource::Discover | DiscoverySource::ListMethods) {
         page.heading("Try");
         let notify = if method.result.is_none() { " --notify" } else { "" };
         let line = format!("sabir call {} {} {}", word(&found.source), word(&method.name), example(method));

@@ -5,7 +5,7 @@ use sabir::{CallError, Framing, LENIENT, Limits, McpRevision, Peer, RawJson, Rou
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Found, Inquiry, Via, slow_hint, tools};
+use super::{DiscoverySource, Found, Inquiry, slow_hint, tools};
 use crate::exit::{Exit, Failure};
 use crate::failed;
 use crate::print::Printer;
@@ -23,13 +23,13 @@ type Attempt = Result<(Document, Option<RawJson<'static>>), CallError>;
 pub(super) async fn ask(inquiry: &Inquiry, printer: &Printer) -> Result<Found, Failure> {
     let mut peer = connect(inquiry, printer).await?;
     let mut last = None;
-    for via in [Via::Discover, Via::ListMethods, Via::McpTools] {
+    for via in [DiscoverySource::Discover, DiscoverySource::ListMethods, DiscoverySource::McpTools] {
         if peer.cause().is_some() {
             peer = connect(inquiry, printer).await?;
         }
         let attempt = match via {
-            Via::Discover => discover(&peer, inquiry).await,
-            Via::ListMethods => list_methods(&peer, inquiry).await,
+            DiscoverySource::Discover => discover(&peer, inquiry).await,
+            DiscoverySource::ListMethods => list_methods(&peer, inquiry).await,
             _ => mcp_tools(&peer, inquiry).await,
         };
         match attempt {

@@ -24,7 +24,7 @@ use crate::web::Web;
 pub(crate) struct Found {
     /// As it was typed.
     pub(crate) source: String,
-    pub(crate) via: Via,
+    pub(crate) via: DiscoverySource,
     pub(crate) document: Document,
     /// The document as it came, if one came.
     pub(crate) text: Option<RawJson<'static>>,
@@ -32,20 +32,20 @@ pub(crate) struct Found {
 
 /// Who told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Via {
+pub(crate) enum DiscoverySource {
     Discover,
     ListMethods,
     McpTools,
     File,
 }
 
-impl Via {
+impl DiscoverySource {
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Via::Discover => "rpc.discover",
-            Via::ListMethods => "system.listMethods",
-            Via::McpTools => "tools/list",
-            Via::File => "file",
+            DiscoverySource::Discover => "rpc.discover",
+            DiscoverySource::ListMethods => "system.listMethods",
+            DiscoverySource::McpTools => "tools/list",
+            DiscoverySource::File => "file",
         }
     }
 }
@@ -121,7 +121,7 @@ fn read(path: &str) -> Result<Found, Failure> {
         .map_err(|error| Failure::usage(format_args!("cannot read `{path}`: {error}")))?;
     let document = Document::from_json(&text)
         .map_err(|error| Failure::new(Exit::Error, format_args!("cannot use `{path}`: {error}")))?;
-    Ok(Found { source: path.to_owned(), via: Via::File, document, text: RawJson::new(text).ok() })
+    Ok(Found { source: path.to_owned(), via: DiscoverySource::File, document, text: RawJson::new(text).ok() })
 }
 
 impl Found {

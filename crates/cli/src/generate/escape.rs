@@ -6,13 +6,13 @@
 
 use std::fmt::Write;
 
-use crate::json::{harmless, is_hidden};
+use crate::json::{escape_controls, is_hidden};
 
 /// Text on one line: white space is one space, and what cannot be seen is escaped as `\u202e`.
 fn line(text: &str) -> String {
     let words: Vec<_> = text.split(|c: char| c.is_whitespace() && !is_separator(c)).collect();
     let text = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
-    harmless(&text).into_owned()
+    escape_controls(&text).into_owned()
 }
 
 /// White space that nobody means as such.

@@ -11,7 +11,7 @@ mod typescript;
 use sabir::openrpc::Document;
 
 use crate::args::{GenerateArgs, Language};
-use crate::discovery::{self, Via};
+use crate::discovery::{self, DiscoverySource};
 use crate::exit::{Exit, Failure};
 use crate::print::Printer;
 
@@ -27,7 +27,7 @@ pub(crate) async fn run(args: GenerateArgs, printer: &Printer) -> Result<Exit, F
             .hint("try --name Client"));
     }
     let found = discovery::find(source.as_deref(), &args.peer, printer).await?;
-    if found.via == Via::McpTools {
+    if found.via == DiscoverySource::McpTools {
         return Err(Failure::new(Exit::Error, format_args!("{} has only tools of MCP", found.source))
             .hint("any MCP client can call them; clients are generated from OpenRPC"));
     }

@@ -9,11 +9,13 @@ use std::time::Duration;
 
 use sabir_model::capture::{Damage, ReadError, Reader, What};
 use sabir_model::files::QUERIES;
-use sabir_model::graph::{Answer, Graph, GraphBuilder, Node, QueryError, Stop, Uplift, Writer, named_query};
+use sabir_model::graph::{
+    Answer, Graph, GraphBuilder, GraphMapper, Node, QueryError, Stop, Writer, named_query,
+};
 
 use crate::args::GraphArgs;
 use crate::exit::{Exit, Failure};
-use crate::json::harmless;
+use crate::json::escape_controls;
 use crate::print::Printer;
 
 /// The longest name of a capture in its IRI.
@@ -42,11 +44,11 @@ pub(crate) fn run(args: &GraphArgs, printer: &Printer) -> Result<Exit, Failure> 
             match answer {
                 Answer::Truth(truth) => writeln!(out, "{truth}")?,
                 Answer::Triples(lines) => {
-                    lines.iter().try_for_each(|line| writeln!(out, "{}", harmless(line)))?;
+                    lines.iter().try_for_each(|line| writeln!(out, "{}", escape_controls(line)))?;
                 }
                 Answer::Table(table) if args.json => table::json(&mut out, &table)?,
                 Answer::Table(table) if args.csv => table::csv(&mut out, &table, printer)?,
-                Answer::Table(table) if table.rows.is_empty() => printer.aside("nothing found"),
+                Answer::Table(table) if table.rows.is_empty() => printer.note("nothing found"),
                 Answer::Table(table) => table::text(&mut out, &table, &base, printer)?,
             }
             out.flush()?;
@@ -94,7 +96,7 @@ where
         path => Box::new(std::fs::File::open(path).map_err(|error| unreadable(args, &error.into()))?),
     };
     let mut reader = Reader::new(input).map_err(|error| unreadable(args, &error))?;
-    let mut uplift = Uplift::new();
+    let mut mapper = GraphMapper::new();
     let mut damaged: Option<(u64, Damage)> = None;
     let mut damages = 0_u64;
     while let Some(record) = reader.next().map_err(|error| unreadable(args, &error))? {
@@ -102,7 +104,7 @@ where
             damages += 1;
             damaged.get_or_insert_with(|| (record.line, damage.clone()));
         }
-        uplift.handle(&record, &mut sink)?;
+        mapper.handle(&record, &mut sink)?;
     }
     if let Some((line, damage)) = damaged {
         let others = match damages {
@@ -110,10 +112,10 @@ where
             2 => "; so was one more".to_owned(),
             _ => format!("; so were {} more", damages - 1),
         };
-        printer.aside(&format!("line {line} was left out: {damage}{others}"));
+        printer.note(&format!("line {line} was left out: {damage}{others}"));
     }
     if reader.torn() {
-        printer.aside("the last line is torn, and was left out");
+        printer.note("the last line is torn, and was left out");
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use sabir_model::graph::{Cell, Table};
 
-use crate::json::harmless;
+use crate::json::escape_controls;
 use crate::paint::Paint;
 use crate::print::Printer;
 
@@ -50,11 +50,11 @@ fn shown(cell: Option<&Cell>, base: &str) -> String {
             let own = iri.strip_prefix(base).map(str::to_owned);
             let known =
                 || PREFIXES.iter().find_map(|(long, short)| Some([short, iri.strip_prefix(long)?].concat()));
-            harmless(&own.or_else(known).unwrap_or_else(|| iri.clone())).into_owned()
+            escape_controls(&own.or_else(known).unwrap_or_else(|| iri.clone())).into_owned()
         }
         Some(Cell::Number(number)) => rounded(number),
         Some(Cell::Truth(truth)) => truth.to_string(),
-        Some(Cell::Json(text) | Cell::Text(text)) => harmless(text).into_owned(),
+        Some(Cell::Json(text) | Cell::Text(text)) => escape_controls(text).into_owned(),
     }
 }
 
@@ -77,10 +77,10 @@ pub(super) fn json(out: &mut impl Write, table: &Table) -> io::Result<()> {
             write!(out, "{before}{}:", serde_json::Value::from(column.as_str()))?;
             before = ",";
             match cell {
-                Cell::Number(text) | Cell::Json(text) => write!(out, "{}", harmless(text))?,
+                Cell::Number(text) | Cell::Json(text) => write!(out, "{}", escape_controls(text))?,
                 Cell::Truth(truth) => write!(out, "{truth}")?,
                 Cell::Iri(text) | Cell::Text(text) => {
-                    write!(out, "{}", harmless(&serde_json::Value::from(text.as_str()).to_string()))?
+                    write!(out, "{}", escape_controls(&serde_json::Value::from(text.as_str()).to_string()))?
                 }
             }
         }
@@ -97,7 +97,7 @@ pub(super) fn csv(out: &mut impl Write, table: &Table, printer: &Printer) -> io:
         false => text.to_owned(),
     };
     let quoted = |text: &str| match printer.is_terminal() {
-        true => bare(&harmless(text)),
+        true => bare(&escape_controls(text)),
         false => bare(text),
     };
     let header: Vec<_> = table.columns.iter().map(|column| quoted(column)).collect();

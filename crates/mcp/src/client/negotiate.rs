@@ -45,7 +45,7 @@ pub(super) async fn connect(client: Client, transport: Transport) -> Result<Sess
 
 /// Servers print what they should not, and send numbers back as strings.
 fn forgiving(revision: Revision) -> Dialect {
-    Dialect { noise: true, sloppy_responses: true, ..revision.dialect() }
+    Dialect { allow_non_json: true, lenient_responses: true, ..revision.dialect() }
 }
 
 #[derive(Deserialize)]
@@ -163,7 +163,7 @@ async fn initialize(client: Client, peer: Peer, revision: Revision) -> Result<Se
     peer.speak(forgiving(revision));
     #[cfg(feature = "http")]
     peer.set_header(crate::headers::PROTOCOL_VERSION, revision.as_str())?;
-    let refused = |error| ConnectError::Call(CallError::Refused(error));
+    let refused = |error| ConnectError::Call(CallError::SendError(error));
     peer.notify("notifications/initialized", ()).await.map_err(refused)?;
     let logs = answer.capabilities.logging.is_some();
     if let Some(level) = client.level.filter(|_| logs) {

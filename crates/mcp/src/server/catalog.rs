@@ -10,12 +10,12 @@ use serde::de::DeserializeOwned;
 
 use super::ctx::Ctx;
 use super::function::{
-    CompleteFunction, Gapped, Partial, Plain, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry,
+    CompleteFunction, Partial, Plain, PromptEntry, ResourceEntry, TemplateEntry, TemplateReader, ToolEntry,
     TypedPrompt, TypedTool,
 };
 use super::output::{IntoContents, IntoPrompt, IntoToolResult};
 use super::registry::Named;
-use super::subscribers::{Audience, Change};
+use super::subscribers::{Change, Subscribers};
 use crate::error::Result;
 use crate::headers::ParamHeader;
 use crate::schema;
@@ -29,7 +29,7 @@ pub struct Catalog(Arc<Shared>);
 
 struct Shared {
     lists: RwLock<Lists>,
-    audience: Audience,
+    subscribers: Subscribers,
 }
 
 #[derive(Default)]
@@ -50,7 +50,7 @@ pub(crate) enum Completed {
 
 impl Catalog {
     pub(crate) fn new() -> Self {
-        Catalog(Arc::new(Shared { lists: RwLock::default(), audience: Audience::new() }))
+        Catalog(Arc::new(Shared { lists: RwLock::default(), subscribers: Subscribers::new() }))
     }
 
     /// Adds a tool, or replaces it. See [`Server::tool`](crate::Server::tool).
@@ -114,7 +114,7 @@ impl Catalog {
         let template = template.into();
         let pattern = Pattern::new(&template.uri_template);
         self.change(&Change::Resources, |lists| {
-            let function = Box::new(Gapped { function: read, types: PhantomData });
+            let function = Box::new(TemplateReader { function: read, types: PhantomData });
             lists.templates.add(template.uri_template.clone(), TemplateEntry { template, pattern, function });
             true
         });
@@ -146,7 +146,7 @@ impl Catalog {
 
     /// Tells those who have subscribed to a resource that it has changed.
     pub fn resource_changed(&self, uri: impl Into<String>) {
-        self.0.audience.tell(&Change::Resource(uri.into()));
+        self.0.subscribers.tell(&Change::Resource(uri.into()));
     }
 
     pub(crate) fn complete<F, Fut>(&self, of: Completed, argument: String, function: F)
@@ -161,7 +161,7 @@ impl Catalog {
     fn change(&self, what: &Change, change: impl FnOnce(&mut Lists) -> bool) -> bool {
         let changed = change(&mut self.0.lists.write().unwrap_or_else(PoisonError::into_inner));
         if changed {
-            self.0.audience.tell(what);
+            self.0.subscribers.tell(what);
         }
         changed
     }
@@ -170,8 +170,8 @@ impl Catalog {
         self.0.lists.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn audience(&self) -> &Audience {
-        &self.0.audience
+    pub(crate) fn subscribers(&self) -> &Subscribers {
+        &self.0.subscribers
     }
 }
 

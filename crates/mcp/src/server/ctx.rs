@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::Core;
 use super::catalog::Catalog;
-use super::input_round::Round;
+use super::input_round::InputRound;
 use super::session::{Agreed, CLIENT_CAPABILITIES, CLIENT_INFO, Caller};
 use crate::error::{Failure, Result, missing_capability};
 use crate::types::{
@@ -35,7 +35,7 @@ pub struct Ctx {
     pub(crate) core: Arc<Core>,
     pub(crate) caller: Caller,
     /// Where the modern era allows to ask back.
-    pub(crate) round: Option<Arc<Round>>,
+    pub(crate) round: Option<Arc<InputRound>>,
 }
 
 impl Ctx {

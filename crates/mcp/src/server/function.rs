@@ -113,12 +113,12 @@ where
     }
 }
 
-pub(crate) struct Gapped<F, P> {
+pub(crate) struct TemplateReader<F, P> {
     pub(crate) function: F,
     pub(crate) types: PhantomData<fn(P)>,
 }
 
-impl<F, P, R, Fut> ReadFunction for Gapped<F, P>
+impl<F, P, R, Fut> ReadFunction for TemplateReader<F, P>
 where
     F: Fn(Ctx, P) -> Fut + Send + Sync,
     Fut: Future<Output = Result<R>> + Send + 'static,

@@ -51,7 +51,7 @@ impl Target {
         Ok(Target { method, name: name.to_owned(), arguments })
     }
 
-    pub(crate) fn binding(&self, audience: &str, identity: Option<Vec<u8>>) -> Option<Binding> {
+    pub(crate) fn binding(&self, subscribers: &str, identity: Option<Vec<u8>>) -> Option<Binding> {
         let arguments = match &self.arguments {
             Arguments::Short(short) => digest(short)?,
             Arguments::Digest(digest) => *digest,
@@ -59,7 +59,7 @@ impl Target {
             Arguments::None => digest(&RawJson::new("{}").ok()?)?,
         };
         Some(Binding {
-            audience: audience.to_owned(),
+            subscribers: subscribers.to_owned(),
             identity,
             method: self.method,
             name: self.name.clone(),
@@ -69,7 +69,7 @@ impl Target {
 }
 
 /// One round of a call.
-pub(crate) struct Round {
+pub(crate) struct InputRound {
     target: Target,
     answers: Answers,
     state: Option<RawJson<'static>>,
@@ -109,7 +109,7 @@ pub(crate) struct State {
     state: Option<RawJson<'static>>,
 }
 
-impl Round {
+impl InputRound {
     /// `earlier` is from the request state, `responses` are as they came.
     pub(crate) fn new(
         target: Target,
@@ -123,7 +123,7 @@ impl Round {
             let Few(responses) = responses.parse().map_err(unfit)?;
             answers.extend(responses);
         }
-        Ok(Round { target, answers, state, asked: Mutex::default() })
+        Ok(InputRound { target, answers, state, asked: Mutex::default() })
     }
 
     /// The answer, if it is there and makes sense; else the question goes on the list.
@@ -164,7 +164,9 @@ impl Round {
         let state = State { answers: used, state: state.or_else(|| self.state.clone()) };
         let request_state = match state.answers.is_empty() && state.state.is_none() {
             true => None,
-            false => Some(settings.seal_state(&self.target.binding(settings.audience(), identity)?, &state)?),
+            false => {
+                Some(settings.seal_state(&self.target.binding(settings.subscribers(), identity)?, &state)?)
+            }
         };
         Some(Questions { input_requests: questions, request_state })
     }

@@ -35,7 +35,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::value::{RawValue, to_raw_value};
 pub(crate) use session::{CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION};
-use state_signer::{Binding, Keeper, Rejected, TIME_TO_LIVE};
+use state_signer::{Binding, Rejected, StateSigner, TIME_TO_LIVE};
 pub use subscribers::{Change, Interests};
 
 use crate::error::{Result, invalid};
@@ -79,8 +79,8 @@ pub(crate) struct Settings {
     instructions: Option<String>,
     page_size: usize,
     pub(crate) cache: Cache,
-    keeper: Keeper,
-    audience: Option<String>,
+    state_signer: StateSigner,
+    subscribers: Option<String>,
     time_to_live: Duration,
     identify: Arc<Identify>,
     clock: Arc<dyn Fn() -> SystemTime + Send + Sync>,
@@ -92,8 +92,8 @@ pub(crate) struct Settings {
 type Identify = dyn Fn(&sabir::Ctx) -> Option<Vec<u8>> + Send + Sync;
 
 impl Settings {
-    fn audience(&self) -> &str {
-        self.audience.as_deref().unwrap_or(&self.info.name)
+    fn subscribers(&self) -> &str {
+        self.subscribers.as_deref().unwrap_or(&self.info.name)
     }
 
     fn identity(&self, rpc: &sabir::Ctx) -> Option<Vec<u8>> {
@@ -102,7 +102,7 @@ impl Settings {
 
     fn seal_state(&self, binding: &Binding, state: &State) -> Option<String> {
         let payload = serde_json::to_vec(state).ok()?;
-        Some(self.keeper.seal(binding, &payload, (self.clock)() + self.time_to_live))
+        Some(self.state_signer.seal(binding, &payload, (self.clock)() + self.time_to_live))
     }
 
     fn open_state(&self, rpc: &sabir::Ctx, target: &Target, sealed: &RawJson<'_>) -> sabir::Result<State> {
@@ -113,10 +113,10 @@ impl Settings {
             })
         };
         let sealed: String = sealed.parse().map_err(|_| invalid("`requestState` must be a string"))?;
-        let binding = target.binding(self.audience(), self.identity(rpc));
+        let binding = target.binding(self.subscribers(), self.identity(rpc));
         let payload = binding
             .ok_or(Rejected::Forged)
-            .and_then(|binding| self.keeper.open(&binding, &sealed, (self.clock)()))
+            .and_then(|binding| self.state_signer.open(&binding, &sealed, (self.clock)()))
             .map_err(rejected)?;
         serde_json::from_slice(&payload).map_err(|_| rejected(Rejected::Forged))
     }
@@ -158,8 +158,8 @@ impl Server {
             instructions: None,
             page_size: usize::MAX,
             cache: Cache::default(),
-            keeper: Keeper::random(),
-            audience: None,
+            state_signer: StateSigner::random(),
+            subscribers: None,
             time_to_live: TIME_TO_LIVE,
             identify: Arc::new(credentials),
             clock: Arc::new(SystemTime::now),
@@ -311,19 +311,19 @@ impl Server {
     /// with a call.
     ///
     /// A `requestState` is good for the call that it was given out for: the same method, name and arguments, the same
-    /// [caller](Self::identify), a server of the same [audience](Self::audience), and for a
+    /// [caller](Self::identify), a server of the same [subscribers](Self::audience), and for a
     /// [while](Self::state_lifetime). It may be used more than once in that time, since nothing is kept.
     #[must_use]
     pub fn secret(mut self, key: [u8; 32]) -> Self {
-        self.settings.keeper = Keeper::with_key(key);
+        self.settings.state_signer = StateSigner::with_key(key);
         self
     }
 
     /// Names the servers that take each other's `requestState`, if they share a [secret](Self::secret). The server's
     /// name, unless this is set.
     #[must_use]
-    pub fn audience(mut self, audience: impl Into<String>) -> Self {
-        self.settings.audience = Some(audience.into());
+    pub fn subscribers(mut self, subscribers: impl Into<String>) -> Self {
+        self.settings.subscribers = Some(subscribers.into());
         self
     }
 

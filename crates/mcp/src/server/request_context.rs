@@ -19,7 +19,7 @@ pub(crate) enum Eras {
 }
 
 /// What a handler of a request is given.
-pub(crate) fn open(
+pub(crate) fn request_context(
     core: &Arc<Core>,
     rpc: sabir::Ctx,
     method: &str,

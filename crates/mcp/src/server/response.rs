@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::Revision;
 use crate::error::{Failure, code};
-use crate::server::input_round::{Questions, Round};
+use crate::server::input_round::{InputRound, Questions};
 use crate::server::session::Caller;
 use crate::server::{Core, Ctx};
 use crate::types::Meta;
@@ -30,47 +30,47 @@ pub(crate) enum Answer<T> {
 }
 
 /// What is needed of a request when its function is done. The function has the rest.
-pub(crate) enum End {
+pub(crate) enum ResponseBuilder {
     Legacy(Revision),
-    Modern { core: Arc<Core>, revision: Revision, round: Option<Arc<Round>> },
+    Modern { core: Arc<Core>, revision: Revision, round: Option<Arc<InputRound>> },
 }
 
-impl End {
+impl ResponseBuilder {
     pub(crate) fn of(ctx: &Ctx) -> Self {
         match &ctx.caller {
-            Caller::Legacy(_, revision) => End::Legacy(*revision),
+            Caller::Legacy(_, revision) => ResponseBuilder::Legacy(*revision),
             Caller::Modern(modern) => {
                 let (core, round) = (Arc::clone(&ctx.core), ctx.round.clone());
-                End::Modern { core, revision: modern.revision, round }
+                ResponseBuilder::Modern { core, revision: modern.revision, round }
             }
         }
     }
 
     pub(crate) fn revision(&self) -> Revision {
         match self {
-            End::Legacy(revision) | End::Modern { revision, .. } => *revision,
+            ResponseBuilder::Legacy(revision) | ResponseBuilder::Modern { revision, .. } => *revision,
         }
     }
 
     pub(crate) fn answer<T>(self, body: T, meta: Option<Meta>, cached: bool) -> Answer<T> {
         match self {
-            End::Legacy(_) => Answer::Legacy(body),
-            End::Modern { core, .. } => Answer::Modern { core, body, meta, cached },
+            ResponseBuilder::Legacy(_) => Answer::Legacy(body),
+            ResponseBuilder::Modern { core, .. } => Answer::Modern { core, body, meta, cached },
         }
     }
 
     /// In the modern era a result's own `_meta` is written with what every result has there.
     pub(crate) fn take_meta(&self, meta: &mut Option<Meta>) -> Option<Meta> {
         match self {
-            End::Legacy(_) => None,
-            End::Modern { .. } => meta.take(),
+            ResponseBuilder::Legacy(_) => None,
+            ResponseBuilder::Modern { .. } => meta.take(),
         }
     }
 
     /// What there is instead of a result: the questions that have to be answered first, or an error.
     pub(crate) fn fail<T>(self, failure: Failure) -> sabir::Result<Answer<T>> {
         match (&failure, self) {
-            (Failure::Unanswered, End::Modern { core, round: Some(round), .. }) => {
+            (Failure::Unanswered, ResponseBuilder::Modern { core, round: Some(round), .. }) => {
                 match round.questions(&core.settings) {
                     Some(questions) => Ok(Answer::Questions { core, questions }),
                     None => Err(failure.into_error()),

@@ -12,14 +12,14 @@ use tokio::sync::broadcast::error::RecvError;
 
 use super::catalog::{Completed, Lists};
 use super::function::Partial;
-use super::input_round::{Round, Target};
+use super::input_round::{InputRound, Target};
 use super::limits::{Few, Usage};
 use super::registry::Named;
-use super::request_context::{self, Eras, open};
-use super::response::{Answer, End};
+use super::request_context::{self, Eras, request_context};
+use super::response::{Answer, ResponseBuilder};
 use super::session::{Caller, Initialize, Session};
 use super::subscribers::{Change, Interests};
-use super::target_params::Asked;
+use super::target_params::TargetParams;
 use super::{Core, Ctx};
 use crate::Revision;
 use crate::error::{Failure, Result, invalid, not_found, reason, shown, unknown_resource, unread};
@@ -82,7 +82,7 @@ impl Routes<'_> {
         let core = Arc::clone(self.core);
         self.router = self.router.reading(method, move |rpc, params: Option<&RawJson<'_>>| {
             let params = params.map(RawJson::as_borrowed);
-            let ctx = open(&core, rpc, method, eras, params.as_ref())?;
+            let ctx = request_context(&core, rpc, method, eras, params.as_ref())?;
             handler(ctx, params.as_ref())
         });
         self
@@ -97,7 +97,7 @@ impl Routes<'_> {
     ) -> Self {
         self.on(method, eras, move |ctx, params| {
             let body = handler(&ctx, params)?;
-            Ok(ready(Ok(End::of(&ctx).answer(body, None, false))))
+            Ok(ready(Ok(ResponseBuilder::of(&ctx).answer(body, None, false))))
         })
     }
 
@@ -110,7 +110,7 @@ impl Routes<'_> {
     ) -> Self {
         self.on(method, eras, move |ctx, params| {
             let body = handler(&ctx, params)?;
-            Ok(ready(Ok(End::of(&ctx).answer(body, None, true))))
+            Ok(ready(Ok(ResponseBuilder::of(&ctx).answer(body, None, true))))
         })
     }
 
@@ -133,7 +133,7 @@ impl Routes<'_> {
         self.router = self.router.reading("notifications/initialized", move |rpc: sabir::Ctx, _| {
             let session = rpc.peer().kept::<Session>();
             if session.joins() {
-                core.catalog.audience().join(rpc.peer(), &session);
+                core.catalog.subscribers().join(rpc.peer(), &session);
             }
             Ok(ready(Ok(())))
         });
@@ -152,9 +152,9 @@ struct Initialized {
 }
 
 fn initialize(core: &Core, rpc: &sabir::Ctx, params: Params<'_>) -> sabir::Result<Initialized> {
-    let asked = Initialize::read(params, &core.settings.limits)?;
+    let target = Initialize::read(params, &core.settings.limits)?;
     let again = || ErrorObject::because(ErrorCode::INVALID_REQUEST, "the session is initialized already");
-    let revision = rpc.peer().kept::<Session>().agree(asked).ok_or_else(again)?;
+    let revision = rpc.peer().kept::<Session>().agree(target).ok_or_else(again)?;
     rpc.peer().speak(revision.dialect());
     let mut capabilities = core.catalog.lists().capabilities();
     if revision < Revision::V2025_03_26 {
@@ -233,8 +233,8 @@ fn call_tool(
     mut ctx: Ctx,
     params: Params<'_>,
 ) -> sabir::Result<impl Future<Output = sabir::Result<Answer<ToolResult>>> + use<>> {
-    let asked = Asked::by_name(params)?;
-    let entry = named(&ctx.core.catalog.lists().tools, "tool", &asked.name)?;
+    let target = TargetParams::by_name(params)?;
+    let entry = named(&ctx.core.catalog.lists().tools, "tool", &target.name)?;
     #[cfg(feature = "http")]
     if matches!(ctx.caller, Caller::Modern(_)) && ctx.rpc.http().is_some() {
         crate::headers::check_arguments(
@@ -243,9 +243,9 @@ fn call_tool(
             &entry.headers,
         )?;
     }
-    ctx.begin_round("tools/call", &asked)?;
-    let end = End::of(&ctx);
-    let running = entry.function.start(ctx, asked.arguments.as_ref());
+    ctx.begin_round("tools/call", &target)?;
+    let end = ResponseBuilder::of(&ctx);
+    let running = entry.function.start(ctx, target.arguments.as_ref());
     Ok(async move {
         let outcome = match running {
             Ok(running) => running.await,
@@ -267,16 +267,16 @@ fn get_prompt(
     mut ctx: Ctx,
     params: Params<'_>,
 ) -> sabir::Result<impl Future<Output = sabir::Result<Answer<PromptResult>>> + use<>> {
-    let asked = Asked::by_name(params)?;
-    let entry = named(&ctx.core.catalog.lists().prompts, "prompt", &asked.name)?;
-    let Few(arguments) = match &asked.arguments {
+    let target = TargetParams::by_name(params)?;
+    let entry = named(&ctx.core.catalog.lists().prompts, "prompt", &target.name)?;
+    let Few(arguments) = match &target.arguments {
         Some(arguments) => arguments.parse().map_err(|error| {
             invalid(format_args!("the arguments of a prompt are strings: {}", reason(&error)))
         })?,
         None => Few::default(),
     };
-    ctx.begin_round("prompts/get", &asked)?;
-    let end = End::of(&ctx);
+    ctx.begin_round("prompts/get", &target)?;
+    let end = ResponseBuilder::of(&ctx);
     let running = entry.function.start(ctx, &arguments)?;
     Ok(async move {
         let mut result = match running.await {
@@ -299,10 +299,10 @@ fn read_resource(
     mut ctx: Ctx,
     params: Params<'_>,
 ) -> sabir::Result<impl Future<Output = sabir::Result<Answer<Read>>> + use<>> {
-    let asked = Asked::by_uri(params)?;
-    let uri = asked.name.clone().into_owned();
-    ctx.begin_round("resources/read", &asked)?;
-    let end = End::of(&ctx);
+    let target = TargetParams::by_uri(params)?;
+    let uri = target.name.clone().into_owned();
+    ctx.begin_round("resources/read", &target)?;
+    let end = ResponseBuilder::of(&ctx);
     let core = Arc::clone(&ctx.core);
     let lists = core.catalog.lists();
     let running = if let Some(entry) = lists.resources.get(&uri) {
@@ -388,7 +388,7 @@ fn complete(
     };
     let function = lists.completions.get(&(of, argument.name)).cloned();
     drop(lists);
-    let end = End::of(&ctx);
+    let end = ResponseBuilder::of(&ctx);
     let partial = Partial { value: argument.value, others: context.arguments.0 };
     let running = function.map(|function| function.start(ctx, partial));
     Ok(async move {
@@ -421,7 +421,7 @@ fn listen(
     }
     let usage = ctx.rpc.peer().kept::<Usage>();
     let listening = usage.listen(&notifications.resource_subscriptions, &ctx.core.settings.limits)?;
-    let mut changes = ctx.core.catalog.audience().subscribe();
+    let mut changes = ctx.core.catalog.subscribers().subscribe();
     Ok(async move {
         let _listening = listening;
         let id = ctx.rpc.id().await.and_then(|id| serde_json::from_str(id.text()).ok()).unwrap_or_default();
@@ -449,7 +449,7 @@ fn listen(
                 ctx.tell(change.method(), params).await?;
             }
         }
-        Ok(End::of(&ctx).answer(Meta::new(), Some(meta), false))
+        Ok(ResponseBuilder::of(&ctx).answer(Meta::new(), Some(meta), false))
     })
 }
 
@@ -467,14 +467,14 @@ impl Ctx {
     }
 
     /// In the modern era, finds the answers to what an earlier round has asked.
-    fn begin_round(&mut self, method: &'static str, asked: &Asked<'_>) -> sabir::Result<()> {
+    fn begin_round(&mut self, method: &'static str, params: &TargetParams<'_>) -> sabir::Result<()> {
         if let Caller::Modern(_) = self.caller {
-            let target = Target::new(method, &asked.name, asked.arguments.as_ref())?;
-            let earlier = match &asked.state {
+            let target = Target::new(method, &params.name, params.arguments.as_ref())?;
+            let earlier = match &params.state {
                 Some(sealed) => Some(self.core.settings.open_state(&self.rpc, &target, sealed)?),
                 None => None,
             };
-            self.round = Some(Arc::new(Round::new(target, earlier, asked.responses.as_ref())?));
+            self.round = Some(Arc::new(InputRound::new(target, earlier, params.responses.as_ref())?));
         }
         Ok(())
     }

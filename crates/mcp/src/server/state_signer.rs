@@ -17,7 +17,7 @@ const CONTEXT: &[u8] = b"sabir-mcp request state 2";
 
 /// Signs and checks. What is signed can be read by the client; it cannot be changed, nor be used for another call.
 #[derive(Clone)]
-pub(crate) struct Keeper {
+pub(crate) struct StateSigner {
     key: [u8; 32],
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct Keeper {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Binding {
     /// The server that gave it out. Others may have the same key.
-    pub(crate) audience: String,
+    pub(crate) subscribers: String,
     /// Who calls, as far as that is known.
     pub(crate) identity: Option<Vec<u8>>,
     pub(crate) method: &'static str,
@@ -43,16 +43,16 @@ pub(crate) enum Rejected {
     Expired,
 }
 
-impl Keeper {
+impl StateSigner {
     /// With a key that nobody else has.
     pub(crate) fn random() -> Self {
         let mut key = [0; 32];
         getrandom::fill(&mut key).expect("the system has a source of random numbers");
-        Keeper { key }
+        StateSigner { key }
     }
 
     pub(crate) fn with_key(key: [u8; 32]) -> Self {
-        Keeper { key }
+        StateSigner { key }
     }
 
     /// Seals a payload for one call, until a point in time.
@@ -80,12 +80,12 @@ impl Keeper {
 
     fn mac(&self, binding: &Binding, payload: &[u8]) -> Hmac<Sha256> {
         let mut mac = Hmac::<Sha256>::new_from_slice(&self.key).expect("a key of any length will do");
-        let Binding { audience, identity, method, name, arguments } = binding;
+        let Binding { subscribers, identity, method, name, arguments } = binding;
         let known = [u8::from(identity.is_some())];
         let identity = identity.as_deref().unwrap_or_default();
         // The lengths keep the parts apart.
         for part in
-            [CONTEXT, audience.as_bytes(), &known, identity, method.as_bytes(), name.as_bytes(), arguments]
+            [CONTEXT, subscribers.as_bytes(), &known, identity, method.as_bytes(), name.as_bytes(), arguments]
         {
             mac.update(&(part.len() as u64).to_be_bytes());
             mac.update(part);
@@ -99,7 +99,7 @@ fn seconds(time: SystemTime) -> u64 {
     time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-impl std::fmt::Debug for Keeper {
+impl std::fmt::Debug for StateSigner {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Keeper")
     }
@@ -113,7 +113,7 @@ mod tests {
 
     fn binding() -> Binding {
         Binding {
-            audience: "a".into(),
+            subscribers: "a".into(),
             identity: Some(b"alice".to_vec()),
             method: "tools/call",
             name: "pay".into(),
@@ -127,12 +127,12 @@ mod tests {
 
     #[test]
     fn a_state_is_good_for_one_call_only() {
-        let keeper = Keeper::random();
-        let sealed = keeper.seal(&binding(), b"payload", at(100));
-        assert_eq!(keeper.open(&binding(), &sealed, at(99)).as_deref(), Ok(&b"payload"[..]));
-        assert_eq!(keeper.open(&binding(), &sealed, at(100)), Err(Rejected::Expired));
+        let state_signer = StateSigner::random();
+        let sealed = state_signer.seal(&binding(), b"payload", at(100));
+        assert_eq!(state_signer.open(&binding(), &sealed, at(99)).as_deref(), Ok(&b"payload"[..]));
+        assert_eq!(state_signer.open(&binding(), &sealed, at(100)), Err(Rejected::Expired));
         for other in [
-            Binding { audience: "b".into(), ..binding() },
+            Binding { subscribers: "b".into(), ..binding() },
             Binding { identity: Some(b"mallory".to_vec()), ..binding() },
             Binding { identity: Some(Vec::new()), ..binding() },
             Binding { identity: None, ..binding() },
@@ -140,19 +140,19 @@ mod tests {
             Binding { name: "refund".into(), ..binding() },
             Binding { arguments: [2; 32], ..binding() },
             // Moving a byte from one part to the next makes another call.
-            Binding { audience: "aa".into(), identity: Some(b"lice".to_vec()), ..binding() },
+            Binding { subscribers: "aa".into(), identity: Some(b"lice".to_vec()), ..binding() },
         ] {
-            assert_eq!(keeper.open(&other, &sealed, at(0)), Err(Rejected::Forged), "{other:?}");
+            assert_eq!(state_signer.open(&other, &sealed, at(0)), Err(Rejected::Forged), "{other:?}");
         }
-        assert_eq!(Keeper::random().open(&binding(), &sealed, at(0)), Err(Rejected::Forged));
+        assert_eq!(StateSigner::random().open(&binding(), &sealed, at(0)), Err(Rejected::Forged));
     }
 
     #[test]
     fn a_changed_state_is_refused() {
-        let keeper = Keeper::random();
-        let sealed = keeper.seal(&binding(), b"payload", at(100));
+        let state_signer = StateSigner::random();
+        let sealed = state_signer.seal(&binding(), b"payload", at(100));
         let forged = |sealed: &str| {
-            assert_eq!(keeper.open(&binding(), sealed, at(0)), Err(Rejected::Forged), "{sealed}");
+            assert_eq!(state_signer.open(&binding(), sealed, at(0)), Err(Rejected::Forged), "{sealed}");
         };
         for end in 0..sealed.len() {
             forged(&sealed[..end]);

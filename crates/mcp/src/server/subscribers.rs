@@ -73,14 +73,14 @@ impl Interests {
 /// Changes that a slow subscription may be behind before it is told of everything at once.
 const BACKLOG: usize = 64;
 
-pub(crate) struct Audience {
+pub(crate) struct Subscribers {
     sessions: Mutex<Vec<(WeakPeer, Weak<Session>)>>,
     changes: broadcast::Sender<Change>,
 }
 
-impl Audience {
+impl Subscribers {
     pub(crate) fn new() -> Self {
-        Audience { sessions: Mutex::default(), changes: broadcast::Sender::new(BACKLOG) }
+        Subscribers { sessions: Mutex::default(), changes: broadcast::Sender::new(BACKLOG) }
     }
 
     /// A session of the legacy era, from here on.

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::error::{invalid, unread};
 
-pub(crate) struct Asked<'a> {
+pub(crate) struct TargetParams<'a> {
     pub(crate) name: Cow<'a, str>,
     pub(crate) arguments: Option<RawJson<'a>>,
     pub(crate) responses: Option<RawJson<'a>>,
@@ -36,15 +36,15 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de Raw
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
-impl<'a> Asked<'a> {
+impl<'a> TargetParams<'a> {
     pub(crate) fn by_name(params: Option<&'a RawJson<'a>>) -> sabir::Result<Self> {
         let members = Members::read(params)?;
-        Asked::new("name", members.name, &members)
+        TargetParams::new("name", members.name, &members)
     }
 
     pub(crate) fn by_uri(params: Option<&'a RawJson<'a>>) -> sabir::Result<Self> {
         let members = Members::read(params)?;
-        Asked::new("uri", members.uri, &members)
+        TargetParams::new("uri", members.uri, &members)
     }
 
     fn new(naming: &str, name: Option<&'a RawValue>, members: &Members<'a>) -> sabir::Result<Self> {
@@ -56,7 +56,7 @@ impl<'a> Asked<'a> {
             }
         }
         let name = name.ok_or_else(|| invalid(format_args!("`{naming}` is missing")))?;
-        Ok(Asked {
+        Ok(TargetParams {
             name: text(name).ok_or_else(|| invalid(format_args!("`{naming}` must be a string")))?,
             arguments,
             responses: members.input_responses.map(RawJson::from),

@@ -8,14 +8,14 @@ use std::time::Duration;
 use crate::capture::{Direction, Event, Header, Record, What};
 use crate::graph::calls::{Calls, Name};
 use crate::graph::clock::Moment;
-use crate::graph::message_mapper::Telling;
+use crate::graph::message_mapper::MessageMapper;
 use crate::graph::node::{Node, Value};
 use crate::graph::terms::*;
 use crate::graph::traces::Traces;
 
 /// Makes nodes of the records of a capture, which come in their order.
 #[derive(Debug, Default)]
-pub struct Uplift {
+pub struct GraphMapper {
     part: Part,
     sessions: HashMap<u64, Session>,
     traces: Traces,
@@ -52,10 +52,10 @@ pub(crate) struct Place<'r> {
 /// Where nodes go.
 pub(crate) type Sink<'s, E> = dyn FnMut(&Node<'_>) -> Result<(), E> + 's;
 
-impl Uplift {
+impl GraphMapper {
     /// At the beginning of a capture.
     pub fn new() -> Self {
-        Uplift::default()
+        GraphMapper::default()
     }
 
     /// Hands the nodes that `record` stands for to `sink`, and stops where that fails.
@@ -68,14 +68,14 @@ impl Uplift {
             What::Start(header) => {
                 let start = header.at.as_deref().and_then(Moment::parse);
                 let part = Part { number: self.part.number + 1, header: header.clone(), start };
-                *self = Uplift { part, ..Uplift::default() };
+                *self = GraphMapper { part, ..GraphMapper::default() };
                 Ok(())
             }
             What::Message(bytes) => {
                 let session = known(&mut self.sessions, &self.part, record, &mut sink)?;
                 let place = self.part.place(record, &session.name);
                 let (calls, traces) = (&mut session.calls, &mut self.traces);
-                Telling { place, calls, traces, sink: &mut sink }.message(bytes)
+                MessageMapper { place, calls, traces, sink: &mut sink }.message(bytes)
             }
             What::Noise(bytes) | What::Stderr(bytes) => {
                 let session = known(&mut self.sessions, &self.part, record, &mut sink)?;

@@ -15,14 +15,14 @@ use crate::graph::terms::*;
 use crate::graph::traces::{Span, Traces};
 
 /// One message being told of.
-pub(crate) struct Telling<'r, 'c, 's, E> {
+pub(crate) struct MessageMapper<'r, 'c, 's, E> {
     pub(crate) place: Place<'r>,
     pub(crate) calls: &'c mut Calls,
     pub(crate) traces: &'c mut Traces,
     pub(crate) sink: &'c mut Sink<'s, E>,
 }
 
-impl<E> Telling<'_, '_, '_, E> {
+impl<E> MessageMapper<'_, '_, '_, E> {
     /// What is not valid to the letter is taken for what it was meant to be, if that can be seen, and its fault is
     /// told beside.
     pub(crate) fn message(&mut self, bytes: &[u8]) -> Result<(), E> {

@@ -40,7 +40,7 @@ mod query;
 mod store;
 mod write;
 
-pub use graph_mapper::Uplift;
+pub use graph_mapper::GraphMapper;
 pub use node::Node;
 pub use query::{Answer, Cell, QueryError, Stop, Table, named_query};
 pub use store::{Graph, GraphBuilder};

@@ -379,8 +379,8 @@ impl<'a, 'd> Reader<'a, 'd> {
 
     fn response(&self, m: &Members<'a>) -> Result<Message<'a>, Fault> {
         let outcome = match (m.result, m.error) {
-            (Some(result), Some("null")) if self.dialect.sloppy_responses => Ok(RawJson::trusted(result)),
-            (Some("null"), Some(error)) if self.dialect.sloppy_responses => Err(error_of(error)?),
+            (Some(result), Some("null")) if self.dialect.lenient_responses => Ok(RawJson::trusted(result)),
+            (Some("null"), Some(error)) if self.dialect.lenient_responses => Err(error_of(error)?),
             (Some(_), Some(_)) => return Err(Fault::ResultAndError),
             (Some(result), None) => Ok(RawJson::trusted(result)),
             (None, error) => Err(error_of(error.unwrap_or("null"))?),

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::event::{Purpose, RequestKey};
 use super::{Core, Session};
-use crate::dialect::Spelling;
+use crate::dialect::NotificationStyle;
 use crate::json::raw::RawJson;
 use crate::message::encode;
 use crate::message::error::{ErrorCode, ErrorObject};
@@ -74,7 +74,7 @@ impl Core {
         let Some(slot) = self.requests.get(key) else { return false };
         let (batch, origin) = (slot.batch, slot.origin);
         self.outbox.set_origin(origin);
-        if slot.cancelled != Some(Spelling::Notifications) {
+        if slot.cancelled != Some(NotificationStyle::Notifications) {
             let id = slot.id();
             let room =
                 self.limits.outbound_bytes.saturating_sub(self.outbox.pending() + self.gathering.bytes());
@@ -162,8 +162,10 @@ impl Core {
         let Some(slot) = self.requests.get(key) else { return false };
         let Some((spelling, token)) = slot.token().filter(|_| slot.cancelled.is_none()) else { return false };
         let (head, middle): (&str, &str) = match spelling {
-            Spelling::Dollar => ("\"$/progress\",\"params\":{\"token\":", ",\"value\":"),
-            Spelling::Notifications => ("\"notifications/progress\",\"params\":{\"progressToken\":", ","),
+            NotificationStyle::Dollar => ("\"$/progress\",\"params\":{\"token\":", ",\"value\":"),
+            NotificationStyle::Notifications => {
+                ("\"notifications/progress\",\"params\":{\"progressToken\":", ",")
+            }
         };
         self.outbox.set_origin(slot.origin);
         let mark = self.outbox.begin();
@@ -175,19 +177,19 @@ impl Core {
         let start = out.len();
         let written = serde_json::to_writer(&mut *out, value).is_ok();
         let fits = match (spelling, out.get(start)) {
-            (Spelling::Dollar, _) => {
+            (NotificationStyle::Dollar, _) => {
                 out.push(b'}');
                 true
             }
             // The members of the value stand beside the token.
-            (Spelling::Notifications, Some(b'{')) => {
+            (NotificationStyle::Notifications, Some(b'{')) => {
                 out.remove(start);
                 if out.get(start) == Some(&b'}') {
                     out.remove(start - 1);
                 }
                 true
             }
-            (Spelling::Notifications, Some(b'-' | b'0'..=b'9')) => {
+            (NotificationStyle::Notifications, Some(b'-' | b'0'..=b'9')) => {
                 out.splice(start..start, *b"\"progress\":");
                 out.push(b'}');
                 true

@@ -8,7 +8,7 @@ use crate::message::id::Id;
 use crate::message::{Message, Request};
 use crate::session::event::{Event, Report};
 use crate::session::inbound::{Next, in_flight, start};
-use crate::session::requests::counted;
+use crate::session::requests::parse_small_id;
 use crate::session::{Core, Phase};
 
 /// Batches that are longer than this wait in the queue: they are not bound by the copying, and the queue is
@@ -20,7 +20,7 @@ const KEPT: usize = 64 * 1024;
 
 /// A batch of requests that is being taken in.
 #[derive(Debug, Default)]
-pub(crate) struct Unfolding {
+pub(crate) struct BatchRequests {
     /// The whole batch: the requests lie in it.
     text: String,
     calls: Vec<Call>,
@@ -65,7 +65,7 @@ impl Call {
     }
 }
 
-impl Unfolding {
+impl BatchRequests {
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.next == self.calls.len()
@@ -99,7 +99,7 @@ impl Unfolding {
     }
 
     pub(crate) fn clear(&mut self) {
-        *self = Unfolding::default();
+        *self = BatchRequests::default();
     }
 
     /// Gives back what a large batch left behind.
@@ -121,7 +121,7 @@ fn call(entry: &Entry<'_>, text: &str) -> Option<(u64, Call)> {
         None => None,
     };
     let call = Call { id: Span::of(id.text(), text)?, method: Span::of(method, text)?, params };
-    Some((counted(id.text())?, call))
+    Some((parse_small_id(id.text())?, call))
 }
 
 #[inline]
@@ -132,18 +132,18 @@ fn piece(text: &str, span: Span) -> &str {
 impl Core {
     /// Whether the next request of the batch may start without waiting.
     #[inline]
-    pub(crate) fn can_unfold(&self) -> bool {
-        let Some(call) = self.unfolding.calls.get(self.unfolding.next) else { return false };
-        self.backlog.is_empty()
+    pub(crate) fn has_batch_request(&self) -> bool {
+        let Some(call) = self.batch_requests.calls.get(self.batch_requests.next) else { return false };
+        self.queue.is_empty()
             && matches!(self.phase, Phase::Open | Phase::Ended)
             && self.can_start(call.bytes())
-            && !self.is_batch_full(self.unfolding.batch)
+            && !self.is_batch_full(self.batch_requests.batch)
     }
 
     /// Starts the next request of the batch, which there is.
     #[inline(never)]
-    pub(crate) fn unfold(&mut self) -> Event<'_> {
-        let Unfolding { text, calls, next, batch } = &mut self.unfolding;
+    pub(crate) fn next_batch_request(&mut self) -> Event<'_> {
+        let BatchRequests { text, calls, next, batch } = &mut self.batch_requests;
         let (call, batch) = (calls[*next], *batch);
         *next += 1;
         let is_last = *next == calls.len();
@@ -168,7 +168,7 @@ impl Core {
             Ok(key) => key,
             Err(id) => return Event::Report(Report::DuplicateId(id)),
         };
-        let text = &self.unfolding.text;
+        let text = &self.batch_requests.text;
         let method = Cow::Borrowed(piece(text, call.method));
         let params = call.params.map(|params| piece(text, params));
         start(&mut self.requests, &self.dialect, key, method, params)
@@ -176,8 +176,8 @@ impl Core {
 
     /// The next request of the batch has to wait, and so has the rest.
     #[inline(never)]
-    pub(crate) fn fold_up(&mut self) {
-        let Unfolding { text, calls, next, batch } = std::mem::take(&mut self.unfolding);
+    pub(crate) fn queue_rest(&mut self) {
+        let BatchRequests { text, calls, next, batch } = std::mem::take(&mut self.batch_requests);
         for call in &calls[next..] {
             let request = Request {
                 id: Id::trusted(piece(&text, call.id)),
@@ -185,10 +185,10 @@ impl Core {
                 params: call.params.map(|params| RawJson::trusted(piece(&text, params))),
             };
             if let Next::Event(event) = self.request(request, Some(batch)) {
-                self.soon.push_back(event.into_owned());
+                self.pending_events.push_back(event.into_owned());
             }
         }
         self.settle(batch);
-        self.unfolding = Unfolding { text, next: calls.len(), calls, batch };
+        self.batch_requests = BatchRequests { text, next: calls.len(), calls, batch };
     }
 }

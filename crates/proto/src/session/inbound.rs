@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use crate::dialect::{Dialect, Spelling};
+use crate::dialect::{Dialect, NotificationStyle};
 use crate::frame::{Cut, FrameFault, Framing};
 use crate::json::cursor::Cursor;
 use crate::json::raw::RawJson;
@@ -51,7 +51,7 @@ impl Core {
     /// without waiting in the queue, such as junk, could go on for ever, so there is an end to it too.
     pub(crate) fn may_take(&self) -> bool {
         !self.is_outbound_full()
-            && (!self.is_congested() || self.backlog.bytes() < self.limits.queued_bytes / 2)
+            && (!self.is_congested() || self.queue.bytes() < self.limits.queued_bytes / 2)
     }
 
     /// Whether all that may be kept for the peer is kept, unfinished batches included.
@@ -161,7 +161,7 @@ impl Core {
 
     #[cold]
     fn not_json<'i>(&mut self, body: &'i [u8], error: ParseError) -> Event<'i> {
-        if !self.dialect.noise {
+        if !self.dialect.allow_non_json {
             self.complain("null", &error.error());
         }
         self.outbox.settle(self.incoming);
@@ -185,7 +185,7 @@ impl Core {
         let outcome = || Err(CallError::Undelivered(Undelivered::too_large(limit)));
         let mut replies = calls.into_iter().map(|call| Event::Reply { call, outcome: outcome() });
         let first = replies.next();
-        self.soon.extend(replies);
+        self.pending_events.extend(replies);
         first.unwrap_or(Event::Report(Report::Frame(FrameFault::TooLarge { limit })))
     }
 
@@ -194,7 +194,7 @@ impl Core {
             FrameFault::TooLarge { .. } => ErrorCode::MESSAGE_TOO_LARGE,
             _ => ErrorCode::PARSE_ERROR,
         };
-        if !self.dialect.noise || code == ErrorCode::MESSAGE_TOO_LARGE {
+        if !self.dialect.allow_non_json || code == ErrorCode::MESSAGE_TOO_LARGE {
             self.complain("null", &ErrorObject::because(code, fault));
         }
         Event::Report(Report::Frame(fault))
@@ -203,8 +203,8 @@ impl Core {
     /// Answers something that is not a message, unless that has gone on for too long. A client does not: what a
     /// server prints beside its answers would be answered with something that it has not asked for.
     fn complain(&mut self, id: &str, error: &ErrorObject<'_>) {
-        if self.role == Role::Server && self.complaints < self.limits.complaints {
-            self.complaints += 1;
+        if self.role == Role::Server && self.max_error_replies < self.limits.max_error_replies {
+            self.max_error_replies += 1;
             self.send_error(id, error, None);
         }
     }
@@ -217,13 +217,13 @@ impl Core {
         };
         if self.is_outbound_full() && entries.iter().any(asks) {
             self.send_error("null", &overloaded(), None);
-            self.soon.push_back(Event::Report(Report::Overloaded(Id::NULL)));
+            self.pending_events.push_back(Event::Report(Report::Overloaded(Id::NULL)));
             self.outbox.settle(self.incoming);
             return;
         }
         let batch = self.gathering.begin(self.incoming);
-        if self.unfolding.take_on(text, entries, batch) {
-            self.complaints = 0;
+        if self.batch_requests.take_on(text, entries, batch) {
+            self.max_error_replies = 0;
             return;
         }
         let mut answered = BTreeSet::new();
@@ -239,14 +239,14 @@ impl Core {
                 answered.insert(*ours);
             }
             if let Next::Event(event) = self.entry(entry, Some(batch)) {
-                self.soon.push_back(event.into_owned());
+                self.pending_events.push_back(event.into_owned());
             }
         }
         self.settle(batch);
         // The answer to a batch of ours comes in one piece: what is not in it will not come.
         for ours in answered {
             for call in self.calls.take_batch(ours) {
-                self.soon.push_back(Event::Reply { call, outcome: Err(CallError::Unanswered) });
+                self.pending_events.push_back(Event::Reply { call, outcome: Err(CallError::Unanswered) });
             }
         }
     }
@@ -256,7 +256,7 @@ impl Core {
     fn entry<'i>(&mut self, entry: Entry<'i>, batch: Option<u32>) -> Next<'i> {
         match entry {
             Ok(message) => {
-                self.complaints = 0;
+                self.max_error_replies = 0;
                 match message {
                     Message::Request(request) => self.request(request, batch),
                     Message::Notification(notification) => {
@@ -309,11 +309,11 @@ impl Core {
             return Next::Again;
         }
         let bytes = text.map_or(0, str::len) + id.text().len();
-        let at_once = batch.is_none() && self.backlog.is_empty() && self.can_start(bytes);
+        let at_once = batch.is_none() && self.queue.is_empty() && self.can_start(bytes);
         // The ids of all requests are kept beside the queue, in a table, and count in it.
         let room = self.limits.queued_bytes.saturating_sub(self.requests.id_bytes() + id.text().len());
         let room = room.saturating_sub(self.requests.held().saturating_sub(SMALL_TABLE));
-        if !at_once && !self.backlog.has_room(&method, text, room) {
+        if !at_once && !self.queue.has_room(&method, text, room) {
             self.send_error(id.text(), &overloaded(), batch);
             return Next::Event(Event::Report(Report::Overloaded(id)));
         }
@@ -326,7 +326,7 @@ impl Core {
             self.gathering.expect(batch);
         }
         if !at_once {
-            self.backlog.push(Waiting::Request(key), &method, text);
+            self.queue.push(Waiting::Request(key), &method, text);
             return Next::Again;
         }
         Next::Event(start(&mut self.requests, &self.dialect, key, method, text))
@@ -359,12 +359,12 @@ impl Core {
 
     /// Whether the first in the queue may start. Requests that were cancelled there are passed over.
     pub(crate) fn can_start_waiting(&mut self) -> bool {
-        while let Some((waiting, bytes)) = self.backlog.front() {
+        while let Some((waiting, bytes)) = self.queue.front() {
             match waiting {
-                Waiting::Request(key) if self.requests.get(key).is_none() => drop(self.backlog.pop()),
+                Waiting::Request(key) if self.requests.get(key).is_none() => drop(self.queue.pop()),
                 Waiting::Request(key) if self.is_hopeless(bytes) || self.is_in_full_batch(key) => {
                     self.answer_error(key, &overloaded());
-                    self.backlog.pop();
+                    self.queue.pop();
                 }
                 Waiting::Request(_) => return self.can_start(bytes),
                 Waiting::Notification => return !self.barrier && !self.is_congested(),
@@ -387,8 +387,8 @@ impl Core {
 
     /// Starts the first in the queue, which there is.
     pub(crate) fn start_waiting(&mut self) -> Event<'_> {
-        let Core { backlog, requests, dialect, barrier, .. } = self;
-        let Some((waiting, method, params)) = backlog.pop() else { unreachable!("the queue was looked at") };
+        let Core { queue, requests, dialect, barrier, .. } = self;
+        let Some((waiting, method, params)) = queue.pop() else { unreachable!("the queue was looked at") };
         let method = Cow::Borrowed(method);
         match waiting {
             Waiting::Request(key) => start(requests, dialect, key, method, params),
@@ -403,15 +403,18 @@ impl Core {
         let Notification { method, params } = notification;
         let params = params.map(RawJson::borrowed);
         match method.as_ref() {
-            "$/cancelRequest" if self.hears_cancel(Spelling::Dollar) => {
-                return self.cancelled(Spelling::Dollar, params?);
+            "$/cancelRequest" if self.hears_cancel(NotificationStyle::Dollar) => {
+                return self.cancelled(NotificationStyle::Dollar, params?);
             }
-            "notifications/cancelled" if self.hears_cancel(Spelling::Notifications) => {
-                return self.cancelled(Spelling::Notifications, params?);
+            "notifications/cancelled" if self.hears_cancel(NotificationStyle::Notifications) => {
+                return self.cancelled(NotificationStyle::Notifications, params?);
             }
             "$/progress" | "notifications/progress" => {
-                let spelling =
-                    if method.starts_with('$') { Spelling::Dollar } else { Spelling::Notifications };
+                let spelling = if method.starts_with('$') {
+                    NotificationStyle::Dollar
+                } else {
+                    NotificationStyle::Notifications
+                };
                 if let Some(event) = params.and_then(|params| self.progressed(spelling, params)) {
                     return Some(event);
                 }
@@ -422,24 +425,24 @@ impl Core {
         if matches!(self.phase, Phase::Flushing(_)) {
             return Some(Event::Report(Report::Dropped { method }));
         }
-        if !in_batch && self.backlog.is_empty() && !self.barrier && !self.is_congested() {
+        if !in_batch && self.queue.is_empty() && !self.barrier && !self.is_congested() {
             self.barrier = true;
             return Some(Event::Notification { method, params: params.map(RawJson::trusted) });
         }
-        if !self.backlog.has_room(&method, params, self.limits.queued_bytes) {
+        if !self.queue.has_room(&method, params, self.limits.queued_bytes) {
             return Some(Event::Report(Report::Dropped { method }));
         }
-        self.backlog.push(Waiting::Notification, &method, params);
+        self.queue.push(Waiting::Notification, &method, params);
         None
     }
 
-    fn hears_cancel(&self, spelling: Spelling) -> bool {
+    fn hears_cancel(&self, spelling: NotificationStyle) -> bool {
         self.dialect.cancel == spelling || self.dialect.either_cancel
     }
 
     /// The peer cancels a request. To name one that is unknown, or answered already, is no fault.
-    fn cancelled<'i>(&mut self, spelling: Spelling, params: &'i str) -> Option<Event<'i>> {
-        let name = if spelling == Spelling::Dollar { "id" } else { "requestId" };
+    fn cancelled<'i>(&mut self, spelling: NotificationStyle, params: &'i str) -> Option<Event<'i>> {
+        let name = if spelling == NotificationStyle::Dollar { "id" } else { "requestId" };
         let id = Id::from_json(RawJson::trusted(Cursor::trusted(params).member(name)?))?;
         let key = self.requests.find(&id)?;
         let slot = self.requests.get_mut(key)?;
@@ -456,11 +459,11 @@ impl Core {
     }
 
     /// Progress of a call of ours, or `None` if it belongs to no call.
-    fn progressed<'i>(&mut self, spelling: Spelling, params: &'i str) -> Option<Event<'i>> {
+    fn progressed<'i>(&mut self, spelling: NotificationStyle, params: &'i str) -> Option<Event<'i>> {
         let member = |name| Cursor::trusted(params).member(name);
         let (token, value) = match spelling {
-            Spelling::Dollar => (member("token")?, member("value")?),
-            Spelling::Notifications => (member("progressToken")?, params),
+            NotificationStyle::Dollar => (member("token")?, member("value")?),
+            NotificationStyle::Notifications => (member("progressToken")?, params),
         };
         let (call, open) = self.calls.find(Id::from_json(RawJson::trusted(token))?.as_u64()?)?;
         if !open.progress {
@@ -478,7 +481,7 @@ impl Core {
     fn number_of(&self, id: &Id<'_>) -> Option<u64> {
         id.as_u64().or_else(|| {
             // Old servers send a number back as a string.
-            if self.dialect.sloppy_responses { id.as_str()?.parse().ok() } else { None }
+            if self.dialect.lenient_responses { id.as_str()?.parse().ok() } else { None }
         })
     }
 

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
-use crate::dialect::{Dialect, Spelling};
+use crate::dialect::{Dialect, NotificationStyle};
 use crate::json::cursor::Cursor;
 use crate::json::raw::{JsonKind, RawJson};
 use crate::json::string::JsonStr;
@@ -45,7 +45,7 @@ impl<'a> TraceContext<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Meta<'a> {
     /// How the token was spelt, and its JSON text.
-    pub(super) token: Option<(Spelling, &'a str)>,
+    pub(super) token: Option<(NotificationStyle, &'a str)>,
     /// The text of `_meta`.
     pub(super) text: Option<&'a str>,
 }
@@ -64,20 +64,22 @@ impl<'a> Meta<'a> {
         if META.find(params.as_bytes()).is_some()
             && let Some(meta) = Cursor::trusted(params).member("_meta")
         {
-            found.token =
-                Cursor::trusted(meta).member("progressToken").and_then(|t| token(Spelling::Notifications, t));
+            found.token = Cursor::trusted(meta)
+                .member("progressToken")
+                .and_then(|t| token(NotificationStyle::Notifications, t));
             found.text = Some(meta);
         }
-        let dollar = dialect.cancel == Spelling::Dollar;
+        let dollar = dialect.cancel == NotificationStyle::Dollar;
         if dollar && found.token.is_none() && TOKEN.find(params.as_bytes()).is_some() {
-            found.token =
-                Cursor::trusted(params).member("workDoneToken").and_then(|t| token(Spelling::Dollar, t));
+            found.token = Cursor::trusted(params)
+                .member("workDoneToken")
+                .and_then(|t| token(NotificationStyle::Dollar, t));
         }
         found
     }
 }
 
-fn token(spelling: Spelling, text: &str) -> Option<(Spelling, &str)> {
+fn token(spelling: NotificationStyle, text: &str) -> Option<(NotificationStyle, &str)> {
     matches!(JsonKind::of(text), JsonKind::String | JsonKind::Number).then_some((spelling, text))
 }
 
@@ -86,7 +88,7 @@ fn token(spelling: Spelling, text: &str) -> Option<(Spelling, &str)> {
 pub(super) fn insert(
     out: &mut Vec<u8>,
     start: usize,
-    token: Option<(Spelling, u64)>,
+    token: Option<(NotificationStyle, u64)>,
     trace: Option<&TraceContext<'_>>,
 ) -> Option<bool> {
     let params = std::str::from_utf8(&out[start..]).ok()?;
@@ -105,17 +107,19 @@ pub(super) fn insert(
     let taken = match token {
         None => false,
         // The caller brought a token of its own.
-        Some((Spelling::Notifications, _))
+        Some((NotificationStyle::Notifications, _))
             if meta.is_some_and(|m| Cursor::trusted(m).member("progressToken").is_some()) =>
         {
             false
         }
-        Some((Spelling::Dollar, _)) if Cursor::trusted(params).member("workDoneToken").is_some() => false,
-        Some((Spelling::Notifications, id)) => {
+        Some((NotificationStyle::Dollar, _)) if Cursor::trusted(params).member("workDoneToken").is_some() => {
+            false
+        }
+        Some((NotificationStyle::Notifications, id)) => {
             put(&mut inner, "progressToken", |out| number(out, id));
             true
         }
-        Some((Spelling::Dollar, id)) => {
+        Some((NotificationStyle::Dollar, id)) => {
             put(&mut outer, "workDoneToken", |out| number(out, id));
             true
         }

@@ -23,7 +23,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use batch_replies::Gathering;
-use batch_requests::Unfolding;
+use batch_requests::BatchRequests;
 use calls::Calls;
 pub use config::{Config, Role, Usage};
 pub use event::{
@@ -35,8 +35,8 @@ use input::Input;
 pub use lost::Lost;
 pub use meta::TraceContext;
 use outbox::Outbox;
-pub use outgoing::{Batch, CallOptions, Refused};
-use queue::Backlog;
+pub use outgoing::{Batch, CallOptions, SendError};
+use queue::Queue;
 use requests::Requests;
 
 use crate::dialect::Dialect;
@@ -84,19 +84,19 @@ struct Core {
     /// Lent to the decoder for the entries of a batch.
     entries: Vec<Entry<'static>>,
     /// The batch that is being taken in.
-    unfolding: Unfolding,
-    backlog: Backlog,
+    batch_requests: BatchRequests,
+    queue: Queue,
     requests: Requests,
     calls: Calls,
     one_way: bool,
     gathering: Gathering,
     outbox: Outbox,
     /// Events that come before anything else.
-    soon: VecDeque<Event<'static>>,
+    pending_events: VecDeque<Event<'static>>,
     /// A notification's handler runs: nothing else starts.
     barrier: bool,
     /// Unreadable messages in a row.
-    complaints: u32,
+    max_error_replies: u32,
     phase: Phase,
     /// The peer sends no more, and then: everything that it sent is taken in.
     eof: bool,
@@ -109,7 +109,7 @@ struct Core {
     /// Whether the driver was told to wait since that was last thought of.
     rested: bool,
     /// Since when the peer has read nothing although there is something to send.
-    stuck: Option<Time>,
+    write_blocked_since: Option<Time>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -148,16 +148,16 @@ impl Session {
             incoming: Origin::NONE,
             consumed: 0,
             entries: Vec::new(),
-            unfolding: Unfolding::default(),
-            backlog: Backlog::default(),
+            batch_requests: BatchRequests::default(),
+            queue: Queue::default(),
             requests: Requests::new(config.seed),
             calls: Calls::new(config.seed),
             one_way: config.one_way,
             gathering: Gathering::default(),
             outbox: Outbox::new(config.framing.unwrap_or(Framing::Lines), config.limits.outbound_bytes),
-            soon: VecDeque::new(),
+            pending_events: VecDeque::new(),
             barrier: false,
-            complaints: 0,
+            max_error_replies: 0,
             phase: Phase::Open,
             eof: false,
             read: false,
@@ -165,7 +165,7 @@ impl Session {
             active: Time::START,
             untidy: None,
             rested: false,
-            stuck: None,
+            write_blocked_since: None,
         };
         Session { input: Input::new(), core }
     }
@@ -234,7 +234,7 @@ impl Session {
     pub fn handle_sent(&mut self, now: Time) {
         self.core.advance(now);
         self.core.outbox.sent_message();
-        self.core.stuck = None;
+        self.core.write_blocked_since = None;
         self.core.active = self.core.now;
     }
 
@@ -245,14 +245,14 @@ impl Session {
         let Some((call, _)) = self.core.calls.find(id) else { return false };
         self.core.calls.remove(call);
         let outcome = Err(CallError::Undelivered(reason.into()));
-        self.core.soon.push_back(Event::Reply { call, outcome });
+        self.core.pending_events.push_back(Event::Reply { call, outcome });
         true
     }
 
     /// A notification or an answer of ours was lost on the way. Nobody waits for it: it is reported.
-    pub fn handle_unheard(&mut self, now: Time, reason: impl Into<Undelivered>) {
+    pub fn handle_not_delivered(&mut self, now: Time, reason: impl Into<Undelivered>) {
         self.core.advance(now);
-        self.core.soon.push_back(Event::Report(Report::Undelivered(reason.into())));
+        self.core.pending_events.push_back(Event::Report(Report::Undelivered(reason.into())));
     }
 
     /// What is sent by the next commands is on behalf of this request, if it is still open: it has the same
@@ -270,7 +270,7 @@ impl Session {
         self.core.advance(now);
         self.core.outbox.wrote(count);
         if count > 0 {
-            self.core.stuck = None;
+            self.core.write_blocked_since = None;
             self.core.active = self.core.now;
         }
     }
@@ -308,7 +308,7 @@ impl Session {
             core.tidy(input);
         }
         let pick = loop {
-            if let Some(event) = core.soon.pop_front() {
+            if let Some(event) = core.pending_events.pop_front() {
                 return Output::Event(event);
             }
             if let Phase::Closed(cause) = &core.phase {
@@ -317,11 +317,11 @@ impl Session {
             if core.can_start_waiting() {
                 break Pick::Start;
             }
-            if !core.unfolding.is_empty() {
-                if core.can_unfold() {
+            if !core.batch_requests.is_empty() {
+                if core.has_batch_request() {
                     break Pick::Unfold;
                 }
-                core.fold_up();
+                core.queue_rest();
                 continue;
             }
             // What has come counts before the time that is up: an answer beats its own deadline.
@@ -336,7 +336,7 @@ impl Session {
         };
         match pick {
             Pick::Start => Output::Event(core.start_waiting()),
-            Pick::Unfold => Output::Event(core.unfold()),
+            Pick::Unfold => Output::Event(core.next_batch_request()),
             Pick::Done(cause) => Output::Done(cause),
             Pick::Wait => {
                 core.rested = true;
@@ -370,10 +370,10 @@ impl Session {
     pub fn is_idle(&self) -> bool {
         let core = &self.core;
         core.whole.is_empty()
-            && core.soon.is_empty()
+            && core.pending_events.is_empty()
             && core.requests.len() == 0
-            && core.unfolding.is_empty()
-            && core.backlog.is_empty()
+            && core.batch_requests.is_empty()
+            && core.queue.is_empty()
             && !core.barrier
     }
 
@@ -419,15 +419,15 @@ impl Core {
         input.consume(std::mem::take(&mut self.consumed));
         input.release();
         self.outbox.release();
-        self.unfolding.release();
-        self.backlog.release();
+        self.batch_requests.release();
+        self.queue.release();
         self.gathering.release();
         self.requests.release();
         self.calls.release();
         if self.entries.capacity() > KEPT_ENTRIES {
             self.entries = Vec::new();
         }
-        self.soon.shrink_to(KEPT_ENTRIES);
+        self.pending_events.shrink_to(KEPT_ENTRIES);
         self.whole.shrink_to(KEPT_ENTRIES);
         self.untidy = None;
     }
@@ -448,7 +448,7 @@ impl Core {
     fn end_overdue(&mut self) -> bool {
         if let Some(call) = self.calls.expired(self.now) {
             self.calls.remove(call).inspect(|ended| self.send_cancel(call, ended));
-            self.soon.push_back(Event::Reply { call, outcome: Err(CallError::TimedOut) });
+            self.pending_events.push_back(Event::Reply { call, outcome: Err(CallError::TimedOut) });
             return true;
         }
         let due = |at: Option<Time>| at.is_some_and(|at| at <= self.now);
@@ -468,13 +468,13 @@ impl Core {
         for key in self.requests.keys() {
             self.answer_error(key, &ErrorObject::standard(ErrorCode::SHUTTING_DOWN));
         }
-        self.backlog.clear();
+        self.queue.clear();
         self.barrier = false;
         self.phase = Phase::Flushing(self.now + FLUSH);
     }
 
     fn stall_deadline(&self) -> Option<Time> {
-        Some(self.stuck? + self.limits.stall?)
+        Some(self.write_blocked_since? + self.limits.stall?)
     }
 
     fn idle_deadline(&self) -> Option<Time> {
@@ -488,7 +488,7 @@ impl Core {
 
     /// Moves on towards the end, where nothing else is to be done. Whether anything changed.
     fn finish(&mut self) -> bool {
-        let answered = self.requests.len() == 0 && self.backlog.is_empty() && !self.barrier;
+        let answered = self.requests.len() == 0 && self.queue.is_empty() && !self.barrier;
         match self.phase {
             _ if self.read && self.calls.len() > 0 => self.end_calls(&Cause::Ended),
             Phase::Ended if self.read && answered && self.outbox.is_empty() => self.close(Cause::Ended),
@@ -508,18 +508,19 @@ impl Core {
         }
         self.end_calls(&cause);
         self.requests.clear();
-        self.unfolding.clear();
-        self.backlog.clear();
+        self.batch_requests.clear();
+        self.queue.clear();
         self.gathering.clear();
         self.outbox.discard();
         self.barrier = false;
-        self.stuck = None;
+        self.write_blocked_since = None;
         self.phase = Phase::Closed(cause);
     }
 
     fn end_calls(&mut self, cause: &Cause) {
         for call in self.calls.take_all() {
-            self.soon.push_back(Event::Reply { call, outcome: Err(CallError::Closed(cause.clone())) });
+            self.pending_events
+                .push_back(Event::Reply { call, outcome: Err(CallError::Closed(cause.clone())) });
         }
     }
 
@@ -527,12 +528,12 @@ impl Core {
     fn held(&self, input_capacity: usize) -> usize {
         input_capacity
             + self.outbox.capacity()
-            + self.unfolding.capacity()
-            + self.backlog.capacity()
+            + self.batch_requests.capacity()
+            + self.queue.capacity()
             + self.gathering.held()
             + self.requests.held()
             + self.entries.capacity() * size_of::<Entry<'_>>()
-            + self.soon.capacity() * size_of::<Event<'_>>()
+            + self.pending_events.capacity() * size_of::<Event<'_>>()
             + self.whole.capacity() * size_of::<(Option<usize>, Origin)>()
     }
 
@@ -544,9 +545,9 @@ impl Core {
 
     fn wait(&mut self, input_capacity: usize) -> Wait<'_> {
         if self.outbox.pending() > 0 {
-            self.stuck.get_or_insert(self.now);
+            self.write_blocked_since.get_or_insert(self.now);
         } else {
-            self.stuck = None;
+            self.write_blocked_since = None;
         }
         let drain = match self.phase {
             Phase::Draining(until) | Phase::Flushing(until) => Some(until),

@@ -9,7 +9,7 @@ use super::calls::Call;
 use super::event::{CallKey, Purpose};
 use super::meta::{self, TraceContext};
 use super::{Core, Phase, Session};
-use crate::dialect::Spelling;
+use crate::dialect::NotificationStyle;
 use crate::json::raw::RawJson;
 use crate::message::encode;
 use crate::time::Time;
@@ -24,7 +24,7 @@ pub struct CallOptions<'a> {
     /// The most that the call may take, whatever progress it makes.
     pub total_timeout: Option<Duration>,
     /// Asks for progress. The token goes into the params, which therefore must be an object, or absent: the
-    /// call is [`Refused::Progress`] otherwise.
+    /// call is [`SendError::Progress`] otherwise.
     pub progress: bool,
     /// The trace that the call belongs to. It goes along if the params are an object.
     pub trace: Option<TraceContext<'a>>,
@@ -33,7 +33,7 @@ pub struct CallOptions<'a> {
 /// Why something was not sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Refused {
+pub enum SendError {
     /// The connection has ended, or is about to.
     Closed,
     /// Too many calls wait for an answer.
@@ -55,30 +55,30 @@ pub enum Refused {
     OwnThread,
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for SendError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refused::Closed => f.write_str("the connection is closed"),
-            Refused::TooManyCalls => f.write_str("too many calls wait for an answer"),
-            Refused::Congested => f.write_str("the peer does not read what was sent"),
-            Refused::Params(reason) => write!(f, "params cannot be written as JSON: {reason}"),
-            Refused::Progress => f.write_str(
+            SendError::Closed => f.write_str("the connection is closed"),
+            SendError::TooManyCalls => f.write_str("too many calls wait for an answer"),
+            SendError::Congested => f.write_str("the peer does not read what was sent"),
+            SendError::Params(reason) => write!(f, "params cannot be written as JSON: {reason}"),
+            SendError::Progress => f.write_str(
                 "progress can be asked for only before the call is sent, with params by name or none at all",
             ),
-            Refused::Unsent => f.write_str("it was dropped before it was sent"),
-            Refused::OneWay => f.write_str("this transport has no way back for the answer"),
-            Refused::NoBatches => f.write_str("batches are not part of this protocol"),
-            Refused::OwnThread => {
+            SendError::Unsent => f.write_str("it was dropped before it was sent"),
+            SendError::OneWay => f.write_str("this transport has no way back for the answer"),
+            SendError::NoBatches => f.write_str("batches are not part of this protocol"),
+            SendError::OwnThread => {
                 f.write_str("a handler on the connection's own thread cannot wait for an answer")
             }
         }
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for SendError {}
 
 /// Appends params, which may turn out to be `null`: none at all.
-type WriteParams<'w> = &'w mut dyn FnMut(&mut Vec<u8>) -> Result<(), Refused>;
+type WriteParams<'w> = &'w mut dyn FnMut(&mut Vec<u8>) -> Result<(), SendError>;
 
 impl Purpose {
     fn of(call: &CallKey) -> Self {
@@ -90,11 +90,11 @@ fn notify((): &()) -> Purpose {
     Purpose::Notify
 }
 
-fn serialized<T: Serialize + ?Sized>(params: &T) -> impl FnMut(&mut Vec<u8>) -> Result<(), Refused> + '_ {
-    move |out| serde_json::to_writer(out, params).map_err(|error| Refused::Params(error.to_string()))
+fn serialized<T: Serialize + ?Sized>(params: &T) -> impl FnMut(&mut Vec<u8>) -> Result<(), SendError> + '_ {
+    move |out| serde_json::to_writer(out, params).map_err(|error| SendError::Params(error.to_string()))
 }
 
-fn verbatim<'p>(params: Option<&'p RawJson<'_>>) -> impl FnMut(&mut Vec<u8>) -> Result<(), Refused> + 'p {
+fn verbatim<'p>(params: Option<&'p RawJson<'_>>) -> impl FnMut(&mut Vec<u8>) -> Result<(), SendError> + 'p {
     move |out| {
         out.extend_from_slice(params.map_or("null", RawJson::as_str).as_bytes());
         Ok(())
@@ -112,7 +112,7 @@ impl Session {
         method: &str,
         params: &T,
         options: &CallOptions<'_>,
-    ) -> Result<CallKey, Refused> {
+    ) -> Result<CallKey, SendError> {
         self.core.act(now);
         self.core
             .send(Purpose::of, |core, out| core.write_call(out, method, &mut serialized(params), options))
@@ -125,7 +125,7 @@ impl Session {
         method: &str,
         params: Option<&RawJson<'_>>,
         options: &CallOptions<'_>,
-    ) -> Result<CallKey, Refused> {
+    ) -> Result<CallKey, SendError> {
         self.core.act(now);
         self.core.send(Purpose::of, |core, out| core.write_call(out, method, &mut verbatim(params), options))
     }
@@ -136,7 +136,7 @@ impl Session {
         now: Time,
         method: &str,
         params: &T,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), SendError> {
         self.core.act(now);
         self.core.send(notify, |core, out| core.write_notification(out, method, &mut serialized(params)))
     }
@@ -147,7 +147,7 @@ impl Session {
         now: Time,
         method: &str,
         params: Option<&RawJson<'_>>,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), SendError> {
         self.core.act(now);
         self.core.send(notify, |core, out| core.write_notification(out, method, &mut verbatim(params)))
     }
@@ -179,11 +179,11 @@ impl Session {
 
     /// Begins a batch of calls and notifications, which go out together when it is sent. Timeouts of its
     /// calls count from `now`.
-    pub fn batch(&mut self, now: Time) -> Result<Batch<'_>, Refused> {
+    pub fn batch(&mut self, now: Time) -> Result<Batch<'_>, SendError> {
         self.core.act(now);
         self.core.check_open()?;
         if !self.core.dialect.batches {
-            return Err(Refused::NoBatches);
+            return Err(SendError::NoBatches);
         }
         Ok(Batch { core: &mut self.core, text: Vec::new(), calls: Vec::new() })
     }
@@ -204,7 +204,7 @@ impl Batch<'_> {
         method: &str,
         params: &T,
         options: &CallOptions<'_>,
-    ) -> Result<CallKey, Refused> {
+    ) -> Result<CallKey, SendError> {
         self.add_call(method, &mut serialized(params), options)
     }
 
@@ -214,22 +214,22 @@ impl Batch<'_> {
         method: &str,
         params: Option<&RawJson<'_>>,
         options: &CallOptions<'_>,
-    ) -> Result<CallKey, Refused> {
+    ) -> Result<CallKey, SendError> {
         self.add_call(method, &mut verbatim(params), options)
     }
 
     /// Adds a notification. See [`Session::notify`].
-    pub fn notify<T: Serialize + ?Sized>(&mut self, method: &str, params: &T) -> Result<(), Refused> {
+    pub fn notify<T: Serialize + ?Sized>(&mut self, method: &str, params: &T) -> Result<(), SendError> {
         self.add(|core, out| core.write_notification(out, method, &mut serialized(params)))
     }
 
     /// Adds a notification with params that are JSON already.
-    pub fn notify_raw(&mut self, method: &str, params: Option<&RawJson<'_>>) -> Result<(), Refused> {
+    pub fn notify_raw(&mut self, method: &str, params: Option<&RawJson<'_>>) -> Result<(), SendError> {
         self.add(|core, out| core.write_notification(out, method, &mut verbatim(params)))
     }
 
     /// Sends it. An empty batch is nothing and sends nothing.
-    pub fn send(mut self) -> Result<(), Refused> {
+    pub fn send(mut self) -> Result<(), SendError> {
         if self.text.is_empty() {
             return Ok(());
         }
@@ -256,7 +256,7 @@ impl Batch<'_> {
         method: &str,
         params: WriteParams<'_>,
         options: &CallOptions<'_>,
-    ) -> Result<CallKey, Refused> {
+    ) -> Result<CallKey, SendError> {
         let call = self.add(|core, out| core.write_call(out, method, params, options))?;
         self.calls.push(call);
         Ok(call)
@@ -264,8 +264,8 @@ impl Batch<'_> {
 
     fn add<R>(
         &mut self,
-        write: impl FnOnce(&mut Core, &mut Vec<u8>) -> Result<R, Refused>,
-    ) -> Result<R, Refused> {
+        write: impl FnOnce(&mut Core, &mut Vec<u8>) -> Result<R, SendError>,
+    ) -> Result<R, SendError> {
         let before = self.text.len();
         self.text.push(if before == 0 { b'[' } else { b',' });
         write(self.core, &mut self.text).inspect_err(|_| self.text.truncate(before))
@@ -281,10 +281,10 @@ impl Drop for Batch<'_> {
 }
 
 impl Core {
-    fn check_open(&self) -> Result<(), Refused> {
+    fn check_open(&self) -> Result<(), SendError> {
         match self.phase {
             Phase::Open | Phase::Draining(_) if !self.eof => Ok(()),
-            _ => Err(Refused::Closed),
+            _ => Err(SendError::Closed),
         }
     }
 
@@ -293,8 +293,8 @@ impl Core {
     fn send<R>(
         &mut self,
         purpose: impl FnOnce(&R) -> Purpose,
-        write: impl FnOnce(&mut Core, &mut Vec<u8>) -> Result<R, Refused>,
-    ) -> Result<R, Refused> {
+        write: impl FnOnce(&mut Core, &mut Vec<u8>) -> Result<R, SendError>,
+    ) -> Result<R, SendError> {
         self.check_open_for_sending()?;
         let mark = self.outbox.begin();
         // Lent out, so that writing may use the rest of `self`.
@@ -309,12 +309,12 @@ impl Core {
     }
 
     /// A notification may still follow the peer's end, for as long as its requests are being answered.
-    fn check_open_for_sending(&self) -> Result<(), Refused> {
+    fn check_open_for_sending(&self) -> Result<(), SendError> {
         if matches!(self.phase, Phase::Closed(_)) {
-            return Err(Refused::Closed);
+            return Err(SendError::Closed);
         }
         if self.is_outbound_full() {
-            return Err(Refused::Congested);
+            return Err(SendError::Congested);
         }
         Ok(())
     }
@@ -325,13 +325,13 @@ impl Core {
         method: &str,
         params: WriteParams<'_>,
         options: &CallOptions<'_>,
-    ) -> Result<CallKey, Refused> {
+    ) -> Result<CallKey, SendError> {
         self.check_open()?;
         if self.one_way {
-            return Err(Refused::OneWay);
+            return Err(SendError::OneWay);
         }
         if self.calls.len() >= self.limits.calls {
-            return Err(Refused::TooManyCalls);
+            return Err(SendError::TooManyCalls);
         }
         let id = self.calls.next_id();
         encode::call_head(out, Some(id), method);
@@ -352,7 +352,7 @@ impl Core {
         out: &mut Vec<u8>,
         method: &str,
         params: WriteParams<'_>,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), SendError> {
         encode::call_head(out, None, method);
         write_params(out, params, None, None)?;
         out.push(b'}');
@@ -378,10 +378,10 @@ impl Core {
         // A peer that reads nothing will not read this either: not sending it is no loss.
         let cancel = |_: &()| Purpose::Cancel(id);
         let _ = self.send(cancel, |core, out| match core.dialect.cancel {
-            Spelling::Dollar => {
+            NotificationStyle::Dollar => {
                 core.write_notification(out, "$/cancelRequest", &mut serialized(&Dollar { id }))
             }
-            Spelling::Notifications => {
+            NotificationStyle::Notifications => {
                 let params = Notifications { request_id: id };
                 core.write_notification(out, "notifications/cancelled", &mut serialized(&params))
             }
@@ -393,16 +393,16 @@ impl Core {
 fn write_params(
     out: &mut Vec<u8>,
     params: WriteParams<'_>,
-    token: Option<(Spelling, u64)>,
+    token: Option<(NotificationStyle, u64)>,
     trace: Option<&TraceContext<'_>>,
-) -> Result<bool, Refused> {
+) -> Result<bool, SendError> {
     let before = out.len();
     out.extend_from_slice(b",\"params\":");
     let start = out.len();
     params(out)?;
     match out.get(start) {
         Some(b'{') => {}
-        Some(b'[') if token.is_some() => return Err(Refused::Progress),
+        Some(b'[') if token.is_some() => return Err(SendError::Progress),
         Some(b'[') => return Ok(false),
         Some(b'n') if token.is_some() => {
             out.truncate(start);
@@ -413,7 +413,7 @@ fn write_params(
             return Ok(false);
         }
         // Params must be structured: a single value goes as the only argument.
-        _ if token.is_some() => return Err(Refused::Progress),
+        _ if token.is_some() => return Err(SendError::Progress),
         _ => {
             out.insert(start, b'[');
             out.push(b']');
@@ -423,5 +423,5 @@ fn write_params(
     if token.is_none() && trace.is_none() {
         return Ok(false);
     }
-    meta::insert(out, start, token, trace).ok_or(Refused::Progress)
+    meta::insert(out, start, token, trace).ok_or(SendError::Progress)
 }

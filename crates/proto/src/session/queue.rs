@@ -9,7 +9,7 @@ const OVERHEAD: usize = size_of::<Entry>();
 
 /// The texts lie behind each other in one string, so that waiting costs no allocation of its own.
 #[derive(Debug, Default)]
-pub(crate) struct Backlog {
+pub(crate) struct Queue {
     text: String,
     /// Where the text of the first entry starts.
     head: usize,
@@ -36,7 +36,7 @@ impl Entry {
     }
 }
 
-impl Backlog {
+impl Queue {
     pub(crate) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -88,7 +88,7 @@ impl Backlog {
     }
 
     pub(crate) fn clear(&mut self) {
-        *self = Backlog::default();
+        *self = Queue::default();
     }
 
     /// Gives back what a flood left behind.

@@ -6,7 +6,7 @@ use foldhash::fast::FixedState;
 use hashbrown::{HashTable, hash_table};
 
 use super::{Origin, RequestKey, grow};
-use crate::dialect::Spelling;
+use crate::dialect::NotificationStyle;
 use crate::message::id::Id;
 
 /// Ids longer than this are not worth keeping memory for, nor those of a table that a flood has made large.
@@ -27,7 +27,7 @@ pub(super) struct Requests {
     by_id: HashTable<u32>,
     /// Slots of requests that are not in the index. Most peers count their ids up, and then there is nothing to
     /// look up: a higher id than all others cannot be in use.
-    loose: Vec<u32>,
+    unindexed: Vec<u32>,
     /// No id of those is higher. `None` if there is only one, and nobody has asked.
     highest: Option<u64>,
     /// Seeded, so that a peer cannot choose ids that collide.
@@ -59,11 +59,11 @@ pub(super) struct Slot {
     pub(super) batch: Option<u32>,
     /// The message that it came in.
     pub(super) origin: Origin,
-    pub(super) cancelled: Option<Spelling>,
+    pub(super) cancelled: Option<NotificationStyle>,
     pub(super) cancellable: bool,
     /// JSON text of the progress token, if `token_spelling` is set.
     token: String,
-    token_spelling: Option<Spelling>,
+    token_spelling: Option<NotificationStyle>,
 }
 
 /// Where a request can be found by its id.
@@ -99,7 +99,7 @@ impl Slot {
         self.state == State::Running
     }
 
-    pub(super) fn token(&self) -> Option<(Spelling, &str)> {
+    pub(super) fn token(&self) -> Option<(NotificationStyle, &str)> {
         self.token_spelling.map(|spelling| (spelling, self.token.as_str()))
     }
 }
@@ -110,7 +110,7 @@ impl Requests {
             slots: Vec::new(),
             free: Vec::new(),
             by_id: HashTable::new(),
-            loose: Vec::new(),
+            unindexed: Vec::new(),
             highest: None,
             hasher: FixedState::with_seed(seed),
             first_generation: 0,
@@ -141,7 +141,7 @@ impl Requests {
     /// Memory of the table, with what a driver keeps beside it.
     pub(super) fn held(&self) -> usize {
         self.slots.capacity() * (size_of::<Slot>() + DRIVERS_SHARE)
-            + (self.free.capacity() + self.loose.capacity()) * size_of::<u32>()
+            + (self.free.capacity() + self.unindexed.capacity()) * size_of::<u32>()
             + self.by_id.allocation_size()
             + self.text_bytes
     }
@@ -171,12 +171,12 @@ impl Requests {
         let index = self.free.last().map_or(self.slots.len() as u32, |&index| index);
         let (place, hash) = if id.is_null() {
             (Place::Nameless, 0)
-        } else if self.by_id.is_empty() && (self.loose.is_empty() || self.is_highest(id)) {
-            if self.loose.is_empty() {
+        } else if self.by_id.is_empty() && (self.unindexed.is_empty() || self.is_highest(id)) {
+            if self.unindexed.is_empty() {
                 self.highest = None;
             }
-            grow::reserve(&mut self.loose, 1);
-            self.loose.push(index);
+            grow::reserve(&mut self.unindexed, 1);
+            self.unindexed.push(index);
             (Place::Loose, 0)
         } else {
             self.index_loose();
@@ -196,7 +196,7 @@ impl Requests {
         let slot = &mut self.slots[index as usize];
         slot.state = State::Waiting;
         slot.place = place;
-        slot.at = self.loose.len().wrapping_sub(1) as u32;
+        slot.at = self.unindexed.len().wrapping_sub(1) as u32;
         slot.hash = hash;
         self.text_bytes += fill(&mut slot.id, id.text());
         self.id_bytes += slot.id.len();
@@ -208,11 +208,11 @@ impl Requests {
 
     /// Whether the id is higher than all that are not in the index. If so, it is the highest from now on.
     fn is_highest(&mut self, id: &Id<'_>) -> bool {
-        let Some(number) = counted(id.text()) else { return false };
+        let Some(number) = parse_small_id(id.text()) else { return false };
         let highest = self.highest.unwrap_or_else(|| {
-            debug_assert_eq!(self.loose.len(), 1);
-            let only = self.loose.first().map(|&index| &self.slots[index as usize].id);
-            only.map_or(0, |id| counted(id).unwrap_or(u64::MAX))
+            debug_assert_eq!(self.unindexed.len(), 1);
+            let only = self.unindexed.first().map(|&index| &self.slots[index as usize].id);
+            only.map_or(0, |id| parse_small_id(id).unwrap_or(u64::MAX))
         });
         self.highest = Some(highest.max(number));
         number > highest
@@ -220,15 +220,15 @@ impl Requests {
 
     /// Puts everything into the index: somebody wants to look something up. Each request is put there once.
     fn index_loose(&mut self) {
-        if self.loose.is_empty() {
+        if self.unindexed.is_empty() {
             return;
         }
         #[cfg(test)]
         {
-            self.steps += self.loose.len();
+            self.steps += self.unindexed.len();
         }
-        let Requests { slots, by_id, hasher, loose, .. } = self;
-        for index in loose.drain(..) {
+        let Requests { slots, by_id, hasher, unindexed, .. } = self;
+        for index in unindexed.drain(..) {
             let slot = &mut slots[index as usize];
             slot.place = Place::Indexed;
             slot.hash = hasher.hash_one(Id::trusted(&slot.id));
@@ -252,7 +252,7 @@ impl Requests {
         &mut self,
         key: RequestKey,
         bytes: usize,
-        token: Option<(Spelling, &str)>,
+        token: Option<(NotificationStyle, &str)>,
     ) -> Option<&Slot> {
         let bytes = bytes + token.map_or(0, |(_, text)| text.len());
         let bytes = bytes + self.get(key)?.id.len();
@@ -273,14 +273,14 @@ impl Requests {
         if self.get(key).is_none() {
             return;
         }
-        let Requests { slots, by_id, loose, .. } = self;
+        let Requests { slots, by_id, unindexed, .. } = self;
         let keep = slots.len() <= KEPT_SLOTS;
         let Slot { place, at, hash, .. } = slots[key.index as usize];
         match place {
             Place::Nameless => {}
             Place::Loose => {
-                loose.swap_remove(at as usize);
-                if let Some(&moved) = loose.get(at as usize) {
+                unindexed.swap_remove(at as usize);
+                if let Some(&moved) = unindexed.get(at as usize) {
                     slots[moved as usize].at = at;
                 }
             }
@@ -338,14 +338,14 @@ impl Requests {
         self.text_bytes = self.slots.iter().map(|slot| slot.id.capacity() + slot.token.capacity()).sum();
         self.free.retain(|&index| (index as usize) < kept);
         self.free.shrink_to_fit();
-        self.loose.shrink_to_fit();
+        self.unindexed.shrink_to_fit();
         let slots = &self.slots;
         self.by_id.shrink_to_fit(|&index| slots[index as usize].hash);
     }
 }
 
 /// The number that an id spells, if it is a whole one of the plainest kind.
-pub(super) fn counted(text: &str) -> Option<u64> {
+pub(super) fn parse_small_id(text: &str) -> Option<u64> {
     let digits = text.as_bytes();
     if digits.len() > 18 {
         return None;

@@ -140,7 +140,7 @@ impl Player {
         Ok(())
     }
 
-    fn refused<T>(&mut self, sent: Result<T, sabir_proto::Refused>) {
+    fn refused<T>(&mut self, sent: Result<T, sabir_proto::SendError>) {
         if let Err(refused) = sent {
             self.event(format!("refused: {refused}"));
         }

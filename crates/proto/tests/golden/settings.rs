@@ -41,7 +41,7 @@ pub(crate) fn config(words: &str) -> Result<Config, String> {
             "calls" => limits.calls = number()?,
             "high_water" => limits.high_water = number()?,
             "outbound_bytes" => limits.outbound_bytes = number()?,
-            "complaints" => limits.complaints = number()? as u32,
+            "complaints" => limits.max_error_replies = number()? as u32,
             "stall" => limits.stall = Some(duration(value)?),
             "idle" => limits.idle = Some(duration(value)?),
             _ => return Err(format!("unknown setting `{name}`")),

@@ -150,7 +150,7 @@ impl<'a> Envelope<'a> {
     }
 
     fn response(&mut self, result: Option<&str>, error: Option<&str>) -> Option<Entry> {
-        let sloppy = self.dialect.sloppy_responses;
+        let sloppy = self.dialect.lenient_responses;
         let (result, error) = match (result, error) {
             (Some(result), Some("null")) if sloppy => (Some(result), None),
             (Some("null"), Some(error)) if sloppy => (None, Some(error)),

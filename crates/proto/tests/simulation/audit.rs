@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use sabir_proto::{
     Cut, Deframer, Dialect, Entry, Fault, FrameFault, Framing, Id, Incoming, Invalid, LENIENT, Limits,
-    Message, Spelling, decode,
+    Message, NotificationStyle, decode,
 };
 
 /// Cuts and decodes a stream independently of the session.
@@ -90,7 +90,7 @@ impl Audit {
                 Ok(Ok(Incoming::One(entry))) => vec![entry],
                 Ok(Ok(Incoming::Batch(entries))) => entries,
                 Err(FrameFault::TooLarge { .. }) => return *owed += 1,
-                Ok(Err(_)) | Err(_) => return *owed += i64::from(!dialect.noise),
+                Ok(Err(_)) | Err(_) => return *owed += i64::from(!dialect.allow_non_json),
             };
             for entry in entries {
                 match entry {
@@ -105,7 +105,7 @@ impl Audit {
                         *open.entry(id.unwrap_or(Id::NULL).into_owned()).or_default() += 1;
                     }
                     Ok(Message::Notification(note)) if note.method == "notifications/cancelled" => {
-                        *silenced += i64::from(dialect.cancel == Spelling::Notifications);
+                        *silenced += i64::from(dialect.cancel == NotificationStyle::Notifications);
                     }
                     _ => {}
                 }
@@ -121,7 +121,7 @@ impl Audit {
             let body = message.expect("a session sends no damaged frames");
             let shown = String::from_utf8_lossy(body);
             // Dialects differ in what they take, not in what they send: everybody takes this.
-            let dialect = Dialect { version_required: true, noise: false, ..LENIENT };
+            let dialect = Dialect { version_required: true, allow_non_json: false, ..LENIENT };
             let entries: Vec<Entry<'_>> = match decode(body, &dialect, &limits) {
                 Ok(Incoming::One(entry)) => vec![entry],
                 Ok(Incoming::Batch(entries)) => entries,

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use sabir_proto::{
-    CallError, CallKey, CallOptions, Cause, Config, ErrorObject, Event, Framing, Output, RawJson, Refused,
-    Report, RequestKey, Session, Time,
+    CallError, CallKey, CallOptions, Cause, Config, ErrorObject, Event, Framing, Output, RawJson, Report,
+    RequestKey, SendError, Session, Time,
 };
 
 use crate::audit::Audit;
@@ -101,7 +101,7 @@ impl Peer {
         method: &str,
         nonce: u64,
         options: &CallOptions<'_>,
-    ) -> Result<CallKey, Refused> {
+    ) -> Result<CallKey, SendError> {
         let params = params(nonce, self.config.dialect.array_params);
         let call = self.session.call_raw(now, method, Some(&params), options)?;
         self.expect(call, method, &params, options.progress);
@@ -109,7 +109,7 @@ impl Peer {
         Ok(call)
     }
 
-    pub(crate) fn batch(&mut self, now: Time, random: &mut Random) -> Result<(), Refused> {
+    pub(crate) fn batch(&mut self, now: Time, random: &mut Random) -> Result<(), SendError> {
         let options = CallOptions { timeout: Some(Duration::from_secs(20)), ..CallOptions::default() };
         let mut batch = self.session.batch(now)?;
         let mut made = Vec::new();
@@ -347,16 +347,16 @@ impl Peer {
         random: &mut Random,
     ) {
         let text = params.map_or_else(|| "null".to_owned(), ToString::to_string);
-        let soon = now + Duration::from_millis(random.below(100) as u64);
+        let pending_events = now + Duration::from_millis(random.below(100) as u64);
         let handler = match method {
             "echo" => {
                 assert!(self.session.reply_raw(now, key, &RawJson::new(text).unwrap()));
                 return;
             }
-            "later" => Handler::At(soon, Answer::Echo(text)),
-            "fail" => Handler::At(soon, Answer::Fail),
-            "abandon" => Handler::At(soon, Answer::Abandon),
-            "progress" => Handler::At(soon, Answer::Progress(3)),
+            "later" => Handler::At(pending_events, Answer::Echo(text)),
+            "fail" => Handler::At(pending_events, Answer::Fail),
+            "abandon" => Handler::At(pending_events, Answer::Abandon),
+            "progress" => Handler::At(pending_events, Answer::Progress(3)),
             "hang" => Handler::Hanging,
             "ask" => match self.session.call_raw(now, "later", params, &CallOptions::default()) {
                 Ok(call) => {
@@ -416,7 +416,7 @@ impl Peer {
         let usage = self.session.usage();
         assert_eq!((usage.requests, usage.running, usage.calls, usage.unsent), (0, 0, 0, 0));
         assert!(self.calls.is_empty(), "every call has ended: {:?}", self.calls);
-        assert_eq!(self.session.call(now, "late", &(), &CallOptions::default()), Err(Refused::Closed));
+        assert_eq!(self.session.call(now, "late", &(), &CallOptions::default()), Err(SendError::Closed));
         self.handlers.clear();
         self.notified = None;
         assert!(self.audit.answers <= self.audit.owed, "nothing is answered twice");

@@ -91,7 +91,7 @@ impl World {
                 calls: random.between(1, 40),
                 high_water: random.between(100, 4000),
                 outbound_bytes: random.between(1000, 20_000),
-                complaints: u32::MAX,
+                max_error_replies: u32::MAX,
                 stall: Some(Duration::from_secs(30)),
                 idle: (swarm.ending == Ending::Idle).then(|| Duration::from_secs(60)),
                 ..Limits::default()
@@ -186,7 +186,7 @@ impl World {
         self.note_refusal(side, sent.err());
     }
 
-    fn note_refusal(&mut self, side: usize, refused: Option<sabir_proto::Refused>) {
+    fn note_refusal(&mut self, side: usize, refused: Option<sabir_proto::SendError>) {
         if let Some(refused) = refused {
             self.log.push(format!("{} {} ! refused: {refused}", self.now, self.peers[side].name));
         }

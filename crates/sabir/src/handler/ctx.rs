@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::RawJson;
 use crate::peer::Peer;
-use crate::peer::commands::Wish;
+use crate::peer::commands::Command;
 
 /// The call that a handler is running for: who called, and what the handler may say before it answers.
 #[derive(Clone)]
@@ -19,7 +19,7 @@ pub struct Ctx {
     pub(crate) key: Option<RequestKey>,
     pub(crate) meta: Option<Arc<RawJson<'static>>>,
     #[cfg(feature = "http")]
-    pub(crate) caller: Option<Arc<crate::server::http::caller::Caller>>,
+    pub(crate) caller: Option<Arc<crate::server::http::caller::HttpCaller>>,
 }
 
 impl Ctx {
@@ -48,9 +48,10 @@ impl Ctx {
     /// Works in a [session](crate::Sessions) over HTTP, if the caller takes events and knows how to come back.
     /// Otherwise nothing happens. Returns whether it did.
     #[cfg(feature = "http")]
-    pub fn hang_up(&self) -> bool {
-        let way = self.http().and_then(|parts| parts.extensions.get::<crate::server::http::Way>());
-        way.is_some_and(crate::server::http::Way::hang_up)
+    pub fn close_stream(&self) -> bool {
+        let stream =
+            self.http().and_then(|parts| parts.extensions.get::<crate::server::http::StreamHandle>());
+        stream.is_some_and(crate::server::http::StreamHandle::close_stream)
     }
 
     /// Whether the caller wants an answer.
@@ -62,7 +63,7 @@ impl Ctx {
     pub async fn id(&self) -> Option<Id<'static>> {
         let key = self.key?;
         let (tell, told) = tokio::sync::oneshot::channel();
-        self.peer.shared.wish(Wish::Id { key, tell }).ok()?;
+        self.peer.shared.command(Command::Id { key, tell }).ok()?;
         told.await.ok()
     }
 
@@ -94,7 +95,7 @@ impl Ctx {
     pub async fn progress<T: Serialize>(&self, value: T) {
         if let (Some(key), Ok(value)) = (self.key, RawJson::from_value(&value)) {
             // Progress that cannot be told is no reason to stop.
-            let _ = self.peer.shared.wish_in_turn(Wish::Progress { key, value }).await;
+            let _ = self.peer.shared.send_when_ready(Command::Progress { key, value }).await;
         }
     }
 

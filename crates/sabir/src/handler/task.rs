@@ -10,7 +10,7 @@ use sabir_proto::{RequestKey, Session, Time};
 use serde::Serialize;
 
 use crate::handler::ctx::Ctx;
-use crate::runtime::session_context::Desk;
+use crate::runtime::session_context::SessionContext;
 use crate::{ErrorCode, ErrorObject, RawJson, Result};
 
 /// A handler at work on a call, with its types forgotten. When it is done it can take on another call, so
@@ -23,8 +23,12 @@ pub(crate) trait Task: Send {
     fn start(self: Pin<&mut Self>, ctx: Ctx, method: &str, params: Option<&RawJson<'_>>) -> Result<()>;
 
     /// Goes on, and answers if there is nothing more to wait for.
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>, desk: &mut Desk, key: Option<RequestKey>)
-    -> Poll<()>;
+    fn poll(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        context: &mut SessionContext,
+        key: Option<RequestKey>,
+    ) -> Poll<()>;
 }
 
 pub(crate) type BoxTask = Pin<Box<dyn Task>>;
@@ -79,7 +83,7 @@ where
     fn poll(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-        desk: &mut Desk,
+        context: &mut SessionContext,
         key: Option<RequestKey>,
     ) -> Poll<()> {
         let mut this = self.project();
@@ -90,7 +94,7 @@ where
             Err(panicked) => Err(panicked),
         };
         this.future.set(None);
-        desk.answer(key, outcome, *this.write);
+        context.answer(key, outcome, *this.write);
         Poll::Ready(())
     }
 }
@@ -126,10 +130,15 @@ where
         Ok(())
     }
 
-    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>, desk: &mut Desk, key: Option<RequestKey>) -> Poll<()> {
+    fn poll(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        context: &mut SessionContext,
+        key: Option<RequestKey>,
+    ) -> Poll<()> {
         let this = self.project();
         if let Some(result) = this.result.take() {
-            desk.answer(key, Ok(result), *this.write);
+            context.answer(key, Ok(result), *this.write);
         }
         Poll::Ready(())
     }

@@ -4,7 +4,7 @@ use crate::handler::task::BoxTask;
 use crate::router::Routes;
 
 /// Tasks above this size are not kept.
-const KEPT: usize = 1024;
+const MAX_POOLED_BYTES: usize = 1024;
 /// Methods with names above this length are looked up each time.
 const LONGEST_NAME: usize = 64;
 
@@ -16,14 +16,14 @@ pub(crate) struct Running {
 
 /// One task for each route, while it has nothing to do.
 #[derive(Default)]
-pub(crate) struct Spares {
+pub(crate) struct TaskPool {
     tasks: Vec<Option<BoxTask>>,
     /// The method that was called last, and its route. Calls come in rows, and then nothing is looked up.
     last: String,
     route: Option<usize>,
 }
 
-impl Spares {
+impl TaskPool {
     /// A task for a call of this method, if there is a handler.
     #[inline(always)]
     pub(crate) fn task(&mut self, method: &str, routes: &Routes) -> Option<Running> {
@@ -51,7 +51,7 @@ impl Spares {
     /// Keeps a task that is done.
     #[inline(always)]
     pub(crate) fn keep(&mut self, Running { task, route }: Running) {
-        if size_of_val(&*task) > KEPT {
+        if size_of_val(&*task) > MAX_POOLED_BYTES {
             return;
         }
         if self.tasks.len() <= route {

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 
 use crate::CallError;
 use crate::peer::call::{Call, CallSlot};
-use crate::peer::commands::{BatchEntry, CallWish, Wish, end_batch};
+use crate::peer::commands::{BatchEntry, CallCommand, Command, end_batch};
 use crate::peer::{Peer, written};
 use crate::router::method::MethodName;
 
@@ -26,7 +26,7 @@ use crate::router::method::MethodName;
 /// ```
 ///
 /// The calls of a batch that is dropped instead of sent end with
-/// [`Refused::Unsent`](crate::Refused::Unsent).
+/// [`SendError::Unsent`](crate::Refused::Unsent).
 #[must_use = "a batch is sent by `send`"]
 pub struct Batch {
     peer: Peer,
@@ -52,7 +52,7 @@ impl Batch {
         let method = method.into_name();
         let call = Call::in_batch(self.peer.clone(), &method, Arc::clone(&slot));
         match written(&params) {
-            Ok(params) => self.entries.push(BatchEntry::Call(CallWish { method, params, slot })),
+            Ok(params) => self.entries.push(BatchEntry::Call(CallCommand { method, params, slot })),
             Err(error) => slot.end(Err(error)),
         }
         call
@@ -76,7 +76,9 @@ impl Batch {
             end_batch(&self.entries, &error);
             return Err(error);
         }
-        self.peer.shared.wish(Wish::Batch { about: self.peer.about, entries: self.entries })
+        self.peer
+            .shared
+            .command(Command::Batch { on_behalf_of: self.peer.on_behalf_of, entries: self.entries })
     }
 }
 

@@ -10,11 +10,11 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use sabir_proto::{CallKey, CallOptions, Refused, TraceContext};
+use sabir_proto::{CallKey, CallOptions, SendError, TraceContext};
 use serde::de::DeserializeOwned;
 
 use crate::peer::Peer;
-use crate::peer::commands::{CallWish, Wish, lock};
+use crate::peer::commands::{CallCommand, Command, lock};
 use crate::router::observe::{CallEnd, Observed, Side};
 use crate::{CallError, RawJson};
 
@@ -206,7 +206,7 @@ impl<R, E, T> Call<R, E, T> {
     ///
     /// The peer is asked in the params, so they must be an object, or absent. A call with other params is not
     /// sent, and a call that was sent already is cancelled: both end with
-    /// [`Refused::Progress`](crate::Refused::Progress).
+    /// [`SendError::Progress`](crate::Refused::Progress).
     pub fn with_progress(self) -> Self {
         self.set(|options| options.progress = true);
         self
@@ -232,12 +232,12 @@ impl<R, E, T> Call<R, E, T> {
         let mut options = Box::<CallOptions<'_>>::default();
         change(&mut options);
         if options.progress && !has_progress {
-            return self.give_up(CallError::Refused(Refused::Progress));
+            return self.give_up(CallError::SendError(SendError::Progress));
         }
         if options.timeout.is_some() || options.total_timeout.is_some() {
             let slot = Arc::clone(&self.slot);
             // A connection that has ended has ended the call, too.
-            let _ = self.peer.shared.wish(Wish::Expire { slot, options });
+            let _ = self.peer.shared.command(Command::Expire { slot, options });
         }
     }
 
@@ -249,7 +249,7 @@ impl<R, E, T> Call<R, E, T> {
     fn give_up(&self, why: CallError) {
         if !self.slot.is_over() {
             self.slot.forget_hook();
-            let _ = self.peer.shared.wish(Wish::Cancel(Arc::clone(&self.slot)));
+            let _ = self.peer.shared.command(Command::Cancel(Arc::clone(&self.slot)));
             self.slot.end(Err(why));
         }
     }
@@ -293,8 +293,8 @@ impl<R, E, T> Call<R, E, T> {
         self.watch(&method);
         let slot = Arc::clone(&self.slot);
         let sent = params.and_then(|params| {
-            let call = CallWish { method, params, slot };
-            self.peer.shared.wish(Wish::Call { about: self.peer.about, call })
+            let call = CallCommand { method, params, slot };
+            self.peer.shared.command(Command::Call { on_behalf_of: self.peer.on_behalf_of, call })
         });
         if let Err(error) = sent {
             self.slot.end(Err(error));

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Wake, Waker};
 use std::time::Duration;
 
-use sabir_proto::{CallOptions, Cause, Dialect, Id, Refused, RequestKey};
+use sabir_proto::{CallOptions, Cause, Dialect, Id, RequestKey, SendError};
 use tokio::sync::{Notify, oneshot, watch};
 
 use crate::peer::Peer;
@@ -22,17 +22,17 @@ use crate::{CallError, RawJson};
 const ENOUGH: usize = 256 * 1024;
 
 /// Something that a handle wants from its connection.
-pub(crate) enum Wish {
+pub(crate) enum Command {
     Call {
-        about: About,
-        call: CallWish,
+        on_behalf_of: OnBehalfOf,
+        call: CallCommand,
     },
     Batch {
-        about: About,
+        on_behalf_of: OnBehalfOf,
         entries: Vec<BatchEntry>,
     },
     Notify {
-        about: About,
+        on_behalf_of: OnBehalfOf,
         method: Cow<'static, str>,
         params: Option<RawJson<'static>>,
     },
@@ -58,23 +58,23 @@ pub(crate) enum Wish {
 }
 
 /// The request on whose behalf something is wished for.
-pub(crate) type About = Option<RequestKey>;
+pub(crate) type OnBehalfOf = Option<RequestKey>;
 
 /// A call to be sent. Wherever it is dropped before that, its caller is told.
-pub(crate) struct CallWish {
+pub(crate) struct CallCommand {
     pub(crate) method: Cow<'static, str>,
     pub(crate) params: Option<RawJson<'static>>,
     pub(crate) slot: Arc<CallSlot>,
 }
 
-impl Drop for CallWish {
+impl Drop for CallCommand {
     fn drop(&mut self) {
-        self.slot.end_unsent(&CallError::Refused(Refused::Unsent));
+        self.slot.end_unsent(&CallError::SendError(SendError::Unsent));
     }
 }
 
 pub(crate) enum BatchEntry {
-    Call(CallWish),
+    Call(CallCommand),
     Notify { method: Cow<'static, str>, params: Option<RawJson<'static>> },
 }
 
@@ -89,8 +89,8 @@ pub(crate) struct Shared {
     /// What handlers keep for the connection, one of each type.
     kept: Mutex<Vec<(TypeId, Arc<dyn Any + Send + Sync>)>>,
     /// Set while there are wishes or hooks, so that the connection need not lock to see that there are none.
-    pub(crate) wishing: Flag,
-    pub(crate) hooked: Flag,
+    pub(crate) has_commands: Flag,
+    pub(crate) has_hooks: Flag,
     waker: Mutex<Option<Waker>>,
     /// Tasks that can go on.
     ready: Mutex<Vec<usize>>,
@@ -100,7 +100,7 @@ pub(crate) struct Shared {
     /// Becomes true once the process that was started for the connection has ended.
     pub(crate) process: OnceLock<watch::Receiver<bool>>,
     /// Told once the connection is about to end.
-    pub(crate) ending: Told,
+    pub(crate) ending: EventFlag,
     /// The headers of each message, where they have any.
     #[cfg(feature = "http")]
     pub(crate) headers: OnceLock<Arc<crate::client::http::Headers>>,
@@ -110,19 +110,19 @@ pub(crate) struct Shared {
 
 #[derive(Default)]
 struct State {
-    wishes: Vec<Wish>,
+    commands: Vec<Command>,
     bytes: usize,
     congested: bool,
     cause: Option<Cause>,
     /// Requests whose handlers deal with cancels themselves.
-    takeovers: HashMap<RequestKey, Arc<Told>>,
+    takeovers: HashMap<RequestKey, Arc<EventFlag>>,
     hooks: HashMap<RequestKey, Vec<AfterReply>>,
 }
 
 /// Something that happens once, for those who wait for it: that a request was cancelled, or that the
 /// connection is about to end.
 #[derive(Default)]
-pub(crate) struct Told {
+pub(crate) struct EventFlag {
     flag: AtomicBool,
     told: Notify,
 }
@@ -138,24 +138,24 @@ impl Shared {
     }
 
     /// Hands a wish to the connection, or says that it is over.
-    pub(crate) fn wish(&self, wish: Wish) -> Result<(), CallError> {
+    pub(crate) fn command(&self, command: Command) -> Result<(), CallError> {
         let mut state = lock(&self.state);
         if let Some(cause) = &state.cause {
             let closed = CallError::Closed(cause.clone());
             drop(state);
-            wish.refuse(&closed);
+            command.refuse(&closed);
             return Err(closed);
         }
-        state.bytes += wish.size();
-        state.wishes.push(wish);
+        state.bytes += command.size();
+        state.commands.push(command);
         drop(state);
-        self.wishing.raise();
+        self.has_commands.raise();
         self.wake();
         Ok(())
     }
 
     /// The same, once there is room. What a handler sends faster than the peer reads makes it wait.
-    pub(crate) async fn wish_in_turn(&self, wish: Wish) -> Result<(), Refused> {
+    pub(crate) async fn send_when_ready(&self, command: Command) -> Result<(), SendError> {
         loop {
             let room = self.room.notified();
             let mut room = std::pin::pin!(room);
@@ -165,7 +165,7 @@ impl Shared {
             }
             room.await;
         }
-        self.wish(wish).map_err(|_| Refused::Closed)
+        self.command(command).map_err(|_| SendError::Closed)
     }
 
     pub(crate) fn is_full(&self) -> bool {
@@ -174,10 +174,10 @@ impl Shared {
     }
 
     /// Takes all wishes, leaving `into`, which is empty, in their place.
-    pub(crate) fn take_wishes(&self, into: &mut Vec<Wish>) {
-        self.wishing.lower();
+    pub(crate) fn take_commands(&self, into: &mut Vec<Command>) {
+        self.has_commands.lower();
         let mut state = lock(&self.state);
-        std::mem::swap(&mut state.wishes, into);
+        std::mem::swap(&mut state.commands, into);
         state.bytes = 0;
         drop(state);
         self.room.notify_waiters();
@@ -207,10 +207,10 @@ impl Shared {
     }
 
     /// The connection has ended. Wishes that nobody will carry out any more are returned.
-    pub(crate) fn close(&self, cause: &Cause) -> Vec<Wish> {
+    pub(crate) fn close(&self, cause: &Cause) -> Vec<Command> {
         let mut state = lock(&self.state);
         state.cause = Some(cause.clone());
-        let wishes = std::mem::take(&mut state.wishes);
+        let commands = std::mem::take(&mut state.commands);
         let takeovers = std::mem::take(&mut state.takeovers);
         state.hooks.clear();
         drop(state);
@@ -218,11 +218,11 @@ impl Shared {
         self.ending.tell();
         self.room.notify_waiters();
         self.over.notify_waiters();
-        wishes
+        commands
     }
 
     /// From now on the handler of this request deals with cancels itself.
-    pub(crate) fn take_over(&self, key: RequestKey) -> Arc<Told> {
+    pub(crate) fn take_over(&self, key: RequestKey) -> Arc<EventFlag> {
         let mut state = lock(&self.state);
         let cancelled = Arc::clone(state.takeovers.entry(key).or_default());
         self.left_for(key, state);
@@ -232,11 +232,11 @@ impl Shared {
     /// Something was left for the end of a request. The flag changes under the lock alone, so that it is
     /// never clear while there is something.
     fn left_for(&self, key: RequestKey, state: MutexGuard<'_, State>) {
-        self.hooked.raise();
+        self.has_hooks.raise();
         drop(state);
         // A handler that is being polled has an open request. Others may be too late.
         if !driving::is_driven_here(self) {
-            let _ = self.wish(Wish::Settle(key));
+            let _ = self.command(Command::Settle(key));
         }
     }
 
@@ -263,7 +263,7 @@ impl Shared {
         state.takeovers.remove(&key);
         let hooks = state.hooks.remove(&key).unwrap_or_default();
         if state.hooks.is_empty() && state.takeovers.is_empty() {
-            self.hooked.lower();
+            self.has_hooks.lower();
         }
         hooks
     }
@@ -290,7 +290,7 @@ impl Shared {
     }
 }
 
-impl Told {
+impl EventFlag {
     pub(crate) fn tell(&self) {
         self.flag.store(true, Ordering::Release);
         self.told.notify_waiters();
@@ -309,12 +309,12 @@ impl Told {
     }
 }
 
-impl Wish {
+impl Command {
     /// It will not be carried out: whoever waits is told why.
     pub(crate) fn refuse(&self, why: &CallError) {
         match self {
-            Wish::Call { call, .. } => call.slot.end_unsent(why),
-            Wish::Batch { entries, .. } => end_batch(entries, why),
+            Command::Call { call, .. } => call.slot.end_unsent(why),
+            Command::Batch { entries, .. } => end_batch(entries, why),
             _ => {}
         }
     }
@@ -322,21 +322,23 @@ impl Wish {
     fn size(&self) -> usize {
         let text = |params: &Option<RawJson<'static>>| params.as_ref().map_or(0, |p| p.as_str().len());
         64 + match self {
-            Wish::Call { call, .. } => text(&call.params),
-            Wish::Notify { params, .. } => text(params),
-            Wish::Progress { value, .. } => value.as_str().len(),
-            Wish::Batch { entries, .. } => {
+            Command::Call { call, .. } => text(&call.params),
+            Command::Notify { params, .. } => text(params),
+            Command::Progress { value, .. } => value.as_str().len(),
+            Command::Batch { entries, .. } => {
                 let params = entries.iter().map(|entry| match entry {
-                    BatchEntry::Call(CallWish { params, .. }) | BatchEntry::Notify { params, .. } => params,
+                    BatchEntry::Call(CallCommand { params, .. }) | BatchEntry::Notify { params, .. } => {
+                        params
+                    }
                 });
                 params.map(|params| 64 + text(params)).sum()
             }
-            Wish::Cancel(_)
-            | Wish::Expire { .. }
-            | Wish::Settle(_)
-            | Wish::Id { .. }
-            | Wish::Speak(_)
-            | Wish::Shutdown(_) => 0,
+            Command::Cancel(_)
+            | Command::Expire { .. }
+            | Command::Settle(_)
+            | Command::Id { .. }
+            | Command::Speak(_)
+            | Command::Shutdown(_) => 0,
         }
     }
 }

@@ -11,13 +11,13 @@ use std::borrow::Cow;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use sabir_proto::{Cause, Dialect, Refused};
+use sabir_proto::{Cause, Dialect, SendError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::peer::batch::Batch;
 use crate::peer::call::Call;
-use crate::peer::commands::{About, Shared, Wish};
+use crate::peer::commands::{Command, OnBehalfOf, Shared};
 use crate::router::method::MethodName;
 use crate::runtime::driving;
 use crate::{CallError, RawJson};
@@ -29,12 +29,12 @@ pub struct Peer {
     pub(crate) shared: Arc<Shared>,
     /// The request in whose handler it was given out: where a connection has several ways to the peer, what
     /// is sent takes that request's.
-    pub(crate) about: About,
+    pub(crate) on_behalf_of: OnBehalfOf,
 }
 
 impl Peer {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
-        Peer { shared, about: None }
+        Peer { shared, on_behalf_of: None }
     }
 
     /// Calls a method. The call goes out when it is first awaited.
@@ -60,30 +60,34 @@ impl Peer {
     }
 
     /// Sends a notification. Waits while the peer leaves too much unread.
-    pub async fn notify<M, P>(&self, method: M, params: P) -> Result<(), Refused>
+    pub async fn notify<M, P>(&self, method: M, params: P) -> Result<(), SendError>
     where
         M: MethodName<P, ()>,
         P: Serialize,
     {
-        let params = RawJson::from_value(&params).map_err(|e| Refused::Params(e.to_string()))?;
+        let params = RawJson::from_value(&params).map_err(|e| SendError::Params(e.to_string()))?;
         let params = present(params);
-        let wish = Wish::Notify { about: self.about, method: method.into_name(), params };
-        self.shared.wish_in_turn(wish).await
+        let command = Command::Notify { on_behalf_of: self.on_behalf_of, method: method.into_name(), params };
+        self.shared.send_when_ready(command).await
     }
 
     /// Sends a notification without waiting, or not at all if the peer leaves too much unread. For places
     /// that cannot wait, such as [`Ctx::after_reply`](crate::Ctx::after_reply).
-    pub fn try_notify<M, P>(&self, method: M, params: P) -> Result<(), Refused>
+    pub fn try_notify<M, P>(&self, method: M, params: P) -> Result<(), SendError>
     where
         M: MethodName<P, ()>,
         P: Serialize,
     {
-        let params = RawJson::from_value(&params).map_err(|e| Refused::Params(e.to_string()))?;
+        let params = RawJson::from_value(&params).map_err(|e| SendError::Params(e.to_string()))?;
         if self.shared.is_full() {
-            return Err(Refused::Congested);
+            return Err(SendError::Congested);
         }
-        let wish = Wish::Notify { about: self.about, method: method.into_name(), params: present(params) };
-        self.shared.wish(wish).map_err(|_| Refused::Closed)
+        let command = Command::Notify {
+            on_behalf_of: self.on_behalf_of,
+            method: method.into_name(),
+            params: present(params),
+        };
+        self.shared.command(command).map_err(|_| SendError::Closed)
     }
 
     /// Sets a header of everything that is sent over HTTP from now on. On other transports there are no headers,
@@ -119,7 +123,7 @@ impl Peer {
 
     /// Speaks another dialect from here on: some protocols agree on one in their first messages.
     pub fn speak(&self, dialect: Dialect) {
-        let _ = self.shared.wish(Wish::Speak(dialect));
+        let _ = self.shared.command(Command::Speak(dialect));
     }
 
     /// A handle that does not keep what belongs to the connection alive.
@@ -134,7 +138,7 @@ impl Peer {
     /// A handler of the same connection is part of what is open, so there it does not wait: it returns
     /// [`Cause::Shutdown`] at once, and the connection ends when the handler has returned and was answered.
     pub async fn shutdown(&self, grace: Duration) -> Cause {
-        let _ = self.shared.wish(Wish::Shutdown(grace));
+        let _ = self.shared.command(Command::Shutdown(grace));
         if driving::is_handled_here(&self.shared) {
             return self.cause().unwrap_or(Cause::Shutdown);
         }
@@ -200,7 +204,7 @@ impl std::fmt::Debug for WeakPeer {
 pub(crate) fn written<P: Serialize>(params: &P) -> Result<Option<RawJson<'static>>, CallError> {
     RawJson::from_value(params)
         .map(present)
-        .map_err(|error| CallError::Refused(Refused::Params(error.to_string())))
+        .map_err(|error| CallError::SendError(SendError::Params(error.to_string())))
 }
 
 /// `null` stands for no params.

@@ -62,7 +62,7 @@ use crate::{ErrorCode, ErrorObject, RawJson, Result};
 pub struct Router {
     pub(crate) routes: Routes,
     #[cfg(feature = "schema")]
-    pub(crate) book: crate::schema::discover::Book,
+    pub(crate) docs: crate::schema::discover::MethodDocs,
 }
 
 #[derive(Clone, Default)]
@@ -375,7 +375,7 @@ impl Router {
     fn add(mut self, name: Cow<'static, str>, handler: impl Handler + 'static) -> Self {
         assert!(!name.starts_with("rpc."), "method names that begin with `rpc.` are reserved: `{name}`");
         #[cfg(feature = "schema")]
-        self.book.forget(&name);
+        self.docs.forget(&name);
         let route = self.route(handler);
         self.routes.handlers.insert(name, route);
         self

@@ -13,10 +13,10 @@ use crate::peer::Peer;
 use crate::router::Routes;
 use crate::router::observe::Observed;
 use crate::runtime::engine::{Engine, OnReport, Stop};
-use crate::runtime::io::{Moved, Port};
+use crate::runtime::io::{IoProgress, Port};
 
 /// How long the goodbye of a transport may take.
-const GOODBYE: Duration = Duration::from_secs(1);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Drives one session over its port until it ends.
 pub(crate) struct Connection<P> {
@@ -25,7 +25,7 @@ pub(crate) struct Connection<P> {
     counts: bool,
     sleep: Pin<Box<Sleep>>,
     /// What `sleep` is set to.
-    alarm: Option<Time>,
+    timer_deadline: Option<Time>,
     /// It is over, and the transport says goodbye.
     closing: Option<Cause>,
     pub(crate) port: P,
@@ -41,35 +41,35 @@ impl<P: Port> Connection<P> {
             counts,
             engine: Engine::new(config, routes, on_report),
             sleep: Box::pin(tokio::time::sleep(Duration::ZERO)),
-            alarm: None,
+            timer_deadline: None,
             closing: None,
             port,
         }
     }
 
     pub(crate) fn peer(&self) -> Peer {
-        self.engine.desk.peer.clone()
+        self.engine.context.peer.clone()
     }
 
     /// Waits for the session's deadline. Whether it has come.
     fn wait(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let deadline = self.engine.desk.session.wait().deadline;
+        let deadline = self.engine.context.session.wait().deadline;
         let Some(deadline) = deadline else { return Poll::Pending };
-        if self.alarm != Some(deadline) {
+        if self.timer_deadline != Some(deadline) {
             // A deadline beyond what the clock can tell never comes.
-            let Some(at) = self.engine.desk.instant(deadline) else { return Poll::Pending };
-            self.alarm = Some(deadline);
+            let Some(at) = self.engine.context.instant(deadline) else { return Poll::Pending };
+            self.timer_deadline = Some(deadline);
             self.sleep.as_mut().reset(at);
         }
         ready!(self.sleep.as_mut().poll(cx));
-        self.alarm = None;
+        self.timer_deadline = None;
         Poll::Ready(())
     }
 
     /// Whoever waits is told first; then the peer.
     fn begin_close(&mut self, cause: Cause) {
-        self.closing = Some(self.engine.desk.close(cause));
-        self.sleep.as_mut().reset(Instant::now() + GOODBYE);
+        self.closing = Some(self.engine.context.close(cause));
+        self.sleep.as_mut().reset(Instant::now() + CLOSE_TIMEOUT);
     }
 
     fn close(&mut self, cx: &mut Context<'_>, cause: Cause) -> Poll<Cause> {
@@ -82,14 +82,14 @@ impl<P: Port> Connection<P> {
 
     /// Everything that can be done now is done. Returns how it ended, if it has.
     pub(crate) fn poll_run(&mut self, cx: &mut Context<'_>) -> Poll<Cause> {
-        self.engine.desk.peer.shared.register(cx.waker());
-        self.engine.desk.read_clock();
+        self.engine.context.peer.shared.register(cx.waker());
+        self.engine.context.read_clock();
         self.engine.resume();
         loop {
             if let Some(cause) = self.closing.take() {
                 return self.close(cx, cause);
             }
-            self.engine.desk.read_clock();
+            self.engine.context.read_clock();
             match self.engine.run() {
                 Stop::Done(cause) => {
                     self.begin_close(cause);
@@ -102,18 +102,18 @@ impl<P: Port> Connection<P> {
                 Stop::Waiting | Stop::Pausing => {}
             }
             // Everything that is ready goes out at once; only then is more taken in.
-            let wrote = self.port.send(cx, &mut self.engine.desk);
+            let wrote = self.port.send(cx, &mut self.engine.context);
             self.engine.tell_congestion();
             if self.engine.is_pausing() {
                 cx.waker().wake_by_ref();
                 return Poll::Pending;
             }
             // What was written may let the session say more, which only the engine listens to.
-            if let Moved::Yes = wrote {
+            if let IoProgress::Yes = wrote {
                 continue;
             }
-            if self.engine.desk.session.wait().read
-                && let Moved::Yes = self.port.receive(cx, &mut self.engine.desk)
+            if self.engine.context.session.wait().read
+                && let IoProgress::Yes = self.port.receive(cx, &mut self.engine.context)
             {
                 continue;
             }
@@ -128,7 +128,7 @@ impl<P> Drop for Connection<P> {
     fn drop(&mut self) {
         if self.counts {
             let cause = self.engine.end();
-            self.engine.desk.tell(&Observed::Closed { cause: &cause });
+            self.engine.context.tell(&Observed::Closed { cause: &cause });
         }
     }
 }

@@ -8,13 +8,13 @@ use memchr::memmem::Finder;
 use sabir_proto::{Cause, Config, Event, Origin, Output, Report, RequestKey, Time};
 
 use crate::handler::ctx::Ctx;
-use crate::handler::task_pool::{Running, Spares};
+use crate::handler::task_pool::{Running, TaskPool};
 use crate::peer::Peer;
 use crate::peer::commands::{Shared, TaskWaker};
 use crate::router::Routes;
 use crate::router::observe::{CallEnd, Observed, Side};
 use crate::runtime::driving;
-use crate::runtime::session_context::Desk;
+use crate::runtime::session_context::SessionContext;
 use crate::{ErrorCode, ErrorObject, RawJson};
 
 /// How long one connection may keep its thread before others have their turn.
@@ -37,12 +37,12 @@ const LONGEST_NAME: usize = 1024;
 
 /// A session, the handlers that run for it, and the calls that wait.
 pub(crate) struct Engine {
-    pub(crate) desk: Desk,
+    pub(crate) context: SessionContext,
     /// By the index of the request.
     tasks: Vec<Option<(RequestKey, Running)>>,
     /// The notification whose handler is not done.
     notification: Option<Running>,
-    spares: Spares,
+    task_pool: TaskPool,
     /// By the index of the request, and at 0 the notification's.
     wakers: Vec<(Arc<TaskWaker>, Waker)>,
     ready: Vec<usize>,
@@ -76,10 +76,10 @@ impl Engine {
     pub(crate) fn new(config: Config, routes: Arc<Routes>, on_report: Option<OnReport>) -> Self {
         let peer = Peer::new(Arc::new(Shared::new(routes)));
         Engine {
-            desk: Desk::new(config, peer),
+            context: SessionContext::new(config, peer),
             tasks: Vec::new(),
             notification: None,
-            spares: Spares::default(),
+            task_pool: TaskPool::default(),
             wakers: Vec::new(),
             ready: Vec::new(),
             congested: false,
@@ -96,7 +96,7 @@ impl Engine {
     /// Whether nobody else holds on to it: no handler, and nothing that a handler has left behind.
     #[cfg(feature = "http")]
     pub(crate) fn is_unshared(&self) -> bool {
-        let shared = &self.desk.peer.shared;
+        let shared = &self.context.peer.shared;
         let wakers = self.wakers.iter().all(|(waker, _)| Arc::strong_count(waker) == 2);
         wakers && Arc::strong_count(shared) == 1 + self.wakers.len()
     }
@@ -105,7 +105,7 @@ impl Engine {
     pub(crate) fn resume(&mut self) {
         self.answered = false;
         self.pausing = false;
-        self.turn = self.desk.now;
+        self.turn = self.context.now;
     }
 
     /// Whether `run` has stopped because its turn was over.
@@ -125,8 +125,8 @@ impl Engine {
     /// Slow handlers are clocked one by one, fast ones by the dozen.
     #[inline(never)]
     fn look_at_clock(&mut self) {
-        let before = self.desk.now;
-        let now = self.desk.read_clock();
+        let before = self.context.now;
+        let now = self.context.read_clock();
         self.pace = if now - before > TURN / 4 { 1 } else { (self.pace * 2).min(LONGEST_PACE) };
         self.unclocked = self.pace;
         self.pausing = now - self.turn >= TURN;
@@ -137,16 +137,16 @@ impl Engine {
     /// When an answer has come, hooks of the call and handlers that await it see it before the handler of
     /// anything that came behind it starts. Other tasks are given a turn, which on several threads is no promise.
     pub(crate) fn run(&mut self) -> Stop {
-        let _driven = driving::drive(&self.desk.peer.shared);
+        let _driven = driving::drive(&self.context.peer.shared);
         self.run_ready();
         loop {
-            self.desk.carry_out_wishes();
+            self.context.execute_commands();
             if self.pausing {
                 return Stop::Pausing;
             }
             let output = match self.held.take() {
                 Some(held) => Output::Event(held),
-                None => self.desk.session.poll_output(self.desk.now),
+                None => self.context.session.poll_output(self.context.now),
             };
             let (key, method, params, meta, origin) = match output {
                 Output::Event(event @ (Event::Request { .. } | Event::Notification { .. }))
@@ -160,7 +160,7 @@ impl Engine {
                 }
                 Output::Event(Event::Notification { method, params }) => {
                     let told = Observed::Notification { side: Side::Theirs, method: &method };
-                    self.desk.peer.shared.routes.tell(&told);
+                    self.context.peer.shared.routes.tell(&told);
                     let has = |raw: &&RawJson<'_>| META.find(raw.as_str().as_bytes()).is_some();
                     let meta = params.as_ref().filter(has).and_then(|raw| raw.get("_meta"));
                     let meta = meta.map(RawJson::into_owned);
@@ -171,13 +171,13 @@ impl Engine {
                     continue;
                 }
                 Output::Event(Event::Progress { call, value }) => {
-                    if let Some(slot) = self.desk.calls.get(call.index()).and_then(Option::as_ref) {
+                    if let Some(slot) = self.context.calls.get(call.index()).and_then(Option::as_ref) {
                         slot.progress(value.into_owned());
                     }
                     continue;
                 }
                 Output::Event(Event::Reply { call, outcome }) => {
-                    let slot = self.desk.calls.get_mut(call.index()).and_then(Option::take);
+                    let slot = self.context.calls.get_mut(call.index()).and_then(Option::take);
                     if let Some(slot) = slot {
                         slot.end(outcome.map(RawJson::into_owned));
                         self.answered = true;
@@ -185,7 +185,7 @@ impl Engine {
                     continue;
                 }
                 Output::Event(Event::Report(report)) => {
-                    tell_report(&self.desk.peer.shared.routes, &mut self.on_report, &report);
+                    tell_report(&self.context.peer.shared.routes, &mut self.on_report, &report);
                     continue;
                 }
                 Output::Event(_) => continue,
@@ -197,28 +197,28 @@ impl Engine {
             };
             match key {
                 Some(key) => {
-                    if let Some(watches) = &mut self.desk.watches {
+                    if let Some(watches) = &mut self.context.watches {
                         watches.begin(key, &method);
                     }
                 }
                 None => {
-                    self.desk.notification.clear();
+                    self.context.notification.clear();
                     // The peer chooses the name: a long one is not to stay.
-                    self.desk.notification.shrink_to(LONGEST_NAME);
-                    self.desk.notification.push_str(&method);
+                    self.context.notification.shrink_to(LONGEST_NAME);
+                    self.context.notification.push_str(&method);
                 }
             }
             let meta = meta.map(|meta| Arc::new(meta.into_owned()));
             let ctx = Ctx {
-                peer: Peer { about: key, ..self.desk.peer.clone() },
+                peer: Peer { on_behalf_of: key, ..self.context.peer.clone() },
                 key,
                 meta,
                 #[cfg(feature = "http")]
-                caller: self.desk.callers.of(origin),
+                caller: self.context.callers.of(origin),
             };
             #[cfg(not(feature = "http"))]
             let _ = origin;
-            let started = match self.spares.task(&method, &self.desk.peer.shared.routes) {
+            let started = match self.task_pool.task(&method, &self.context.peer.shared.routes) {
                 None => Err(ErrorObject::standard(ErrorCode::METHOD_NOT_FOUND)),
                 Some(mut running) => {
                     let started = running.task.as_mut().start(ctx, &method, params.as_ref());
@@ -245,8 +245,8 @@ impl Engine {
         let index = key.index();
         let (_, waker) = &self.wakers[index + 1];
         let cx = &mut Context::from_waker(waker);
-        if running.task.as_mut().poll(cx, &mut self.desk, Some(key)).is_ready() {
-            return self.spares.keep(running);
+        if running.task.as_mut().poll(cx, &mut self.context, Some(key)).is_ready() {
+            return self.task_pool.keep(running);
         }
         if self.tasks.len() <= index {
             self.tasks.resize_with(index + 1, || None);
@@ -256,13 +256,13 @@ impl Engine {
 
     fn poll_notification(&mut self, mut running: Running) {
         let (_, waker) = &self.wakers[0];
-        match running.task.as_mut().poll(&mut Context::from_waker(waker), &mut self.desk, None) {
+        match running.task.as_mut().poll(&mut Context::from_waker(waker), &mut self.context, None) {
             Poll::Ready(()) => {
-                self.spares.keep(running);
-                if let Some(error) = self.desk.failed.take() {
+                self.task_pool.keep(running);
+                if let Some(error) = self.context.failed.take() {
                     self.report_failed(error);
                 }
-                self.desk.session.finish_notification(self.desk.now);
+                self.context.session.finish_notification(self.context.now);
             }
             Poll::Pending => self.notification = Some(running),
         }
@@ -273,11 +273,11 @@ impl Engine {
     fn refuse(&mut self, key: Option<RequestKey>, error: ErrorObject) {
         match key {
             Some(key) => {
-                self.desk.answer(Some(key), Err::<(), _>(error), |_, _, _, ()| true);
+                self.context.answer(Some(key), Err::<(), _>(error), |_, _, _, ()| true);
             }
             None => {
                 self.report_failed(error);
-                self.desk.session.finish_notification(self.desk.now);
+                self.context.session.finish_notification(self.context.now);
             }
         }
     }
@@ -285,8 +285,8 @@ impl Engine {
     /// Nobody waits for an answer to a notification: that it failed is told to those who watch.
     #[cold]
     fn report_failed(&mut self, error: ErrorObject) {
-        let report = Report::NotificationFailed { method: self.desk.notification.as_str().into(), error };
-        tell_report(&self.desk.peer.shared.routes, &mut self.on_report, &report);
+        let report = Report::NotificationFailed { method: self.context.notification.as_str().into(), error };
+        tell_report(&self.context.peer.shared.routes, &mut self.on_report, &report);
     }
 
     /// Ensures that a slot has its waker, and that it is heard: the slot's task has not been polled yet.
@@ -303,7 +303,7 @@ impl Engine {
         while self.wakers.len() <= index {
             let waker = Arc::new(TaskWaker {
                 index: self.wakers.len(),
-                shared: Arc::clone(&self.desk.peer.shared),
+                shared: Arc::clone(&self.context.peer.shared),
                 queued: Default::default(),
             });
             self.wakers.push((Arc::clone(&waker), Waker::from(waker)));
@@ -312,7 +312,7 @@ impl Engine {
 
     /// Takes what became ready, behind what a turn that was over has left. The next one is at the end.
     fn take_ready(&mut self) {
-        let shared = &self.desk.peer.shared;
+        let shared = &self.context.peer.shared;
         if self.ready.is_empty() {
             shared.take_ready(&mut self.ready);
             self.ready.reverse();
@@ -327,7 +327,7 @@ impl Engine {
 
     /// Polls the handlers that can go on, unless the peer leaves too much unread.
     fn run_ready(&mut self) {
-        if self.desk.session.is_congested() {
+        if self.context.session.is_congested() {
             return;
         }
         self.take_ready();
@@ -356,24 +356,24 @@ impl Engine {
 
     /// The caller no longer wants the answer: the handler is dropped, unless it deals with that itself.
     fn cancel(&mut self, key: RequestKey) {
-        let shared = &self.desk.peer.shared;
-        if shared.hooked.is_up() && shared.tell_cancelled(key) {
+        let shared = &self.context.peer.shared;
+        if shared.has_hooks.is_up() && shared.tell_cancelled(key) {
             return;
         }
         if let Some(task) = self.tasks.get_mut(key.index()) {
             *task = None;
         }
-        if let Some(watches) = &mut self.desk.watches {
+        if let Some(watches) = &mut self.context.watches {
             watches.end(key, CallEnd::Cancelled);
         }
-        self.desk.session.abandon(self.desk.now, key);
-        self.desk.finished(key);
+        self.context.session.abandon(self.context.now, key);
+        self.context.finished(key);
     }
 
     /// Gives back what a flood left behind.
     #[inline]
     fn shrink(&mut self) {
-        if self.tasks.len().max(self.wakers.len()) > KEPT_SLOTS && self.desk.session.is_idle() {
+        if self.tasks.len().max(self.wakers.len()) > KEPT_SLOTS && self.context.session.is_idle() {
             self.tasks = Vec::new();
             self.wakers.truncate(KEPT_SLOTS);
             self.wakers.shrink_to_fit();
@@ -381,10 +381,10 @@ impl Engine {
     }
 
     pub(crate) fn tell_congestion(&mut self) {
-        let congested = self.desk.session.is_congested();
+        let congested = self.context.session.is_congested();
         if congested != self.congested {
             self.congested = congested;
-            self.desk.peer.shared.set_congested(congested);
+            self.context.peer.shared.set_congested(congested);
         }
     }
 }
@@ -392,16 +392,16 @@ impl Engine {
 impl Engine {
     /// Ends, if it has not: whoever waits is told. Returns why it ended.
     pub(crate) fn end(&mut self) -> Cause {
-        if let Some(cause) = self.desk.peer.cause() {
+        if let Some(cause) = self.context.peer.cause() {
             return cause;
         }
-        self.desk.session.handle_lost(self.desk.now, "the connection was dropped");
+        self.context.session.handle_lost(self.context.now, "the connection was dropped");
         self.answered = false;
         // What is left to tell is told in one go.
         while let Stop::Pausing = self.run() {
             self.resume();
         }
-        self.desk.close(Cause::Lost("the connection was dropped".into()))
+        self.context.close(Cause::Lost("the connection was dropped".into()))
     }
 }
 

@@ -8,11 +8,11 @@ use sabir_proto::{Cause, Lost};
 use tokio::io::ReadBuf;
 
 use crate::router::observe::{Observed, Side};
-use crate::runtime::session_context::Desk;
-use crate::transport::{Duplex, Io, Wire};
+use crate::runtime::session_context::SessionContext;
+use crate::transport::{ByteTransport, Duplex, Wire};
 
 /// Whether anything happened.
-pub(crate) enum Moved {
+pub(crate) enum IoProgress {
     Yes,
     No,
 }
@@ -20,49 +20,49 @@ pub(crate) enum Moved {
 /// The transport's side of a connection.
 pub(crate) trait Port: Send {
     /// Sends what the session has. An error on this side ends the connection.
-    fn send(&mut self, cx: &mut Context<'_>, desk: &mut Desk) -> Moved;
+    fn send(&mut self, cx: &mut Context<'_>, context: &mut SessionContext) -> IoProgress;
 
     /// Takes in what has come. Only called while the session wants to read.
-    fn receive(&mut self, cx: &mut Context<'_>, desk: &mut Desk) -> Moved;
+    fn receive(&mut self, cx: &mut Context<'_>, context: &mut SessionContext) -> IoProgress;
 
     /// Says goodbye once everything is sent.
     fn poll_close(&mut self, cx: &mut Context<'_>, cause: &Cause) -> Poll<()>;
 }
 
-impl<S: Duplex> Port for Io<S> {
-    fn send(&mut self, cx: &mut Context<'_>, desk: &mut Desk) -> Moved {
+impl<S: Duplex> Port for ByteTransport<S> {
+    fn send(&mut self, cx: &mut Context<'_>, context: &mut SessionContext) -> IoProgress {
         #[cfg(unix)]
-        if let Some(audience) = &mut self.audience
-            && let Poll::Ready(gone) = audience.poll_gone(cx)
+        if let Some(output_watch) = &mut self.output_watch
+            && let Poll::Ready(gone) = output_watch.poll_gone(cx)
         {
-            return lost(desk, gone);
+            return lost(context, gone);
         }
-        let wait = desk.session.wait();
+        let wait = context.session.wait();
         if wait.write.is_empty() {
-            return self.flush(cx, desk);
+            return self.flush(cx, context);
         }
         match Pin::new(&mut self.stream).poll_write(cx, wait.write) {
-            Poll::Pending => Moved::No,
+            Poll::Pending => IoProgress::No,
             Poll::Ready(Ok(count)) => {
                 if let Some(tap) = &mut self.tap {
                     tap(Wire::Sent, &wait.write[..count]);
                 }
-                desk.session.handle_written(desk.now, count);
-                desk.tell(&Observed::Bytes { side: Side::Ours, count });
+                context.session.handle_written(context.now, count);
+                context.tell(&Observed::Bytes { side: Side::Ours, count });
                 self.unflushed = true;
-                Moved::Yes
+                IoProgress::Yes
             }
-            Poll::Ready(Err(error)) => lost(desk, error),
+            Poll::Ready(Err(error)) => lost(context, error),
         }
     }
 
-    fn receive(&mut self, cx: &mut Context<'_>, desk: &mut Desk) -> Moved {
+    fn receive(&mut self, cx: &mut Context<'_>, context: &mut SessionContext) -> IoProgress {
         if self.ending {
-            return self.end(cx, desk);
+            return self.end(cx, context);
         }
-        let mut buffer = ReadBuf::new(desk.session.space());
+        let mut buffer = ReadBuf::new(context.session.space());
         match Pin::new(&mut self.stream).poll_read(cx, &mut buffer) {
-            Poll::Pending => Moved::No,
+            Poll::Pending => IoProgress::No,
             Poll::Ready(Ok(())) => {
                 if let Some(tap) = &mut self.tap {
                     tap(Wire::Received, buffer.filled());
@@ -70,13 +70,13 @@ impl<S: Duplex> Port for Io<S> {
                 match buffer.filled().len() {
                     0 => self.ending = true,
                     count => {
-                        desk.session.handle_read(desk.now, count);
-                        desk.tell(&Observed::Bytes { side: Side::Theirs, count });
+                        context.session.handle_read(context.now, count);
+                        context.tell(&Observed::Bytes { side: Side::Theirs, count });
                     }
                 }
-                Moved::Yes
+                IoProgress::Yes
             }
-            Poll::Ready(Err(error)) => lost(desk, error),
+            Poll::Ready(Err(error)) => lost(context, error),
         }
     }
 
@@ -86,12 +86,12 @@ impl<S: Duplex> Port for Io<S> {
 }
 
 impl Port for Box<dyn Port> {
-    fn send(&mut self, cx: &mut Context<'_>, desk: &mut Desk) -> Moved {
-        (**self).send(cx, desk)
+    fn send(&mut self, cx: &mut Context<'_>, context: &mut SessionContext) -> IoProgress {
+        (**self).send(cx, context)
     }
 
-    fn receive(&mut self, cx: &mut Context<'_>, desk: &mut Desk) -> Moved {
-        (**self).receive(cx, desk)
+    fn receive(&mut self, cx: &mut Context<'_>, context: &mut SessionContext) -> IoProgress {
+        (**self).receive(cx, context)
     }
 
     fn poll_close(&mut self, cx: &mut Context<'_>, cause: &Cause) -> Poll<()> {
@@ -99,44 +99,44 @@ impl Port for Box<dyn Port> {
     }
 }
 
-impl<S: Duplex> Io<S> {
+impl<S: Duplex> ByteTransport<S> {
     /// A stream that gathers, as TLS does, is told when there is nothing more to come.
-    fn flush(&mut self, cx: &mut Context<'_>, desk: &mut Desk) -> Moved {
+    fn flush(&mut self, cx: &mut Context<'_>, context: &mut SessionContext) -> IoProgress {
         if self.unflushed {
             match Pin::new(&mut self.stream).poll_flush(cx) {
                 Poll::Pending => {}
                 Poll::Ready(Ok(())) => self.unflushed = false,
-                Poll::Ready(Err(error)) => return lost(desk, error),
+                Poll::Ready(Err(error)) => return lost(context, error),
             }
         }
-        Moved::No
+        IoProgress::No
     }
 
     /// The input has ended. The transport may know more, such as how a process exited.
-    fn end(&mut self, cx: &mut Context<'_>, desk: &mut Desk) -> Moved {
-        let epitaph = match &mut self.epitaph {
-            Some(epitaph) => match epitaph.as_mut().poll(cx) {
-                Poll::Ready(epitaph) => epitaph,
-                Poll::Pending => return Moved::No,
+    fn end(&mut self, cx: &mut Context<'_>, context: &mut SessionContext) -> IoProgress {
+        let exit_reason = match &mut self.exit_reason {
+            Some(exit_reason) => match exit_reason.as_mut().poll(cx) {
+                Poll::Ready(exit_reason) => exit_reason,
+                Poll::Pending => return IoProgress::No,
             },
             None => None,
         };
-        self.epitaph = None;
-        match epitaph {
-            Some(cause) => desk.session.handle_lost(desk.now, cause),
+        self.exit_reason = None;
+        match exit_reason {
+            Some(cause) => context.session.handle_lost(context.now, cause),
             None => {
                 #[cfg(unix)]
-                if let Some(audience) = &mut self.audience {
-                    audience.watch();
+                if let Some(output_watch) = &mut self.output_watch {
+                    output_watch.watch();
                 }
-                desk.handle_eof();
+                context.handle_eof();
             }
         }
-        Moved::Yes
+        IoProgress::Yes
     }
 }
 
-fn lost(desk: &mut Desk, error: io::Error) -> Moved {
-    desk.session.handle_lost(desk.now, Lost::from_error(error));
-    Moved::Yes
+fn lost(context: &mut SessionContext, error: io::Error) -> IoProgress {
+    context.session.handle_lost(context.now, Lost::from_error(error));
+    IoProgress::Yes
 }

@@ -8,9 +8,9 @@ use bytes::Bytes;
 use sabir_proto::{Cause, Lost, Origin, Outgoing, Undelivered};
 
 use crate::router::observe::{Observed, Side};
-use crate::runtime::io::{Moved, Port};
-use crate::runtime::session_context::Desk;
-use crate::server::http::caller::Caller;
+use crate::runtime::io::{IoProgress, Port};
+use crate::runtime::session_context::SessionContext;
+use crate::server::http::caller::HttpCaller;
 use crate::transport::{Tap, Wire};
 
 /// Bytes that are taken in before the engine has its turn.
@@ -22,11 +22,11 @@ const PER_MESSAGE: usize = 64;
 /// Something that came over a link.
 pub(crate) enum Incoming {
     /// A message. What answers it has the same origin.
-    Message { text: Bytes, origin: Origin, caller: Option<Arc<Caller>> },
+    Message { text: Bytes, origin: Origin, caller: Option<Arc<HttpCaller>> },
     /// The calls with these ids were lost on the way, or their answers were.
     Undelivered { ids: Vec<u64>, reason: Undelivered },
     /// A notification or an answer of ours was lost on the way.
-    Unheard(Undelivered),
+    NotDelivered(Undelivered),
     /// The link is broken.
     Lost(Lost),
 }
@@ -61,47 +61,47 @@ impl<L: Link> Messages<L> {
         Messages { link, tap, unflushed: false, held: None }
     }
 
-    fn take(&mut self, incoming: Incoming, desk: &mut Desk) {
+    fn take(&mut self, incoming: Incoming, context: &mut SessionContext) {
         match incoming {
             Incoming::Message { text, origin, caller } => {
                 if let Some(tap) = &mut self.tap {
                     tap(Wire::Received, &text);
                 }
                 if let Some(caller) = caller {
-                    desk.callers.keep(origin, caller);
+                    context.callers.keep(origin, caller);
                 }
-                desk.session.handle_message_from(desk.now, &text, origin);
-                desk.tell(&Observed::Bytes { side: Side::Theirs, count: text.len() });
+                context.session.handle_message_from(context.now, &text, origin);
+                context.tell(&Observed::Bytes { side: Side::Theirs, count: text.len() });
             }
             Incoming::Undelivered { ids, reason } => {
                 for id in ids {
-                    desk.session.handle_undelivered(desk.now, id, reason.clone());
+                    context.session.handle_undelivered(context.now, id, reason.clone());
                 }
             }
-            Incoming::Unheard(reason) => desk.session.handle_unheard(desk.now, reason),
-            Incoming::Lost(reason) => desk.session.handle_lost(desk.now, reason),
+            Incoming::NotDelivered(reason) => context.session.handle_not_delivered(context.now, reason),
+            Incoming::Lost(reason) => context.session.handle_lost(context.now, reason),
         }
     }
 
-    fn flush(&mut self, cx: &mut Context<'_>, desk: &mut Desk) -> Moved {
+    fn flush(&mut self, cx: &mut Context<'_>, context: &mut SessionContext) -> IoProgress {
         if self.unflushed {
             match self.link.poll_flush(cx) {
                 Poll::Pending => {}
                 Poll::Ready(Ok(())) => self.unflushed = false,
                 Poll::Ready(Err(error)) => {
-                    desk.session.handle_lost(desk.now, Lost::from_error(error));
-                    return Moved::Yes;
+                    context.session.handle_lost(context.now, Lost::from_error(error));
+                    return IoProgress::Yes;
                 }
             }
         }
-        Moved::No
+        IoProgress::No
     }
 }
 
 impl<L: Link> Port for Messages<L> {
-    fn send(&mut self, cx: &mut Context<'_>, desk: &mut Desk) -> Moved {
-        let mut moved = Moved::No;
-        while let Some(outgoing) = desk.session.outgoing() {
+    fn send(&mut self, cx: &mut Context<'_>, context: &mut SessionContext) -> IoProgress {
+        let mut moved = IoProgress::No;
+        while let Some(outgoing) = context.session.outgoing() {
             match self.link.poll_send(cx, outgoing) {
                 Poll::Pending => return moved,
                 Poll::Ready(Ok(())) => {
@@ -110,34 +110,34 @@ impl<L: Link> Port for Messages<L> {
                     }
                     let count = outgoing.message.len();
                     if outgoing.last {
-                        desk.callers.forget(outgoing.origin);
+                        context.callers.forget(outgoing.origin);
                     }
-                    desk.session.handle_sent(desk.now);
-                    desk.tell(&Observed::Bytes { side: Side::Ours, count });
+                    context.session.handle_sent(context.now);
+                    context.tell(&Observed::Bytes { side: Side::Ours, count });
                     self.unflushed = true;
-                    moved = Moved::Yes;
+                    moved = IoProgress::Yes;
                 }
                 Poll::Ready(Err(error)) => {
-                    desk.session.handle_lost(desk.now, Lost::from_error(error));
-                    return Moved::Yes;
+                    context.session.handle_lost(context.now, Lost::from_error(error));
+                    return IoProgress::Yes;
                 }
             }
         }
         // As long as more may have come, what it is answered with may go out together.
         match moved {
-            Moved::No if !desk.session.wait().read => self.flush(cx, desk),
+            IoProgress::No if !context.session.wait().read => self.flush(cx, context),
             moved => moved,
         }
     }
 
-    fn receive(&mut self, cx: &mut Context<'_>, desk: &mut Desk) -> Moved {
+    fn receive(&mut self, cx: &mut Context<'_>, context: &mut SessionContext) -> IoProgress {
         let mut taken = 0;
         while taken < TAKEN_AT_ONCE {
             let incoming = match self.held.take() {
                 Some(held) => held,
                 None => match self.link.poll_receive(cx) {
                     Poll::Ready(incoming) => incoming,
-                    Poll::Pending if taken == 0 => return self.flush(cx, desk),
+                    Poll::Pending if taken == 0 => return self.flush(cx, context),
                     Poll::Pending => break,
                 },
             };
@@ -150,9 +150,9 @@ impl<L: Link> Port for Messages<L> {
                 }
                 _ => taken = TAKEN_AT_ONCE,
             }
-            self.take(incoming, desk);
+            self.take(incoming, context);
         }
-        Moved::Yes
+        IoProgress::Yes
     }
 
     fn poll_close(&mut self, cx: &mut Context<'_>, cause: &Cause) -> Poll<()> {

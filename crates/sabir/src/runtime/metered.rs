@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use crate::peer::commands::Wish;
+use crate::peer::commands::Command;
 use crate::runtime::connection::Connection;
 use crate::runtime::io::Port;
 use crate::server::budget::{MemoryBudget, Reservation};
@@ -31,14 +31,14 @@ impl<P: Port> Metered<P> {
     /// Lets it finish what is open.
     pub(crate) fn shut_down(&mut self, grace: Duration) {
         self.is_closing = true;
-        let _ = self.connection.engine.desk.peer.shared.wish(Wish::Shutdown(grace));
+        let _ = self.connection.engine.context.peer.shared.command(Command::Shutdown(grace));
     }
 
     pub(crate) fn poll_run(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if self.connection.poll_run(cx).is_ready() {
             return Poll::Ready(());
         }
-        let used = self.connection.engine.desk.session.usage().bytes + (self.held)(&self.connection.port);
+        let used = self.connection.engine.context.session.usage().bytes + (self.held)(&self.connection.port);
         if !self.reservation.resize(&self.budget, used) && !self.is_closing {
             self.shut_down(Duration::ZERO);
         }

@@ -5,7 +5,7 @@ use std::io;
 use sabir_proto::{Cause, Config, Lost, Role};
 
 use crate::peer::Peer;
-use crate::peer::commands::Wish;
+use crate::peer::commands::Command;
 use crate::router::Router;
 use crate::runtime::connection::Connection;
 use crate::transport::{Opened, Transport};
@@ -14,16 +14,16 @@ use crate::transport::{Opened, Transport};
 /// end; anything else is the error.
 pub async fn serve(transport: impl Into<Transport>, router: Router) -> Result<(), Cause> {
     let opened = transport.into().open().await.map_err(|error| Cause::Lost(Lost::from_error(error)))?;
-    let Opened { port, config, on_report, grace, heeds_signals, .. } = opened;
+    let Opened { port, config, on_report, grace, handles_signals, .. } = opened;
     let connection = Connection::new(config, router.into_routes(), port, on_report);
     let peer = connection.peer();
-    let cause = if heeds_signals {
+    let cause = if handles_signals {
         let stop = asked_to_stop();
         let mut connection = std::pin::pin!(connection);
         tokio::select! {
             cause = &mut connection => cause,
             () = stop => {
-                let _ = peer.shared.wish(Wish::Shutdown(grace));
+                let _ = peer.shared.command(Command::Shutdown(grace));
                 connection.await
             }
         }

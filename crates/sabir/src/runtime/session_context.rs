@@ -2,25 +2,25 @@
 
 use std::sync::Arc;
 
-use sabir_proto::{CallKey, Cause, Config, Refused, RequestKey, Session, Time};
+use sabir_proto::{CallKey, Cause, Config, RequestKey, SendError, Session, Time};
 use tokio::time::Instant;
 
 use crate::peer::Peer;
 use crate::peer::call::CallSlot;
-use crate::peer::commands::{BatchEntry, Wish, end_batch};
+use crate::peer::commands::{BatchEntry, Command, end_batch};
 use crate::router::observe::{CallEnd, Observed, Side, Watches};
 use crate::{CallError, ErrorObject};
 
 /// The part of an engine that is given to handlers while they are polled.
-pub(crate) struct Desk {
+pub(crate) struct SessionContext {
     pub(crate) session: Session,
     pub(crate) peer: Peer,
     #[cfg(feature = "http")]
-    pub(crate) callers: crate::server::http::caller::Callers,
+    pub(crate) callers: crate::server::http::caller::HttpCallers,
     /// By the index of the call.
     pub(crate) calls: Vec<Option<Arc<CallSlot>>>,
     /// Kept for its memory.
-    wishes: Vec<Wish>,
+    commands: Vec<Command>,
     /// The requests that are being handled, if anybody observes.
     pub(crate) watches: Option<Watches>,
     /// The method of the notification that is being handled, and what has come of it if that is an error.
@@ -32,9 +32,9 @@ pub(crate) struct Desk {
     pub(crate) now: Time,
 }
 
-impl Desk {
+impl SessionContext {
     pub(crate) fn new(config: Config, peer: Peer) -> Self {
-        Desk {
+        SessionContext {
             session: Session::new(config),
             watches: Watches::new(&peer.shared.routes),
             notification: String::new(),
@@ -43,7 +43,7 @@ impl Desk {
             #[cfg(feature = "http")]
             callers: Default::default(),
             calls: Vec::new(),
-            wishes: Vec::new(),
+            commands: Vec::new(),
             start: Instant::now(),
             now: Time::START,
         }
@@ -62,42 +62,42 @@ impl Desk {
 
     /// Carries out what handles wish for.
     #[inline]
-    pub(crate) fn carry_out_wishes(&mut self) {
-        if self.peer.shared.wishing.is_up() {
-            self.carry_out_all();
+    pub(crate) fn execute_commands(&mut self) {
+        if self.peer.shared.has_commands.is_up() {
+            self.execute_all();
         }
     }
 
-    fn carry_out_all(&mut self) {
-        let mut wishes = std::mem::take(&mut self.wishes);
-        self.peer.shared.take_wishes(&mut wishes);
+    fn execute_all(&mut self) {
+        let mut commands = std::mem::take(&mut self.commands);
+        self.peer.shared.take_commands(&mut commands);
         // A handler may have run for long since the clock was read, and timeouts of calls start here.
         self.read_clock();
-        for wish in wishes.drain(..) {
-            self.carry_out(wish);
+        for command in commands.drain(..) {
+            self.execute(command);
         }
-        self.wishes = wishes;
+        self.commands = commands;
     }
 
-    fn carry_out(&mut self, wish: Wish) {
-        match wish {
-            Wish::Call { about, call } => {
+    fn execute(&mut self, command: Command) {
+        match command {
+            Command::Call { on_behalf_of, call } => {
                 let Some(options) = call.slot.begin() else { return };
-                self.session.relate(about);
+                self.session.relate(on_behalf_of);
                 let sent = self.session.call_raw(self.now, &call.method, call.params.as_ref(), &options);
                 self.keep(sent, &call.slot);
             }
-            Wish::Batch { about, entries } => {
-                self.session.relate(about);
+            Command::Batch { on_behalf_of, entries } => {
+                self.session.relate(on_behalf_of);
                 self.send_batch(&entries);
             }
-            Wish::Notify { about, method, params } => {
-                self.session.relate(about);
+            Command::Notify { on_behalf_of, method, params } => {
+                self.session.relate(on_behalf_of);
                 if self.session.notify_raw(self.now, &method, params.as_ref()).is_ok() {
                     self.tell(&Observed::Notification { side: Side::Ours, method: &method });
                 }
             }
-            Wish::Cancel(slot) => {
+            Command::Cancel(slot) => {
                 // Once it has ended, another call may have its index.
                 if let Some(call) = slot.key()
                     && self.session.cancel(self.now, call)
@@ -106,25 +106,25 @@ impl Desk {
                     *kept = None;
                 }
             }
-            Wish::Expire { slot, options } => {
+            Command::Expire { slot, options } => {
                 if let Some(call) = slot.key() {
                     self.session.set_timeout(self.now, call, &options);
                 }
             }
-            Wish::Settle(key) => {
+            Command::Settle(key) => {
                 if self.session.id(key).is_none() {
                     self.peer.shared.tell_cancelled(key);
                     self.finished(key);
                 }
             }
-            Wish::Progress { key, value } => drop(self.session.progress(self.now, key, &value)),
-            Wish::Id { key, tell } => {
+            Command::Progress { key, value } => drop(self.session.progress(self.now, key, &value)),
+            Command::Id { key, tell } => {
                 if let Some(id) = self.session.id(key) {
                     let _ = tell.send(id.into_owned());
                 }
             }
-            Wish::Speak(dialect) => self.session.set_dialect(dialect),
-            Wish::Shutdown(grace) => {
+            Command::Speak(dialect) => self.session.set_dialect(dialect),
+            Command::Shutdown(grace) => {
                 self.session.shutdown(self.now, grace);
                 self.peer.shared.ending.tell();
             }
@@ -143,7 +143,7 @@ impl Desk {
         self.peer.shared.ending.tell();
     }
 
-    fn keep(&mut self, sent: Result<CallKey, Refused>, slot: &Arc<CallSlot>) {
+    fn keep(&mut self, sent: Result<CallKey, SendError>, slot: &Arc<CallSlot>) {
         match sent {
             Ok(call) => {
                 slot.sent(call);
@@ -152,7 +152,7 @@ impl Desk {
                 }
                 self.calls[call.index()] = Some(Arc::clone(slot));
             }
-            Err(refused) => slot.end(Err(CallError::Refused(refused))),
+            Err(refused) => slot.end(Err(CallError::SendError(refused))),
         }
     }
 
@@ -174,7 +174,7 @@ impl Desk {
         });
         match sent {
             Ok(()) => calls.into_iter().for_each(|(call, slot)| self.keep(Ok(call), slot)),
-            Err(refused) => end_batch(entries, &CallError::Refused(refused)),
+            Err(refused) => end_batch(entries, &CallError::SendError(refused)),
         }
     }
 
@@ -186,7 +186,7 @@ impl Desk {
         outcome: crate::Result<R>,
         write: impl FnOnce(&mut Session, Time, RequestKey, &R) -> bool,
     ) {
-        self.carry_out_wishes();
+        self.execute_commands();
         let Some(key) = key else {
             self.failed = outcome.err();
             return;
@@ -204,7 +204,7 @@ impl Desk {
     /// A request is answered: its hooks run.
     #[inline]
     pub(crate) fn finished(&mut self, key: RequestKey) {
-        if self.peer.shared.hooked.is_up() {
+        if self.peer.shared.has_hooks.is_up() {
             self.run_hooks(key);
         }
     }
@@ -221,8 +221,8 @@ impl Desk {
         if let Some(watches) = &mut self.watches {
             watches.end_all();
         }
-        for wish in self.peer.shared.close(&cause) {
-            wish.refuse(&CallError::Closed(cause.clone()));
+        for command in self.peer.shared.close(&cause) {
+            command.refuse(&CallError::Closed(cause.clone()));
         }
         for slot in self.calls.drain(..).flatten() {
             slot.end(Err(CallError::Closed(cause.clone())));

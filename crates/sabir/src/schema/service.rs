@@ -114,7 +114,7 @@ impl<T> fmt::Debug for Progress<T> {
 /// What the macros write, in one place that they can name.
 #[doc(hidden)]
 pub mod private {
-    pub use sabir_proto::Refused;
+    pub use sabir_proto::SendError;
     pub use {schemars, serde};
 
     use schemars::{JsonSchema, SchemaGenerator};

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use crate::handler::ctx::Ctx;
 use crate::handler::task::{BoxTask, Task};
 use crate::router::{Handler, RawFuture};
-use crate::runtime::session_context::Desk;
+use crate::runtime::session_context::SessionContext;
 use crate::schema::describe::Description;
 use crate::schema::discover::Shape;
 use crate::schema::openrpc::Content;
@@ -73,10 +73,10 @@ impl Task for Checked {
     fn poll(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-        desk: &mut Desk,
+        context: &mut SessionContext,
         key: Option<RequestKey>,
     ) -> Poll<()> {
-        self.task.as_mut().poll(cx, desk, key)
+        self.task.as_mut().poll(cx, context, key)
     }
 }
 

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::task::{Poll, ready};
 use std::time::Duration;
 
-use crate::server::deadline_timer::Leash;
-use crate::server::detect::{Speech, sniff};
-use crate::server::limiter::Crowd;
+use crate::server::deadline_timer::DeadlineTimer;
+use crate::server::detect::{Protocol, detect};
+use crate::server::limiter::ConnectionLimiter;
 #[cfg(feature = "http")]
 pub(crate) use crate::server::limiter::network;
 use sabir_proto::{Config, Framing, Limits};
@@ -106,7 +106,7 @@ const READ: usize = 4 * 1024;
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What a door is made from.
-pub(crate) struct Door {
+pub(crate) struct ServerConfig {
     pub(crate) routes: Arc<Routes>,
     pub(crate) config: Config,
     pub(crate) grace: Duration,
@@ -129,13 +129,13 @@ pub(crate) struct Door {
 }
 
 /// A door that is open.
-pub(crate) struct Entrance {
-    hall: Arc<Hall>,
-    crowd: Arc<Crowd>,
+pub(crate) struct Acceptor {
+    state: Arc<ServerState>,
+    limiter: Arc<ConnectionLimiter>,
 }
 
 /// What connections share.
-pub(crate) struct Hall {
+pub(crate) struct ServerState {
     pub(crate) routes: Arc<Routes>,
     pub(crate) config: Config,
     pub(crate) grace: Duration,
@@ -156,16 +156,16 @@ pub(crate) struct Hall {
 
 /// Who is at the other end of a connection.
 #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only handlers of HTTP can ask"))]
-pub(crate) struct Visitor {
+pub(crate) struct PeerInfo {
     /// Kept for as long as anything of the connection is.
-    pub(crate) place: Arc<crate::server::limiter::Place>,
+    pub(crate) permit: Arc<crate::server::limiter::ConnectionPermit>,
     pub(crate) address: Option<SocketAddr>,
     #[cfg(feature = "tls")]
     pub(crate) certificates: Option<Vec<rustls::pki_types::CertificateDer<'static>>>,
 }
 
-impl Door {
-    pub(crate) fn open(self) -> io::Result<Entrance> {
+impl ServerConfig {
+    pub(crate) fn open(self) -> io::Result<Acceptor> {
         #[cfg(feature = "tls")]
         let tls = self.tls.as_ref().map(crate::server::tls::ServerTls::acceptor).transpose()?;
         #[cfg(feature = "tls")]
@@ -188,14 +188,14 @@ impl Door {
         #[cfg(not(feature = "http"))]
         let streams = lines || headers;
         let config = Config { framing, ..self.config };
-        let crowd = Crowd::new(self.connections.total, self.connections.per_address);
+        let limiter = ConnectionLimiter::new(self.connections.total, self.connections.per_address);
         let Limits { message_bytes, outbound_bytes, .. } = self.config.limits;
         let connection_bytes =
             self.connections.connection_bytes.max(message_bytes.saturating_add(outbound_bytes));
         let memory = MemoryBudget::new(self.connections.total_bytes.max(connection_bytes));
         #[cfg(feature = "http")]
         let http = self.http_service(&memory);
-        let hall = Hall {
+        let state = ServerState {
             routes: self.routes,
             config,
             grace: self.grace,
@@ -211,62 +211,62 @@ impl Door {
             #[cfg(feature = "http")]
             connection_bytes,
         };
-        Ok(Entrance { hall: Arc::new(hall), crowd })
+        Ok(Acceptor { state: Arc::new(state), limiter })
     }
 }
 
-impl Entrance {
+impl Acceptor {
     /// The next connection, once there is room for it.
     pub(crate) async fn next(&self, listener: &Listener) -> io::Result<(OwnedSemaphorePermit, Accepted)> {
-        let Some(permit) = self.crowd.room().await else { return std::future::pending().await };
+        let Some(permit) = self.limiter.reserve().await else { return std::future::pending().await };
         Ok((permit, listener.accept().await?))
     }
 
     /// Serves a connection in a task of its own.
-    pub(crate) fn let_in<S: Duplex + 'static>(
+    pub(crate) fn spawn<S: Duplex + 'static>(
         &self,
         permit: OwnedSemaphorePermit,
         stream: S,
         address: Option<SocketAddr>,
     ) {
-        let Some(place) = self.crowd.enter(permit, address.map(|address| address.ip())) else { return };
-        let hall = Arc::clone(&self.hall);
-        let visitor = Visitor {
-            place: Arc::new(place),
+        let Some(permit) = self.limiter.admit(permit, address.map(|address| address.ip())) else { return };
+        let state = Arc::clone(&self.state);
+        let peer_info = PeerInfo {
+            permit: Arc::new(permit),
             address,
             #[cfg(feature = "tls")]
             certificates: None,
         };
-        tokio::spawn(hall.welcome(stream, visitor));
+        tokio::spawn(state.serve_connection(stream, peer_info));
     }
 
     /// Waits until all have left.
-    pub(crate) async fn empty(&self) {
-        self.crowd.empty().await;
+    pub(crate) async fn wait_until_empty(&self) {
+        self.limiter.wait_until_empty().await;
     }
 }
 
 /// A connection that is being served.
 type Serving<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
-impl Hall {
+impl ServerState {
     /// Serves a connection.
-    async fn welcome<S: Duplex + 'static>(self: Arc<Self>, mut stream: S, visitor: Visitor) {
-        let Some((first, leash)) = self.first_bytes(&mut stream).await else { return };
-        match sniff(&first).unwrap_or(Speech::Unknown) {
+    async fn serve_connection<S: Duplex + 'static>(self: Arc<Self>, mut stream: S, peer_info: PeerInfo) {
+        let Some((first, timer)) = self.first_bytes(&mut stream).await else { return };
+        match detect(&first).unwrap_or(Protocol::Unknown) {
             #[cfg(feature = "tls")]
-            Speech::Tls => Box::pin(self.unveil(Prefixed::new(first, stream), visitor)).await,
+            Protocol::Tls => Box::pin(self.accept_tls(Prefixed::new(first, stream), peer_info)).await,
             _ if self.secure => {}
-            speech => self.serve(speech, (first, stream), visitor, leash).await,
+            protocol => self.serve(protocol, (first, stream), peer_info, timer).await,
         }
     }
 
     /// What a connection begins with, as much as is needed to tell what it speaks and all else that is
     /// there; and what it is held by from then on.
-    async fn first_bytes<S: Duplex>(&self, stream: &mut S) -> Option<(Vec<u8>, Leash)> {
+    async fn first_bytes<S: Duplex>(&self, stream: &mut S) -> Option<(Vec<u8>, DeadlineTimer)> {
         let Connections { head, idle, .. } = self.connections;
         let mut deadline = Instant::now() + idle;
-        let mut leash = Leash::new(&self.stop, deadline);
+        let mut timer = DeadlineTimer::new(&self.stop, deadline);
         let mut first = Vec::new();
         let came = poll_fn(|cx| {
             loop {
@@ -275,9 +275,9 @@ impl Hall {
                 match Pin::new(&mut *stream).poll_read(cx, &mut read) {
                     Poll::Ready(Ok(())) if !read.filled().is_empty() => {}
                     Poll::Ready(ended) => return Poll::Ready(ended.is_ok() && !first.is_empty()),
-                    Poll::Pending if leash.is_stopped() => return Poll::Ready(false),
+                    Poll::Pending if timer.is_stopped() => return Poll::Ready(false),
                     Poll::Pending => {
-                        ready!(leash.poll(cx, Some(deadline)));
+                        ready!(timer.poll(cx, Some(deadline)));
                         return Poll::Ready(false);
                     }
                 }
@@ -286,50 +286,50 @@ impl Hall {
                     deadline = Instant::now() + head;
                 }
                 first.extend_from_slice(read.filled());
-                if sniff(&first).is_some() {
+                if detect(&first).is_some() {
                     return Poll::Ready(true);
                 }
             }
         });
-        came.await.then_some((first, leash))
+        came.await.then_some((first, timer))
     }
 
     /// Serves what was found out. Each protocol has a future of its own on the heap, so that a connection
     /// that waits for its first bytes is small, and one of them does not pay for another.
     fn serve<S: Duplex + 'static>(
         &self,
-        speech: Speech,
+        protocol: Protocol,
         (first, stream): (Vec<u8>, S),
-        visitor: Visitor,
-        leash: Leash,
+        peer_info: PeerInfo,
+        timer: DeadlineTimer,
     ) -> Serving<'_> {
-        match speech {
-            Speech::Stream if self.streams => Box::pin(self.serve_stream(first, stream, visitor, leash)),
+        match protocol {
+            Protocol::Stream if self.streams => Box::pin(self.serve_stream(first, stream, peer_info, timer)),
             #[cfg(feature = "http")]
-            Speech::Http1 | Speech::Http2 if self.http.is_some() => {
-                Box::pin(self.serve_http(speech, first, stream, visitor, leash))
+            Protocol::Http1 | Protocol::Http2 if self.http.is_some() => {
+                Box::pin(self.serve_http(protocol, first, stream, peer_info, timer))
             }
-            Speech::Http1 => Box::pin(close_with(stream, NO_HTTP.to_owned())),
-            Speech::Stream => Box::pin(close_with(stream, no_streams(&first))),
-            Speech::Unknown if self.streams => Box::pin(close_with(stream, NOT_JSON.to_owned())),
-            Speech::Unknown => Box::pin(close_with(stream, NOT_HTTP.to_owned())),
-            Speech::Http2 | Speech::Tls => Box::pin(std::future::ready(())),
+            Protocol::Http1 => Box::pin(close_with(stream, NO_HTTP.to_owned())),
+            Protocol::Stream => Box::pin(close_with(stream, no_streams(&first))),
+            Protocol::Unknown if self.streams => Box::pin(close_with(stream, NOT_JSON.to_owned())),
+            Protocol::Unknown => Box::pin(close_with(stream, NOT_HTTP.to_owned())),
+            Protocol::Http2 | Protocol::Tls => Box::pin(std::future::ready(())),
         }
     }
 
     /// Takes TLS off a connection, and serves what is in it.
     #[cfg(feature = "tls")]
-    async fn unveil<S: Duplex + 'static>(&self, stream: S, visitor: Visitor) {
+    async fn accept_tls<S: Duplex + 'static>(&self, stream: S, peer_info: PeerInfo) {
         let Some(tls) = &self.tls else { return };
         let Ok(Ok(mut stream)) = tokio::time::timeout(self.connections.head, tls.accept(stream)).await else {
             return;
         };
         let certificates = stream.get_ref().1.peer_certificates();
         let certificates = certificates.map(|chain| chain.iter().map(|c| c.clone().into_owned()).collect());
-        let visitor = Visitor { certificates, ..visitor };
-        let Some((first, leash)) = self.first_bytes(&mut stream).await else { return };
-        let speech = sniff(&first).unwrap_or(Speech::Unknown);
-        self.serve(speech, (first, stream), visitor, leash).await;
+        let peer_info = PeerInfo { certificates, ..peer_info };
+        let Some((first, timer)) = self.first_bytes(&mut stream).await else { return };
+        let protocol = detect(&first).unwrap_or(Protocol::Unknown);
+        self.serve(protocol, (first, stream), peer_info, timer).await;
     }
 }
 
@@ -356,7 +356,7 @@ fn no_streams(first: &[u8]) -> String {
 async fn close_with<S: Duplex>(mut stream: S, answer: String) {
     let sent = tokio::time::timeout(ANSWER_TIMEOUT, stream.write_all(answer.as_bytes())).await;
     if matches!(sent, Ok(Ok(()))) {
-        let mut linger = crate::server::lingering_close::Linger::default();
+        let mut linger = crate::server::lingering_close::LingeringClose::default();
         let _ = poll_fn(|cx| linger.poll_close(cx, &mut stream)).await;
     }
 }

@@ -49,7 +49,7 @@ pub(crate) enum Accepted {
 /// What a URL to listen at asks for.
 #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only HTTP has paths and hosts"))]
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct BoundListener {
     pub(crate) listener: Listener,
     /// The URL with the port that was chosen.
     pub(crate) url: String,
@@ -65,15 +65,15 @@ pub(crate) struct Place {
     pub(crate) host: Option<String>,
 }
 
-impl Place {
+impl BoundListener {
     /// Binds the address of a URL. Without a host that is this machine alone.
-    pub(crate) async fn bind(url: &str) -> io::Result<Place> {
+    pub(crate) async fn bind(url: &str) -> io::Result<BoundListener> {
         #[cfg(unix)]
         if let Some(path) = crate::transport::net::unix_path(url) {
             let (listener, _file) = bind_unix(path.as_ref())?;
             let listener = Listener::Unix { listener, _file };
             let url = format!("unix:{path}");
-            return Ok(Place {
+            return Ok(BoundListener {
                 listener,
                 url,
                 path: "/".to_owned(),
@@ -100,7 +100,7 @@ impl Place {
         };
         let listener = TcpListener::bind(&address).await?;
         let bound = listener.local_addr()?;
-        Ok(Place {
+        Ok(BoundListener {
             listener: Listener::Tcp(listener),
             url: format!("{scheme}://{bound}{path}"),
             path: if path.is_empty() { "/".to_owned() } else { path.to_owned() },

@@ -9,20 +9,20 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 /// What a connection is held by, from its first byte on. Looking at it costs next to nothing, so that can be
 /// done whenever there is nothing else to do.
-pub(crate) struct Leash {
+pub(crate) struct DeadlineTimer {
     /// Set to the deadline or to an earlier moment: deadlines move far more often than they are reached.
-    alarm: Pin<Box<Sleep>>,
+    timer_deadline: Pin<Box<Sleep>>,
     stop: watch::Receiver<bool>,
     stopped: Pin<Box<dyn Future<Output = ()> + Send>>,
     /// Whom both of them wake.
     waker: Option<Waker>,
 }
 
-impl Leash {
+impl DeadlineTimer {
     pub(crate) fn new(stop: &watch::Receiver<bool>, deadline: Instant) -> Self {
         let mut told = stop.clone();
-        Leash {
-            alarm: Box::pin(sleep_until(deadline)),
+        DeadlineTimer {
+            timer_deadline: Box::pin(sleep_until(deadline)),
             stop: stop.clone(),
             stopped: Box::pin(async move { drop(told.wait_for(|stop| *stop).await) }),
             waker: None,
@@ -46,14 +46,18 @@ impl Leash {
         }
         let Some(deadline) = deadline else { return Poll::Pending };
         loop {
-            let rings = if heard { self.alarm.is_elapsed() } else { self.alarm.as_mut().poll(cx).is_ready() };
+            let rings = if heard {
+                self.timer_deadline.is_elapsed()
+            } else {
+                self.timer_deadline.as_mut().poll(cx).is_ready()
+            };
             if rings && deadline <= Instant::now() {
                 return Poll::Ready(());
             }
-            if !rings && self.alarm.deadline() <= deadline {
+            if !rings && self.timer_deadline.deadline() <= deadline {
                 return Poll::Pending;
             }
-            self.alarm.as_mut().reset(deadline);
+            self.timer_deadline.as_mut().reset(deadline);
             heard = false;
         }
     }

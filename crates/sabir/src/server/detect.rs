@@ -12,7 +12,7 @@ const LONGEST_TOKEN: usize = 64;
 
 /// What was found out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Speech {
+pub(crate) enum Protocol {
     /// JSON-RPC without HTTP around it. Lines and headers are told apart where messages are cut.
     Stream,
     /// A method and a space. Whether it is right is for the parser of HTTP to say.
@@ -27,14 +27,14 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// What these first bytes begin, or `None` if more are needed. More bytes never change a verdict.
-pub(crate) fn sniff(bytes: &[u8]) -> Option<Speech> {
+pub(crate) fn detect(bytes: &[u8]) -> Option<Protocol> {
     match bytes.first() {
         None => return None,
-        Some(0x16) => return Some(Speech::Tls),
+        Some(0x16) => return Some(Protocol::Tls),
         Some(_) => {}
     }
     match begins_with(bytes, PREFACE) {
-        Some(true) => return Some(Speech::Http2),
+        Some(true) => return Some(Protocol::Http2),
         None => return None,
         Some(false) => {}
     }
@@ -47,22 +47,22 @@ pub(crate) fn sniff(bytes: &[u8]) -> Option<Speech> {
     };
     // Also where more came at once: however the bytes are cut, the verdict is the same.
     if bytes.len() - text.len() >= LONGEST_BLANK {
-        return Some(Speech::Unknown);
+        return Some(Protocol::Unknown);
     }
     match text.first() {
         None => return None,
-        Some(b'{' | b'[') => return Some(Speech::Stream),
+        Some(b'{' | b'[') => return Some(Protocol::Stream),
         Some(_) => {}
     }
     let length = text.iter().take(LONGEST_TOKEN).position(|&byte| !is_token(byte));
     let Some(length) = length else {
-        return if text.len() < LONGEST_TOKEN { None } else { Some(Speech::Unknown) };
+        return if text.len() < LONGEST_TOKEN { None } else { Some(Protocol::Unknown) };
     };
     // `Content-Length` with a space behind it is a method.
     Some(match text[length] {
-        b':' if is_content_header(&text[..length]) => Speech::Stream,
-        b' ' if length > 0 && !marked => Speech::Http1,
-        _ => Speech::Unknown,
+        b':' if is_content_header(&text[..length]) => Protocol::Stream,
+        b' ' if length > 0 && !marked => Protocol::Http1,
+        _ => Protocol::Unknown,
     })
 }
 
@@ -105,34 +105,34 @@ mod tests {
     #[test]
     fn first_bytes_tell() {
         for (bytes, want) in [
-            (&b"{\"jsonrpc\""[..], Some(Speech::Stream)),
-            (b"[", Some(Speech::Stream)),
-            (b"\r\n {", Some(Speech::Stream)),
-            (b"\xEF\xBB\xBF{", Some(Speech::Stream)),
-            (b"\n\xEF\xBB\xBF\n[", Some(Speech::Stream)),
-            (b"Content-Length: 5", Some(Speech::Stream)),
-            (b"content-type: x", Some(Speech::Stream)),
-            (b"\xEF\xBB\xBFCONTENT-LENGTH:5", Some(Speech::Stream)),
-            (b"POST / HTTP/1.1", Some(Speech::Http1)),
-            (b"\r\nGET / HTTP/1.1", Some(Speech::Http1)),
-            (b"\r\n\t FOO / HTTP/1.1", Some(Speech::Http1)),
-            (b"OPTIONS * HTTP/1.1", Some(Speech::Http1)),
-            (b"patch / HTTP/1.1", Some(Speech::Http1)),
-            (b"QUERY / HTTP/1.1", Some(Speech::Http1)),
-            (b"Content-Length / HTTP/1.1", Some(Speech::Http1)),
-            (b"{} / HTTP/1.1", Some(Speech::Stream)),
-            (b"PRI * HTTP/1.1", Some(Speech::Http1)),
-            (b"\nPRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", Some(Speech::Http1)),
-            (PREFACE, Some(Speech::Http2)),
-            (b"\x16\x03\x01", Some(Speech::Tls)),
-            (b"\n\x16\x03\x01", Some(Speech::Unknown)),
-            (b"nonsense\n", Some(Speech::Unknown)),
-            (b"\"POST / HTTP/1.1\"", Some(Speech::Unknown)),
-            (b"Host: x", Some(Speech::Unknown)),
-            (b"\xEF\xBB\xBFPOST / HTTP/1.1", Some(Speech::Unknown)),
-            (b"\xEF\xBB{", Some(Speech::Unknown)),
-            (b"\0", Some(Speech::Unknown)),
-            (b" : x", Some(Speech::Unknown)),
+            (&b"{\"jsonrpc\""[..], Some(Protocol::Stream)),
+            (b"[", Some(Protocol::Stream)),
+            (b"\r\n {", Some(Protocol::Stream)),
+            (b"\xEF\xBB\xBF{", Some(Protocol::Stream)),
+            (b"\n\xEF\xBB\xBF\n[", Some(Protocol::Stream)),
+            (b"Content-Length: 5", Some(Protocol::Stream)),
+            (b"content-type: x", Some(Protocol::Stream)),
+            (b"\xEF\xBB\xBFCONTENT-LENGTH:5", Some(Protocol::Stream)),
+            (b"POST / HTTP/1.1", Some(Protocol::Http1)),
+            (b"\r\nGET / HTTP/1.1", Some(Protocol::Http1)),
+            (b"\r\n\t FOO / HTTP/1.1", Some(Protocol::Http1)),
+            (b"OPTIONS * HTTP/1.1", Some(Protocol::Http1)),
+            (b"patch / HTTP/1.1", Some(Protocol::Http1)),
+            (b"QUERY / HTTP/1.1", Some(Protocol::Http1)),
+            (b"Content-Length / HTTP/1.1", Some(Protocol::Http1)),
+            (b"{} / HTTP/1.1", Some(Protocol::Stream)),
+            (b"PRI * HTTP/1.1", Some(Protocol::Http1)),
+            (b"\nPRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", Some(Protocol::Http1)),
+            (PREFACE, Some(Protocol::Http2)),
+            (b"\x16\x03\x01", Some(Protocol::Tls)),
+            (b"\n\x16\x03\x01", Some(Protocol::Unknown)),
+            (b"nonsense\n", Some(Protocol::Unknown)),
+            (b"\"POST / HTTP/1.1\"", Some(Protocol::Unknown)),
+            (b"Host: x", Some(Protocol::Unknown)),
+            (b"\xEF\xBB\xBFPOST / HTTP/1.1", Some(Protocol::Unknown)),
+            (b"\xEF\xBB{", Some(Protocol::Unknown)),
+            (b"\0", Some(Protocol::Unknown)),
+            (b" : x", Some(Protocol::Unknown)),
             (b"", None),
             (b"\n\n", None),
             (b"\xEF\xBB", None),
@@ -142,7 +142,7 @@ mod tests {
             (b"CON", None),
             (b"Content-Length", None),
         ] {
-            assert_eq!(sniff(bytes), want, "{:?}", bytes.escape_ascii().to_string());
+            assert_eq!(detect(bytes), want, "{:?}", bytes.escape_ascii().to_string());
         }
     }
 
@@ -150,7 +150,7 @@ mod tests {
     fn it_always_decides_in_time() {
         for start in [&b"\n"[..], b" \t", b"x", b"Content-", PREFACE, BYTE_ORDER_MARK] {
             let bytes: Vec<u8> = start.iter().copied().cycle().take(LONGEST_BLANK).collect();
-            assert!(sniff(&bytes).is_some(), "{start:?}");
+            assert!(detect(&bytes).is_some(), "{start:?}");
         }
     }
 
@@ -191,8 +191,8 @@ mod tests {
         /// However the bytes come, the verdict is the same.
         #[test]
         fn more_bytes_never_change_a_verdict(bytes in starts()) {
-            let verdict = (0..=bytes.len()).find_map(|end| sniff(&bytes[..end]));
-            prop_assert_eq!(verdict, sniff(&bytes));
+            let verdict = (0..=bytes.len()).find_map(|end| detect(&bytes[..end]));
+            prop_assert_eq!(verdict, detect(&bytes));
         }
 
         /// What a parser of HTTP takes for a request, or for the start of one, is never a stream.
@@ -203,7 +203,7 @@ mod tests {
                 let mut headers = [httparse::EMPTY_HEADER; 16];
                 let mut parsed = httparse::Request::new(&mut headers);
                 if parsed.parse(head).is_ok() && parsed.method.is_some() {
-                    prop_assert_ne!(sniff(head), Some(Speech::Stream));
+                    prop_assert_ne!(detect(head), Some(Protocol::Stream));
                 }
             }
         }

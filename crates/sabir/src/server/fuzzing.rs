@@ -2,5 +2,5 @@
 
 /// What the first bytes of a connection begin, by name; `None` if more are needed.
 pub fn detect(bytes: &[u8]) -> Option<String> {
-    crate::server::detect::sniff(bytes).map(|speech| format!("{speech:?}"))
+    crate::server::detect::detect(bytes).map(|protocol| format!("{protocol:?}"))
 }

@@ -11,7 +11,7 @@ use crate::peer::commands::lock;
 
 /// The connections of a server, counted.
 #[derive(Debug)]
-pub(crate) struct Crowd {
+pub(crate) struct ConnectionLimiter {
     free: Arc<Semaphore>,
     total: u32,
     per_address: usize,
@@ -20,16 +20,16 @@ pub(crate) struct Crowd {
 }
 
 /// A connection's place, given back when it is dropped.
-pub(crate) struct Place {
-    crowd: Arc<Crowd>,
+pub(crate) struct ConnectionPermit {
+    limiter: Arc<ConnectionLimiter>,
     address: Option<IpAddr>,
     _permit: OwnedSemaphorePermit,
 }
 
-impl Crowd {
+impl ConnectionLimiter {
     pub(crate) fn new(total: usize, per_address: usize) -> Arc<Self> {
         let total = u32::try_from(total.max(1)).unwrap_or(u32::MAX).min(Semaphore::MAX_PERMITS as u32);
-        Arc::new(Crowd {
+        Arc::new(ConnectionLimiter {
             free: Arc::new(Semaphore::new(total as usize)),
             total,
             per_address: per_address.max(1),
@@ -39,7 +39,7 @@ impl Crowd {
     }
 
     /// Waits until there is room for one more.
-    pub(crate) async fn room(&self) -> Option<OwnedSemaphorePermit> {
+    pub(crate) async fn reserve(&self) -> Option<OwnedSemaphorePermit> {
         let free = Arc::clone(&self.free);
         if let Ok(permit) = Arc::clone(&free).try_acquire_owned() {
             return Some(permit);
@@ -51,11 +51,11 @@ impl Crowd {
     }
 
     /// Lets a connection in, unless its address has too many already.
-    pub(crate) fn enter(
+    pub(crate) fn admit(
         self: &Arc<Self>,
         permit: OwnedSemaphorePermit,
         address: Option<IpAddr>,
-    ) -> Option<Place> {
+    ) -> Option<ConnectionPermit> {
         let address = address.map(network);
         if let Some(address) = address {
             let mut by_address = lock(&self.by_address);
@@ -65,11 +65,11 @@ impl Crowd {
             }
             *count += 1;
         }
-        Some(Place { crowd: Arc::clone(self), address, _permit: permit })
+        Some(ConnectionPermit { limiter: Arc::clone(self), address, _permit: permit })
     }
 
     /// Waits until all have left.
-    pub(crate) async fn empty(&self) {
+    pub(crate) async fn wait_until_empty(&self) {
         let _ = self.free.acquire_many(self.total).await;
     }
 }
@@ -85,17 +85,17 @@ pub(crate) fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-impl Place {
+impl ConnectionPermit {
     /// Whether all places are taken, so that others may be waiting for one.
     pub(crate) fn is_wanted(&self) -> bool {
-        self.crowd.is_full.load(Ordering::Relaxed)
+        self.limiter.is_full.load(Ordering::Relaxed)
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         let Some(address) = self.address else { return };
-        let mut by_address = lock(&self.crowd.by_address);
+        let mut by_address = lock(&self.limiter.by_address);
         if let Some(count) = by_address.get_mut(&address) {
             *count -= 1;
             if *count == 0 {
@@ -111,18 +111,18 @@ mod tests {
 
     #[tokio::test]
     async fn an_address_has_its_share_and_gets_it_back() {
-        let crowd = Crowd::new(3, 2);
+        let limiter = ConnectionLimiter::new(3, 2);
         let (one, other) = (IpAddr::from([127, 0, 0, 1]), IpAddr::from([127, 0, 0, 2]));
-        let enter = async |address| crowd.enter(crowd.room().await?, Some(address));
-        let first = enter(one).await;
-        let second = enter(one).await;
-        assert!(first.is_some() && second.is_some() && enter(one).await.is_none());
-        assert!(enter(other).await.is_some());
+        let admit = async |address| limiter.admit(limiter.reserve().await?, Some(address));
+        let first = admit(one).await;
+        let second = admit(one).await;
+        assert!(first.is_some() && second.is_some() && admit(one).await.is_none());
+        assert!(admit(other).await.is_some());
         drop(first);
-        assert!(enter(one).await.is_some());
+        assert!(admit(one).await.is_some());
         drop(second);
-        crowd.empty().await;
-        assert!(lock(&crowd.by_address).is_empty());
+        limiter.wait_until_empty().await;
+        assert!(lock(&limiter.by_address).is_empty());
     }
 
     #[test]

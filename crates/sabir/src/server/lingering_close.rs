@@ -18,9 +18,9 @@ const TIME: Duration = Duration::from_millis(500);
 /// A socket that is closed with something unread in it takes back what it has sent, such as the refusal of a
 /// body that is still coming. So a little of that is read first.
 #[derive(Default)]
-pub(crate) struct Linger(Option<(usize, Pin<Box<Sleep>>)>);
+pub(crate) struct LingeringClose(Option<(usize, Pin<Box<Sleep>>)>);
 
-impl Linger {
+impl LingeringClose {
     /// Says that nothing more is sent, and reads on for a little.
     pub(crate) fn poll_close<S: Duplex>(
         &mut self,

@@ -26,8 +26,8 @@ use tokio::sync::watch;
 
 use crate::router::{Router, Routes};
 use crate::runtime::config::config_setters;
-use crate::server::acceptor::{Connections, Door, Protocols};
-use crate::server::bind::{Accepted, Place};
+use crate::server::acceptor::{Connections, Protocols, ServerConfig};
+use crate::server::bind::{Accepted, BoundListener};
 
 /// Listens at a URL for connections that [`Server::run`] then serves.
 ///
@@ -50,13 +50,13 @@ use crate::server::bind::{Accepted, Place};
 /// ```
 pub async fn listen(url: &str, router: Router) -> io::Result<Server> {
     Ok(Server {
-        place: Place::bind(url).await?,
+        bound: BoundListener::bind(url).await?,
         routes: router.into_routes(),
         config: Config::default(),
         grace: Duration::from_millis(1500),
         protocols: None,
         connections: Connections::default(),
-        heeds_signals: false,
+        handles_signals: false,
         #[cfg(feature = "http")]
         http: crate::server::http::Http::new(),
         #[cfg(feature = "tls")]
@@ -68,13 +68,13 @@ pub async fn listen(url: &str, router: Router) -> io::Result<Server> {
 /// A server that listens.
 #[derive(Debug)]
 pub struct Server {
-    place: Place,
+    bound: BoundListener,
     routes: Arc<Routes>,
     config: Config,
     grace: Duration,
     protocols: Option<Protocols>,
     connections: Connections,
-    heeds_signals: bool,
+    handles_signals: bool,
     #[cfg(feature = "http")]
     http: crate::server::http::Http,
     #[cfg(feature = "tls")]
@@ -85,7 +85,7 @@ pub struct Server {
 impl Server {
     /// Where it listens, with the port that was chosen.
     pub fn url(&self) -> &str {
-        &self.place.url
+        &self.bound.url
     }
 
     config_setters!();
@@ -131,8 +131,8 @@ impl Server {
     /// Stops in good order when the process is asked to, by SIGTERM or SIGINT. Without it the server installs
     /// no signal handlers, and these signals do what the process has set: by default they end it.
     #[must_use]
-    pub fn heed_signals(mut self) -> Self {
-        self.heeds_signals = true;
+    pub fn with_signals(mut self) -> Self {
+        self.handles_signals = true;
         self
     }
 
@@ -144,9 +144,9 @@ impl Server {
 
     /// Serves until it is stopped, and every connection has ended.
     pub async fn run(self) -> io::Result<()> {
-        let listener = self.place.listener;
-        let streams = !self.place.web;
-        let door = Door {
+        let listener = self.bound.listener;
+        let streams = !self.bound.web;
+        let config = ServerConfig {
             routes: self.routes,
             config: self.config,
             grace: self.grace,
@@ -156,26 +156,26 @@ impl Server {
                 ..Protocols::default()
             }),
             connections: self.connections,
-            secure: self.place.secure,
+            secure: self.bound.secure,
             #[cfg(feature = "http")]
             http: self.http,
             #[cfg(feature = "http")]
-            path: self.place.path,
+            path: self.bound.path,
             #[cfg(feature = "http")]
-            local: self.place.local,
+            local: self.bound.local,
             #[cfg(feature = "http")]
-            host: self.place.host,
+            host: self.bound.host,
             #[cfg(feature = "tls")]
             tls: self.tls,
             stop: self.stop.clone(),
         };
-        let entrance = door.open()?;
+        let acceptor = config.open()?;
         let mut stop = self.stop.subscribe();
-        let heeds_signals = self.heeds_signals;
+        let handles_signals = self.handles_signals;
         let stopped = async {
             // `select!` evaluates the expressions of disabled branches too, and this one would install handlers.
             let signals = async {
-                match heeds_signals {
+                match handles_signals {
                     true => crate::runtime::serve::asked_to_stop().await,
                     false => std::future::pending().await,
                 }
@@ -188,20 +188,20 @@ impl Server {
         let mut stopped = std::pin::pin!(stopped);
         loop {
             let accepted = tokio::select! {
-                accepted = entrance.next(&listener) => accepted,
+                accepted = acceptor.next(&listener) => accepted,
                 () = &mut stopped => break,
             };
             match accepted {
-                Ok((place, Accepted::Tcp(stream, address))) => entrance.let_in(place, stream, Some(address)),
+                Ok((bound, Accepted::Tcp(stream, address))) => acceptor.spawn(bound, stream, Some(address)),
                 #[cfg(unix)]
-                Ok((place, Accepted::Unix(stream))) => entrance.let_in(place, stream, None),
+                Ok((bound, Accepted::Unix(stream))) => acceptor.spawn(bound, stream, None),
                 // Out of descriptors, most likely: others will be closed.
                 Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
             }
         }
         // Whoever comes now is refused rather than kept waiting, and the next server may have the address.
         drop(listener);
-        entrance.empty().await;
+        acceptor.wait_until_empty().await;
         Ok(())
     }
 }

@@ -17,28 +17,35 @@ use tokio::time::Instant;
 
 use crate::runtime::connection::Connection;
 use crate::runtime::metered::Metered;
-use crate::server::acceptor::{Hall, Visitor};
-use crate::server::deadline_timer::Leash;
-use crate::transport::{Duplex, Io, seed};
+use crate::server::acceptor::{PeerInfo, ServerState};
+use crate::server::deadline_timer::DeadlineTimer;
+use crate::transport::{ByteTransport, Duplex, seed};
 
-impl Hall {
+impl ServerState {
     /// Serves a stream of which something was read already.
     pub(crate) async fn serve_stream<S: Duplex + 'static>(
         &self,
         first: Vec<u8>,
         stream: S,
-        visitor: Visitor,
-        leash: Leash,
+        peer_info: PeerInfo,
+        timer: DeadlineTimer,
     ) {
         let config = Config { seed: seed(), ..self.config };
         let stream = Tracked { stream, read: first.len() as u64, moved: true, ended: false };
-        let mut connection = Connection::new(config, Arc::clone(&self.routes), Io::over(stream), None);
-        let desk = &mut connection.engine.desk;
-        desk.session.handle_bytes(desk.now, &first);
+        let mut connection =
+            Connection::new(config, Arc::clone(&self.routes), ByteTransport::over(stream), None);
+        let context = &mut connection.engine.context;
+        context.session.handle_bytes(context.now, &first);
         drop(first);
         let connection = Metered::new(connection, Arc::clone(&self.memory), |_| 0);
-        let serving =
-            Serving { hall: self, visitor, connection, leash, waits: Waits::Nothing, since: Instant::now() };
+        let serving = Serving {
+            state: self,
+            peer_info,
+            connection,
+            timer,
+            waits: Waits::Nothing,
+            since: Instant::now(),
+        };
         let mut serving = Box::new(serving);
         poll_fn(|cx| serving.poll(cx)).await;
     }
@@ -55,10 +62,10 @@ enum Waits {
 }
 
 struct Serving<'a, S> {
-    hall: &'a Hall,
-    visitor: Visitor,
-    connection: Metered<Io<Tracked<S>>>,
-    leash: Leash,
+    state: &'a ServerState,
+    peer_info: PeerInfo,
+    connection: Metered<ByteTransport<Tracked<S>>>,
+    timer: DeadlineTimer,
     waits: Waits,
     /// When it began to wait.
     since: Instant,
@@ -69,13 +76,13 @@ impl<S: Duplex> Serving<'_, S> {
         if self.connection.poll_run(cx).is_ready() {
             return Poll::Ready(());
         }
-        if self.leash.is_stopped() && !self.connection.is_closing {
-            self.connection.shut_down(self.hall.grace);
+        if self.timer.is_stopped() && !self.connection.is_closing {
+            self.connection.shut_down(self.state.grace);
         }
         // It wakes itself when it is told to shut down, and ends by itself then.
         while !self.connection.is_closing {
             let deadline = self.deadline();
-            ready!(self.leash.poll(cx, Some(deadline)));
+            ready!(self.timer.poll(cx, Some(deadline)));
             if self.is_over() {
                 self.connection.shut_down(Duration::ZERO);
             }
@@ -91,14 +98,14 @@ impl<S: Duplex> Serving<'_, S> {
         }
         self.since
             + match waits {
-                Waits::Nothing => self.hall.connections.idle,
-                Waits::Message(_) => self.hall.connections.message,
-                Waits::Answers => self.hall.connections.after_end,
+                Waits::Nothing => self.state.connections.idle,
+                Waits::Message(_) => self.state.connections.message,
+                Waits::Answers => self.state.connections.after_end,
             }
     }
 
     fn waits_for(&mut self) -> Waits {
-        let session = &mut self.connection.connection.engine.desk.session;
+        let session = &mut self.connection.connection.engine.context.session;
         let stream = &self.connection.connection.port.stream;
         if stream.ended {
             return Waits::Answers;
@@ -119,9 +126,9 @@ impl<S: Duplex> Serving<'_, S> {
         self.since = Instant::now();
         let Connection { engine, port, .. } = &mut self.connection.connection;
         let moved = std::mem::take(&mut port.stream.moved);
-        let usage = engine.desk.session.usage();
-        let is_idle = !moved && engine.desk.session.is_idle() && usage.calls == 0;
-        is_idle && self.visitor.place.is_wanted()
+        let usage = engine.context.session.usage();
+        let is_idle = !moved && engine.context.session.is_idle() && usage.calls == 0;
+        is_idle && self.peer_info.permit.is_wanted()
     }
 }
 

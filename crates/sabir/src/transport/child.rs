@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::parent_death::{kill_with_parent, spawn};
-use super::{Io, Transport};
+use super::{ByteTransport, Transport};
 
 /// How long a process that closed its output may take to exit, before that counts as a plain end.
 const EXIT_AFTER_CLOSE: Duration = Duration::from_millis(500);
@@ -133,11 +133,11 @@ impl Child {
         let read = Output { stdout: Some(read), over: Box::pin(over(exit.clone())), rest };
         let write = Input { stdin: write, broken: None, exit: exit.clone() };
         Ok(Transport::new(move || {
-            Ok(Io {
-                epitaph: Some(Box::pin(epitaph(exit))),
+            Ok(ByteTransport {
+                exit_reason: Some(Box::pin(exit_reason(exit))),
                 process: Some(process_ended),
                 _keep: Box::new(release),
-                ..Io::new(read, write)
+                ..ByteTransport::new(read, write)
             })
         }))
     }
@@ -288,7 +288,7 @@ impl AsyncWrite for Input {
 }
 
 /// How the process ended, if it did.
-async fn epitaph(mut exit: watch::Receiver<Option<String>>) -> Option<String> {
+async fn exit_reason(mut exit: watch::Receiver<Option<String>>) -> Option<String> {
     let exited = timeout(EXIT_AFTER_CLOSE, exit.wait_for(Option::is_some)).await;
     exited.ok()?.ok()?.clone()
 }

@@ -9,7 +9,7 @@ use crate::transport::error::{DialError, DialFailure};
 use crate::transport::scheme::Url;
 
 /// How long it may take until a connection is there.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How to open a connection to a URL.
 #[derive(Default)]
@@ -30,7 +30,7 @@ pub(crate) struct Dial {
 
 /// A host to connect to, and the URL that names it.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct Endpoint {
     /// For people.
     pub(crate) url: String,
     /// Without the brackets of an IPv6 address.
@@ -38,10 +38,10 @@ pub(crate) struct Place {
     pub(crate) port: u16,
 }
 
-impl Place {
+impl Endpoint {
     /// What a URL names. It is not the URL of a Unix socket.
-    pub(crate) fn of(url: &Url) -> Place {
-        Place { url: url.to_string(), host: url.host().to_owned(), port: url.port() }
+    pub(crate) fn of(url: &Url) -> Endpoint {
+        Endpoint { url: url.to_string(), host: url.host().to_owned(), port: url.port() }
     }
 
     /// Connects its socket. Small messages are sent at once.
@@ -72,8 +72,8 @@ pub(crate) async fn in_time<T>(
     url: &str,
     dialling: impl Future<Output = Result<T, DialError>>,
 ) -> Result<T, DialError> {
-    tokio::time::timeout(PATIENCE, dialling).await.unwrap_or_else(|_| {
-        let reason = format!("nothing within {} s", PATIENCE.as_secs());
+    tokio::time::timeout(CONNECT_TIMEOUT, dialling).await.unwrap_or_else(|_| {
+        let reason = format!("nothing within {} s", CONNECT_TIMEOUT.as_secs());
         Err(DialError::new(DialFailure::Timeout, url, reason))
     })
 }

@@ -78,13 +78,13 @@ pub enum Wire {
 pub(crate) type Tap = Box<dyn FnMut(Wire, &[u8]) + Send>;
 
 /// The stream of a connection, opened.
-pub(crate) struct Io<S = Box<dyn Duplex>> {
+pub(crate) struct ByteTransport<S = Box<dyn Duplex>> {
     pub(crate) stream: S,
     /// Says, once the input has ended, whether it ended for a reason.
-    pub(crate) epitaph: Option<Pin<Box<dyn Future<Output = Option<String>> + Send>>>,
+    pub(crate) exit_reason: Option<Pin<Box<dyn Future<Output = Option<String>> + Send>>>,
     /// Who reads what is written, where that can be told.
     #[cfg(unix)]
-    pub(crate) audience: Option<output_watch::Audience>,
+    pub(crate) output_watch: Option<output_watch::OutputWatch>,
     /// Told of all bytes as they go.
     pub(crate) tap: Option<Tap>,
     /// Becomes true once the process at the other end has ended.
@@ -97,23 +97,23 @@ pub(crate) struct Io<S = Box<dyn Duplex>> {
     pub(crate) ending: bool,
 }
 
-impl Io {
+impl ByteTransport {
     /// Two streams that go one way each.
     pub(crate) fn new(
         read: impl AsyncRead + Send + Unpin + 'static,
         write: impl AsyncWrite + Send + Unpin + 'static,
     ) -> Self {
-        Io::over(Box::new(tokio::io::join(read, write)))
+        ByteTransport::over(Box::new(tokio::io::join(read, write)))
     }
 }
 
-impl<S> Io<S> {
+impl<S> ByteTransport<S> {
     pub(crate) fn over(stream: S) -> Self {
-        Io {
+        ByteTransport {
             stream,
-            epitaph: None,
+            exit_reason: None,
             #[cfg(unix)]
-            audience: None,
+            output_watch: None,
             tap: None,
             process: None,
             _keep: Box::new(()),
@@ -124,8 +124,8 @@ impl<S> Io<S> {
 }
 
 /// What a transport is once it is opened.
-pub(crate) enum Way {
-    Bytes(Io),
+pub(crate) enum OpenTransport {
+    Bytes(ByteTransport),
     #[cfg(feature = "http")]
     Messages {
         link: Box<dyn Link>,
@@ -134,7 +134,7 @@ pub(crate) enum Way {
     },
 }
 
-type Opening = Pin<Box<dyn Future<Output = io::Result<Way>> + Send>>;
+type Opening = Pin<Box<dyn Future<Output = io::Result<OpenTransport>> + Send>>;
 
 /// A connection's own part of a transport, ready to run.
 pub(crate) struct Opened {
@@ -142,7 +142,7 @@ pub(crate) struct Opened {
     pub(crate) config: Config,
     pub(crate) on_report: Option<OnReport>,
     pub(crate) grace: Duration,
-    pub(crate) heeds_signals: bool,
+    pub(crate) handles_signals: bool,
     pub(crate) process: Option<watch::Receiver<bool>>,
     #[cfg(feature = "http")]
     pub(crate) headers: Option<std::sync::Arc<crate::client::http::Headers>>,
@@ -156,12 +156,12 @@ pub struct Transport {
     pub(crate) on_report: Option<OnReport>,
     tap: Option<Tap>,
     pub(crate) grace: Duration,
-    heeds_signals: bool,
+    handles_signals: bool,
 }
 
 impl Transport {
-    pub(crate) fn new(open: impl FnOnce() -> io::Result<Io> + Send + 'static) -> Self {
-        Transport::dialled(move |_| Box::pin(async move { open().map(Way::Bytes) }))
+    pub(crate) fn new(open: impl FnOnce() -> io::Result<ByteTransport> + Send + 'static) -> Self {
+        Transport::dialled(move |_| Box::pin(async move { open().map(OpenTransport::Bytes) }))
     }
 
     /// A transport that takes its time to open, and wants to know how.
@@ -174,7 +174,7 @@ impl Transport {
             on_report: None,
             tap: None,
             grace: Duration::from_millis(1500),
-            heeds_signals: false,
+            handles_signals: false,
         }
     }
 
@@ -191,8 +191,8 @@ impl Transport {
     /// what is open, for as long as the [grace](Self::grace), and returns. Without it no signal handler is
     /// installed.
     #[must_use]
-    pub fn heed_signals(mut self) -> Self {
-        self.heeds_signals = true;
+    pub fn with_signals(mut self) -> Self {
+        self.handles_signals = true;
         self
     }
 
@@ -288,12 +288,12 @@ impl Transport {
     /// Only streams can be: not HTTP, nor WebSocket.
     pub async fn into_streams(self) -> io::Result<Streams> {
         match (self.open)(self.dial).await? {
-            Way::Bytes(Io { stream, process, _keep, .. }) => {
+            OpenTransport::Bytes(ByteTransport { stream, process, _keep, .. }) => {
                 let (read, write) = tokio::io::split(stream);
                 Ok(Streams { read: Box::new(read), write: Box::new(write), process, _keep })
             }
             #[cfg(feature = "http")]
-            Way::Messages { .. } => {
+            OpenTransport::Messages { .. } => {
                 let reason = "it carries messages, and has no stream of bytes";
                 Err(io::Error::new(io::ErrorKind::Unsupported, reason))
             }
@@ -301,31 +301,31 @@ impl Transport {
     }
 
     pub(crate) async fn open(self) -> io::Result<Opened> {
-        let Transport { open, dial, config, on_report, tap, grace, heeds_signals } = self;
+        let Transport { open, dial, config, on_report, tap, grace, handles_signals } = self;
         #[cfg(feature = "http")]
         let dial = Dial { limits: config.limits, ..dial };
         Ok(match open(dial).await? {
-            Way::Bytes(io) => {
+            OpenTransport::Bytes(io) => {
                 let process = io.process.clone();
-                let port = Box::new(Io { tap, ..io });
+                let port = Box::new(ByteTransport { tap, ..io });
                 Opened {
                     port,
                     config,
                     on_report,
                     grace,
-                    heeds_signals,
+                    handles_signals,
                     process,
                     #[cfg(feature = "http")]
                     headers: None,
                 }
             }
             #[cfg(feature = "http")]
-            Way::Messages { link, headers } => Opened {
+            OpenTransport::Messages { link, headers } => Opened {
                 port: Box::new(Messages::new(link, tap)),
                 config: Config { framing: Some(Framing::Whole), ..config },
                 on_report,
                 grace,
-                heeds_signals,
+                handles_signals,
                 process: None,
                 headers,
             },
@@ -371,14 +371,14 @@ pub fn streams(
     read: impl AsyncRead + Send + Unpin + 'static,
     write: impl AsyncWrite + Send + Unpin + 'static,
 ) -> Transport {
-    Transport::new(move || Ok(Io::new(read, write)))
+    Transport::new(move || Ok(ByteTransport::new(read, write)))
 }
 
 /// Two transports that are connected to each other, for tests and for services in the same process.
 pub fn memory() -> (Transport, Transport) {
     let (a, b) = tokio::io::duplex(64 * 1024);
     let half = |stream: tokio::io::DuplexStream| {
-        Transport::new(move || Ok(Io::over(Box::new(stream) as Box<dyn Duplex>)))
+        Transport::new(move || Ok(ByteTransport::over(Box::new(stream) as Box<dyn Duplex>)))
     };
     (half(a), half(b))
 }

@@ -4,7 +4,7 @@ use std::io;
 
 use tokio::net::TcpStream;
 
-use super::{Io, Transport};
+use super::{ByteTransport, Transport};
 
 /// Connects to a TCP address such as `127.0.0.1:4000`.
 pub async fn tcp(address: impl tokio::net::ToSocketAddrs) -> io::Result<Transport> {
@@ -13,9 +13,9 @@ pub async fn tcp(address: impl tokio::net::ToSocketAddrs) -> io::Result<Transpor
 }
 
 /// A connected socket. Small messages are sent at once.
-pub(crate) fn tcp_io(stream: TcpStream) -> io::Result<Io> {
+pub(crate) fn tcp_io(stream: TcpStream) -> io::Result<ByteTransport> {
     stream.set_nodelay(true)?;
-    Ok(Io::over(Box::new(stream)))
+    Ok(ByteTransport::over(Box::new(stream)))
 }
 
 /// Connects to a Unix socket.
@@ -26,8 +26,8 @@ pub async fn unix(path: impl AsRef<std::path::Path>) -> io::Result<Transport> {
 }
 
 #[cfg(unix)]
-pub(crate) fn unix_io(stream: tokio::net::UnixStream) -> Io {
-    Io::over(Box::new(stream))
+pub(crate) fn unix_io(stream: tokio::net::UnixStream) -> ByteTransport {
+    ByteTransport::over(Box::new(stream))
 }
 
 /// The path in a `unix:` URL, with or without the slashes of an empty host.

@@ -16,14 +16,14 @@ use tokio::time::{Interval, interval};
 const EVERY: Duration = Duration::from_millis(250);
 
 /// Whoever reads the other end of a descriptor.
-pub(crate) struct Audience {
+pub(crate) struct OutputWatch {
     output: OwnedFd,
     watch: Option<Interval>,
 }
 
-impl Audience {
+impl OutputWatch {
     pub(crate) fn of(output: OwnedFd) -> Self {
-        Audience { output, watch: None }
+        OutputWatch { output, watch: None }
     }
 
     /// From now on it matters.

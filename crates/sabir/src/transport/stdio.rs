@@ -5,8 +5,8 @@ use std::os::fd::OwnedFd;
 use std::sync::Mutex;
 
 use super::fd::{Reader, Writer, duplicate};
-use super::output_watch::Audience;
-use super::{Io, Transport};
+use super::output_watch::OutputWatch;
+use super::{ByteTransport, Transport};
 use crate::peer::commands::lock;
 
 /// Standard input and output, with the output guarded: what anything else in the process prints goes to
@@ -14,7 +14,7 @@ use crate::peer::commands::lock;
 /// [`Stdio::unguarded`].
 ///
 /// The connection ends when the input does, after everything is answered. Signals end the process, as they do
-/// without it; with [`heed_signals`](Transport::heed_signals), SIGTERM and SIGINT let it finish what is open.
+/// without it; with [`with_signals`](Transport::heed_signals), SIGTERM and SIGINT let it finish what is open.
 pub fn stdio() -> Transport {
     Stdio { guarded: true }.transport()
 }
@@ -38,8 +38,8 @@ impl Stdio {
             if self.guarded {
                 guard(&output)?;
             }
-            let audience = Some(Audience::of(duplicate(&output)?));
-            Ok(Io { audience, ..Io::new(read, Writer::new(output)?) })
+            let output_watch = Some(OutputWatch::of(duplicate(&output)?));
+            Ok(ByteTransport { output_watch, ..ByteTransport::new(read, Writer::new(output)?) })
         })
     }
 }

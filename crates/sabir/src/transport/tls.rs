@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use super::endpoint::Place;
+use super::endpoint::Endpoint;
 use super::error::{DialError, DialFailure};
 
 /// Whom to trust, and what to show.
@@ -86,17 +86,17 @@ fn certificates(pem: &[u8], what: &str) -> Result<Vec<CertificateDer<'static>>, 
 /// TLS over a socket that is connected.
 pub(crate) async fn wrap(
     connector: &TlsConnector,
-    place: &Place,
+    endpoint: &Endpoint,
     stream: TcpStream,
 ) -> Result<TlsStream<TcpStream>, DialError> {
-    let failed = |reason: String| DialError::new(DialFailure::Tls, &place.url, reason);
-    let name = ServerName::try_from(place.host.clone())
-        .map_err(|_| failed(format!("`{}` is no name that a certificate can have", place.host)))?;
+    let failed = |reason: String| DialError::new(DialFailure::Tls, &endpoint.url, reason);
+    let name = ServerName::try_from(endpoint.host.clone())
+        .map_err(|_| failed(format!("`{}` is no name that a certificate can have", endpoint.host)))?;
     connector.connect(name, stream).await.map_err(|error| {
         let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
         failed(match inner {
             Some(rustls::Error::InvalidMessage(_)) => "the server does not speak TLS".to_owned(),
-            Some(rustls::Error::InvalidCertificate(error)) => unacceptable(error, &place.host),
+            Some(rustls::Error::InvalidCertificate(error)) => unacceptable(error, &endpoint.host),
             Some(error) => format!("TLS: {error}"),
             None => "the server closed the connection instead of speaking TLS".to_owned(),
         })

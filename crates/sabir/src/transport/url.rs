@@ -1,10 +1,10 @@
 //! Transports by their URL.
 
-use super::endpoint::{Dial, Place, in_time, unusable};
+use super::endpoint::{Dial, Endpoint, in_time, unusable};
 use super::error::DialError;
 use super::net::tcp_io;
 use super::scheme::{Scheme, Url};
-use super::{Transport, Way};
+use super::{OpenTransport, Transport};
 
 /// Whatever a URL names. It is connected to when it is used; [`connect`](crate::connect) takes the URL itself.
 ///
@@ -47,7 +47,7 @@ impl From<String> for Transport {
     }
 }
 
-async fn open(text: &str, dial: Dial) -> std::io::Result<Way> {
+async fn open(text: &str, dial: Dial) -> std::io::Result<OpenTransport> {
     if let Some(fault) = dial.fault {
         return Err(unusable(fault));
     }
@@ -58,11 +58,11 @@ async fn open(text: &str, dial: Dial) -> std::io::Result<Way> {
         Scheme::Unix => {
             let connected = tokio::net::UnixStream::connect(url.host()).await;
             let stream = connected.map_err(|error| DialError::socket(text, &error))?;
-            Ok(Way::Bytes(super::net::unix_io(stream)))
+            Ok(OpenTransport::Bytes(super::net::unix_io(stream)))
         }
         #[cfg(not(unix))]
         Scheme::Unix => Err(unusable(format!("`{text}`: this system has no Unix sockets"))),
-        Scheme::Tcp | Scheme::Tls => stream(&Place::of(&url), url.scheme(), &dial).await,
+        Scheme::Tcp | Scheme::Tls => stream(&Endpoint::of(&url), url.scheme(), &dial).await,
         _ => web::open(&url, dial).await,
     }
 }
@@ -88,23 +88,23 @@ fn check_settings(url: &Url, dial: &Dial) -> std::io::Result<()> {
 }
 
 /// A stream of bytes, bare or over TLS.
-async fn stream(place: &Place, scheme: Scheme, dial: &Dial) -> std::io::Result<Way> {
+async fn stream(endpoint: &Endpoint, scheme: Scheme, dial: &Dial) -> std::io::Result<OpenTransport> {
     let _ = (scheme, dial);
     #[cfg(feature = "tls")]
     if scheme.is_secure() {
         let connector = dial.tls.connector(&[]).map_err(unusable)?;
-        let dialling = async { super::tls::wrap(&connector, place, place.connect().await?).await };
-        let (read, write) = tokio::io::split(in_time(&place.url, dialling).await?);
-        return Ok(Way::Bytes(super::Io::new(read, write)));
+        let dialling = async { super::tls::wrap(&connector, endpoint, endpoint.connect().await?).await };
+        let (read, write) = tokio::io::split(in_time(&endpoint.url, dialling).await?);
+        return Ok(OpenTransport::Bytes(super::ByteTransport::new(read, write)));
     }
-    tcp_io(in_time(&place.url, place.connect()).await?).map(Way::Bytes)
+    tcp_io(in_time(&endpoint.url, endpoint.connect()).await?).map(OpenTransport::Bytes)
 }
 
 #[cfg(not(feature = "http"))]
 mod web {
     use super::*;
 
-    pub(super) async fn open(url: &Url, _: Dial) -> std::io::Result<Way> {
+    pub(super) async fn open(url: &Url, _: Dial) -> std::io::Result<OpenTransport> {
         Err(unusable(format!("`{url}` needs the feature `http`")))
     }
 }
@@ -124,13 +124,13 @@ mod web {
     use crate::transport::Duplex;
     use crate::transport::websocket::{Socket, WebSocket};
 
-    pub(super) async fn open(url: &Url, dial: Dial) -> std::io::Result<Way> {
-        let (place, secure) = (Place::of(url), url.scheme().is_secure());
+    pub(super) async fn open(url: &Url, dial: Dial) -> std::io::Result<OpenTransport> {
+        let (endpoint, secure) = (Endpoint::of(url), url.scheme().is_secure());
         let name = if secure { "https" } else { "http" };
         let uri = Uri::builder().scheme(name).authority(url.authority()).path_and_query(url.path()).build();
         let uri = uri.map_err(|error| unusable(format!("`{url}` is not a URL of HTTP: {error}")))?;
         match url.scheme().is_websocket() {
-            true => websocket(&place, &uri, dial, secure).await,
+            true => websocket(&endpoint, &uri, dial, secure).await,
             false => {
                 #[cfg(feature = "tls")]
                 let http = {
@@ -139,17 +139,22 @@ mod web {
                         true => Some(dial.tls.connector(protocols).map_err(unusable)?),
                         false => None,
                     };
-                    Http::open(place, uri, dial, tls).await?
+                    Http::open(endpoint, uri, dial, tls).await?
                 };
                 #[cfg(not(feature = "tls"))]
-                let http = Http::open(place, uri, dial).await?;
+                let http = Http::open(endpoint, uri, dial).await?;
                 let headers = Some(http.headers());
-                Ok(Way::Messages { link: Box::new(http), headers })
+                Ok(OpenTransport::Messages { link: Box::new(http), headers })
             }
         }
     }
 
-    async fn websocket(place: &Place, uri: &Uri, dial: Dial, secure: bool) -> std::io::Result<Way> {
+    async fn websocket(
+        endpoint: &Endpoint,
+        uri: &Uri,
+        dial: Dial,
+        secure: bool,
+    ) -> std::io::Result<OpenTransport> {
         #[cfg(feature = "tls")]
         let tls = match secure {
             true => Some(dial.tls.connector(&[b"http/1.1"]).map_err(unusable)?),
@@ -157,27 +162,27 @@ mod web {
         };
         let _ = secure;
         let dialling = async {
-            let stream = place.connect().await?;
+            let stream = endpoint.connect().await?;
             #[cfg(feature = "tls")]
             let stream: Box<dyn Duplex> = match &tls {
-                Some(tls) => Box::new(crate::transport::tls::wrap(tls, place, stream).await?),
+                Some(tls) => Box::new(crate::transport::tls::wrap(tls, endpoint, stream).await?),
                 None => Box::new(stream),
             };
             #[cfg(not(feature = "tls"))]
             let stream: Box<dyn Duplex> = Box::new(stream);
-            shake_hands(place, uri, &dial, stream).await
+            shake_hands(endpoint, uri, &dial, stream).await
         };
-        let socket = in_time(&place.url, dialling).await?;
-        Ok(Way::Messages { link: Box::new(socket), headers: None })
+        let socket = in_time(&endpoint.url, dialling).await?;
+        Ok(OpenTransport::Messages { link: Box::new(socket), headers: None })
     }
 
     async fn shake_hands(
-        place: &Place,
+        endpoint: &Endpoint,
         uri: &Uri,
         dial: &Dial,
         stream: Box<dyn Duplex>,
     ) -> Result<Socket<Box<dyn Duplex>>, DialError> {
-        let failed = |failure, reason: String| DialError::new(failure, &place.url, reason);
+        let failed = |failure, reason: String| DialError::new(failure, &endpoint.url, reason);
         let mut parts = uri.clone().into_parts();
         parts.scheme = "ws".parse().ok();
         let uri = Uri::from_parts(parts).unwrap_or_else(|_| uri.clone());

@@ -65,7 +65,7 @@ pub(crate) struct Socket<S> {
     settings: WebSocket,
     role: Role,
     /// Set to when the peer is to be pinged, or given up.
-    alarm: Option<Pin<Box<Sleep>>>,
+    timer_deadline: Option<Pin<Box<Sleep>>>,
     /// The peer has said something since the alarm was set.
     heard: bool,
     pinged: bool,
@@ -158,7 +158,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Socket<S> {
     pub(crate) fn over(stream: WebSocketStream<S>, role: Role, settings: WebSocket) -> Self {
         Socket {
             stream,
-            alarm: settings.ping_every.map(|every| Box::pin(tokio::time::sleep(every))),
+            timer_deadline: settings.ping_every.map(|every| Box::pin(tokio::time::sleep(every))),
             settings,
             role,
             heard: false,
@@ -185,18 +185,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Socket<S> {
 
     /// Pings a silent peer. Whether it has been silent for too long.
     fn poll_silence(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let (Some(alarm), Some(every)) = (&mut self.alarm, self.settings.ping_every) else {
+        let (Some(timer_deadline), Some(every)) = (&mut self.timer_deadline, self.settings.ping_every) else {
             return Poll::Pending;
         };
-        ready!(alarm.as_mut().poll(cx));
+        ready!(timer_deadline.as_mut().poll(cx));
         if self.pinged && !self.heard {
             return Poll::Ready(());
         }
-        alarm.as_mut().reset(Instant::now() + every);
+        timer_deadline.as_mut().reset(Instant::now() + every);
         self.pinged = !self.heard;
         self.heard = false;
         // The first poll registers the new moment.
-        let again = alarm.as_mut().poll(cx);
+        let again = timer_deadline.as_mut().poll(cx);
         if self.pinged && self.poll_write(cx, || Message::Ping(Bytes::new())).is_ready() {
             let _ = Pin::new(&mut self.stream).poll_flush(cx);
         }

@@ -18,7 +18,7 @@ async fn failures_are_told_apart() {
     let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     for scheme in ["http", "ws", "tcp"] {
         let (kind, step, text) = failure(format!("{scheme}://{free}")).await;
-        assert_eq!((kind, step), (ErrorKind::ConnectionRefused, Some(DialFailure::Refused)), "{text}");
+        assert_eq!((kind, step), (ErrorKind::ConnectionRefused, Some(DialFailure::SendError)), "{text}");
         let want = format!("cannot connect to {scheme}://{free}: Connection refused");
         assert!(text.starts_with(&want), "{text}");
         assert!(text.ends_with("check the address, and that the server runs"), "{text}");

@@ -74,9 +74,9 @@ pub(crate) fn router() -> Router {
             Ok(ms)
         })
         .method("leave", |ctx: Ctx, (): ()| async move {
-            let hung_up = ctx.hang_up();
+            let hung_up = ctx.close_stream();
             // Once more makes no difference.
-            assert_eq!(hung_up, ctx.hang_up());
+            assert_eq!(hung_up, ctx.close_stream());
             let answer: String = ctx.peer().call("question", ()).await?;
             Ok((hung_up, answer))
         })

@@ -248,8 +248,8 @@ async fn a_stream_that_nobody_reads_makes_its_handler_wait() {
 
 #[tokio::test]
 async fn a_client_that_goes_away_takes_its_handler_along() {
-    struct Told(Option<tokio::sync::oneshot::Sender<()>>);
-    impl Drop for Told {
+    struct EventFlag(Option<tokio::sync::oneshot::Sender<()>>);
+    impl Drop for EventFlag {
         fn drop(&mut self) {
             let _ = self.0.take().unwrap().send(());
         }
@@ -258,7 +258,7 @@ async fn a_client_that_goes_away_takes_its_handler_along() {
         let (dropped, told) = tokio::sync::oneshot::channel();
         let dropped = Arc::new(std::sync::Mutex::new(Some(dropped)));
         let router = Router::new().method("wait", move |ctx: Ctx, (): ()| {
-            let told = Told(dropped.lock().unwrap().take());
+            let told = EventFlag(dropped.lock().unwrap().take());
             async move {
                 let _told = told;
                 ctx.peer().notify("started", ()).await?;

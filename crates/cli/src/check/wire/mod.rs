@@ -18,7 +18,7 @@ use crate::target::{Target, status_hint};
 use crate::web::Web;
 
 /// How a peer is reached.
-pub(crate) struct Way {
+pub(crate) struct WireTarget {
     pub(crate) target: Target,
     pub(crate) framing: Framing,
     pub(crate) web: Web,
@@ -29,7 +29,7 @@ pub(crate) struct Way {
     pub(crate) printer: Option<Printer>,
 }
 
-impl Way {
+impl WireTarget {
     pub(crate) async fn open(&self) -> Result<Wire, Failure> {
         let unreachable = |error: io::Error| self.target.unreachable(&error);
         match &self.target {

@@ -14,7 +14,7 @@ use sabir::transport::{self, HttpFailure, Streams, Url};
 use sabir::{LENIENT, Limits, McpRevision};
 use sabir_proto::{Incoming as Decoded, Message, RawJson, decode};
 
-use super::{Got, Way};
+use super::{Got, WireTarget};
 use crate::print::Printer;
 use crate::trace;
 use crate::web::Web;
@@ -58,7 +58,7 @@ struct TooLarge;
 
 impl Post {
     /// Makes sure that there is somebody.
-    pub(super) async fn open(url: &Url, way: &Way) -> io::Result<Post> {
+    pub(super) async fn open(url: &Url, way: &WireTarget) -> io::Result<Post> {
         streams(url, &way.web).await?;
         Ok(Post {
             url: url.clone(),

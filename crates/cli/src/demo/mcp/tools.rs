@@ -42,7 +42,7 @@ pub(crate) fn add(server: Server) -> Server {
         .tool(
             Tool::new("test_reconnection", "Has the client come back for its answer"),
             |ctx: Ctx, ()| async move {
-                ctx.rpc().hang_up();
+                ctx.rpc().close_stream();
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 Ok("Reconnection test completed")
             },

@@ -45,7 +45,7 @@ impl SabirDemo {
     }
 
     /// Is heard, and does nothing.
-    pub async fn log(&self, params: impl serde::Serialize) -> Result<(), sabir::Refused> {
+    pub async fn log(&self, params: impl serde::Serialize) -> Result<(), sabir::SendError> {
         self.peer.notify("log", params).await
     }
 
@@ -55,12 +55,12 @@ impl SabirDemo {
     }
 
     /// Is heard, and does nothing.
-    pub async fn notify_hello(&self, params: impl serde::Serialize) -> Result<(), sabir::Refused> {
+    pub async fn notify_hello(&self, params: impl serde::Serialize) -> Result<(), sabir::SendError> {
         self.peer.notify("notify_hello", params).await
     }
 
     /// Is heard, and does nothing.
-    pub async fn notify_sum(&self, params: impl serde::Serialize) -> Result<(), sabir::Refused> {
+    pub async fn notify_sum(&self, params: impl serde::Serialize) -> Result<(), sabir::SendError> {
         self.peer.notify("notify_sum", params).await
     }
 
@@ -99,7 +99,7 @@ impl SabirDemo {
     }
 
     /// Remembers its params, for `notes`.
-    pub async fn update(&self, params: impl serde::Serialize) -> Result<(), sabir::Refused> {
+    pub async fn update(&self, params: impl serde::Serialize) -> Result<(), sabir::SendError> {
         self.peer.notify("update", params).await
     }
 

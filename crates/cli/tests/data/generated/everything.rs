@@ -16,7 +16,7 @@ impl EveryKindOfSchema {
     }
 
     /// A notification */ with "quotes""" and \\ more.
-    pub async fn text_document_did_open(&self, text_document: Tree) -> Result<(), sabir::Refused> {
+    pub async fn text_document_did_open(&self, text_document: Tree) -> Result<(), sabir::SendError> {
         self.peer.notify("textDocument/didOpen", (text_document,)).await
     }
 

@@ -37,7 +37,7 @@ impl TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicInd
     /// \<script>alert(1)\</script> \[x](javascript:alert(1)) !\[y](https://example.org/z.png) \\\<script>alert(1)\</script>
     /// \[r]: javascript:alert(1)
     #[deprecated]
-    pub async fn a_b(&self, a_b: Result_, a_b_2: String, b: Option<String>) -> Result<(), sabir::Refused> {
+    pub async fn a_b(&self, a_b: Result_, a_b_2: String, b: Option<String>) -> Result<(), sabir::SendError> {
         self.peer.notify("a\"b", positions(2, (a_b, a_b_2, b,))).await
     }
 
@@ -106,7 +106,7 @@ impl TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicInd
     /// > \`\`\`
     /// > panic!()
     #[deprecated]
-    pub async fn process_exit_99_3(&self, a_b: Result_, a: String, process_exit_99: Option<String>, process_exit_99_2: Option<String>, process_exit_99_3: Option<String>, raise_system_exit_99: Option<String>, doc: Option<String>, unnamed: Option<String>, unnamed_2: Option<String>, unnamed_3: Option<String>, _9: Option<String>, xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx: Option<String>, proto: Option<String>, constructor: Option<String>, then: Option<String>, self_: Option<String>, none: Option<String>, class: Option<String>, list: Option<String>, cast: Option<String>, new: Option<String>, unnamed_4: Option<String>, a_b_2: Option<String>, a_b_3: Option<String>, a_b_4: Option<String>, a_b_5: Option<String>) -> Result<(), sabir::Refused> {
+    pub async fn process_exit_99_3(&self, a_b: Result_, a: String, process_exit_99: Option<String>, process_exit_99_2: Option<String>, process_exit_99_3: Option<String>, raise_system_exit_99: Option<String>, doc: Option<String>, unnamed: Option<String>, unnamed_2: Option<String>, unnamed_3: Option<String>, _9: Option<String>, xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx: Option<String>, proto: Option<String>, constructor: Option<String>, then: Option<String>, self_: Option<String>, none: Option<String>, class: Option<String>, list: Option<String>, cast: Option<String>, new: Option<String>, unnamed_4: Option<String>, a_b_2: Option<String>, a_b_3: Option<String>, a_b_4: Option<String>, a_b_5: Option<String>) -> Result<(), sabir::SendError> {
         #[derive(serde::Serialize)]
         struct Params {
             #[serde(rename = "a\"b")]
@@ -240,7 +240,7 @@ impl TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicInd
     ///
     /// \\u0000\\u001b\[2J\\u007f\\u0085\\u009b31m\\u202e\\u2066\\ufeff\\udb40\\udc41 @ts-nocheck
     #[deprecated]
-    pub async fn unnamed_2(&self, unnamed: Result_, b: Option<String>) -> Result<(), sabir::Refused> {
+    pub async fn unnamed_2(&self, unnamed: Result_, b: Option<String>) -> Result<(), sabir::SendError> {
         #[derive(serde::Serialize)]
         struct Params {
             #[serde(rename = "\u{202e}")]
@@ -327,7 +327,7 @@ impl TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicInd
     /// >>> raise SystemExit(99)
     /// '''
     #[deprecated]
-    pub async fn proto(&self, proto: Result_, proto_2: String, b: Option<String>) -> Result<(), sabir::Refused> {
+    pub async fn proto(&self, proto: Result_, proto_2: String, b: Option<String>) -> Result<(), sabir::SendError> {
         self.peer.notify("__proto__", positions(2, (proto, proto_2, b,))).await
     }
 
@@ -405,7 +405,7 @@ impl TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicInd
     /// a */ globalThis.OWNED=1; process.exit(99) /* b\\u2028;globalThis.OWNED=1;process.exit(99)//\\u2029process.exit(99)
     /// */ process.exit(99)
     #[deprecated]
-    pub async fn none(&self, none: Result_, b: Option<String>) -> Result<(), sabir::Refused> {
+    pub async fn none(&self, none: Result_, b: Option<String>) -> Result<(), sabir::SendError> {
         #[derive(serde::Serialize)]
         struct Params {
             #[serde(rename = "None")]
@@ -488,7 +488,7 @@ impl TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicInd
     /// \<script>alert(1)\</script> \[x](javascript:alert(1)) !\[y](https://example.org/z.png) \\\<script>alert(1)\</script>
     /// \[r]: javascript:alert(1)
     #[deprecated]
-    pub async fn new_2(&self, new: Result_, b: Option<String>) -> Result<(), sabir::Refused> {
+    pub async fn new_2(&self, new: Result_, b: Option<String>) -> Result<(), sabir::SendError> {
         #[derive(serde::Serialize)]
         struct Params {
             new: Result_,
@@ -561,7 +561,7 @@ impl TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicInd
     /// > \`\`\`
     /// > panic!()
     #[deprecated]
-    pub async fn a_b_4(&self, a_b: Result_, a_b_2: String, b: Option<String>) -> Result<(), sabir::Refused> {
+    pub async fn a_b_4(&self, a_b: Result_, a_b_2: String, b: Option<String>) -> Result<(), sabir::SendError> {
         self.peer.notify("a_b", positions(2, (a_b, a_b_2, b,))).await
     }
 

@@ -12,7 +12,7 @@ use hashbrown::hash_table::Entry;
 use sabir_proto::Id;
 
 use crate::capture::Direction;
-use crate::rules::engine::finding::{Finding, Report, Site, excerpt};
+use crate::rules::engine::finding::{Finding, Location, Report, excerpt};
 use crate::rules::table::Rule;
 
 /// How much of a request is kept, to show it if it is never answered.
@@ -194,10 +194,10 @@ impl Calls {
         id: &Id<'_>,
         method: &str,
         entry: &str,
-        site: &Site<'_>,
+        location: &Location<'_>,
     ) -> Box<Call> {
-        let record = site.record;
-        let start = if record.verbatim { site.span(entry).start as u64 } else { 0 };
+        let record = location.record;
+        let start = if record.verbatim { location.span(entry).start as u64 } else { 0 };
         let head = &entry.as_bytes()[..entry.len().min(HEAD + 1)];
         self.sequence += 1;
         let mut call = Call {

@@ -7,11 +7,11 @@ use sabir_proto::Limits;
 
 use crate::capture::{Damage, Event, Record, What};
 use crate::rules::engine::calls::Side;
-use crate::rules::engine::finding::{Finding, Report, Site};
-use crate::rules::engine::message_check::Look;
+use crate::rules::engine::finding::{Finding, Location, Report};
+use crate::rules::engine::message_check::MessageCheck;
 use crate::rules::engine::session::Described;
 use crate::rules::engine::sessions::Sessions;
-use crate::rules::engine::values::{Oddity, Walker};
+use crate::rules::engine::values::{ValueIssue, Walker};
 use crate::rules::protocols::profile::Profile;
 use crate::rules::schemas::OpenRpc;
 use crate::rules::table::*;
@@ -21,7 +21,7 @@ pub struct Checker {
     sessions: Sessions,
     report: Report,
     walker: Walker,
-    oddities: Vec<Oddity>,
+    oddities: Vec<ValueIssue>,
     limits: Limits,
     messages: u64,
 }
@@ -91,9 +91,9 @@ impl Checker {
         match &record.what {
             What::Message(text) => {
                 self.messages += 1;
-                self.message(Site { record, text });
+                self.message(Location { record, text });
             }
-            What::Noise(text) => self.noise(&Site { record, text }),
+            What::Noise(text) => self.noise(&Location { record, text }),
             What::Damage(damage) => self.damage(damage, record),
             What::Start(_) => self.end_all(),
             What::Event(Event::Close | Event::Exit, _) => {
@@ -117,10 +117,10 @@ impl Checker {
         self.sessions.end_all().iter_mut().for_each(|session| session.finish(&mut self.report));
     }
 
-    fn noise(&mut self, site: &Site<'_>) {
-        if !self.sessions.profile.dialect().noise {
+    fn noise(&mut self, location: &Location<'_>) {
+        if !self.sessions.profile.dialect().allow_non_json {
             let what = "this is no message, but stands among the messages".to_owned();
-            self.report.add_at(&RPC000, RPC000.severity, site, 0..site.text.len(), what);
+            self.report.add_at(&RPC000, RPC000.severity, location, 0..location.text.len(), what);
         }
     }
 
@@ -129,16 +129,16 @@ impl Checker {
             Damage::Frame(_) => &LSP004,
             _ => &CAP001,
         };
-        self.report.add_at(rule, rule.severity, &Site { record, text: b"" }, 0..1, damage.to_string());
+        self.report.add_at(rule, rule.severity, &Location { record, text: b"" }, 0..1, damage.to_string());
         // What was lost may have been a request or its answer.
         self.sessions.of(record).gap = true;
     }
 
-    fn message(&mut self, site: Site<'_>) {
+    fn message(&mut self, location: Location<'_>) {
         let Checker { sessions, report, walker, oddities, limits, .. } = self;
-        let session = sessions.of(site.record);
+        let session = sessions.of(location.record);
         let before = session.calls.bytes();
-        Look { site, session, report, walker, oddities, limits }.message();
+        MessageCheck { location, session, report, walker, oddities, limits }.message();
         let after = session.calls.bytes();
         sessions.account(before, after);
     }

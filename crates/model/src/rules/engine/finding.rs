@@ -81,12 +81,12 @@ impl fmt::Display for Finding {
 
 /// The message that is looked at.
 #[derive(Clone, Copy)]
-pub(crate) struct Site<'r> {
+pub(crate) struct Location<'r> {
     pub(crate) record: &'r Record<'r>,
     pub(crate) text: &'r [u8],
 }
 
-impl Site<'_> {
+impl Location<'_> {
     /// Where a part of the text is. What is not a part of it counts as its beginning.
     pub(crate) fn span(&self, part: &str) -> Range<usize> {
         let start = part.as_ptr().addr().wrapping_sub(self.text.as_ptr().addr());
@@ -108,8 +108,14 @@ pub(crate) struct Report {
 
 impl Report {
     /// Adds a finding at a part of the message.
-    pub(crate) fn add(&mut self, rule: &'static Rule, site: &Site<'_>, part: &str, what: impl Into<String>) {
-        self.add_at(rule, rule.severity, site, site.span(part), what.into());
+    pub(crate) fn add(
+        &mut self,
+        rule: &'static Rule,
+        location: &Location<'_>,
+        part: &str,
+        what: impl Into<String>,
+    ) {
+        self.add_at(rule, rule.severity, location, location.span(part), what.into());
     }
 
     /// The same with a severity that is not the rule's usual one.
@@ -117,24 +123,24 @@ impl Report {
         &mut self,
         rule: &'static Rule,
         severity: Severity,
-        site: &Site<'_>,
+        location: &Location<'_>,
         part: &str,
         what: impl Into<String>,
     ) {
-        self.add_at(rule, severity, site, site.span(part), what.into());
+        self.add_at(rule, severity, location, location.span(part), what.into());
     }
 
     pub(crate) fn add_at(
         &mut self,
         rule: &'static Rule,
         severity: Severity,
-        site: &Site<'_>,
+        location: &Location<'_>,
         span: Range<usize>,
         what: String,
     ) {
-        let Record { number, mut line, mut column, mut offset, verbatim, direction, .. } = *site.record;
+        let Record { number, mut line, mut column, mut offset, verbatim, direction, .. } = *location.record;
         if verbatim {
-            let before = &site.text[..span.start.min(site.text.len())];
+            let before = &location.text[..span.start.min(location.text.len())];
             offset += before.len() as u64;
             let last = memchr::memrchr(b'\n', before);
             let passed =
@@ -147,7 +153,7 @@ impl Report {
                 None => column += passed,
             }
         }
-        let excerpt = excerpt(site.text, span);
+        let excerpt = excerpt(location.text, span);
         let related = None;
         self.push(Finding {
             rule,

@@ -4,11 +4,11 @@ use std::collections::HashSet;
 
 use sabir_proto::{Id, Incoming, JsonKind, LENIENT, Limits, Message, PLAIN, RawJson, Syntax, decode};
 
-use crate::rules::engine::finding::{Report, Site};
+use crate::rules::engine::finding::{Location, Report};
 use crate::rules::engine::json_path::kind;
 use crate::rules::engine::message::{content, envelope, is_usual};
 use crate::rules::engine::session::Session;
-use crate::rules::engine::values::{Oddity, Walker};
+use crate::rules::engine::values::{ValueIssue, Walker};
 use crate::rules::table::*;
 
 /// Ids of one batch that are compared.
@@ -17,22 +17,22 @@ const BATCH_IDS: usize = 65_536;
 const IN_ONE: usize = 20;
 
 /// A message, and what it takes to look at it.
-pub(crate) struct Look<'c> {
-    pub(crate) site: Site<'c>,
+pub(crate) struct MessageCheck<'c> {
+    pub(crate) location: Location<'c>,
     pub(crate) session: &'c mut Session,
     pub(crate) report: &'c mut Report,
     pub(crate) walker: &'c mut Walker,
     /// Empty; kept for its room.
-    pub(crate) oddities: &'c mut Vec<Oddity>,
+    pub(crate) oddities: &'c mut Vec<ValueIssue>,
     pub(crate) limits: &'c Limits,
 }
 
-impl Look<'_> {
+impl MessageCheck<'_> {
     pub(crate) fn message(mut self) {
-        let site = self.site;
-        match decode(site.text, &PLAIN, self.limits) {
+        let location = self.location;
+        match decode(location.text, &PLAIN, self.limits) {
             Err(error) => {
-                let noise = self.session.protocol.dialect().noise;
+                let noise = self.session.protocol.dialect().allow_non_json;
                 match error.reason {
                     Syntax::TooDeep => {
                         let what =
@@ -40,7 +40,7 @@ impl Look<'_> {
                         self.report.add_at(
                             &RPC030,
                             RPC030.severity,
-                            &site,
+                            &location,
                             error.offset..error.offset + 1,
                             what,
                         );
@@ -51,50 +51,50 @@ impl Look<'_> {
                         self.report.add_at(
                             &RPC000,
                             RPC000.severity,
-                            &site,
+                            &location,
                             error.offset..error.offset + 1,
                             what,
                         );
                     }
                 }
                 if !noise {
-                    self.session.unreadable(&site, "", None);
+                    self.session.unreadable(&location, "", None);
                 }
             }
             Ok(Incoming::One(Ok(message))) => {
                 // It was just decoded: it is UTF-8.
-                let Ok(text) = simdutf8::basic::from_utf8(site.text) else { return };
-                self.entry(site, text.trim_matches([' ', '\t', '\r', '\n']), Some(message));
+                let Ok(text) = simdutf8::basic::from_utf8(location.text) else { return };
+                self.entry(location, text.trim_matches([' ', '\t', '\r', '\n']), Some(message));
             }
             Ok(Incoming::One(Err(_)) | Incoming::Batch(_)) => {
-                let Ok(text) = RawJson::from_bytes(site.text) else { return };
+                let Ok(text) = RawJson::from_bytes(location.text) else { return };
                 match kind(text.as_str()) {
-                    JsonKind::Array => self.batch(site, &text),
-                    _ => self.entry(site, text.as_str(), None),
+                    JsonKind::Array => self.batch(location, &text),
+                    _ => self.entry(location, text.as_str(), None),
                 }
             }
         }
     }
 
     /// One message, by itself or in a batch. `message` is what it decodes to, if that is known to be valid.
-    fn entry(&mut self, site: Site<'_>, entry: &str, message: Option<Message<'_>>) {
+    fn entry(&mut self, location: Location<'_>, entry: &str, message: Option<Message<'_>>) {
         if !message.as_ref().is_some_and(|message| is_usual(message, entry.len())) {
-            envelope(entry, &site, &self.session.protocol.dialect(), self.report);
+            envelope(entry, &location, &self.session.protocol.dialect(), self.report);
         }
         match message.or_else(|| forgiving(entry)) {
             Some(message) => {
-                self.values(&message, &site);
-                content(&message, entry, &site, &self.session.protocol, self.report);
-                self.session.message(&message, entry, site, self.report);
+                self.values(&message, &location);
+                content(&message, entry, &location, &self.session.protocol, self.report);
+                self.session.message(&message, entry, location, self.report);
             }
             None => {
                 let id = readable_id(entry);
-                self.session.unreadable(&site, entry, id.as_ref());
+                self.session.unreadable(&location, entry, id.as_ref());
             }
         }
     }
 
-    fn batch(&mut self, site: Site<'_>, batch: &RawJson<'_>) {
+    fn batch(&mut self, location: Location<'_>, batch: &RawJson<'_>) {
         let mut ids: HashSet<Id<'static>> = HashSet::new();
         let (mut calls, mut answers, mut entries) = (false, false, 0);
         let before = self.report.findings.len();
@@ -114,27 +114,27 @@ impl Look<'_> {
                 && !ids.insert(request.id.clone().into_owned())
             {
                 let what = format!("the id {} is used twice in this batch", request.id.text());
-                self.report.add(&RPC018, &site, request.id.text(), what);
+                self.report.add(&RPC018, &location, request.id.text(), what);
             }
             // A breach that every entry repeats is not told a million times.
             if self.report.findings.len() < before + IN_ONE * 50 {
-                self.entry(site, entry.as_str(), decoded);
+                self.entry(location, entry.as_str(), decoded);
             }
         }
         if entries == 0 {
-            self.report.add(&RPC016, &site, batch.as_str(), "the batch has no entries");
+            self.report.add(&RPC016, &location, batch.as_str(), "the batch has no entries");
         }
         if calls && answers {
-            self.report.add(&RPC017, &site, batch.as_str(), "calls and responses are in one batch");
+            self.report.add(&RPC017, &location, batch.as_str(), "calls and responses are in one batch");
         }
-        self.session.batch(site, batch.as_str(), self.report);
+        self.session.batch(location, batch.as_str(), self.report);
         if entries == 0 {
-            self.session.unreadable(&site, "", None);
+            self.session.unreadable(&location, "", None);
         }
     }
 
     /// Looks into params, results and error data.
-    fn values(&mut self, message: &Message<'_>, site: &Site<'_>) {
+    fn values(&mut self, message: &Message<'_>, location: &Location<'_>) {
         let value = match message {
             Message::Request(request) => request.params.as_ref(),
             Message::Notification(notification) => notification.params.as_ref(),
@@ -148,15 +148,15 @@ impl Look<'_> {
         if self.oddities.is_empty() {
             return;
         }
-        let base = site.span(value.as_str()).start;
-        for oddity in self.oddities.drain(..).take(IN_ONE) {
-            let (rule, span, what) = match oddity {
-                Oddity::Twice(span) => (&RPC027, span, "this name is in the same object before"),
-                Oddity::Rounded(span) => (&RPC030, span, "a double does not hold this number"),
-                Oddity::LoneSurrogate(span) => (&RPC030, span, "the string holds half a surrogate pair"),
+        let base = location.span(value.as_str()).start;
+        for issue in self.oddities.drain(..).take(IN_ONE) {
+            let (rule, span, what) = match issue {
+                ValueIssue::Twice(span) => (&RPC027, span, "this name is in the same object before"),
+                ValueIssue::Rounded(span) => (&RPC030, span, "a double does not hold this number"),
+                ValueIssue::LoneSurrogate(span) => (&RPC030, span, "the string holds half a surrogate pair"),
             };
             let span = base + span.start..base + span.end;
-            self.report.add_at(rule, rule.severity, site, span, what.to_owned());
+            self.report.add_at(rule, rule.severity, location, span, what.to_owned());
         }
     }
 }

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use sabir_proto::{Id, Message, Notification, RawJson, Request, Response};
 
 use crate::rules::engine::calls::{Call, Calls, Side};
-use crate::rules::engine::finding::{Report, Site, quoted};
+use crate::rules::engine::finding::{Location, Report, quoted};
 use crate::rules::engine::json_path;
 use crate::rules::protocols::Protocol;
 use crate::rules::protocols::profile::Profile;
-use crate::rules::schemas::{Mismatch, OpenRpc, Room};
+use crate::rules::schemas::{MemoryBudget, Mismatch, OpenRpc};
 use crate::rules::table::*;
 
 /// A message among others: where it is, who sent it, and what is open.
-pub(crate) struct Scene<'s> {
-    pub(crate) site: Site<'s>,
+pub(crate) struct CheckContext<'s> {
+    pub(crate) location: Location<'s>,
     /// The message's own text: the whole, or an entry of a batch.
     pub(crate) entry: &'s str,
     pub(crate) from: Side,
@@ -22,7 +22,7 @@ pub(crate) struct Scene<'s> {
     pub(crate) report: &'s mut Report,
 }
 
-impl<'s> Scene<'s> {
+impl<'s> CheckContext<'s> {
     /// A member of the message, or all of it.
     pub(crate) fn part(&self, path: &[&str]) -> &'s str {
         json_path::member(self.entry, path).unwrap_or(self.entry)
@@ -30,7 +30,7 @@ impl<'s> Scene<'s> {
 
     /// Reports something at a part of the message.
     pub(crate) fn add(&mut self, rule: &'static Rule, part: &str, what: impl Into<String>) {
-        self.report.add(rule, &self.site, part, what);
+        self.report.add(rule, &self.location, part, what);
     }
 
     pub(crate) fn add_as(
@@ -40,11 +40,11 @@ impl<'s> Scene<'s> {
         part: &str,
         what: impl Into<String>,
     ) {
-        self.report.add_as(rule, severity, &self.site, part, what);
+        self.report.add_as(rule, severity, &self.location, part, what);
     }
 
     pub(crate) fn line(&self) -> u64 {
-        self.site.record.line
+        self.location.record.line
     }
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct Session {
     /// Records are missing: what answers nothing may answer something in them.
     pub(crate) gap: bool,
     described: Option<Described>,
-    room: Room,
+    budget: MemoryBudget,
     /// Number of the last record, to know which connection is idle.
     pub(crate) last: u64,
 }
@@ -85,9 +85,14 @@ struct End {
 }
 
 impl Session {
-    pub(crate) fn new(profile: Profile, seed: u64, described: Option<Described>, room: Room) -> Self {
+    pub(crate) fn new(
+        profile: Profile,
+        seed: u64,
+        described: Option<Described>,
+        budget: MemoryBudget,
+    ) -> Self {
         Session {
-            protocol: Protocol::new(profile, &room),
+            protocol: Protocol::new(profile, &budget),
             calls: Calls::new(seed),
             client: End::default(),
             server: End::default(),
@@ -96,7 +101,7 @@ impl Session {
             responses: false,
             gap: false,
             described,
-            room,
+            budget,
             last: 0,
         }
     }
@@ -109,13 +114,13 @@ impl Session {
     }
 
     /// Something came that is no valid message.
-    pub(crate) fn unreadable(&mut self, site: &Site<'_>, entry: &str, id: Option<&Id<'_>>) {
-        let from = site.record.direction.map_or(Side::Client, Side::from);
+    pub(crate) fn unreadable(&mut self, location: &Location<'_>, entry: &str, id: Option<&Id<'_>>) {
+        let from = location.record.direction.map_or(Side::Client, Side::from);
         let end = self.end(from);
         end.unreadable = end.unreadable.saturating_add(1);
         end.notified = false;
         if let Some(id) = id.filter(|id| !id.is_null()) {
-            let mut call = self.calls.call(from, id, "", entry, site);
+            let mut call = self.calls.call(from, id, "", entry, location);
             call.invalid = true;
             self.calls.open(call);
         }
@@ -126,10 +131,10 @@ impl Session {
         &mut self,
         message: &Message<'_>,
         entry: &str,
-        site: Site<'_>,
+        location: Location<'_>,
         report: &mut Report,
     ) {
-        let direction = site.record.direction.map(Side::from);
+        let direction = location.record.direction.map(Side::from);
         self.directed |= direction.is_some();
         match message {
             Message::Request(request) => {
@@ -137,19 +142,19 @@ impl Session {
                 let from =
                     direction.or_else(|| self.protocol.sender(&request.method)).unwrap_or(Side::Client);
                 self.end(from).notified = false;
-                self.request(request, entry, site, from, report);
+                self.request(request, entry, location, from, report);
             }
             Message::Notification(notification) => {
                 let sender = || self.protocol.sender(&notification.method);
                 let from = direction.or_else(sender).unwrap_or(Side::Client);
                 self.end(from).notified = true;
-                self.notification(notification, entry, site, from, report);
+                self.notification(notification, entry, location, from, report);
             }
             Message::Response(response) => {
                 self.responses = true;
                 let from = direction.unwrap_or_else(|| self.answerer(&response.id));
                 self.end(from).notified = false;
-                self.response(response, entry, site, from, report);
+                self.response(response, entry, location, from, report);
             }
         }
     }
@@ -165,20 +170,20 @@ impl Session {
         &mut self,
         request: &Request<'_>,
         entry: &str,
-        site: Site<'_>,
+        location: Location<'_>,
         from: Side,
         report: &mut Report,
     ) {
-        let mut scene = Scene { site, entry, from, calls: &mut self.calls, report };
-        let mark = self.protocol.request(&mut scene, request);
-        self.compare_params(&request.method, request.params.as_ref(), entry, &site, from, report);
-        let mut call = self.calls.call(from, &request.id, &request.method, entry, &site);
+        let mut context = CheckContext { location, entry, from, calls: &mut self.calls, report };
+        let mark = self.protocol.request(&mut context, request);
+        self.compare_params(&request.method, request.params.as_ref(), entry, &location, from, report);
+        let mut call = self.calls.call(from, &request.id, &request.method, entry, &location);
         call.mark = mark;
         if let Some(earlier) = self.calls.open(call)
             && !earlier.invalid
         {
             let what = format!("the id {} is used again before it was answered", quoted(request.id.text()));
-            report.add(&RPC023, &site, request.id.text(), what);
+            report.add(&RPC023, &location, request.id.text(), what);
             report.related(&RPC023, earlier.line, format!("{} opened it here", quoted(&earlier.method)));
         }
     }
@@ -187,13 +192,20 @@ impl Session {
         &mut self,
         notification: &Notification<'_>,
         entry: &str,
-        site: Site<'_>,
+        location: Location<'_>,
         from: Side,
         report: &mut Report,
     ) {
-        let mut scene = Scene { site, entry, from, calls: &mut self.calls, report };
-        self.protocol.notification(&mut scene, notification);
-        self.compare_params(&notification.method, notification.params.as_ref(), entry, &site, from, report);
+        let mut context = CheckContext { location, entry, from, calls: &mut self.calls, report };
+        self.protocol.notification(&mut context, notification);
+        self.compare_params(
+            &notification.method,
+            notification.params.as_ref(),
+            entry,
+            &location,
+            from,
+            report,
+        );
     }
 
     /// Whether the other side is described to take such params.
@@ -202,7 +214,7 @@ impl Session {
         method: &str,
         params: Option<&RawJson<'_>>,
         entry: &str,
-        site: &Site<'_>,
+        location: &Location<'_>,
         from: Side,
         report: &mut Report,
     ) {
@@ -210,7 +222,7 @@ impl Session {
             return;
         };
         for mismatch in described.by.params(method, params.map(RawJson::as_str)) {
-            report.add(&RPC028, site, mismatch.part.unwrap_or(entry), mismatch.what);
+            report.add(&RPC028, location, mismatch.part.unwrap_or(entry), mismatch.what);
         }
     }
 
@@ -219,7 +231,7 @@ impl Session {
         &mut self,
         call: &Call,
         response: &Response<'_>,
-        site: &Site<'_>,
+        location: &Location<'_>,
         report: &mut Report,
     ) {
         let side = call.side.other();
@@ -229,7 +241,7 @@ impl Session {
                 Err(error) => described.by.error(&call.method, error),
             };
             if let Some(Mismatch { part, what }) = mismatch {
-                report.add(&RPC029, site, part.unwrap_or_default(), what);
+                report.add(&RPC029, location, part.unwrap_or_default(), what);
                 report.related(&RPC029, call.line, "the request is here");
             }
         }
@@ -239,7 +251,7 @@ impl Session {
         {
             // What the older description took is given back first.
             self.described = None;
-            let seen = OpenRpc::seen(result.as_str(), &self.room);
+            let seen = OpenRpc::seen(result.as_str(), &self.budget);
             self.described = seen.map(|by| Described { side, by: Arc::new(by), given: false });
         }
     }
@@ -248,27 +260,27 @@ impl Session {
         &mut self,
         response: &Response<'_>,
         entry: &str,
-        site: Site<'_>,
+        location: Location<'_>,
         from: Side,
         report: &mut Report,
     ) {
         let asker = from.other();
         let asked = match self.calls.take(asker, &response.id) {
             Some(call) => Some(call),
-            None => self.stray(response, entry, site, from, report),
+            None => self.stray(response, entry, location, from, report),
         };
         if let Some(call) = &asked {
-            self.contradiction(call, response, entry, &site, report);
-            self.compare_outcome(call, response, &site, report);
+            self.contradiction(call, response, entry, &location, report);
+            self.compare_outcome(call, response, &location, report);
         }
-        let mut scene = Scene { site, entry, from, calls: &mut self.calls, report };
-        self.protocol.response(&mut scene, response, asked.as_deref());
+        let mut context = CheckContext { location, entry, from, calls: &mut self.calls, report };
+        self.protocol.response(&mut context, response, asked.as_deref());
         if let Some(call) = asked {
             if call.invalid {
                 let end = self.end(asker);
                 end.unreadable = end.unreadable.saturating_sub(1);
             } else {
-                self.calls.keep(call, site.record.line);
+                self.calls.keep(call, location.record.line);
             }
         }
     }
@@ -278,7 +290,7 @@ impl Session {
         &mut self,
         response: &Response<'_>,
         entry: &str,
-        site: Site<'_>,
+        location: Location<'_>,
         from: Side,
         report: &mut Report,
     ) -> Option<Box<Call>> {
@@ -286,12 +298,12 @@ impl Session {
         let asker = from.other();
         let part = json_path::member(entry, &["id"]).unwrap_or(entry);
         if id.is_null() {
-            self.stray_null(response, part, &site, asker, report);
+            self.stray_null(response, part, &location, asker, report);
             return None;
         }
         if self.directed && self.calls.get(from, id).is_some() {
             let what = format!("the {} answers its own request {}", from.name(), quoted(id.text()));
-            report.add(&RPC025, &site, part, what);
+            report.add(&RPC025, &location, part, what);
             return self.calls.take(from, id);
         }
         if let Some(done) = self.calls.done(asker, id) {
@@ -300,7 +312,7 @@ impl Session {
                 let method = quoted(method);
                 report.add(
                     rule,
-                    &site,
+                    &location,
                     part,
                     format!("{method} with the id {} is answered again", quoted(id.text())),
                 );
@@ -308,12 +320,13 @@ impl Session {
             }
             return None;
         }
-        if let Some(twin) = twin(id)
-            && let Some(call) = self.calls.take(asker, &twin)
+        if let Some(same_text_id) = same_text_id(id)
+            && let Some(call) = self.calls.take(asker, &same_text_id)
         {
             if !self.protocol.forgives_types() {
-                let what = format!("{} was asked, {} is answered: the types differ", twin.text(), id.text());
-                report.add(&RPC021, &site, part, what);
+                let what =
+                    format!("{} was asked, {} is answered: the types differ", same_text_id.text(), id.text());
+                report.add(&RPC021, &location, part, what);
                 report.related(&RPC021, call.line, "the request is here");
             }
             return Some(call);
@@ -321,7 +334,12 @@ impl Session {
         // Without directions a file may hold one half of the traffic only.
         let half = !self.directed && !self.requests;
         if !half && !self.gap && !self.calls.forgot {
-            report.add(&RPC021, &site, part, format!("no request with the id {} is open", quoted(id.text())));
+            report.add(
+                &RPC021,
+                &location,
+                part,
+                format!("no request with the id {} is open", quoted(id.text())),
+            );
         }
         None
     }
@@ -331,7 +349,7 @@ impl Session {
         &mut self,
         response: &Response<'_>,
         part: &str,
-        site: &Site<'_>,
+        location: &Location<'_>,
         asker: Side,
         report: &mut Report,
     ) {
@@ -340,10 +358,10 @@ impl Session {
         if response.outcome.is_err() && end.unreadable > 0 {
             end.unreadable -= 1;
         } else if end.notified {
-            report.add(&RPC020, site, part, "this answers a notification");
+            report.add(&RPC020, location, part, "this answers a notification");
         } else if response.outcome.is_ok() || !unseen {
             let what = "the id is null, though nothing was sent that could not be read";
-            report.add(&RPC021, site, part, what);
+            report.add(&RPC021, location, part, what);
         }
     }
 
@@ -353,7 +371,7 @@ impl Session {
         call: &Call,
         response: &Response<'_>,
         entry: &str,
-        site: &Site<'_>,
+        location: &Location<'_>,
         report: &mut Report,
     ) {
         let code = match &response.outcome {
@@ -376,15 +394,15 @@ impl Session {
             _ => return,
         };
         let part = json_path::member(entry, &["error", "code"]).unwrap_or(entry);
-        report.add(&RPC015, site, part, what);
+        report.add(&RPC015, location, part, what);
         report.related(&RPC015, call.line, "the request is here");
     }
 
     /// A batch came: its entries were messages of their own already.
-    pub(crate) fn batch(&mut self, site: Site<'_>, entry: &str, report: &mut Report) {
-        let from = site.record.direction.map_or(Side::Client, Side::from);
-        let mut scene = Scene { site, entry, from, calls: &mut self.calls, report };
-        self.protocol.batch(&mut scene);
+    pub(crate) fn batch(&mut self, location: Location<'_>, entry: &str, report: &mut Report) {
+        let from = location.record.direction.map_or(Side::Client, Side::from);
+        let mut context = CheckContext { location, entry, from, calls: &mut self.calls, report };
+        self.protocol.batch(&mut context);
     }
 
     /// The connection is over.
@@ -407,7 +425,7 @@ impl Session {
 }
 
 /// The id of the other type that looks the same: `1` for `"1"`.
-fn twin(id: &Id<'_>) -> Option<Id<'static>> {
+fn same_text_id(id: &Id<'_>) -> Option<Id<'static>> {
     match id.as_str() {
         Some(text) => {
             let number = sabir_proto::RawJson::new(text.into_owned()).ok()?;

@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 use crate::capture::Record;
 use crate::rules::engine::session::{Described, Session};
 use crate::rules::protocols::profile::Profile;
-use crate::rules::schemas::Room;
+use crate::rules::schemas::MemoryBudget;
 
 /// Connections that are followed at a time.
 const CONNECTIONS: usize = 256;
@@ -25,7 +25,7 @@ pub(crate) struct Sessions {
     by_connection: HashMap<u64, Session, FixedState>,
     /// For the hashes of ids and connections: these come from strangers, who must not be able to choose them.
     seed: u64,
-    room: Room,
+    budget: MemoryBudget,
     /// What the open and the answered requests take.
     bytes: (usize, usize),
 }
@@ -34,7 +34,14 @@ impl Sessions {
     pub(crate) fn new(profile: Profile) -> Self {
         let seed = RandomState::new().hash_one(0);
         let by_connection = HashMap::with_hasher(FixedState::with_seed(seed));
-        Sessions { profile, described: None, by_connection, seed, room: Room::default(), bytes: (0, 0) }
+        Sessions {
+            profile,
+            described: None,
+            by_connection,
+            seed,
+            budget: MemoryBudget::default(),
+            bytes: (0, 0),
+        }
     }
 
     /// The session that a record belongs to.
@@ -42,7 +49,7 @@ impl Sessions {
         if self.by_connection.len() >= CONNECTIONS && !self.by_connection.contains_key(&record.connection) {
             self.forget_idle();
         }
-        let fresh = || Session::new(self.profile, self.seed, self.described.clone(), self.room.clone());
+        let fresh = || Session::new(self.profile, self.seed, self.described.clone(), self.budget.clone());
         let session = self.by_connection.entry(record.connection).or_insert_with(fresh);
         session.last = record.number;
         session

@@ -14,7 +14,7 @@ const SAFE_DIGITS: usize = 15;
 
 /// Something found, and where in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Oddity {
+pub(crate) enum ValueIssue {
     /// A member name that the same object has before.
     Twice(Range<usize>),
     /// A number that a double does not hold.
@@ -36,7 +36,7 @@ pub(crate) struct Walker {
 
 impl Walker {
     /// Looks through `text`, which is valid JSON.
-    pub(crate) fn walk(&mut self, text: &str, found: &mut Vec<Oddity>) {
+    pub(crate) fn walk(&mut self, text: &str, found: &mut Vec<ValueIssue>) {
         self.names.clear();
         self.open.clear();
         self.escapes = false;
@@ -46,7 +46,7 @@ impl Walker {
             match token.kind {
                 TokenKind::String { escaped } => {
                     if escaped && token.string().is_some_and(JsonStr::has_lone_surrogate) {
-                        found.push(Oddity::LoneSurrogate(at.clone()));
+                        found.push(ValueIssue::LoneSurrogate(at.clone()));
                     }
                     // Only names have a colon behind them.
                     if cursor.pass(b':') {
@@ -55,7 +55,7 @@ impl Walker {
                     }
                 }
                 TokenKind::Number if is_suspect(token.text()) && is_rounded(token.text()) => {
-                    found.push(Oddity::Rounded(at));
+                    found.push(ValueIssue::Rounded(at));
                 }
                 TokenKind::ObjectStart => self.open.push(self.names.len() as u32),
                 TokenKind::ObjectEnd => {
@@ -69,7 +69,7 @@ impl Walker {
     }
 
     /// An object ends: are its names all different?
-    fn close(&mut self, text: &str, start: usize, found: &mut Vec<Oddity>) {
+    fn close(&mut self, text: &str, start: usize, found: &mut Vec<ValueIssue>) {
         let names = &mut self.names[start..];
         if names.len() > 1 {
             if self.escapes || names.len() > FEW {
@@ -91,16 +91,16 @@ fn wide(name: &Range<u32>) -> Range<usize> {
     name.start as usize..name.end as usize
 }
 
-fn twice_among_few(bytes: &[u8], names: &[Range<u32>], found: &mut Vec<Oddity>) {
+fn twice_among_few(bytes: &[u8], names: &[Range<u32>], found: &mut Vec<ValueIssue>) {
     for (index, name) in names.iter().enumerate().skip(1) {
         let own = slice(bytes, name);
         if names[..index].iter().any(|other| other.len() == name.len() && slice(bytes, other) == own) {
-            found.push(Oddity::Twice(wide(name)));
+            found.push(ValueIssue::Twice(wide(name)));
         }
     }
 }
 
-fn twice_among_many(text: &str, names: &mut [Range<u32>], found: &mut Vec<Oddity>) {
+fn twice_among_many(text: &str, names: &mut [Range<u32>], found: &mut Vec<ValueIssue>) {
     let value = |name: &Range<u32>| {
         let name = JsonStr::trusted(&text[wide(name)]);
         name.map(|name| name.value().unwrap_or(Cow::Borrowed(name.inner())))
@@ -108,7 +108,7 @@ fn twice_among_many(text: &str, names: &mut [Range<u32>], found: &mut Vec<Oddity
     names.sort_by(|a, b| value(a).cmp(&value(b)).then(a.start.cmp(&b.start)));
     for pair in names.windows(2) {
         if value(&pair[0]) == value(&pair[1]) {
-            found.push(Oddity::Twice(wide(&pair[1])));
+            found.push(ValueIssue::Twice(wide(&pair[1])));
         }
     }
 }
@@ -139,10 +139,10 @@ mod tests {
         Walker::default().walk(text, &mut found);
         let shown: Vec<String> = found
             .iter()
-            .map(|oddity| match oddity {
-                Oddity::Twice(at) => format!("twice {}@{}", &text[at.clone()], at.start),
-                Oddity::Rounded(at) => format!("rounded {}", &text[at.clone()]),
-                Oddity::LoneSurrogate(at) => format!("surrogate {}", &text[at.clone()]),
+            .map(|issue| match issue {
+                ValueIssue::Twice(at) => format!("twice {}@{}", &text[at.clone()], at.start),
+                ValueIssue::Rounded(at) => format!("rounded {}", &text[at.clone()]),
+                ValueIssue::LoneSurrogate(at) => format!("surrogate {}", &text[at.clone()]),
             })
             .collect();
         assert_eq!(shown, want, "{text}");

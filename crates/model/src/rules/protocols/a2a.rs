@@ -4,7 +4,7 @@ use sabir_proto::{JsonKind, RawJson, Request, Response};
 
 use crate::rules::engine::finding::quoted;
 use crate::rules::engine::json_path::{elements, kind, member, text_at};
-use crate::rules::engine::session::Scene;
+use crate::rules::engine::session::CheckContext;
 use crate::rules::table::*;
 
 /// Names before 1.0, and now.
@@ -40,22 +40,22 @@ pub(crate) fn streams(method: &str) -> bool {
 }
 
 /// Nothing of a request is wanted again.
-pub(crate) fn request(scene: &mut Scene<'_>, request: &Request<'_>) -> bool {
+pub(crate) fn request(context: &mut CheckContext<'_>, request: &Request<'_>) -> bool {
     if let Some((_, new)) = RENAMED.iter().find(|(old, _)| *old == request.method) {
-        scene.add(&A2A002, &request.method, format!("{} is called `{new}` now", quoted(&request.method)));
+        context.add(&A2A002, &request.method, format!("{} is called `{new}` now", quoted(&request.method)));
     }
     false
 }
 
-pub(crate) fn response(scene: &mut Scene<'_>, response: &Response<'_>) {
+pub(crate) fn response(context: &mut CheckContext<'_>, response: &Response<'_>) {
     let Err(error) = &response.outcome else { return };
     let Some(data) = error.data.as_ref().map(RawJson::as_str) else { return };
     let typed = |detail: &&str| member(detail, &["@type"]).is_some_and(|name| kind(name) == JsonKind::String);
     if kind(data) != JsonKind::Array {
-        return scene.add(&A2A003, data, format!("`error.data` must be an array, found {}", kind(data)));
+        return context.add(&A2A003, data, format!("`error.data` must be an array, found {}", kind(data)));
     }
     if let Some(untyped) = elements(data).find(|detail| !typed(detail)) {
-        return scene.add(&A2A003, untyped, "this detail has no `@type`");
+        return context.add(&A2A003, untyped, "this detail has no `@type`");
     }
     let Some((_, wanted)) = REASONS.iter().find(|(code, _)| *code == error.code.0) else { return };
     for detail in elements(data) {
@@ -63,7 +63,7 @@ pub(crate) fn response(scene: &mut Scene<'_>, response: &Response<'_>) {
         if let Some(reason) = member(detail, &["reason"]).filter(|_| is_info)
             && text_at(detail, &["reason"]).is_none_or(|reason| reason != *wanted)
         {
-            scene.add(&A2A004, reason, format!("the reason of {} is `{wanted}`", error.code));
+            context.add(&A2A004, reason, format!("the reason of {} is `{wanted}`", error.code));
         }
     }
 }

@@ -7,7 +7,7 @@ use sabir_proto::{JsonKind, Notification, RawJson, Request, Response};
 use crate::rules::engine::calls::Call;
 use crate::rules::engine::finding::quoted;
 use crate::rules::engine::json_path::{elements, kind, member, members, string};
-use crate::rules::engine::session::Scene;
+use crate::rules::engine::session::CheckContext;
 use crate::rules::table::*;
 
 /// Subscriptions that are remembered. Beyond it no event is called unknown.
@@ -54,10 +54,10 @@ pub(crate) struct Eth {
 
 impl Eth {
     /// Nothing of a request is wanted again.
-    pub(crate) fn request(&mut self, scene: &mut Scene<'_>, request: &Request<'_>) -> bool {
+    pub(crate) fn request(&mut self, context: &mut CheckContext<'_>, request: &Request<'_>) -> bool {
         let Some(params) = request.params.as_ref().map(RawJson::as_str) else { return false };
         if kind(params) == JsonKind::Object {
-            scene.add(&ETH003, params, "params are given by name");
+            context.add(&ETH003, params, "params are given by name");
             return false;
         }
         match &*request.method {
@@ -65,7 +65,7 @@ impl Eth {
                 let transaction = elements(params).next().unwrap_or("null");
                 for (name, value) in members(transaction) {
                     if FIELDS.contains(&&*name) && value != "null" {
-                        quantity(scene, value);
+                        quantity(context, value);
                     }
                 }
             }
@@ -81,18 +81,23 @@ impl Eth {
         false
     }
 
-    pub(crate) fn notification(&mut self, scene: &mut Scene<'_>, notification: &Notification<'_>) {
+    pub(crate) fn notification(&mut self, context: &mut CheckContext<'_>, notification: &Notification<'_>) {
         let params = notification.params.as_ref().map_or("null", RawJson::as_str);
         if notification.method != "eth_subscription" {
             return;
         }
         let Some(subscription) = member(params, &["subscription"]) else { return };
         if !self.forgot && !self.subscriptions.contains(subscription) {
-            scene.add(&ETH002, subscription, format!("{} is no open subscription", quoted(subscription)));
+            context.add(&ETH002, subscription, format!("{} is no open subscription", quoted(subscription)));
         }
     }
 
-    pub(crate) fn response(&mut self, scene: &mut Scene<'_>, response: &Response<'_>, asked: Option<&Call>) {
+    pub(crate) fn response(
+        &mut self,
+        context: &mut CheckContext<'_>,
+        response: &Response<'_>,
+        asked: Option<&Call>,
+    ) {
         let method = asked.map_or("", |call| &*call.method);
         match &response.outcome {
             Err(error) => {
@@ -101,12 +106,12 @@ impl Eth {
                     -32700 | -32603..=-32600 | -32099..=-32000 | -38006..=-38001 | 3 | 4001 | 4100 | 4200 | 4900 | 4901
                 );
                 if !known {
-                    let part = scene.part(&["error", "code"]);
-                    scene.add(&ETH004, part, format!("{} is of no known range", error.code));
+                    let part = context.part(&["error", "code"]);
+                    context.add(&ETH004, part, format!("{} is of no known range", error.code));
                 }
             }
             Ok(result) if QUANTITIES.contains(&method) && result.as_str() != "null" => {
-                quantity(scene, result.as_str());
+                quantity(context, result.as_str());
             }
             Ok(result) if method == "eth_subscribe" => {
                 if self.subscriptions.len() < SUBSCRIPTIONS {
@@ -129,7 +134,7 @@ impl Eth {
     }
 }
 
-fn quantity(scene: &mut Scene<'_>, value: &str) {
+fn quantity(context: &mut CheckContext<'_>, value: &str) {
     let text = string(value);
     let minimal = match text.as_deref().and_then(|text| text.strip_prefix("0x")) {
         Some("0") => true,
@@ -139,6 +144,6 @@ fn quantity(scene: &mut Scene<'_>, value: &str) {
         None => false,
     };
     if !minimal {
-        scene.add(&ETH001, value, format!("{} is no minimal quantity", quoted(value)));
+        context.add(&ETH001, value, format!("{} is no minimal quantity", quoted(value)));
     }
 }

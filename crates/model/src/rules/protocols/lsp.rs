@@ -7,7 +7,7 @@ use sabir_proto::{Id, Notification, RawJson, Request, Response};
 use crate::rules::engine::calls::{Call, Side};
 use crate::rules::engine::finding::quoted;
 use crate::rules::engine::json_path::{member, text_at};
-use crate::rules::engine::session::Scene;
+use crate::rules::engine::session::CheckContext;
 use crate::rules::table::*;
 
 /// Progress tokens that are remembered; at the bound all are forgotten.
@@ -100,19 +100,19 @@ enum Progress {
 
 impl Lsp {
     /// Whether the request came too early.
-    pub(crate) fn request(&mut self, scene: &mut Scene<'_>, request: &Request<'_>) -> bool {
+    pub(crate) fn request(&mut self, context: &mut CheckContext<'_>, request: &Request<'_>) -> bool {
         let method = &*request.method;
-        self.call(scene, method);
+        self.call(context, method);
         let params = request.params.as_ref().map_or("null", RawJson::as_str);
         match method {
             "initialize" => {
                 if let Some(line) = self.initialize {
-                    scene.add(&LSP002, method, "`initialize` was sent before");
-                    scene.report.related(&LSP002, line, "it was sent here");
+                    context.add(&LSP002, method, "`initialize` was sent before");
+                    context.report.related(&LSP002, line, "it was sent here");
                 }
-                self.initialize.get_or_insert(scene.line());
+                self.initialize.get_or_insert(context.line());
             }
-            "shutdown" => self.shutdown = Some(scene.line()),
+            "shutdown" => self.shutdown = Some(context.line()),
             "window/workDoneProgress/create" => self.token(member(params, &["token"]), Progress::Nothing),
             _ => {}
         }
@@ -122,41 +122,46 @@ impl Lsp {
             if let Some(token) = id(token)
                 && self.partial.len() < TOKENS
             {
-                self.partial.insert((scene.from, request.id.clone().into_owned()), token);
+                self.partial.insert((context.from, request.id.clone().into_owned()), token);
             }
         }
-        scene.from == Side::Client && self.initialize.is_none()
+        context.from == Side::Client && self.initialize.is_none()
     }
 
-    pub(crate) fn notification(&mut self, scene: &mut Scene<'_>, notification: &Notification<'_>) {
+    pub(crate) fn notification(&mut self, context: &mut CheckContext<'_>, notification: &Notification<'_>) {
         let method = &*notification.method;
-        self.call(scene, method);
+        self.call(context, method);
         let params = notification.params.as_ref().map_or("null", RawJson::as_str);
         match method {
             "$/cancelRequest" => {
-                let line = scene.line();
+                let line = context.line();
                 if let Some(id) = member(params, &["id"]).and_then(id)
-                    && let Some(call) = scene.calls.get(scene.from, &id)
+                    && let Some(call) = context.calls.get(context.from, &id)
                 {
                     call.cancelled = Some(line);
                 }
             }
-            "$/progress" => self.progress(scene, params),
+            "$/progress" => self.progress(context, params),
             _ => {}
         }
     }
 
-    pub(crate) fn response(&mut self, scene: &mut Scene<'_>, response: &Response<'_>, asked: Option<&Call>) {
+    pub(crate) fn response(
+        &mut self,
+        context: &mut CheckContext<'_>,
+        response: &Response<'_>,
+        asked: Option<&Call>,
+    ) {
         let Some(call) = asked.filter(|call| !call.invalid) else { return };
         let code = response.outcome.as_ref().err().map(|error| error.code.0);
-        let entry = scene.entry;
+        let entry = context.entry;
         if call.mark.set && code != Some(-32002) {
-            scene.add(&LSP001, entry, format!("{} came before `initialize`", quoted(&call.method)));
-            scene.report.related(&LSP001, call.line, "the request is here");
+            context.add(&LSP001, entry, format!("{} came before `initialize`", quoted(&call.method)));
+            context.report.related(&LSP001, call.line, "the request is here");
         }
         if call.method.starts_with("$/") && code != Some(-32601) {
-            scene.add(&LSP007, entry, format!("{} is no request of the protocol", quoted(&call.method)));
-            scene.report.related(&LSP007, call.line, "the request is here");
+            context.add(&LSP007, entry, format!("{} is no request of the protocol", quoted(&call.method)));
+            context.report.related(&LSP007, call.line, "the request is here");
         }
         if self.partial.is_empty() {
             return;
@@ -167,26 +172,26 @@ impl Lsp {
             && !matches!(result.as_str(), "null" | "[]")
             && member(result.as_str(), &["items"]) != Some("[]")
         {
-            let part = scene.part(&["result"]);
-            scene.add(&LSP009, part, "parts of this result were sent before");
+            let part = context.part(&["result"]);
+            context.add(&LSP009, part, "parts of this result were sent before");
         }
     }
 
     /// Direction, and what may follow `shutdown`.
-    fn call(&mut self, scene: &mut Scene<'_>, method: &str) {
-        if sender(method).is_some_and(|side| side != scene.from) {
-            scene.add(
+    fn call(&mut self, context: &mut CheckContext<'_>, method: &str) {
+        if sender(method).is_some_and(|side| side != context.from) {
+            context.add(
                 &LSP005,
                 method,
-                format!("{} is not for the {} to send", quoted(method), scene.from.name()),
+                format!("{} is not for the {} to send", quoted(method), context.from.name()),
             );
         }
         if let Some(line) = self.shutdown
-            && scene.from == Side::Client
+            && context.from == Side::Client
             && !matches!(method, "exit" | "$/cancelRequest")
         {
-            scene.add(&LSP003, method, format!("{} is sent after `shutdown`", quoted(method)));
-            scene.report.related(&LSP003, line, "`shutdown` is here");
+            context.add(&LSP003, method, format!("{} is sent after `shutdown`", quoted(method)));
+            context.report.related(&LSP003, line, "`shutdown` is here");
         }
     }
 
@@ -203,11 +208,11 @@ impl Lsp {
         self.tokens.insert(token, progress);
     }
 
-    fn progress(&mut self, scene: &mut Scene<'_>, params: &str) {
+    fn progress(&mut self, context: &mut CheckContext<'_>, params: &str) {
         let Some(text) = member(params, &["token"]) else { return };
         let Some(state) = id(text).and_then(|token| self.tokens.get_mut(&token)) else {
             if !self.forgot {
-                scene.add(&LSP008, text, format!("nobody made the token {}", quoted(text)));
+                context.add(&LSP008, text, format!("nobody made the token {}", quoted(text)));
             }
             return;
         };
@@ -231,8 +236,8 @@ impl Lsp {
             _ => Some("the progress has ended already"),
         };
         if let Some(wrong) = wrong {
-            let part = scene.part(&["params", "value", "kind"]);
-            scene.add(&LSP008, part, wrong);
+            let part = context.part(&["params", "value", "kind"]);
+            context.add(&LSP008, part, wrong);
         }
     }
 }

@@ -10,12 +10,12 @@ use sabir_proto::{Dialect, Notification, Request, Response};
 
 use crate::rules::engine::calls::{Call, Mark, Side};
 use crate::rules::engine::finding::{Report, quoted};
-use crate::rules::engine::session::Scene;
+use crate::rules::engine::session::CheckContext;
 use crate::rules::protocols::eth::Eth;
 use crate::rules::protocols::lsp::Lsp;
 use crate::rules::protocols::mcp::Mcp;
 use crate::rules::protocols::profile::Profile;
-use crate::rules::schemas::Room;
+use crate::rules::schemas::MemoryBudget;
 use crate::rules::table::{A2A001, LSP006, LSP010, RPC022, Rule};
 
 /// The protocol of one connection, with what it has to remember.
@@ -28,11 +28,11 @@ pub(crate) enum Protocol {
 }
 
 impl Protocol {
-    /// `room` is for the schemas that the connection shows.
-    pub(crate) fn new(profile: Profile, room: &Room) -> Self {
+    /// `budget` is for the schemas that the connection shows.
+    pub(crate) fn new(profile: Profile, budget: &MemoryBudget) -> Self {
         match profile {
             Profile::JsonRpc | Profile::Lenient => Protocol::Plain(profile),
-            Profile::Mcp(revision) => Protocol::Mcp(Box::new(Mcp::new(revision, room.clone()))),
+            Profile::Mcp(revision) => Protocol::Mcp(Box::new(Mcp::new(revision, budget.clone()))),
             Profile::Lsp => Protocol::Lsp(Box::default()),
             Profile::A2a => Protocol::A2a,
             Profile::Eth => Protocol::Eth(Box::default()),
@@ -60,42 +60,47 @@ impl Protocol {
     }
 
     /// A request, before it is open. What the protocol wants to know of it when its answer comes.
-    pub(crate) fn request(&mut self, scene: &mut Scene<'_>, request: &Request<'_>) -> Mark {
+    pub(crate) fn request(&mut self, context: &mut CheckContext<'_>, request: &Request<'_>) -> Mark {
         match self {
             Protocol::Plain(_) => Mark::default(),
-            Protocol::Mcp(mcp) => mcp.request(scene, request),
-            Protocol::Lsp(lsp) => lsp.request(scene, request).into(),
-            Protocol::A2a => a2a::request(scene, request).into(),
-            Protocol::Eth(eth) => eth.request(scene, request).into(),
+            Protocol::Mcp(mcp) => mcp.request(context, request),
+            Protocol::Lsp(lsp) => lsp.request(context, request).into(),
+            Protocol::A2a => a2a::request(context, request).into(),
+            Protocol::Eth(eth) => eth.request(context, request).into(),
         }
     }
 
-    pub(crate) fn notification(&mut self, scene: &mut Scene<'_>, notification: &Notification<'_>) {
+    pub(crate) fn notification(&mut self, context: &mut CheckContext<'_>, notification: &Notification<'_>) {
         match self {
             Protocol::Plain(_) | Protocol::A2a => {}
-            Protocol::Mcp(mcp) => mcp.notification(scene, notification),
-            Protocol::Lsp(lsp) => lsp.notification(scene, notification),
-            Protocol::Eth(eth) => eth.notification(scene, notification),
+            Protocol::Mcp(mcp) => mcp.notification(context, notification),
+            Protocol::Lsp(lsp) => lsp.notification(context, notification),
+            Protocol::Eth(eth) => eth.notification(context, notification),
         }
     }
 
     /// A response, and what it answers if that is known.
-    pub(crate) fn response(&mut self, scene: &mut Scene<'_>, response: &Response<'_>, asked: Option<&Call>) {
+    pub(crate) fn response(
+        &mut self,
+        context: &mut CheckContext<'_>,
+        response: &Response<'_>,
+        asked: Option<&Call>,
+    ) {
         match self {
             Protocol::Plain(_) => {}
-            Protocol::Mcp(mcp) => mcp.response(scene, response, asked),
-            Protocol::Lsp(lsp) => lsp.response(scene, response, asked),
-            Protocol::A2a => a2a::response(scene, response),
-            Protocol::Eth(eth) => eth.response(scene, response, asked),
+            Protocol::Mcp(mcp) => mcp.response(context, response, asked),
+            Protocol::Lsp(lsp) => lsp.response(context, response, asked),
+            Protocol::A2a => a2a::response(context, response),
+            Protocol::Eth(eth) => eth.response(context, response, asked),
         }
     }
 
-    pub(crate) fn batch(&mut self, scene: &mut Scene<'_>) {
+    pub(crate) fn batch(&mut self, context: &mut CheckContext<'_>) {
         match self {
-            Protocol::Mcp(mcp) => mcp.batch(scene),
+            Protocol::Mcp(mcp) => mcp.batch(context),
             Protocol::Lsp(_) => {
-                let entry = scene.entry;
-                scene.add(&LSP010, entry, "LSP has no batches");
+                let entry = context.entry;
+                context.add(&LSP010, entry, "LSP has no batches");
             }
             _ => {}
         }

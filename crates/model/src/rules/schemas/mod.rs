@@ -35,7 +35,7 @@ pub(crate) struct Mismatch<'t> {
 /// How many bytes schemas take that are still there. The figures are estimates from above: what a stranger sends must not
 /// take more than it is counted as.
 #[derive(Debug, Clone)]
-pub(crate) struct Room(Arc<Budget>);
+pub(crate) struct MemoryBudget(Arc<Budget>);
 
 #[derive(Debug)]
 struct Budget {
@@ -44,19 +44,23 @@ struct Budget {
     steps_left: AtomicUsize,
 }
 
-impl Default for Room {
+impl Default for MemoryBudget {
     fn default() -> Self {
-        Room::of(SEEN_BYTES, SEEN_STEPS)
+        MemoryBudget::of(SEEN_BYTES, SEEN_STEPS)
     }
 }
 
-impl Room {
+impl MemoryBudget {
     fn of(most: usize, steps: usize) -> Self {
-        Room(Arc::new(Budget { taken: AtomicUsize::new(0), most, steps_left: AtomicUsize::new(steps) }))
+        MemoryBudget(Arc::new(Budget {
+            taken: AtomicUsize::new(0),
+            most,
+            steps_left: AtomicUsize::new(steps),
+        }))
     }
 
     fn given() -> Self {
-        Room::of(GIVEN_BYTES, usize::MAX)
+        MemoryBudget::of(GIVEN_BYTES, usize::MAX)
     }
 
     /// Takes room for so many bytes, if there is any left.
@@ -66,11 +70,11 @@ impl Room {
             return None;
         }
         self.0.taken.store(taken + bytes, Ordering::Relaxed);
-        Some(Taken { room: self.clone(), bytes })
+        Some(Taken { budget: self.clone(), bytes })
     }
 }
 
-impl Room {
+impl MemoryBudget {
     /// Counts steps that are taken, if there are any left. They are never given back.
     #[cfg(feature = "schemas")]
     fn spend(&self, steps: usize) -> Option<()> {
@@ -89,12 +93,12 @@ fn value_bytes(text: &str) -> usize {
 /// Room that is given back with what it was taken for.
 #[derive(Debug)]
 struct Taken {
-    room: Room,
+    budget: MemoryBudget,
     bytes: usize,
 }
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        self.room.0.taken.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.budget.0.taken.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }

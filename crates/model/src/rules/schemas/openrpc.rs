@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::rules::engine::finding::quoted;
 use crate::rules::engine::json_path::{elements, kind, members};
-use crate::rules::schemas::{Mismatch, Room, Schema, Taken, value_bytes};
+use crate::rules::schemas::{MemoryBudget, Mismatch, Schema, Taken, value_bytes};
 
 /// References that may lead to each other.
 const STEPS: usize = 16;
@@ -75,10 +75,10 @@ impl OpenRpc {
     /// # Errors
     /// If it is no JSON, no OpenRPC document, or refers to what is not in it.
     pub fn parse(text: &str) -> Result<OpenRpc, NotOpenRpc> {
-        OpenRpc::read(text, &Room::given())
+        OpenRpc::read(text, &MemoryBudget::given())
     }
 
-    fn read(text: &str, room: &Room) -> Result<OpenRpc, NotOpenRpc> {
+    fn read(text: &str, budget: &MemoryBudget) -> Result<OpenRpc, NotOpenRpc> {
         let root: Value =
             serde_json::from_str(text).map_err(|error| NotOpenRpc(format!("it is no JSON: {error}")))?;
         let methods = match (root.get("openrpc"), root.get("methods")) {
@@ -88,7 +88,7 @@ impl OpenRpc {
                 return Err(NotOpenRpc(what.to_owned()));
             }
         };
-        let document = Document { root: Arc::new(root), bytes: text.len(), room };
+        let document = Document { root: Arc::new(root), bytes: text.len(), budget };
         let methods = (0..methods).map(|index| method(&document, format!("/methods/{index}")));
         Ok(OpenRpc { methods: methods.collect::<Result<_, _>>()?, _taken: None })
     }
@@ -106,9 +106,9 @@ impl OpenRpc {
     }
 
     /// Learns from an answer to `rpc.discover`, if there is room.
-    pub(crate) fn seen(text: &str, room: &Room) -> Option<OpenRpc> {
-        let taken = room.take(value_bytes(text))?;
-        Some(OpenRpc { _taken: Some(taken), ..OpenRpc::read(text, room).ok()? })
+    pub(crate) fn seen(text: &str, budget: &MemoryBudget) -> Option<OpenRpc> {
+        let taken = budget.take(value_bytes(text))?;
+        Some(OpenRpc { _taken: Some(taken), ..OpenRpc::read(text, budget).ok()? })
     }
 
     /// Compares the params of a call. Of a method that is not in the document nothing is known.
@@ -196,12 +196,12 @@ impl Param {
 struct Document<'r> {
     root: Arc<Value>,
     bytes: usize,
-    room: &'r Room,
+    budget: &'r MemoryBudget,
 }
 
 impl Document<'_> {
     fn schema(&self, pointer: String) -> Schema {
-        Schema::new(&self.root, pointer, self.bytes, self.room)
+        Schema::new(&self.root, pointer, self.bytes, self.budget)
     }
 
     /// The schema of a param or a result that stands at a place in the document.

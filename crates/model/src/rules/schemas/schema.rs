@@ -13,7 +13,7 @@ use jsonschema::{Draft, PatternOptions, Registry, ValidationError, Validator};
 use serde_json::{Value, json};
 
 use crate::rules::engine::json_path;
-use crate::rules::schemas::{Mismatch, Room, Taken, value_bytes};
+use crate::rules::schemas::{MemoryBudget, Mismatch, Taken, value_bytes};
 
 /// Values that would take more bytes than this are not checked.
 const LARGEST: usize = 64 << 20;
@@ -51,7 +51,7 @@ pub(crate) struct Schema {
     pointer: String,
     /// How long the text of the root is.
     bytes: usize,
-    room: Room,
+    budget: MemoryBudget,
     ready: OnceLock<Option<Ready>>,
 }
 
@@ -65,8 +65,8 @@ struct Ready {
 
 impl Schema {
     /// The schema at a place in some JSON, whose text has so many bytes.
-    pub(crate) fn new(root: &Arc<Value>, pointer: String, bytes: usize, room: &Room) -> Self {
-        Schema { root: Arc::clone(root), pointer, bytes, room: room.clone(), ready: OnceLock::new() }
+    pub(crate) fn new(root: &Arc<Value>, pointer: String, bytes: usize, budget: &MemoryBudget) -> Self {
+        Schema { root: Arc::clone(root), pointer, bytes, budget: budget.clone(), ready: OnceLock::new() }
     }
 
     /// Where it stands, if it cannot be used: it is no schema, or its references lead too far.
@@ -104,10 +104,10 @@ impl Schema {
 
     fn make_ready(&self) -> Option<Ready> {
         let schema = self.root.pointer(&self.pointer)?;
-        self.room.spend(0)?;
+        self.budget.spend(0)?;
         let survey = Survey::of(&self.root, schema, &self.pointer);
         let parts = survey.as_ref().map_or(PARTS, |survey| PARTS - survey.left);
-        self.room.spend(parts * SURVEYED_PART)?;
+        self.budget.spend(parts * SURVEYED_PART)?;
         let survey = survey?;
         // Unless it says so itself: 2020-12 is MCP's default, and OpenRPC has draft-07. Nearly all schemas mean the
         // same in both, and where one does not, the first refuses it.
@@ -119,9 +119,9 @@ impl Schema {
         let fixed = parts * COMPILED_PART + if survey.refers { self.bytes } else { 0 };
         for program in PROGRAM_BYTES {
             let patterns = survey.patterns.len() * (program * PROGRAMS + TABLE_BYTES);
-            let taken = self.room.take(fixed + patterns)?;
+            let taken = self.budget.take(fixed + patterns)?;
             let compile = |draft: &Draft| {
-                self.room.spend(fixed + survey.patterns.len() * program)?;
+                self.budget.spend(fixed + survey.patterns.len() * program)?;
                 self.compiled(schema, *draft, survey.refers, program)
             };
             if let Some(validator) = drafts.iter().find_map(compile) {
@@ -260,7 +260,7 @@ mod tests {
 
     fn check(schema: &str, value: &str, want: Option<&str>) {
         let root = Arc::new(serde_json::from_str(schema).expect("the schema is JSON"));
-        let schema = Schema::new(&root, String::new(), schema.len(), &Room::default());
+        let schema = Schema::new(&root, String::new(), schema.len(), &MemoryBudget::default());
         let told =
             schema.check("it", value).map(|found| format!("{} | {}", found.part.unwrap_or("-"), found.what));
         assert_eq!(told.as_deref(), want, "{value}");

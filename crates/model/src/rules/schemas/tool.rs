@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::rules::engine::json_path::member;
-use crate::rules::schemas::{Mismatch, Room, Schema, Taken, value_bytes};
+use crate::rules::schemas::{MemoryBudget, Mismatch, Schema, Taken, value_bytes};
 
 #[derive(Debug, Default)]
 pub(crate) struct Tool {
@@ -16,13 +16,13 @@ pub(crate) struct Tool {
 
 impl Tool {
     /// Learns from the tool's entry in a list.
-    pub(crate) fn new(entry: &str, room: &Room) -> Self {
+    pub(crate) fn new(entry: &str, budget: &MemoryBudget) -> Self {
         let (input, output) = (member(entry, &["inputSchema"]), member(entry, &["outputSchema"]));
         let bytes = input.map_or(0, value_bytes) + output.map_or(0, value_bytes);
-        let Some(taken) = room.take(bytes) else { return Tool::default() };
+        let Some(taken) = budget.take(bytes) else { return Tool::default() };
         let schema = |text: Option<&str>| {
             let root: Value = serde_json::from_str(text?).ok()?;
-            Some(Schema::new(&Arc::new(root), String::new(), text?.len(), room))
+            Some(Schema::new(&Arc::new(root), String::new(), text?.len(), budget))
         };
         Tool { input: schema(input), output: schema(output), _taken: Some(taken) }
     }

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::rules::schemas::{Mismatch, Room};
+use crate::rules::schemas::{MemoryBudget, Mismatch};
 
 #[derive(Debug)]
 pub(crate) struct Schema;
 
 impl Schema {
-    pub(crate) fn new(_: &Arc<Value>, _: String, _: usize, _: &Room) -> Self {
+    pub(crate) fn new(_: &Arc<Value>, _: String, _: usize, _: &MemoryBudget) -> Self {
         Schema
     }
 

@@ -9,7 +9,7 @@ use http_body_util::Full;
 use sabir_proto::{Limits, RawJson};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
-use crate::client::http::pool::{Pool, Reply, Trouble};
+use crate::client::http::pool::{Pool, Reply, RequestError};
 use crate::peer::commands::lock;
 use crate::runtime::message_transport::Incoming;
 
@@ -125,7 +125,7 @@ impl Client {
         Arc::clone(&self.room).acquire_owned().await.ok()
     }
 
-    pub(crate) async fn post(&self, message: Bytes) -> Result<Reply, Trouble> {
+    pub(crate) async fn post(&self, message: Bytes) -> Result<Reply, RequestError> {
         let mut headers = self.common("application/json, text/event-stream");
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Some(on_post) = &self.on_post
@@ -137,7 +137,7 @@ impl Client {
     }
 
     /// Asks for a stream of events, from behind the one with this id.
-    pub(crate) async fn get(&self, last_event: Option<&str>) -> Result<Reply, Trouble> {
+    pub(crate) async fn get(&self, last_event: Option<&str>) -> Result<Reply, RequestError> {
         let mut headers = self.common("text/event-stream");
         if let Some(id) = last_event.and_then(|id| HeaderValue::from_str(id).ok()) {
             headers.insert(LAST_EVENT, id);
@@ -146,7 +146,7 @@ impl Client {
     }
 
     /// Ends the session.
-    pub(crate) async fn delete(&self) -> Result<Reply, Trouble> {
+    pub(crate) async fn delete(&self) -> Result<Reply, RequestError> {
         self.send(Method::DELETE, self.common("*/*"), Bytes::new()).await
     }
 
@@ -164,7 +164,7 @@ impl Client {
         headers
     }
 
-    async fn send(&self, method: Method, headers: HeaderMap, body: Bytes) -> Result<Reply, Trouble> {
+    async fn send(&self, method: Method, headers: HeaderMap, body: Bytes) -> Result<Reply, RequestError> {
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = method;
         *request.headers_mut() = headers;

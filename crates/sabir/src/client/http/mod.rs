@@ -27,7 +27,7 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, Id, JoinSet};
 
 use crate::runtime::message_transport::{Incoming, Link};
-use crate::transport::endpoint::{Dial, Place};
+use crate::transport::endpoint::{Dial, Endpoint};
 use crate::transport::error::DialError;
 
 /// Messages with calls that are on their way at a time. Each has a connection to itself with HTTP/1.1.
@@ -96,16 +96,16 @@ enum Closing {
 impl Http {
     /// Connects to the server.
     pub(crate) async fn open(
-        place: Place,
+        endpoint: Endpoint,
         uri: Uri,
         dial: Dial,
         #[cfg(feature = "tls")] tls: Option<tokio_rustls::TlsConnector>,
     ) -> Result<Http, DialError> {
-        let url = place.url.clone();
+        let url = endpoint.url.clone();
         #[cfg(feature = "tls")]
-        let pool = Pool::open(place, uri, tls).await?;
+        let pool = Pool::open(endpoint, uri, tls).await?;
         #[cfg(not(feature = "tls"))]
-        let pool = Pool::open(place, uri).await?;
+        let pool = Pool::open(endpoint, uri).await?;
         let client = Client::new(pool, url, dial.headers, dial.on_post, dial.on_failure, dial.limits);
         let (deliver, inbox) = mpsc::channel(UNREAD);
         Ok(Http {
@@ -196,7 +196,7 @@ impl Http {
     fn ended(&mut self, id: Id, done: Done) {
         let Some(task) = self.finish(id) else { return };
         if let Some(unheard) = done.unheard {
-            self.soon.push_back(Incoming::Unheard(unheard));
+            self.soon.push_back(Incoming::NotDelivered(unheard));
         }
         match task {
             Task::Notification => {

@@ -16,7 +16,7 @@ use tokio::time::{Instant, timeout};
 
 use crate::peer::commands::lock;
 use crate::transport::Duplex;
-use crate::transport::endpoint::{Place, in_time};
+use crate::transport::endpoint::{Endpoint, in_time};
 use crate::transport::error::DialError;
 
 /// Bytes of an answer's head, and of its trailers.
@@ -35,7 +35,7 @@ type Body = Full<Bytes>;
 
 /// A server, and the connections to it.
 pub(crate) struct Pool {
-    place: Place,
+    endpoint: Endpoint,
     #[cfg(feature = "tls")]
     tls: Option<tokio_rustls::TlsConnector>,
     uri: Uri,
@@ -57,17 +57,17 @@ enum Sender {
 }
 
 /// Why there is no answer.
-pub(crate) enum Trouble {
+pub(crate) enum RequestError {
     Dial(DialError),
     /// The connection broke, in these words.
     Broken(String),
 }
 
-impl std::fmt::Display for Trouble {
+impl std::fmt::Display for RequestError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Trouble::Dial(error) => error.fmt(f),
-            Trouble::Broken(reason) => f.write_str(reason),
+            RequestError::Dial(error) => error.fmt(f),
+            RequestError::Broken(reason) => f.write_str(reason),
         }
     }
 }
@@ -83,7 +83,7 @@ pub(crate) type Reply = (Response<Incoming>, Option<Lease>);
 impl Pool {
     /// A pool with its first connection open.
     pub(crate) async fn open(
-        place: Place,
+        endpoint: Endpoint,
         uri: Uri,
         #[cfg(feature = "tls")] tls: Option<tokio_rustls::TlsConnector>,
     ) -> Result<Pool, DialError> {
@@ -91,7 +91,7 @@ impl Pool {
         let pool = Pool {
             host: HeaderValue::from_str(authority).unwrap_or(HeaderValue::from_static("")),
             path: uri.path_and_query().cloned().unwrap_or(PathAndQuery::from_static("/")),
-            place,
+            endpoint,
             #[cfg(feature = "tls")]
             tls,
             uri,
@@ -106,16 +106,16 @@ impl Pool {
 
     /// Sends a request. On a connection that was used before, one that the server closed before anything was
     /// written is replaced by a new one.
-    pub(crate) async fn send(&self, mut request: Request<Body>) -> Result<Reply, Trouble> {
+    pub(crate) async fn send(&self, mut request: Request<Body>) -> Result<Reply, RequestError> {
         if let Some(sender) = self.used().await {
             match self.send_over(sender, request).await {
                 Ok(reply) => return Ok(reply),
                 Err((_, Some(unsent))) => request = *unsent,
-                Err((reason, None)) => return Err(Trouble::Broken(reason)),
+                Err((reason, None)) => return Err(RequestError::Broken(reason)),
             }
         }
-        let sender = self.dial().await.map_err(Trouble::Dial)?;
-        self.send_over(sender, request).await.map_err(|(reason, _)| Trouble::Broken(reason))
+        let sender = self.dial().await.map_err(RequestError::Dial)?;
+        self.send_over(sender, request).await.map_err(|(reason, _)| RequestError::Broken(reason))
     }
 
     pub(crate) fn give_back(&self, lease: Option<Lease>) {
@@ -174,11 +174,11 @@ impl Pool {
     }
 
     async fn dial(&self) -> Result<Sender, DialError> {
-        in_time(&self.place.url, async {
-            let stream = self.place.connect().await?;
+        in_time(&self.endpoint.url, async {
+            let stream = self.endpoint.connect().await?;
             #[cfg(feature = "tls")]
             if let Some(tls) = &self.tls {
-                let stream = crate::transport::tls::wrap(tls, &self.place, stream).await?;
+                let stream = crate::transport::tls::wrap(tls, &self.endpoint, stream).await?;
                 let many = stream.get_ref().1.alpn_protocol() == Some(b"h2");
                 return self.shake_hands(Box::new(stream), many).await;
             }
@@ -189,7 +189,7 @@ impl Pool {
 
     async fn shake_hands(&self, stream: Box<dyn Duplex>, many: bool) -> Result<Sender, DialError> {
         use crate::transport::error::DialFailure::Protocol;
-        let failed = |error: hyper::Error| DialError::new(Protocol, &self.place.url, describe(&error));
+        let failed = |error: hyper::Error| DialError::new(Protocol, &self.endpoint.url, describe(&error));
         let stream = TokioIo::new(stream);
         if many {
             let (sender, connection) = http2::Builder::new(TokioExecutor::new())

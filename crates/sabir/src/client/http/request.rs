@@ -9,7 +9,7 @@ use sabir_proto::{Origin, Undelivered};
 use tokio::time::{sleep, timeout};
 
 use crate::client::http::client::{Client, Deliver, Delivery, HttpFailure};
-use crate::client::http::pool::{Reply, Trouble};
+use crate::client::http::pool::{Reply, RequestError};
 use crate::client::http::response::{Broken, Content, Events, REFUSAL, answers, content, refusal, whole};
 use crate::client::http::sse::Event;
 use crate::runtime::message_transport::Incoming;
@@ -51,7 +51,7 @@ impl Exchange {
     pub(crate) async fn call(mut self, message: Bytes) -> Done {
         let undelivered = match self.client.post(message).await {
             Ok(reply) => self.take(reply).await.err(),
-            Err(trouble) => Some(trouble.into()),
+            Err(error) => Some(error.into()),
         };
         let undelivered = undelivered.unwrap_or_else(|| self.says("holds no answer to this call"));
         self.give_up(undelivered).await;
@@ -189,7 +189,7 @@ impl Exchange {
                     return Err(Undelivered { status: Some(status.as_u16()), ..self.says(&reason) });
                 }
                 Ok(_) => why = Some(reason),
-                Err(trouble) => why = Some(trouble.to_string()),
+                Err(error) => why = Some(error.to_string()),
             }
             if cursor.events > heard {
                 failures = 0;
@@ -268,9 +268,9 @@ impl Exchange {
 
 const LOST_SESSION: &str = "the server has ended the session, or forgotten it: connect again";
 
-impl From<Trouble> for Undelivered {
-    fn from(trouble: Trouble) -> Self {
-        trouble.to_string().into()
+impl From<RequestError> for Undelivered {
+    fn from(error: RequestError) -> Self {
+        error.to_string().into()
     }
 }
 

@@ -18,7 +18,7 @@ use crate::client::http::sse::{Event, Parser};
 const SMALL: usize = 64 * 1024;
 
 /// How long the next piece of a large answer may take: while it is not whole, it takes the room of others.
-const PATIENCE: Duration = Duration::from_secs(30);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Bytes of a refusal that are read, and of its text that are told.
 pub(crate) const REFUSAL: usize = 256 * 1024;
@@ -104,8 +104,8 @@ pub(crate) async fn whole(
 async fn next_piece(body: &mut Incoming, hurried: bool) -> Result<Option<Bytes>, Broken> {
     loop {
         let frame = if hurried {
-            let next = tokio::time::timeout(PATIENCE, body.frame()).await;
-            next.map_err(|_| Broken::Off(format!("nothing came for {} s", PATIENCE.as_secs())))?
+            let next = tokio::time::timeout(CONNECT_TIMEOUT, body.frame()).await;
+            next.map_err(|_| Broken::Off(format!("nothing came for {} s", CONNECT_TIMEOUT.as_secs())))?
         } else {
             body.frame().await
         };
@@ -215,7 +215,7 @@ pub(crate) async fn refusal(
     let plain = headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/plain"));
     let text = if json || plain || client.on_failure.is_some() {
         // Somebody who refuses must not keep us waiting for the reason.
-        let read = tokio::time::timeout(PATIENCE, whole(client, body, REFUSAL)).await;
+        let read = tokio::time::timeout(CONNECT_TIMEOUT, whole(client, body, REFUSAL)).await;
         read.ok().and_then(Result::ok).map(|(text, _)| text)
     } else {
         None

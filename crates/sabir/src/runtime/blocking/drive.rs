@@ -24,13 +24,13 @@ pub(crate) struct Driver {
     engine: Engine,
     streams: Streams,
     /// Other threads wake the loop by this.
-    bell: Arc<Bell>,
+    wake_fd: Arc<WakeFd>,
     _flags: [Flags; 2],
 }
 
-struct Bell(OwnedFd);
+struct WakeFd(OwnedFd);
 
-impl Wake for Bell {
+impl Wake for WakeFd {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
@@ -45,11 +45,11 @@ impl Driver {
     pub(crate) fn new(streams: Streams, router: Router, role: Role) -> io::Result<(Self, Peer)> {
         let config = Config { role, ..streams.config };
         let engine = Engine::new(config, router.into_routes(), None);
-        let bell = Arc::new(Bell(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?));
-        engine.desk.peer.shared.register(&Waker::from(Arc::clone(&bell)));
+        let wake_fd = Arc::new(WakeFd(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?));
+        engine.context.peer.shared.register(&Waker::from(Arc::clone(&wake_fd)));
         let _flags = [Flags::nonblocking(&streams.input)?, Flags::nonblocking(&streams.output)?];
-        let peer = engine.desk.peer.clone();
-        Ok((Driver { engine, streams, bell, _flags }, peer))
+        let peer = engine.context.peer.clone();
+        Ok((Driver { engine, streams, wake_fd, _flags }, peer))
     }
 
     /// Runs until the connection ends.
@@ -57,12 +57,12 @@ impl Driver {
         let driving = DRIVING.replace(true);
         let cause = self.drive();
         DRIVING.set(driving);
-        self.engine.desk.close(cause)
+        self.engine.context.close(cause)
     }
 
     fn drive(&mut self) -> Cause {
         loop {
-            self.engine.desk.read_clock();
+            self.engine.context.read_clock();
             self.engine.resume();
             match self.engine.run() {
                 Stop::Done(cause) => return cause,
@@ -85,8 +85,8 @@ impl Driver {
 
     /// Writes what there is, as far as it goes without waiting. Whether that changed anything.
     fn write(&mut self) -> bool {
-        let desk = &mut self.engine.desk;
-        let (now, session) = (desk.now, &mut desk.session);
+        let context = &mut self.engine.context;
+        let (now, session) = (context.now, &mut context.session);
         let bytes = session.wait().write;
         if bytes.is_empty() {
             return false;
@@ -101,13 +101,13 @@ impl Driver {
     }
 
     fn read(&mut self) {
-        let desk = &mut self.engine.desk;
-        let now = desk.read_clock();
-        let session = &mut desk.session;
+        let context = &mut self.engine.context;
+        let now = context.read_clock();
+        let session = &mut context.session;
         match rustix::io::read(&self.streams.input, session.space()) {
-            Ok(0) => match self.streams.epitaph() {
+            Ok(0) => match self.streams.exit_reason() {
                 Some(cause) => session.handle_lost(now, cause),
-                None => desk.handle_eof(),
+                None => context.handle_eof(),
             },
             Ok(count) => session.handle_read(now, count),
             Err(Errno::AGAIN | Errno::INTR) => {}
@@ -117,15 +117,15 @@ impl Driver {
 
     fn lost(&mut self, error: Errno) {
         // A process that has ended says more than the pipe that broke with it.
-        let epitaph = self.streams.epitaph().map(Lost::from);
-        let cause = epitaph.unwrap_or_else(|| Lost::from_error(io::Error::from(error)));
-        self.engine.desk.session.handle_lost(self.engine.desk.now, cause);
+        let exit_reason = self.streams.exit_reason().map(Lost::from);
+        let cause = exit_reason.unwrap_or_else(|| Lost::from_error(io::Error::from(error)));
+        self.engine.context.session.handle_lost(self.engine.context.now, cause);
     }
 
     /// Waits for whatever the session waits for. Whether there is something to read.
     fn wait(&mut self) -> rustix::io::Result<bool> {
-        let now = self.engine.desk.read_clock();
-        let wait = self.engine.desk.session.wait();
+        let now = self.engine.context.read_clock();
+        let wait = self.engine.context.session.wait();
         let timeout = wait.deadline.map(|at| {
             // A deadline may be further away than the kernel can count.
             let left = (at - now).min(LONGEST_WAIT);
@@ -135,14 +135,14 @@ impl Driver {
         let mut fds = [
             PollFd::new(&self.streams.input, wanted(wait.read, PollFlags::IN)),
             PollFd::new(&self.streams.output, wanted(!wait.write.is_empty(), PollFlags::OUT)),
-            PollFd::new(&self.bell.0, PollFlags::IN),
+            PollFd::new(&self.wake_fd.0, PollFlags::IN),
         ];
         match poll(&mut fds, timeout.as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error),
         }
         if !fds[2].revents().is_empty() {
-            let _ = rustix::io::read(&self.bell.0, &mut [0; 8]);
+            let _ = rustix::io::read(&self.wake_fd.0, &mut [0; 8]);
         }
         if fds[1].revents().contains(PollFlags::ERR) && wait.write.is_empty() && !wait.read {
             return Err(Errno::PIPE);

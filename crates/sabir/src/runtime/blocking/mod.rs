@@ -38,13 +38,13 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
-use sabir_proto::{Cause, Lost, Refused, Role};
+use sabir_proto::{Cause, Lost, Role, SendError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 pub use streams::{Streams, child, stdio, tcp, unix};
 
 use crate::handler::ctx::Ctx;
-use crate::peer::commands::Wish;
+use crate::peer::commands::Command;
 use crate::router::Router;
 use crate::router::method::MethodName;
 use crate::runtime::serve::good_end;
@@ -81,7 +81,7 @@ impl Peer {
         P: Serialize,
         R: DeserializeOwned,
     {
-        wait(self.0.call(method, params)).unwrap_or(Err(CallError::Refused(Refused::OwnThread)))
+        wait(self.0.call(method, params)).unwrap_or(Err(CallError::SendError(SendError::OwnThread)))
     }
 
     /// Calls a method and waits for its result, for `timeout` at the most.
@@ -92,12 +92,12 @@ impl Peer {
         R: DeserializeOwned,
     {
         let call = self.0.call(method, params).timeout(timeout);
-        wait(call).unwrap_or(Err(CallError::Refused(Refused::OwnThread)))
+        wait(call).unwrap_or(Err(CallError::SendError(SendError::OwnThread)))
     }
 
     /// Sends a notification. Waits while the peer leaves too much unread, unless a handler on the
     /// connection's own thread sends it: that is refused then.
-    pub fn notify<M, P>(&self, method: M, params: P) -> Result<(), Refused>
+    pub fn notify<M, P>(&self, method: M, params: P) -> Result<(), SendError>
     where
         M: MethodName<P, ()>,
         P: Serialize,
@@ -105,7 +105,7 @@ impl Peer {
         if DRIVING.get() {
             return self.0.try_notify(method, params);
         }
-        wait(self.0.notify(method, params)).unwrap_or(Err(Refused::OwnThread))
+        wait(self.0.notify(method, params)).unwrap_or(Err(SendError::OwnThread))
     }
 
     /// Ends the connection in good order, and waits for its end. On the connection's own thread, where handlers
@@ -113,7 +113,7 @@ impl Peer {
     /// handler of the same connection does not wait for itself.
     pub fn shutdown(&self, grace: Duration) -> Option<Cause> {
         if DRIVING.get() {
-            let _ = self.0.shared.wish(Wish::Shutdown(grace));
+            let _ = self.0.shared.command(Command::Shutdown(grace));
             return self.0.cause();
         }
         wait(self.0.shutdown(grace))

@@ -39,8 +39,8 @@ impl Streams {
     config_setters!();
 
     /// How the process at the other end ended, if there is one and it did.
-    pub(crate) fn epitaph(&mut self) -> Option<String> {
-        self.process.as_mut()?.epitaph()
+    pub(crate) fn exit_reason(&mut self) -> Option<String> {
+        self.process.as_mut()?.exit_reason()
     }
 }
 
@@ -94,7 +94,7 @@ struct Process {
 }
 
 impl Process {
-    fn epitaph(&mut self) -> Option<String> {
+    fn exit_reason(&mut self) -> Option<String> {
         if !self.exits_within(Duration::from_millis(500)) {
             return None;
         }

@@ -20,14 +20,14 @@ const DISCOVER: &str = "rpc.discover";
 
 /// What is known of a router's methods beside their handlers.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Book {
+pub(crate) struct MethodDocs {
     info: Option<Info>,
     descriptions: BTreeMap<Cow<'static, str>, Description>,
     #[cfg(feature = "validate")]
     validates: bool,
 }
 
-impl Book {
+impl MethodDocs {
     /// A method was replaced by one that is not described.
     pub(crate) fn forget(&mut self, name: &str) {
         self.descriptions.remove(name);
@@ -68,14 +68,14 @@ impl Router {
     pub fn describe(mut self, description: Description) -> Self {
         let name = description.name.clone();
         assert!(self.routes.handlers.contains_key(&name), "there is no method `{name}` to describe");
-        self.book.descriptions.insert(name, description);
+        self.docs.descriptions.insert(name, description);
         self
     }
 
     /// Names the whole, for the document that `rpc.discover` answers with.
     #[must_use]
     pub fn info(mut self, info: Info) -> Self {
-        self.book.info = Some(info);
+        self.docs.info = Some(info);
         self
     }
 
@@ -83,7 +83,7 @@ impl Router {
     #[doc(hidden)]
     #[must_use]
     pub fn info_or(mut self, info: Info) -> Self {
-        self.book.info.get_or_insert(info);
+        self.docs.info.get_or_insert(info);
         self
     }
 
@@ -92,20 +92,20 @@ impl Router {
     #[cfg(feature = "validate")]
     #[must_use]
     pub fn validate(mut self) -> Self {
-        self.book.validates = true;
+        self.docs.validates = true;
         self
     }
 
     /// Everything that the router offers, as `rpc.discover` answers it.
     pub fn openrpc(&self) -> Document {
-        self.book.document(self.methods())
+        self.docs.document(self.methods())
     }
 
     /// The routes with `rpc.discover` among them, and checks before the handlers, where these are wanted.
     pub(crate) fn published(mut self) -> Routes {
         #[cfg(feature = "validate")]
-        if self.book.validates {
-            for (name, description) in &self.book.descriptions {
+        if self.docs.validates {
+            for (name, description) in &self.docs.descriptions {
                 if let Some(route) = self.routes.handlers.get_mut(name) {
                     let handler = Arc::clone(&route.handler);
                     route.handler =
@@ -113,11 +113,11 @@ impl Router {
                 }
             }
         }
-        if !self.book.descriptions.is_empty() {
+        if !self.docs.descriptions.is_empty() {
             let names: Vec<_> = self.methods().into_iter().map(str::to_owned).collect();
-            let (book, document) = (std::mem::take(&mut self.book), OnceLock::new());
+            let (docs, document) = (std::mem::take(&mut self.docs), OnceLock::new());
             let answer = move || {
-                let make = || RawJson::from_value(&book.document(names.iter().map(String::as_str))).ok();
+                let make = || RawJson::from_value(&docs.document(names.iter().map(String::as_str))).ok();
                 let made: &Option<RawJson<'static>> = document.get_or_init(make);
                 made.clone().ok_or_else(|| ErrorObject::standard(ErrorCode::INTERNAL_ERROR))
             };

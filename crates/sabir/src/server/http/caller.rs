@@ -19,13 +19,13 @@ pub struct PeerCertificates(pub Vec<rustls::pki_types::CertificateDer<'static>>)
 
 /// What is known of the other end of a connection.
 #[derive(Clone, Default)]
-pub(crate) struct Whence {
+pub(crate) struct PeerAddress {
     pub(crate) address: Option<SocketAddr>,
     #[cfg(feature = "tls")]
     pub(crate) certificates: Option<Arc<PeerCertificates>>,
 }
 
-impl Whence {
+impl PeerAddress {
     /// Lets those who look at a request know.
     pub(crate) fn tell(&self, extensions: &mut Extensions) {
         if let Some(address) = self.address {
@@ -39,21 +39,21 @@ impl Whence {
 }
 
 /// The HTTP request that a message came in, and who its sender has proved to be.
-pub(crate) struct Caller {
+pub(crate) struct HttpCaller {
     parts: OnceLock<Box<Parts>>,
     /// What the parts are made from, should anybody ask for them.
-    unread: Option<(Head, Whence)>,
+    unread: Option<(Head, PeerAddress)>,
     pub(crate) identity: Option<Arc<dyn Any + Send + Sync>>,
 }
 
-impl Caller {
+impl HttpCaller {
     pub(crate) fn new(parts: Parts, identity: Option<Arc<dyn Any + Send + Sync>>) -> Self {
-        Caller { parts: OnceLock::from(Box::new(parts)), unread: None, identity }
+        HttpCaller { parts: OnceLock::from(Box::new(parts)), unread: None, identity }
     }
 
     /// One whose request nobody has looked at yet.
-    pub(crate) fn unread(head: Head, whence: Whence) -> Self {
-        Caller { parts: OnceLock::new(), unread: Some((head, whence)), identity: None }
+    pub(crate) fn unread(head: Head, peer_address: PeerAddress) -> Self {
+        HttpCaller { parts: OnceLock::new(), unread: Some((head, peer_address)), identity: None }
     }
 
     /// Adds something for whoever looks at the request.
@@ -72,9 +72,9 @@ impl Caller {
     pub(crate) fn parts(&self) -> &Parts {
         self.parts.get_or_init(|| {
             let mut parts = http::Request::new(()).into_parts().0;
-            if let Some((head, whence)) = &self.unread {
+            if let Some((head, peer_address)) = &self.unread {
                 head.read(&mut parts);
-                whence.tell(&mut parts.extensions);
+                peer_address.tell(&mut parts.extensions);
             }
             Box::new(parts)
         })
@@ -83,21 +83,21 @@ impl Caller {
 
 /// The callers of a connection.
 #[derive(Default)]
-pub(crate) struct Callers {
+pub(crate) struct HttpCallers {
     /// Who opened it.
-    pub(crate) opener: Option<Arc<Caller>>,
+    pub(crate) opener: Option<Arc<HttpCaller>>,
     /// Who sent a message, where one connection carries many requests of HTTP.
-    by_message: HashMap<Origin, Arc<Caller>>,
+    by_message: HashMap<Origin, Arc<HttpCaller>>,
 }
 
-impl Callers {
+impl HttpCallers {
     /// Who sent a request; for a notification, who opened the connection.
-    pub(crate) fn of(&self, origin: Origin) -> Option<Arc<Caller>> {
+    pub(crate) fn of(&self, origin: Origin) -> Option<Arc<HttpCaller>> {
         let sender = if self.by_message.is_empty() { None } else { self.by_message.get(&origin) };
         sender.or(self.opener.as_ref()).cloned()
     }
 
-    pub(crate) fn keep(&mut self, origin: Origin, caller: Arc<Caller>) {
+    pub(crate) fn keep(&mut self, origin: Origin, caller: Arc<HttpCaller>) {
         self.by_message.insert(origin, caller);
     }
 

@@ -19,9 +19,9 @@ const OVER: u8 = 2;
 
 /// Whether such a request came over this connection: an extension of all of its requests.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Smuggled(Arc<AtomicU8>);
+pub(crate) struct ConflictingLength(Arc<AtomicU8>);
 
-impl Smuggled {
+impl ConflictingLength {
     pub(crate) fn is_seen(&self) -> bool {
         self.0.load(Ordering::Relaxed) == SEEN
     }
@@ -37,7 +37,7 @@ impl Smuggled {
 /// It knows nothing of bodies and need not: no line of a JSON text begins like a header.
 #[derive(Debug, Default)]
 pub(crate) struct HeadWatch {
-    seen: Smuggled,
+    seen: ConflictingLength,
     /// The start of a line that has not all come.
     line: Vec<u8>,
     has_length: bool,
@@ -46,7 +46,7 @@ pub(crate) struct HeadWatch {
 
 impl HeadWatch {
     /// Watches, and tells the service by this.
-    pub(crate) fn new(seen: Smuggled) -> Self {
+    pub(crate) fn new(seen: ConflictingLength) -> Self {
         HeadWatch { seen, ..HeadWatch::default() }
     }
 

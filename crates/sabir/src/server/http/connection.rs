@@ -13,20 +13,21 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 
 use crate::peer::commands::lock;
-use crate::server::acceptor::{Door, Hall, Protocols, Visitor};
+use crate::server::acceptor::{PeerInfo, Protocols, ServerConfig, ServerState};
 use crate::server::budget::MemoryBudget;
-use crate::server::deadline_timer::Leash;
-use crate::server::detect::Speech;
+use crate::server::deadline_timer::DeadlineTimer;
+use crate::server::detect::Protocol;
+use crate::server::http::caller::PeerAddress;
 #[cfg(feature = "tls")]
 use crate::server::http::caller::PeerCertificates;
-use crate::server::http::caller::Whence;
-use crate::server::http::fast::connection::{Left, Posts};
-use crate::server::http::idle_monitor::{BusyBody, Patience, Watch, Watched};
+use crate::server::http::fast::connection::{FastConnection, HandOver};
+use crate::server::http::idle_monitor::{ActivityMonitor, BusyBody, Timeouts, Watched};
 use crate::server::http::{
-    Body, Bound, ConnectionBudget, HeadWatch, HttpService, Smuggled, Speaks, Stay, Stop, Streaming,
+    Body, Bound, ConflictingLength, ConnectionBudget, ConnectionGuard, HeadWatch, HttpService, Speaks, Stop,
+    Streaming,
 };
-use crate::server::limiter::Place;
-use crate::server::lingering_close::Linger;
+use crate::server::limiter::ConnectionPermit;
+use crate::server::lingering_close::LingeringClose;
 use crate::server::prefixed::Prefixed;
 use crate::transport::Duplex;
 
@@ -34,12 +35,12 @@ use crate::transport::Duplex;
 const HEAD_BYTES: usize = 32 * 1024;
 
 /// How long a client that is idle may take to hear that the connection ends.
-const GOODBYE: Duration = Duration::from_secs(1);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What is read at once, of a body too.
 const BUFFER: usize = 64 * 1024;
 
-impl Door {
+impl ServerConfig {
     /// The service behind the door, if HTTP is spoken there.
     pub(crate) fn http_service(&self, memory: &Arc<MemoryBudget>) -> Option<HttpService> {
         let Protocols { http, websocket, .. } = self.protocols;
@@ -56,7 +57,7 @@ impl Door {
     }
 }
 
-impl Hall {
+impl ServerState {
     /// How long a peer may take nothing of what is to be sent.
     pub(crate) fn stall(&self) -> Duration {
         self.config.limits.stall.unwrap_or(self.connections.idle)
@@ -65,52 +66,58 @@ impl Hall {
     /// Serves a connection of HTTP of which something was read already.
     pub(crate) async fn serve_http<S: Duplex + 'static>(
         &self,
-        speech: Speech,
+        protocol: Protocol,
         first: Vec<u8>,
         stream: S,
-        visitor: Visitor,
-        leash: Leash,
+        peer_info: PeerInfo,
+        timer: DeadlineTimer,
     ) {
         let Some(service) = &self.http else { return };
-        let Visitor { place, address, .. } = visitor;
-        let whence = Whence {
+        let PeerInfo { permit, address, .. } = peer_info;
+        let peer_address = PeerAddress {
             address,
             #[cfg(feature = "tls")]
-            certificates: visitor.certificates.map(PeerCertificates).map(Arc::new),
+            certificates: peer_info.certificates.map(PeerCertificates).map(Arc::new),
         };
         let budget = self.memory.child(self.connection_bytes);
-        let left = if speech == Speech::Http1 && service.takes_plain() {
-            let mut posts =
-                Posts::new(self, service, (first, stream), whence.clone(), leash, Arc::clone(&budget));
-            let end = poll_fn(|cx| posts.poll(cx)).await;
-            match posts.left(end) {
-                Some(left) => left,
+        let into_hand_over = if protocol == Protocol::Http1 && service.takes_plain() {
+            let mut connection = FastConnection::new(
+                self,
+                service,
+                (first, stream),
+                peer_address.clone(),
+                timer,
+                Arc::clone(&budget),
+            );
+            let end = poll_fn(|cx| connection.poll(cx)).await;
+            match connection.into_hand_over(end) {
+                Some(into_hand_over) => into_hand_over,
                 None => return,
             }
         } else {
-            Left { read: first, stream, begun: None }
+            HandOver { read: first, stream, pending: None }
         };
-        let stream = Prefixed::new(left.read, left.stream);
+        let stream = Prefixed::new(into_hand_over.read, into_hand_over.stream);
         let answers = Answers {
             service: service.clone(),
-            begun: Arc::new(Mutex::new(left.begun)),
-            whence,
-            place,
-            watch: Watch::new(speech == Speech::Http2),
-            smuggled: Smuggled::default(),
+            pending: Arc::new(Mutex::new(into_hand_over.pending)),
+            peer_address,
+            permit,
+            monitor: ActivityMonitor::new(protocol == Protocol::Http2),
+            conflicting: ConflictingLength::default(),
             budget: ConnectionBudget(budget),
         };
         // This future is large, and only those who need it are to have it.
-        Box::pin(self.serve_by_hyper(speech, stream, answers)).await;
+        Box::pin(self.serve_by_hyper(protocol, stream, answers)).await;
     }
 
-    async fn serve_by_hyper<S: Duplex + 'static>(&self, speech: Speech, stream: S, answers: Answers) {
-        let patience =
-            Patience { head: self.connections.head, idle: self.connections.idle, stall: self.stall() };
-        let watch = Arc::clone(&answers.watch);
-        let heads = HeadWatch::new(answers.smuggled.clone());
-        let linger = Linger::default();
-        let io = TokioIo::new(Watched { stream, watch: Arc::clone(&watch), heads, linger });
+    async fn serve_by_hyper<S: Duplex + 'static>(&self, protocol: Protocol, stream: S, answers: Answers) {
+        let timeouts =
+            Timeouts { head: self.connections.head, idle: self.connections.idle, stall: self.stall() };
+        let monitor = Arc::clone(&answers.monitor);
+        let heads = HeadWatch::new(answers.conflicting.clone());
+        let linger = LingeringClose::default();
+        let io = TokioIo::new(Watched { stream, monitor: Arc::clone(&monitor), heads, linger });
         let answer = service_fn(move |request| {
             let answers = answers.clone();
             async move { Ok::<_, Infallible>(answers.answer(request).await) }
@@ -121,14 +128,14 @@ impl Hall {
         macro_rules! run {
             ($connection:expr) => {{
                 let mut connection = pin!($connection);
-                let mut over = pin!(watch.over(patience));
+                let mut wait_until_expired = pin!(monitor.wait_until_expired(timeouts));
                 tokio::select! {
                     _ = connection.as_mut() => return,
-                    () = &mut over => {
+                    () = &mut wait_until_expired => {
                         // An idle client is told, so that it sends no request that nobody will read.
-                        if watch.is_idle() {
+                        if monitor.is_idle() {
                             connection.as_mut().graceful_shutdown();
-                            let _ = tokio::time::timeout(GOODBYE, connection).await;
+                            let _ = tokio::time::timeout(CLOSE_TIMEOUT, connection).await;
                         }
                         return;
                     }
@@ -138,8 +145,8 @@ impl Hall {
                 let _ = tokio::time::timeout(self.grace + self.grace, connection).await;
             }};
         }
-        match speech {
-            Speech::Http2 => run!({
+        match protocol {
+            Protocol::Http2 => run!({
                 hyper::server::conn::http2::Builder::new(TokioExecutor::new())
                     .timer(TokioTimer::new())
                     .max_concurrent_streams(self.connections.streams)
@@ -162,30 +169,30 @@ impl Hall {
 struct Answers {
     service: HttpService,
     /// The answer to the first request, if that has begun.
-    begun: Arc<Mutex<Option<Streaming>>>,
-    whence: Whence,
-    place: Arc<Place>,
-    watch: Arc<Watch>,
-    smuggled: Smuggled,
+    pending: Arc<Mutex<Option<Streaming>>>,
+    peer_address: PeerAddress,
+    permit: Arc<ConnectionPermit>,
+    monitor: Arc<ActivityMonitor>,
+    conflicting: ConflictingLength,
     budget: ConnectionBudget,
 }
 
 impl Answers {
     async fn answer(self, mut request: Request<Incoming>) -> Response<BusyBody<Body>> {
-        let busy = self.watch.begin();
+        let busy = self.monitor.begin();
         let version = request.version();
-        let begun = lock(&self.begun).take();
-        if let Some(begun) = begun {
+        let pending = lock(&self.pending).take();
+        if let Some(pending) = pending {
             // It has been read already.
             let _ = request.into_body().collect().await;
-            return begun.response.await.map(|body| BusyBody::new(body, busy, version));
+            return pending.response.await.map(|body| BusyBody::new(body, busy, version));
         }
-        request.extensions_mut().insert(self.smuggled);
+        request.extensions_mut().insert(self.conflicting);
         request.extensions_mut().insert(self.budget);
         if request.headers().contains_key(header::UPGRADE) {
-            request.extensions_mut().insert(Stay(self.place as _));
+            request.extensions_mut().insert(ConnectionGuard(self.permit as _));
         }
-        self.whence.tell(request.extensions_mut());
+        self.peer_address.tell(request.extensions_mut());
         self.service.handle(request).await.map(|body| BusyBody::new(body, busy, version))
     }
 }

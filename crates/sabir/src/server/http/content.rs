@@ -39,7 +39,7 @@ pub(crate) fn is_chunked_at_most(headers: &HeaderMap) -> bool {
     chunked && codings.next().is_none()
 }
 
-pub(crate) fn is_packed(headers: &HeaderMap) -> bool {
+pub(crate) fn has_encoding(headers: &HeaderMap) -> bool {
     let codings = headers.get_all(header::CONTENT_ENCODING);
     codings.iter().any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }

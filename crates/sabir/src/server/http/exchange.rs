@@ -8,24 +8,24 @@ use std::time::Duration;
 use bytes::Bytes;
 use sabir_proto::{Cause, Config, ErrorCode, Framing, Origin, Outgoing};
 
-use crate::peer::commands::{Wish, lock};
+use crate::peer::commands::{Command, lock};
 use crate::router::Routes;
 use crate::router::observe::{Observed, Side};
 use crate::runtime::connection::Connection;
 use crate::runtime::io::Port;
 use crate::runtime::message_transport::{Incoming, Link, Messages};
 use crate::server::budget::{MemoryBudget, Reservation};
-use crate::server::http::caller::Caller;
+use crate::server::http::caller::HttpCaller;
 use crate::server::http::content::Accepts;
 use crate::server::http::response::OVERLOADED;
 use crate::transport::seed;
 
 /// Engines that are kept for the next message, and how much one of them may hold.
-const SPARE: usize = 64;
-const SPARE_BYTES: usize = 64 * 1024;
+const POOLED: usize = 64;
+const POOLED_BYTES: usize = 64 * 1024;
 
 /// A link that carries what answers one message. The message itself does not come by it.
-struct Once {
+struct ReplyLink {
     origin: Origin,
     accepts: Accepts,
     /// Taken over, and not yet passed on.
@@ -36,7 +36,7 @@ struct Once {
     settled: bool,
 }
 
-impl Link for Once {
+impl Link for ReplyLink {
     fn poll_receive(&mut self, _: &mut Context<'_>) -> Poll<Incoming> {
         Poll::Pending
     }
@@ -69,7 +69,7 @@ impl Link for Once {
 
 /// An engine that answers one message at a time.
 pub(crate) struct Exchange {
-    connection: Connection<Messages<Once>>,
+    connection: Connection<Messages<ReplyLink>>,
     /// The engine has come to its end.
     over: bool,
     /// What it holds.
@@ -97,8 +97,13 @@ impl Step {
 impl Exchange {
     fn new(config: Config, routes: Arc<Routes>) -> Self {
         let config = Config { framing: Some(Framing::Whole), one_way: true, seed: seed(), ..config };
-        let link =
-            Once { origin: Origin::NONE, accepts: Accepts::JSON, next: None, error: None, settled: true };
+        let link = ReplyLink {
+            origin: Origin::NONE,
+            accepts: Accepts::JSON,
+            next: None,
+            error: None,
+            settled: true,
+        };
         Exchange {
             connection: Connection::new(config, routes, Messages::new(link, None), None),
             over: false,
@@ -111,7 +116,7 @@ impl Exchange {
         &mut self,
         message: &[u8],
         reservation: Reservation,
-        caller: Arc<Caller>,
+        caller: Arc<HttpCaller>,
         accepts: Accepts,
     ) {
         self.reservation = reservation;
@@ -121,20 +126,20 @@ impl Exchange {
         link.settled = false;
         link.error = None;
         let origin = link.origin;
-        let desk = &mut self.connection.engine.desk;
-        desk.read_clock();
+        let context = &mut self.connection.engine.context;
+        context.read_clock();
         self.connection.engine.resume();
-        let desk = &mut self.connection.engine.desk;
-        desk.callers.opener = Some(caller);
-        desk.session.handle_message_from(desk.now, message, origin);
-        desk.tell(&Observed::Bytes { side: Side::Theirs, count: message.len() });
+        let context = &mut self.connection.engine.context;
+        context.callers.opener = Some(caller);
+        context.session.handle_message_from(context.now, message, origin);
+        context.tell(&Observed::Bytes { side: Side::Theirs, count: message.len() });
     }
 
     /// Does what can be done at once. Whatever has to wait is to be polled.
     pub(crate) fn run(&mut self, cx: &mut Context<'_>, budget: &Arc<MemoryBudget>) -> Poll<Step> {
         let Connection { engine, port, .. } = &mut self.connection;
         engine.run();
-        port.send(cx, &mut engine.desk);
+        port.send(cx, &mut engine.context);
         self.reserve(budget);
         self.step()
     }
@@ -149,7 +154,7 @@ impl Exchange {
 
     /// Reserves what the engine holds by now. Without room for that it ends, and an error is the answer.
     fn reserve(&mut self, budget: &Arc<MemoryBudget>) {
-        let used = self.connection.engine.desk.session.usage().bytes;
+        let used = self.connection.engine.context.session.usage().bytes;
         if !self.reservation.resize(budget, used) {
             self.over = true;
             self.connection.port.link.next = Some(OVERLOADED);
@@ -157,7 +162,7 @@ impl Exchange {
     }
 
     fn step(&mut self) -> Poll<Step> {
-        let idle = self.over || self.connection.engine.desk.session.is_idle();
+        let idle = self.over || self.connection.engine.context.session.is_idle();
         let link = &mut self.connection.port.link;
         if (link.settled && idle) || self.over {
             return Poll::Ready(Step::Done(link.next.take()));
@@ -175,24 +180,24 @@ impl Exchange {
     }
 
     pub(crate) fn shut_down(&self, grace: Duration) {
-        let _ = self.connection.peer().shared.wish(Wish::Shutdown(grace));
+        let _ = self.connection.peer().shared.command(Command::Shutdown(grace));
     }
 
     /// Whether nothing is left of what it did: no handle, no task, no large buffer.
     fn is_as_new(&mut self) -> bool {
         let engine = &mut self.connection.engine;
-        engine.desk.callers.opener = None;
+        engine.context.callers.opener = None;
         self.reservation = Reservation::default();
-        !self.over && engine.is_unshared() && engine.desk.session.usage().bytes <= SPARE_BYTES
+        !self.over && engine.is_unshared() && engine.context.session.usage().bytes <= POOLED_BYTES
     }
 }
 
 /// Engines that wait for the next message: making one costs more than a small call.
 #[derive(Default)]
 #[expect(clippy::vec_box, reason = "they are taken out and used in their boxes")]
-pub(crate) struct Spare(Mutex<Vec<Box<Exchange>>>);
+pub(crate) struct ExchangePool(Mutex<Vec<Box<Exchange>>>);
 
-impl Spare {
+impl ExchangePool {
     pub(crate) fn take(&self, config: Config, routes: &Arc<Routes>) -> Box<Exchange> {
         let spare = lock(&self.0).pop();
         spare.unwrap_or_else(|| Box::new(Exchange::new(config, Arc::clone(routes))))
@@ -201,7 +206,7 @@ impl Spare {
     pub(crate) fn put(&self, mut exchange: Box<Exchange>) {
         if exchange.is_as_new() {
             let mut spare = lock(&self.0);
-            if spare.len() < SPARE {
+            if spare.len() < POOLED {
                 spare.push(exchange);
             }
         }

@@ -1,6 +1,6 @@
 //! Parsers of the HTTP server, for fuzzers.
 
-use crate::server::http::fast::head::{Found, Plain};
+use crate::server::http::fast::head::{ParseOutcome, ParsedHead};
 use crate::server::http::sse::{self, EventId};
 
 /// The head of a request that the fast path takes.
@@ -16,12 +16,12 @@ pub struct PlainHead<'a> {
 
 /// What the fast path makes of these bytes: a head, `Ok(None)` if more are needed, `Err` if it leaves them to others.
 pub fn plain_head(bytes: &[u8]) -> Result<Option<PlainHead<'_>>, ()> {
-    match Plain::find(bytes) {
-        Found::Plain(Plain { head, length, path, host, content_type, accept }) => {
+    match ParsedHead::find(bytes) {
+        ParseOutcome::ParsedHead(ParsedHead { head, length, path, host, content_type, accept }) => {
             Ok(Some(PlainHead { head, length, path, host, content_type, accept }))
         }
-        Found::Part => Ok(None),
-        Found::Other => Err(()),
+        ParseOutcome::Part => Ok(None),
+        ParseOutcome::Other => Err(()),
     }
 }
 

@@ -16,15 +16,15 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 
 use crate::server::http::HeadWatch;
-use crate::server::lingering_close::Linger;
+use crate::server::lingering_close::LingeringClose;
 use crate::transport::Duplex;
 
 /// How often is looked.
-const LOOK: Duration = Duration::from_secs(2);
+const CHECK_INTERVAL: Duration = Duration::from_secs(2);
 
 /// What may take how long.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Patience {
+pub(crate) struct Timeouts {
     /// From the first byte of a request to the end of its head.
     pub(crate) head: Duration,
     /// From the end of an answer to the next request.
@@ -34,39 +34,39 @@ pub(crate) struct Patience {
 }
 
 /// What is known of a connection: moments are in milliseconds since its start, and 0 is never.
-pub(crate) struct Watch {
+pub(crate) struct ActivityMonitor {
     start: Instant,
     /// Since when a head is being read.
     head: AtomicU64,
     /// When the last answer ended, or something was read.
     active: AtomicU64,
     /// Since when nothing can be written.
-    stuck: AtomicU64,
+    write_blocked_since: AtomicU64,
     /// Requests that are being answered.
     busy: AtomicUsize,
     /// Frames that belong to no request may come at any time: only before the first request are bytes the start of
     /// one.
     framed: bool,
-    begun: AtomicBool,
+    pending: AtomicBool,
     /// Answers of HTTP/2 of which the peer takes nothing for now, although it reads what else there is.
     held: AtomicUsize,
     /// When it last took something of any of them.
-    taken: AtomicU64,
+    last_taken: AtomicU64,
 }
 
-impl Watch {
+impl ActivityMonitor {
     /// Watches over HTTP/1, or over the frames of HTTP/2.
     pub(crate) fn new(framed: bool) -> Arc<Self> {
-        Arc::new(Watch {
+        Arc::new(ActivityMonitor {
             start: Instant::now(),
             head: AtomicU64::new(0),
             active: AtomicU64::new(1),
-            stuck: AtomicU64::new(0),
+            write_blocked_since: AtomicU64::new(0),
             busy: AtomicUsize::new(0),
             framed,
-            begun: AtomicBool::new(false),
+            pending: AtomicBool::new(false),
             held: AtomicUsize::new(0),
-            taken: AtomicU64::new(0),
+            last_taken: AtomicU64::new(0),
         })
     }
 
@@ -77,14 +77,14 @@ impl Watch {
     /// A request has come. It is busy until the guard is dropped.
     pub(crate) fn begin(self: &Arc<Self>) -> Busy {
         self.head.store(0, Relaxed);
-        self.begun.store(true, Relaxed);
+        self.pending.store(true, Relaxed);
         self.busy.fetch_add(1, Relaxed);
         Busy(Arc::clone(self))
     }
 
     /// Something was read: of a head, unless a request is being answered.
     fn read(&self) -> bool {
-        let is_head = self.busy.load(Relaxed) == 0 && !(self.framed && self.begun.load(Relaxed));
+        let is_head = self.busy.load(Relaxed) == 0 && !(self.framed && self.pending.load(Relaxed));
         if is_head && self.head.load(Relaxed) == 0 {
             self.head.store(self.now(), Relaxed);
         }
@@ -97,23 +97,23 @@ impl Watch {
     }
 
     /// Whether something has taken too long.
-    fn is_over(&self, patience: Patience) -> bool {
+    fn is_expired(&self, timeouts: Timeouts) -> bool {
         let now = self.now();
         let past =
             |since: u64, limit: Duration| since > 0 && Duration::from_millis(now - since.min(now)) > limit;
         let waiting = self.busy.load(Relaxed) == 0;
-        past(self.stuck.load(Relaxed), patience.stall)
-            || self.held.load(Relaxed) > 0 && past(self.taken.load(Relaxed), patience.stall)
-            || waiting && past(self.head.load(Relaxed), patience.head)
-            || waiting && self.head.load(Relaxed) == 0 && past(self.active.load(Relaxed), patience.idle)
+        past(self.write_blocked_since.load(Relaxed), timeouts.stall)
+            || self.held.load(Relaxed) > 0 && past(self.last_taken.load(Relaxed), timeouts.stall)
+            || waiting && past(self.head.load(Relaxed), timeouts.head)
+            || waiting && self.head.load(Relaxed) == 0 && past(self.active.load(Relaxed), timeouts.idle)
     }
 
     /// Waits until something has taken too long.
-    pub(crate) async fn over(&self, patience: Patience) {
-        let mut look = tokio::time::interval(LOOK);
+    pub(crate) async fn wait_until_expired(&self, timeouts: Timeouts) {
+        let mut look = tokio::time::interval(CHECK_INTERVAL);
         loop {
             look.tick().await;
-            if self.is_over(patience) {
+            if self.is_expired(timeouts) {
                 return;
             }
         }
@@ -121,7 +121,7 @@ impl Watch {
 }
 
 /// A request that is being answered.
-pub(crate) struct Busy(Arc<Watch>);
+pub(crate) struct Busy(Arc<ActivityMonitor>);
 
 impl Drop for Busy {
     fn drop(&mut self) {
@@ -133,9 +133,9 @@ impl Drop for Busy {
 /// A stream that is watched.
 pub(crate) struct Watched<S> {
     pub(crate) stream: S,
-    pub(crate) watch: Arc<Watch>,
+    pub(crate) monitor: Arc<ActivityMonitor>,
     pub(crate) heads: HeadWatch,
-    pub(crate) linger: Linger,
+    pub(crate) linger: LingeringClose,
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
@@ -146,7 +146,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
-        if self.watch.read() {
+        if self.monitor.read() {
             self.heads.watch(&buffer.filled()[before..]);
         } else {
             self.heads.reset();
@@ -158,9 +158,9 @@ impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
 impl<S: AsyncWrite + Unpin> Watched<S> {
     fn wrote<T>(&self, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if written.is_ready() {
-            self.watch.stuck.store(0, Relaxed);
-        } else if self.watch.stuck.load(Relaxed) == 0 {
-            self.watch.stuck.store(self.watch.now(), Relaxed);
+            self.monitor.write_blocked_since.store(0, Relaxed);
+        } else if self.monitor.write_blocked_since.load(Relaxed) == 0 {
+            self.monitor.write_blocked_since.store(self.monitor.now(), Relaxed);
         }
         written
     }
@@ -212,15 +212,15 @@ impl<B> BusyBody<B> {
     }
 
     fn hold(&mut self, hold: bool) {
-        let watch = &self.busy.0;
+        let monitor = &self.busy.0;
         match (self.held, hold) {
             (false, true) => {
-                watch.taken.store(watch.now(), Relaxed);
-                watch.held.fetch_add(1, Relaxed);
+                monitor.last_taken.store(monitor.now(), Relaxed);
+                monitor.held.fetch_add(1, Relaxed);
             }
             (true, false) => {
-                watch.taken.store(watch.now(), Relaxed);
-                watch.held.fetch_sub(1, Relaxed);
+                monitor.last_taken.store(monitor.now(), Relaxed);
+                monitor.held.fetch_sub(1, Relaxed);
             }
             _ => {}
         }

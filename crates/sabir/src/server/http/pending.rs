@@ -15,34 +15,34 @@ use http::{Response, StatusCode};
 use crate::ErrorCode;
 use crate::server::budget::{MemoryBudget, Reservation, counted};
 use crate::server::http::body::Body;
-use crate::server::http::caller::Caller;
+use crate::server::http::caller::HttpCaller;
 use crate::server::http::content::Accepts;
 use crate::server::http::exchange::{Exchange, Step};
 use crate::server::http::response::{self, Answer};
 use crate::server::http::service::Inner;
 use crate::server::http::shutdown::{Stop, Stopping};
-use crate::server::http::sse::{self, Pulse};
+use crate::server::http::sse::{self, KeepAlive};
 
 /// A message that is being answered.
-pub(crate) struct Begun {
+pub(crate) struct PendingResponse {
     exchange: Box<Exchange>,
-    caller: Arc<Caller>,
+    caller: Arc<HttpCaller>,
     accepts: Accepts,
     /// What came of it already.
     first: Option<Step>,
 }
 
-impl Begun {
+impl PendingResponse {
     pub(crate) fn new(
         inner: &Inner,
         message: &[u8],
         reservation: Reservation,
-        caller: Arc<Caller>,
+        caller: Arc<HttpCaller>,
         accepts: Accepts,
     ) -> Self {
         let mut exchange = inner.spare.take(inner.config, &inner.routes);
         exchange.begin(message, reservation, Arc::clone(&caller), accepts);
-        Begun { exchange, caller, accepts, first: None }
+        PendingResponse { exchange, caller, accepts, first: None }
     }
 
     /// The answer, if it is there at once and no stream.
@@ -56,7 +56,7 @@ impl Begun {
             Poll::Ready(Step::Done(message)) if self.is_whole(message.as_ref()) => {
                 Ok(self.end(inner, message, budget))
             }
-            Poll::Ready(step) => Err(Begun { first: Some(step), ..self }),
+            Poll::Ready(step) => Err(PendingResponse { first: Some(step), ..self }),
             Poll::Pending => Err(self),
         }
     }
@@ -139,30 +139,30 @@ impl Begun {
 pub(crate) async fn answer(
     inner: &Arc<Inner>,
     (message, reservation): (Bytes, Reservation),
-    caller: Caller,
+    caller: HttpCaller,
     accepts: Accepts,
 ) -> Response<Body> {
     let budget = inner.budget_of(caller.parts());
-    let begun = Begun::new(inner, &message, reservation, Arc::new(caller), accepts);
+    let pending = PendingResponse::new(inner, &message, reservation, Arc::new(caller), accepts);
     // The engine has a copy.
     drop(message);
     if accepts.takes_events() {
-        begun.begins(Arc::clone(inner), budget).await
+        pending.begins(Arc::clone(inner), budget).await
     } else {
-        begun.whole(Arc::clone(inner), budget).await.response()
+        pending.whole(Arc::clone(inner), budget).await.response()
     }
 }
 
 /// What an answer waits for that is not there at once.
 struct Waiting {
-    pulse: Pulse,
+    keep_alive_timer: KeepAlive,
     stopping: Stopping,
     grace: Duration,
 }
 
 impl Waiting {
     fn new(every: Duration, stop: &Stop) -> Self {
-        Waiting { pulse: Pulse::new(every), stopping: Stopping::new(stop), grace: stop.grace }
+        Waiting { keep_alive_timer: KeepAlive::new(every), stopping: Stopping::new(stop), grace: stop.grace }
     }
 
     /// Whether it is time for a sign of life.
@@ -170,7 +170,7 @@ impl Waiting {
         if self.stopping.poll(cx) {
             exchange.shut_down(self.grace);
         }
-        self.pulse.poll(cx)
+        self.keep_alive_timer.poll(cx)
     }
 }
 

@@ -38,7 +38,7 @@ pub(crate) async fn whole<B: Body>(
 ) -> Result<(Bytes, Reservation), Refusal> {
     let mut gathered = Gathered::default();
     let mut reservation = Reservation::default();
-    let mut alarm = None;
+    let mut timer_deadline = None;
     poll_fn(|cx| {
         loop {
             let frame = match body.as_mut().poll_frame(cx) {
@@ -62,8 +62,8 @@ pub(crate) async fn whole<B: Body>(
             }
         }
         // Most bodies are there already: a timer is made for those that are not.
-        let alarm = alarm.get_or_insert_with(|| Box::pin(sleep(deadline)));
-        Pin::new(alarm).poll(cx).map(|()| Err(Refusal::TOO_SLOW))
+        let timer_deadline = timer_deadline.get_or_insert_with(|| Box::pin(sleep(deadline)));
+        Pin::new(timer_deadline).poll(cx).map(|()| Err(Refusal::TOO_SLOW))
     })
     .await
     .map(|message| (message, reservation))

@@ -38,7 +38,7 @@ impl Refusal {
     pub(crate) const STOPPING: Self =
         Self::closing(StatusCode::SERVICE_UNAVAILABLE, "the server is stopping: try again later");
     pub(crate) const HOSTS: Self = Self::closing(StatusCode::BAD_REQUEST, "expected one valid Host header");
-    pub(crate) const SMUGGLED: Self =
+    pub(crate) const CONFLICTING_LENGTH: Self =
         Self::closing(StatusCode::BAD_REQUEST, "both Content-Length and Transfer-Encoding: send one");
     pub(crate) const HOST: Self = Self::new(
         StatusCode::MISDIRECTED_REQUEST,
@@ -57,7 +57,7 @@ impl Refusal {
     pub(crate) const PATH: Self = Self::new(StatusCode::NOT_FOUND, "nothing is served at this path");
     pub(crate) const NOT_JSON: Self =
         Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "expected Content-Type: application/json");
-    pub(crate) const PACKED: Self =
+    pub(crate) const ENCODED: Self =
         Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "a Content-Encoding is not taken: send plain JSON");
     pub(crate) const ACCEPT: Self = Self::new(
         StatusCode::NOT_ACCEPTABLE,

@@ -17,11 +17,11 @@ use crate::router::{Router, Routes};
 use crate::server::acceptor::Connections;
 use crate::server::budget::MemoryBudget;
 use crate::server::http::body::Body;
-use crate::server::http::caller::Caller;
+use crate::server::http::caller::HttpCaller;
 use crate::server::http::config::{Bound, Http, Identity, Sessions};
-use crate::server::http::conflicting_length::Smuggled;
+use crate::server::http::conflicting_length::ConflictingLength;
 use crate::server::http::content::{self, Accepts};
-use crate::server::http::exchange::Spare;
+use crate::server::http::exchange::ExchangePool;
 use crate::server::http::pending;
 use crate::server::http::response::{self, Refusal};
 use crate::server::http::session::{self, Table};
@@ -57,7 +57,7 @@ pub(crate) struct Inner {
     pub(crate) config: Config,
     pub(crate) bound: Bound,
     pub(crate) stop: Stop,
-    pub(crate) spare: Spare,
+    pub(crate) spare: ExchangePool,
     pub(crate) sessions: Table,
     /// What all connections and sessions together may hold.
     pub(crate) budget: Arc<MemoryBudget>,
@@ -94,7 +94,7 @@ impl HttpService {
                 config,
                 bound,
                 stop,
-                spare: Spare::default(),
+                spare: ExchangePool::default(),
                 sessions: Table::default(),
                 budget,
             }),
@@ -174,8 +174,8 @@ impl Inner {
     where
         B: http_body::Body,
     {
-        if parts.extensions.get::<Smuggled>().is_some_and(Smuggled::is_seen) {
-            return Err(Refusal::SMUGGLED);
+        if parts.extensions.get::<ConflictingLength>().is_some_and(ConflictingLength::is_seen) {
+            return Err(Refusal::CONFLICTING_LENGTH);
         }
         if !content::is_chunked_at_most(&parts.headers) {
             return Err(Refusal::CODING);
@@ -189,10 +189,10 @@ impl Inner {
         }
         let is_page = origin.is_some();
         *page = origin;
-        self.let_in(parts, body, is_page).await
+        self.spawn(parts, body, is_page).await
     }
 
-    async fn let_in<B>(
+    async fn spawn<B>(
         self: &Arc<Self>,
         parts: Parts,
         body: Pin<&mut B>,
@@ -212,7 +212,7 @@ impl Inner {
         if !self.http.speaks.http {
             return Err(Refusal::NO_HTTP);
         }
-        let caller = Caller::new(parts, identity);
+        let caller = HttpCaller::new(parts, identity);
         match (&caller.parts().method, self.sessions_for(caller.parts())) {
             (&Method::POST, _) => self.post(caller, body).await,
             (&Method::GET, Some(sessions)) => session::get(self, sessions, &caller),
@@ -260,7 +260,11 @@ impl Inner {
         }
     }
 
-    async fn post<B>(self: &Arc<Self>, caller: Caller, body: Pin<&mut B>) -> Result<Response<Body>, Refusal>
+    async fn post<B>(
+        self: &Arc<Self>,
+        caller: HttpCaller,
+        body: Pin<&mut B>,
+    ) -> Result<Response<Body>, Refusal>
     where
         B: http_body::Body,
     {
@@ -268,8 +272,8 @@ impl Inner {
         if !content::is_json(headers) {
             return Err(Refusal::NOT_JSON);
         }
-        if content::is_packed(headers) {
-            return Err(Refusal::PACKED);
+        if content::has_encoding(headers) {
+            return Err(Refusal::ENCODED);
         }
         let accepts = Accepts::of(headers);
         if accepts.is_nothing() {

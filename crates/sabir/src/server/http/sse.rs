@@ -12,14 +12,14 @@ use tokio::time::{Instant, Sleep, sleep};
 pub(crate) const COMMENT: Bytes = Bytes::from_static(b":\n\n");
 
 /// Tells when a stream that has nothing to say is to show that it is alive.
-pub(crate) struct Pulse {
+pub(crate) struct KeepAlive {
     sleep: Pin<Box<Sleep>>,
     every: Duration,
 }
 
-impl Pulse {
+impl KeepAlive {
     pub(crate) fn new(every: Duration) -> Self {
-        Pulse { sleep: Box::pin(sleep(every)), every }
+        KeepAlive { sleep: Box::pin(sleep(every)), every }
     }
 
     /// Whether it is time. The next time is as long from now.

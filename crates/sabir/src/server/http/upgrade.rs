@@ -15,9 +15,9 @@ use crate::runtime::connection::Connection;
 use crate::runtime::message_transport::Messages;
 use crate::runtime::metered::Metered;
 use crate::server::http::body::Body;
-use crate::server::http::caller::Caller;
+use crate::server::http::caller::HttpCaller;
 use crate::server::http::config::Identity;
-use crate::server::http::conflicting_length::Smuggled;
+use crate::server::http::conflicting_length::ConflictingLength;
 use crate::server::http::response::Refusal;
 use crate::server::http::service::Inner;
 use crate::transport::seed;
@@ -31,7 +31,7 @@ const SUBPROTOCOL: &str = "jsonrpc";
 
 /// Kept by what a connection has become, for as long as that lasts: an extension of its request.
 #[derive(Clone)]
-pub(crate) struct Stay(
+pub(crate) struct ConnectionGuard(
     #[expect(dead_code, reason = "it is kept, not looked at")] pub(crate) Arc<dyn Any + Send + Sync>,
 );
 
@@ -53,8 +53,8 @@ pub(crate) fn websocket(
     let Some(upgrade) = parts.extensions.remove::<OnUpgrade>() else {
         return Err(Refusal::NO_WEBSOCKET);
     };
-    if let Some(smuggled) = parts.extensions.get::<Smuggled>() {
-        smuggled.end();
+    if let Some(conflicting) = parts.extensions.get::<ConflictingLength>() {
+        conflicting.end();
     }
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
@@ -65,7 +65,7 @@ pub(crate) fn websocket(
     if list(&parts, header::SEC_WEBSOCKET_PROTOCOL).any(|name| name == SUBPROTOCOL) {
         headers.insert(header::SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(SUBPROTOCOL));
     }
-    let caller = Caller::new(parts, identity);
+    let caller = HttpCaller::new(parts, identity);
     tokio::spawn(serve(Arc::clone(inner), caller, upgrade));
     Ok(response)
 }
@@ -90,7 +90,7 @@ fn handshake(parts: &Parts) -> Result<HeaderValue, Refusal> {
     HeaderValue::from_str(&derive_accept_key(key.as_bytes())).map_err(|_| Refusal::HANDSHAKE)
 }
 
-async fn serve(inner: Arc<Inner>, caller: Caller, upgrade: OnUpgrade) {
+async fn serve(inner: Arc<Inner>, caller: HttpCaller, upgrade: OnUpgrade) {
     let Ok(upgraded) = upgrade.await else { return };
     // The caller's extensions, and with them the connection's place, live as long as the connection.
     let config = Config { framing: Some(Framing::Whole), seed: seed(), ..inner.config };
@@ -99,7 +99,7 @@ async fn serve(inner: Arc<Inner>, caller: Caller, upgrade: OnUpgrade) {
     let socket = Socket::new(stream, Role::Server, settings, config.limits.message_bytes).await;
     let port = Messages::new(socket, None);
     let mut connection = Connection::new(config, Arc::clone(&inner.routes), port, None);
-    connection.engine.desk.callers.opener = Some(Arc::new(caller));
+    connection.engine.context.callers.opener = Some(Arc::new(caller));
     let budget = Arc::clone(&inner.budget);
     let mut connection = Box::new(Metered::new(connection, budget, |port| port.link.unfinished()));
     tokio::select! {

@@ -13,8 +13,8 @@ use self::progress::Tokens;
 use crate::rules::engine::calls::{Call, Mark, Side};
 use crate::rules::engine::finding::{Finding, Report, quoted};
 use crate::rules::engine::json_path::{elements, kind, member, text_at};
-use crate::rules::engine::session::Scene;
-use crate::rules::schemas::{Room, Tool};
+use crate::rules::engine::session::CheckContext;
+use crate::rules::schemas::{MemoryBudget, Tool};
 use crate::rules::table::*;
 
 /// Tools that are remembered, and how long their names may be.
@@ -37,7 +37,7 @@ pub(crate) struct Mcp {
     /// Whether the end of the list of tools was seen.
     listed: bool,
     tools: HashMap<Box<str>, Tool>,
-    room: Room,
+    budget: MemoryBudget,
     tokens: Tokens,
     /// Requests that are open and want log messages, from 2026-07-28.
     logging: u32,
@@ -53,7 +53,7 @@ enum Stage {
 }
 
 impl Mcp {
-    pub(crate) fn new(revision: Option<Revision>, room: Room) -> Self {
+    pub(crate) fn new(revision: Option<Revision>, budget: MemoryBudget) -> Self {
         Mcp {
             revision,
             told: revision.is_some(),
@@ -64,7 +64,7 @@ impl Mcp {
             server: None,
             listed: false,
             tools: HashMap::new(),
-            room,
+            budget,
             tokens: Tokens::default(),
             logging: 0,
         }
@@ -90,97 +90,102 @@ impl Mcp {
     }
 
     /// The mark tells whether the request wants log messages.
-    pub(crate) fn request(&mut self, scene: &mut Scene<'_>, request: &Request<'_>) -> Mark {
+    pub(crate) fn request(&mut self, context: &mut CheckContext<'_>, request: &Request<'_>) -> Mark {
         let params = request.params.as_ref().map(RawJson::as_str);
         self.learn(stateless::version(params));
         let id = request.id.text();
         if request.id.is_null() || request.id.is_fractional() {
-            scene.add(&MCP001, id, "the id of a request is a string or an integer");
+            context.add(&MCP001, id, "the id of a request is a string or an integer");
         } else if !self.revision().is_modern()
-            && let Some(earlier) = scene.calls.done(scene.from, &request.id)
+            && let Some(earlier) = context.calls.done(context.from, &request.id)
         {
             let (line, what) =
                 (earlier.line, format!("the id {} was used in this session before", quoted(id)));
-            scene.add(&MCP002, id, what);
-            scene.report.related(&MCP002, line, "it was used here");
+            context.add(&MCP002, id, what);
+            context.report.related(&MCP002, line, "it was used here");
         }
-        self.handshake(scene, &request.method, params);
-        self.call(scene, &request.method, params);
-        let tool = self.tool(scene, &request.method, params);
+        self.handshake(context, &request.method, params);
+        self.call(context, &request.method, params);
+        let tool = self.tool(context, &request.method, params);
         if let Some(token) = member_of(params, &["_meta", "progressToken"]) {
-            self.tokens.open(scene, token, &request.id);
+            self.tokens.open(context, token, &request.id);
         }
         let mut logs = false;
         if self.revision().is_modern() {
-            stateless::request(scene, &request.method, params);
+            stateless::request(context, &request.method, params);
             logs = member_of(params, &["_meta", "io.modelcontextprotocol/logLevel"]).is_some();
             self.logging += u32::from(logs);
         }
         Mark { set: logs, tool }
     }
 
-    pub(crate) fn notification(&mut self, scene: &mut Scene<'_>, notification: &Notification<'_>) {
+    pub(crate) fn notification(&mut self, context: &mut CheckContext<'_>, notification: &Notification<'_>) {
         let params = notification.params.as_ref().map(RawJson::as_str);
         let method = &*notification.method;
         if !self.revision().is_modern() {
-            self.early_notification(scene, method);
+            self.early_notification(context, method);
         }
-        self.call(scene, method, params);
+        self.call(context, method, params);
         match method {
-            "notifications/initialized" => self.has_initialized(scene, method),
-            "notifications/cancelled" => self.cancelled(scene, params),
-            "notifications/progress" => self.tokens.progress(scene, params),
+            "notifications/initialized" => self.has_initialized(context, method),
+            "notifications/cancelled" => self.cancelled(context, params),
+            "notifications/progress" => self.tokens.progress(context, params),
             "notifications/message" if self.revision().is_modern() && self.logging == 0 => {
-                scene.add(&MCP023, method, "no open request has a log level in its `_meta`");
+                context.add(&MCP023, method, "no open request has a log level in its `_meta`");
             }
             _ => {}
         }
     }
 
-    pub(crate) fn response(&mut self, scene: &mut Scene<'_>, response: &Response<'_>, asked: Option<&Call>) {
+    pub(crate) fn response(
+        &mut self,
+        context: &mut CheckContext<'_>,
+        response: &Response<'_>,
+        asked: Option<&Call>,
+    ) {
         let Some(call) = asked.filter(|call| !call.invalid) else { return };
         if let Some(line) = call.cancelled {
-            let entry = scene.entry;
-            scene.add(&MCP014, entry, format!("{} was cancelled", quoted(&call.method)));
-            scene.report.related(&MCP014, line, "it is cancelled here");
+            let entry = context.entry;
+            context.add(&MCP014, entry, format!("{} was cancelled", quoted(&call.method)));
+            context.report.related(&MCP014, line, "it is cancelled here");
         }
-        self.tokens.close(call.side, &call.id, scene.line());
+        self.tokens.close(call.side, &call.id, context.line());
         self.logging -= u32::from(call.mark.set).min(self.logging);
         let modern = self.revision().is_modern();
         match &response.outcome {
             Ok(result) => {
                 if &*call.method == "initialize" {
-                    self.has_answered(scene, result);
+                    self.has_answered(context, result);
                 }
                 if let Some(method) = known(&call.method) {
-                    needs(scene, "result", Some(result.as_str()), method.result);
+                    needs(context, "result", Some(result.as_str()), method.result);
                 }
                 if &*call.method == "tools/list" {
                     self.list(result);
                 }
                 if let Some(tool) = &call.mark.tool {
-                    self.content(scene, tool, result.as_str());
+                    self.content(context, tool, result.as_str());
                 }
                 if modern {
-                    stateless::result(scene, result.as_str());
+                    stateless::result(context, result.as_str());
                 }
             }
             Err(error) => {
                 if modern {
-                    stateless::error(scene, error.code.0);
+                    stateless::error(context, error.code.0);
                 }
             }
         }
     }
 
-    pub(crate) fn batch(&mut self, scene: &mut Scene<'_>) {
-        let entry = scene.entry;
+    pub(crate) fn batch(&mut self, context: &mut CheckContext<'_>) {
+        let entry = context.entry;
         if self.revision() != Revision::V2025_03_26 && self.revision() != Revision::V2024_11_05 {
-            return scene.add(&MCP003, entry, format!("{} has no batches", self.revision()));
+            return context.add(&MCP003, entry, format!("{} has no batches", self.revision()));
         }
         let method = |part: &&str| text_at(part, &["method"]).is_some_and(|method| method == "initialize");
         if let Some(part) = elements(entry).find(method) {
-            scene.add(&MCP003, part, "`initialize` must not be part of a batch");
+            context.add(&MCP003, part, "`initialize` must not be part of a batch");
         }
     }
 
@@ -193,11 +198,11 @@ impl Mcp {
     }
 
     /// What may be sent before the session is open.
-    fn handshake(&mut self, scene: &mut Scene<'_>, method: &str, params: Option<&str>) {
+    fn handshake(&mut self, context: &mut CheckContext<'_>, method: &str, params: Option<&str>) {
         if self.revision().is_modern() {
             return;
         }
-        match (scene.from, method) {
+        match (context.from, method) {
             (Side::Client, "initialize") => {
                 self.stage = self.stage.max(Stage::Asked);
                 self.learn(member_of(params, &["protocolVersion"]).and_then(named));
@@ -205,77 +210,78 @@ impl Mcp {
             }
             (_, "ping") => {}
             (Side::Client, _) if self.stage == Stage::Nothing => {
-                scene.add(&MCP004, method, "the first request must be `initialize`");
+                context.add(&MCP004, method, "the first request must be `initialize`");
             }
             (Side::Client, _) if self.stage == Stage::Asked => {
                 let what = "sent before `initialize` is answered";
-                scene.add_as(&MCP004, Severity::Warning, method, what);
+                context.add_as(&MCP004, Severity::Warning, method, what);
             }
             (Side::Server, _) if self.stage < Stage::Open => {
                 let what = "the server asks before `notifications/initialized` has come";
-                scene.add_as(&MCP004, Severity::Warning, method, what);
+                context.add_as(&MCP004, Severity::Warning, method, what);
             }
             _ => {}
         }
     }
 
-    fn early_notification(&mut self, scene: &mut Scene<'_>, method: &str) {
-        if scene.from == Side::Client && self.stage == Stage::Nothing && method != "notifications/cancelled" {
-            scene.add(&MCP004, method, "the first message must be `initialize`");
+    fn early_notification(&mut self, context: &mut CheckContext<'_>, method: &str) {
+        if context.from == Side::Client && self.stage == Stage::Nothing && method != "notifications/cancelled"
+        {
+            context.add(&MCP004, method, "the first message must be `initialize`");
         }
     }
 
-    fn has_answered(&mut self, scene: &mut Scene<'_>, result: &RawJson<'_>) {
+    fn has_answered(&mut self, context: &mut CheckContext<'_>, result: &RawJson<'_>) {
         self.stage = self.stage.max(Stage::Answered);
         self.learn(member(result.as_str(), &["protocolVersion"]).and_then(named));
         self.server = declared(member(result.as_str(), &["capabilities"]));
         // Written down now, told only if it stays true.
         let mut aside = Report::default();
         let what = "`notifications/initialized` never follows this answer";
-        aside.add(&MCP005, &scene.site, scene.entry, what);
+        aside.add(&MCP005, &context.location, context.entry, what);
         self.opened = aside.findings.pop();
     }
 
-    fn has_initialized(&mut self, scene: &mut Scene<'_>, method: &str) {
+    fn has_initialized(&mut self, context: &mut CheckContext<'_>, method: &str) {
         self.initialized += 1;
         self.stage = self.stage.max(Stage::Open);
         if self.initialized > 1 && !self.revision().is_modern() {
-            scene.add(&MCP005, method, "`notifications/initialized` was sent before");
+            context.add(&MCP005, method, "`notifications/initialized` was sent before");
         }
     }
 
     /// Direction, capability and shape of a request or notification.
-    fn call(&mut self, scene: &mut Scene<'_>, name: &str, params: Option<&str>) {
+    fn call(&mut self, context: &mut CheckContext<'_>, name: &str, params: Option<&str>) {
         if let Some(params) = params.filter(|params| kind(params) != JsonKind::Object) {
-            scene.add(&MCP009, params, "params are given by name in MCP: an object");
+            context.add(&MCP009, params, "params are given by name in MCP: an object");
         }
         if let Some(meta) = member_of(params, &["_meta"])
             && self.revision() >= Revision::V2025_06_18
         {
-            stateless::meta_keys(scene, meta);
+            stateless::meta_keys(context, meta);
         }
         let Some(method) = known(name) else { return };
         let revision = self.revision();
         if revision > method.until {
-            return scene.add(&MCP020, name, format!("{} is gone from {}", quoted(name), revision));
+            return context.add(&MCP020, name, format!("{} is gone from {}", quoted(name), revision));
         }
         let wrong = match method.from {
-            From::Client => scene.from == Side::Server,
-            From::Server => scene.from == Side::Client,
+            From::Client => context.from == Side::Server,
+            From::Server => context.from == Side::Client,
             From::Either => false,
         };
         if wrong && revision >= method.since {
-            let what = format!("{} is not for the {} to send", quoted(name), scene.from.name());
-            scene.add(&MCP007, name, what);
+            let what = format!("{} is not for the {} to send", quoted(name), context.from.name());
+            context.add(&MCP007, name, what);
             return;
         }
-        self.capability(scene, method, name);
+        self.capability(context, method, name);
         if params.is_none_or(|params| kind(params) == JsonKind::Object) {
-            needs(scene, "params", params, method.params);
+            needs(context, "params", params, method.params);
         }
     }
 
-    fn capability(&mut self, scene: &mut Scene<'_>, method: &Method, name: &str) {
+    fn capability(&mut self, context: &mut CheckContext<'_>, method: &Method, name: &str) {
         let Some((whose, path)) = method.capability else { return };
         let declared = match whose {
             Side::Client => &self.client,
@@ -285,44 +291,49 @@ impl Mcp {
         let found = member(declared, path).is_some_and(|value| !matches!(value, "false" | "null"));
         if !found {
             let what = format!("the {} did not declare the capability `{}`", whose.name(), path.join("."));
-            scene.add(&MCP008, name, what);
+            context.add(&MCP008, name, what);
         }
     }
 
     /// The tool that is called, if it says what it gives.
-    fn tool(&mut self, scene: &mut Scene<'_>, method: &str, params: Option<&str>) -> Option<Box<str>> {
+    fn tool(
+        &mut self,
+        context: &mut CheckContext<'_>,
+        method: &str,
+        params: Option<&str>,
+    ) -> Option<Box<str>> {
         if method != "tools/call" {
             return None;
         }
         let name = text_at(params?, &["name"])?;
         let Some(tool) = self.tools.get(&*name) else {
             if self.listed {
-                let part = scene.part(&["params", "name"]);
-                scene.add(&MCP015, part, format!("no list of tools has {}", quoted(&name)));
+                let part = context.part(&["params", "name"]);
+                context.add(&MCP015, part, format!("no list of tools has {}", quoted(&name)));
             }
             return None;
         };
         let arguments = member_of(params, &["arguments"]);
         if let Some(mismatch) = tool.arguments(arguments.unwrap_or("{}")) {
-            let part = arguments.and(mismatch.part).or(params).unwrap_or(scene.entry);
-            scene.add(&MCP016, part, mismatch.what);
+            let part = arguments.and(mismatch.part).or(params).unwrap_or(context.entry);
+            context.add(&MCP016, part, mismatch.what);
         }
         tool.has_output().then(|| (*name).into())
     }
 
     /// What a tool gives that says what it does.
-    fn content(&self, scene: &mut Scene<'_>, tool: &str, result: &str) {
+    fn content(&self, context: &mut CheckContext<'_>, tool: &str, result: &str) {
         let failed = member(result, &["isError"]) == Some("true");
         let complete = text_at(result, &["resultType"]).is_none_or(|kind| kind == "complete");
         let Some(tool) = self.tools.get(tool).filter(|_| !failed && complete) else { return };
         match member(result, &["structuredContent"]) {
             None => {
                 let what = "the tool has an `outputSchema`, and there is no `structuredContent`";
-                scene.add(&MCP017, result, what);
+                context.add(&MCP017, result, what);
             }
             Some(content) => {
                 if let Some(mismatch) = tool.content(content) {
-                    scene.add(&MCP017, mismatch.part.unwrap_or(content), mismatch.what);
+                    context.add(&MCP017, mismatch.part.unwrap_or(content), mismatch.what);
                 }
             }
         }
@@ -336,7 +347,7 @@ impl Mcp {
             // What it took before is given back first.
             self.tools.remove(&*name);
             if self.tools.len() < TOOLS && name.len() <= LONGEST_NAME {
-                self.tools.insert((*name).into(), Tool::new(tool, &self.room));
+                self.tools.insert((*name).into(), Tool::new(tool, &self.budget));
             } else {
                 all = false;
             }
@@ -345,18 +356,18 @@ impl Mcp {
         self.listed = (self.listed || last) && all;
     }
 
-    fn cancelled(&mut self, scene: &mut Scene<'_>, params: Option<&str>) {
+    fn cancelled(&mut self, context: &mut CheckContext<'_>, params: Option<&str>) {
         let Some(text) = member_of(params, &["requestId"]) else { return };
         let Some(id) = RawJson::new(text).ok().and_then(Id::from_json) else { return };
-        let (line, from) = (scene.line(), scene.from);
+        let (line, from) = (context.line(), context.from);
         let modern = self.revision().is_modern();
         if modern && from == Side::Server {
-            let listening = scene
+            let listening = context
                 .calls
                 .get(Side::Client, &id)
                 .is_some_and(|call| &*call.method == "subscriptions/listen");
             if !listening {
-                scene.add_as(
+                context.add_as(
                     &MCP013,
                     Severity::Error,
                     text,
@@ -365,20 +376,20 @@ impl Mcp {
             }
             return;
         }
-        if let Some(call) = scene.calls.get(from, &id) {
+        if let Some(call) = context.calls.get(from, &id) {
             call.cancelled = Some(line);
             if &*call.method == "initialize" {
-                scene.add(&MCP006, text, "`initialize` must not be cancelled");
+                context.add(&MCP006, text, "`initialize` must not be cancelled");
             }
             return;
         }
         let what = match () {
-            () if scene.calls.done(from, &id).is_some() => "the request was answered before",
-            () if scene.calls.get(from.other(), &id).is_some() => "this is the other side's request",
-            () if scene.calls.forgot => return,
+            () if context.calls.done(from, &id).is_some() => "the request was answered before",
+            () if context.calls.get(from.other(), &id).is_some() => "this is the other side's request",
+            () if context.calls.forgot => return,
             () => "no such request was sent",
         };
-        scene.add(&MCP013, text, what);
+        context.add(&MCP013, text, what);
     }
 }
 
@@ -397,17 +408,17 @@ fn member_of<'t>(params: Option<&'t str>, path: &[&str]) -> Option<&'t str> {
 }
 
 /// The members that a method wants. [`JsonKind::Null`] stands for any kind.
-fn needs(scene: &mut Scene<'_>, whole: &str, value: Option<&str>, needs: &[Needs]) {
+fn needs(context: &mut CheckContext<'_>, whole: &str, value: Option<&str>, needs: &[Needs]) {
     if needs.is_empty() {
         return;
     }
-    let part = value.unwrap_or(scene.entry);
+    let part = value.unwrap_or(context.entry);
     for (name, wanted) in needs {
         match value.and_then(|value| member(value, &[name])) {
-            None => scene.add(&MCP009, part, format!("`{whole}.{name}` is missing")),
+            None => context.add(&MCP009, part, format!("`{whole}.{name}` is missing")),
             Some(found) if *wanted != JsonKind::Null && kind(found) != *wanted => {
                 let what = format!("`{whole}.{name}` must be of the kind {wanted}, found {}", kind(found));
-                scene.add(&MCP009, found, what);
+                context.add(&MCP009, found, what);
             }
             Some(_) => {}
         }

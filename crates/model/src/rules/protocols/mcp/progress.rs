@@ -7,7 +7,7 @@ use sabir_proto::{Id, RawJson};
 use crate::rules::engine::calls::Side;
 use crate::rules::engine::finding::quoted;
 use crate::rules::engine::json_path::member;
-use crate::rules::engine::session::Scene;
+use crate::rules::engine::session::CheckContext;
 use crate::rules::table::*;
 
 /// Tokens that are remembered. At the bound those of answered requests are forgotten, then all.
@@ -32,7 +32,7 @@ struct Token {
 
 impl Tokens {
     /// A request carries a token.
-    pub(crate) fn open(&mut self, scene: &mut Scene<'_>, text: &str, request: &Id<'_>) {
+    pub(crate) fn open(&mut self, context: &mut CheckContext<'_>, text: &str, request: &Id<'_>) {
         let Some(token) = id(text).filter(|_| request.text().len() <= LONGEST) else {
             self.forgot = true;
             return;
@@ -46,14 +46,14 @@ impl Tokens {
                 self.requests.clear();
             }
         }
-        let key = (scene.from, token.clone());
+        let key = (context.from, token.clone());
         if let Some(other) = self.tokens.get(&key).filter(|other| other.answered.is_none()) {
             let line = other.line;
-            scene.add(&MCP011, text, format!("the token {} is in use by another request", quoted(text)));
-            scene.report.related(&MCP011, line, "that request is here");
+            context.add(&MCP011, text, format!("the token {} is in use by another request", quoted(text)));
+            context.report.related(&MCP011, line, "that request is here");
         }
-        self.tokens.insert(key, Token { line: scene.line(), last: None, answered: None });
-        self.requests.insert((scene.from, request.clone().into_owned()), token);
+        self.tokens.insert(key, Token { line: context.line(), last: None, answered: None });
+        self.requests.insert((context.from, request.clone().into_owned()), token);
     }
 
     /// A request with a token is answered.
@@ -69,15 +69,15 @@ impl Tokens {
     }
 
     /// Progress is reported, to the side that asked.
-    pub(crate) fn progress(&mut self, scene: &mut Scene<'_>, params: Option<&str>) {
+    pub(crate) fn progress(&mut self, context: &mut CheckContext<'_>, params: Option<&str>) {
         let Some(params) = params else { return };
         let Some((text, key)) = member(params, &["progressToken"]).and_then(|text| Some((text, id(text)?)))
         else {
             return;
         };
-        let Some(token) = self.tokens.get_mut(&(scene.from.other(), key)) else {
+        let Some(token) = self.tokens.get_mut(&(context.from.other(), key)) else {
             if !self.forgot {
-                scene.add(
+                context.add(
                     &MCP011,
                     text,
                     format!("no request asked for progress by the token {}", quoted(text)),
@@ -86,8 +86,8 @@ impl Tokens {
             return;
         };
         if let Some(line) = token.answered {
-            scene.add(&MCP012, text, "the request is answered already");
-            scene.report.related(&MCP012, line, "the answer is here");
+            context.add(&MCP012, text, "the request is answered already");
+            context.report.related(&MCP012, line, "the answer is here");
             return;
         }
         let Some((part, now)) =
@@ -97,7 +97,7 @@ impl Tokens {
         };
         if token.last.is_some_and(|last| now <= last) {
             let what = format!("{part} is not more than the last report, {}", token.last.unwrap_or_default());
-            scene.add(&MCP010, part, what);
+            context.add(&MCP010, part, what);
         }
         token.last = Some(now);
     }

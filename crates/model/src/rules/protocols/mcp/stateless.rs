@@ -5,7 +5,7 @@ use sabir_proto::{JsonKind, McpRevision as Revision};
 use crate::rules::engine::calls::Side;
 use crate::rules::engine::finding::quoted;
 use crate::rules::engine::json_path::{kind, member, members, string, text_at};
-use crate::rules::engine::session::Scene;
+use crate::rules::engine::session::CheckContext;
 use crate::rules::table::*;
 
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -28,9 +28,9 @@ pub(crate) fn version(params: Option<&str>) -> Option<Revision> {
     Revision::parse(&text_at(params?, &["_meta", VERSION])?)
 }
 
-pub(crate) fn request(scene: &mut Scene<'_>, method: &str, params: Option<&str>) {
-    if scene.from == Side::Server {
-        scene.add(
+pub(crate) fn request(context: &mut CheckContext<'_>, method: &str, params: Option<&str>) {
+    if context.from == Side::Server {
+        context.add(
             &MCP020,
             method,
             format!("the server sends the request {}: it may not send any", quoted(method)),
@@ -39,44 +39,45 @@ pub(crate) fn request(scene: &mut Scene<'_>, method: &str, params: Option<&str>)
     }
     for key in [VERSION, CAPABILITIES] {
         if params.and_then(|params| member(params, &["_meta", key])).is_none() {
-            let part = params.and_then(|params| member(params, &["_meta"])).or(params).unwrap_or(scene.entry);
-            scene.add(&MCP018, part, format!("`_meta` has no `{key}`"));
+            let part =
+                params.and_then(|params| member(params, &["_meta"])).or(params).unwrap_or(context.entry);
+            context.add(&MCP018, part, format!("`_meta` has no `{key}`"));
         }
     }
 }
 
-pub(crate) fn result(scene: &mut Scene<'_>, result: &str) {
+pub(crate) fn result(context: &mut CheckContext<'_>, result: &str) {
     match member(result, &["resultType"]) {
-        None => scene.add(&MCP019, result, "the result has no `resultType`"),
+        None => context.add(&MCP019, result, "the result has no `resultType`"),
         Some(found) => {
             let known = matches!(string(found).as_deref(), Some("complete" | "input_required" | "task"));
             if !known {
-                scene.add(&MCP019, found, format!("{} is no type of result", quoted(found)));
+                context.add(&MCP019, found, format!("{} is no type of result", quoted(found)));
             }
         }
     }
 }
 
-pub(crate) fn error(scene: &mut Scene<'_>, code: i64) {
-    let part = scene.part(&["error", "code"]);
+pub(crate) fn error(context: &mut CheckContext<'_>, code: i64) {
+    let part = context.part(&["error", "code"]);
     match code {
         -32022..=-32020 => {}
-        -32002 | -32042 => scene.add(&MCP021, part, format!("{code} is retired")),
+        -32002 | -32042 => context.add(&MCP021, part, format!("{code} is retired")),
         -32099..=-32020 => {
-            scene.add(&MCP021, part, format!("{code} is MCP's own, and it has not defined it"))
+            context.add(&MCP021, part, format!("{code} is MCP's own, and it has not defined it"))
         }
         -32019..=-32000 => {
             let what = format!("{code} has no fixed meaning, and is not for new uses");
-            scene.add_as(&MCP021, Severity::Warning, part, what);
+            context.add_as(&MCP021, Severity::Warning, part, what);
         }
         _ => {}
     }
 }
 
 /// A key is an optional prefix of labels, with a slash behind it, and a name.
-pub(crate) fn meta_keys(scene: &mut Scene<'_>, meta: &str) {
+pub(crate) fn meta_keys(context: &mut CheckContext<'_>, meta: &str) {
     if kind(meta) != JsonKind::Object {
-        return scene.add(&MCP022, meta, format!("`_meta` must be an object, found {}", kind(meta)));
+        return context.add(&MCP022, meta, format!("`_meta` must be an object, found {}", kind(meta)));
     }
     for (key, value) in members(meta) {
         let what = match key.rsplit_once('/') {
@@ -94,7 +95,7 @@ pub(crate) fn meta_keys(scene: &mut Scene<'_>, meta: &str) {
             }
             _ => format!("{} is no key: it needs labels, a slash and a name", quoted(&key)),
         };
-        scene.add(&MCP022, value, what);
+        context.add(&MCP022, value, what);
     }
 }
 

@@ -12,18 +12,18 @@ use http::{Response, Version};
 
 use crate::server::budget::{MemoryBudget, Reservation};
 use crate::server::http::body::Body;
-use crate::server::http::caller::{Caller, Whence};
+use crate::server::http::caller::{HttpCaller, PeerAddress};
 use crate::server::http::content::{self, Accepts};
-use crate::server::http::fast::head::Plain;
+use crate::server::http::fast::head::ParsedHead;
 use crate::server::http::host_origin;
-use crate::server::http::pending::Begun;
+use crate::server::http::pending::PendingResponse;
 use crate::server::http::request_body;
 use crate::server::http::response::{Answer, Refusal};
 use crate::server::http::service::HttpService;
 
 /// A request whose sender may call. Its body is a message.
 pub(crate) struct Admitted {
-    caller: Arc<Caller>,
+    caller: Arc<HttpCaller>,
     accepts: Accepts,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct Admitted {
 pub(crate) enum Admission {
     Admitted(Admitted),
     /// It is not let in.
-    Refused(Response<Bytes>),
+    SendError(Response<Bytes>),
     /// It is a case for [`HttpService::handle`].
     Other,
 }
@@ -43,7 +43,7 @@ pub(crate) type Answering = Pin<Box<dyn Future<Output = Answer> + Send>>;
 /// body.
 pub(crate) struct Streaming {
     pub(crate) response: Pin<Box<dyn Future<Output = Response<Body>> + Send>>,
-    caller: Arc<Caller>,
+    caller: Arc<HttpCaller>,
 }
 
 impl Streaming {
@@ -68,24 +68,29 @@ impl HttpService {
 
     /// Looks at a request of which the head has come, and of the body as much as is said. Nothing is refused
     /// that could be left to others.
-    pub(crate) fn admit(&self, plain: &Plain<'_>, whole: bool, whence: &Whence) -> Admission {
+    pub(crate) fn admit(
+        &self,
+        parsed: &ParsedHead<'_>,
+        whole: bool,
+        peer_address: &PeerAddress,
+    ) -> Admission {
         let inner = &*self.inner;
-        let accepts = Accepts::in_one(plain.accept);
+        let accepts = Accepts::in_one(parsed.accept);
         let is_usual = !inner.stop.is_told()
-            && inner.http.path.as_deref().is_none_or(|path| path.as_bytes() == plain.path)
-            && host_origin::is_host(&inner.http, plain.host)
-            && content::names_json(plain.content_type)
+            && inner.http.path.as_deref().is_none_or(|path| path.as_bytes() == parsed.path)
+            && host_origin::is_host(&inner.http, parsed.host)
+            && content::names_json(parsed.content_type)
             && !accepts.is_nothing()
-            && plain.length <= inner.config.limits.message_bytes;
+            && parsed.length <= inner.config.limits.message_bytes;
         // Whoever may not call is told so before it has sent everything.
         if !is_usual || (inner.http.has_auth() && !whole) {
             return Admission::Other;
         }
-        let mut caller = Caller::unread(plain.keep(), whence.clone());
+        let mut caller = HttpCaller::unread(parsed.keep(), peer_address.clone());
         if inner.http.has_auth() {
             match inner.identify(caller.parts()) {
                 Ok(identity) => caller.identity = identity,
-                Err(refusal) => return Admission::Refused(refusal.whole(Version::HTTP_11)),
+                Err(refusal) => return Admission::SendError(refusal.whole(Version::HTTP_11)),
             }
         }
         Admission::Admitted(Admitted { caller: Arc::new(caller), accepts })
@@ -101,16 +106,17 @@ impl HttpService {
     ) -> Start {
         let Admitted { caller, accepts } = admitted;
         let inner = &self.inner;
-        let begun = Begun::new(inner, message, Reservation::default(), Arc::clone(&caller), accepts);
-        let begun = match begun.now(inner, cx, budget) {
+        let pending =
+            PendingResponse::new(inner, message, Reservation::default(), Arc::clone(&caller), accepts);
+        let pending = match pending.now(inner, cx, budget) {
             Ok(answer) => return Start::Answered(answer),
-            Err(begun) => begun,
+            Err(pending) => pending,
         };
-        if begun.takes_events() {
-            let response = Box::pin(begun.begins(Arc::clone(inner), Arc::clone(budget)));
+        if pending.takes_events() {
+            let response = Box::pin(pending.begins(Arc::clone(inner), Arc::clone(budget)));
             return Start::Streaming(Streaming { response, caller });
         }
-        let mut answering: Answering = Box::pin(begun.whole(Arc::clone(inner), Arc::clone(budget)));
+        let mut answering: Answering = Box::pin(pending.whole(Arc::clone(inner), Arc::clone(budget)));
         // It hears of what it waits for from here on.
         match answering.as_mut().poll(cx) {
             Poll::Ready(answer) => Start::Answered(answer),

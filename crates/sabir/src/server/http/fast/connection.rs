@@ -16,14 +16,14 @@ use http::{Response, header};
 use tokio::io::{AsyncReadExt, ReadBuf};
 use tokio::time::Instant;
 
-use crate::server::acceptor::Hall;
+use crate::server::acceptor::ServerState;
 use crate::server::budget::{MemoryBudget, Reservation};
-use crate::server::deadline_timer::Leash;
-use crate::server::http::caller::Whence;
+use crate::server::deadline_timer::DeadlineTimer;
+use crate::server::http::caller::PeerAddress;
 use crate::server::http::{
-    Admission, Admitted, Answer, Answering, Found, HttpService, Plain, Start, Streaming,
+    Admission, Admitted, Answer, Answering, HttpService, ParseOutcome, ParsedHead, Start, Streaming,
 };
-use crate::server::lingering_close::Linger;
+use crate::server::lingering_close::LingeringClose;
 use crate::transport::Duplex;
 
 /// What is read at once.
@@ -33,12 +33,12 @@ const READ: usize = 8 * 1024;
 const ENOUGH: usize = 64 * 1024;
 
 /// A connection, and where it stands.
-pub(crate) struct Posts<'a, S> {
-    hall: &'a Hall,
+pub(crate) struct FastConnection<'a, S> {
+    state: &'a ServerState,
     service: &'a HttpService,
     stream: S,
-    whence: Whence,
-    leash: Leash,
+    peer_address: PeerAddress,
+    timer: DeadlineTimer,
     phase: Phase,
     /// What came and is not dealt with. Between two requests it holds nothing, not even memory.
     input: Vec<u8>,
@@ -46,7 +46,7 @@ pub(crate) struct Posts<'a, S> {
     output: Vec<u8>,
     sent: usize,
     /// What it waits for, and since when.
-    waits: Waits,
+    waiting_for: WaitingFor,
     since: Option<Instant>,
     /// When it was seen that the server stops.
     stopped: Option<Instant>,
@@ -64,20 +64,20 @@ enum Phase {
     /// Hyper is to send this.
     Streaming(Streaming),
     /// Nothing more is answered.
-    Closing(Linger),
+    Closing(LingeringClose),
 }
 
 /// What is left to hyper.
-pub(crate) struct Left<S> {
+pub(crate) struct HandOver<S> {
     /// What was read, from the head of a request on.
     pub(crate) read: Vec<u8>,
     pub(crate) stream: S,
     /// The answer to the first request, if that has begun.
-    pub(crate) begun: Option<Streaming>,
+    pub(crate) pending: Option<Streaming>,
 }
 
 /// What came of the input.
-enum Worked {
+enum Step {
     /// More is needed, or an answer.
     Needs,
     /// There is more, once the answers are sent.
@@ -88,7 +88,7 @@ enum Worked {
 
 /// What a connection waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Waits {
+enum WaitingFor {
     Request,
     Head,
     Body,
@@ -98,34 +98,34 @@ enum Waits {
 }
 
 /// How it ends here.
-pub(crate) enum End {
+pub(crate) enum Outcome {
     Over,
     /// What has come is for hyper.
     Other,
 }
 
-impl<'a, S: Duplex> Posts<'a, S> {
+impl<'a, S: Duplex> FastConnection<'a, S> {
     /// A connection of which something was read already.
     pub(crate) fn new(
-        hall: &'a Hall,
+        state: &'a ServerState,
         service: &'a HttpService,
         read: (Vec<u8>, S),
-        whence: Whence,
-        leash: Leash,
+        peer_address: PeerAddress,
+        timer: DeadlineTimer,
         budget: Arc<MemoryBudget>,
     ) -> Self {
         let (input, stream) = read;
-        Posts {
-            hall,
+        FastConnection {
+            state,
             service,
             stream,
-            whence,
-            leash,
+            peer_address,
+            timer,
             phase: Phase::Head,
             input,
             output: Vec::new(),
             sent: 0,
-            waits: Waits::Request,
+            waiting_for: WaitingFor::Request,
             since: None,
             stopped: None,
             budget,
@@ -134,33 +134,33 @@ impl<'a, S: Duplex> Posts<'a, S> {
     }
 
     /// Answers plain requests, until the connection ends or something else has come.
-    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<End> {
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Outcome> {
         loop {
             let worked = self.work(cx);
             // Everything that is ready goes out at once; only then is more taken in.
             match self.send(cx) {
                 Poll::Ready(Ok(())) => {}
-                Poll::Ready(Err(_)) => return Poll::Ready(End::Over),
-                Poll::Pending => return self.wait(cx, Waits::Room).map(|()| End::Over),
+                Poll::Ready(Err(_)) => return Poll::Ready(Outcome::Over),
+                Poll::Pending => return self.wait(cx, WaitingFor::Room).map(|()| Outcome::Over),
             }
             match worked {
-                Worked::Needs => {}
-                Worked::HasMore => continue,
-                Worked::Other => return Poll::Ready(End::Other),
+                Step::Needs => {}
+                Step::HasMore => continue,
+                Step::Other => return Poll::Ready(Outcome::Other),
             }
             if let Phase::Closing(linger) = &mut self.phase {
-                return linger.poll_close(cx, &mut self.stream).map(|_| End::Over);
+                return linger.poll_close(cx, &mut self.stream).map(|_| Outcome::Over);
             }
-            let waits = self.waits_for();
+            let waiting_for = self.waiting_for();
             match self.receive(cx) {
                 Poll::Ready(Ok(1..)) => {}
-                Poll::Ready(Ok(0)) if waits == Waits::Body => self.refuse(&HttpService::broken()),
+                Poll::Ready(Ok(0)) if waiting_for == WaitingFor::Body => self.refuse(&HttpService::broken()),
                 // Whoever sends no more has gone, and what it still waits for is of no use to anybody.
-                Poll::Ready(Ok(0) | Err(_)) => return Poll::Ready(End::Over),
+                Poll::Ready(Ok(0) | Err(_)) => return Poll::Ready(Outcome::Over),
                 Poll::Pending => {
-                    ready!(self.wait(cx, waits));
-                    if waits != Waits::Body {
-                        return Poll::Ready(End::Over);
+                    ready!(self.wait(cx, waiting_for));
+                    if waiting_for != WaitingFor::Body {
+                        return Poll::Ready(Outcome::Over);
                     }
                     self.refuse(&HttpService::too_slow());
                 }
@@ -169,23 +169,23 @@ impl<'a, S: Duplex> Posts<'a, S> {
     }
 
     /// What is left to hyper, if anything is.
-    pub(crate) fn left(self, end: End) -> Option<Left<S>> {
-        let begun = match (end, self.phase) {
-            (End::Over, _) => return None,
-            (End::Other, Phase::Streaming(streaming)) => Some(streaming),
-            (End::Other, _) => None,
+    pub(crate) fn into_hand_over(self, end: Outcome) -> Option<HandOver<S>> {
+        let pending = match (end, self.phase) {
+            (Outcome::Over, _) => return None,
+            (Outcome::Other, Phase::Streaming(streaming)) => Some(streaming),
+            (Outcome::Other, _) => None,
         };
-        Some(Left { read: self.input, stream: self.stream, begun })
+        Some(HandOver { read: self.input, stream: self.stream, pending })
     }
 
     /// Deals with what has come.
-    fn work(&mut self, cx: &mut Context<'_>) -> Worked {
+    fn work(&mut self, cx: &mut Context<'_>) -> Step {
         match &mut self.phase {
             Phase::Answering(answering) => match answering.as_mut().poll(cx) {
-                Poll::Pending => return Worked::Needs,
+                Poll::Pending => return Step::Needs,
                 Poll::Ready(answer) => self.answer(&answer),
             },
-            Phase::Streaming(_) => return Worked::Other,
+            Phase::Streaming(_) => return Step::Other,
             Phase::Head | Phase::Body(..) | Phase::Closing(_) => {}
         }
         let mut input = std::mem::take(&mut self.input);
@@ -193,17 +193,17 @@ impl<'a, S: Duplex> Posts<'a, S> {
         let worked = loop {
             let rest = &input[at..];
             if self.output.len() > ENOUGH {
-                break Worked::HasMore;
+                break Step::HasMore;
             }
             match std::mem::replace(&mut self.phase, Phase::Head) {
-                Phase::Head if rest.is_empty() => break Worked::Needs,
-                Phase::Head => match Plain::find(rest) {
-                    Found::Plain(plain) => match self.admit(&plain, rest.len()) {
+                Phase::Head if rest.is_empty() => break Step::Needs,
+                Phase::Head => match ParsedHead::find(rest) {
+                    ParseOutcome::ParsedHead(parsed) => match self.admit(&parsed, rest.len()) {
                         Some(taken) => at += taken,
-                        None => break Worked::Other,
+                        None => break Step::Other,
                     },
-                    Found::Part => break Worked::Needs,
-                    Found::Other => break Worked::Other,
+                    ParseOutcome::Part => break Step::Needs,
+                    ParseOutcome::Other => break Step::Other,
                 },
                 Phase::Body(admitted, length) if length <= rest.len() => {
                     match self.service.start(cx, admitted, &rest[..length], &self.budget) {
@@ -213,14 +213,14 @@ impl<'a, S: Duplex> Posts<'a, S> {
                             // For hyper the request is put together again.
                             self.input = [streaming.head(), rest].concat();
                             self.phase = Phase::Streaming(streaming);
-                            return Worked::Other;
+                            return Step::Other;
                         }
                     }
                     at += length;
                 }
                 phase => {
                     self.phase = phase;
-                    break Worked::Needs;
+                    break Step::Needs;
                 }
             }
         };
@@ -240,31 +240,31 @@ impl<'a, S: Duplex> Posts<'a, S> {
 
     /// Looks at a request whose head has come, and as much of its body as was read. Returns how much of that
     /// is dealt with; `None` if it is not for here.
-    fn admit(&mut self, plain: &Plain<'_>, read: usize) -> Option<usize> {
-        let head = plain.head.len();
-        let whole = plain.length <= read - head;
+    fn admit(&mut self, parsed: &ParsedHead<'_>, read: usize) -> Option<usize> {
+        let head = parsed.head.len();
+        let whole = parsed.length <= read - head;
         self.since = None;
-        match self.service.admit(plain, whole, &self.whence) {
+        match self.service.admit(parsed, whole, &self.peer_address) {
             Admission::Admitted(_)
-                if !self.reservation.resize(&self.budget, plain.length + self.output.capacity()) =>
+                if !self.reservation.resize(&self.budget, parsed.length + self.output.capacity()) =>
             {
                 self.refuse(&HttpService::overloaded());
                 Some(head)
             }
             Admission::Admitted(admitted) => {
-                self.phase = Phase::Body(admitted, plain.length);
+                self.phase = Phase::Body(admitted, parsed.length);
                 Some(head)
             }
-            Admission::Refused(response) => {
+            Admission::SendError(response) => {
                 self.refuse(&response);
-                Some(head + plain.length)
+                Some(head + parsed.length)
             }
             Admission::Other => None,
         }
     }
 
     fn answer(&mut self, answer: &Answer) {
-        let closes = self.leash.is_stopped();
+        let closes = self.timer.is_stopped();
         // It is idle from now on, as far as anybody knows.
         let now = *self.since.insert(Instant::now());
         let before = self.output.len();
@@ -274,13 +274,13 @@ impl<'a, S: Duplex> Posts<'a, S> {
             self.output.shrink_to_fit();
             return self.refuse(&HttpService::overloaded());
         }
-        self.phase = if closes { Phase::Closing(Linger::default()) } else { Phase::Head };
+        self.phase = if closes { Phase::Closing(LingeringClose::default()) } else { Phase::Head };
     }
 
     fn refuse(&mut self, response: &Response<Bytes>) {
         crate::server::http::fast::write::response(&mut self.output, response, Instant::now());
         let closes = response.headers().contains_key(header::CONNECTION);
-        self.phase = if closes { Phase::Closing(Linger::default()) } else { Phase::Head };
+        self.phase = if closes { Phase::Closing(LingeringClose::default()) } else { Phase::Head };
     }
 
     fn send(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -292,7 +292,7 @@ impl<'a, S: Duplex> Posts<'a, S> {
                 0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
                 count => self.sent += count,
             }
-            if self.waits == Waits::Room {
+            if self.waiting_for == WaitingFor::Room {
                 self.since = None;
             }
         }
@@ -321,37 +321,37 @@ impl<'a, S: Duplex> Posts<'a, S> {
         Poll::Ready(Ok(read.filled().len()))
     }
 
-    fn waits_for(&self) -> Waits {
+    fn waiting_for(&self) -> WaitingFor {
         match self.phase {
-            Phase::Answering(_) => Waits::Answer,
-            Phase::Body(..) => Waits::Body,
-            _ if self.input.is_empty() => Waits::Request,
-            _ => Waits::Head,
+            Phase::Answering(_) => WaitingFor::Answer,
+            Phase::Body(..) => WaitingFor::Body,
+            _ if self.input.is_empty() => WaitingFor::Request,
+            _ => WaitingFor::Head,
         }
     }
 
     /// Waits for as long as there is patience.
-    fn wait(&mut self, cx: &mut Context<'_>, waits: Waits) -> Poll<()> {
-        if self.waits != waits {
-            (self.waits, self.since) = (waits, None);
+    fn wait(&mut self, cx: &mut Context<'_>, waiting_for: WaitingFor) -> Poll<()> {
+        if self.waiting_for != waiting_for {
+            (self.waiting_for, self.since) = (waiting_for, None);
         }
-        let limit = match waits {
-            Waits::Request => Some(self.hall.connections.idle),
-            Waits::Head => Some(self.hall.connections.head),
-            Waits::Body => Some(self.service.body_deadline()),
-            Waits::Room => Some(self.hall.stall()),
-            Waits::Answer => None,
+        let limit = match waiting_for {
+            WaitingFor::Request => Some(self.state.connections.idle),
+            WaitingFor::Head => Some(self.state.connections.head),
+            WaitingFor::Body => Some(self.service.body_deadline()),
+            WaitingFor::Room => Some(self.state.stall()),
+            WaitingFor::Answer => None,
         };
         let since = *self.since.get_or_insert_with(Instant::now);
         let mut deadline = limit.map(|limit| since + limit);
-        if self.leash.is_stopped() {
-            if matches!(waits, Waits::Request | Waits::Head) {
+        if self.timer.is_stopped() {
+            if matches!(waiting_for, WaitingFor::Request | WaitingFor::Head) {
                 return Poll::Ready(());
             }
             // What is open may finish, and then a little longer: the service answers what it has given up.
-            let end = *self.stopped.get_or_insert_with(Instant::now) + 2 * self.hall.grace;
+            let end = *self.stopped.get_or_insert_with(Instant::now) + 2 * self.state.grace;
             deadline = Some(deadline.map_or(end, |deadline| deadline.min(end)));
         }
-        self.leash.poll(cx, deadline)
+        self.timer.poll(cx, deadline)
     }
 }

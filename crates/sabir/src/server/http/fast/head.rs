@@ -16,9 +16,9 @@ const START: &[u8] = b"POST /";
 
 /// What bytes begin with.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Found<'a> {
+pub(crate) enum ParseOutcome<'a> {
     /// The head of a plain request.
-    Plain(Plain<'a>),
+    ParsedHead(ParsedHead<'a>),
     /// What may become one.
     Part,
     Other,
@@ -26,7 +26,7 @@ pub(crate) enum Found<'a> {
 
 /// The head of a plain request.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Plain<'a> {
+pub(crate) struct ParsedHead<'a> {
     /// All of it, to the empty line.
     pub(crate) head: &'a [u8],
     /// The length of the body.
@@ -41,16 +41,16 @@ pub(crate) struct Plain<'a> {
 /// The head of a plain request, kept.
 pub(crate) struct Head(Box<[u8]>);
 
-impl<'a> Plain<'a> {
+impl<'a> ParsedHead<'a> {
     /// What these bytes begin with.
-    pub(crate) fn find(bytes: &'a [u8]) -> Found<'a> {
+    pub(crate) fn find(bytes: &'a [u8]) -> ParseOutcome<'a> {
         let known = bytes.len().min(START.len());
         if bytes[..known] != START[..known] {
-            return Found::Other;
+            return ParseOutcome::Other;
         }
         let mut lines = Lines(bytes);
         let Some(first) = lines.next() else { return unfinished(bytes) };
-        let Some(target) = target(first) else { return Found::Other };
+        let Some(target) = target(first) else { return ParseOutcome::Other };
         let path = memchr(b'?', target).map_or(target, |query| &target[..query]);
         let mut headers = Headers::default();
         for count in 0..=HEADERS {
@@ -58,13 +58,13 @@ impl<'a> Plain<'a> {
                 None => return unfinished(bytes),
                 Some(b"\r") => {
                     let head = &bytes[..bytes.len() - lines.0.len()];
-                    return headers.plain(head, path).map_or(Found::Other, Found::Plain);
+                    return headers.parsed(head, path).map_or(ParseOutcome::Other, ParseOutcome::ParsedHead);
                 }
-                Some(line) if count == HEADERS || headers.add(line).is_none() => return Found::Other,
+                Some(line) if count == HEADERS || headers.add(line).is_none() => return ParseOutcome::Other,
                 Some(_) => {}
             }
         }
-        Found::Other
+        ParseOutcome::Other
     }
 
     pub(crate) fn keep(&self) -> Head {
@@ -72,8 +72,8 @@ impl<'a> Plain<'a> {
     }
 }
 
-fn unfinished(bytes: &[u8]) -> Found<'_> {
-    if bytes.len() < HEAD_BYTES { Found::Part } else { Found::Other }
+fn unfinished(bytes: &[u8]) -> ParseOutcome<'_> {
+    if bytes.len() < HEAD_BYTES { ParseOutcome::Part } else { ParseOutcome::Other }
 }
 
 /// Where a request line goes to.
@@ -166,9 +166,9 @@ impl<'a> Headers<'a> {
         }
     }
 
-    fn plain(self, head: &'a [u8], path: &'a [u8]) -> Option<Plain<'a>> {
+    fn parsed(self, head: &'a [u8], path: &'a [u8]) -> Option<ParsedHead<'a>> {
         is_text(head).then_some(())?;
-        Some(Plain {
+        Some(ParsedHead {
             head,
             length: self.content_length?,
             path,
@@ -218,9 +218,9 @@ mod tests {
     fn a_plain_one_is_found_once_it_is_there() {
         let all = format!("{HEAD}{{}}");
         for end in 0..HEAD.len() {
-            assert_eq!(Plain::find(&all.as_bytes()[..end]), Found::Part, "{end}");
+            assert_eq!(ParsedHead::find(&all.as_bytes()[..end]), ParseOutcome::Part, "{end}");
         }
-        let want = Plain {
+        let want = ParsedHead {
             head: HEAD.as_bytes(),
             length: 12,
             path: b"/rpc",
@@ -228,14 +228,16 @@ mod tests {
             content_type: b"application/json",
             accept: None,
         };
-        assert_eq!(Plain::find(all.as_bytes()), Found::Plain(want));
+        assert_eq!(ParsedHead::find(all.as_bytes()), ParseOutcome::ParsedHead(want));
     }
 
     #[test]
     fn it_can_be_read_later() {
-        let Found::Plain(plain) = Plain::find(HEAD.as_bytes()) else { panic!("it is plain") };
+        let ParseOutcome::ParsedHead(parsed) = ParsedHead::find(HEAD.as_bytes()) else {
+            panic!("it is plain")
+        };
         let mut parts = http::Request::new(()).into_parts().0;
-        plain.keep().read(&mut parts);
+        parsed.keep().read(&mut parts);
         assert_eq!((parts.method, parts.uri.to_string()), (Method::POST, "/rpc?a=b".to_owned()));
         let headers: Vec<_> = parts
             .headers
@@ -295,11 +297,11 @@ mod tests {
         ] {
             let head = HEAD.replacen(from, to, 1);
             assert_ne!(head, HEAD, "{from}");
-            assert_eq!(Plain::find(head.as_bytes()), Found::Other, "{head}");
+            assert_eq!(ParsedHead::find(head.as_bytes()), ParseOutcome::Other, "{head}");
         }
         let endless = format!("POST / HTTP/1.1\r\nX: {}", "x".repeat(HEAD_BYTES));
-        assert_eq!(Plain::find(endless.as_bytes()), Found::Other);
+        assert_eq!(ParsedHead::find(endless.as_bytes()), ParseOutcome::Other);
         let many = HEAD.replace("X-Any: ", &"X: y\r\n".repeat(HEADERS));
-        assert_eq!(Plain::find(many.as_bytes()), Found::Other);
+        assert_eq!(ParsedHead::find(many.as_bytes()), ParseOutcome::Other);
     }
 }

@@ -65,8 +65,8 @@ fn date(out: &mut Vec<u8>, now: Instant) {
         if date.as_ref().is_none_or(|(end, _)| *end <= now) {
             let today = SystemTime::now();
             let into_second = today.duration_since(UNIX_EPOCH).unwrap_or_default().subsec_nanos();
-            let left = Duration::from_secs(1) - Duration::from_nanos(into_second.into());
-            *date = Some((now + left, httpdate::fmt_http_date(today)));
+            let into_hand_over = Duration::from_secs(1) - Duration::from_nanos(into_second.into());
+            *date = Some((now + into_hand_over, httpdate::fmt_http_date(today)));
         }
         if let Some((_, text)) = date {
             out.extend_from_slice(text.as_bytes());

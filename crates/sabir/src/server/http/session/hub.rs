@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use crate::peer::commands::lock;
 use crate::runtime::message_transport::Incoming;
-use crate::server::http::caller::Caller;
+use crate::server::http::caller::HttpCaller;
 use crate::server::http::config::Sessions;
 use crate::server::http::content::Accepts;
 use crate::server::http::session::Refusal;
@@ -116,14 +116,14 @@ impl Hub {
     pub(crate) fn post(
         self: &Arc<Self>,
         text: Bytes,
-        mut caller: Caller,
+        mut caller: HttpCaller,
         accepts: Accepts,
         primed: bool,
-    ) -> Result<(Reader, Arc<Caller>), Refusal> {
+    ) -> Result<(Reader, Arc<HttpCaller>), Refusal> {
         let mut state = lock(&self.state);
         let reader = self.open(&mut state, Some(accepts), primed)?;
         let origin = Origin(reader.stream);
-        caller.extend(Way { hub: Arc::downgrade(self), stream: reader.stream });
+        caller.extend(StreamHandle { hub: Arc::downgrade(self), stream: reader.stream });
         let caller = Arc::new(caller);
         state.inbox_bytes += text.len();
         state.inbox.push_back(Incoming::Message { text, origin, caller: Some(Arc::clone(&caller)) });
@@ -205,7 +205,7 @@ impl Hub {
     }
 
     /// Ends what is sent of an answer, for its client to come back for the rest. Whether it can.
-    fn hang_up(&self, number: u64) -> bool {
+    fn close_stream(&self, number: u64) -> bool {
         let mut state = lock(&self.state);
         let Some(stream) = state.streams.get_mut(&number) else { return false };
         let takes_events = stream.posted.is_some_and(|accepts| accepts.takes_events());
@@ -234,14 +234,14 @@ impl Hub {
 
 /// The way on which an answer goes back: an extension of the request that it answers.
 #[derive(Clone)]
-pub(crate) struct Way {
+pub(crate) struct StreamHandle {
     hub: Weak<Hub>,
     stream: u64,
 }
 
-impl Way {
-    /// See [`Ctx::hang_up`](crate::Ctx::hang_up).
-    pub(crate) fn hang_up(&self) -> bool {
-        self.hub.upgrade().is_some_and(|hub| hub.hang_up(self.stream))
+impl StreamHandle {
+    /// See [`Ctx::close_stream`](crate::Ctx::hang_up).
+    pub(crate) fn close_stream(&self) -> bool {
+        self.hub.upgrade().is_some_and(|hub| hub.close_stream(self.stream))
     }
 }

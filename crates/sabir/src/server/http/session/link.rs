@@ -13,7 +13,7 @@ use crate::runtime::message_transport::{Incoming, Link};
 use crate::server::http::session::hub::Hub;
 
 /// How long the others of a session wait for a stream that is not read.
-const PATIENCE: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(crate) struct SessionLink {
     hub: Arc<Hub>,
@@ -45,7 +45,7 @@ impl Link for SessionLink {
             return Poll::Ready(Ok(()));
         }
         // A reader that does not move is cut off. It may come back, and be told what it has missed.
-        ready!(self.patience.get_or_insert_with(|| Box::pin(sleep(PATIENCE))).as_mut().poll(cx));
+        ready!(self.patience.get_or_insert_with(|| Box::pin(sleep(CONNECT_TIMEOUT))).as_mut().poll(cx));
         self.patience = None;
         self.hub.cut_off(outgoing.origin);
         self.hub.poll_send(cx, outgoing).map(Ok)

@@ -18,15 +18,15 @@ use sabir_proto::{Incoming, Message, decode};
 use crate::ErrorCode;
 use crate::server::budget::{self, MemoryBudget, Reservation};
 use crate::server::http::body::Body;
-use crate::server::http::caller::Caller;
+use crate::server::http::caller::HttpCaller;
 use crate::server::http::config::Sessions;
 use crate::server::http::content::Accepts;
 use crate::server::http::pending;
 use crate::server::http::response::{self, Refusal};
 use crate::server::http::service::Inner;
-use crate::server::http::sse::{self, EventId, Pulse};
+use crate::server::http::sse::{self, EventId, KeepAlive};
 use hub::Hub;
-pub(crate) use hub::Way;
+pub(crate) use hub::StreamHandle;
 use store::Session;
 pub(crate) use store::Table;
 use stream::{First, Reader};
@@ -55,7 +55,7 @@ fn check_version(sessions: &Sessions, parts: &Parts) -> Result<(), Refusal> {
 }
 
 /// The session that a request names, which must be the caller's own.
-fn find(inner: &Inner, sessions: &Sessions, caller: &Caller) -> Result<Arc<Session>, Refusal> {
+fn find(inner: &Inner, sessions: &Sessions, caller: &HttpCaller) -> Result<Arc<Session>, Refusal> {
     let id = caller.parts().headers.get(SESSION_ID).ok_or(Refusal::NO_SESSION)?;
     let session = inner.sessions.get(id.as_bytes()).ok_or(Refusal::UNKNOWN_SESSION)?;
     let same = match (&session.owner, &caller.identity, &inner.http.auth) {
@@ -74,7 +74,7 @@ pub(crate) async fn post(
     inner: &Arc<Inner>,
     sessions: &Sessions,
     (message, reservation): (Bytes, Reservation),
-    caller: Caller,
+    caller: HttpCaller,
     accepts: Accepts,
 ) -> Result<Response<Body>, Refusal> {
     if caller.parts().headers.contains_key(SESSION_ID) {
@@ -118,7 +118,7 @@ async fn pass_on(
     sessions: &Sessions,
     hub: &Arc<Hub>,
     message: Bytes,
-    caller: Caller,
+    caller: HttpCaller,
     accepts: Accepts,
 ) -> Result<Response<Body>, Refusal> {
     let budget = inner.budget_of(caller.parts());
@@ -126,14 +126,14 @@ async fn pass_on(
     let room = inner.config.limits.message_bytes;
     poll_fn(|cx| hub.poll_room(cx, message.len(), room)).await;
     let (reader, caller) = Hub::post(hub, message, caller, accepts, primed)?;
-    let mut pulse: Option<Pulse> = None;
+    let mut keep_alive_timer: Option<KeepAlive> = None;
     let every = inner.http.keep_alive_every();
     let first = poll_fn(|cx| {
         if let Poll::Ready(first) = reader.poll_first(cx) {
             return Poll::Ready(first);
         }
-        let pulse = pulse.get_or_insert_with(|| Pulse::new(every));
-        if accepts.takes_events() && pulse.poll(cx).is_ready() {
+        let keep_alive_timer = keep_alive_timer.get_or_insert_with(|| KeepAlive::new(every));
+        if accepts.takes_events() && keep_alive_timer.poll(cx).is_ready() {
             reader.begin_stream();
             return Poll::Ready(First::Events);
         }
@@ -168,11 +168,20 @@ fn stream(
 ) -> Response<Body> {
     let priming = primed.then(|| sse::priming(reader.last_id(), sessions.retry));
     let every = inner.http.keep_alive_every();
-    response::events(Body::session(Events { priming, reader, pulse: Pulse::new(every), budget }))
+    response::events(Body::session(Events {
+        priming,
+        reader,
+        keep_alive_timer: KeepAlive::new(every),
+        budget,
+    }))
 }
 
 /// The stream of the server's own messages, or one that was broken off.
-pub(crate) fn get(inner: &Inner, sessions: &Sessions, caller: &Caller) -> Result<Response<Body>, Refusal> {
+pub(crate) fn get(
+    inner: &Inner,
+    sessions: &Sessions,
+    caller: &HttpCaller,
+) -> Result<Response<Body>, Refusal> {
     if !Accepts::of(&caller.parts().headers).takes_events() {
         return Err(Refusal::ACCEPT_EVENTS);
     }
@@ -189,7 +198,11 @@ pub(crate) fn get(inner: &Inner, sessions: &Sessions, caller: &Caller) -> Result
 }
 
 /// Ends the session.
-pub(crate) fn delete(inner: &Inner, sessions: &Sessions, caller: &Caller) -> Result<Response<Body>, Refusal> {
+pub(crate) fn delete(
+    inner: &Inner,
+    sessions: &Sessions,
+    caller: &HttpCaller,
+) -> Result<Response<Body>, Refusal> {
     let session = find(inner, sessions, caller)?;
     inner.sessions.end(&session);
     Ok(response::empty(StatusCode::OK, HeaderMap::new()))
@@ -199,7 +212,7 @@ pub(crate) fn delete(inner: &Inner, sessions: &Sessions, caller: &Caller) -> Res
 pub(crate) struct Events {
     priming: Option<Bytes>,
     reader: Reader,
-    pulse: Pulse,
+    keep_alive_timer: KeepAlive,
     /// What the connection may hold.
     budget: Arc<MemoryBudget>,
 }
@@ -214,7 +227,7 @@ impl Events {
                 budget::attach(sse::event(Some(id), &message), reservation)
             }));
         }
-        self.pulse.poll(cx).map(|()| Some(sse::COMMENT))
+        self.keep_alive_timer.poll(cx).map(|()| Some(sse::COMMENT))
     }
 }
 

@@ -11,12 +11,12 @@ use sabir_proto::{Config, Framing};
 use tokio::time::{Instant, sleep_until};
 
 use crate::peer::Peer;
-use crate::peer::commands::{Wish, lock};
+use crate::peer::commands::{Command, lock};
 use crate::runtime::connection::Connection;
 use crate::runtime::message_transport::Messages;
 use crate::runtime::metered::Metered;
 use crate::server::acceptor::network;
-use crate::server::http::caller::Caller;
+use crate::server::http::caller::HttpCaller;
 use crate::server::http::config::{Identity, Remote, Sessions};
 use crate::server::http::service::Inner;
 use crate::server::http::session::hub::Hub;
@@ -62,7 +62,7 @@ impl Table {
     pub(crate) fn open(
         inner: &Arc<Inner>,
         sessions: &Sessions,
-        caller: &Caller,
+        caller: &HttpCaller,
     ) -> Result<Arc<Session>, Refusal> {
         let owner = caller.identity.clone();
         let from = caller.parts().extensions.get::<Remote>().map(|Remote(address)| network(address.ip()));
@@ -91,7 +91,7 @@ impl Table {
 
 impl Session {
     fn shut_down(&self) {
-        let _ = self.peer.shared.wish(Wish::Shutdown(Duration::ZERO));
+        let _ = self.peer.shared.command(Command::Shutdown(Duration::ZERO));
     }
 }
 
@@ -161,7 +161,7 @@ async fn run(
             _ = &mut connection => break,
             () = &mut stop, if !stopping => {
                 stopping = true;
-                let _ = session.peer.shared.wish(Wish::Shutdown(inner.stop.grace));
+                let _ = session.peer.shared.command(Command::Shutdown(inner.stop.grace));
             }
             () = sleep_until(deadline), if !stopping => {
                 if since.is_some() && session.hub.idle_since() == since {
