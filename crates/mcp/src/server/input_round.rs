@@ -51,7 +51,7 @@ impl Target {
         Ok(Target { method, name: name.to_owned(), arguments })
     }
 
-    pub(crate) fn binding(&self, subscribers: &str, identity: Option<Vec<u8>>) -> Option<Binding> {
+    pub(crate) fn binding(&self, audience: &str, identity: Option<Vec<u8>>) -> Option<Binding> {
         let arguments = match &self.arguments {
             Arguments::Short(short) => digest(short)?,
             Arguments::Digest(digest) => *digest,
@@ -59,7 +59,7 @@ impl Target {
             Arguments::None => digest(&RawJson::new("{}").ok()?)?,
         };
         Some(Binding {
-            subscribers: subscribers.to_owned(),
+            audience: audience.to_owned(),
             identity,
             method: self.method,
             name: self.name.clone(),
@@ -164,9 +164,7 @@ impl InputRound {
         let state = State { answers: used, state: state.or_else(|| self.state.clone()) };
         let request_state = match state.answers.is_empty() && state.state.is_none() {
             true => None,
-            false => {
-                Some(settings.seal_state(&self.target.binding(settings.subscribers(), identity)?, &state)?)
-            }
+            false => Some(settings.seal_state(&self.target.binding(settings.audience(), identity)?, &state)?),
         };
         Some(Questions { input_requests: questions, request_state })
     }

@@ -80,7 +80,7 @@ pub(crate) struct Settings {
     page_size: usize,
     pub(crate) cache: Cache,
     state_signer: StateSigner,
-    subscribers: Option<String>,
+    audience: Option<String>,
     time_to_live: Duration,
     identify: Arc<Identify>,
     clock: Arc<dyn Fn() -> SystemTime + Send + Sync>,
@@ -92,8 +92,8 @@ pub(crate) struct Settings {
 type Identify = dyn Fn(&sabir::Ctx) -> Option<Vec<u8>> + Send + Sync;
 
 impl Settings {
-    fn subscribers(&self) -> &str {
-        self.subscribers.as_deref().unwrap_or(&self.info.name)
+    fn audience(&self) -> &str {
+        self.audience.as_deref().unwrap_or(&self.info.name)
     }
 
     fn identity(&self, rpc: &sabir::Ctx) -> Option<Vec<u8>> {
@@ -113,7 +113,7 @@ impl Settings {
             })
         };
         let sealed: String = sealed.parse().map_err(|_| invalid("`requestState` must be a string"))?;
-        let binding = target.binding(self.subscribers(), self.identity(rpc));
+        let binding = target.binding(self.audience(), self.identity(rpc));
         let payload = binding
             .ok_or(Rejected::Forged)
             .and_then(|binding| self.state_signer.open(&binding, &sealed, (self.clock)()))
@@ -159,7 +159,7 @@ impl Server {
             page_size: usize::MAX,
             cache: Cache::default(),
             state_signer: StateSigner::random(),
-            subscribers: None,
+            audience: None,
             time_to_live: TIME_TO_LIVE,
             identify: Arc::new(credentials),
             clock: Arc::new(SystemTime::now),
@@ -311,7 +311,7 @@ impl Server {
     /// with a call.
     ///
     /// A `requestState` is good for the call that it was given out for: the same method, name and arguments, the same
-    /// [caller](Self::identify), a server of the same [subscribers](Self::audience), and for a
+    /// [caller](Self::identify), a server of the same [audience](Self::audience), and for a
     /// [while](Self::state_lifetime). It may be used more than once in that time, since nothing is kept.
     #[must_use]
     pub fn secret(mut self, key: [u8; 32]) -> Self {
@@ -322,8 +322,8 @@ impl Server {
     /// Names the servers that take each other's `requestState`, if they share a [secret](Self::secret). The server's
     /// name, unless this is set.
     #[must_use]
-    pub fn subscribers(mut self, subscribers: impl Into<String>) -> Self {
-        self.settings.subscribers = Some(subscribers.into());
+    pub fn audience(mut self, audience: impl Into<String>) -> Self {
+        self.settings.audience = Some(audience.into());
         self
     }
 

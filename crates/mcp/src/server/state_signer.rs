@@ -25,7 +25,7 @@ pub(crate) struct StateSigner {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Binding {
     /// The server that gave it out. Others may have the same key.
-    pub(crate) subscribers: String,
+    pub(crate) audience: String,
     /// Who calls, as far as that is known.
     pub(crate) identity: Option<Vec<u8>>,
     pub(crate) method: &'static str,
@@ -80,12 +80,12 @@ impl StateSigner {
 
     fn mac(&self, binding: &Binding, payload: &[u8]) -> Hmac<Sha256> {
         let mut mac = Hmac::<Sha256>::new_from_slice(&self.key).expect("a key of any length will do");
-        let Binding { subscribers, identity, method, name, arguments } = binding;
+        let Binding { audience, identity, method, name, arguments } = binding;
         let known = [u8::from(identity.is_some())];
         let identity = identity.as_deref().unwrap_or_default();
         // The lengths keep the parts apart.
         for part in
-            [CONTEXT, subscribers.as_bytes(), &known, identity, method.as_bytes(), name.as_bytes(), arguments]
+            [CONTEXT, audience.as_bytes(), &known, identity, method.as_bytes(), name.as_bytes(), arguments]
         {
             mac.update(&(part.len() as u64).to_be_bytes());
             mac.update(part);
@@ -113,7 +113,7 @@ mod tests {
 
     fn binding() -> Binding {
         Binding {
-            subscribers: "a".into(),
+            audience: "a".into(),
             identity: Some(b"alice".to_vec()),
             method: "tools/call",
             name: "pay".into(),
@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(state_signer.open(&binding(), &sealed, at(99)).as_deref(), Ok(&b"payload"[..]));
         assert_eq!(state_signer.open(&binding(), &sealed, at(100)), Err(Rejected::Expired));
         for other in [
-            Binding { subscribers: "b".into(), ..binding() },
+            Binding { audience: "b".into(), ..binding() },
             Binding { identity: Some(b"mallory".to_vec()), ..binding() },
             Binding { identity: Some(Vec::new()), ..binding() },
             Binding { identity: None, ..binding() },
@@ -140,7 +140,7 @@ mod tests {
             Binding { name: "refund".into(), ..binding() },
             Binding { arguments: [2; 32], ..binding() },
             // Moving a byte from one part to the next makes another call.
-            Binding { subscribers: "aa".into(), identity: Some(b"lice".to_vec()), ..binding() },
+            Binding { audience: "aa".into(), identity: Some(b"lice".to_vec()), ..binding() },
         ] {
             assert_eq!(state_signer.open(&other, &sealed, at(0)), Err(Rejected::Forged), "{other:?}");
         }

@@ -25,7 +25,7 @@ pub enum Role {
 pub struct Annotations {
     /// Whom it is for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub subscribers: Vec<Role>,
+    pub audience: Vec<Role>,
     /// From 0, optional, to 1, required.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<f64>,
