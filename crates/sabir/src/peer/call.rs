@@ -206,7 +206,7 @@ impl<R, E, T> Call<R, E, T> {
     ///
     /// The peer is asked in the params, so they must be an object, or absent. A call with other params is not
     /// sent, and a call that was sent already is cancelled: both end with
-    /// [`SendError::Progress`](crate::Refused::Progress).
+    /// [`SendError::Progress`](crate::SendError::Progress).
     pub fn with_progress(self) -> Self {
         self.set(|options| options.progress = true);
         self
@@ -232,7 +232,7 @@ impl<R, E, T> Call<R, E, T> {
         let mut options = Box::<CallOptions<'_>>::default();
         change(&mut options);
         if options.progress && !has_progress {
-            return self.give_up(CallError::SendError(SendError::Progress));
+            return self.give_up(CallError::NotSent(SendError::Progress));
         }
         if options.timeout.is_some() || options.total_timeout.is_some() {
             let slot = Arc::clone(&self.slot);

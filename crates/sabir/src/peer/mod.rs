@@ -204,7 +204,7 @@ impl std::fmt::Debug for WeakPeer {
 pub(crate) fn written<P: Serialize>(params: &P) -> Result<Option<RawJson<'static>>, CallError> {
     RawJson::from_value(params)
         .map(present)
-        .map_err(|error| CallError::SendError(SendError::Params(error.to_string())))
+        .map_err(|error| CallError::NotSent(SendError::Params(error.to_string())))
 }
 
 /// `null` stands for no params.
