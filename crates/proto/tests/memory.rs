@@ -149,9 +149,12 @@ impl Driver {
     #[track_caller]
     fn rest(&mut self, what: &str) {
         self.reads = true;
-        if self.handlers == Handlers::Obey {
-            self.handlers = Handlers::Hang;
-        }
+        // What waits is still worked off: with large answers that would take minutes, and show nothing more.
+        self.handlers = match self.handlers {
+            Handlers::Obey => Handlers::Hang,
+            Handlers::Answer(_) => Handlers::Answer(1),
+            Handlers::Hang => Handlers::Hang,
+        };
         for _ in 0..1000 {
             self.settle();
             let Driver { session, running, notified, now, .. } = self;
@@ -164,6 +167,7 @@ impl Driver {
                     session.reply(*now, key, &1);
                 }
             });
+            self.settle();
             if self.session().usage().requests == 0 && self.session().usage().unsent == 0 && !self.notified {
                 break;
             }
