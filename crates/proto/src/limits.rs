@@ -36,8 +36,9 @@ pub struct Limits {
     /// Requests of the peer that may run at once, beside one more for each open call of ours: a handler
     /// that waits for the peer must not keep out what the peer asks in return. 16,384.
     pub in_flight: usize,
-    /// Bytes of ids, params, `_meta` and progress tokens that running requests may hold. One request always runs. Where all that run may be
-    /// waiting for the peer, a request that finds no room is refused rather than kept waiting. 20 MiB.
+    /// Bytes of ids, methods, params, `_meta` and progress tokens that running requests may hold. One request
+    /// always runs. Where all that run may be waiting for the peer, a request that finds no room is refused
+    /// rather than kept waiting. 20 MiB.
     pub in_flight_bytes: usize,
     /// Bytes of requests and notifications that wait for their turn, of all ids, and of the tables that all of
     /// these need. 20 MiB.

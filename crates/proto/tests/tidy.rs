@@ -124,7 +124,9 @@ fn no_source_file_is_long_or_holds_notes_to_self() {
     let mut breaches = Vec::new();
     for (path, text) in &sources {
         let lines = text.lines().count();
-        if lines > MOST_LINES {
+        // What `sabir generate` prints is as long as the document that it is given.
+        let is_generated = path.components().any(|part| part.as_os_str() == "generated");
+        if lines > MOST_LINES && !is_generated {
             breaches.push(format!("{}: {lines} lines", path.display()));
         }
         for (i, line) in text.lines().enumerate() {
