@@ -14,7 +14,7 @@ use crate::peer::commands::lock;
 /// [`Stdio::unguarded`].
 ///
 /// The connection ends when the input does, after everything is answered. Signals end the process, as they do
-/// without it; with [`with_signals`](Transport::heed_signals), SIGTERM and SIGINT let it finish what is open.
+/// without it; with [`with_signals`](Transport::with_signals), SIGTERM and SIGINT let it finish what is open.
 pub fn stdio() -> Transport {
     Stdio { guarded: true }.transport()
 }
