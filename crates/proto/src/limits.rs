@@ -15,7 +15,7 @@ use std::time::Duration;
 /// | [`calls`](Self::calls) | `call` refuses |
 /// | [`high_water`](Self::high_water) | nothing more is read, and no waiting request starts, until the peer reads |
 /// | [`outbound_bytes`](Self::outbound_bytes) | nothing more is read; an answer is replaced by [`ANSWER_TOO_LARGE`](crate::ErrorCode::ANSWER_TOO_LARGE), and what has not started of its batch is answered [`OVERLOADED`](crate::ErrorCode::OVERLOADED); `call` and `notify` refuse |
-/// | [`max_error_replies`](Self::complaints) | further unreadable messages are reported and no longer answered, until a readable one comes |
+/// | [`max_error_replies`](Self::max_error_replies) | further unreadable messages are reported and no longer answered, until a readable one comes |
 /// | [`stall`](Self::stall), [`idle`](Self::idle) | the connection ends, and every call with it |
 ///
 /// Start from the default and change what you need:
