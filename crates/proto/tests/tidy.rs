@@ -47,7 +47,9 @@ fn files(folder: &Path, extensions: &[&str]) -> Vec<(PathBuf, String)> {
         let path = entry.expect("a folder entry").path();
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         if path.is_dir() {
-            if !matches!(name, "target" | "node_modules" | "artifacts" | "corpus" | "generated") && !name.starts_with('.') {
+            if !matches!(name, "target" | "node_modules" | "artifacts" | "corpus" | "generated")
+                && !name.starts_with('.')
+            {
                 found.extend(files(&path, extensions));
             }
         } else if path.extension().is_some_and(|e| extensions.iter().any(|wanted| e == *wanted)) {

@@ -48,8 +48,8 @@ async fn what_makes_no_sense_is_said() {
         (transport::url("http://a b/"), "`http://a b/`"),
         (transport::url("http://:80/"), "`http://:80/`"),
         (transport::url("http://me:secret@x/"), "a name and a password belong in"),
-        (transport::url("http://x/").header("a b", "c"), "`a b` is no header: a name"),
-        (transport::url("http://x/").bearer("a\nb"), "`authorization` is no header: its value"),
+        (transport::url("http://x/").header("a b", "c"), "`a b` is not a header: a name"),
+        (transport::url("http://x/").bearer("a\nb"), "`authorization` is not a header: its value"),
         (transport::url("tcp://x:1").bearer("a"), "`tcp://x:1` has no headers"),
     ] {
         let (kind, _, text) = failure(transport).await;
