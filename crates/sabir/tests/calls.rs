@@ -233,7 +233,7 @@ async fn who_wants_nothing_takes_any_result() {
     });
     let peer = client(router).await;
     for result in ["null", "5", r#""pong""#, "[1,2]", r#"{"a":{"b":[]}}"#, "true"] {
-        let params = || RawJson::new(&format!(r#"{{"result":{result}}}"#)).unwrap().into_owned();
+        let params = || RawJson::new(format!(r#"{{"result":{result}}}"#)).unwrap().into_owned();
         peer.call::<()>("echo", params()).await.unwrap();
         // Whoever names a type gets that or an error: nothing else swallows a result that does not fit.
         assert_eq!(peer.call::<Ack>("echo", params()).await.is_ok(), result == "null", "{result}");
