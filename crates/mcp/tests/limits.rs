@@ -87,7 +87,7 @@ async fn open_streams_are_limited() {
     let raw = Raw::open(files()).await;
     let listen = |uris: Vec<String>| {
         let wanted = json!({"notifications": {"toolsListChanged": true, "resourceSubscriptions": uris}});
-        let call = raw.peer.call::<_, _, Value>("subscriptions/listen", modern(wanted, json!({})));
+        let call = raw.peer.call::<Value>("subscriptions/listen", modern(wanted, json!({})));
         tokio::spawn(async move { call.await.map_err(|error| error.to_string()) })
     };
     let uris = |count: usize| (0..count).map(|number| format!("file:///{number}")).collect::<Vec<_>>();

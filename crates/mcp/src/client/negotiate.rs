@@ -81,7 +81,7 @@ async fn ask(
     first: bool,
 ) -> Result<Option<Agreed>, McpConnectError> {
     let params = json!({"_meta": meta(client, revision)});
-    let asked = peer.call::<_, _, Discovered>("server/discover", params).timeout(client.probe);
+    let asked = peer.call::<Discovered>("server/discover", params).timeout(client.probe);
     let discovered = match asked.await {
         Ok(discovered) => discovered,
         Err(CallError::Error(error)) if error.code == code::UNSUPPORTED_REVISION => {

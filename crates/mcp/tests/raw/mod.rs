@@ -38,7 +38,7 @@ impl Raw {
     }
 
     pub(crate) async fn call(&self, method: &'static str, params: Value) -> Result<Value, ErrorObject> {
-        match self.peer.call::<_, _, Value>(method, params).await {
+        match self.peer.call::<Value>(method, params).await {
             Ok(result) => Ok(result),
             Err(CallError::Error(error)) => Err(error),
             Err(other) => panic!("{method}: {other}"),
