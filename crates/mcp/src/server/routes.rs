@@ -245,7 +245,7 @@ fn call_tool(
     }
     ctx.begin_round("tools/call", &target)?;
     let end = ResponseBuilder::of(&ctx);
-    let running = entry.function.start(ctx, target.arguments.as_ref());
+    let running = entry.start(ctx, target.arguments.as_ref());
     Ok(async move {
         let outcome = match running {
             Ok(running) => running.await,

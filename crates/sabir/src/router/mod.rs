@@ -78,7 +78,7 @@ pub(crate) struct Routes {
     state: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
     observers: Vec<Observer>,
     /// Where handlers run that take their time.
-    threads: Arc<Pool>,
+    pub(crate) threads: Arc<Pool>,
 }
 
 /// Where a call goes.
