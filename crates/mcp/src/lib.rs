@@ -37,6 +37,12 @@
 //! # }
 //! ```
 //!
+//! # What grows with the protocol
+//!
+//! Enums, and structs that a program only receives, are `#[non_exhaustive]`. Structs that a program writes, such as [`Tool`]
+//! or [`McpLimits`], are open: end them with `..Tool::new(name, description)` or `..Default::default()`, and they compile
+//! with the fields of later revisions, too.
+//!
 //! # Two eras
 //!
 //! | | up to 2025-11-25 | from 2026-07-28 |
@@ -49,6 +55,7 @@
 //! The same functions serve both, at the same time and on the same connection. What a revision does not know is
 //! left out when it is spoken.
 
+mod bounded;
 mod client;
 mod error;
 mod form;
@@ -127,7 +134,7 @@ pub use types::{
 /// ```
 ///
 /// - Methods take `&self`. An `async fn` runs in the task of its connection; a plain `fn` may block, and runs on a thread
-///   ([`McpServer::threads`]).
+///   ([`McpServer::max_blocking_threads`]).
 /// - Arguments are the tool's arguments, by name: owned types with serde's `Deserialize` and `JsonSchema`. An `Option` may be
 ///   left out; `#[serde(…)]` and `#[schemars(…)]` work as on the field of a struct, so `#[serde(default)]` or
 ///   `#[serde(flatten)]`, too. An argument of the type [`McpCtx`] is the call's context.

@@ -167,7 +167,7 @@ async fn blocking_tools_run_on_a_bounded_number_of_threads() {
     // Two threads meet here: they run at the same time, while the connection goes on.
     let meeting = Arc::new(Barrier::new(2));
     let server = McpServer::new("threads", "1.0.0")
-        .threads(2)
+        .max_blocking_threads(2)
         .tool_blocking(Tool::new("meet", ""), move |_, ()| {
             seen.fetch_max(counted.fetch_add(1, SeqCst) + 1, SeqCst);
             meeting.wait();
@@ -259,7 +259,8 @@ async fn arguments_that_do_not_fit_are_named_by_their_path() {
 #[cfg(feature = "validate")]
 #[tokio::test]
 async fn a_schema_by_hand_is_kept_to() {
-    let schema = r#"{"type":"object","properties":{"n":{"type":"integer","maximum":3}},"additionalProperties":false}"#;
+    let schema =
+        r#"{"type":"object","properties":{"n":{"type":"integer","maximum":3}},"additionalProperties":false}"#;
     let tool = Tool {
         input_schema: sabir::RawJson::new(schema).unwrap().into_owned(),
         ..Tool::new("any", "Takes what its schema says")
@@ -283,5 +284,6 @@ fn a_wrong_schema_by_hand_shows_at_the_start() {
         input_schema: sabir::RawJson::new(r#"{"type":"objekt"}"#).unwrap().into_owned(),
         ..Tool::new("any", "")
     };
-    let _ = McpServer::new("hand", "1.0.0").tool(tool, |_, _: serde_json::Map<String, Value>| async { Ok(()) });
+    let _ =
+        McpServer::new("hand", "1.0.0").tool(tool, |_, _: serde_json::Map<String, Value>| async { Ok(()) });
 }

@@ -36,8 +36,8 @@ fn print() -> sabir::Result<()> {
 fn router() -> Router {
     Router::new()
         .method("add", |_, (a, b): (i64, i64)| async move { Ok(a + b) })
-        .raw("echo", |_, params| async move { Ok(params.unwrap_or(RawJson::NULL)) })
-        .raw("hold", |_, params| async move {
+        .method_raw("echo", |_, params| async move { Ok(params.unwrap_or(RawJson::NULL)) })
+        .method_raw("hold", |_, params| async move {
             std::future::pending::<()>().await;
             Ok(params.unwrap_or(RawJson::NULL))
         })

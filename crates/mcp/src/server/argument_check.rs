@@ -1,24 +1,27 @@
 //! Arguments checked against the schema that a tool is listed with, before they are read. With the feature `validate`;
 //! without it the types alone decide.
 
-use sabir::RawJson;
-
 #[cfg(not(feature = "validate"))]
-pub(crate) struct ArgumentCheck;
-
-#[cfg(not(feature = "validate"))]
-impl ArgumentCheck {
-    pub(crate) fn new(_: &RawJson<'_>, _: bool) -> Result<Self, String> {
-        Ok(ArgumentCheck)
-    }
-
-    pub(crate) fn run(&self, _: Option<&RawJson<'_>>) -> Result<(), String> {
-        Ok(())
-    }
-}
-
+pub(crate) use unchecked::ArgumentCheck;
 #[cfg(feature = "validate")]
 pub(crate) use validated::ArgumentCheck;
+
+#[cfg(not(feature = "validate"))]
+mod unchecked {
+    use sabir::RawJson;
+
+    pub(crate) struct ArgumentCheck;
+
+    impl ArgumentCheck {
+        pub(crate) fn new(_: &RawJson<'_>, _: bool) -> Result<Self, String> {
+            Ok(ArgumentCheck)
+        }
+
+        pub(crate) fn run(&self, _: Option<&RawJson<'_>>) -> Result<(), String> {
+            Ok(())
+        }
+    }
+}
 
 #[cfg(feature = "validate")]
 mod validated {

@@ -88,7 +88,7 @@ impl McpCtx {
     }
 
     /// Runs a function that takes its time on a thread, beside the connection: see
-    /// [`McpServer::threads`](crate::McpServer::threads).
+    /// [`McpServer::max_blocking_threads`](crate::McpServer::max_blocking_threads).
     ///
     /// ```
     /// # use sabir_mcp::{McpCtx, McpResult};

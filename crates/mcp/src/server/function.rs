@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use super::argument_check::ArgumentCheck;
 use super::ctx::McpCtx;
 use super::output::{IntoContents, IntoPrompt, IntoToolResult};
-use crate::error::{McpResult, invalid};
+use crate::error::{McpResult, invalid, shown};
 use crate::headers::ParamHeader;
 use crate::string_args;
 use crate::template::Pattern;
@@ -78,7 +78,8 @@ fn misfit<P: DeserializeOwned>(text: &str) -> String {
         Err(error) => {
             let path = error.path().to_string();
             let reason = sabir::error_reason(&error.into_inner());
-            if path == "." { reason } else { format!("{path}: {reason}") }
+            let text = if path == "." { reason } else { format!("{path}: {reason}") };
+            shown(&text).into_owned()
         }
     }
 }
@@ -189,6 +190,7 @@ where
 
 /// An argument that somebody is filling in.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Partial {
     /// What is there so far.
     pub value: String,

@@ -213,7 +213,7 @@ impl McpServer {
 
     /// Adds a tool whose function is a plain one that takes its time: calls run on a thread, beside the connection.
     ///
-    /// There are up to 64 threads for all connections together, or as many as [`threads`](Self::threads) says. When all
+    /// There are up to 64 threads for all connections together, or as many as [`max_blocking_threads`](Self::max_blocking_threads) says. When all
     /// are at work, further calls wait for one.
     ///
     /// ```
@@ -265,7 +265,7 @@ impl McpServer {
 
     /// Sets how many threads blocking tools may have at once, for all connections together: at least one. 64.
     #[must_use]
-    pub fn threads(mut self, most: usize) -> Self {
+    pub fn max_blocking_threads(mut self, most: usize) -> Self {
         self.settings.threads = Some(most);
         self
     }
@@ -457,7 +457,7 @@ impl McpServer {
         let core = Arc::new(Core { settings: self.settings, catalog: self.catalog, info });
         let mut router = routes::router(&core);
         if let Some(most) = core.settings.threads {
-            router = router.threads(most);
+            router = router.max_blocking_threads(most);
         }
         #[cfg(feature = "tracing")]
         if core.settings.spans {

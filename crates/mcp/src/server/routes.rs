@@ -13,7 +13,7 @@ use tokio::sync::broadcast::error::RecvError;
 use super::catalog::{Completed, Lists};
 use super::function::Partial;
 use super::input_round::{InputRound, Target};
-use super::limits::{Few, Usage};
+use super::limits::Usage;
 use super::registry::Named;
 use super::request_context::{self, Eras, request_context};
 use super::response::{Answer, ResponseBuilder};
@@ -22,6 +22,7 @@ use super::subscribers::{Change, Interests};
 use super::target_params::TargetParams;
 use super::{Core, McpCtx};
 use crate::McpRevision;
+use crate::bounded::BoundedMap;
 use crate::error::{ToolError, invalid, not_found, reason, shown, unknown_resource, unread};
 use crate::page::page;
 use crate::types::{Contents, Implementation, LogLevel, Meta, PromptResult, ServerCapabilities, ToolResult};
@@ -80,7 +81,7 @@ impl Routes<'_> {
         R: Serialize + 'static,
     {
         let core = Arc::clone(self.core);
-        self.router = self.router.reading(method, move |rpc, params: Option<&RawJson<'_>>| {
+        self.router = self.router.method_borrowed(method, move |rpc, params: Option<&RawJson<'_>>| {
             let params = params.map(RawJson::as_borrowed);
             let ctx = request_context(&core, rpc, method, eras, params.as_ref())?;
             handler(ctx, params.as_ref())
@@ -117,20 +118,20 @@ impl Routes<'_> {
     /// What may come before anything is agreed on: the handshake of the legacy era, and pings.
     fn handshake(mut self) -> Self {
         let core = Arc::clone(self.core);
-        self.router = self.router.reading("initialize", move |rpc, params: Option<&RawJson<'_>>| {
+        self.router = self.router.method_borrowed("initialize", move |rpc, params: Option<&RawJson<'_>>| {
             if request_context::modern(&rpc, "initialize", params)?.is_some() {
                 return Err(not_found());
             }
             initialize(&core, &rpc, params).map(|result| ready(Ok(result)))
         });
-        self.router = self.router.reading("ping", |rpc, params: Option<&RawJson<'_>>| {
+        self.router = self.router.method_borrowed("ping", |rpc, params: Option<&RawJson<'_>>| {
             match request_context::modern(&rpc, "ping", params)? {
                 Some(_) => Err(not_found()),
                 None => Ok(ready(Ok(Meta::new()))),
             }
         });
         let core = Arc::clone(self.core);
-        self.router = self.router.reading("notifications/initialized", move |rpc: sabir::Ctx, _| {
+        self.router = self.router.method_borrowed("notifications/initialized", move |rpc: sabir::Ctx, _| {
             let session = rpc.peer().kept::<Session>();
             if session.joins() {
                 core.catalog.subscribers().join(rpc.peer(), &session);
@@ -269,11 +270,11 @@ fn get_prompt(
 ) -> sabir::Result<impl Future<Output = sabir::Result<Answer<PromptResult>>> + use<>> {
     let target = TargetParams::by_name(params)?;
     let entry = named(&ctx.core.catalog.lists().prompts, "prompt", &target.name)?;
-    let Few(arguments) = match &target.arguments {
+    let BoundedMap(arguments) = match &target.arguments {
         Some(arguments) => arguments.parse().map_err(|error| {
             invalid(format_args!("the arguments of a prompt are strings: {}", reason(&error)))
         })?,
-        None => Few::default(),
+        None => BoundedMap::default(),
     };
     ctx.begin_round("prompts/get", &target)?;
     let end = ResponseBuilder::of(&ctx);
@@ -351,7 +352,7 @@ struct Argument {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Context {
-    arguments: Few<String>,
+    arguments: BoundedMap<String>,
 }
 
 #[derive(Serialize)]

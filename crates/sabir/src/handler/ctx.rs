@@ -120,7 +120,7 @@ impl Ctx {
     }
 
     /// Runs a function that takes its time on a thread of the router's pool, beside the connection: see
-    /// [`Router::threads`](crate::Router::threads). Fails if no thread can be started, or if the function panics. Dropped
+    /// [`Router::max_blocking_threads`](crate::Router::max_blocking_threads). Fails if no thread can be started, or if the function panics. Dropped
     /// before the function has started, it is never run; one that runs goes on to its end.
     ///
     /// ```
