@@ -203,6 +203,7 @@ impl Core {
             return false;
         }
         self.outbox.end(mark, Purpose::Notify);
+        self.notified = true;
         true
     }
 }

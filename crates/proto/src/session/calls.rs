@@ -18,6 +18,8 @@ pub(super) struct Calls {
     /// Moments to look at a call again. An entry may be too early, if progress came, or stale.
     timers: BinaryHeap<Reverse<(Time, u64, u32)>>,
     timed: usize,
+    /// How many calls of each batch are open, by its first and last id.
+    batches: HashMap<(u64, u64), usize, FixedState>,
     last_id: u64,
 }
 
@@ -72,6 +74,7 @@ impl Calls {
             by_id: HashMap::with_hasher(FixedState::with_seed(seed)),
             timers: BinaryHeap::new(),
             timed: 0,
+            batches: HashMap::with_hasher(FixedState::with_seed(seed)),
             last_id: 0,
         }
     }
@@ -80,13 +83,17 @@ impl Calls {
         self.by_id.len()
     }
 
-    /// Whether an answer could only be to one message of ours: a call, or all calls of a batch.
-    pub(super) fn is_one(&self) -> bool {
-        let mut open = self.slots.iter().flatten();
-        match open.next() {
-            None => false,
-            Some(Call { batch: None, .. }) => open.next().is_none(),
-            Some(Call { batch, .. }) => open.all(|call| call.batch == *batch),
+    /// Takes out all calls, if they were sent in one message: there is one, or they are of one batch.
+    pub(super) fn take_one_message(&mut self) -> Vec<CallKey> {
+        let one = self.len() == 1 || self.batches.values().next() == Some(&self.len());
+        if one { self.take_all() } else { Vec::new() }
+    }
+
+    /// Takes out the calls of the only open batch.
+    pub(super) fn take_one_batch(&mut self) -> Vec<CallKey> {
+        match self.batches.keys().next() {
+            Some(batch) if self.batches.len() == 1 => self.take_batch(*batch),
+            _ => Vec::new(),
         }
     }
 
@@ -151,6 +158,9 @@ impl Calls {
         let call = slot.take_if(|call| call.id == key.id)?;
         self.by_id.remove(&key.id);
         self.free.push(key.index);
+        if let Some(batch) = call.batch {
+            self.leave_batch(batch);
+        }
         if call.deadline.is_some() {
             self.timed -= 1;
             self.forget_stale_timers();
@@ -164,6 +174,16 @@ impl Calls {
         for key in keys {
             if let Some(call) = self.slots.get_mut(key.index as usize).and_then(Option::as_mut) {
                 call.batch = Some((first.id, last.id));
+            }
+        }
+        self.batches.insert((first.id, last.id), keys.len());
+    }
+
+    fn leave_batch(&mut self, batch: (u64, u64)) {
+        if let Some(open) = self.batches.get_mut(&batch) {
+            *open -= 1;
+            if *open == 0 {
+                self.batches.remove(&batch);
             }
         }
     }
@@ -236,6 +256,7 @@ impl Calls {
             self.slots = Vec::new();
             self.free = Vec::new();
             self.by_id.shrink_to(0);
+            self.batches.shrink_to(0);
             self.timers = BinaryHeap::new();
         }
     }
