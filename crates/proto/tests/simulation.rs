@@ -46,7 +46,8 @@ fn play(seed: u64) -> Vec<String> {
     let mut world = World::new(seed);
     let outcome = catch_unwind(AssertUnwindSafe(|| world.run()));
     if let Err(cause) = outcome {
-        let shown = world.log.len().saturating_sub(60);
+        let alone = number("SABIR_SEED").is_some();
+        let shown = if alone { 0 } else { world.log.len().saturating_sub(60) };
         eprintln!("{}", world.log[shown..].join("\n"));
         eprintln!("\nseed {seed} fails; to see all of it:");
         eprintln!("SABIR_SEED={seed} cargo test -p sabir-proto --test simulation -- --nocapture\n");

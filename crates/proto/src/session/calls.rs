@@ -1,7 +1,7 @@
 //! Our calls that wait for an answer, and when they give up.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 use std::time::Duration;
 
 use foldhash::fast::FixedState;
@@ -18,8 +18,8 @@ pub(super) struct Calls {
     /// Moments to look at a call again. An entry may be too early, if progress came, or stale.
     timers: BinaryHeap<Reverse<(Time, u64, u32)>>,
     timed: usize,
-    /// How many calls of each batch are open, by its first and last id.
-    batches: HashMap<(u64, u64), usize, FixedState>,
+    /// The first id of each batch, and how many of its calls are open, by its last id.
+    batches: BTreeMap<u64, (u64, usize)>,
     last_id: u64,
 }
 
@@ -74,7 +74,7 @@ impl Calls {
             by_id: HashMap::with_hasher(FixedState::with_seed(seed)),
             timers: BinaryHeap::new(),
             timed: 0,
-            batches: HashMap::with_hasher(FixedState::with_seed(seed)),
+            batches: BTreeMap::new(),
             last_id: 0,
         }
     }
@@ -85,14 +85,26 @@ impl Calls {
 
     /// Takes out all calls, if they were sent in one message: there is one, or they are of one batch.
     pub(super) fn take_one_message(&mut self) -> Vec<CallKey> {
-        let one = self.len() == 1 || self.batches.values().next() == Some(&self.len());
+        let batched = self.batches.first_key_value().map(|(_, (_, open))| *open);
+        let one = self.len() == 1 || batched == Some(self.len());
         if one { self.take_all() } else { Vec::new() }
+    }
+
+    /// The open batch that a call with this id was sent in, whether or not the call itself is still open.
+    pub(super) fn batch_of(&self, id: u64) -> Option<(u64, u64)> {
+        let (&last, &(first, _)) = self.batches.range(id..).next()?;
+        (first <= id).then_some((first, last))
+    }
+
+    /// How many calls the longest batch had of which one is open.
+    pub(super) fn longest_batch(&self) -> usize {
+        self.batches.iter().map(|(last, (first, _))| (last - first + 1) as usize).max().unwrap_or(0)
     }
 
     /// Takes out the calls of the only open batch.
     pub(super) fn take_one_batch(&mut self) -> Vec<CallKey> {
-        match self.batches.keys().next() {
-            Some(batch) if self.batches.len() == 1 => self.take_batch(*batch),
+        match self.batches.first_key_value() {
+            Some((&last, &(first, _))) if self.batches.len() == 1 => self.take_batch((first, last)),
             _ => Vec::new(),
         }
     }
@@ -158,8 +170,8 @@ impl Calls {
         let call = slot.take_if(|call| call.id == key.id)?;
         self.by_id.remove(&key.id);
         self.free.push(key.index);
-        if let Some(batch) = call.batch {
-            self.leave_batch(batch);
+        if let Some((_, last)) = call.batch {
+            self.leave_batch(last);
         }
         if call.deadline.is_some() {
             self.timed -= 1;
@@ -176,14 +188,14 @@ impl Calls {
                 call.batch = Some((first.id, last.id));
             }
         }
-        self.batches.insert((first.id, last.id), keys.len());
+        self.batches.insert(last.id, (first.id, keys.len()));
     }
 
-    fn leave_batch(&mut self, batch: (u64, u64)) {
-        if let Some(open) = self.batches.get_mut(&batch) {
+    fn leave_batch(&mut self, last: u64) {
+        if let Some((_, open)) = self.batches.get_mut(&last) {
             *open -= 1;
             if *open == 0 {
-                self.batches.remove(&batch);
+                self.batches.remove(&last);
             }
         }
     }
@@ -256,7 +268,6 @@ impl Calls {
             self.slots = Vec::new();
             self.free = Vec::new();
             self.by_id.shrink_to(0);
-            self.batches.shrink_to(0);
             self.timers = BinaryHeap::new();
         }
     }

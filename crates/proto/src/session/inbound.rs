@@ -4,16 +4,16 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use crate::dialect::{Dialect, NotificationStyle};
-use crate::frame::{Cut, FrameFault};
+use crate::frame::{Cut, FrameFault, message_start};
 use crate::json::cursor::Cursor;
 use crate::json::raw::RawJson;
 use crate::json::scan::ParseError;
 use crate::json::string::JsonStr;
+use crate::limits::Limits;
 use crate::message::decode::{Entry, decode_batch, decode_single, is_batch};
 use crate::message::error::{ErrorCode, ErrorObject};
 use crate::message::id::Id;
 use crate::message::{Fault, Invalid, Message, Notification, Request, Response};
-use crate::session::calls::Call;
 use crate::session::event::{CallError, CallKey, Event, Origin, Report, RequestKey, Undelivered};
 use crate::session::meta::Meta;
 use crate::session::oversize::Oversize;
@@ -125,16 +125,46 @@ impl Core {
     #[inline(never)]
     fn batch_message<'i>(&mut self, body: &'i [u8]) -> Next<'i> {
         let mut entries: Vec<Entry<'i>> = std::mem::take(&mut self.entries);
-        let next = match decode_batch(body, &self.dialect, &self.limits, &mut entries) {
+        let mut decoded = decode_batch(body, &self.dialect, &self.limits, &mut entries);
+        // The answer to a batch of ours may be as long as that.
+        if let Ok(Err(Err(invalid))) = &decoded
+            && is_long_answer(invalid)
+            && self.calls.longest_batch() > self.limits.batch_len
+        {
+            entries.clear();
+            let limits = Limits { batch_len: self.calls.longest_batch(), ..self.limits };
+            decoded = decode_batch(body, &self.dialect, &limits, &mut entries);
+        }
+        let next = match decoded {
             Ok(Ok(text)) => {
                 self.batch(text, &mut entries);
                 Next::Again
             }
+            Ok(Err(Err(invalid))) if is_long_answer(&invalid) => self.long_answer(body, invalid),
             Ok(Err(refused)) => self.single(refused),
             Err(error) => Next::Event(self.not_json(body, error)),
         };
         self.entries = emptied(entries);
         next
+    }
+
+    /// An array of answers with more entries than any batch of ours. The one that it answers ends, where that is
+    /// known.
+    #[cold]
+    fn long_answer<'i>(&mut self, body: &'i [u8], invalid: Invalid<'i>) -> Next<'i> {
+        let calls = match Oversize::of(message_start(body, body.len())) {
+            Oversize::Answer { id, in_array } => self.take_answered(&id, in_array),
+            _ => Vec::new(),
+        };
+        if calls.is_empty() {
+            return self.single(Err(invalid));
+        }
+        for call in calls {
+            let outcome = Err(CallError::Malformed(invalid.fault));
+            self.pending_events.push_back(Event::Reply { call, outcome });
+        }
+        self.outbox.settle(self.incoming);
+        Next::Again
     }
 
     /// A message that is no batch, or a batch that counts as one.
@@ -188,11 +218,13 @@ impl Core {
 
     /// Takes out the call with this id, or its whole batch: the answer to that comes in one piece.
     fn take_answered(&mut self, id: &Id<'_>, whole_batch: bool) -> Vec<CallKey> {
-        let Some(call) = self.call_of(id) else { return Vec::new() };
-        match self.calls.find(call.id()) {
-            Some((_, Call { batch: Some(batch), .. })) if whole_batch => self.calls.take_batch(*batch),
-            _ => self.calls.remove(call).map(|_| vec![call]).unwrap_or_default(),
+        let Some(id) = self.number_of(id) else { return Vec::new() };
+        if let Some(batch) = self.calls.batch_of(id).filter(|_| whole_batch) {
+            return self.calls.take_batch(batch);
         }
+        let Some((call, _)) = self.calls.find(id) else { return Vec::new() };
+        self.calls.remove(call);
+        vec![call]
     }
 
     /// The id to refuse a message with. With the id of a request that is in flight, the error would be taken for
@@ -248,11 +280,8 @@ impl Core {
                 Err(Invalid { response: true, id: Some(id), .. }) => Some(id),
                 _ => None,
             };
-            if let Some(call) = response.and_then(|id| self.call_of(id))
-                && let Some((_, Call { batch: Some(ours), .. })) = self.calls.find(call.id())
-            {
-                answered.insert(*ours);
-            }
+            let id = response.and_then(|id| self.number_of(id));
+            answered.extend(id.and_then(|id| self.calls.batch_of(id)));
             if let Next::Event(event) = self.entry(entry, Some(batch)) {
                 self.pending_events.push_back(event.into_owned());
             }
@@ -548,6 +577,10 @@ impl Core {
             (None, _) => Event::Report(Report::UnknownReply(id)),
         }
     }
+}
+
+fn is_long_answer(invalid: &Invalid<'_>) -> bool {
+    invalid.response && matches!(invalid.fault, Fault::BatchTooLong { .. })
 }
 
 /// With the id itself, the peer would take this for the answer to its first request: it is sent with none.

@@ -89,6 +89,8 @@ struct Core {
     calls: Calls,
     one_way: bool,
     gathering: Gathering,
+    /// The last request that was answered with an error because its own answer could not be sent.
+    replaced: Option<(RequestKey, ErrorCode)>,
     outbox: Outbox,
     /// Events that come before anything else.
     pending_events: VecDeque<Event<'static>>,
@@ -164,6 +166,7 @@ impl Session {
             calls: Calls::new(config.seed),
             one_way: config.one_way,
             gathering: Gathering::default(),
+            replaced: None,
             outbox: Outbox::new(config.framing.unwrap_or(Framing::Lines), config.limits.outbound_bytes),
             pending_events: VecDeque::new(),
             barrier: false,
