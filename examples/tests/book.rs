@@ -23,8 +23,14 @@ fn documents() -> Vec<String> {
         .collect();
     found.sort();
     assert!(found.len() > 10, "only {} pages found", found.len());
-    let others =
-        ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "examples/README.md"];
+    let others = [
+        "README.md",
+        "ARCHITECTURE.md",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+        "examples/README.md",
+    ];
     found.extend(others.map(str::to_owned));
     found
 }
@@ -33,7 +39,10 @@ fn documents() -> Vec<String> {
 fn every_page_is_in_the_index_and_tested() {
     let (index, tested) = (read("docs/README.md"), read("examples/src/lib.rs"));
     for page in documents().iter().filter(|page| page.starts_with("docs/") && *page != "docs/README.md") {
-        assert!(index.contains(&format!("({})", &page["docs/".len()..])), "docs/README.md does not link {page}");
+        assert!(
+            index.contains(&format!("({})", &page["docs/".len()..])),
+            "docs/README.md does not link {page}"
+        );
         if read(page).contains("```rust") {
             assert!(tested.contains(&format!("\"{page}\"")), "examples/src/lib.rs does not test {page}");
         }
@@ -56,7 +65,8 @@ fn every_link_leads_somewhere() {
     let mut broken = Vec::new();
     for page in documents() {
         let text = read(&page);
-        let links = prose(&text).flat_map(|part| part.split("](").skip(1)).filter_map(|rest| rest.split(')').next());
+        let links =
+            prose(&text).flat_map(|part| part.split("](").skip(1)).filter_map(|rest| rest.split(')').next());
         for link in links.filter(|link| !link.contains("://")) {
             let (path, fragment) = link.split_once('#').unwrap_or((link, ""));
             let target = match path {

@@ -6,7 +6,7 @@
 use std::error::Error;
 
 use sabir::{Stopper, transport};
-use sabir_mcp::{Client, Ctx, Failure, Server};
+use sabir_mcp::{McpClient, McpCtx, McpResult, McpServer, ToolError};
 
 /// Counts the words of a text
 #[derive(serde::Deserialize, schemars::JsonSchema)]
@@ -15,16 +15,16 @@ struct WordCount {
     text: String,
 }
 
-async fn word_count(_: Ctx, WordCount { text }: WordCount) -> sabir_mcp::Result<usize> {
+async fn word_count(_: McpCtx, WordCount { text }: WordCount) -> McpResult<usize> {
     match text.split_whitespace().count() {
-        0 => Err(Failure::tool("there is no word in this text")),
+        0 => Err(ToolError::new("there is no word in this text")),
         count => Ok(count),
     }
 }
 
 async fn listen(url: &str) -> Result<sabir::Server, Box<dyn Error>> {
-    let router = Server::new("words", "1.0.0").tool("word_count", word_count).into_router();
-    Ok(sabir::listen(url, router).await?.dialect(sabir::MCP).http(sabir_mcp::http()))
+    let router = McpServer::new("words", "1.0.0").tool("word_count", word_count).into_router();
+    Ok(sabir::listen(url, router).await?.dialect(sabir::MCP).http(sabir_mcp::streamable_http()))
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -36,7 +36,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let (url, stopper): (String, Stopper) = (server.url().to_owned(), server.stopper());
     let running = tokio::spawn(server.run());
 
-    let client = Client::new("me", "1.0.0").connect(transport::url(&url)).await?;
+    let client = McpClient::new("me", "1.0.0").connect(transport::url(&url)).await?;
     let counted = client.call("word_count", serde_json::json!({"text": "to be or not to be"})).await?;
     eprintln!("{} words", counted.text());
     let failed = client.call("word_count", serde_json::json!({"text": ""})).await?;

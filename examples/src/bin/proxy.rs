@@ -22,7 +22,7 @@ async fn forward(
         // An error of the other side keeps its code, message and data.
         return to.call_raw(method, params).await.map_err(ErrorObject::from);
     }
-    to.notify(method, params).await?;
+    to.notify_raw(method, params).await?;
     Ok(RawJson::NULL)
 }
 
