@@ -8,6 +8,7 @@ use sabir_proto::Cause;
 use tokio::io::ReadBuf;
 
 use crate::router::observe::{Observed, Side};
+use crate::runtime::serve::lost_text;
 use crate::runtime::session_context::Desk;
 use crate::transport::{Duplex, Io, Wire};
 
@@ -31,7 +32,6 @@ pub(crate) trait Port: Send {
 
 impl<S: Duplex> Port for Io<S> {
     fn send(&mut self, cx: &mut Context<'_>, desk: &mut Desk) -> Moved {
-        #[cfg(unix)]
         if let Some(audience) = &mut self.audience
             && let Poll::Ready(gone) = audience.poll_gone(cx)
         {
@@ -125,7 +125,6 @@ impl<S: Duplex> Io<S> {
         match epitaph {
             Some(cause) => desk.session.handle_lost(desk.now, cause),
             None => {
-                #[cfg(unix)]
                 if let Some(audience) = &mut self.audience {
                     audience.watch();
                 }
@@ -137,6 +136,6 @@ impl<S: Duplex> Io<S> {
 }
 
 fn lost(desk: &mut Desk, error: &io::Error) -> Moved {
-    desk.session.handle_lost(desk.now, error.to_string());
+    desk.session.handle_lost(desk.now, lost_text(error));
     Moved::Yes
 }

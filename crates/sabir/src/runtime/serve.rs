@@ -8,6 +8,7 @@ use crate::peer::Peer;
 use crate::peer::commands::Wish;
 use crate::router::Router;
 use crate::runtime::connection::Connection;
+use crate::runtime::signals::asked_to_stop;
 use crate::transport::{Opened, Transport};
 
 /// Serves one connection until it ends. That the peer has gone, or that we were asked to stop, is a good
@@ -43,31 +44,28 @@ pub(crate) fn good_end(cause: Cause) -> Result<(), Cause> {
     }
 }
 
+/// What a connection says that was lost for this error. That the peer has gone begins alike on every system, in
+/// front of the system's own words.
+pub(crate) fn lost_text(error: &io::Error) -> String {
+    let text = error.to_string();
+    let start = match error.kind() {
+        io::ErrorKind::BrokenPipe => BROKEN_PIPE,
+        io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted => CONNECTION_RESET,
+        _ => return text,
+    };
+    match error.raw_os_error() {
+        Some(_) if !text.starts_with(start) => format!("{start}: {text}"),
+        // Only the kind is known.
+        None if error.get_ref().is_none() => start.to_owned(),
+        _ => text,
+    }
+}
+
+const BROKEN_PIPE: &str = "Broken pipe";
+const CONNECTION_RESET: &str = "Connection reset";
+
 fn has_gone(what: &str) -> bool {
-    what.starts_with("Broken pipe") || what.starts_with("Connection reset")
-}
-
-/// SIGTERM or SIGINT, from here on: what was answered must not be cut off by a signal that comes right after.
-#[cfg(unix)]
-pub(crate) fn asked_to_stop() -> impl Future<Output = ()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
-    async move {
-        let (Ok(mut terminate), Ok(mut interrupt)) = signals else {
-            return std::future::pending().await;
-        };
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-    }
-}
-
-#[cfg(not(unix))]
-pub(crate) async fn asked_to_stop() {
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending().await
-    }
+    what.starts_with(BROKEN_PIPE) || what.starts_with(CONNECTION_RESET)
 }
 
 /// Connects to a [URL](crate::transport::url) or over any other transport: runs the connection in a task of its own, and returns the

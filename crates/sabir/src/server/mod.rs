@@ -32,8 +32,9 @@ use crate::server::bind::{Accepted, Place};
 /// lines or with `Content-Length` headers; with the feature `http`, HTTP/1.1, HTTP/2 and WebSocket at the
 /// path of the URL; with the feature `tls` and a [certificate](Server::tls), all of that over TLS. The scheme
 /// says what to call it, and whether only TLS is let in: `tcp://127.0.0.1:4000`,
-/// `http://127.0.0.1:8080/rpc`, `ws:`, `unix:/run/sabir.sock`; `tls:`, `https:`, `wss:`. Without a host, as
-/// in `http://:8080`, only this machine can connect.
+/// `http://127.0.0.1:8080/rpc`, `ws:`, `unix:/run/sabir.sock`, on Windows `pipe:sabir`; `tls:`, `https:`, `wss:`.
+/// Without a host, as in `http://:8080`, only this machine can connect; to a Unix socket or a named pipe only this
+/// user.
 ///
 /// ```no_run
 /// # async fn run() -> std::io::Result<()> {
@@ -124,7 +125,8 @@ impl Server {
         self
     }
 
-    /// Stops in good order when the process is asked to, by SIGTERM or SIGINT.
+    /// Stops in good order when the process is asked to, by SIGTERM or SIGINT, on Windows by Ctrl-C,
+    /// Ctrl-Break or the closing of the console.
     #[must_use]
     pub fn heed_signals(mut self) -> Self {
         self.heeds_signals = true;
@@ -163,7 +165,7 @@ impl Server {
         let stopped = async {
             tokio::select! {
                 _ = stop.wait_for(|stop| *stop) => {}
-                () = crate::runtime::serve::asked_to_stop(), if signals => drop(self.stop.send_replace(true)),
+                () = crate::runtime::signals::asked_to_stop(), if signals => drop(self.stop.send_replace(true)),
             }
         };
         let mut stopped = std::pin::pin!(stopped);
@@ -174,8 +176,7 @@ impl Server {
             };
             match accepted {
                 Ok((place, Accepted::Tcp(stream, address))) => entrance.let_in(place, stream, Some(address)),
-                #[cfg(unix)]
-                Ok((place, Accepted::Unix(stream))) => entrance.let_in(place, stream, None),
+                Ok((place, Accepted::Local(stream))) => entrance.let_in(place, stream, None),
                 // Out of descriptors, most likely: others will be closed.
                 Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
             }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`stdio`] | the process's standard input and output |
 //! | [`child`] | a process that is started for it |
-//! | [`tcp`], [`unix`] | a socket that is connected to |
+//! | [`tcp`], `unix` (on Windows `pipe`) | a socket or a named pipe that is connected to |
 //! | [`url`] | whatever the URL names: a socket, TLS, HTTP, WebSocket |
 //! | [`memory`] | the other half of a pair, for tests |
 //! | [`streams`] | anything that reads and writes |
@@ -12,19 +12,19 @@
 //! Each knows both framings. What is made here speaks lines unless told otherwise; servers made by
 //! [`listen`](crate::server) find out what the peer speaks.
 
-#[cfg(unix)]
 pub(crate) mod child;
 pub(crate) mod endpoint;
 pub(crate) mod error;
 #[cfg(unix)]
 pub(crate) mod fd;
+pub(crate) mod local;
 pub(crate) mod net;
-#[cfg(unix)]
 mod output_watch;
 #[cfg(unix)]
-pub(crate) mod parent_death;
-#[cfg(unix)]
+mod parent_death;
+pub(crate) mod process_group;
 pub(crate) mod stdio;
+mod thread_io;
 #[cfg(feature = "tls")]
 pub(crate) mod tls;
 mod url;
@@ -37,15 +37,15 @@ use std::io;
 use std::pin::Pin;
 use std::time::Duration;
 
-#[cfg(unix)]
 pub use child::{Child, Stderr, child};
 use endpoint::Dial;
 pub use error::{DialError, DialFailure};
+#[cfg(windows)]
+pub use local::pipe;
+#[cfg(unix)]
+pub use local::unix;
 pub use net::tcp;
-#[cfg(unix)]
-pub use net::unix;
 use sabir_proto::{Config, Framing, Report};
-#[cfg(unix)]
 pub use stdio::{Stdio, stdio};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
@@ -79,7 +79,6 @@ pub(crate) struct Io<S = Box<dyn Duplex>> {
     /// Says, once the input has ended, whether it ended for a reason.
     pub(crate) epitaph: Option<Pin<Box<dyn Future<Output = Option<String>> + Send>>>,
     /// Who reads what is written, where that can be told.
-    #[cfg(unix)]
     pub(crate) audience: Option<output_watch::Audience>,
     /// Ends the connection in good order when the process is asked to stop.
     pub(crate) heeds_signals: bool,
@@ -110,7 +109,6 @@ impl<S> Io<S> {
         Io {
             stream,
             epitaph: None,
-            #[cfg(unix)]
             audience: None,
             tap: None,
             process: None,

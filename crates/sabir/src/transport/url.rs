@@ -2,14 +2,14 @@
 
 use super::endpoint::{Dial, Place, in_time, unusable};
 use super::error::DialError;
-use super::net::{tcp_io, unix_path};
-use super::{Transport, Way};
+use super::net::tcp_io;
+use super::{Io, Transport, Way, local};
 
 /// Whatever a URL names. It is connected to when it is used; [`connect`](crate::connect) takes the URL itself.
 ///
 /// | URL | speaks |
 /// |---|---|
-/// | `tcp://HOST:PORT`, `unix:PATH` | lines, or another [framing](Transport::framing) |
+/// | `tcp://HOST:PORT`, `unix:PATH`, on Windows `pipe:NAME` | lines, or another [framing](Transport::framing) |
 /// | `tls://HOST:PORT` | the same over TLS (feature `tls`) |
 /// | `http://HOST/PATH`, `https://…` | each message posted by itself; answers as JSON or as a stream of events (feature `http`) |
 /// | `ws://HOST/PATH`, `wss://…` | WebSocket (feature `http`) |
@@ -84,16 +84,16 @@ async fn open(url: &str, dial: Dial) -> std::io::Result<Way> {
     if let Some(fault) = dial.fault {
         return Err(unusable(fault));
     }
-    #[cfg(unix)]
-    if let Some(path) = unix_path(url) {
+    if let Some(address) = local::address(url)? {
         check_settings(url, None, &dial)?;
-        let connected = tokio::net::UnixStream::connect(path).await;
+        let connected = local::connect(address).await;
         let stream = connected.map_err(|error| DialError::socket(url, &error))?;
-        return Ok(Way::Bytes(super::net::unix_io(stream)));
+        return Ok(Way::Bytes(Io::over(Box::new(stream))));
     }
     let known = url.split_once("://").and_then(|(name, rest)| Some((Scheme::parse(name)?, rest)));
     let Some((scheme, rest)) = known else {
-        let wanted = "expected http(s)://, ws(s)://, tcp://HOST:PORT, tls://HOST:PORT or unix:PATH";
+        let wanted =
+            format!("expected http(s)://, ws(s)://, tcp://HOST:PORT, tls://HOST:PORT or {}", local::WRITTEN);
         return Err(unusable(format!("cannot connect to `{url}`: {wanted}")));
     };
     check_settings(url, Some(scheme), &dial)?;
@@ -137,7 +137,7 @@ async fn stream(scheme: Scheme, place: &Place, dial: &Dial) -> std::io::Result<W
         let connector = dial.tls.connector(&[]).map_err(unusable)?;
         let dialling = async { super::tls::wrap(&connector, place, place.connect().await?).await };
         let (read, write) = tokio::io::split(in_time(&place.url, dialling).await?);
-        return Ok(Way::Bytes(super::Io::new(read, write)));
+        return Ok(Way::Bytes(Io::new(read, write)));
     }
     tcp_io(in_time(&place.url, place.connect()).await?).map(Way::Bytes)
 }

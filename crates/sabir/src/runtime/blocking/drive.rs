@@ -1,52 +1,35 @@
-//! The loop around `poll(2)`.
+//! The loop around whatever waits for streams: `poll(2)`, or threads on Windows.
 
 use std::io;
-use std::os::fd::OwnedFd;
-use std::sync::Arc;
-use std::task::{Wake, Waker};
 use std::time::Instant;
 
-use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
-use rustix::io::Errno;
 use sabir_proto::{Cause, Time};
 
 use crate::peer::Peer;
 use crate::router::Router;
 use crate::runtime::blocking::DRIVING;
+use crate::runtime::blocking::platform::StreamIo;
+use crate::runtime::blocking::process::Process;
 use crate::runtime::blocking::streams::Streams;
 use crate::runtime::engine::{Engine, Stop};
-use crate::transport::fd::Flags;
+use crate::runtime::serve::lost_text;
 
 pub(crate) struct Driver {
     engine: Engine,
-    streams: Streams,
-    /// Other threads wake the loop by this.
-    bell: Arc<Bell>,
+    io: StreamIo,
     start: Instant,
-    _flags: [Flags; 2],
-}
-
-struct Bell(OwnedFd);
-
-impl Wake for Bell {
-    fn wake(self: Arc<Self>) {
-        self.wake_by_ref();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        // A bell that is ringing already needs no second stroke.
-        let _ = rustix::io::write(&self.0, &1u64.to_ne_bytes());
-    }
+    /// Dropped behind the streams: the process loses its input first.
+    process: Option<Process>,
 }
 
 impl Driver {
     pub(crate) fn new(streams: Streams, router: Router) -> io::Result<(Self, Peer)> {
-        let engine = Engine::new(streams.config, router.into_routes(), None);
-        let bell = Arc::new(Bell(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?));
-        engine.desk.peer.shared.register(&Waker::from(Arc::clone(&bell)));
-        let _flags = [Flags::nonblocking(&streams.input)?, Flags::nonblocking(&streams.output)?];
+        let Streams { input, output, config, process } = streams;
+        let engine = Engine::new(config, router.into_routes(), None);
+        let io = StreamIo::new(input, output)?;
+        engine.desk.peer.shared.register(&io.waker());
         let peer = engine.desk.peer.clone();
-        Ok((Driver { engine, streams, bell, start: Instant::now(), _flags }, peer))
+        Ok((Driver { engine, io, start: Instant::now(), process }, peer))
     }
 
     /// Runs until the connection ends.
@@ -76,7 +59,7 @@ impl Driver {
             match self.wait(now) {
                 Ok(true) => self.read(),
                 Ok(false) => {}
-                Err(error) => self.lost(error),
+                Err(error) => self.lost(&error),
             }
         }
     }
@@ -88,11 +71,10 @@ impl Driver {
         if bytes.is_empty() {
             return false;
         }
-        match rustix::io::write(&self.streams.output, bytes) {
-            Ok(count) => session.handle_written(now, count),
-            Err(Errno::AGAIN) => return false,
-            Err(Errno::INTR) => {}
-            Err(error) => self.lost(error),
+        match self.io.write(bytes) {
+            Ok(Some(count)) => session.handle_written(now, count),
+            Ok(None) => return false,
+            Err(error) => self.lost(&error),
         }
         true
     }
@@ -100,49 +82,31 @@ impl Driver {
     fn read(&mut self) {
         let now = Time::since(self.start.elapsed());
         let session = &mut self.engine.desk.session;
-        match rustix::io::read(&self.streams.input, session.space()) {
-            Ok(0) => match self.streams.epitaph() {
+        match self.io.read(session.space()) {
+            Ok(Some(0)) => match self.process.as_mut().and_then(Process::epitaph) {
                 Some(cause) => session.handle_lost(now, cause),
                 None => {
                     self.engine.desk.now = now;
                     self.engine.desk.handle_eof();
                 }
             },
-            Ok(count) => session.handle_read(now, count),
-            Err(Errno::AGAIN | Errno::INTR) => {}
-            Err(error) => self.lost(error),
+            Ok(Some(count)) => session.handle_read(now, count),
+            Ok(None) => {}
+            Err(error) => self.lost(&error),
         }
     }
 
-    fn lost(&mut self, error: Errno) {
+    fn lost(&mut self, error: &io::Error) {
         // A process that has ended says more than the pipe that broke with it.
-        let cause = self.streams.epitaph().unwrap_or_else(|| io::Error::from(error).to_string());
+        let ended = self.process.as_mut().and_then(Process::epitaph);
+        let cause = ended.unwrap_or_else(|| lost_text(error));
         self.engine.desk.session.handle_lost(self.engine.desk.now, cause);
     }
 
     /// Waits for whatever the session waits for. Whether there is something to read.
-    fn wait(&mut self, now: Time) -> rustix::io::Result<bool> {
+    fn wait(&mut self, now: Time) -> io::Result<bool> {
         let wait = self.engine.desk.session.wait();
-        let timeout = wait.deadline.map(|at| {
-            let left = at - now;
-            Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() }
-        });
-        let wanted = |wanted: bool, flags| if wanted { flags } else { PollFlags::empty() };
-        let mut fds = [
-            PollFd::new(&self.streams.input, wanted(wait.read, PollFlags::IN)),
-            PollFd::new(&self.streams.output, wanted(!wait.write.is_empty(), PollFlags::OUT)),
-            PollFd::new(&self.bell.0, PollFlags::IN),
-        ];
-        match poll(&mut fds, timeout.as_ref()) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return Err(error),
-        }
-        if !fds[2].revents().is_empty() {
-            let _ = rustix::io::read(&self.bell.0, &mut [0; 8]);
-        }
-        if fds[1].revents().contains(PollFlags::ERR) && wait.write.is_empty() && !wait.read {
-            return Err(Errno::PIPE);
-        }
-        Ok(wait.read && !fds[0].revents().is_empty())
+        let timeout = wait.deadline.map(|at| at - now);
+        self.io.wait(wait.read, !wait.write.is_empty(), timeout)
     }
 }
