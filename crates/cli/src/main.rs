@@ -17,6 +17,7 @@ mod json;
 mod list;
 mod model;
 mod paint;
+mod platform;
 mod print;
 mod target;
 mod tour;

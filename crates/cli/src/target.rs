@@ -10,6 +10,7 @@ use sabir::{DialError, DialFailure, Framing};
 
 use crate::demo::rpc;
 use crate::exit::{Exit, Failure};
+use crate::platform;
 
 /// How long a program may take to exit once its input is closed, and again once it was told to.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -23,6 +24,8 @@ pub(crate) enum Target {
     /// Host and port.
     Tcp(String),
     Unix(PathBuf),
+    /// The name of a named pipe on Windows.
+    Pipe(String),
     /// A whole URL: HTTP, WebSocket, or TLS by itself.
     Web(String),
 }
@@ -30,7 +33,7 @@ pub(crate) enum Target {
 impl Target {
     pub(crate) fn parse(text: &str) -> Result<Target, Failure> {
         if let Some(words) = text.strip_prefix("stdio:") {
-            let words = shlex::split(words)
+            let words = platform::split(words)
                 .ok_or_else(|| Failure::usage(format_args!("`{text}` has a quote that is never closed")))?;
             return Target::program(words);
         }
@@ -49,6 +52,12 @@ impl Target {
                 path => Ok(Target::Unix(path.into())),
             };
         }
+        if let Some(name) = text.strip_prefix("pipe:") {
+            return match name.strip_prefix("//").unwrap_or(name) {
+                "" => Err(Failure::usage("`pipe:` names no pipe").hint("write it as pipe:server")),
+                name => Ok(Target::Pipe(name.to_owned())),
+            };
+        }
         if let Some((scheme, rest)) = text.split_once("://")
             && ["http", "https", "ws", "wss", "tls"].contains(&scheme)
         {
@@ -62,7 +71,7 @@ impl Target {
             "demo:" => Ok(Target::Demo),
             _ => Err(Failure::usage(format_args!("`{text}` is no target")).hint(
                 "a target is demo:, stdio:COMMAND, http(s)://…, ws(s)://…, tcp://HOST:PORT, tls://HOST:PORT or \
-                 unix:PATH, or a command after --",
+                 unix:PATH (on Windows pipe:NAME), or a command after --",
             )),
         }
     }
@@ -100,11 +109,13 @@ impl Target {
         let opened = match self {
             Target::Demo => Ok(demo(framing)),
             Target::Program(words) => {
-                let mut command = std::process::Command::new(&words[0]);
+                let mut command = std::process::Command::new(platform::program(&words[0]));
                 command.args(&words[1..]);
                 Child::new(command).patience(PATIENCE).spawn()
             }
-            Target::Tcp(_) | Target::Unix(_) | Target::Web(_) => Ok(transport::url(self.to_string())),
+            Target::Tcp(_) | Target::Unix(_) | Target::Pipe(_) | Target::Web(_) => {
+                Ok(transport::url(self.to_string()))
+            }
         };
         opened.map(|transport| transport.framing(framing)).map_err(|error| self.unreachable(&error))
     }
@@ -143,12 +154,10 @@ impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Target::Demo => f.write_str("demo:"),
-            Target::Program(words) => {
-                let joined = shlex::try_join(words.iter().map(String::as_str));
-                write!(f, "stdio:{}", joined.unwrap_or_else(|_| words.join(" ")))
-            }
+            Target::Program(words) => write!(f, "stdio:{}", platform::join(words)),
             Target::Tcp(address) => write!(f, "tcp://{address}"),
             Target::Unix(path) => write!(f, "unix:{}", path.display()),
+            Target::Pipe(name) => write!(f, "pipe:{name}"),
             Target::Web(url) => f.write_str(url),
         }
     }
@@ -188,10 +197,12 @@ mod tests {
         for (text, want) in [
             ("demo:", Ok(Target::Demo)),
             ("stdio:cat", Ok(program(&["cat"]))),
-            ("stdio:a 'b c' \"d\\\"e\" f\\ g", Ok(program(&["a", "b c", "d\"e", "f g"]))),
+            ("stdio:a 'b c' \"d\\\"e\"", Ok(program(&["a", "b c", "d\"e"]))),
             ("tcp://[::1]:80", Ok(Target::Tcp("[::1]:80".to_owned()))),
             ("unix:/x", Ok(Target::Unix("/x".into()))),
             ("unix:///x", Ok(Target::Unix("/x".into()))),
+            ("pipe:x", Ok(Target::Pipe("x".to_owned()))),
+            ("pipe:", Err("`pipe:` names no pipe")),
             ("https://x/rpc", Ok(Target::Web("https://x/rpc".to_owned()))),
             ("ws://", Err("`ws://` names no host")),
             ("stdio:", Err("no command is given")),

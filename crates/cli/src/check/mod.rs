@@ -27,7 +27,7 @@ use crate::web::Web;
 
 /// Whether it is a target and no file. What begins like a URL is one, if only to be told which there are.
 fn is_target(text: &str) -> bool {
-    text.contains("://") || ["demo:", "stdio:", "unix:"].iter().any(|start| text.starts_with(start))
+    text.contains("://") || ["demo:", "stdio:", "unix:", "pipe:"].iter().any(|start| text.starts_with(start))
 }
 
 pub(crate) async fn run(args: CheckArgs, printer: &Printer) -> Result<Exit, Failure> {
@@ -160,7 +160,7 @@ fn unreadable(name: &str, error: &ReadError) -> Failure {
     match error {
         ReadError::Io(error) if error.kind() == io::ErrorKind::NotFound && !Path::new(name).exists() => {
             failure.hint(
-                "check the path; a target is written as stdio:COMMAND, http://HOST/PATH, tcp://HOST:PORT or unix:PATH",
+                "check the path; a target is written as stdio:COMMAND, http://HOST/PATH, tcp://HOST:PORT or unix:PATH (on Windows pipe:NAME)",
             )
         }
         _ => failure,

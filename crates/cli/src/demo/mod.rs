@@ -9,9 +9,8 @@ use sabir::{Dialect, Http, MCP, PLAIN, Router, ServerTls, transport};
 
 use crate::args::DemoArgs;
 use crate::exit::{Exit, Failure};
+use crate::platform::LISTEN;
 use crate::print::Printer;
-
-const ADDRESSES: &str = "write it as tcp://127.0.0.1:4000 or unix:/tmp/demo.sock";
 
 pub(crate) async fn run(args: DemoArgs, printer: &Printer) -> Result<Exit, Failure> {
     rpc::quiet_panic();
@@ -31,7 +30,9 @@ fn served(args: &DemoArgs) -> (Router, Dialect) {
 
 async fn stdio(args: &DemoArgs, printer: &Printer) -> Result<Exit, Failure> {
     if io::stdin().is_terminal() {
-        printer.aside("serving on standard input: type a message and press enter; Ctrl-D ends");
+        printer.aside(
+            "serving on standard input: type a message and press enter; Ctrl-D (on Windows Ctrl-Z) ends",
+        );
     }
     let (router, dialect) = served(args);
     let transport = transport::stdio().framing(args.framing.known()).dialect(dialect);
@@ -85,7 +86,7 @@ fn cannot_listen(url: &str, error: &io::Error) -> Failure {
         false => Failure::new(exit, format_args!("cannot listen at {url}: {reason}")),
     };
     match error.kind() {
-        io::ErrorKind::InvalidInput => failure.hint(ADDRESSES),
+        io::ErrorKind::InvalidInput => failure.hint(format_args!("write it as {LISTEN}")),
         io::ErrorKind::AddrInUse => failure.hint("take another port or path; port 0 is any that is free"),
         _ => failure,
     }
