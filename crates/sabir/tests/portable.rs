@@ -230,9 +230,12 @@ async fn a_local_address_has_one_server() {
     let url = local_url("taken");
     let router = || Router::new().method("add", |_, (a, b): (i64, i64)| async move { Ok(a + b) });
     let server = sabir::listen(&url, router()).await.unwrap();
-    let error = sabir::listen(&url, router()).await.unwrap_err();
-    assert_eq!(error.kind(), std::io::ErrorKind::AddrInUse, "{error}");
-    assert!(error.to_string().ends_with("another server listens there"), "{error}");
+    // Wine 8 lets anybody make a pipe whose name is taken.
+    if std::env::var_os("SABIR_UNDER_WINE").is_none() {
+        let error = sabir::listen(&url, router()).await.unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::AddrInUse, "{error}");
+        assert!(error.to_string().ends_with("another server listens there"), "{error}");
+    }
     let stopper = server.stopper();
     let running = tokio::spawn(server.run());
     let peer = sabir::connect(url.clone(), Router::new()).await.unwrap();

@@ -22,3 +22,13 @@ pub(crate) fn program(name: &str) -> &str {
 pub(crate) fn enable_colour() -> bool {
     true
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_backslash_keeps_a_space() {
+        assert_eq!(split(r"a b\ c"), Some(vec!["a".to_owned(), "b c".to_owned()]));
+    }
+}
