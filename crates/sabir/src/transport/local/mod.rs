@@ -52,7 +52,7 @@ mod tests {
             found(&format!("{ours}:")),
             Err(format!("`{ours}:` names nothing: write it as {WRITTEN}"))
         );
-        let error = found(&format!("{theirs}:/x")).unwrap_err();
+        let error = found(&format!("{theirs}:/x")).expect_err("it is of another system");
         assert!(error.starts_with(&format!("`{theirs}:/x` cannot be used on this system")), "{error}");
     }
 }
