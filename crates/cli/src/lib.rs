@@ -20,6 +20,7 @@ mod list;
 mod misframed;
 mod model;
 mod paint;
+mod platform;
 mod print;
 mod shell;
 mod target;

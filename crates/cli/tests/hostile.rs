@@ -219,9 +219,9 @@ fn nothing_in_documentation_is_run() {
     let tests = rustdoc(&["--test"]);
     assert!(tests.contains("running 0 tests"), "{tests}");
     rustdoc(&["-o", "pages"]);
-    for i in 0..docs.len() {
+    for (i, doc) in docs.iter().enumerate() {
         let page = fs::read_to_string(path.join(format!("pages/docs/struct.Item{i}.html"))).unwrap();
-        assert!(!page.contains("<script>alert") && !page.contains("href=\"javascript:"), "{}", docs[i]);
+        assert!(!page.contains("<script>alert") && !page.contains("href=\"javascript:"), "{doc}");
     }
     fs::remove_dir_all(&path).unwrap();
 }

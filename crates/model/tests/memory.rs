@@ -54,8 +54,7 @@ fn peak(profile: Profile, text: &str) -> usize {
     }
     checker.finish().for_each(drop);
     drop((checker, reader));
-    let peak = PEAK.load(Ordering::Relaxed) - before;
-    peak
+    PEAK.load(Ordering::Relaxed) - before
 }
 
 fn check(profile: Profile, text: &str) {

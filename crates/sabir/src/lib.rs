@@ -77,7 +77,7 @@
 //! | the peer closes the pipe that we write to | `Closed(Lost)` | dropped | `Ok` |
 //! | the socket fails | `Closed(Lost)`, with the system's words | dropped | `Err` |
 //! | a started process exits | `Closed(Lost)`, with its exit status | dropped | |
-//! | [`Peer::shutdown`], SIGTERM or SIGINT on [`transport::stdio`] | answered, or `Closed(Shutdown)` after the grace | finish, or are answered `-32013` after the grace | `Ok` |
+//! | [`Peer::shutdown`], SIGTERM, SIGINT or Ctrl-C on [`transport::stdio`] | answered, or `Closed(Shutdown)` after the grace | finish, or are answered `-32013` after the grace | `Ok` |
 //! | the peer reads nothing for a minute | `Closed(Stalled)` | dropped | `Err` |
 //! | a call's own time is up | `TimedOut`, and the peer is told | | |
 //! | an answer breaks the protocol | `Malformed`, with what is wrong | | |
@@ -124,7 +124,6 @@ pub use router::method::{Method, MethodName};
 pub use router::observe::{CallEnd, Observed, Side};
 pub use router::params::parse;
 pub use router::{Next, Router};
-#[cfg(unix)]
 pub use runtime::blocking;
 pub use runtime::serve::{connect, serve};
 #[cfg(feature = "service")]

@@ -135,7 +135,7 @@ impl Exchange {
             Content::Json => {
                 let limit = self.client.limits.message_bytes;
                 let read = whole(&self.client, body, limit).await;
-                let (text, room) = read.map_err(|broken| self.broken(broken))?;
+                let (text, room) = read.map_err(|broken| self.broken(&broken))?;
                 self.client.pool.give_back(lease);
                 if text.is_empty() && self.open.is_empty() {
                     return Ok(());
@@ -155,7 +155,7 @@ impl Exchange {
     async fn resume(&mut self, reply: Reply) -> Result<(), Undelivered> {
         let mut cursor = Cursor::default();
         let mut why = match self.follow(reply, &mut cursor).await {
-            Err(Broken::TooLarge(limit)) => return Err(self.broken(Broken::TooLarge(limit))),
+            Err(Broken::TooLarge(limit)) => return Err(self.broken(&Broken::TooLarge(limit))),
             followed => followed.err().map(|broken| broken.to_string()),
         };
         let mut failures = 0;
@@ -171,7 +171,7 @@ impl Exchange {
                 Ok(reply) if reply.0.status().is_success() => {
                     why = match content(reply.0.headers(), reply.0.body()) {
                         Content::Events => match self.follow(reply, &mut cursor).await {
-                            Err(Broken::TooLarge(limit)) => return Err(self.broken(Broken::TooLarge(limit))),
+                            Err(Broken::TooLarge(limit)) => return Err(self.broken(&Broken::TooLarge(limit))),
                             followed => followed.err().map(|broken| broken.to_string()),
                         },
                         _ => return Err(self.says(&format!("{reason}, and cannot be resumed"))),
@@ -253,9 +253,9 @@ impl Exchange {
         }
     }
 
-    fn broken(&self, broken: Broken) -> Undelivered {
+    fn broken(&self, broken: &Broken) -> Undelivered {
         let too_large = match broken {
-            Broken::TooLarge(limit) => Some(limit),
+            Broken::TooLarge(limit) => Some(*limit),
             Broken::Off(_) => None,
         };
         Undelivered { too_large, ..self.says(&broken.to_string()) }
