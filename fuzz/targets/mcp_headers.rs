@@ -26,7 +26,7 @@ pub(crate) fn run(data: &[u8]) {
         }
         for index in 0..sent.len() {
             let mut changed = sent.clone();
-            changed[index].1.push_str("?");
+            changed[index].1.push('?');
             assert!(agrees(&changed).is_err(), "{:?} of {params}", changed[index]);
             changed.remove(index);
             assert!(agrees(&changed).is_err(), "{:?} left out of {params}", sent[index]);
