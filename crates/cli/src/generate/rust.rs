@@ -85,7 +85,7 @@ fn method(out: &mut String, call: &Call, name: &str) {
         ),
         None => write!(
             out,
-            "    pub async fn {name}(&self{arguments}) -> Result<(), sabir::Refused> {{\n{prepare}        self.peer.notify({wire}, {params}).await\n    }}\n"
+            "    pub async fn {name}(&self{arguments}) -> Result<(), sabir::SendError> {{\n{prepare}        self.peer.notify({wire}, {params}).await\n    }}\n"
         ),
     };
 }

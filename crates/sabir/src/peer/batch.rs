@@ -26,7 +26,7 @@ use crate::router::method::MethodName;
 /// ```
 ///
 /// The calls of a batch that is dropped instead of sent end with
-/// [`SendError::Unsent`](crate::Refused::Unsent).
+/// [`SendError::Unsent`](crate::SendError::Unsent).
 #[must_use = "a batch is sent by `send`"]
 pub struct Batch {
     peer: Peer,

@@ -206,7 +206,7 @@ impl<R, E, T> Call<R, E, T> {
     ///
     /// The peer is asked in the params, so they must be an object, or absent. A call with other params is not
     /// sent, and a call that was sent already is cancelled: both end with
-    /// [`SendError::Progress`](crate::Refused::Progress).
+    /// [`SendError::Progress`](crate::SendError::Progress).
     pub fn with_progress(self) -> Self {
         self.set(|options| options.progress = true);
         self

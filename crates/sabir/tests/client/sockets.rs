@@ -45,7 +45,7 @@ async fn failures_are_told_apart() {
 async fn what_makes_no_sense_is_said() {
     for (transport, want) in [
         (transport::url("gopher://x"), "`gopher://x` is not a valid URL: expected http(s)://"),
-        (transport::url("tcp://x"), "`tcp://x` must name a host and a port"),
+        (transport::url("tcp://x"), "`tcp://x` names no port: write it as tcp://x:PORT"),
         (transport::url("tcp://x:1/path"), "`tcp://x:1/path` must name a host and a port"),
         (transport::url("http://"), "`http://`"),
         (transport::url("http://a b/"), "`http://a b/`"),
