@@ -11,7 +11,7 @@ use crate::target::{Target, status_hint};
 /// A call that did not end with the peer's answer.
 pub(crate) fn call(error: &CallError, target: &Target, framing: Framing, timeout: Duration) -> Failure {
     match error {
-        CallError::SendError(refused) => Failure::usage(format_args!("not sent: {refused}")),
+        CallError::NotSent(refused) => Failure::usage(format_args!("not sent: {refused}")),
         CallError::TimedOut => timed_out(target, timeout),
         CallError::Undelivered(lost) => undelivered(lost),
         CallError::Closed(Cause::Lost(_) | Cause::Ended) => {

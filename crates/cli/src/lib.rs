@@ -22,7 +22,6 @@ mod model;
 mod paint;
 mod platform;
 mod print;
-mod shell;
 mod target;
 mod tour;
 mod trace;

@@ -15,7 +15,7 @@ use std::time::Duration;
 /// | [`calls`](Self::calls) | `call` refuses |
 /// | [`high_water`](Self::high_water) | nothing more is read, and no waiting request starts, until the peer reads |
 /// | [`outbound_bytes`](Self::outbound_bytes) | nothing more is read; an answer is replaced by [`ANSWER_TOO_LARGE`](crate::ErrorCode::ANSWER_TOO_LARGE), and what has not started of its batch is answered [`OVERLOADED`](crate::ErrorCode::OVERLOADED); `call` and `notify` refuse |
-/// | [`max_error_replies`](Self::complaints) | further unreadable messages are reported and no longer answered, until a readable one comes |
+/// | [`max_error_replies`](Self::max_error_replies) | further unreadable messages are reported and no longer answered, until a readable one comes |
 /// | [`stall`](Self::stall), [`idle`](Self::idle) | the connection ends, and every call with it |
 ///
 /// Start from the default and change what you need:
@@ -36,8 +36,9 @@ pub struct Limits {
     /// Requests of the peer that may run at once, beside one more for each open call of ours: a handler
     /// that waits for the peer must not keep out what the peer asks in return. 16,384.
     pub in_flight: usize,
-    /// Bytes of ids, params, `_meta` and progress tokens that running requests may hold. One request always runs. Where all that run may be
-    /// waiting for the peer, a request that finds no room is refused rather than kept waiting. 20 MiB.
+    /// Bytes of ids, methods, params, `_meta` and progress tokens that running requests may hold. One request
+    /// always runs. Where all that run may be waiting for the peer, a request that finds no room is refused
+    /// rather than kept waiting. 20 MiB.
     pub in_flight_bytes: usize,
     /// Bytes of requests and notifications that wait for their turn, of all ids, and of the tables that all of
     /// these need. 20 MiB.

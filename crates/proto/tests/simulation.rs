@@ -93,6 +93,7 @@ fn the_seeds_meet_everything() {
         "error",
         "timed out",
         "unanswered",
+        "undelivered",
         "malformed",
         "no answer",
         "refused",

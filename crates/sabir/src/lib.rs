@@ -74,10 +74,10 @@
 //! | what happens | calls in flight end with | handlers | `serve` returns |
 //! |---|---|---|---|
 //! | the peer closes its side | `Closed(Ended)` | finish, and are answered | `Ok` |
-//! | the peer closes the pipe that we write to | `Closed(Lost)` | dropped | `Ok` |
+//! | the peer closes the pipe that we write to, seen at the next write or once the input has ended | `Closed(Lost)` | dropped | `Ok` |
 //! | the socket fails | `Closed(Lost)`, with the system's words | dropped | `Err` |
 //! | a started process exits | `Closed(Lost)`, with its exit status | dropped | |
-//! | [`Peer::shutdown`], SIGTERM, SIGINT or Ctrl-C on [`transport::stdio`] | answered, or `Closed(Shutdown)` after the grace | finish, or are answered `-32013` after the grace | `Ok` |
+//! | [`Peer::shutdown`], or SIGTERM, SIGINT or Ctrl-C after [`Transport::with_signals`] | answered, or `Closed(Shutdown)` after the grace | finish, or are answered `-32013` after the grace | `Ok` |
 //! | the peer reads nothing for a minute | `Closed(Stalled)` | dropped | `Err` |
 //! | a call's own time is up | `TimedOut`, and the peer is told | | |
 //! | an answer breaks the protocol | `Malformed`, with what is wrong | | |

@@ -49,7 +49,7 @@ async fn calls_of_a_batch_that_is_dropped_end() {
     let waiting = tokio::spawn(futures_util::future::join_all(calls));
     tokio::task::yield_now().await;
     drop(batch);
-    let unsent = || Err(CallError::SendError(SendError::Unsent));
+    let unsent = || Err(CallError::NotSent(SendError::Unsent));
     assert_eq!(ended(waiting).await.unwrap(), [unsent(), unsent(), unsent()]);
 }
 
@@ -73,7 +73,7 @@ async fn a_batch_that_cannot_be_sent_ends_its_calls() {
     let call = batch.call::<_, _, Value>("echo", json!({}));
     batch.notify("log", unwritable);
     let error = batch.send().unwrap_err();
-    assert!(matches!(error, CallError::SendError(SendError::Params(_))), "{error:?}");
+    assert!(matches!(error, CallError::NotSent(SendError::Params(_))), "{error:?}");
     assert_eq!(ended(call).await, Err(error));
 }
 
@@ -118,7 +118,7 @@ async fn progress_that_cannot_be_asked_for_is_refused() {
         Ok(())
     });
     let peer = client(router).await;
-    let refused = Err(CallError::SendError(SendError::Progress));
+    let refused = Err(CallError::NotSent(SendError::Progress));
     // No place for a token.
     for params in [json!([1]), json!(1), json!({"_meta": 1})] {
         let mut call = peer.call::<_, _, ()>("steps", params.clone());

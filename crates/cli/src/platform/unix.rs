@@ -13,6 +13,12 @@ pub(crate) fn join(words: &[String]) -> String {
     shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
 }
 
+/// One word of a shell.
+pub(crate) fn word(text: &str) -> String {
+    let text = text.replace('\0', "");
+    shlex::try_quote(&text).map_or_else(|_| "…".to_owned(), std::borrow::Cow::into_owned)
+}
+
 /// The system finds programs by itself.
 pub(crate) fn program(name: &str) -> &str {
     name
@@ -30,5 +36,14 @@ mod tests {
     #[test]
     fn a_backslash_keeps_a_space() {
         assert_eq!(split(r"a b\ c"), Some(vec!["a".to_owned(), "b c".to_owned()]));
+    }
+
+    #[test]
+    fn a_word_stays_one() {
+        for text in ["demo:", "a b", "$(touch x)", "`x`", "it's", "a;b", "", "\"", "!x", "a\nb", "é"] {
+            assert_eq!(split(&word(text)), Some(vec![text.to_owned()]), "{text}");
+        }
+        assert_eq!(word("demo:"), "demo:");
+        assert_eq!(word("http://127.0.0.1:4000/rpc"), "http://127.0.0.1:4000/rpc");
     }
 }

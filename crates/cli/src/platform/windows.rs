@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-pub(crate) use super::words::{join, split};
+pub(crate) use super::words::{join, split, word};
 
 /// Where to listen, for example.
 pub(crate) const LISTEN: &str = "tcp://127.0.0.1:4000 or pipe:demo";

@@ -34,9 +34,45 @@ pub(crate) fn join(words: &[String]) -> String {
     words.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
+/// One word for both cmd.exe and PowerShell. What one of them would expand even between double quotes, or take for a
+/// quote, cannot be written for both, and is left out.
+pub(crate) fn word(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:\\+=".contains(c);
+    let is_quotable = |c: char| is_plain(c) || c.is_alphanumeric() || " #&'()*,;<>?@[]^{|}~".contains(c);
+    match text {
+        _ if !text.is_empty() && text.chars().all(is_plain) => text.to_owned(),
+        // A backslash at the end would escape the quote.
+        _ if text.chars().all(is_quotable) && !text.ends_with('\\') => format!("\"{text}\""),
+        _ => "…".to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_word_stays_one() {
+        for (text, want) in [
+            ("demo:", "demo:"),
+            (r"pipe:\\.\pipe\x", r"pipe:\\.\pipe\x"),
+            ("a b", r#""a b""#),
+            ("a & calc", r#""a & calc""#),
+            ("it's", r#""it's""#),
+            ("é", r#""é""#),
+            ("", r#""""#),
+            ("a\"b", "…"),
+            ("a”b", "…"),
+            ("$(calc)", "…"),
+            ("a`nb", "…"),
+            ("%PATH%", "…"),
+            ("!x!", "…"),
+            ("a\nb", "…"),
+            (r"a b\", "…"),
+        ] {
+            assert_eq!(word(text), want, "{text}");
+        }
+    }
 
     #[test]
     fn words_come_apart_and_together_again() {

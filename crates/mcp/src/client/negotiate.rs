@@ -163,7 +163,7 @@ async fn initialize(client: Client, peer: Peer, revision: Revision) -> Result<Se
     peer.speak(forgiving(revision));
     #[cfg(feature = "http")]
     peer.set_header(crate::headers::PROTOCOL_VERSION, revision.as_str())?;
-    let refused = |error| ConnectError::Call(CallError::SendError(error));
+    let refused = |error| ConnectError::Call(CallError::NotSent(error));
     peer.notify("notifications/initialized", ()).await.map_err(refused)?;
     let logs = answer.capabilities.logging.is_some();
     if let Some(level) = client.level.filter(|_| logs) {

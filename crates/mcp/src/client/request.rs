@@ -54,7 +54,7 @@ impl<R: DeserializeOwned> Request<R> {
         Request {
             session: session.clone(),
             method,
-            params: params.map_err(|error| CallError::SendError(sabir::SendError::Params(error.to_string()))),
+            params: params.map_err(|error| CallError::NotSent(sabir::SendError::Params(error.to_string()))),
             meta: session.meta().clone(),
             timeout: None,
             progress: None,
@@ -138,7 +138,7 @@ async fn answer(session: &Session, params: &mut Params, asked: InputRequired) ->
 
 fn written<T: serde::Serialize>(value: &T) -> Result<RawJson<'static>, CallError> {
     RawJson::from_value(value)
-        .map_err(|error| CallError::SendError(sabir::SendError::Params(error.to_string())))
+        .map_err(|error| CallError::NotSent(sabir::SendError::Params(error.to_string())))
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is made for `map_err`")]

@@ -77,7 +77,8 @@ impl Ctx {
         &self.core.catalog
     }
 
-    /// Tells how far the call is, if the client wants to know: a number, a number of a total, or [`Progress`].
+    /// Tells how far the call is, if the client wants to know: an `f64`, two of them as `(done, total)`, or
+    /// [`Progress`].
     pub async fn progress(&self, progress: impl Into<Progress>) {
         let mut progress = progress.into();
         if self.revision() < Revision::V2025_03_26 {

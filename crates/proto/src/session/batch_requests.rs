@@ -61,7 +61,7 @@ impl Span {
 impl Call {
     #[inline]
     fn bytes(&self) -> usize {
-        self.params.map_or(0, Span::len) + self.id.len()
+        self.method.len() + self.params.map_or(0, Span::len) + self.id.len()
     }
 }
 

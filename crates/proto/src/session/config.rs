@@ -7,7 +7,7 @@ use crate::limits::Limits;
 /// What a session is made with.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Config {
-    /// Which liberties are legal, and how cancel and progress are spelt.
+    /// The protocol rules: what is allowed, and which cancel and progress messages are used.
     pub dialect: Dialect,
     /// How much of everything the connection may use.
     pub limits: Limits,

@@ -206,7 +206,7 @@ pub enum Event<'s> {
     Report(Report<'s>),
 }
 
-/// Why a call did not end in a result. The engine itself says all but `Cancelled`, `SendError` and `Unfit`,
+/// Why a call did not end in a result. The engine itself says all but `Cancelled`, `NotSent` and `Unfit`,
 /// which are for what is built on it.
 ///
 /// It borrows from nothing: an error that has a lifetime cannot be held across an `await` in a task that
@@ -227,7 +227,7 @@ pub enum CallError {
     /// The caller cancelled it.
     Cancelled,
     /// It was never sent.
-    SendError(SendError),
+    NotSent(SendError),
     /// The result does not fit the type that the caller wants.
     Unfit(Cow<'static, str>),
     /// The transport could not carry it, or its answer, and says why. Other calls may fare better.
@@ -350,7 +350,7 @@ impl fmt::Display for CallError {
             CallError::Malformed(fault) => write!(f, "the answer breaks the protocol: {fault}"),
             CallError::Closed(cause) => write!(f, "no answer: {cause}"),
             CallError::Cancelled => f.write_str("cancelled"),
-            CallError::SendError(refused) => write!(f, "not sent: {refused}"),
+            CallError::NotSent(refused) => write!(f, "not sent: {refused}"),
             CallError::Unfit(reason) => write!(f, "the result is not what was expected: {reason}"),
             CallError::Undelivered(what) => what.fmt(f),
         }
@@ -361,7 +361,7 @@ impl std::error::Error for CallError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             CallError::Closed(cause) => Some(cause),
-            CallError::SendError(refused) => Some(refused),
+            CallError::NotSent(refused) => Some(refused),
             CallError::Undelivered(what) => Some(what),
             _ => None,
         }

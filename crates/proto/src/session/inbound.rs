@@ -177,9 +177,15 @@ impl Core {
                 Some(call) => self.calls.remove(call).map(|_| vec![call]).unwrap_or_default(),
                 None => Vec::new(),
             },
-            Oversize::Asks => return self.frame_fault(FrameFault::TooLarge { limit }),
-            Oversize::Unknown if self.calls.is_one() => self.calls.take_all(),
-            Oversize::Unknown => return self.frame_fault(FrameFault::TooLarge { limit }),
+            // It may have been a request just as well, whose sender waits for an answer.
+            Oversize::Unknown if self.calls.is_one() => {
+                self.complain(
+                    "null",
+                    &ErrorObject::because(ErrorCode::MESSAGE_TOO_LARGE, FrameFault::TooLarge { limit }),
+                );
+                self.calls.take_all()
+            }
+            Oversize::Asks | Oversize::Unknown => return self.frame_fault(FrameFault::TooLarge { limit }),
         };
         // What looks like a response is never answered.
         let outcome = || Err(CallError::Undelivered(Undelivered::too_large(limit)));
@@ -308,7 +314,7 @@ impl Core {
             self.send_error(id.text(), &ErrorObject::standard(ErrorCode::SHUTTING_DOWN), batch);
             return Next::Again;
         }
-        let bytes = text.map_or(0, str::len) + id.text().len();
+        let bytes = method.len() + text.map_or(0, str::len) + id.text().len();
         let at_once = batch.is_none() && self.queue.is_empty() && self.can_start(bytes);
         // The ids of all requests are kept beside the queue, in a table, and count in it.
         let room = self.limits.queued_bytes.saturating_sub(self.requests.id_bytes() + id.text().len());
@@ -332,7 +338,7 @@ impl Core {
         Next::Event(start(&mut self.requests, &self.dialect, key, method, text))
     }
 
-    /// Whether a request with this much params may run beside those that do.
+    /// Whether a request with this much text may run beside those that do.
     ///
     /// A running request may be waiting for the answer to a call of ours, and the peer may need to ask
     /// back before it can give that. So each open call makes room for one more request: were all that run
@@ -351,7 +357,7 @@ impl Core {
         self.requests.running() == 0 || held + bytes <= self.limits.in_flight_bytes
     }
 
-    /// Whether a request with this much params might wait for ever: it finds no room, and all that run may
+    /// Whether a request with this much text might wait for ever: it finds no room, and all that run may
     /// be waiting for the peer. Memory cannot give way as numbers can, so it has to be refused.
     fn is_hopeless(&self, bytes: usize) -> bool {
         self.requests.running() <= self.calls.len() && !self.has_byte_room(bytes)
@@ -522,7 +528,7 @@ pub(crate) fn start<'t>(
     params: Option<&'t str>,
 ) -> Event<'t> {
     let meta = params.map(|params| Meta::read(params, dialect)).unwrap_or_default();
-    let bytes = params.map_or(0, str::len) + meta.text.map_or(0, str::len);
+    let bytes = method.len() + params.map_or(0, str::len) + meta.text.map_or(0, str::len);
     let token = meta.token.filter(|(_, text)| text.len() <= LONGEST_TOKEN);
     let origin = requests.start(key, bytes, token).map_or(Origin::NONE, |slot| slot.origin);
     let raw = |text: Option<&'t str>| text.map(RawJson::trusted);

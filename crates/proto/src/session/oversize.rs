@@ -10,7 +10,7 @@ const HEAD: usize = 4096;
 pub(super) enum Oversize<'h> {
     /// It answers the call with this id.
     Answer(Id<'h>),
-    /// It is a request or a notification.
+    /// It is a request, a notification, or nothing that could be an answer.
     Asks,
     /// It does not say so early.
     Unknown,
@@ -20,6 +20,10 @@ impl<'h> Oversize<'h> {
     /// `text` is not valid JSON: its end is missing.
     pub(super) fn of(text: &'h [u8]) -> Oversize<'h> {
         let mut head = Head { text: &text[..text.len().min(HEAD)], at: 0 };
+        head.space();
+        if head.text.get(head.at).is_some_and(|byte| !b"{[".contains(byte)) {
+            return Oversize::Asks;
+        }
         head.members().unwrap_or(Oversize::Unknown)
     }
 }
@@ -109,8 +113,9 @@ mod tests {
             (r#"{"jsonrpc":"2.0","result":["id",1"#, Oversize::Unknown),
             (r#"[{"id":1,"result":"#, Oversize::Unknown),
             (r#"{"id":{},"result":"#, Oversize::Unknown),
-            ("}}}", Oversize::Unknown),
-            ("\"", Oversize::Unknown),
+            ("}}}", Oversize::Asks),
+            ("\"", Oversize::Asks),
+            ("2026-01-01 a line of a log", Oversize::Asks),
             ("", Oversize::Unknown),
         ] {
             assert_eq!(Oversize::of(text.as_bytes()), want, "{text}");

@@ -73,9 +73,9 @@ impl Queue {
         self.entries.push_back(Entry { what, method_len: method.len(), params_len: params.map(str::len) });
     }
 
-    /// The first entry, and how long its params are.
+    /// The first entry, and how long its method and params are.
     pub(crate) fn front(&self) -> Option<(Waiting, usize)> {
-        self.entries.front().map(|entry| (entry.what, entry.params_len.unwrap_or(0)))
+        self.entries.front().map(|entry| (entry.what, entry.len()))
     }
 
     /// Takes the first entry off. Its text stays in place until the next push.

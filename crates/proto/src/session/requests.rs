@@ -246,7 +246,7 @@ impl Requests {
         self.slots.get_mut(key.index as usize)
     }
 
-    /// A request starts, with this much params and meta.
+    /// A request starts, with this much text: its method, params and meta.
     #[inline(always)]
     pub(super) fn start(
         &mut self,

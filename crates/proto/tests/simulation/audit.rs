@@ -89,7 +89,11 @@ impl Audit {
             let entries = match message.map(|body| decode(body, dialect, limits)) {
                 Ok(Ok(Incoming::One(entry))) => vec![entry],
                 Ok(Ok(Incoming::Batch(entries))) => entries,
-                Err(FrameFault::TooLarge { .. }) => return *owed += 1,
+                Err(FrameFault::TooLarge { .. }) => {
+                    // What begins like an answer gets none.
+                    *silenced += 1;
+                    return *owed += 1;
+                }
                 Ok(Err(_)) | Err(_) => return *owed += i64::from(!dialect.allow_non_json),
             };
             for entry in entries {

@@ -421,7 +421,11 @@ impl Peer {
         self.notified = None;
         assert!(self.audit.answers <= self.audit.owed, "nothing is answered twice");
         if *cause == Cause::Ended {
-            assert!(self.audit.answers >= self.audit.owed - self.audit.silenced, "every request is answered");
+            let Audit { answers, owed, silenced, .. } = self.audit;
+            assert!(
+                answers >= owed - silenced,
+                "every request is answered: {answers} answers, {owed} owed, {silenced} silenced"
+            );
         }
     }
 }
@@ -453,6 +457,7 @@ fn error_kind(error: &CallError) -> &'static str {
         CallError::Unanswered => "unanswered",
         CallError::Malformed(_) => "malformed",
         CallError::Closed(_) => "no answer",
+        CallError::Undelivered(_) => "undelivered",
         _ => "unknown",
     }
 }

@@ -40,8 +40,12 @@ impl Batch {
         Batch { peer, entries: Vec::new(), error: None }
     }
 
-    /// Adds a call. Await it once the batch is sent. What it is to be, such as its timeout and whether it has
-    /// progress, is set before.
+    /// Adds a call. Set its timeout and progress before the batch is sent, and await it afterwards: awaited before,
+    /// it waits for [`send`](Batch::send).
+    ///
+    /// A peer that refuses the whole batch answers with one error that has no id. That is a
+    /// [`Report::PeerError`](crate::Report::PeerError) for the transport's `on_report`, and ends no call: give the calls a
+    /// timeout if the peer may not support batches.
     pub fn call<M, P, R>(&mut self, method: M, params: P) -> Call<R>
     where
         M: MethodName<P, R>,

@@ -232,7 +232,7 @@ impl<R, E, T> Call<R, E, T> {
         let mut options = Box::<CallOptions<'_>>::default();
         change(&mut options);
         if options.progress && !has_progress {
-            return self.give_up(CallError::SendError(SendError::Progress));
+            return self.give_up(CallError::NotSent(SendError::Progress));
         }
         if options.timeout.is_some() || options.total_timeout.is_some() {
             let slot = Arc::clone(&self.slot);

@@ -69,7 +69,7 @@ pub(crate) struct CallCommand {
 
 impl Drop for CallCommand {
     fn drop(&mut self) {
-        self.slot.end_unsent(&CallError::SendError(SendError::Unsent));
+        self.slot.end_unsent(&CallError::NotSent(SendError::Unsent));
     }
 }
 

@@ -131,9 +131,9 @@ impl Peer {
         WeakPeer { shared: Arc::downgrade(&self.shared) }
     }
 
-    /// Ends the connection in good order: no new requests are taken, what is open is finished for as long
-    /// as `grace`. Waits for the end, also of a process that was started for the connection, and returns why
-    /// it ended.
+    /// Shuts the connection down gracefully: new requests of the peer are refused, and open ones may finish for
+    /// as long as `grace`. Waits for the end, also of a process that was started for the connection, and returns
+    /// why it ended. Dropping the future does not undo it: the connection still ends.
     ///
     /// A handler of the same connection is part of what is open, so there it does not wait: it returns
     /// [`Cause::Shutdown`] at once, and the connection ends when the handler has returned and was answered.
@@ -204,7 +204,7 @@ impl std::fmt::Debug for WeakPeer {
 pub(crate) fn written<P: Serialize>(params: &P) -> Result<Option<RawJson<'static>>, CallError> {
     RawJson::from_value(params)
         .map(present)
-        .map_err(|error| CallError::SendError(SendError::Params(error.to_string())))
+        .map_err(|error| CallError::NotSent(SendError::Params(error.to_string())))
 }
 
 /// `null` stands for no params.

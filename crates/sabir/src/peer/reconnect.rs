@@ -49,7 +49,7 @@ impl Reconnect {
         Reconnect { dial, router, patience: Duration::from_secs(30), peer: Mutex::new(None) }
     }
 
-    /// Sets for how long one wish for a connection tries. 30 s.
+    /// Sets for how long [`peer`](Self::peer) tries to connect before it gives up. 30 s.
     #[must_use]
     pub fn patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
@@ -60,7 +60,7 @@ impl Reconnect {
         connect((self.dial)().await?, self.router.clone()).await
     }
 
-    /// The peer, connected. The last error, if that cannot be had.
+    /// The connected peer, or the last error once [`patience`](Self::patience) is over.
     pub async fn peer(&self) -> io::Result<Peer> {
         let mut current = self.peer.lock().await;
         if let Some(peer) = current.as_ref().filter(|peer| peer.cause().is_none()) {

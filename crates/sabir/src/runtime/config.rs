@@ -10,7 +10,7 @@ macro_rules! config_setters {
             self
         }
 
-        /// Sets which liberties are legal, and how cancel and progress are spelt.
+        /// Sets the protocol rules: what is allowed, and which cancel and progress messages are used.
         #[must_use]
         pub fn dialect(mut self, dialect: sabir_proto::Dialect) -> Self {
             self.config.dialect = dialect;

@@ -152,7 +152,7 @@ impl SessionContext {
                 }
                 self.calls[call.index()] = Some(Arc::clone(slot));
             }
-            Err(refused) => slot.end(Err(CallError::SendError(refused))),
+            Err(refused) => slot.end(Err(CallError::NotSent(refused))),
         }
     }
 
@@ -174,7 +174,7 @@ impl SessionContext {
         });
         match sent {
             Ok(()) => calls.into_iter().for_each(|(call, slot)| self.keep(Ok(call), slot)),
-            Err(refused) => end_batch(entries, &CallError::SendError(refused)),
+            Err(refused) => end_batch(entries, &CallError::NotSent(refused)),
         }
     }
 

@@ -1,4 +1,4 @@
-//! The one door: works out what a connection speaks, and serves that.
+//! Accepts connections: detects which protocol each one speaks, and serves it.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -26,7 +26,7 @@ use crate::server::budget::MemoryBudget;
 use crate::server::prefixed::Prefixed;
 use crate::transport::Duplex;
 
-/// What is spoken at a door. Everything, unless it is switched off.
+/// Which protocols a server speaks. All of them, unless they are switched off.
 ///
 /// ```
 /// use sabir::Protocols;

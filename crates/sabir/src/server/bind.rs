@@ -12,7 +12,7 @@ use crate::transport::{Scheme, local};
 /// After how much silence TCP asks whether the peer is still there.
 const KEEPALIVE: Duration = Duration::from_secs(60);
 
-/// What is inside an [`io::Error`] of [`listen`](crate::server) that does not come from the system: it names the
+/// What is inside an [`io::Error`] of [`listen`](crate::listen) that does not come from the system: it names the
 /// address already.
 #[derive(Debug)]
 pub struct ListenError(pub(crate) String);

@@ -48,7 +48,7 @@ impl ServerTls {
         ServerTls::from_pem(&read(certificates.as_ref())?, &read(key.as_ref())?)
     }
 
-    /// Takes only clients with a certificate that one of these, in PEM, vouches for.
+    /// Requires clients to have a certificate that is signed by one of these, in PEM.
     pub fn require_clients(mut self, roots: &[u8]) -> io::Result<Self> {
         self.clients = Some(Clients { roots: read_roots(roots)?, required: true });
         Ok(self)

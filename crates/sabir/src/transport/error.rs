@@ -33,7 +33,7 @@ pub enum DialFailure {
     /// The host's name leads nowhere.
     Resolve,
     /// Nobody listens there.
-    SendError,
+    Refused,
     /// It took too long.
     Timeout,
     /// The way there is blocked: no route, no such socket, no permission.
@@ -51,7 +51,7 @@ impl DialFailure {
     pub fn hint(self) -> &'static str {
         match self {
             DialFailure::Resolve => "check the spelling of the host's name, and that the network is up",
-            DialFailure::SendError => "check the address, and that the server runs",
+            DialFailure::Refused => "check the address, and that the server runs",
             DialFailure::Timeout => "check the address, and that no firewall is in between",
             DialFailure::Unreachable => {
                 "check the address or path, that the server runs, and the permissions"
@@ -77,7 +77,7 @@ impl DialError {
     /// A socket that could not be connected.
     pub(crate) fn socket(url: &str, error: &io::Error) -> Self {
         let failure = match error.kind() {
-            io::ErrorKind::ConnectionRefused => DialFailure::SendError,
+            io::ErrorKind::ConnectionRefused => DialFailure::Refused,
             io::ErrorKind::TimedOut => DialFailure::Timeout,
             _ => DialFailure::Unreachable,
         };
@@ -122,7 +122,7 @@ impl From<DialError> for io::Error {
     fn from(error: DialError) -> Self {
         let kind = match error.failure {
             DialFailure::Resolve => io::ErrorKind::HostUnreachable,
-            DialFailure::SendError => io::ErrorKind::ConnectionRefused,
+            DialFailure::Refused => io::ErrorKind::ConnectionRefused,
             DialFailure::Timeout => io::ErrorKind::TimedOut,
             DialFailure::Unreachable => io::ErrorKind::AddrNotAvailable,
             DialFailure::Status(401 | 403) => io::ErrorKind::PermissionDenied,

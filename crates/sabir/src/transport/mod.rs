@@ -10,7 +10,7 @@
 //! | [`streams`] | anything that reads and writes |
 //!
 //! Each knows both framings. What is made here speaks lines unless told otherwise; servers made by
-//! [`listen`](crate::server) find out what the peer speaks.
+//! [`listen`](crate::listen) find out what the peer speaks.
 
 pub(crate) mod child;
 pub(crate) mod endpoint;
@@ -186,7 +186,7 @@ impl Transport {
     }
 
     /// Stops in good order when the process is asked to, by SIGTERM or SIGINT, on Windows by Ctrl-C, Ctrl-Break or the
-    /// closing of the console: [`serve`](crate::runtime::serve) finishes what is open, for as long as the
+    /// closing of the console: [`serve`](crate::serve) finishes what is open, for as long as the
     /// [grace](Self::grace), and returns. Without it no signal handler is installed.
     #[must_use]
     pub fn with_signals(mut self) -> Self {
@@ -257,7 +257,7 @@ impl Transport {
         self
     }
 
-    /// Trusts the servers that these certificates, in PEM, vouch for, instead of those that the system trusts.
+    /// Trusts servers whose certificate is signed by one of these, in PEM, instead of the system's authorities.
     /// May be given several times.
     #[cfg(feature = "tls")]
     #[must_use]
@@ -274,7 +274,8 @@ impl Transport {
         self
     }
 
-    /// Takes any certificate of a server: whoever is in between can read and change everything. For tests.
+    /// Skips the verification of the server's certificate: anyone on the path can read and change everything. For
+    /// tests.
     #[cfg(feature = "tls")]
     #[must_use]
     pub fn danger_accept_any_certificate(mut self) -> Self {

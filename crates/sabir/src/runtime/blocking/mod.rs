@@ -91,7 +91,7 @@ impl Peer {
         P: Serialize,
         R: DeserializeOwned,
     {
-        wait(self.0.call(method, params)).unwrap_or(Err(CallError::SendError(SendError::OwnThread)))
+        wait(self.0.call(method, params)).unwrap_or(Err(CallError::NotSent(SendError::OwnThread)))
     }
 
     /// Calls a method and waits for its result, for `timeout` at the most.
@@ -102,7 +102,7 @@ impl Peer {
         R: DeserializeOwned,
     {
         let call = self.0.call(method, params).timeout(timeout);
-        wait(call).unwrap_or(Err(CallError::SendError(SendError::OwnThread)))
+        wait(call).unwrap_or(Err(CallError::NotSent(SendError::OwnThread)))
     }
 
     /// Sends a notification. Waits while the peer leaves too much unread, unless a handler on the

@@ -1,7 +1,7 @@
 //! HTTP, as a server: plain JSON-RPC over POST, and Streamable HTTP with its streams and sessions.
 //!
-//! It answers requests and knows nothing of sockets: those, and the time that a head may take, are the
-//! door's, or those of the application that it is mounted in.
+//! It answers requests and knows nothing of sockets: those, and the time that a head may take, belong to the
+//! acceptor, or to the application that it is mounted in.
 
 pub(crate) mod body;
 pub(crate) mod caller;

@@ -29,7 +29,7 @@ use crate::server::http::shutdown::Stop;
 use crate::server::http::{host_origin, request_body, upgrade};
 
 /// A router as a [`tower::Service`](tower_service::Service) of HTTP, to be mounted in an application that
-/// speaks it already. [`listen`](crate::server) needs none of this.
+/// speaks it already. [`listen`](crate::listen) needs none of this.
 ///
 /// ```no_run
 /// # async fn run() -> std::io::Result<()> {
@@ -101,8 +101,8 @@ impl HttpService {
         }
     }
 
-    /// Sets which liberties are legal, and how cancel and progress are spelt. To be called before the
-    /// service is cloned or used.
+    /// Sets the protocol rules: what is allowed, and which cancel and progress messages are used. Call it before
+    /// the service is cloned or used.
     #[must_use]
     pub fn dialect(self, dialect: Dialect) -> Self {
         let config = Config { dialect, ..self.inner.config };

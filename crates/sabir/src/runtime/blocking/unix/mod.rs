@@ -102,7 +102,7 @@ impl StreamIo {
             Err(error) => return Err(error.into()),
         }
         if !fds[2].revents().is_empty() {
-            self.wake_fd.silence();
+            self.wake_fd.clear();
         }
         if fds[1].revents().contains(PollFlags::ERR) && !write && !read {
             return Err(Errno::PIPE.into());

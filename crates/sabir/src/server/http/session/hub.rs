@@ -240,7 +240,7 @@ pub(crate) struct StreamHandle {
 }
 
 impl StreamHandle {
-    /// See [`Ctx::close_stream`](crate::Ctx::hang_up).
+    /// See [`Ctx::close_stream`](crate::Ctx::close_stream).
     pub(crate) fn close_stream(&self) -> bool {
         self.hub.upgrade().is_some_and(|hub| hub.close_stream(self.stream))
     }

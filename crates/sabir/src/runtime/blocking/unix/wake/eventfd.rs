@@ -1,4 +1,4 @@
-//! By a counter of the kernel.
+//! With an eventfd: a counter in the kernel.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -14,7 +14,8 @@ impl WakeFd {
         Ok(WakeFd(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?))
     }
 
-    pub(crate) fn silence(&self) {
+    /// Makes it unreadable until the next wake.
+    pub(crate) fn clear(&self) {
         let _ = rustix::io::read(&self.0, &mut [0; 8]);
     }
 }
@@ -31,7 +32,7 @@ impl Wake for WakeFd {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        // A bell that is ringing already needs no second stroke.
+        // This fails only when the counter is full, and then the thread is woken anyway.
         let _ = rustix::io::write(&self.0, &1u64.to_ne_bytes());
     }
 }

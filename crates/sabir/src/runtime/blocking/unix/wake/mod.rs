@@ -18,27 +18,27 @@ mod tests {
 
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-    fn rings(fd: &impl AsFd) -> bool {
+    fn is_readable(fd: &impl AsFd) -> bool {
         let mut fds = [PollFd::new(fd, PollFlags::IN)];
         poll(&mut fds, Some(&Timespec::default())).is_ok_and(|count| count == 1)
     }
 
-    /// However often it is rung, once is enough to silence it.
-    fn check<B: AsFd + std::task::Wake + Send + Sync + 'static>(wake_fd: B, silence: impl Fn(&B)) {
+    /// One `clear` is enough for any number of wakes.
+    fn check<B: AsFd + std::task::Wake + Send + Sync + 'static>(wake_fd: B, clear: impl Fn(&B)) {
         let wake_fd = Arc::new(wake_fd);
         let waker = Waker::from(Arc::clone(&wake_fd));
-        assert!(!rings(&wake_fd));
+        assert!(!is_readable(&wake_fd));
         for _ in 0..2 {
             (0..100_000).for_each(|_| waker.wake_by_ref());
-            assert!(rings(&wake_fd));
-            silence(&wake_fd);
-            assert!(!rings(&wake_fd));
+            assert!(is_readable(&wake_fd));
+            clear(&wake_fd);
+            assert!(!is_readable(&wake_fd));
         }
     }
 
     #[test]
-    fn it_rings_until_it_is_silenced() {
-        check(super::WakeFd::new().expect("a bell"), super::WakeFd::silence);
-        check(super::pipe::WakeFd::new().expect("a pipe"), super::pipe::WakeFd::silence);
+    fn it_is_readable_until_cleared() {
+        check(super::WakeFd::new().expect("an eventfd"), super::WakeFd::clear);
+        check(super::pipe::WakeFd::new().expect("a pipe"), super::pipe::WakeFd::clear);
     }
 }

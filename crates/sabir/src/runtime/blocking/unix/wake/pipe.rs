@@ -1,4 +1,4 @@
-//! By a pipe to ourselves, where there is no `eventfd`.
+//! With a pipe, where there is no eventfd.
 
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -21,10 +21,10 @@ impl WakeFd {
         Ok(WakeFd { read, write })
     }
 
-    /// Nobody else reads, so it is empty when a read comes back short.
-    pub(crate) fn silence(&self) {
-        let mut strokes = [0; 4096];
-        while rustix::io::read(&self.read, &mut strokes).is_ok_and(|count| count == strokes.len()) {}
+    /// Makes it unreadable until the next wake. Nobody else reads, so a short read means that the pipe is empty.
+    pub(crate) fn clear(&self) {
+        let mut bytes = [0; 4096];
+        while rustix::io::read(&self.read, &mut bytes).is_ok_and(|count| count == bytes.len()) {}
     }
 }
 
@@ -40,7 +40,7 @@ impl Wake for WakeFd {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        // A pipe that is full rings already.
+        // This fails only when the pipe is full, and then the thread is woken anyway.
         let _ = rustix::io::write(&self.write, &[1]);
     }
 }
