@@ -84,6 +84,20 @@
 //!
 //! The order of handlers and what holds for every connection is in the documentation of
 //! [`sabir_proto::Session`]; [`Limits`] says how much one may use.
+//!
+//! # Features
+//!
+//! None is on by default: standard streams, processes, sockets and [`blocking`] need none.
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `http` | HTTP and WebSocket, as a server and as a client |
+//! | `tls` | TLS for every network transport |
+//! | `schema` | methods with descriptions and schemas, OpenRPC documents, `rpc.discover` |
+//! | `service` | `#[sabir::service]` and `#[derive(sabir::RpcError)]`; includes `schema` |
+//! | `validate` | params checked against their schemas; includes `schema` |
+//! | `tracing` | spans of calls, for the crate `tracing` |
+//! | `fuzzing` | private parsers for the project's own fuzz targets; not part of the API |
 
 // What a service's author writes: methods and their handlers.
 mod handler;
@@ -127,7 +141,12 @@ pub use router::{Next, Router};
 pub use runtime::blocking;
 pub use runtime::serve::{connect, serve};
 #[cfg(feature = "service")]
-pub use sabir_macros::{RpcError, service};
+pub use sabir_macros::RpcError;
+// Here, where its example can run: a macro's crate cannot depend on the one that the macro is for.
+#[cfg(feature = "service")]
+#[doc(inline)]
+#[doc = include_str!("schema/service.md")]
+pub use sabir_macros::service;
 pub use sabir_proto::{
     CallError, Cause, Dialect, ErrorCode, Framing, Id, JsonKind, LENIENT, LSP, Limits, Lost, MCP,
     MCP_2024_11_05, MCP_2025_03_26, MCP_2025_06_18, MCP_2025_11_25, MCP_2026_07_28, McpRevision, PLAIN,
