@@ -100,8 +100,8 @@ async fn main() -> Result<(), Error> {
             let mut command = Command::new(program);
             command.args(args);
             let peer = sabir::connect(transport::child(command)?, Router::new()).await?;
-            peer.call::<_, _, ()>("complain", 10_000_000).await.map_err(Error::other)?;
-            return peer.call::<_, _, ()>("sleep", u64::MAX).await.map_err(Error::other);
+            peer.call::<()>("complain", 10_000_000).await.map_err(Error::other)?;
+            return peer.call::<()>("sleep", u64::MAX).await.map_err(Error::other);
         }
         // The same without a runtime.
         ["blocking-parent", program, ref args @ ..] => {
@@ -110,8 +110,8 @@ async fn main() -> Result<(), Error> {
             let child = blocking::child(command)?;
             return tokio::task::spawn_blocking(move || {
                 let peer = blocking::connect(child, Router::new())?;
-                peer.call::<_, _, ()>("complain", 10_000_000).map_err(Error::other)?;
-                peer.call::<_, _, ()>("sleep", u64::MAX).map_err(Error::other)
+                peer.call::<()>("complain", 10_000_000).map_err(Error::other)?;
+                peer.call::<()>("sleep", u64::MAX).map_err(Error::other)
             })
             .await?;
         }

@@ -32,22 +32,22 @@ fn calls_are_answered() {
     for n in 0..1000i64 {
         assert_eq!(peer.call("add", (n, 1)), Ok(n + 1));
     }
-    let error = peer.call::<_, _, i64>("parse", "x").unwrap_err();
+    let error = peer.call::<i64>("parse", "x").unwrap_err();
     assert_eq!(
         error.to_string(),
         "-32603: invalid digit found in string ({\"exception\":\"core::num::error::ParseIntError\"})"
     );
     assert_eq!(peer.shutdown(Duration::from_secs(1)), Some(Cause::Shutdown));
-    assert_eq!(peer.call::<_, _, ()>("add", ()), Err(CallError::Closed(Cause::Shutdown)));
+    assert_eq!(peer.call::<()>("add", ()), Err(CallError::Closed(Cause::Shutdown)));
 }
 
 #[test]
 fn threads_may_ask_back_and_the_connection_may_not() {
-    let ask = |ctx: Ctx, ()| Ok(blocking::Peer::from(&ctx).call::<_, _, i64>("answer", ())?);
+    let ask = |ctx: Ctx, ()| Ok(blocking::Peer::from(&ctx).call::<i64>("answer", ())?);
     let server = Router::new().threaded("threaded", ask).function("in place", ask);
     let peer = connected(server, Router::new().function("answer", |_, ()| Ok(42)));
     assert_eq!(peer.call("threaded", ()), Ok(42));
-    let error = peer.call::<_, _, i64>("in place", ()).unwrap_err().to_string();
+    let error = peer.call::<i64>("in place", ()).unwrap_err().to_string();
     assert!(error.contains(&SendError::OwnThread.to_string()), "{error}");
 }
 
@@ -76,7 +76,7 @@ fn time_and_processes_end() {
         }),
         Router::new(),
     );
-    let timed = peer.call_timeout::<_, _, ()>("hang", (), Duration::from_millis(20));
+    let timed = peer.call_timeout::<()>("hang", (), Duration::from_millis(20));
     assert_eq!(timed, Err(CallError::TimedOut));
 
     let (shell, script, ended) = match cfg!(windows) {
@@ -86,6 +86,6 @@ fn time_and_processes_end() {
     let mut command = std::process::Command::new(shell);
     command.args(script);
     let peer = blocking::connect(blocking::child(command).unwrap(), Router::new()).unwrap();
-    let error = peer.call::<_, _, ()>("anything", ()).unwrap_err();
+    let error = peer.call::<()>("anything", ()).unwrap_err();
     assert_eq!(error.to_string(), format!("no answer: the process ended with {ended}"));
 }

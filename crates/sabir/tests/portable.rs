@@ -144,7 +144,7 @@ async fn a_process_is_called_and_its_end_is_the_cause() {
     assert_eq!(within(peer.call("complain", 1_000_000)).await, Ok(()));
     let running = tokio::spawn({
         let peer = peer.clone();
-        async move { peer.call::<_, _, ()>("sleep", 60_000).await }
+        async move { peer.call::<()>("sleep", 60_000).await }
     });
     peer.notify("exit", 3).await.unwrap();
     match within(running).await.unwrap() {
@@ -169,7 +169,7 @@ async fn a_process_is_ended_with_all_that_it_started() {
     // It would go on for ever, input or not.
     let call = tokio::spawn({
         let peer = peer.clone();
-        async move { peer.call::<_, _, ()>("sleep", u64::MAX).await }
+        async move { peer.call::<()>("sleep", u64::MAX).await }
     });
     assert_eq!(within(peer.call("add", (1, 2))).await, Ok(3));
     within(peer.shutdown(Duration::ZERO)).await;
@@ -219,7 +219,7 @@ async fn sockets_and_pipes_are_connected_to() {
             }
         }
         let peer = sabir::connect(server.url.clone(), Router::new()).await.unwrap();
-        let call = tokio::spawn(async move { peer.call::<_, _, ()>("sleep", 60_000).await });
+        let call = tokio::spawn(async move { peer.call::<()>("sleep", 60_000).await });
         tokio::time::sleep(Duration::from_millis(50)).await;
         drop(server);
         assert!(matches!(within(call).await.unwrap(), Err(CallError::Closed(_))), "{url}");
@@ -257,7 +257,7 @@ fn check_blocking(streams: blocking::Streams) {
     }
     let big = "x".repeat(1 << 20);
     assert_eq!(peer.call("echo", (&big,)), Ok((big.clone(),)));
-    let timed = peer.call_timeout::<_, _, ()>("sleep", 60_000, Duration::from_millis(20));
+    let timed = peer.call_timeout::<()>("sleep", 60_000, Duration::from_millis(20));
     assert_eq!(timed, Err(CallError::TimedOut));
     assert_eq!(peer.shutdown(Duration::ZERO), Some(Cause::Shutdown));
 }

@@ -98,8 +98,8 @@ async fn thousands_of_calls_need_no_more_threads_than_allowed() {
         let router = router(&gate);
         let (one, other) = (client(router.clone()).await, client(router).await);
         let calls = tokio::spawn(async move {
-            let calls = (0..1000).map(|n| one.call::<_, _, u64>("work", n));
-            let others = (1000..2000).map(|n| other.call::<_, _, u64>("work", n));
+            let calls = (0..1000).map(|n| one.call::<u64>("work", n));
+            let others = (1000..2000).map(|n| other.call::<u64>("work", n));
             try_join_all(calls.chain(others)).await
         });
         gate.has_started(most).await;
@@ -121,18 +121,18 @@ async fn calls_that_wait_count_against_the_limits_and_are_forgotten_when_cancell
     let peer = sabir::connect(near, Router::new()).await.unwrap();
     let first = tokio::spawn({
         let peer = peer.clone();
-        async move { peer.call::<_, _, u64>("work", 0).await }
+        async move { peer.call::<u64>("work", 0).await }
     });
     gate.has_started(1).await;
     for _ in 0..100 {
-        let waiting = (1..20).map(|n| peer.call::<_, _, u64>("work", n).timeout(Duration::from_millis(2)));
+        let waiting = (1..20).map(|n| peer.call::<u64>("work", n).timeout(Duration::from_millis(2)));
         let outcomes = join_all(waiting).await;
         assert!(outcomes.iter().all(Result::is_err), "{outcomes:?}");
     }
-    assert_eq!(peer.call::<_, _, String>("ping", ()).await, Ok("pong".to_owned()));
+    assert_eq!(peer.call::<String>("ping", ()).await, Ok("pong".to_owned()));
     gate.open();
     assert_eq!(first.await.unwrap(), Ok(0));
-    assert_eq!(peer.call::<_, _, u64>("work", 7).await, Ok(7));
+    assert_eq!(peer.call::<u64>("work", 7).await, Ok(7));
     assert_eq!(gate.started.load(Ordering::SeqCst), 2, "a cancelled call was run");
 }
 
@@ -142,9 +142,9 @@ async fn panics_are_answered_and_cost_no_thread() {
     gate.open();
     let peer = client(router(&gate).threads(1)).await;
     for _ in 0..5 {
-        let error = peer.call::<_, _, ()>("panic", ()).await.unwrap_err();
+        let error = peer.call::<()>("panic", ()).await.unwrap_err();
         assert_eq!(error.to_string(), "-32603: Internal error");
-        assert_eq!(peer.call::<_, _, u64>("work", 1).await, Ok(1));
+        assert_eq!(peer.call::<u64>("work", 1).await, Ok(1));
     }
 }
 
@@ -156,7 +156,7 @@ async fn the_end_does_not_wait_for_threads() {
     let peer = sabir::connect(near, Router::new()).await.unwrap();
     let calls = tokio::spawn({
         let peer = peer.clone();
-        async move { join_all((0..3).map(|n| peer.call::<_, _, u64>("work", n))).await }
+        async move { join_all((0..3).map(|n| peer.call::<u64>("work", n))).await }
     });
     gate.has_started(1).await;
     assert_eq!(timeout(LONG, peer.shutdown(Duration::from_millis(20))).await.unwrap(), Cause::Shutdown);
@@ -177,16 +177,16 @@ fn the_same_without_a_runtime() {
     let peer = blocking::connect(streams(near), Router::new()).unwrap();
     let asked = peer.clone();
     let calls = std::thread::spawn(move || {
-        blocking::wait(try_join_all((0..500).map(|n| asked.as_async().call::<_, _, u64>("work", n))))
+        blocking::wait(try_join_all((0..500).map(|n| asked.as_async().call::<u64>("work", n))))
     });
     while gate.started.load(Ordering::SeqCst) < 3 {
         std::thread::yield_now();
     }
-    assert_eq!(peer.call::<_, _, String>("ping", ()), Ok("pong".to_owned()));
+    assert_eq!(peer.call::<String>("ping", ()), Ok("pong".to_owned()));
     assert_eq!(workers(), 3);
     gate.open();
     assert_eq!(calls.join().unwrap(), Some(Ok((0..500).collect())));
-    assert!(peer.call::<_, _, ()>("panic", ()).is_err());
+    assert!(peer.call::<()>("panic", ()).is_err());
 }
 
 /// A handler that ends its own connection is not waited for by itself, wherever it runs.
@@ -213,7 +213,7 @@ async fn handlers_may_shut_down() {
             if notifies {
                 peer.notify(method, ()).await.unwrap();
             } else {
-                let call = timeout(LONG, peer.call::<_, _, String>(method, ())).await;
+                let call = timeout(LONG, peer.call::<String>(method, ())).await;
                 let answer = call.unwrap_or_else(|_| panic!("{method} waits for itself"));
                 assert_eq!(answer, Ok("shut down".to_owned()), "{method}");
             }
@@ -238,7 +238,7 @@ fn handlers_may_shut_down_without_a_runtime() {
         let router = Router::new().function("in place", quit).threaded("threaded", quit);
         let serving = std::thread::spawn(move || blocking::serve(streams(far), router));
         let peer = blocking::connect(streams(near), Router::new()).unwrap();
-        assert_eq!(peer.call::<_, _, String>(method, ()), Ok("bye".to_owned()), "{method}");
+        assert_eq!(peer.call::<String>(method, ()), Ok("bye".to_owned()), "{method}");
         assert_eq!(serving.join().unwrap(), Ok(()), "{method}");
     }
 }
