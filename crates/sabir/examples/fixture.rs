@@ -47,8 +47,8 @@ fn raw_stdout() -> Result<std::fs::File, Error> {
 fn router() -> Router {
     Router::new()
         .method("add", |_, (a, b): (i64, i64)| async move { Ok(a + b) })
-        .raw("echo", |_, params| async move { Ok(params.unwrap_or(RawJson::NULL)) })
-        .raw("hold", |_, params| async move {
+        .method_raw("echo", |_, params| async move { Ok(params.unwrap_or(RawJson::NULL)) })
+        .method_raw("hold", |_, params| async move {
             std::future::pending::<()>().await;
             Ok(params.unwrap_or(RawJson::NULL))
         })

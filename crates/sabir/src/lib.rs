@@ -134,10 +134,11 @@ pub use peer::batch::Batch;
 pub use peer::call::Call;
 pub use peer::reconnect::Reconnect;
 pub use peer::{Peer, WeakPeer};
+pub use router::Router;
+pub use router::layer::Next;
 pub use router::method::{Method, MethodName};
 pub use router::observe::{CallEnd, Observed, Side};
 pub use router::params::parse;
-pub use router::{Next, Router};
 pub use runtime::blocking;
 pub use runtime::serve::{connect, serve};
 #[cfg(feature = "service")]

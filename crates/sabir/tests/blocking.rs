@@ -25,8 +25,8 @@ fn connected(server: Router, client: Router) -> blocking::Peer {
 fn calls_are_answered() {
     let peer = connected(
         Router::new()
-            .function("add", |_, (a, b): (i64, i64)| Ok(a + b))
-            .function("parse", |_, text: String| Ok(text.parse::<i64>()?)),
+            .method_sync("add", |_, (a, b): (i64, i64)| Ok(a + b))
+            .method_sync("parse", |_, text: String| Ok(text.parse::<i64>()?)),
         Router::new(),
     );
     for n in 0..1000i64 {
@@ -44,8 +44,8 @@ fn calls_are_answered() {
 #[test]
 fn threads_may_ask_back_and_the_connection_may_not() {
     let ask = |ctx: Ctx, ()| Ok(blocking::Peer::from(&ctx).call::<i64>("answer", ())?);
-    let server = Router::new().threaded("threaded", ask).function("in place", ask);
-    let peer = connected(server, Router::new().function("answer", |_, ()| Ok(42)));
+    let server = Router::new().method_blocking("threaded", ask).method_sync("in place", ask);
+    let peer = connected(server, Router::new().method_sync("answer", |_, ()| Ok(42)));
     assert_eq!(peer.call("threaded", ()), Ok(42));
     let error = peer.call::<i64>("in place", ()).unwrap_err().to_string();
     assert!(error.contains(&SendError::OwnThread.to_string()), "{error}");
@@ -53,7 +53,7 @@ fn threads_may_ask_back_and_the_connection_may_not() {
 
 #[test]
 fn many_threads_share_a_peer() {
-    let router = Router::new().threaded("slow", |_, n: u64| {
+    let router = Router::new().method_blocking("slow", |_, n: u64| {
         thread::sleep(Duration::from_millis(n % 7));
         Ok(n)
     });
@@ -70,7 +70,7 @@ fn many_threads_share_a_peer() {
 #[test]
 fn time_and_processes_end() {
     let peer = connected(
-        Router::new().threaded("hang", |_, ()| {
+        Router::new().method_blocking("hang", |_, ()| {
             thread::sleep(Duration::from_secs(5));
             Ok(())
         }),
