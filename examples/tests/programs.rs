@@ -101,7 +101,7 @@ async fn proxy_passes_calls_errors_and_notifications() {
     let peer = sabir::connect(proxy.url.as_str(), Router::new()).await.unwrap();
     let sum: i64 = peer.call("add", (1, 2)).await.unwrap();
     assert_eq!(sum, 3);
-    peer.notify("greet", ["nobody hears it"]).await.unwrap();
+    peer.notify("greet", ["no answer"]).await.unwrap();
     let refused: Result<i64, _> = peer.call("missing", ()).await;
     assert!(refused.unwrap_err().to_string().contains("-32601"));
 }

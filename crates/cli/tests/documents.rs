@@ -39,7 +39,14 @@ fn play(name: &str, text: &str, played: &mut usize) -> String {
             let typed =
                 command.strip_prefix("$ ").unwrap_or_else(|| panic!("{name}: not a command: {command}"));
             let typed = typed.trim_end().replace("cargo run --release --", "sabir");
-            let came = shell.run(&format!("{typed} 2>&1")).stdout;
+            let run = shell.run(&format!("{{ {typed}; }} 2>&1"));
+            assert!(
+                run.exit != 127,
+                "{name}: there is no such command: {typed}\n{}{}",
+                run.stdout,
+                run.stderr
+            );
+            let came = run.stdout;
             out += command;
             if told.ends_with("…\n") {
                 let shown = told.lines().count() - 1;
