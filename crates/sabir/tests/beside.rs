@@ -54,13 +54,13 @@ fn routers() -> Vec<(&'static str, Router)> {
         Router::new()
             .method("method", walk)
             .method(describe("described"), walk)
-            .raw("raw", |ctx: Ctx, params| async move {
+            .method_raw("raw", |ctx: Ctx, params| async move {
                 let strict: Value = params.unwrap().parse()?;
                 assert!(strict.get("_meta").is_some() || strict.get("workDoneToken").is_some());
                 ctx.progress(2).await;
                 Ok(RawJson::from_value(&2)?)
             })
-            .reading("reading", |ctx: Ctx, params: Option<&RawJson<'_>>| {
+            .method_borrowed("reading", |ctx: Ctx, params: Option<&RawJson<'_>>| {
                 assert!(params.unwrap().as_str().contains("oken"));
                 Ok(async move {
                     ctx.progress(2).await;
@@ -136,8 +136,8 @@ async fn what_is_flattened_is_offered_by_name_and_taken_so() {
     for validates in [false, true] {
         let mut router = Router::new()
             .method(describe("flat"), |_, p: Outer| async move { Ok(p.a + p.inner.b) })
-            .function(describe("wrapped"), |_, Wrapped(p)| Ok(p.a + p.inner.b))
-            .threaded(describe("threaded"), |_, p: Outer| Ok(p.a + p.inner.b))
+            .method_sync(describe("wrapped"), |_, Wrapped(p)| Ok(p.a + p.inner.b))
+            .method_blocking(describe("threaded"), |_, p: Outer| Ok(p.a + p.inner.b))
             .method(describe("plain"), |_, p: Plain| async move { Ok(p.a + p.inner.b) });
         if validates {
             router = router.validate();

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::os::unix::net::UnixStream;
+use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -10,8 +10,13 @@ use std::time::Duration;
 use sabir::{CallError, Cause, Ctx, Router, SendError, blocking};
 
 fn connected(server: Router, client: Router) -> blocking::Peer {
-    let (a, b) = UnixStream::pair().unwrap();
-    let streams = |stream: UnixStream| blocking::Streams::new(stream.try_clone().unwrap(), stream);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let a = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (b, _) = listener.accept().unwrap();
+    let streams = |stream: TcpStream| {
+        stream.set_nodelay(true).unwrap();
+        blocking::Streams::new(stream.try_clone().unwrap(), stream)
+    };
     thread::spawn(move || blocking::serve(streams(a), server));
     blocking::connect(streams(b), client).unwrap()
 }
@@ -20,8 +25,8 @@ fn connected(server: Router, client: Router) -> blocking::Peer {
 fn calls_are_answered() {
     let peer = connected(
         Router::new()
-            .function("add", |_, (a, b): (i64, i64)| Ok(a + b))
-            .function("parse", |_, text: String| Ok(text.parse::<i64>()?)),
+            .method_sync("add", |_, (a, b): (i64, i64)| Ok(a + b))
+            .method_sync("parse", |_, text: String| Ok(text.parse::<i64>()?)),
         Router::new(),
     );
     for n in 0..1000i64 {
@@ -39,8 +44,8 @@ fn calls_are_answered() {
 #[test]
 fn threads_may_ask_back_and_the_connection_may_not() {
     let ask = |ctx: Ctx, ()| Ok(blocking::Peer::from(&ctx).call::<i64>("answer", ())?);
-    let server = Router::new().threaded("threaded", ask).function("in place", ask);
-    let peer = connected(server, Router::new().function("answer", |_, ()| Ok(42)));
+    let server = Router::new().method_blocking("threaded", ask).method_sync("in place", ask);
+    let peer = connected(server, Router::new().method_sync("answer", |_, ()| Ok(42)));
     assert_eq!(peer.call("threaded", ()), Ok(42));
     let error = peer.call::<i64>("in place", ()).unwrap_err().to_string();
     assert!(error.contains(&SendError::OwnThread.to_string()), "{error}");
@@ -48,7 +53,7 @@ fn threads_may_ask_back_and_the_connection_may_not() {
 
 #[test]
 fn many_threads_share_a_peer() {
-    let router = Router::new().threaded("slow", |_, n: u64| {
+    let router = Router::new().method_blocking("slow", |_, n: u64| {
         thread::sleep(Duration::from_millis(n % 7));
         Ok(n)
     });
@@ -65,7 +70,7 @@ fn many_threads_share_a_peer() {
 #[test]
 fn time_and_processes_end() {
     let peer = connected(
-        Router::new().threaded("hang", |_, ()| {
+        Router::new().method_blocking("hang", |_, ()| {
             thread::sleep(Duration::from_secs(5));
             Ok(())
         }),
@@ -74,9 +79,13 @@ fn time_and_processes_end() {
     let timed = peer.call_timeout::<()>("hang", (), Duration::from_millis(20));
     assert_eq!(timed, Err(CallError::TimedOut));
 
-    let mut command = std::process::Command::new("sh");
-    command.args(["-c", "read line; exit 3"]);
+    let (shell, script, ended) = match cfg!(windows) {
+        true => ("cmd", ["/c", "exit 3"], "exit code: 3"),
+        false => ("sh", ["-c", "read line; exit 3"], "exit status: 3"),
+    };
+    let mut command = std::process::Command::new(shell);
+    command.args(script);
     let peer = blocking::connect(blocking::child(command).unwrap(), Router::new()).unwrap();
     let error = peer.call::<()>("anything", ()).unwrap_err();
-    assert_eq!(error.to_string(), "no answer: the process ended with exit status: 3");
+    assert_eq!(error.to_string(), format!("no answer: the process ended with {ended}"));
 }

@@ -228,7 +228,7 @@ async fn notifications_finish_in_order() {
 async fn who_wants_nothing_takes_any_result() {
     #[derive(Debug, PartialEq, serde::Deserialize)]
     struct Ack;
-    let router = Router::new().raw("echo", |_, params: Option<RawJson<'static>>| async move {
+    let router = Router::new().method_raw("echo", |_, params: Option<RawJson<'static>>| async move {
         Ok(params.and_then(|params| Some(params.get("result")?.into_owned())).unwrap_or(RawJson::NULL))
     });
     let peer = client(router).await;
@@ -298,7 +298,7 @@ async fn state_is_shared_and_raw_passes_untouched() {
         .method("next", |ctx: Ctx, ()| async move {
             Ok(ctx.state::<AtomicUsize>().fetch_add(1, Ordering::SeqCst))
         })
-        .raw("echo", |_, params| async move { Ok(params.unwrap_or(RawJson::NULL)) })
+        .method_raw("echo", |_, params| async move { Ok(params.unwrap_or(RawJson::NULL)) })
         .fallback(|_, method, _| async move { Ok(RawJson::from_value(&method)?) });
     let peer = client(router).await;
     assert_eq!(peer.call::<usize>("next", ()).await, Ok(0));
@@ -330,11 +330,13 @@ async fn every_call_ends_with_the_connection() {
 #[tokio::test]
 async fn what_a_protocol_on_top_needs() {
     let router = Router::new()
-        .reading("length", |_, params: Option<&RawJson<'_>>| {
+        .method_borrowed("length", |_, params: Option<&RawJson<'_>>| {
             let length = params.map_or(0, |params| params.as_str().len());
             Ok(async move { Ok(length) })
         })
-        .reading("refuse", |_, _| Err::<std::future::Ready<sabir::Result<()>>, _>(ErrorObject::new(7, "no")))
+        .method_borrowed("refuse", |_, _| {
+            Err::<std::future::Ready<sabir::Result<()>>, _>(ErrorObject::new(7, "no"))
+        })
         .method("id", |ctx: Ctx, ()| async move { Ok(ctx.id().await.map(|id| id.text().to_owned())) })
         .method("count", |ctx: Ctx, ()| async move {
             Ok(ctx.peer().kept::<AtomicUsize>().fetch_add(1, Ordering::Relaxed))

@@ -34,7 +34,7 @@ struct Subscriptions {
 impl Subscriptions {
     fn router(&self) -> Router {
         let this = self.clone();
-        Router::new().function("event", move |_, id: usize| {
+        Router::new().method_sync("event", move |_, id: usize| {
             if !this.open.lock().unwrap().remove(&id) {
                 this.strange.fetch_add(1, Ordering::SeqCst);
             }

@@ -52,11 +52,11 @@ impl Gate {
 fn router(gate: &Arc<Gate>) -> Router {
     let gate = Arc::clone(gate);
     Router::new()
-        .threaded("work", move |_, n: u64| {
+        .method_blocking("work", move |_, n: u64| {
             gate.pass();
             Ok(n)
         })
-        .threaded("panic", |_, ()| {
+        .method_blocking("panic", |_, ()| {
             if true {
                 panic!("of no concern to the caller")
             }
@@ -82,11 +82,11 @@ fn workers() -> usize {
 async fn thousands_of_calls_need_no_more_threads_than_allowed() {
     for (most, router) in [
         (64, router as fn(&Arc<Gate>) -> Router),
-        (5, |gate| router(gate).threads(5)),
+        (5, |gate| router(gate).max_blocking_threads(5)),
         (1, |gate| {
             // Whichever comes first.
             let gate = Arc::clone(gate);
-            Router::new().threads(0).threaded("work", move |_, n: u64| {
+            Router::new().max_blocking_threads(0).method_blocking("work", move |_, n: u64| {
                 gate.pass();
                 Ok(n)
             })
@@ -117,7 +117,7 @@ async fn calls_that_wait_count_against_the_limits_and_are_forgotten_when_cancell
     let gate = Arc::<Gate>::default();
     let (near, far) = transport::memory();
     let limits = Limits { in_flight: 8, queued_bytes: 0, ..Limits::default() };
-    tokio::spawn(sabir::serve(far.limits(limits), router(&gate).threads(1)));
+    tokio::spawn(sabir::serve(far.limits(limits), router(&gate).max_blocking_threads(1)));
     let peer = sabir::connect(near, Router::new()).await.unwrap();
     let first = tokio::spawn({
         let peer = peer.clone();
@@ -140,7 +140,7 @@ async fn calls_that_wait_count_against_the_limits_and_are_forgotten_when_cancell
 async fn panics_are_answered_and_cost_no_thread() {
     let gate = Arc::<Gate>::default();
     gate.open();
-    let peer = client(router(&gate).threads(1)).await;
+    let peer = client(router(&gate).max_blocking_threads(1)).await;
     for _ in 0..5 {
         let error = peer.call::<()>("panic", ()).await.unwrap_err();
         assert_eq!(error.to_string(), "-32603: Internal error");
@@ -152,7 +152,7 @@ async fn panics_are_answered_and_cost_no_thread() {
 async fn the_end_does_not_wait_for_threads() {
     let gate = Arc::<Gate>::default();
     let (near, far) = transport::memory();
-    let serving = tokio::spawn(sabir::serve(far, router(&gate).threads(1)));
+    let serving = tokio::spawn(sabir::serve(far, router(&gate).max_blocking_threads(1)));
     let peer = sabir::connect(near, Router::new()).await.unwrap();
     let calls = tokio::spawn({
         let peer = peer.clone();
@@ -172,7 +172,7 @@ fn the_same_without_a_runtime() {
     let gate = Arc::<Gate>::default();
     let (near, far) = UnixStream::pair().unwrap();
     let streams = |stream: UnixStream| Streams::new(stream.try_clone().unwrap(), stream);
-    let router = router(&gate).threads(3);
+    let router = router(&gate).max_blocking_threads(3);
     std::thread::spawn(move || blocking::serve(streams(far), router));
     let peer = blocking::connect(streams(near), Router::new()).unwrap();
     let asked = peer.clone();
@@ -200,7 +200,7 @@ async fn handlers_may_shut_down() {
                 let (cause, ()) = tokio::join!(ctx.peer().shutdown(GRACE), async {});
                 Ok(cause.to_string())
             })
-            .threaded("threaded", |ctx: Ctx, ()| {
+            .method_blocking("threaded", |ctx: Ctx, ()| {
                 let cause = blocking::Peer::from(&ctx).shutdown(GRACE);
                 Ok(cause.map(|cause| cause.to_string()))
             })
@@ -235,7 +235,7 @@ fn handlers_may_shut_down_without_a_runtime() {
             blocking::Peer::from(&ctx).shutdown(LONG * 60);
             Ok("bye")
         };
-        let router = Router::new().function("in place", quit).threaded("threaded", quit);
+        let router = Router::new().method_sync("in place", quit).method_blocking("threaded", quit);
         let serving = std::thread::spawn(move || blocking::serve(streams(far), router));
         let peer = blocking::connect(streams(near), Router::new()).unwrap();
         assert_eq!(peer.call::<String>(method, ()), Ok("bye".to_owned()), "{method}");

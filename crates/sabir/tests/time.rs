@@ -84,7 +84,7 @@ mod blocking {
     fn a_call_after_silence_has_all_its_time() {
         let (a, b) = UnixStream::pair().unwrap();
         let streams = |stream: UnixStream| blocking::Streams::new(stream.try_clone().unwrap(), stream);
-        let server = Router::new().function("add", |_, (a, b): (i64, i64)| Ok(a + b)).threaded(
+        let server = Router::new().method_sync("add", |_, (a, b): (i64, i64)| Ok(a + b)).method_blocking(
             "sleep",
             |_, millis: u64| {
                 thread::sleep(Duration::from_millis(millis));

@@ -80,7 +80,7 @@ impl Routes<'_> {
         R: Serialize + 'static,
     {
         let core = Arc::clone(self.core);
-        self.router = self.router.reading(method, move |rpc, params: Option<&RawJson<'_>>| {
+        self.router = self.router.method_borrowed(method, move |rpc, params: Option<&RawJson<'_>>| {
             let params = params.map(RawJson::as_borrowed);
             let ctx = request_context(&core, rpc, method, eras, params.as_ref())?;
             handler(ctx, params.as_ref())
@@ -117,20 +117,20 @@ impl Routes<'_> {
     /// What may come before anything is agreed on: the handshake of the legacy era, and pings.
     fn handshake(mut self) -> Self {
         let core = Arc::clone(self.core);
-        self.router = self.router.reading("initialize", move |rpc, params: Option<&RawJson<'_>>| {
+        self.router = self.router.method_borrowed("initialize", move |rpc, params: Option<&RawJson<'_>>| {
             if request_context::modern(&rpc, "initialize", params)?.is_some() {
                 return Err(not_found());
             }
             initialize(&core, &rpc, params).map(|result| ready(Ok(result)))
         });
-        self.router = self.router.reading("ping", |rpc, params: Option<&RawJson<'_>>| {
+        self.router = self.router.method_borrowed("ping", |rpc, params: Option<&RawJson<'_>>| {
             match request_context::modern(&rpc, "ping", params)? {
                 Some(_) => Err(not_found()),
                 None => Ok(ready(Ok(Meta::new()))),
             }
         });
         let core = Arc::clone(self.core);
-        self.router = self.router.reading("notifications/initialized", move |rpc: sabir::Ctx, _| {
+        self.router = self.router.method_borrowed("notifications/initialized", move |rpc: sabir::Ctx, _| {
             let session = rpc.peer().kept::<Session>();
             if session.joins() {
                 core.catalog.subscribers().join(rpc.peer(), &session);

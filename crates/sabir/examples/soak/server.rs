@@ -11,7 +11,7 @@ use sabir::{Http, RawJson, Router, Sessions};
 pub(crate) async fn serve() {
     let router = Router::new()
         .method("add", |_, (a, b): (i64, i64)| async move { Ok(a + b) })
-        .raw("echo", |_, params| async move { Ok(params.unwrap_or(RawJson::NULL)) })
+        .method_raw("echo", |_, params| async move { Ok(params.unwrap_or(RawJson::NULL)) })
         .method("big", |_, bytes: usize| async move { Ok("x".repeat(bytes)) })
         .method("sleep", |_, ms: u64| async move {
             tokio::time::sleep(Duration::from_millis(ms)).await;
@@ -25,7 +25,12 @@ pub(crate) async fn serve() {
     server.run().await.unwrap();
 }
 
+/// Thousands of connections need as many descriptors. Windows has no such limit.
+#[cfg(not(unix))]
+pub(crate) fn raise_descriptor_limit() {}
+
 /// Thousands of connections need as many descriptors.
+#[cfg(unix)]
 pub(crate) fn raise_descriptor_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
@@ -48,7 +53,7 @@ impl Process {
         Process { child, address }
     }
 
-    /// The most memory that it has had, in MiB.
+    /// The most memory that it has had, in MiB. Linux tells.
     pub(crate) fn peak_memory(&self) -> usize {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap();
