@@ -54,6 +54,18 @@
 //!
 //! The same functions serve both, at the same time and on the same connection. What a revision does not know is
 //! left out when it is spoken.
+//!
+//! # Features
+//!
+//! `macros` is on by default.
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `macros` | `#[sabir_mcp::tools]` |
+//! | `validate` | arguments of tools checked against the schemas that they are listed with |
+//! | `http` | Streamable HTTP, as a server and as a client |
+//! | `tracing` | spans of requests, for the crate `tracing` |
+//! | `fuzzing` | private parsers for the project's own fuzz targets; not part of the API |
 
 mod bounded;
 mod client;
@@ -156,7 +168,6 @@ pub mod private {
     pub use {schemars, serde};
 }
 
-/// The examples of the documents are tests too.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/mcp.md")]
-struct Documents;
+#[doc = include_str!("../README.md")]
+struct Readme;

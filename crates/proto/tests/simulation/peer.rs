@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use sabir_proto::{
-    CallError, CallKey, CallOptions, Cause, Config, ErrorObject, Event, Framing, Output, RawJson, Report,
-    RequestKey, SendError, Session, Time,
+    CallError, CallKey, CallOptions, Cause, Config, ErrorCode, ErrorObject, Event, Framing, Output, RawJson,
+    Report, RequestKey, SendError, Session, Time,
 };
 
 use crate::audit::Audit;
@@ -24,9 +24,17 @@ pub(crate) struct Peer {
     handlers: HashMap<RequestKey, Handler>,
     /// Calls that have not ended, with what their answer must be.
     pub(crate) calls: HashMap<CallKey, Expected>,
+    /// The open calls of each batch.
+    batches: Vec<Vec<CallKey>>,
+    /// An error without an id was reported although it could only be meant for the one message that was open.
+    pub(crate) missed_refusal: bool,
+    /// An error without an id was reported, and several messages were open: the calls of a batch may wait for ever.
+    pub(crate) ambiguous_refusal: bool,
     /// Until when the handler of a notification is busy.
     notified: Option<Time>,
     pub(crate) done: Option<Cause>,
+    /// How many requests were open when there was last room for answers.
+    open_with_room: usize,
     ended: bool,
 }
 
@@ -89,8 +97,12 @@ impl Peer {
             style,
             handlers: HashMap::new(),
             calls: HashMap::new(),
+            batches: Vec::new(),
+            missed_refusal: false,
+            ambiguous_refusal: false,
             notified: None,
             done: None,
+            open_with_room: 0,
             ended: false,
         }
     }
@@ -110,7 +122,8 @@ impl Peer {
     }
 
     pub(crate) fn batch(&mut self, now: Time, random: &mut Random) -> Result<(), SendError> {
-        let options = CallOptions { timeout: Some(Duration::from_secs(20)), ..CallOptions::default() };
+        let timeout = random.chance(50).then(|| Duration::from_secs(20));
+        let options = CallOptions { timeout, ..CallOptions::default() };
         let mut batch = self.session.batch(now)?;
         let mut made = Vec::new();
         for _ in 0..random.between(1, 6) {
@@ -125,6 +138,7 @@ impl Peer {
         // A batch that is not sent has not happened.
         if random.chance(90) {
             batch.send()?;
+            self.batches.push(made.iter().map(|(call, ..)| *call).collect());
             for (call, method, params) in &made {
                 self.expect(*call, method, params, false);
                 self.clocks.called(now, *call, &options);
@@ -139,6 +153,17 @@ impl Peer {
             _ => Expected::Anything,
         };
         assert!(self.calls.insert(call, expected).is_none(), "a key is used twice");
+    }
+
+    /// An error without an id that ended no call. An honest peer answers so only what it refuses as a whole.
+    fn peer_error(&mut self, code: ErrorCode) {
+        self.batches.iter_mut().for_each(|batch| batch.retain(|call| self.calls.contains_key(call)));
+        self.batches.retain(|batch| !batch.is_empty());
+        let batches = self.batches.len();
+        let singles = self.calls.len() - self.batches.iter().flatten().count();
+        let can_be_meant = if code == ErrorCode::BATCH_TOO_LONG { batches } else { batches + singles };
+        self.missed_refusal |= can_be_meant == 1;
+        self.ambiguous_refusal |= can_be_meant > 1;
     }
 
     pub(crate) fn cancel(&mut self, now: Time, call: CallKey) {
@@ -333,7 +358,12 @@ impl Peer {
                     ));
                 }
             }
-            Event::Report(report) => say(report_kind(&report).to_owned()),
+            Event::Report(report) => {
+                say(report_kind(&report).to_owned());
+                if let Report::PeerError(error) = report {
+                    self.peer_error(error.code);
+                }
+            }
             other => panic!("an event that the simulation does not know: {other:?}"),
         }
     }
@@ -347,16 +377,16 @@ impl Peer {
         random: &mut Random,
     ) {
         let text = params.map_or_else(|| "null".to_owned(), ToString::to_string);
-        let pending_events = now + Duration::from_millis(random.below(100) as u64);
+        let later = now + Duration::from_millis(random.below(100) as u64);
         let handler = match method {
             "echo" => {
                 assert!(self.session.reply_raw(now, key, &RawJson::new(text).unwrap()));
                 return;
             }
-            "later" => Handler::At(pending_events, Answer::Echo(text)),
-            "fail" => Handler::At(pending_events, Answer::Fail),
-            "abandon" => Handler::At(pending_events, Answer::Abandon),
-            "progress" => Handler::At(pending_events, Answer::Progress(3)),
+            "later" => Handler::At(later, Answer::Echo(text)),
+            "fail" => Handler::At(later, Answer::Fail),
+            "abandon" => Handler::At(later, Answer::Abandon),
+            "progress" => Handler::At(later, Answer::Progress(3)),
             "hang" => Handler::Hanging,
             "ask" => match self.session.call_raw(now, "later", params, &CallOptions::default()) {
                 Ok(call) => {
@@ -385,22 +415,29 @@ impl Peer {
         self.clocks.shuts_down(now, grace);
     }
 
-    /// Handlers that would hang for ever stop, so that the rest can be seen to end.
-    pub(crate) fn release(&mut self, now: Time) {
+    /// Handlers that would hang for ever stop, so that the rest can be seen to end. Returns whether there were any.
+    pub(crate) fn release(&mut self, now: Time) -> bool {
+        let mut released = false;
         for handler in self.handlers.values_mut() {
             if matches!(handler, Handler::Hanging) {
                 *handler = Handler::At(now, Answer::Abandon);
+                released = true;
             }
         }
+        released
     }
 
     fn check_limits(&mut self) {
         let (usage, limits) = (self.session.usage(), &self.config.limits);
         assert!(usage.running <= limits.in_flight + limits.calls, "{usage:?}");
         assert!(usage.calls <= limits.calls, "{usage:?}");
-        // Over the cap there is only room for errors, which are small: one for each request that is open,
-        // and one for what was just read.
-        let errors = 300 * (usage.requests + limits.batch_len + 2);
+        // Over the cap there is only room for errors, which are small: one for each request that was open when
+        // the cap was reached, and one for what was just read.
+        if usage.unsent <= limits.outbound_bytes {
+            self.open_with_room = usage.requests;
+        }
+        let open = self.open_with_room.max(usage.requests);
+        let errors = 300 * (open + limits.batch_len + 2);
         assert!(usage.unsent <= limits.outbound_bytes + limits.high_water + errors, "{usage:?}");
         // Buffers double when they grow, and a read is offered 64 KiB at most.
         let bound = 2 * (limits.message_bytes + 64 * 1024)
@@ -452,6 +489,7 @@ fn kind(cause: &Cause) -> &'static str {
 
 fn error_kind(error: &CallError) -> &'static str {
     match error {
+        CallError::Error(error) if error.code == ErrorCode::BATCH_TOO_LONG => "refused as a whole",
         CallError::Error(_) => "error",
         CallError::TimedOut => "timed out",
         CallError::Unanswered => "unanswered",
