@@ -69,5 +69,5 @@ pub(crate) fn list<'de, const MOST: usize, T: Deserialize<'de>, D: Deserializer<
         }
     }
 
-    deserializer.deserialize_seq(Reading(PhantomData))
+    deserializer.deserialize_seq(Reading::<T, MOST>(PhantomData))
 }

@@ -146,7 +146,6 @@ async fn messages_that_nobody_asked_for_are_passed_over() {
             for junk in [
                 json!({"jsonrpc": "2.0", "id": 999_999, "result": {}}),
                 json!({"jsonrpc": "2.0", "id": "no such call", "result": {}}),
-                json!({"jsonrpc": "2.0", "id": null, "error": {"code": 1, "message": "?"}}),
                 json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": 1e9, "progress": 1}}),
                 json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}),
                 json!({"jsonrpc": "2.0", "method": "no/such/notification"}),

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::time::Duration;
 
-use sabir::{CallError, RawJson};
+use sabir::{CallError, JsonKind, RawJson};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -91,6 +91,10 @@ impl<R: DeserializeOwned> McpCall<R> {
         }
         for _ in 0..MOST_ROUNDS {
             let result = self.round(&params).await?;
+            if result.kind() != JsonKind::Object {
+                // A struct could be read from an array, too.
+                return Err(CallError::Unfit(format!("expected an object, found {}", result.kind()).into()));
+            }
             let kind = result.get("resultType").and_then(|kind| kind.parse::<String>().ok());
             match kind.as_deref() {
                 None | Some("complete") => return result.parse().map_err(unfit),

@@ -270,7 +270,7 @@ fn get_prompt(
 ) -> sabir::Result<impl Future<Output = sabir::Result<Answer<PromptResult>>> + use<>> {
     let target = TargetParams::by_name(params)?;
     let entry = named(&ctx.core.catalog.lists().prompts, "prompt", &target.name)?;
-    let BoundedMap(arguments) = match &target.arguments {
+    let BoundedMap(arguments): BoundedMap<String> = match &target.arguments {
         Some(arguments) => arguments.parse().map_err(|error| {
             invalid(format_args!("the arguments of a prompt are strings: {}", reason(&error)))
         })?,
