@@ -73,7 +73,7 @@ fn call(service: &Service, method: &Method) -> TokenStream {
         Outcome::Result { ok, error, .. } => {
             let progress = method.progress().map(|type_| quote!(, #type_));
             let failure = match (error, &progress) {
-                (Some(error), _) => quote!(, ::sabir::Failure<#error>),
+                (Some(error), _) => quote!(, ::sabir::ServiceError<#error>),
                 (None, Some(_)) => quote!(, ::sabir::CallError),
                 (None, None) => quote!(),
             };

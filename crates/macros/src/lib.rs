@@ -15,7 +15,7 @@ use syn::parse_macro_input;
 /// Makes a service of a trait: a router, a typed client, and a description of both.
 ///
 /// ```
-/// use sabir::{Ctx, Failure, Progress, transport};
+/// use sabir::{Ctx, ServiceError, Progress, transport};
 ///
 /// /// A calculator.
 /// #[sabir::service]
@@ -68,7 +68,7 @@ use syn::parse_macro_input;
 /// let math = MathClient::new(sabir::connect(near, sabir::Router::new()).await?);
 ///
 /// assert_eq!(math.add(1, 2).await?, 3);
-/// assert_eq!(math.divide(1.0, 0.0).await, Err(Failure::Answered(MathError::DivisionByZero)));
+/// assert_eq!(math.divide(1.0, 0.0).await, Err(ServiceError::Answered(MathError::DivisionByZero)));
 ///
 /// let mut call = math.count(3);
 /// assert_eq!(call.next_progress().await, Some(1));

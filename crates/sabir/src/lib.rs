@@ -6,7 +6,7 @@
 //! use sabir::{Router, transport};
 //!
 //! #[tokio::main(flavor = "current_thread")]
-//! async fn main() -> Result<(), sabir::Cause> {
+//! async fn main() -> Result<(), sabir::Error> {
 //!     let router = Router::new().method("add", |_, (a, b): (i64, i64)| async move { Ok(a + b) });
 //!     sabir::serve(transport::stdio(), router).await
 //! }
@@ -18,7 +18,7 @@
 //! # A client
 //!
 //! ```no_run
-//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! # async fn run() -> Result<(), sabir::Error> {
 //! use sabir::{Router, transport};
 //! use std::{process::Command, time::Duration};
 //!
@@ -127,6 +127,7 @@ pub use router::observe::{CallEnd, Observed, Side};
 pub use router::params::parse;
 #[cfg(unix)]
 pub use runtime::blocking;
+pub use runtime::error::{ConfigError, Error};
 pub use runtime::serve::{connect, serve};
 #[cfg(feature = "service")]
 pub use sabir_macros::{RpcError, service};
@@ -143,9 +144,8 @@ pub use schema::openrpc;
 #[doc(hidden)]
 pub use schema::service::private;
 #[cfg(feature = "schema")]
-pub use schema::service::{Failure, Progress, RpcError};
+pub use schema::service::{Progress, RpcError, ServiceError};
 pub use server::acceptor::{Connections, Protocols};
-pub use server::bind::ListenError;
 #[cfg(all(feature = "http", feature = "tls"))]
 pub use server::http::caller::PeerCertificates;
 #[cfg(feature = "http")]
@@ -155,7 +155,7 @@ pub use server::tls::ServerTls;
 pub use server::{Server, Stopper, listen};
 #[cfg(feature = "http")]
 pub use transport::websocket::WebSocket;
-pub use transport::{DialError, DialFailure, Transport};
+pub use transport::{ConnectError, ConnectErrorKind, Transport};
 
 /// The error that a handler answers with.
 pub type ErrorObject = sabir_proto::ErrorObject<'static>;

@@ -15,6 +15,8 @@ use sabir_proto::{Cause, Dialect, SendError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+#[cfg(feature = "http")]
+use crate::Error;
 use crate::peer::batch::Batch;
 use crate::peer::call::Call;
 use crate::peer::commands::{Command, OnBehalfOf, Shared};
@@ -139,9 +141,9 @@ impl Peer {
     /// Sets a header of everything that is sent over HTTP from now on. On other transports there are no headers,
     /// and it does nothing.
     #[cfg(feature = "http")]
-    pub fn set_header(&self, name: impl AsRef<str>, value: impl AsRef<str>) -> std::io::Result<()> {
-        let (name, value) = crate::client::http::header(name.as_ref(), value.as_ref())
-            .map_err(crate::transport::endpoint::unusable)?;
+    pub fn set_header(&self, name: impl AsRef<str>, value: impl AsRef<str>) -> Result<(), Error> {
+        let (name, value) =
+            crate::client::http::header(name.as_ref(), value.as_ref()).map_err(Error::config)?;
         if let Some(headers) = self.shared.headers.get() {
             headers.set(name, value);
         }

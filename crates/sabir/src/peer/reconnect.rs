@@ -1,18 +1,18 @@
 //! A client that connects again.
 
 use std::future::Future;
-use std::io;
 use std::pin::Pin;
 use std::time::Duration;
 
 use tokio::sync::Mutex;
 
+use crate::Error;
 use crate::peer::Peer;
 use crate::router::Router;
 use crate::runtime::serve::connect;
-use crate::transport::{DialError, Transport};
+use crate::transport::{ConnectError, ConnectErrorKind, Transport};
 
-type Dial = Box<dyn Fn() -> Pin<Box<dyn Future<Output = io::Result<Transport>> + Send>> + Send + Sync>;
+type Dial = Box<dyn Fn() -> Pin<Box<dyn Future<Output = Result<Transport, Error>> + Send>> + Send + Sync>;
 
 /// Keeps a connection to a server that may come and go.
 ///
@@ -22,7 +22,7 @@ type Dial = Box<dyn Fn() -> Pin<Box<dyn Future<Output = io::Result<Transport>> +
 /// caller knows whether it may be made again. What the server kept for the old connection is gone with it.
 ///
 /// ```no_run
-/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// # async fn run() -> Result<(), sabir::Error> {
 /// use sabir::{Reconnect, Router, transport};
 ///
 /// let server = Reconnect::new(Router::new(), || transport::tcp("127.0.0.1:4000"));
@@ -40,12 +40,16 @@ pub struct Reconnect {
 impl Reconnect {
     /// Connects with `dial` whenever a connection is wanted and there is none. The router answers what the
     /// server asks.
-    pub fn new<F, Fut>(router: Router, dial: F) -> Self
+    pub fn new<F, Fut, E>(router: Router, dial: F) -> Self
     where
         F: Fn() -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = io::Result<Transport>> + Send + 'static,
+        Fut: Future<Output = Result<Transport, E>> + Send + 'static,
+        E: Into<Error>,
     {
-        let dial: Dial = Box::new(move || Box::pin(dial()));
+        let dial: Dial = Box::new(move || {
+            let dialling = dial();
+            Box::pin(async move { dialling.await.map_err(Into::into) })
+        });
         Reconnect { dial, router, patience: Duration::from_secs(30), peer: Mutex::new(None) }
     }
 
@@ -56,12 +60,12 @@ impl Reconnect {
         self
     }
 
-    async fn attempt(&self) -> io::Result<Peer> {
+    async fn attempt(&self) -> Result<Peer, Error> {
         connect((self.dial)().await?, self.router.clone()).await
     }
 
     /// The connected peer, or the last error once [`patience`](Self::patience) is over.
-    pub async fn peer(&self) -> io::Result<Peer> {
+    pub async fn peer(&self) -> Result<Peer, Error> {
         let mut current = self.peer.lock().await;
         if let Some(peer) = current.as_ref().filter(|peer| peer.cause().is_none()) {
             return Ok(peer.clone());
@@ -70,19 +74,17 @@ impl Reconnect {
         let mut pause = Duration::from_millis(50);
         loop {
             let error = match tokio::time::timeout_at(end, self.attempt()).await {
-                Err(_) => return Err(io::ErrorKind::TimedOut.into()),
+                Err(_) => {
+                    let reason = format!("no connection within {:?}", self.patience);
+                    return Err(ConnectError::new(ConnectErrorKind::Timeout, "the server", reason).into());
+                }
                 Ok(Ok(peer)) => {
                     *current = Some(peer.clone());
                     return Ok(peer);
                 }
                 Ok(Err(error)) => error,
             };
-            let hopeless = error.kind() == io::ErrorKind::InvalidInput
-                || DialError::of(&error).is_some_and(|error| !error.may_pass());
-            if hopeless {
-                return Err(error);
-            }
-            if tokio::time::Instant::now() + pause > end {
+            if !error.may_pass() || tokio::time::Instant::now() + pause > end {
                 return Err(error);
             }
             tokio::time::sleep(pause).await;

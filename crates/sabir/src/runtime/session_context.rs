@@ -196,9 +196,16 @@ impl SessionContext {
         }
         match outcome {
             Ok(result) => write(&mut self.session, self.now, key, &result),
-            Err(error) => self.session.reply_error(self.now, key, &error),
+            Err(error) => self.reply_error(key, error),
         };
         self.finished(key);
+    }
+
+    #[cold]
+    fn reply_error(&mut self, key: RequestKey, error: ErrorObject) -> bool {
+        let exposes = self.peer.shared.routes.exposes_exceptions;
+        let error = if exposes { error.with_exception() } else { error };
+        self.session.reply_error(self.now, key, &error)
     }
 
     /// A request is answered: its hooks run.

@@ -7,23 +7,11 @@ use std::time::Duration;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpListener, TcpStream};
 
+use crate::Error;
 use crate::transport::Scheme;
 
 /// After how much silence TCP asks whether the peer is still there.
 const KEEPALIVE: Duration = Duration::from_secs(60);
-
-/// What is inside an [`io::Error`] of [`listen`](crate::listen) that does not come from the system: it names the
-/// address already.
-#[derive(Debug)]
-pub struct ListenError(String);
-
-impl std::fmt::Display for ListenError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for ListenError {}
 
 /// Connections that may wait to be accepted.
 #[cfg(unix)]
@@ -67,10 +55,11 @@ pub(crate) struct BoundListener {
 
 impl BoundListener {
     /// Binds the address of a URL. Without a host that is this machine alone.
-    pub(crate) async fn bind(url: &str) -> io::Result<BoundListener> {
+    pub(crate) async fn bind(url: &str) -> Result<BoundListener, Error> {
+        let failed = |source| Error::Bind { url: url.to_owned(), source };
         #[cfg(unix)]
         if let Some(path) = crate::transport::net::unix_path(url) {
-            let (listener, _file) = bind_unix(path.as_ref())?;
+            let (listener, _file) = bind_unix(path.as_ref()).map_err(failed)?;
             let listener = Listener::Unix { listener, _file };
             let url = format!("unix:{path}");
             return Ok(BoundListener {
@@ -87,7 +76,7 @@ impl BoundListener {
         let known = Scheme::parse(scheme).ok_or_else(|| unknown(url))?;
         if known.is_web() && !cfg!(feature = "http") {
             let reason = format!("cannot listen at `{url}`: sabir was built without its feature `http`");
-            return Err(io::Error::new(io::ErrorKind::Unsupported, ListenError(reason)));
+            return Err(Error::config(reason));
         }
         let secure = known.is_secure();
         let (authority, path) = match rest.find('/') {
@@ -98,8 +87,8 @@ impl BoundListener {
             Some(port) => format!("127.0.0.1:{port}"),
             None => authority.to_owned(),
         };
-        let listener = TcpListener::bind(&address).await?;
-        let bound = listener.local_addr()?;
+        let listener = TcpListener::bind(&address).await.map_err(failed)?;
+        let bound = listener.local_addr().map_err(failed)?;
         Ok(BoundListener {
             listener: Listener::Tcp(listener),
             url: format!("{scheme}://{bound}{path}"),
@@ -118,9 +107,9 @@ fn host_of(address: &str, bound: IpAddr) -> Option<String> {
     host.filter(|host| !bound.is_unspecified() && !host.is_empty())
 }
 
-fn unknown(url: &str) -> io::Error {
+fn unknown(url: &str) -> Error {
     let reason = format!("cannot listen at `{url}`: it is none of tcp: tls: http: https: ws: wss: unix:");
-    io::Error::new(io::ErrorKind::InvalidInput, ListenError(reason))
+    Error::config(reason)
 }
 
 impl Listener {
@@ -194,10 +183,7 @@ fn remove_stale(path: &std::path::Path) -> io::Result<()> {
     use std::os::unix::fs::FileTypeExt;
     use std::os::unix::net::UnixStream;
 
-    let refuse = |why| {
-        let reason = format!("cannot listen at `{}`: {why}", path.display());
-        Err(io::Error::new(io::ErrorKind::AddrInUse, ListenError(reason)))
-    };
+    let refuse = |why| Err(io::Error::new(io::ErrorKind::AddrInUse, why));
     if !std::fs::symlink_metadata(path)?.file_type().is_socket() {
         return refuse("there is a file of that name that is no socket");
     }

@@ -43,7 +43,7 @@ pub use crate::client::http::HttpFailure;
 #[cfg(unix)]
 pub use child::{Child, Stderr, child};
 use endpoint::Dial;
-pub use error::{DialError, DialFailure};
+pub use error::{ConnectError, ConnectErrorKind};
 pub use net::tcp;
 #[cfg(unix)]
 pub use net::unix;
@@ -55,6 +55,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 pub use url::url;
 
+use crate::Error;
 use crate::runtime::config::config_setters;
 use crate::runtime::engine::OnReport;
 use crate::runtime::io::Port;
@@ -134,7 +135,7 @@ pub(crate) enum OpenTransport {
     },
 }
 
-type Opening = Pin<Box<dyn Future<Output = io::Result<OpenTransport>> + Send>>;
+type Opening = Pin<Box<dyn Future<Output = Result<OpenTransport, Error>> + Send>>;
 
 /// A connection's own part of a transport, ready to run.
 pub(crate) struct Opened {
@@ -161,7 +162,7 @@ pub struct Transport {
 
 impl Transport {
     pub(crate) fn new(open: impl FnOnce() -> io::Result<ByteTransport> + Send + 'static) -> Self {
-        Transport::dialled(move |_| Box::pin(async move { open().map(OpenTransport::Bytes) }))
+        Transport::dialled(move |_| Box::pin(async move { Ok(OpenTransport::Bytes(open()?)) }))
     }
 
     /// A transport that takes its time to open, and wants to know how.
@@ -287,7 +288,7 @@ impl Transport {
 
     /// Opens it for somebody who speaks over it in a way of their own: no session, no framing, no tap.
     /// Only streams can be: not HTTP, nor WebSocket.
-    pub async fn into_streams(self) -> io::Result<Streams> {
+    pub async fn into_streams(self) -> Result<Streams, Error> {
         match (self.open)(self.dial).await? {
             OpenTransport::Bytes(ByteTransport { stream, process, _keep, .. }) => {
                 let (read, write) = tokio::io::split(stream);
@@ -295,13 +296,12 @@ impl Transport {
             }
             #[cfg(feature = "http")]
             OpenTransport::Messages { .. } => {
-                let reason = "it carries messages, and has no stream of bytes";
-                Err(io::Error::new(io::ErrorKind::Unsupported, reason))
+                Err(Error::config("the transport carries messages, and has no stream of bytes"))
             }
         }
     }
 
-    pub(crate) async fn open(self) -> io::Result<Opened> {
+    pub(crate) async fn open(self) -> Result<Opened, Error> {
         let Transport { open, dial, config, on_report, tap, grace, handles_signals } = self;
         #[cfg(feature = "http")]
         let dial = Dial { limits: config.limits, ..dial };

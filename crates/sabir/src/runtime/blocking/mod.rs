@@ -7,7 +7,7 @@
 //! ```no_run
 //! use sabir::{Router, blocking};
 //!
-//! fn main() -> Result<(), sabir::Cause> {
+//! fn main() -> Result<(), sabir::Error> {
 //!     let router = Router::new().method_sync("add", |_, (a, b): (i64, i64)| Ok(a + b));
 //!     blocking::serve(blocking::stdio(), router)
 //! }
@@ -16,7 +16,7 @@
 //! A client:
 //!
 //! ```no_run
-//! # fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! # fn run() -> Result<(), sabir::Error> {
 //! use sabir::{Router, blocking};
 //! use std::process::Command;
 //!
@@ -32,14 +32,13 @@ mod streams;
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::future::Future;
-use std::io;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
-use sabir_proto::{Cause, Lost, Role, SendError};
+use sabir_proto::{Cause, Role, SendError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 pub use streams::{Streams, child, stdio, tcp, unix};
@@ -49,7 +48,7 @@ use crate::peer::commands::Command;
 use crate::router::Router;
 use crate::router::method::Method;
 use crate::runtime::serve::good_end;
-use crate::{CallError, peer};
+use crate::{CallError, Error, peer};
 
 thread_local! {
     /// Whether this thread drives a connection.
@@ -57,14 +56,13 @@ thread_local! {
 }
 
 /// Serves one connection on this thread until it ends. That the peer has gone is a good end.
-pub fn serve(streams: Streams, router: Router) -> Result<(), Cause> {
-    let lost = |error: io::Error| Cause::Lost(Lost::from_error(error));
-    let (driver, _) = drive::Driver::new(streams, router, Role::Server).map_err(lost)?;
-    good_end(driver.run())
+pub fn serve(streams: Streams, router: Router) -> Result<(), Error> {
+    let (driver, _) = drive::Driver::new(streams, router, Role::Server)?;
+    Ok(good_end(driver.run())?)
 }
 
 /// Connects: runs the connection on a thread of its own, and returns the peer to call.
-pub fn connect(streams: Streams, router: Router) -> io::Result<Peer> {
+pub fn connect(streams: Streams, router: Router) -> Result<Peer, Error> {
     let (driver, peer) = drive::Driver::new(streams, router, Role::Client)?;
     thread::Builder::new().name("sabir".to_owned()).spawn(move || driver.run())?;
     Ok(Peer(peer))

@@ -13,7 +13,9 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process_group};
 use sabir_proto::{Config, Framing};
 
+use crate::Error;
 use crate::runtime::config::config_setters;
+use crate::transport::ConnectError;
 use crate::transport::fd::duplicate;
 use crate::transport::parent_death::{kill_with_parent, spawn};
 use crate::transport::seed;
@@ -59,15 +61,17 @@ pub fn stdio() -> Streams {
 }
 
 /// Connects to a TCP address.
-pub fn tcp(address: impl ToSocketAddrs) -> io::Result<Streams> {
-    let stream = TcpStream::connect(address)?;
+pub fn tcp(address: impl ToSocketAddrs) -> Result<Streams, Error> {
+    let connected = TcpStream::connect(address);
+    let stream = connected.map_err(|error| ConnectError::socket("the TCP address", error))?;
     stream.set_nodelay(true)?;
     Ok(Streams::new(stream.try_clone()?, stream))
 }
 
 /// Connects to a Unix socket.
-pub fn unix(path: impl AsRef<Path>) -> io::Result<Streams> {
-    let stream = UnixStream::connect(path)?;
+pub fn unix(path: impl AsRef<Path>) -> Result<Streams, Error> {
+    let url = format!("unix:{}", path.as_ref().display());
+    let stream = UnixStream::connect(path).map_err(|error| ConnectError::socket(&url, error))?;
     Ok(Streams::new(stream.try_clone()?, stream))
 }
 
@@ -75,7 +79,12 @@ pub fn unix(path: impl AsRef<Path>) -> io::Result<Streams> {
 /// ended with the connection: its input is closed, after two seconds its process group gets SIGTERM, and
 /// after two more SIGKILL. If this process dies before, Linux kills the other one; elsewhere all that it learns
 /// is the end of its input.
-pub fn child(mut command: Command) -> io::Result<Streams> {
+pub fn child(command: Command) -> Result<Streams, Error> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    start(command).map_err(|source| Error::Start { program, source })
+}
+
+fn start(mut command: Command) -> io::Result<Streams> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
     kill_with_parent(&mut command);
     let mut child = spawn(move || command.spawn())?;
