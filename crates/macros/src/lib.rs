@@ -99,6 +99,15 @@ use syn::parse_macro_input;
 /// For a trait `Math`, the methods `into_router` and `add_to(router)` of the trait, and a struct `MathClient`.
 /// The router answers `rpc.discover` with its description, [`Router::openrpc`] returns it.
 ///
+/// `Arc<S>` is a `Math` if `S` is one: keep a clone of it to share its state with the rest of a program.
+///
+/// `MathClient` is a `Math`, too, so that a function of `&impl Math` takes a client, the service itself, or a mock.
+/// For this, errors need a variant for whatever may happen to a call, `#[rpc(other)]`; without it the client has its own
+/// methods only. By the trait, a client ignores `Ctx` and `Progress`, and a notification that cannot be sent is lost; its
+/// own methods return a [`Call`], with timeout, progress and cancellation. A trait with type parameters or supertraits has
+/// neither of the two.
+///
+/// [`Call`]: https://docs.rs/sabir/latest/sabir/struct.Call.html
 /// [`Ctx`]: https://docs.rs/sabir/latest/sabir/struct.Ctx.html
 /// [`Router::openrpc`]: https://docs.rs/sabir/latest/sabir/struct.Router.html#method.openrpc
 ///
@@ -124,8 +133,10 @@ pub fn service(attribute: TokenStream, item: TokenStream) -> TokenStream {
     };
     let params = params::structs(&service);
     let server = server::trait_(&service);
+    let shared = server::shared(&service);
     let client = client::struct_(&service);
-    quote!(#server #params #client).into()
+    let implementation = client::implementation(&service);
+    quote!(#server #shared #params #client #implementation).into()
 }
 
 /// Makes an error of a service from an enum: each variant has a code, and its fields are the error's `data`.
@@ -134,6 +145,8 @@ pub fn service(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// |---|---|---|
 /// | variant | `#[rpc(code = 1)]` | its code, which must be its own |
 /// | variant | `#[rpc(message = "only {balance} left")]` | its message, with fields in braces; otherwise the doc comment, or the name |
+/// | variant | `#[rpc(transparent)]` | holds another such error, which travels as itself |
+/// | variant | `#[rpc(other)]` | holds a `sabir::ErrorObject`: every error that is none of the others. `?` makes one of any error |
 ///
 /// See the trait `sabir::RpcError` for an example.
 #[proc_macro_derive(RpcError, attributes(rpc))]

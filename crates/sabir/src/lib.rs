@@ -113,14 +113,19 @@ pub mod fuzzing {
     pub use crate::server::http::fuzzing::{PlainHead, event, event_id, plain_head};
 }
 
+/// The types of HTTP that this crate takes and gives.
+#[cfg(feature = "http")]
+pub use ::http;
 #[cfg(feature = "http")]
 pub use client::http::sse;
 pub use handler::ctx::Ctx;
+pub use handler::test_ctx::TestCtx;
 pub use peer::batch::Batch;
 pub use peer::call::Call;
 pub use peer::reconnect::Reconnect;
 pub use peer::{Peer, WeakPeer};
 pub use router::Router;
+pub use router::call::RouterCall;
 pub use router::layer::Next;
 pub use router::method::{Method, MethodName};
 pub use router::observe::{CallEnd, Observed, Side};

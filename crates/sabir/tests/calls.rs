@@ -339,10 +339,10 @@ async fn what_a_protocol_on_top_needs() {
         })
         .method("id", |ctx: Ctx, ()| async move { Ok(ctx.id().await.map(|id| id.text().to_owned())) })
         .method("count", |ctx: Ctx, ()| async move {
-            Ok(ctx.peer().kept::<AtomicUsize>().fetch_add(1, Ordering::Relaxed))
+            Ok(ctx.peer().extension::<AtomicUsize>().fetch_add(1, Ordering::Relaxed))
         })
         .method("strict", |ctx: Ctx, ()| async move {
-            ctx.peer().speak(sabir::MCP);
+            ctx.peer().set_dialect(sabir::MCP);
             Ok(())
         });
     let (one, other) = (client(router.clone()).await, client(router).await);

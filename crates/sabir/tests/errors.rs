@@ -210,3 +210,52 @@ async fn errors_of_a_service_are_never_lost() {
     let error = Error::from(shop.buy("store".to_owned()).await.unwrap_err());
     assert_eq!(error.to_string(), "10: no item 3 (3)");
 }
+
+/// Written for anything that is a shop.
+async fn buy_twice(shop: &impl Shop, item: &str) -> Result<u32, ShopError> {
+    Ok(shop.buy(item.to_owned()).await? + shop.buy(item.to_owned()).await?)
+}
+
+struct Mock;
+
+impl Shop for Mock {
+    async fn buy(&self, item: String) -> Result<u32, ShopError> {
+        Ok(item.len() as u32)
+    }
+}
+
+#[tokio::test]
+async fn clients_services_and_mocks_are_all_the_same() {
+    let shop = ShopClient::new(client(Corner.into_router()).await);
+    assert_eq!(buy_twice(&shop, "5").await, Ok(10));
+    assert_eq!(buy_twice(&Corner, "5").await, Ok(10));
+    assert_eq!(buy_twice(&Mock, "milk").await, Ok(8));
+    assert_eq!(buy_twice(&shop, "closed").await, Err(ShopError::Closed));
+    assert_eq!(buy_twice(&shop, "store").await, Err(ShopError::Store(StoreError::NoItem(3))));
+    shop.peer().shutdown(std::time::Duration::ZERO).await;
+    assert!(matches!(buy_twice(&shop, "5").await, Err(ShopError::Other(_))));
+}
+
+#[tokio::test]
+async fn a_service_is_shared_by_its_arc() {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    #[derive(Default)]
+    struct Till(AtomicU32);
+
+    impl Shop for Till {
+        async fn buy(&self, _: String) -> Result<u32, ShopError> {
+            Ok(self.0.fetch_add(1, Ordering::SeqCst))
+        }
+    }
+    let till = Arc::new(Till::default());
+    let shop = ShopClient::new(client(Arc::clone(&till).into_router()).await);
+    shop.buy("milk".to_owned()).await.unwrap();
+    assert_eq!(till.buy("bread".to_owned()).await, Ok(1));
+    assert_eq!(shop.buy("milk".to_owned()).await, Ok(2));
+    // A client stands for the service elsewhere: this is a proxy.
+    let proxied = ShopClient::new(client(shop.into_router()).await);
+    assert_eq!(proxied.buy("tea".to_owned()).await, Ok(3));
+    assert_eq!(till.0.load(Ordering::SeqCst), 4);
+}

@@ -1,5 +1,6 @@
 //! Methods by name, and the handlers behind them.
 
+pub(crate) mod call;
 pub(crate) mod handlers;
 pub(crate) mod layer;
 pub(crate) mod method;

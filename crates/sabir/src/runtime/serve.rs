@@ -15,8 +15,8 @@ use crate::transport::{Opened, Transport};
 /// end; anything else is the error.
 pub async fn serve(transport: impl Into<Transport>, router: Router) -> Result<(), Error> {
     let opened = transport.into().open().await?;
-    let Opened { port, config, on_report, grace, handles_signals, .. } = opened;
-    let connection = Connection::new(config, router.into_routes(), port, on_report);
+    let Opened { io, config, on_report, grace, handles_signals, .. } = opened;
+    let connection = Connection::new(config, router.into_routes(), io, on_report);
     let peer = connection.peer();
     let cause = if handles_signals {
         let stop = asked_to_stop();
@@ -89,7 +89,7 @@ pub(crate) async fn asked_to_stop() {
 pub async fn connect(transport: impl Into<Transport>, router: Router) -> Result<Peer, Error> {
     let opened = transport.into().open().await?;
     let config = Config { role: Role::Client, ..opened.config };
-    let connection = Connection::new(config, router.into_routes(), opened.port, opened.on_report);
+    let connection = Connection::new(config, router.into_routes(), opened.io, opened.on_report);
     let peer = connection.peer();
     #[cfg(feature = "http")]
     if let Some(headers) = opened.headers {

@@ -172,13 +172,22 @@ pub mod private {
     use serde::Serialize;
     use serde::de::DeserializeOwned;
 
-    use crate::ErrorObject;
+    use super::{RpcError, ServiceError};
     use crate::peer::call::Call;
     use crate::peer::{Peer, written};
+    use crate::{CallError, ErrorObject};
 
     /// A call with all its types known.
     pub fn call<P: Serialize, R, E, T>(peer: &Peer, method: &'static str, params: &P) -> Call<R, E, T> {
         Call::new(peer.clone(), method.into(), written(params))
+    }
+
+    /// What a client that stands for its service fails with.
+    pub fn service_error<E: RpcError + From<CallError>>(error: ServiceError<E>) -> E {
+        match error {
+            ServiceError::Answered(error) => error,
+            ServiceError::Call(error) => <E as From<CallError>>::from(error),
+        }
     }
 
     /// The data of an error with fields.

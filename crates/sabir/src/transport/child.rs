@@ -47,6 +47,7 @@ pub fn child(command: impl Into<Command>) -> Result<Transport, Error> {
 }
 
 /// What becomes of the lines that a process prints on standard error. They are always read.
+#[non_exhaustive]
 pub enum Stderr {
     /// They go to our own standard error.
     Inherit,

@@ -58,9 +58,9 @@ pub use url::url;
 use crate::Error;
 use crate::runtime::config::config_setters;
 use crate::runtime::engine::OnReport;
-use crate::runtime::io::Port;
+use crate::runtime::io::Io;
 #[cfg(feature = "http")]
-use crate::runtime::message_transport::{Link, Messages};
+use crate::runtime::message_transport::{Link, MessageTransport};
 
 /// A stream that goes both ways.
 pub(crate) trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -139,7 +139,7 @@ type Opening = Pin<Box<dyn Future<Output = Result<OpenTransport, Error>> + Send>
 
 /// A connection's own part of a transport, ready to run.
 pub(crate) struct Opened {
-    pub(crate) port: Box<dyn Port>,
+    pub(crate) io: Box<dyn Io>,
     pub(crate) config: Config,
     pub(crate) on_report: Option<OnReport>,
     pub(crate) grace: Duration,
@@ -306,11 +306,10 @@ impl Transport {
         #[cfg(feature = "http")]
         let dial = Dial { limits: config.limits, ..dial };
         Ok(match open(dial).await? {
-            OpenTransport::Bytes(io) => {
-                let process = io.process.clone();
-                let port = Box::new(ByteTransport { tap, ..io });
+            OpenTransport::Bytes(bytes) => {
+                let process = bytes.process.clone();
                 Opened {
-                    port,
+                    io: Box::new(ByteTransport { tap, ..bytes }),
                     config,
                     on_report,
                     grace,
@@ -322,7 +321,7 @@ impl Transport {
             }
             #[cfg(feature = "http")]
             OpenTransport::Messages { link, headers } => Opened {
-                port: Box::new(Messages::new(link, tap)),
+                io: Box::new(MessageTransport::new(link, tap)),
                 config: Config { framing: Some(Framing::Whole), ..config },
                 on_report,
                 grace,

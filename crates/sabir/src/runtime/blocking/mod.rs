@@ -26,6 +26,24 @@
 //! # }
 //! ```
 
+//! What runs over descriptors is here: standard input and output, started processes, TCP and Unix sockets, by their
+//! functions or by [`url`], and [`memory`] for tests. HTTP, WebSocket and TLS need the async side, and so does
+//! [`listen`](crate::listen) with its limits for strangers. A server for programs that trust each other is a loop:
+//!
+//! ```no_run
+//! use sabir::{Router, blocking};
+//!
+//! fn main() -> Result<(), sabir::Error> {
+//!     let router = Router::new().method_sync("add", |_, (a, b): (i64, i64)| Ok(a + b));
+//!     for stream in std::net::TcpListener::bind("127.0.0.1:4000")?.incoming() {
+//!         let (stream, router) = (stream?, router.clone());
+//!         let streams = blocking::Streams::new(stream.try_clone()?, stream);
+//!         std::thread::spawn(move || blocking::serve(streams, router));
+//!     }
+//!     Ok(())
+//! }
+//! ```
+
 mod drive;
 mod streams;
 
@@ -41,7 +59,7 @@ use std::time::Duration;
 use sabir_proto::{Cause, Role, SendError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-pub use streams::{Streams, child, stdio, tcp, unix};
+pub use streams::{Streams, child, memory, stdio, tcp, unix, url};
 
 use crate::handler::ctx::Ctx;
 use crate::peer::commands::Command;
@@ -129,6 +147,11 @@ impl Peer {
             return self.0.cause();
         }
         wait(self.0.shutdown(grace))
+    }
+
+    /// Starts to shut the connection down, and does not wait.
+    pub fn close(&self) {
+        self.0.close();
     }
 
     /// The same peer for async code, and for batches and progress.

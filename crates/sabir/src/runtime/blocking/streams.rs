@@ -15,7 +15,7 @@ use sabir_proto::{Config, Framing};
 
 use crate::Error;
 use crate::runtime::config::config_setters;
-use crate::transport::ConnectError;
+use crate::transport::{ConnectError, Scheme, Url};
 use crate::transport::fd::duplicate;
 use crate::transport::parent_death::{kill_with_parent, spawn};
 use crate::transport::seed;
@@ -73,6 +73,41 @@ pub fn unix(path: impl AsRef<Path>) -> Result<Streams, Error> {
     let url = format!("unix:{}", path.as_ref().display());
     let stream = UnixStream::connect(path).map_err(|error| ConnectError::socket(&url, error))?;
     Ok(Streams::new(stream.try_clone()?, stream))
+}
+
+/// Connects to a URL: `tcp://HOST:PORT` or `unix:PATH`. The other schemes need
+/// [`sabir::connect`](crate::connect).
+///
+/// ```no_run
+/// # fn run() -> Result<(), sabir::Error> {
+/// use sabir::{Router, blocking};
+///
+/// let peer = blocking::connect(blocking::url("tcp://127.0.0.1:4000")?, Router::new())?;
+/// let sum: i64 = peer.call("add", (1, 2))?;
+/// # Ok(())
+/// # }
+/// ```
+pub fn url(url: &str) -> Result<Streams, Error> {
+    let parsed = Url::parse(url)?;
+    let failed = |error| ConnectError::socket(url, error);
+    match parsed.scheme() {
+        Scheme::Tcp => {
+            let stream = TcpStream::connect((parsed.host(), parsed.port())).map_err(failed)?;
+            stream.set_nodelay(true)?;
+            Ok(Streams::new(stream.try_clone()?, stream))
+        }
+        Scheme::Unix => {
+            let stream = UnixStream::connect(parsed.host()).map_err(failed)?;
+            Ok(Streams::new(stream.try_clone()?, stream))
+        }
+        _ => Err(Error::config(format!("`{url}`: without a runtime there are only tcp: and unix: URLs"))),
+    }
+}
+
+/// Two ends that are connected to each other, for tests and for services in the same process.
+pub fn memory() -> Result<(Streams, Streams), Error> {
+    let (one, other) = UnixStream::pair()?;
+    Ok((Streams::new(one.try_clone()?, one), Streams::new(other.try_clone()?, other)))
 }
 
 /// Starts a process and talks to it over its standard input and output; its standard error is ours. It is
