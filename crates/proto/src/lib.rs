@@ -31,6 +31,12 @@
 //! | Where does an error say why? | In `data.reason`, beside the standard message; `data.offset` for `-32700`. |
 //! | The order of answers in a batch? | The order in which they were ready. |
 //! | An answer that is no valid response? | It ends its call, and is never answered itself. |
+//!
+//! # Features
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `schemars` | `JsonSchema` for [`RawJson`]: anything |
 
 // Text: JSON, and what a terminal may be shown.
 mod escape;
@@ -75,3 +81,8 @@ pub use session::{
 };
 pub use time::Time;
 pub use transcript::{Line, TranscriptError, transcript};
+
+/// The example of the README is a test too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

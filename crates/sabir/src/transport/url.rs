@@ -4,14 +4,14 @@ use super::endpoint::{Dial, Endpoint, in_time};
 use super::error::ConnectError;
 use super::net::tcp_io;
 use super::scheme::{Scheme, Url};
-use super::{OpenTransport, Transport};
+use super::{ByteTransport, OpenTransport, Transport, local};
 use crate::Error;
 
 /// Whatever a URL names. It is connected to when it is used; [`connect`](crate::connect) takes the URL itself.
 ///
 /// | URL | speaks |
 /// |---|---|
-/// | `tcp://HOST:PORT`, `unix:PATH` | lines, or another [framing](Transport::framing) |
+/// | `tcp://HOST:PORT`, `unix:PATH`, on Windows `pipe:NAME` | lines, or another [framing](Transport::framing) |
 /// | `tls://HOST:PORT` | the same over TLS (feature `tls`) |
 /// | `http://HOST/PATH`, `https://…` | each message posted by itself; answers as JSON or as a stream of events (feature `http`) |
 /// | `ws://HOST/PATH`, `wss://…` | WebSocket (feature `http`) |
@@ -55,14 +55,12 @@ async fn open(text: &str, dial: Dial) -> Result<OpenTransport, Error> {
     let url = Url::parse(text)?;
     check_settings(&url, &dial)?;
     match url.scheme() {
-        #[cfg(unix)]
-        Scheme::Unix => {
-            let connected = tokio::net::UnixStream::connect(url.host()).await;
+        Scheme::Unix | Scheme::Pipe => {
+            let address = local::address(text).map_err(Error::config)?.unwrap_or_default();
+            let connected = local::connect(address).await;
             let stream = connected.map_err(|error| ConnectError::socket(text, error))?;
-            Ok(OpenTransport::Bytes(super::net::unix_io(stream)))
+            Ok(OpenTransport::Bytes(ByteTransport::over(Box::new(stream))))
         }
-        #[cfg(not(unix))]
-        Scheme::Unix => Err(Error::config(format!("`{text}`: this system has no Unix sockets"))),
         Scheme::Tcp | Scheme::Tls => stream(&Endpoint::of(&url), url.scheme(), &dial).await,
         _ => web::open(&url, dial).await,
     }
@@ -78,9 +76,7 @@ fn check_settings(url: &Url, dial: &Dial) -> Result<(), Error> {
     let is_secure = url.scheme().is_secure();
     #[cfg(feature = "tls")]
     if !is_secure && !dial.tls.is_default() {
-        return Err(Error::config(format!(
-            "`{url}` has no certificates: only https://, wss:// and tls:// have"
-        )));
+        return Err(Error::config(format!("`{url}` has no certificates: only https://, wss:// and tls:// have")));
     }
     #[cfg(not(feature = "tls"))]
     if is_secure {
@@ -98,7 +94,7 @@ async fn stream(endpoint: &Endpoint, scheme: Scheme, dial: &Dial) -> Result<Open
         let connector = dial.tls.connector(&[]).map_err(Error::config)?;
         let dialling = async { super::tls::wrap(&connector, endpoint, endpoint.connect().await?).await };
         let (read, write) = tokio::io::split(in_time(&endpoint.url, dialling).await?);
-        return Ok(OpenTransport::Bytes(super::ByteTransport::new(read, write)));
+        return Ok(OpenTransport::Bytes(ByteTransport::new(read, write)));
     }
     Ok(OpenTransport::Bytes(tcp_io(in_time(&endpoint.url, endpoint.connect()).await?)?))
 }
@@ -189,9 +185,8 @@ mod web {
         let mut parts = uri.clone().into_parts();
         parts.scheme = "ws".parse().ok();
         let uri = Uri::from_parts(parts).unwrap_or_else(|_| uri.clone());
-        let mut request = uri
-            .into_client_request()
-            .map_err(|error| failed(ConnectErrorKind::Protocol, error.to_string()))?;
+        let mut request =
+            uri.into_client_request().map_err(|error| failed(ConnectErrorKind::Protocol, error.to_string()))?;
         for (name, value) in &dial.headers {
             request.headers_mut().insert(name, value.clone());
         }
