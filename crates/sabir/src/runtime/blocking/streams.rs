@@ -5,11 +5,11 @@ use std::process::Command;
 
 use sabir_proto::{Config, Framing};
 
+use crate::Error;
 use crate::runtime::blocking::platform::{self, Stream};
 use crate::runtime::blocking::process::Process;
 use crate::runtime::config::config_setters;
 use crate::transport::{ConnectError, seed};
-use crate::Error;
 
 /// What a connection runs over, and how it speaks there.
 #[derive(Debug)]
