@@ -234,8 +234,8 @@ async fn a_local_address_has_one_server() {
     // Wine 8 lets anybody make a pipe whose name is taken.
     if std::env::var_os("SABIR_UNDER_WINE").is_none() {
         let error = sabir::listen(&url, router()).await.unwrap_err();
-        assert_eq!(std::io::Error::from(error).kind(), std::io::ErrorKind::AddrInUse);
         assert!(error.to_string().ends_with("another server listens there"), "{error}");
+        assert_eq!(std::io::Error::from(error).kind(), std::io::ErrorKind::AddrInUse);
     }
     let stopper = server.stopper();
     let running = tokio::spawn(server.run());
