@@ -51,6 +51,7 @@ impl<P, R> fmt::Debug for Method<P, R> {
 
 /// Only this crate says what can name a method.
 mod sealed {
+    #[allow(unreachable_pub)]
     pub trait Sealed {}
 
     impl<P, R> Sealed for super::Method<P, R> {}

@@ -76,7 +76,9 @@ fn check_settings(url: &Url, dial: &Dial) -> Result<(), Error> {
     let is_secure = url.scheme().is_secure();
     #[cfg(feature = "tls")]
     if !is_secure && !dial.tls.is_default() {
-        return Err(Error::config(format!("`{url}` has no certificates: only https://, wss:// and tls:// have")));
+        return Err(Error::config(format!(
+            "`{url}` has no certificates: only https://, wss:// and tls:// have"
+        )));
     }
     #[cfg(not(feature = "tls"))]
     if is_secure {
@@ -185,8 +187,9 @@ mod web {
         let mut parts = uri.clone().into_parts();
         parts.scheme = "ws".parse().ok();
         let uri = Uri::from_parts(parts).unwrap_or_else(|_| uri.clone());
-        let mut request =
-            uri.into_client_request().map_err(|error| failed(ConnectErrorKind::Protocol, error.to_string()))?;
+        let mut request = uri
+            .into_client_request()
+            .map_err(|error| failed(ConnectErrorKind::Protocol, error.to_string()))?;
         for (name, value) in &dial.headers {
             request.headers_mut().insert(name, value.clone());
         }
