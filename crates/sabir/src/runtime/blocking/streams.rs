@@ -9,12 +9,7 @@ use crate::Error;
 use crate::runtime::blocking::platform::{self, Stream};
 use crate::runtime::blocking::process::Process;
 use crate::runtime::config::config_setters;
-<<<<<<< HEAD
 use crate::transport::{ConnectError, Scheme, Url, local, seed};
-use crate::Error;
-=======
-use crate::transport::{ConnectError, seed};
->>>>>>> 18fa29bfd4b8faee02263a92a63e7a9d08bf123b
 
 /// What a connection runs over, and how it speaks there.
 #[derive(Debug)]
