@@ -231,21 +231,27 @@ impl SessionContext {
             self.failed = outcome.err();
             return;
         };
-        if let Some(watches) = &mut self.watches {
-            watches.end(key, CallEnd::of_handler(&outcome));
-        }
-        match outcome {
-            Ok(result) => write(&mut self.session, self.now, key, &result),
+        match &outcome {
+            Ok(result) => write(&mut self.session, self.now, key, result),
             Err(error) => self.reply_error(key, error),
         };
+        if let Some(watches) = &mut self.watches {
+            // What went out counts, which may be another error than the handler's, or one in place of its result.
+            let end = match self.session.take_replaced(key) {
+                Some(code) => CallEnd::Error(code),
+                None => CallEnd::of_handler(&outcome),
+            };
+            watches.end(key, end);
+        }
         self.finished(key);
     }
 
     #[cold]
-    fn reply_error(&mut self, key: RequestKey, error: ErrorObject) -> bool {
-        let exposes = self.peer.shared.routes.exposes_exceptions;
-        let error = if exposes { error.with_exception() } else { error };
-        self.session.reply_error(self.now, key, &error)
+    fn reply_error(&mut self, key: RequestKey, error: &ErrorObject) -> bool {
+        if self.peer.shared.routes.exposes_exceptions {
+            return self.session.reply_error(self.now, key, &error.clone().with_exception());
+        }
+        self.session.reply_error(self.now, key, error)
     }
 
     /// A request is answered: its hooks run.
