@@ -36,7 +36,7 @@ fn print() -> sabir::Result<()> {
 }
 
 /// Standard output without what Rust puts in between.
-fn raw_stdout() -> Result<std::fs::File, Error> {
+fn raw_stdout() -> std::io::Result<std::fs::File> {
     #[cfg(unix)]
     let raw = std::os::fd::AsFd::as_fd(&std::io::stdout()).try_clone_to_owned()?;
     #[cfg(windows)]
