@@ -67,7 +67,8 @@ async fn a_handler_can_call_back() {
     let router = Router::new().method("ask", |ctx: Ctx, question: String| async move {
         Ok(ctx.peer().call::<String>("answer", question).await?)
     });
-    let caller = Router::new().method("answer", |_, question: String| async move { Ok(format!("{question}!")) });
+    let caller =
+        Router::new().method("answer", |_, question: String| async move { Ok(format!("{question}!")) });
     assert_eq!(router.call::<String>("ask", "why").caller(caller).await.as_deref(), Ok("why!"));
     assert_eq!(code(router.call::<String>("ask", "why").await), -32601);
     // It can be spawned, and many can be made at once.

@@ -196,7 +196,8 @@ impl Shared {
     /// The connection's own value of this type.
     pub(crate) fn extension<T: Any + Send + Sync + Default>(&self) -> Arc<T> {
         let mut extensions = lock(&self.extensions);
-        let found = extensions.iter().find(|(id, _)| *id == TypeId::of::<T>()).map(|(_, value)| Arc::clone(value));
+        let found =
+            extensions.iter().find(|(id, _)| *id == TypeId::of::<T>()).map(|(_, value)| Arc::clone(value));
         let value = found.unwrap_or_else(|| {
             let value: Arc<dyn Any + Send + Sync> = Arc::new(T::default());
             extensions.push((TypeId::of::<T>(), Arc::clone(&value)));

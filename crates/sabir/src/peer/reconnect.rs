@@ -12,8 +12,8 @@ use tokio::sync::Mutex;
 
 use crate::peer::call::Call;
 use crate::peer::{Peer, written};
-use crate::router::method::Method;
 use crate::router::Router;
+use crate::router::method::Method;
 use crate::runtime::serve::connect;
 use crate::transport::{ConnectError, ConnectErrorKind, Transport};
 use crate::{CallError, Error, ErrorCode, RawJson};

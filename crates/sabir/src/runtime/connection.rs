@@ -13,7 +13,7 @@ use crate::peer::Peer;
 use crate::router::Routes;
 use crate::router::observe::Observed;
 use crate::runtime::engine::{Engine, OnReport, Stop};
-use crate::runtime::io::{IoProgress, Io};
+use crate::runtime::io::{Io, IoProgress};
 
 /// How long the goodbye of a transport may take.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use sabir_proto::{Cause, ErrorObject, Lost, Origin, Outgoing, Undelivered};
 
 use crate::router::observe::{Observed, Side};
-use crate::runtime::io::{IoProgress, Io};
+use crate::runtime::io::{Io, IoProgress};
 use crate::runtime::session_context::SessionContext;
 use crate::server::http::caller::HttpCaller;
 use crate::transport::{Tap, Wire};

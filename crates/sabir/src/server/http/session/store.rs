@@ -74,7 +74,8 @@ impl Table {
         let mut open = lock(&inner.sessions.0);
         let opener = open.opener(inner, owner.as_ref(), from);
         let ended = open.make_room(sessions, opener, owner.is_some() || from.is_some())?;
-        let connection = Connection::new(config, Arc::clone(&inner.routes), MessageTransport::new(link, None), None);
+        let connection =
+            Connection::new(config, Arc::clone(&inner.routes), MessageTransport::new(link, None), None);
         let peer = connection.peer();
         let session = Arc::new(Session { id, hub, owner, from, opener, peer });
         open.by_id.insert(session.id.clone(), Arc::clone(&session));
