@@ -84,7 +84,7 @@ impl<S: Duplex> Io for ByteTransport<S> {
     }
 }
 
-impl Io for Box<dyn Io> {
+impl<T: Io + ?Sized> Io for Box<T> {
     fn send(&mut self, cx: &mut Context<'_>, context: &mut SessionContext) -> IoProgress {
         (**self).send(cx, context)
     }

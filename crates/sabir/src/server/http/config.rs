@@ -68,13 +68,15 @@ pub(crate) type Identity = Arc<dyn Any + Send + Sync>;
 /// What was found out about a caller.
 pub(crate) type Identified = Result<Option<Identity>, Denied>;
 
+type Identifying = Pin<Box<dyn Future<Output = Identified> + Send>>;
+
 /// How it is found out who calls.
 #[derive(Clone)]
 pub(crate) enum AuthCheck {
     /// At once.
     Now(Arc<dyn Fn(&Parts) -> Identified + Send + Sync>),
     /// By asking others.
-    Later(Arc<dyn Fn(&Parts) -> Pin<Box<dyn Future<Output = Identified> + Send>> + Send + Sync>),
+    Later(Arc<dyn Fn(&Parts) -> Identifying + Send + Sync>),
 }
 
 #[derive(Clone)]
