@@ -33,7 +33,7 @@ use input_round::{State, Target};
 pub use limits::McpLimits;
 pub use output::{IntoContents, IntoPrompt, IntoToolResult, Json};
 pub use response::Cache;
-use sabir::{Cause, RawJson, Router, Transport};
+use sabir::{RawJson, Router, Transport};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::value::{RawValue, to_raw_value};
@@ -470,14 +470,13 @@ impl McpServer {
     /// the listener, such as hosts, authentication and TLS; [`sabir::Server::run`] serves.
     ///
     /// ```no_run
-    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    /// # async fn run() -> Result<(), sabir::Error> {
     /// let server = sabir_mcp::McpServer::new("empty", "1.0.0");
-    /// server.listen("http://127.0.0.1:8080/mcp").await?.run().await?;
-    /// # Ok(())
+    /// server.listen("http://127.0.0.1:8080/mcp").await?.run().await
     /// # }
     /// ```
     #[cfg(feature = "http")]
-    pub async fn listen(self, url: &str) -> std::io::Result<sabir::Server> {
+    pub async fn listen(self, url: &str) -> Result<sabir::Server, sabir::Error> {
         let server = sabir::listen(url, self.into_router()).await?;
         Ok(server.dialect(sabir::MCP).http(crate::streamable_http()))
     }
@@ -504,7 +503,7 @@ impl McpServer {
     }
 
     /// Serves one connection until it ends: `server.serve(transport::stdio())`.
-    pub async fn serve(self, transport: Transport) -> std::result::Result<(), Cause> {
+    pub async fn serve(self, transport: Transport) -> std::result::Result<(), sabir::Error> {
         sabir::serve(transport.dialect(sabir::MCP), self.into_router()).await
     }
 }
