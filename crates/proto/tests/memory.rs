@@ -107,7 +107,7 @@ impl Driver {
                         *started += 1;
                         if let Handlers::Answer(size) = handlers {
                             match *size {
-                                100 => session.reply(*now, key, &[7; 50]),
+                                100 => session.reply(*now, key, &[7; 30]),
                                 _ => session.reply_raw(*now, key, &LARGE_TEXT),
                             };
                         } else {
