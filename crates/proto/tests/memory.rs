@@ -107,6 +107,7 @@ impl Driver {
                         *started += 1;
                         if let Handlers::Answer(size) = handlers {
                             match *size {
+                                1 => session.reply(*now, key, &1),
                                 100 => session.reply(*now, key, &[7; 30]),
                                 _ => session.reply_raw(*now, key, &LARGE_TEXT),
                             };
