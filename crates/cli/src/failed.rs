@@ -50,9 +50,6 @@ pub(crate) fn closed_hint(target: &Target, framing: Framing) -> String {
     };
     match target {
         Target::Program(_) => format!("run it by itself to see what it prints, or try --framing {other}"),
-        Target::Url(url) if url.scheme().is_websocket() => {
-            "if an answer is larger than 16 MiB, raise --max-size; --trace shows what came".to_owned()
-        }
         Target::Url(url) if url.scheme().is_web() => "--trace shows what came".to_owned(),
         _ => format!("the server may speak in another framing: try --framing {other}"),
     }

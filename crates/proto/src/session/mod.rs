@@ -290,6 +290,23 @@ impl Session {
         self.core.close(Cause::Lost(cause.into()));
     }
 
+    /// The transport refused a message for its size, and cannot go on behind it. It may have been the answer to any
+    /// of our calls: they all end with [`Undelivered::too_large`], and the session with them.
+    pub fn handle_oversize(&mut self, now: Time, limit: usize) {
+        self.core.advance(now);
+        let calls = self.core.calls.take_all();
+        let mut reason = Undelivered::too_large(limit);
+        if calls.len() > 1 {
+            reason.reason =
+                format!("an answer, to this call or to another one, is larger than {limit} bytes").into();
+        }
+        for call in calls {
+            let outcome = Err(CallError::Undelivered(reason.clone()));
+            self.core.pending_events.push_back(Event::Reply { call, outcome });
+        }
+        self.core.close(Cause::Lost(format!("a message was larger than {limit} bytes").into()));
+    }
+
     /// Ends the session in good order: no new requests are taken, what is open is finished. What is still
     /// open after `grace` is answered [`SHUTTING_DOWN`](ErrorCode::SHUTTING_DOWN).
     pub fn shutdown(&mut self, now: Time, grace: Duration) {

@@ -224,8 +224,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Socket<S> {
 
     fn fail(&mut self, error: Error) -> Incoming {
         match error {
-            Error::Capacity(CapacityError::MessageTooLong { .. }) => {
-                self.break_off(CloseCode::Size, "a WebSocket message was too large")
+            Error::Capacity(CapacityError::MessageTooLong { max_size, .. }) => {
+                self.fault = Some((CloseCode::Size, "a WebSocket message was too large"));
+                Incoming::TooLarge { limit: max_size }
             }
             Error::Utf8(_) => self.break_off(CloseCode::Invalid, "a WebSocket text message was not UTF-8"),
             Error::Protocol(_) => {
