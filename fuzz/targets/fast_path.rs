@@ -1,41 +1,52 @@
-//! Heads of HTTP/1.1 on the fast path: whatever it takes, httparse reads as the same request, and it takes nothing
-//! whose body could be cut in two ways.
+//! The fast path of HTTP/1.1 and hyper: whatever comes over a connection, both answer the same bytes. Time is virtual,
+//! so deadlines are part of it.
 
-use sabir::fuzzing::plain_head;
+use sabir::fuzzing::{FastHead, fast_head, serve_connection};
+use sabir::{Http, Router};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+/// More than this is no head for the fast path, and slow to compare.
+const LONGEST: usize = 4096;
 
 pub(crate) fn run(data: &[u8]) {
-    let found = plain_head(data);
-    let Ok(Some(plain)) = found else { return };
-    let shown = plain.head.escape_ascii().to_string();
-    assert!(data.starts_with(plain.head), "{shown}");
-    // A part of it may become one, and more behind it changes nothing.
-    for end in 0..plain.head.len() {
-        assert_eq!(plain_head(&data[..end]), Ok(None), "the first {end} bytes of {shown}");
-    }
-    assert_eq!(plain_head(plain.head), Ok(Some(plain)), "{shown}");
+    let data = &data[..data.len().min(LONGEST)];
+    check_head(data);
+    let fast = answers(data, Http::new());
+    let hyper = answers(data, Http::new().hyper_only());
+    assert_eq!(fast, hyper, "fast\n{fast}\nhyper\n{hyper}\nfor {}", data.escape_ascii());
+}
 
-    let mut headers = [httparse::EMPTY_HEADER; 128];
-    let mut request = httparse::Request::new(&mut headers);
-    let status = request.parse(data).unwrap_or_else(|error| panic!("{error}: {shown}"));
-    assert_eq!(status, httparse::Status::Complete(plain.head.len()), "{shown}");
-    assert_eq!((request.method, request.version), (Some("POST"), Some(1)), "{shown}");
-    let target = request.path.unwrap_or_default();
-    assert_eq!(target.split('?').next().unwrap_or_default().as_bytes(), plain.path, "{shown}");
-    let all = |name: &str| {
-        let named = request.headers.iter().filter(|header| header.name.eq_ignore_ascii_case(name));
-        named.map(|header| header.value.trim_ascii()).collect::<Vec<_>>()
-    };
-    let length = plain.length.to_string();
-    let lengths = all("content-length");
-    assert_eq!(lengths.len(), 1, "{shown}");
-    let digits = lengths[0];
-    assert!(digits.iter().all(u8::is_ascii_digit), "{shown}");
-    let unpadded: Vec<u8> = digits.iter().copied().skip_while(|digit| *digit == b'0').collect();
-    assert_eq!(if unpadded.is_empty() { b"0" } else { unpadded.as_slice() }, length.as_bytes(), "{shown}");
-    assert_eq!(all("host"), [plain.host], "{shown}");
-    assert_eq!(all("content-type"), [plain.content_type], "{shown}");
-    assert_eq!(all("accept").first().copied(), plain.accept, "{shown}");
-    for name in ["transfer-encoding", "expect", "upgrade", "content-encoding", "trailer", "origin"] {
-        assert!(all(name).is_empty(), "{name} in {shown}");
+/// A part of a head may become one, and more behind it changes nothing.
+fn check_head(data: &[u8]) {
+    let FastHead::Post(_, head, length) = fast_head(data) else { return };
+    for end in 0..head {
+        assert!(matches!(fast_head(&data[..end]), FastHead::Partial), "{end}: {}", data.escape_ascii());
     }
+    let FastHead::Post(_, alone, same) = fast_head(&data[..head]) else { panic!("{}", data.escape_ascii()) };
+    assert_eq!((head, length), (alone, same), "{}", data.escape_ascii());
+}
+
+/// Everything that a server answers until it closes the connection, without dates.
+fn answers(data: &[u8], http: Http) -> String {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    let runtime = builder.enable_time().start_paused(true).build().expect("a runtime");
+    runtime.block_on(async {
+        let router = Router::new().method("add", |_, (a, b): (i64, i64)| async move { Ok(a + b) }).method(
+            "nap",
+            |_, ms: u32| async move {
+                tokio::time::sleep(std::time::Duration::from_millis(ms.into())).await;
+                Ok(ms)
+            },
+        );
+        let (ours, theirs) = tokio::io::duplex(1 << 16);
+        let serving = tokio::spawn(serve_connection(theirs, router, http));
+        let (mut read, mut write) = tokio::io::split(ours);
+        let _ = write.write_all(data).await;
+        let mut answers = Vec::new();
+        let _ = read.read_to_end(&mut answers).await;
+        let _ = serving.await;
+        let text = String::from_utf8_lossy(&answers).into_owned();
+        let lines = text.split_inclusive("\r\n").filter(|line| !line.starts_with("date: "));
+        lines.collect()
+    })
 }

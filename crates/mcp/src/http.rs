@@ -21,8 +21,8 @@ const MODERN: &[&str] = &[Revision::V2026_07_28.as_str()];
 /// ```no_run
 /// # async fn run() -> std::io::Result<()> {
 /// let router = sabir_mcp::Server::new("empty", "1.0.0").into_router();
-/// let server = sabir::listen("http://127.0.0.1:8080/mcp", router).await?;
-/// server.dialect(sabir::MCP).http(sabir_mcp::http()).run().await
+/// let server = sabir::listen("http://127.0.0.1:8080/mcp", router);
+/// server.dialect(sabir::MCP).http(sabir_mcp::http()).await?.run().await
 /// # }
 /// ```
 pub fn http() -> Http {

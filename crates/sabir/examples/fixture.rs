@@ -72,7 +72,7 @@ async fn main() -> Result<(), Error> {
                 Some(url) => (url, true),
                 None => (url, false),
             };
-            let server = sabir::listen(url, router()).await?;
+            let server = sabir::listen(url, router());
             #[cfg(feature = "http")]
             let server = match sessions {
                 true => server.http(sabir::Http::new().sessions(sabir::Sessions::opened_by("echo"))),
@@ -80,7 +80,7 @@ async fn main() -> Result<(), Error> {
             };
             #[cfg(not(feature = "http"))]
             let _ = sessions;
-            let server = if handles_signals { server.with_signals() } else { server };
+            let server = if handles_signals { server.with_signals() } else { server }.await?;
             println!("{}", server.url());
             return server.run().await;
         }

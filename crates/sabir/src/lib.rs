@@ -110,7 +110,7 @@ mod sync {
 pub mod fuzzing {
     pub use crate::client::http::fuzzing::{Streamed, events};
     pub use crate::server::fuzzing::detect;
-    pub use crate::server::http::fuzzing::{PlainHead, event, event_id, plain_head};
+    pub use crate::server::http::fuzzing::{FastHead, event, event_id, fast_head, serve_connection};
 }
 
 #[cfg(feature = "http")]
@@ -145,13 +145,14 @@ pub use schema::service::private;
 pub use schema::service::{Failure, Progress, RpcError};
 pub use server::acceptor::{Connections, Protocols};
 pub use server::bind::ListenError;
+pub use server::builder::{ServerBuilder, listen};
 #[cfg(all(feature = "http", feature = "tls"))]
 pub use server::http::caller::PeerCertificates;
 #[cfg(feature = "http")]
 pub use server::http::{Body, Denied, Http, HttpService, Remote, Sessions};
 #[cfg(feature = "tls")]
 pub use server::tls::ServerTls;
-pub use server::{Server, Stopper, listen};
+pub use server::{Server, Stopper};
 #[cfg(feature = "http")]
 pub use transport::websocket::WebSocket;
 pub use transport::{DialError, DialFailure, Transport};

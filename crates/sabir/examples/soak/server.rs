@@ -19,8 +19,8 @@ pub(crate) async fn serve() {
         })
         .method("initialize", |_, (): ()| async { Ok("ready") });
     let sessions = Sessions { stateless: &["none"], ..Sessions::opened_by("initialize") };
-    let server = sabir::listen("tcp://127.0.0.1:0", router).await.unwrap();
-    let server = server.http(Http::new().sessions(sessions));
+    let http = Http::new().sessions(sessions);
+    let server = sabir::listen("tcp://127.0.0.1:0", router).http(http).await.unwrap();
     println!("{}", server.url());
     server.run().await.unwrap();
 }

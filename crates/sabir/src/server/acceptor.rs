@@ -105,7 +105,7 @@ const READ: usize = 4 * 1024;
 /// How long a refusal may take to be sent.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What a door is made from.
+/// What an acceptor is made from.
 pub(crate) struct ServerConfig {
     pub(crate) routes: Arc<Routes>,
     pub(crate) config: Config,
@@ -124,11 +124,11 @@ pub(crate) struct ServerConfig {
     #[cfg(feature = "http")]
     pub(crate) host: Option<String>,
     #[cfg(feature = "tls")]
-    pub(crate) tls: Option<crate::server::tls::ServerTls>,
+    pub(crate) tls: Option<tokio_rustls::TlsAcceptor>,
     pub(crate) stop: watch::Sender<bool>,
 }
 
-/// A door that is open.
+/// Accepts and serves connections.
 pub(crate) struct Acceptor {
     state: Arc<ServerState>,
     limiter: Arc<ConnectionLimiter>,
@@ -165,17 +165,7 @@ pub(crate) struct PeerInfo {
 }
 
 impl ServerConfig {
-    pub(crate) fn open(self) -> io::Result<Acceptor> {
-        #[cfg(feature = "tls")]
-        let tls = self.tls.as_ref().map(crate::server::tls::ServerTls::acceptor).transpose()?;
-        #[cfg(feature = "tls")]
-        let has_certificate = tls.is_some();
-        #[cfg(not(feature = "tls"))]
-        let has_certificate = false;
-        if self.secure && !has_certificate {
-            let reason = "a certificate is needed to serve TLS: give one by `Server::tls` (feature `tls`)";
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
-        }
+    pub(crate) fn open(self) -> Acceptor {
         let Protocols { lines, headers, .. } = self.protocols;
         let framing = match (lines, headers) {
             (true, false) => Some(Framing::Lines),
@@ -205,13 +195,13 @@ impl ServerConfig {
             #[cfg(feature = "http")]
             http,
             #[cfg(feature = "tls")]
-            tls,
+            tls: self.tls,
             stop: self.stop.subscribe(),
             memory,
             #[cfg(feature = "http")]
             connection_bytes,
         };
-        Ok(Acceptor { state: Arc::new(state), limiter })
+        Acceptor { state: Arc::new(state), limiter }
     }
 }
 
@@ -238,6 +228,15 @@ impl Acceptor {
             certificates: None,
         };
         tokio::spawn(state.serve_connection(stream, peer_info));
+    }
+
+    /// Serves a single connection, and waits for its end.
+    #[cfg(all(feature = "fuzzing", feature = "http"))]
+    pub(crate) async fn serve_one<S: Duplex + 'static>(&self, stream: S) {
+        if let Some(permit) = self.limiter.reserve().await {
+            self.spawn(permit, stream, None);
+        }
+        self.wait_until_empty().await;
     }
 
     /// Waits until all have left.

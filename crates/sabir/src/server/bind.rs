@@ -66,8 +66,9 @@ pub(crate) struct BoundListener {
 }
 
 impl BoundListener {
-    /// Binds the address of a URL. Without a host that is this machine alone.
-    pub(crate) async fn bind(url: &str) -> io::Result<BoundListener> {
+    /// Binds the address of a URL. Without a host that is this machine alone. A scheme that asks for TLS needs a
+    /// certificate.
+    pub(crate) async fn bind(url: &str, has_certificate: bool) -> io::Result<BoundListener> {
         #[cfg(unix)]
         if let Some(path) = crate::transport::net::unix_path(url) {
             let (listener, _file) = bind_unix(path.as_ref())?;
@@ -90,6 +91,14 @@ impl BoundListener {
             return Err(io::Error::new(io::ErrorKind::Unsupported, ListenError(reason)));
         }
         let secure = known.is_secure();
+        if secure && !has_certificate {
+            let how = match cfg!(feature = "tls") {
+                true => "give a certificate to `ServerBuilder::tls`",
+                false => "sabir was built without its feature `tls`",
+            };
+            let reason = format!("cannot listen at `{url}` without TLS: {how}");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, ListenError(reason)));
+        }
         let (authority, path) = match rest.find('/') {
             Some(slash) => rest.split_at(slash),
             None => (rest, ""),
@@ -106,7 +115,7 @@ impl BoundListener {
             path: if path.is_empty() { "/".to_owned() } else { path.to_owned() },
             secure,
             local: bound.ip().is_loopback(),
-            web: scheme.starts_with("http") || scheme.starts_with("ws"),
+            web: known.is_web(),
             host: host_of(&address, bound.ip()),
         })
     }

@@ -29,8 +29,12 @@ pub(crate) struct Timeouts {
     pub(crate) head: Duration,
     /// From the end of an answer to the next request.
     pub(crate) idle: Duration,
+    /// From the end of a head to the end of its body.
+    pub(crate) body: Duration,
     /// While the peer reads nothing of what is to be sent.
     pub(crate) stall: Duration,
+    /// From the moment that the server stops to the end of what is open.
+    pub(crate) stop: Duration,
 }
 
 /// What is known of a connection: moments are in milliseconds since its start, and 0 is never.
