@@ -110,6 +110,8 @@ struct Core {
     rested: bool,
     /// Since when the peer has read nothing although there is something to send.
     write_blocked_since: Option<Time>,
+    /// The driver has no memory for more.
+    overloaded: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -166,6 +168,7 @@ impl Session {
             untidy: None,
             rested: false,
             write_blocked_since: None,
+            overloaded: false,
         };
         Session { input: Input::new(), core }
     }
@@ -378,6 +381,12 @@ impl Session {
         self.core.dialect = dialect;
     }
 
+    /// The driver has no memory for more work, or has some again. Until then nothing is read, and requests that have
+    /// come are answered [`OVERLOADED`](ErrorCode::OVERLOADED). What is running goes on.
+    pub fn set_overloaded(&mut self, overloaded: bool) {
+        self.core.overloaded = overloaded;
+    }
+
     /// Whether the peer leaves so much unread that handlers should rest.
     pub fn is_congested(&self) -> bool {
         self.core.is_congested()
@@ -573,7 +582,8 @@ impl Core {
         // Waking up a connection that holds little would cost more than it gives.
         let tidy = self.tidy_at().filter(|_| self.held(input_capacity) > WORTH_TIDYING);
         let deadlines = [self.calls.deadline(), self.stall_deadline(), self.idle_deadline(), drain, tidy];
-        let read = !self.eof && !matches!(self.phase, Phase::Closed(_)) && self.may_take();
+        let read =
+            !self.eof && !matches!(self.phase, Phase::Closed(_)) && self.may_take() && !self.overloaded;
         Wait { write: self.outbox.unsent(), read, deadline: deadlines.into_iter().flatten().min() }
     }
 }

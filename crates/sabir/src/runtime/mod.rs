@@ -12,3 +12,4 @@ pub(crate) mod message_transport;
 pub(crate) mod metered;
 pub(crate) mod serve;
 pub(crate) mod session_context;
+pub(crate) mod turn;

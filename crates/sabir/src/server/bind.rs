@@ -46,6 +46,17 @@ pub(crate) enum Accepted {
     Unix(tokio::net::UnixStream),
 }
 
+impl Accepted {
+    /// Where it comes from, if that is known.
+    pub(crate) fn address(&self) -> Option<IpAddr> {
+        match self {
+            Accepted::Tcp(_, address) => Some(address.ip()),
+            #[cfg(unix)]
+            Accepted::Unix(_) => None,
+        }
+    }
+}
+
 /// What a URL to listen at asks for.
 #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only HTTP has paths and hosts"))]
 #[derive(Debug)]

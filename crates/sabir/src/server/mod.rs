@@ -1,6 +1,7 @@
 //! Serving every connection that comes.
 
 pub(crate) mod acceptor;
+pub(crate) mod activity;
 pub(crate) mod bind;
 pub(crate) mod budget;
 pub(crate) mod builder;
@@ -14,6 +15,7 @@ pub(crate) mod limiter;
 pub(crate) mod lingering_close;
 #[cfg(any(feature = "http", feature = "tls"))]
 pub(crate) mod prefixed;
+pub(crate) mod serving;
 pub(crate) mod streams;
 #[cfg(feature = "tls")]
 pub(crate) mod tls;

@@ -126,7 +126,7 @@ async fn check(name: &str, play: Play, by_itself: bool) {
     let url = transport::url(format!("https://localhost:{port}/")).root_certificate(identity.chain);
     let peer = within(sabir::connect(url, Router::new())).await.unwrap();
     let time = if by_itself { Duration::from_secs(10) } else { Duration::from_millis(300) };
-    let ended = within(peer.call::<_, _, i64>("add", (1, 2)).timeout(time)).await;
+    let ended = within(peer.call::<i64>("add", (1, 2)).timeout(time)).await;
     match ended {
         Err(CallError::Undelivered(_)) if by_itself => {}
         Err(CallError::TimedOut) if !by_itself => {}

@@ -45,7 +45,7 @@ async fn connect(play: Play) -> Peer {
 }
 
 fn call(peer: &Peer) -> impl Future<Output = Result<i64, CallError>> + use<> {
-    let call = peer.call::<_, _, i64>("add", (1, 2)).timeout(Duration::from_secs(5));
+    let call = peer.call::<i64>("add", (1, 2)).timeout(Duration::from_secs(5));
     call.into_future()
 }
 
@@ -152,7 +152,7 @@ async fn floods_leave_time_for_others() {
     ];
     for (name, play) in plays {
         let peer = connect(play).await;
-        let call = peer.call::<_, _, i64>("add", (1, 2)).timeout(Duration::from_millis(300));
+        let call = peer.call::<i64>("add", (1, 2)).timeout(Duration::from_millis(300));
         assert_eq!(within(call).await, Err(CallError::TimedOut), "{name}");
         within(peer.shutdown(Duration::ZERO)).await;
     }

@@ -1,7 +1,7 @@
 //! Connections of HTTP, handed to hyper and watched over.
 
 use std::convert::Infallible;
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -12,6 +12,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 
 use crate::peer::commands::lock;
+use crate::runtime::turn::next_turn;
 use crate::server::acceptor::{PeerInfo, Protocols, ServerConfig, ServerState};
 use crate::server::budget::MemoryBudget;
 use crate::server::deadline_timer::DeadlineTimer;
@@ -102,10 +103,10 @@ impl ServerState {
             service: service.clone(),
             first: Arc::new(Mutex::new(hand_over.first)),
             peer_address,
-            permit,
-            monitor: ActivityMonitor::new(protocol == Protocol::Http2),
+            monitor: ActivityMonitor::new(protocol == Protocol::Http2, Arc::clone(&permit.activity)),
             conflicting: ConflictingLength::default(),
             budget: ConnectionBudget(budget),
+            permit,
         };
         // This future is large, and only those who need it are to have it.
         Box::pin(self.serve_by_hyper(protocol, stream, answers, timeouts)).await;
@@ -119,6 +120,7 @@ impl ServerState {
         timeouts: Timeouts,
     ) {
         let monitor = Arc::clone(&answers.monitor);
+        let permit = Arc::clone(&answers.permit);
         let heads = HeadWatch::new(answers.conflicting.clone());
         let linger = LingeringClose::default();
         let io = TokioIo::new(Watched { stream, monitor: Arc::clone(&monitor), heads, linger });
@@ -134,13 +136,21 @@ impl ServerState {
                 let mut connection = pin!($connection);
                 let mut wait_until_expired = pin!(monitor.wait_until_expired(timeouts));
                 tokio::select! {
-                    _ = connection.as_mut() => return,
+                    () = poll_fn(|cx| {
+                        monitor.begin_turn();
+                        connection.as_mut().poll(cx).map(drop)
+                    }) => return,
                     () = &mut wait_until_expired => {
                         // An idle client is told, so that it sends no request that nobody will read.
                         if monitor.is_idle() {
                             connection.as_mut().graceful_shutdown();
                             let _ = tokio::time::timeout(CLOSE_TIMEOUT, connection).await;
                         }
+                        return;
+                    }
+                    () = permit.activity.evicted() => {
+                        connection.as_mut().graceful_shutdown();
+                        let _ = tokio::time::timeout(CLOSE_TIMEOUT, connection).await;
                         return;
                     }
                     () = stopped => connection.as_mut().graceful_shutdown(),
@@ -183,6 +193,9 @@ struct Answers {
 impl Answers {
     async fn answer(self, mut request: Request<Incoming>) -> Response<BusyBody<Body>> {
         let busy = self.monitor.begin();
+        if self.monitor.is_turn_over() {
+            next_turn().await;
+        }
         let version = request.version();
         let first = lock(&self.first).take();
         match first {
@@ -195,7 +208,7 @@ impl Answers {
         request.extensions_mut().insert(self.conflicting);
         request.extensions_mut().insert(self.budget);
         if request.headers().contains_key(header::UPGRADE) {
-            request.extensions_mut().insert(ConnectionGuard(self.permit as _));
+            request.extensions_mut().insert(ConnectionGuard(self.permit));
         }
         self.peer_address.tell(request.extensions_mut());
         self.service.handle(request).await.map(|body| BusyBody::new(body, busy, version))

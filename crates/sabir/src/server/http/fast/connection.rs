@@ -10,6 +10,8 @@ use tokio::io::ReadBuf;
 use tokio::time::Instant;
 
 use crate::runtime::engine::TURN;
+use crate::runtime::turn::yield_turn;
+use crate::server::activity::Doing;
 use crate::server::budget::{MemoryBudget, Reservation};
 use crate::server::deadline_timer::DeadlineTimer;
 use crate::server::http::caller::PeerAddress;
@@ -22,9 +24,7 @@ use crate::server::http::service::{Admitted, HttpService};
 use crate::server::lingering_close::LingeringClose;
 use crate::transport::Duplex;
 
-/// Bytes that are read at once.
 const READ: usize = 8 * 1024;
-
 /// The largest request that is taken here. Two of them may be held: less than what is counted in a budget.
 const REQUEST: usize = 16 * 1024;
 
@@ -35,7 +35,6 @@ const ANSWER: usize = 16 * 1024;
 const READ_ALREADY: &[u8] = b"POST / HTTP/1.1\r\ncontent-length: 0\r\n\r\n";
 const UNFINISHED: &[u8] = b"POST / HTTP/1.1\r\ncontent-length: 1\r\n\r\n";
 
-/// A connection, and where it stands.
 pub(crate) struct FastConnection<'a, S> {
     service: &'a HttpService,
     stream: S,
@@ -49,10 +48,8 @@ pub(crate) struct FastConnection<'a, S> {
     /// What is to be sent, and how much of it was.
     output: Vec<u8>,
     sent: usize,
-    /// What it waits for, and since when.
     waiting_for: WaitingFor,
     since: Option<Instant>,
-    /// When it was seen that the server stops.
     stopped: Option<Instant>,
     /// When the first answer of this turn was ready, and whether others are to have their turn.
     turn: Option<Instant>,
@@ -83,12 +80,10 @@ enum WaitingFor {
     Head,
     Body,
     Answer,
-    /// To be read by the peer.
     Room,
 }
 
 impl<'a, S: Duplex> FastConnection<'a, S> {
-    /// A connection of which something was read already.
     pub(crate) fn new(
         service: &'a HttpService,
         (input, stream): (Vec<u8>, S),
@@ -131,8 +126,7 @@ impl<'a, S: Duplex> FastConnection<'a, S> {
                 }
             }
             if self.is_turn_over {
-                cx.waker().wake_by_ref();
-                return Poll::Pending;
+                return yield_turn(cx);
             }
             if has_more {
                 continue;
@@ -239,7 +233,6 @@ impl<'a, S: Duplex> FastConnection<'a, S> {
         }
     }
 
-    /// Begins to answer. What is not done at once goes on in a future.
     fn start(&mut self, cx: &mut Context<'_>, admitted: Admitted, message: &[u8]) {
         let Admitted { caller, accepts } = admitted;
         let inner = &self.service.inner;
@@ -255,7 +248,6 @@ impl<'a, S: Duplex> FastConnection<'a, S> {
             return;
         }
         let mut answering = Box::pin(pending.whole(inner, budget));
-        // It registers the waker of what it waits for.
         match answering.as_mut().poll(cx) {
             Poll::Ready(answer) => self.answer(answer),
             Poll::Pending => self.phase = Phase::Answering(answering),
@@ -265,6 +257,7 @@ impl<'a, S: Duplex> FastConnection<'a, S> {
     fn answer(&mut self, answer: Answer) {
         // It is idle from now on, as far as anybody knows.
         let now = *self.since.insert(Instant::now());
+        self.timer.activity().touch(now);
         self.is_turn_over = now - *self.turn.get_or_insert(now) >= TURN;
         if answer.message.as_ref().is_some_and(|message| message.len() > ANSWER) {
             let response = Box::pin(std::future::ready(answer.response()));
@@ -325,10 +318,12 @@ impl<'a, S: Duplex> FastConnection<'a, S> {
             WaitingFor::Room => Some(self.timeouts.stall),
             WaitingFor::Answer => None,
         };
+        let is_idle = matches!(waiting_for, WaitingFor::Request | WaitingFor::Head);
+        self.timer.activity().set(if is_idle { Doing::Nothing } else { Doing::Waiting });
         let since = *self.since.get_or_insert_with(Instant::now);
         let mut deadline = limit.map(|limit| since + limit);
         if self.timer.is_stopped() {
-            if matches!(waiting_for, WaitingFor::Request | WaitingFor::Head) {
+            if is_idle {
                 return Poll::Ready(());
             }
             let end = *self.stopped.get_or_insert_with(Instant::now) + self.timeouts.stop;
