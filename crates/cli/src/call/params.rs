@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use sabir::{JsonKind, RawJson};
 
 use crate::exit::Failure;
-use crate::shell::word;
+use crate::platform::word;
 
 /// Most bytes of a file, or of standard input, that are read: more is no message anyway.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;

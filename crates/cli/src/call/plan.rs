@@ -8,7 +8,7 @@ use super::batch::{self, Entry};
 use super::params;
 use crate::args::CallArgs;
 use crate::exit::Failure;
-use crate::shell::word;
+use crate::platform::word;
 use crate::target::Target;
 use crate::web::Web;
 

@@ -13,8 +13,8 @@ use crate::exit::{Exit, Failure};
 use crate::failed;
 use crate::json::compact;
 use crate::misframed::Misframed;
+use crate::platform::word;
 use crate::print::Printer;
-use crate::shell::word;
 
 /// Characters of a stray line that are shown.
 const SHOWN: usize = 200;

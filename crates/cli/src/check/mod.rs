@@ -161,7 +161,7 @@ fn unreadable(name: &str, error: &ReadError) -> Failure {
     match error {
         ReadError::Io(error) if error.kind() == io::ErrorKind::NotFound && !Path::new(name).exists() => {
             failure.hint(
-                "check the path; a target is written as stdio:COMMAND, http://HOST/PATH, tcp://HOST:PORT or unix:PATH",
+                "check the path; a target is written as stdio:COMMAND, http://HOST/PATH, tcp://HOST:PORT or unix:PATH (on Windows pipe:NAME)",
             )
         }
         _ => failure,

@@ -9,7 +9,7 @@ use crate::discovery::words::{example, fields, reference_name, signature, struct
 use crate::discovery::{DiscoverySource, Found};
 use crate::json::escape_controls;
 use crate::paint::{Paint, Painter};
-use crate::shell::word;
+use crate::platform::word;
 
 /// A page under construction. All that is put on it is made harmless.
 struct Page {

@@ -14,8 +14,8 @@ use tokio::time::Instant;
 use crate::args::PeerArgs;
 use crate::exit::{Exit, Failure};
 use crate::misframed::Misframed;
+use crate::platform::word;
 use crate::print::Printer;
-use crate::shell::word;
 use crate::target::Target;
 use crate::web::Web;
 

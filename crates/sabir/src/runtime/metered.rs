@@ -26,6 +26,8 @@ pub(crate) struct Metered<P> {
     reservation: Reservation,
     /// Bytes that the port holds.
     held: fn(&P) -> usize,
+    /// Bytes that it held when it last ran.
+    used: usize,
     /// Set while it may not read: when to look again.
     overloaded: Option<Pin<Box<Sleep>>>,
     /// It was asked to shut down.
@@ -39,6 +41,7 @@ impl<P: Port> Metered<P> {
             budget,
             reservation: Reservation::default(),
             held,
+            used: 0,
             overloaded: None,
             is_closing: false,
         }
@@ -56,18 +59,25 @@ impl<P: Port> Metered<P> {
     }
 
     pub(crate) fn poll_run(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        // Others may have spent the budget since it last ran.
+        self.check_budget(cx);
         if self.connection.poll_run(cx).is_ready() {
             return Poll::Ready(());
         }
-        let used = self.connection.usage().bytes + (self.held)(&self.connection.port);
-        if !self.reservation.resize(&self.budget, used) && !self.is_closing {
+        self.used = self.connection.usage().bytes + (self.held)(&self.connection.port);
+        if !self.reservation.resize(&self.budget, self.used) && !self.is_closing {
             self.shut_down(Duration::ZERO);
         }
-        let is_overloaded = used >= STEP && self.budget.is_nearly_spent();
+        self.check_budget(cx);
+        Poll::Pending
+    }
+
+    #[inline]
+    fn check_budget(&mut self, cx: &mut Context<'_>) {
+        let is_overloaded = self.used >= STEP && self.budget.is_nearly_spent();
         if is_overloaded || self.overloaded.is_some() {
             self.pause(cx, is_overloaded);
         }
-        Poll::Pending
     }
 
     #[cold]

@@ -1,9 +1,8 @@
 //! What a connection is doing, as others see it: whether it may be closed to make room.
 
-use std::future::poll_fn;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
-use std::task::{Poll, Waker};
+use std::task::Waker;
 
 use tokio::time::Instant;
 
@@ -90,8 +89,10 @@ impl Activity {
     }
 
     /// Waits until the connection is asked to end.
+    #[cfg(any(feature = "http", feature = "tls"))]
     pub(crate) async fn evicted(&self) {
-        poll_fn(|cx| {
+        use std::task::Poll;
+        std::future::poll_fn(|cx| {
             self.register(cx.waker());
             if self.is_evicted() { Poll::Ready(()) } else { Poll::Pending }
         })

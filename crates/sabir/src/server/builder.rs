@@ -19,9 +19,10 @@ use crate::server::bind::BoundListener;
 /// One port serves every protocol that is built in. The server detects from the first bytes of a connection which
 /// one it is: JSON-RPC in lines or with `Content-Length` headers; with the feature `http`, HTTP/1.1, HTTP/2 and
 /// WebSocket at the path of the URL; with the feature `tls` and a [certificate](ServerBuilder::tls), all of that over
-/// TLS. The scheme says what is served: everything at `tcp://127.0.0.1:4000` and `unix:/run/sabir.sock`, only HTTP
-/// and WebSocket at `http://127.0.0.1:8080/rpc` and `ws:`, unless [`ServerBuilder::protocols`] asks for more; and with
-/// `tls:`, `https:` and `wss:` only over TLS. Without a host, as in `http://:8080`, only this machine can connect.
+/// TLS. The scheme says what is served: everything at `tcp://127.0.0.1:4000` and `unix:/run/sabir.sock` (on
+/// Windows `pipe:sabir`), only HTTP and WebSocket at `http://127.0.0.1:8080/rpc` and `ws:`, unless
+/// [`ServerBuilder::protocols`] asks for more; and with `tls:`, `https:` and `wss:` only over TLS. Without a host, as in
+/// `http://:8080`, only this machine can connect; to a Unix socket or a named pipe only this user.
 ///
 /// ```no_run
 /// # async fn run() -> std::io::Result<()> {
@@ -44,6 +45,7 @@ use crate::server::bind::BoundListener;
 /// sabir::listen("tcp://127.0.0.1:4000", router).connections(connections).await?.run().await
 /// # }
 /// ```
+#[must_use = "a server listens once it is awaited"]
 pub fn listen(url: impl Into<String>, router: Router) -> ServerBuilder {
     ServerBuilder {
         url: url.into(),
@@ -62,7 +64,6 @@ pub fn listen(url: impl Into<String>, router: Router) -> ServerBuilder {
 
 /// A server that is not bound yet: [`listen`] makes one. Awaiting it checks the settings and binds the address.
 #[derive(Debug)]
-#[must_use = "a server listens once it is awaited"]
 pub struct ServerBuilder {
     url: String,
     router: Router,
@@ -119,8 +120,9 @@ impl ServerBuilder {
         self
     }
 
-    /// Stops in good order when the process is asked to, by SIGTERM or SIGINT. Without it the server installs
-    /// no signal handlers, and these signals do what the process has set: by default they end it.
+    /// Stops in good order when the process is asked to, by SIGTERM or SIGINT, on Windows by Ctrl-C, Ctrl-Break or
+    /// the closing of the console. Without it the server installs no handlers for these, and they do what the
+    /// process has set: by default they end it.
     #[must_use]
     pub fn with_signals(mut self) -> Self {
         self.handles_signals = true;

@@ -59,7 +59,7 @@ impl Server {
             // `select!` evaluates the expressions of disabled branches too, and this one would install handlers.
             let signals = async {
                 match handles_signals {
-                    true => crate::runtime::serve::asked_to_stop().await,
+                    true => crate::runtime::signals::asked_to_stop().await,
                     false => std::future::pending().await,
                 }
             };
@@ -76,8 +76,7 @@ impl Server {
             };
             match accepted {
                 Ok((bound, Accepted::Tcp(stream, address))) => acceptor.spawn(bound, stream, Some(address)),
-                #[cfg(unix)]
-                Ok((bound, Accepted::Unix(stream))) => acceptor.spawn(bound, stream, None),
+                Ok((bound, Accepted::Local(stream))) => acceptor.spawn(bound, stream, None),
                 // Out of descriptors, most likely: others will be closed.
                 Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
             }
