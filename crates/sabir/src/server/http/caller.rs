@@ -45,8 +45,8 @@ pub(crate) struct HttpCaller {
 }
 
 impl HttpCaller {
-    pub(crate) fn new(parts: Parts, identity: Option<Arc<dyn Any + Send + Sync>>) -> Self {
-        HttpCaller { parts: Box::new(parts), identity }
+    pub(crate) fn new(parts: impl Into<Box<Parts>>, identity: Option<Arc<dyn Any + Send + Sync>>) -> Self {
+        HttpCaller { parts: parts.into(), identity }
     }
 
     /// Adds something for whoever looks at the request.

@@ -16,7 +16,7 @@ pub enum FastHead {
 
 pub fn fast_head(bytes: &[u8]) -> FastHead {
     match parse(bytes) {
-        Parsed::Post { parts, head, length } => FastHead::Post(Box::new(parts), head, length),
+        Parsed::Post { parts, head, length } => FastHead::Post(parts, head, length),
         Parsed::Partial => FastHead::Partial,
         Parsed::Other => FastHead::Other,
     }

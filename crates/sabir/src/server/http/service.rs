@@ -220,7 +220,7 @@ impl Inner {
     }
 
     /// Every check of the head of a POST, for the fast path: one that has neither an `Origin` nor an upgrade.
-    pub(crate) fn admit(&self, parts: Parts, budget: &MemoryBudget) -> Result<Admitted, Refusal> {
+    pub(crate) fn admit(&self, parts: Box<Parts>, budget: &MemoryBudget) -> Result<Admitted, Refusal> {
         self.check(&parts)?;
         let identity = self.identify(&parts)?;
         let accepts = self.check_post(&parts, budget)?;

@@ -59,7 +59,7 @@ pub(crate) struct FastConnection<'a, S> {
 enum Phase {
     Head,
     /// The next is a body of this length.
-    Body(Box<Admitted>, usize),
+    Body(Admitted, usize),
     Answering(Pin<Box<dyn Future<Output = Answer> + Send>>),
     HandingOver(Option<FirstRequest>),
     Closing(LingeringClose),
@@ -190,7 +190,7 @@ impl<'a, S: Duplex> FastConnection<'a, S> {
                 },
                 Phase::Body(admitted, length) if length <= rest.len() => {
                     used += length;
-                    self.start(cx, *admitted, &rest[..length]);
+                    self.start(cx, admitted, &rest[..length]);
                 }
                 phase => {
                     self.phase = phase;
@@ -223,7 +223,7 @@ impl<'a, S: Duplex> FastConnection<'a, S> {
         self.peer_address.tell(&mut parts.extensions);
         match self.service.inner.admit(parts, &self.budget) {
             Ok(admitted) => {
-                self.phase = Phase::Body(Box::new(admitted), length);
+                self.phase = Phase::Body(admitted, length);
                 head
             }
             Err(refusal) => {

@@ -21,7 +21,7 @@ const UNUSUAL: [HeaderName; 5] =
 /// What bytes begin with.
 pub(crate) enum Parsed {
     /// A POST whose body has a known length.
-    Post { parts: Parts, head: usize, length: usize },
+    Post { parts: Box<Parts>, head: usize, length: usize },
     /// What may become one.
     Partial,
     /// Everything else, right or wrong.
@@ -50,7 +50,7 @@ fn post(bytes: &[u8], head: usize, request: &httparse::Request<'_, '_>) -> Optio
         let start = part.as_ptr() as usize - bytes.as_ptr() as usize;
         text.slice(start..start + part.len())
     };
-    let mut parts = http::Request::new(()).into_parts().0;
+    let mut parts = Box::new(http::Request::new(()).into_parts().0);
     if request.version != Some(1) {
         return None;
     }
