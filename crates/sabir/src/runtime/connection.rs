@@ -18,7 +18,7 @@ use crate::router::observe::Observed;
 #[cfg(feature = "http")]
 use crate::router::observe::Side;
 use crate::runtime::engine::{Engine, OnReport, Stop};
-use crate::runtime::io::{IoProgress, Port};
+use crate::runtime::io::{Io, IoProgress};
 use crate::runtime::turn::yield_turn;
 #[cfg(feature = "http")]
 use crate::server::http::caller::HttpCaller;
@@ -26,7 +26,7 @@ use crate::server::http::caller::HttpCaller;
 /// How long the goodbye of a transport may take.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Drives one session over its port until it ends.
+/// Drives one session over its transport until it ends.
 pub(crate) struct Connection<P> {
     pub(super) engine: Engine,
     /// Whether it is more than the exchange of one request.
@@ -36,11 +36,11 @@ pub(crate) struct Connection<P> {
     timer_deadline: Option<Time>,
     /// It is over, and the transport says goodbye.
     closing: Option<Cause>,
-    pub(crate) port: P,
+    pub(crate) io: P,
 }
 
-impl<P: Port> Connection<P> {
-    pub(crate) fn new(config: Config, routes: Arc<Routes>, port: P, on_report: Option<OnReport>) -> Self {
+impl<P: Io> Connection<P> {
+    pub(crate) fn new(config: Config, routes: Arc<Routes>, io: P, on_report: Option<OnReport>) -> Self {
         let counts = !config.one_way;
         if counts {
             routes.tell(&Observed::Opened);
@@ -51,7 +51,7 @@ impl<P: Port> Connection<P> {
             sleep: Box::pin(tokio::time::sleep(Duration::ZERO)),
             timer_deadline: None,
             closing: None,
-            port,
+            io,
         }
     }
 
@@ -75,7 +75,7 @@ impl<P: Port> Connection<P> {
     #[cfg(feature = "http")]
     pub(crate) fn run_once(&mut self, cx: &mut Context<'_>) {
         self.engine.run();
-        self.port.send(cx, &mut self.engine.context);
+        self.io.send(cx, &mut self.engine.context);
     }
 
     /// Who opened the connection: what handlers see as their caller. Nobody, to forget it.
@@ -147,7 +147,7 @@ impl<P: Port> Connection<P> {
     }
 
     fn close(&mut self, cx: &mut Context<'_>, cause: Cause) -> Poll<Cause> {
-        if self.port.poll_close(cx, &cause).is_pending() && self.sleep.as_mut().poll(cx).is_pending() {
+        if self.io.poll_close(cx, &cause).is_pending() && self.sleep.as_mut().poll(cx).is_pending() {
             self.closing = Some(cause);
             return Poll::Pending;
         }
@@ -176,7 +176,7 @@ impl<P: Port> Connection<P> {
                 Stop::Waiting | Stop::Pausing => {}
             }
             // Everything that is ready goes out at once; only then is more taken in.
-            let wrote = self.port.send(cx, &mut self.engine.context);
+            let wrote = self.io.send(cx, &mut self.engine.context);
             self.engine.tell_congestion();
             if self.engine.is_pausing() {
                 return yield_turn(cx);
@@ -186,7 +186,7 @@ impl<P: Port> Connection<P> {
                 continue;
             }
             if self.engine.context.session.wait().read
-                && let IoProgress::Yes = self.port.receive(cx, &mut self.engine.context)
+                && let IoProgress::Yes = self.io.receive(cx, &mut self.engine.context)
             {
                 continue;
             }
@@ -206,7 +206,7 @@ impl<P> Drop for Connection<P> {
     }
 }
 
-impl<P: Port + Unpin> Future for Connection<P> {
+impl<P: Io + Unpin> Future for Connection<P> {
     type Output = Cause;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Cause> {

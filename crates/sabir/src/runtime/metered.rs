@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::time::{Sleep, sleep};
 
 use crate::runtime::connection::Connection;
-use crate::runtime::io::Port;
+use crate::runtime::io::Io;
 use crate::server::budget::{MemoryBudget, Reservation, STEP};
 
 /// How often a connection that may not read looks whether there is memory again.
@@ -24,7 +24,7 @@ pub(crate) struct Metered<P> {
     pub(crate) connection: Connection<P>,
     budget: Arc<MemoryBudget>,
     reservation: Reservation,
-    /// Bytes that the port holds.
+    /// Bytes that the transport holds.
     held: fn(&P) -> usize,
     /// Bytes that it held when it last ran.
     used: usize,
@@ -34,7 +34,7 @@ pub(crate) struct Metered<P> {
     pub(crate) is_closing: bool,
 }
 
-impl<P: Port> Metered<P> {
+impl<P: Io> Metered<P> {
     pub(crate) fn new(connection: Connection<P>, budget: Arc<MemoryBudget>, held: fn(&P) -> usize) -> Self {
         Metered {
             connection,
@@ -64,7 +64,7 @@ impl<P: Port> Metered<P> {
         if self.connection.poll_run(cx).is_ready() {
             return Poll::Ready(());
         }
-        self.used = self.connection.usage().bytes + (self.held)(&self.connection.port);
+        self.used = self.connection.usage().bytes + (self.held)(&self.connection.io);
         if !self.reservation.resize(&self.budget, self.used) && !self.is_closing {
             self.shut_down(Duration::ZERO);
         }
@@ -98,7 +98,7 @@ impl<P: Port> Metered<P> {
     }
 }
 
-impl<P: Port + Unpin> Future for Metered<P> {
+impl<P: Io + Unpin> Future for Metered<P> {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {

@@ -1,13 +1,13 @@
 //! The settings of a server, until it is bound to its address.
 
 use std::future::{Future, IntoFuture};
-use std::io;
 use std::pin::Pin;
 use std::time::Duration;
 
 use sabir_proto::Config;
 use tokio::sync::watch;
 
+use crate::Error;
 use crate::router::Router;
 use crate::runtime::config::config_setters;
 use crate::server::Server;
@@ -25,7 +25,7 @@ use crate::server::bind::BoundListener;
 /// `http://:8080`, only this machine can connect; to a Unix socket or a named pipe only this user.
 ///
 /// ```no_run
-/// # async fn run() -> std::io::Result<()> {
+/// # async fn run() -> Result<(), sabir::Error> {
 /// use sabir::Router;
 ///
 /// let router = Router::new().method("add", |_, (a, b): (i64, i64)| async move { Ok(a + b) });
@@ -38,7 +38,7 @@ use crate::server::bind::BoundListener;
 /// Settings come before the `await`:
 ///
 /// ```no_run
-/// # async fn run(router: sabir::Router) -> std::io::Result<()> {
+/// # async fn run(router: sabir::Router) -> Result<(), sabir::Error> {
 /// use sabir::Connections;
 ///
 /// let connections = Connections { total: 100, ..Connections::default() };
@@ -129,7 +129,7 @@ impl ServerBuilder {
         self
     }
 
-    async fn bind(self) -> io::Result<Server> {
+    async fn bind(self) -> Result<Server, Error> {
         #[cfg(feature = "tls")]
         let tls = self.tls.as_ref().map(crate::server::tls::ServerTls::acceptor).transpose()?;
         #[cfg(feature = "tls")]
@@ -173,8 +173,8 @@ impl ServerBuilder {
 }
 
 impl IntoFuture for ServerBuilder {
-    type Output = io::Result<Server>;
-    type IntoFuture = Pin<Box<dyn Future<Output = io::Result<Server>> + Send>>;
+    type Output = Result<Server, Error>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Result<Server, Error>> + Send>>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(self.bind())

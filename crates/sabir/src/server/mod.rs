@@ -21,11 +21,11 @@ pub(crate) mod streams;
 pub(crate) mod tls;
 
 use std::fmt;
-use std::io;
 use std::time::Duration;
 
 use tokio::sync::watch;
 
+use crate::Error;
 use crate::server::acceptor::Acceptor;
 use crate::server::bind::{Accepted, Listener};
 
@@ -51,7 +51,7 @@ impl Server {
     }
 
     /// Serves until it is stopped, and every connection has ended.
-    pub async fn run(self) -> io::Result<()> {
+    pub async fn run(self) -> Result<(), Error> {
         let Server { listener, acceptor, .. } = self;
         let mut stop = self.stop.subscribe();
         let handles_signals = self.handles_signals;

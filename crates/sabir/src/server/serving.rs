@@ -10,7 +10,7 @@ use std::time::Duration;
 use sabir_proto::Usage;
 use tokio::time::Instant;
 
-use crate::runtime::io::Port;
+use crate::runtime::io::Io;
 use crate::runtime::metered::Metered;
 use crate::server::activity::Doing;
 use crate::server::deadline_timer::DeadlineTimer;
@@ -57,7 +57,7 @@ pub(crate) struct Serving<P> {
     since: Instant,
 }
 
-impl<P: Port> Serving<P> {
+impl<P: Io> Serving<P> {
     pub(crate) fn new(
         connection: Metered<P>,
         progress: fn(&P, &Usage) -> Progress,
@@ -90,7 +90,7 @@ impl<P: Port> Serving<P> {
         let is_overloaded = self.connection.is_overloaded();
         let connection = &mut self.connection.connection;
         let usage = connection.usage();
-        let progress = (self.progress)(&connection.port, &usage);
+        let progress = (self.progress)(&connection.io, &usage);
         let activity = self.timer.activity();
         if self.done != progress.done {
             self.done = progress.done;

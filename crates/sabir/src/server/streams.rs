@@ -44,8 +44,8 @@ impl ServerState {
     }
 }
 
-fn progress<S>(port: &ByteTransport<Tracked<S>>, usage: &Usage) -> Progress {
-    let Tracked { read, written, ended, .. } = port.stream;
+fn progress<S>(io: &ByteTransport<Tracked<S>>, usage: &Usage) -> Progress {
+    let Tracked { read, written, ended, .. } = io.stream;
     let whole = read - usage.unread as u64;
     Progress { done: whole + written, unfinished: (usage.unread > 0).then_some(whole), ended }
 }

@@ -11,7 +11,7 @@ use sabir_proto::{Cause, Config, ErrorCode, Framing, Origin, Outgoing};
 use crate::peer::commands::lock;
 use crate::router::Routes;
 use crate::runtime::connection::Connection;
-use crate::runtime::message_transport::{Incoming, Link, Messages};
+use crate::runtime::message_transport::{Incoming, Link, MessageTransport};
 use crate::server::budget::{MemoryBudget, Reservation};
 use crate::server::http::caller::HttpCaller;
 use crate::server::http::content::Accepts;
@@ -67,7 +67,7 @@ impl Link for ReplyLink {
 
 /// An engine that answers one message at a time.
 pub(crate) struct Exchange {
-    connection: Connection<Messages<ReplyLink>>,
+    connection: Connection<MessageTransport<ReplyLink>>,
     /// The engine has come to its end.
     over: bool,
     /// What it holds.
@@ -103,7 +103,7 @@ impl Exchange {
             settled: true,
         };
         Exchange {
-            connection: Connection::new(config, routes, Messages::new(link, None), None),
+            connection: Connection::new(config, routes, MessageTransport::new(link, None), None),
             over: false,
             reservation: Reservation::default(),
         }
@@ -118,7 +118,7 @@ impl Exchange {
         accepts: Accepts,
     ) {
         self.reservation = reservation;
-        let link = &mut self.connection.port.link;
+        let link = &mut self.connection.io.link;
         link.origin = Origin(link.origin.0 + 1);
         link.accepts = accepts;
         link.settled = false;
@@ -147,13 +147,13 @@ impl Exchange {
     fn reserve(&mut self, budget: &Arc<MemoryBudget>) {
         if !self.reservation.resize(budget, self.connection.usage().bytes) {
             self.over = true;
-            self.connection.port.link.next = Some(OVERLOADED);
+            self.connection.io.link.next = Some(OVERLOADED);
         }
     }
 
     fn step(&mut self) -> Poll<Step> {
         let idle = self.over || self.connection.is_idle();
-        let link = &mut self.connection.port.link;
+        let link = &mut self.connection.io.link;
         if (link.settled && idle) || self.over {
             return Poll::Ready(Step::Done(link.next.take()));
         }
@@ -166,7 +166,7 @@ impl Exchange {
 
     /// The code of the error that is the answer, if it is one.
     pub(crate) fn error(&self) -> Option<ErrorCode> {
-        self.connection.port.link.error
+        self.connection.io.link.error
     }
 
     pub(crate) fn shut_down(&self, grace: Duration) {

@@ -13,7 +13,7 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::Role;
 
 use crate::runtime::connection::Connection;
-use crate::runtime::message_transport::Messages;
+use crate::runtime::message_transport::MessageTransport;
 use crate::runtime::metered::Metered;
 use crate::server::activity::Activity;
 use crate::server::deadline_timer::DeadlineTimer;
@@ -108,10 +108,10 @@ async fn serve(inner: Arc<Inner>, caller: HttpCaller, upgrade: OnUpgrade) {
     let stream = CountedReads::new(TokioIo::new(upgraded));
     let socket = Socket::new(stream, Role::Server, inner.http.websocket, config.limits.message_bytes).await;
     let mut connection =
-        Connection::new(config, Arc::clone(&inner.routes), Messages::new(socket, None), None);
+        Connection::new(config, Arc::clone(&inner.routes), MessageTransport::new(socket, None), None);
     connection.set_caller(Some(Arc::new(caller)));
     let budget = Arc::clone(&inner.budget);
-    let connection = Metered::new(connection, budget, |port| port.link.unfinished());
+    let connection = Metered::new(connection, budget, |io| io.link.unfinished());
     let message = request_body::deadline(&inner.http);
     let timer = DeadlineTimer::new(&inner.stop.subscribe(), Instant::now() + message, activity);
     let timeouts = ServingTimeouts { message, after_end: message, stop: inner.stop.grace };
@@ -119,7 +119,7 @@ async fn serve(inner: Arc<Inner>, caller: HttpCaller, upgrade: OnUpgrade) {
     poll_fn(|cx| serving.poll(cx)).await;
 }
 
-fn progress(port: &Messages<Socket<CountedReads<TokioIo<Upgraded>>>>, _: &Usage) -> Progress {
-    let (done, unfinished) = port.link.progress();
+fn progress(io: &MessageTransport<Socket<CountedReads<TokioIo<Upgraded>>>>, _: &Usage) -> Progress {
+    let (done, unfinished) = io.link.progress();
     Progress { done, unfinished, ended: false }
 }
