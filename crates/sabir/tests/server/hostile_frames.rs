@@ -65,7 +65,7 @@ async fn floods_of_http2_frames() {
                 let start = [PREFACE, &frame(4, 0, 0, &[]), first].concat();
                 let mut sent = write.write_all(&start).await;
                 for round in (0..).step_by(100) {
-                    let frames: Vec<u8> = (round..round + 100).flat_map(|n| again(n)).collect();
+                    let frames: Vec<u8> = (round..round + 100).flat_map(again).collect();
                     if sent.is_err() {
                         break;
                     }
