@@ -23,8 +23,7 @@ async fn word_count(_: McpCtx, WordCount { text }: WordCount) -> McpResult<usize
 }
 
 async fn listen(url: &str) -> Result<sabir::Server, Box<dyn Error>> {
-    let router = McpServer::new("words", "1.0.0").tool("word_count", word_count).into_router();
-    Ok(sabir::listen(url, router).await?.dialect(sabir::MCP).http(sabir_mcp::streamable_http()))
+    Ok(McpServer::new("words", "1.0.0").tool("word_count", word_count).listen(url).await?)
 }
 
 #[tokio::main(flavor = "current_thread")]

@@ -79,6 +79,10 @@ impl Refusal {
     );
     pub(crate) const UNKNOWN_SESSION: Self =
         Self::new(StatusCode::NOT_FOUND, "there is no such session, or it has ended: open a new one");
+    pub(crate) const REPEATED_HEADER: Self = Self::new(
+        StatusCode::BAD_REQUEST,
+        "Mcp-Session-Id, MCP-Protocol-Version and Last-Event-ID may each come once",
+    );
     pub(crate) const VERSION: Self =
         Self::new(StatusCode::BAD_REQUEST, "this MCP-Protocol-Version is not served here");
     pub(crate) const UNKNOWN_EVENT: Self =
