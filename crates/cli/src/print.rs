@@ -144,6 +144,12 @@ impl Printer {
         }
     }
 
+    pub(crate) fn hint(&self, hint: &str) {
+        let mut text = String::new();
+        self.err.painter.paint(&mut text, Paint::Hint, "hint:");
+        self.tell(&format!("{text} {}", escape_controls(hint)));
+    }
+
     pub(crate) fn failure(&self, failure: &Failure) {
         if failure.what.is_empty() {
             return;

@@ -33,6 +33,7 @@
 //! | An answer that is no valid response? | It ends its call, and is never answered itself. |
 
 // Text: JSON, and what a terminal may be shown.
+mod byte_size;
 mod escape;
 mod json;
 #[cfg(feature = "schemars")]
@@ -52,6 +53,7 @@ mod session;
 mod time;
 mod transcript;
 
+pub use byte_size::ByteSize;
 pub use dialect::{
     Dialect, LENIENT, LSP, MCP, MCP_2024_11_05, MCP_2025_03_26, MCP_2025_06_18, MCP_2025_11_25,
     MCP_2026_07_28, NotificationStyle, PLAIN,
@@ -70,8 +72,8 @@ pub use message::id::Id;
 pub use message::{ErrorPart, Fault, Invalid, Member, Message, Notification, Request, Response};
 pub use revision::McpRevision;
 pub use session::{
-    Batch, CallError, CallKey, CallOptions, Cause, Config, Event, Lost, Origin, Outgoing, Output, Purpose,
-    Report, RequestKey, Role, SendError, Session, TraceContext, Undelivered, Usage, Wait,
+    Batch, CallError, CallKey, CallOptions, Cause, Config, DeliveryFailure, Event, Lost, Origin, Outgoing,
+    Output, Purpose, Report, RequestKey, Role, SendError, Session, TraceContext, Undelivered, Usage, Wait,
 };
 pub use time::Time;
 pub use transcript::{Line, TranscriptError, transcript};

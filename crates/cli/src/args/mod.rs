@@ -531,8 +531,8 @@ fn duration(text: &str) -> Result<Duration, String> {
         .map_err(|error| error.to_string())
 }
 
-/// The most that can be asked for: what is larger does not fit into the memory of most machines a few times.
-const LARGEST: usize = 1 << 30;
+/// The largest `--max-size`: a message is held in memory a few times.
+pub(crate) const LARGEST_SIZE: usize = 1 << 30;
 
 fn size(text: &str) -> Result<usize, String> {
     let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
@@ -548,7 +548,7 @@ fn size(text: &str) -> Result<usize, String> {
     };
     let number: f64 = number.parse().map_err(|_| format!("`{number}` is not a number"))?;
     let bytes = number * f64::from(unit);
-    match bytes >= 1.0 && bytes <= LARGEST as f64 {
+    match bytes >= 1.0 && bytes <= LARGEST_SIZE as f64 {
         true => Ok(bytes as usize),
         false => Err("a size is between 1 byte and 1 GiB".to_owned()),
     }

@@ -17,12 +17,12 @@ pub(super) fn tap(
     framing: Framing,
     reporter: &Reporter,
 ) -> impl FnMut(Wire, &[u8]) + Send + 'static {
-    let mut cutter = Cutter::new(framing, plan.max_size);
+    let mut cutter = Cutter::new(framing, plan.peer.max_size);
     let (method, progress) = match &plan.what {
         What::Call { method, progress, .. } => (Some(method.clone()), *progress),
         What::Notify { .. } | What::Batch(_) => (None, false),
     };
-    let limits = Limits { message_bytes: plan.max_size, ..Limits::default() };
+    let limits = Limits { message_bytes: plan.peer.max_size, ..Limits::default() };
     let mut printer =
         Received { reporter: reporter.clone(), dialect: plan.dialect, limits, method, progress };
     move |wire, bytes| {
@@ -68,7 +68,7 @@ impl Received {
                 if let (Some(method), Ok(id)) = (self.method.take(), RawJson::new(ID)) {
                     let _ = self
                         .reporter
-                        .envelope_of(Named { id: &id, method: &method, among_others: false }, text);
+                        .envelope_of(Named { id: &id, method: &method, params: None, in_batch: false }, text);
                 }
             }
             Message::Notification(notification) => match self.progress_of(&notification.method, text) {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use sabir_model::rules::{Finding, Profile, Severity, rules};
 
-use crate::json::is_hidden;
+use crate::json::is_terminal_control;
 
 pub(super) fn report(findings: &[Finding], file: &str, profile: Profile) -> String {
     let (mut cases, mut tests, mut failures) = (String::new(), 0, 0);
@@ -73,7 +73,7 @@ fn escaped(text: &str) -> String {
             '"' => out.push_str("&quot;"),
             '\n' => out.push('\n'),
             c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
-            c if is_hidden(c) => {
+            c if is_terminal_control(c) => {
                 let _ = write!(out, "&#x{:x};", u32::from(c));
             }
             c => out.push(c),

@@ -19,9 +19,12 @@ use sabir_model::rules::{Checker, Profile};
 use wire::WireTarget;
 
 use crate::args::CheckArgs;
+use crate::detect::Watch;
 use crate::exit::{Exit, Failure};
 use crate::explain::named;
+use crate::peer::PeerOptions;
 use crate::print::Printer;
+use crate::suggest;
 use crate::target::Target;
 use crate::web::Web;
 
@@ -127,19 +130,15 @@ async fn live(target: Target, args: &CheckArgs, rules: Rules, printer: &Printer)
     let web = Web::new(&args.web)?;
     web.check(&target)?;
     let name = target.to_string();
-    let framing = args.framing.into();
-    let way = WireTarget { target, framing, web, profile, max_size: args.max_size, printer: None };
+    let CheckArgs { timeout, max_size, .. } = *args;
+    let peer = PeerOptions { target, framing: args.framing.into(), web, timeout, max_size, trace: None };
+    let watch = Watch::default();
+    let target = WireTarget { peer, profile, printer: None, watch: watch.clone() };
     let mut checker = rules.checker(profile);
     let mut output = Output::new(args, &name, profile, printer);
     let done = tokio::select! {
-        done = live::probe(&way, &mut checker, &mut output) => done?,
-        () = tokio::time::sleep(args.timeout) => {
-            return Err(Failure::new(Exit::Timeout, format_args!("{name} did not finish within {:?}", args.timeout))
-                .hint(match way.target.keeps_messages_apart() {
-                    true => "wait longer with --timeout 2m",
-                    false => "wait longer with --timeout 2m, or try --framing headers",
-                }));
-        }
+        done = live::probe(&target, &mut checker, &mut output) => done?,
+        () = tokio::time::sleep(timeout) => return Err(target.peer.unfinished(&watch)),
         Ok(()) = tokio::signal::ctrl_c() => return Err(Failure::new(Exit::Interrupted, "interrupted")),
     };
     output.end(&format!("{}, {}", count(done.probes, "probe"), count(done.answers, "answer")))
@@ -160,9 +159,9 @@ fn unreadable(name: &str, error: &ReadError) -> Failure {
     let failure = Failure::new(Exit::Connect, format_args!("cannot read {name}: {error}"));
     match error {
         ReadError::Io(error) if error.kind() == io::ErrorKind::NotFound && !Path::new(name).exists() => {
-            failure.hint(
-                "check the path; a target is written as stdio:COMMAND, http://HOST/PATH, tcp://HOST:PORT or unix:PATH",
-            )
+            let other =
+                "check the path; a target is stdio:COMMAND, http://HOST/PATH, tcp://HOST:PORT or unix:PATH";
+            failure.hint(suggest::target(name).unwrap_or_else(|| other.to_owned()))
         }
         _ => failure,
     }

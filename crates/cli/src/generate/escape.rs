@@ -6,7 +6,7 @@
 
 use std::fmt::Write;
 
-use crate::json::{escape_controls, is_hidden};
+use crate::json::{escape_controls, is_terminal_control};
 
 /// Text on one line: white space is one space, and what cannot be seen is escaped as `\u202e`.
 fn line(text: &str) -> String {
@@ -33,7 +33,7 @@ fn quoted(text: &str, escape: impl Fn(&mut String, char)) -> String {
         match c {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
-            c if is_hidden(c) => escape(&mut out, c),
+            c if is_terminal_control(c) => escape(&mut out, c),
             c => out.push(c),
         }
     }

@@ -27,8 +27,8 @@ use batch_requests::BatchRequests;
 use calls::Calls;
 pub use config::{Config, Role, Usage};
 pub use event::{
-    CallError, CallKey, Cause, Event, Origin, Outgoing, Output, Purpose, Report, RequestKey, Undelivered,
-    Wait,
+    CallError, CallKey, Cause, DeliveryFailure, Event, Origin, Outgoing, Output, Purpose, Report, RequestKey,
+    Undelivered, Wait,
 };
 use inbound::Next;
 use input::Input;

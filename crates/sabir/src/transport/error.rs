@@ -24,6 +24,7 @@ pub struct DialError {
     failure: DialFailure,
     url: String,
     reason: String,
+    received: Box<[u8]>,
 }
 
 /// Which step went wrong.
@@ -38,7 +39,9 @@ pub enum DialFailure {
     Timeout,
     /// The way there is blocked: no route, no such socket, no permission.
     Unreachable,
-    /// TLS could not be set up, most often for the certificate.
+    /// The server does not speak TLS.
+    NotTls,
+    /// TLS could not be set up, most often because of the certificate.
     Tls,
     /// The server refused in the language of HTTP, with this status.
     Status(u16),
@@ -56,13 +59,14 @@ impl DialFailure {
             DialFailure::Unreachable => {
                 "check the address or path, that the server runs, and the permissions"
             }
+            DialFailure::NotTls => "check the scheme of the URL and its port: TLS is not served there",
             DialFailure::Tls => {
-                "check that TLS is served there; a certificate of your own making must be given as a root"
+                "check the certificate; a private authority must be given as a root certificate"
             }
             DialFailure::Status(401 | 403) => "check the token or the headers that the server wants",
             DialFailure::Status(404) => "check the path of the URL",
-            DialFailure::Status(300..=399) => "use the new address: redirects are not followed",
-            DialFailure::Status(500..=599) => "the server has trouble: try again later",
+            DialFailure::Status(300..=399) => "redirects are not followed: use the new URL",
+            DialFailure::Status(500..=599) => "the server failed: see its log, or try again later",
             DialFailure::Status(_) => "check the URL",
             DialFailure::Protocol => "check the scheme of the URL and its port: something else answers there",
         }
@@ -71,7 +75,13 @@ impl DialFailure {
 
 impl DialError {
     pub(crate) fn new(failure: DialFailure, url: &str, reason: impl fmt::Display) -> Self {
-        DialError { failure, url: url.to_owned(), reason: reason.to_string() }
+        DialError { failure, url: url.to_owned(), reason: reason.to_string(), received: Box::default() }
+    }
+
+    /// The same, with the first bytes that the server sent.
+    #[cfg(feature = "http")]
+    pub(crate) fn received_bytes(self, received: Box<[u8]>) -> Self {
+        DialError { received, ..self }
     }
 
     /// A socket that could not be connected.
@@ -99,6 +109,12 @@ impl DialError {
         &self.reason
     }
 
+    /// The first bytes that the server sent, if it speaks something else than the URL says
+    /// ([`DialFailure::Protocol`]).
+    pub fn received(&self) -> &[u8] {
+        &self.received
+    }
+
     /// What to try.
     pub fn hint(&self) -> &'static str {
         self.failure.hint()
@@ -106,7 +122,10 @@ impl DialError {
 
     /// Whether another attempt may fare better.
     pub(crate) fn may_pass(&self) -> bool {
-        !matches!(self.failure, DialFailure::Tls | DialFailure::Protocol | DialFailure::Status(300..=499))
+        !matches!(
+            self.failure,
+            DialFailure::NotTls | DialFailure::Tls | DialFailure::Protocol | DialFailure::Status(300..=499)
+        )
     }
 }
 
@@ -126,7 +145,9 @@ impl From<DialError> for io::Error {
             DialFailure::Timeout => io::ErrorKind::TimedOut,
             DialFailure::Unreachable => io::ErrorKind::AddrNotAvailable,
             DialFailure::Status(401 | 403) => io::ErrorKind::PermissionDenied,
-            DialFailure::Tls | DialFailure::Status(_) | DialFailure::Protocol => io::ErrorKind::InvalidData,
+            DialFailure::NotTls | DialFailure::Tls | DialFailure::Status(_) | DialFailure::Protocol => {
+                io::ErrorKind::InvalidData
+            }
         };
         io::Error::new(kind, error)
     }

@@ -89,17 +89,25 @@ pub(crate) async fn wrap(
     endpoint: &Endpoint,
     stream: TcpStream,
 ) -> Result<TlsStream<TcpStream>, DialError> {
-    let failed = |reason: String| DialError::new(DialFailure::Tls, &endpoint.url, reason);
-    let name = ServerName::try_from(endpoint.host.clone())
-        .map_err(|_| failed(format!("`{}` is no name that a certificate can have", endpoint.host)))?;
+    let failed = |failure, reason: String| DialError::new(failure, &endpoint.url, reason);
+    let name = ServerName::try_from(endpoint.host.clone()).map_err(|_| {
+        failed(DialFailure::Tls, format!("`{}` cannot be a name in a certificate", endpoint.host))
+    })?;
     connector.connect(name, stream).await.map_err(|error| {
         let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
-        failed(match inner {
-            Some(rustls::Error::InvalidMessage(_)) => "the server does not speak TLS".to_owned(),
-            Some(rustls::Error::InvalidCertificate(error)) => unacceptable(error, &endpoint.host),
-            Some(error) => format!("TLS: {error}"),
-            None => "the server closed the connection instead of speaking TLS".to_owned(),
-        })
+        match inner {
+            Some(rustls::Error::InvalidMessage(_)) => {
+                failed(DialFailure::NotTls, "the server does not speak TLS".to_owned())
+            }
+            Some(rustls::Error::InvalidCertificate(error)) => {
+                failed(DialFailure::Tls, unacceptable(error, &endpoint.host))
+            }
+            Some(error) => failed(DialFailure::Tls, format!("TLS: {error}")),
+            None => failed(
+                DialFailure::NotTls,
+                "the server closed the connection during the TLS handshake".to_owned(),
+            ),
+        }
     })
 }
 
@@ -110,7 +118,7 @@ fn unacceptable(error: &CertificateError, host: &str) -> String {
         NotValidYetContext, Other, UnknownIssuer,
     };
     match error {
-        UnknownIssuer | BadSignature => "nobody who is trusted vouches for the server's certificate".to_owned(),
+        UnknownIssuer | BadSignature => "the server's certificate is not signed by a trusted authority".to_owned(),
         Expired | ExpiredContext { .. } => "the server's certificate has expired".to_owned(),
         NotValidYet | NotValidYetContext { .. } => "the server's certificate is not valid yet".to_owned(),
         NotValidForName => format!("the server's certificate is not for `{host}`"),

@@ -122,7 +122,10 @@ mod web {
     use crate::client::http::Http;
     use crate::transport::DialFailure;
     use crate::transport::Duplex;
+    use crate::transport::first_bytes::FirstBytes;
     use crate::transport::websocket::{Socket, WebSocket};
+
+    type Stream = FirstBytes<Box<dyn Duplex>>;
 
     pub(super) async fn open(url: &Url, dial: Dial) -> std::io::Result<OpenTransport> {
         let (endpoint, secure) = (Endpoint::of(url), url.scheme().is_secure());
@@ -181,7 +184,7 @@ mod web {
         uri: &Uri,
         dial: &Dial,
         stream: Box<dyn Duplex>,
-    ) -> Result<Socket<Box<dyn Duplex>>, DialError> {
+    ) -> Result<Socket<Stream>, DialError> {
         let failed = |failure, reason: String| DialError::new(failure, &endpoint.url, reason);
         let mut parts = uri.clone().into_parts();
         parts.scheme = "ws".parse().ok();
@@ -191,18 +194,27 @@ mod web {
         for (name, value) in &dial.headers {
             request.headers_mut().insert(name, value.clone());
         }
-        let config = Socket::<Box<dyn Duplex>>::config(dial.limits.message_bytes);
+        let config = Socket::<Stream>::config(dial.limits.message_bytes);
+        let (stream, received) = FirstBytes::new(stream);
         match client_async_with_config(request, stream, Some(config)).await {
             Ok((stream, _)) => Ok(Socket::over(stream, Role::Client, WebSocket::default())),
             Err(Error::Http(response)) => {
                 let status = response.status();
                 let mut reason = format!("HTTP {status} instead of a WebSocket");
                 if let Some(location) = response.headers().get("location").and_then(|l| l.to_str().ok()) {
-                    reason = format!("{reason}: the server says it moved to {location}");
+                    reason = format!("{reason}: moved to {location}");
                 }
                 Err(failed(DialFailure::Status(status.as_u16()), reason))
             }
-            Err(error) => Err(failed(DialFailure::Protocol, error.to_string())),
+            Err(error) => {
+                let received = received.bytes();
+                let reason = match (received.is_empty(), received.starts_with(b"HTTP/")) {
+                    (true, _) => "the server closed the connection without an answer".to_owned(),
+                    (false, true) => error.to_string(),
+                    (false, false) => "the server does not speak HTTP".to_owned(),
+                };
+                Err(failed(DialFailure::Protocol, reason).received_bytes(received))
+            }
         }
     }
 }

@@ -1,13 +1,16 @@
 //! Answers as they come: one body, or a stream of events, within the limits.
 
+use std::error::Error;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{CONTENT_ENCODING, CONTENT_TYPE, LOCATION};
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE, LOCATION, RETRY_AFTER};
 use http::{HeaderMap, StatusCode};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
-use sabir_proto::{Id, Invalid, LENIENT, Limits, Message, Response, Undelivered, decode};
+use sabir_proto::{
+    ByteSize, DeliveryFailure, Id, Invalid, LENIENT, Limits, Message, Response, Undelivered, decode,
+};
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::client::http::client::{Client, HttpFailure};
@@ -30,8 +33,8 @@ pub(crate) enum Content {
     Nothing,
     Json,
     Events,
-    /// Neither, in these words.
-    Other(String),
+    /// Neither: of this type, and why it is not used, in words.
+    Other(Box<str>, String),
 }
 
 /// Judges by the headers.
@@ -40,7 +43,9 @@ pub(crate) fn content(headers: &HeaderMap, body: &Incoming) -> Content {
         return Content::Nothing;
     }
     if let Some(encoding) = headers.get(CONTENT_ENCODING).filter(|encoding| *encoding != "identity") {
-        return Content::Other(format!("is compressed ({}), which was not asked for", shown(encoding)));
+        let encoding = shown(encoding);
+        let why = format!("is compressed ({encoding}), which was not asked for");
+        return Content::Other(encoding.into(), why);
     }
     let Some(kind) = headers.get(CONTENT_TYPE) else { return Content::Json };
     let kind = shown(kind);
@@ -49,7 +54,10 @@ pub(crate) fn content(headers: &HeaderMap, body: &Incoming) -> Content {
         "text/event-stream" => Content::Events,
         "application/json" | "application/json-rpc" | "application/jsonrequest" => Content::Json,
         other if other.starts_with("application/") && other.ends_with("+json") => Content::Json,
-        _ => Content::Other(format!("is `{essence}`, not JSON")),
+        _ => {
+            let why = format!("is `{essence}`, not JSON");
+            Content::Other(essence.into(), why)
+        }
     }
 }
 
@@ -69,8 +77,8 @@ pub(crate) enum Broken {
 impl std::fmt::Display for Broken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Broken::TooLarge(limit) => write!(f, "is larger than {limit} bytes"),
-            Broken::Off(why) => write!(f, "broke off: {why}"),
+            Broken::TooLarge(limit) => write!(f, "is larger than {}", ByteSize(*limit)),
+            Broken::Off(why) => write!(f, "is incomplete: {why}"),
         }
     }
 }
@@ -111,7 +119,7 @@ async fn next_piece(body: &mut Incoming, hurried: bool) -> Result<Option<Bytes>,
         };
         match frame {
             None => return Ok(None),
-            Some(Err(error)) => return Err(Broken::Off(describe(&error))),
+            Some(Err(error)) => return Err(Broken::Off(cause(&error))),
             // Trailers say nothing to us.
             Some(Ok(frame)) => {
                 if let Ok(data) = frame.into_data() {
@@ -119,6 +127,16 @@ async fn next_piece(body: &mut Incoming, hurried: bool) -> Result<Option<Bytes>,
                 }
             }
         }
+    }
+}
+
+/// Why a body has no more.
+fn cause(error: &hyper::Error) -> String {
+    let source = error.source().and_then(|source| source.downcast_ref::<std::io::Error>());
+    match source.map(std::io::Error::kind) {
+        Some(std::io::ErrorKind::UnexpectedEof) => "the connection was closed early".to_owned(),
+        _ if error.is_incomplete_message() => "the connection was closed early".to_owned(),
+        _ => describe(error),
     }
 }
 
@@ -181,7 +199,7 @@ pub(crate) fn answers(text: &[u8], limits: &Limits) -> Result<Answers, String> {
             Ok(_) => {}
             Err(invalid) => match (&invalid.id, single) {
                 (Some(id), _) => found.ids.extend(number(id)),
-                (None, true) => return Err(format!("is no JSON-RPC message: {}", fault(&invalid))),
+                (None, true) => return Err(format!("is not a JSON-RPC message: {}", fault(&invalid))),
                 (None, false) => {}
             },
         }
@@ -223,8 +241,9 @@ pub(crate) async fn refusal(
     if let (Some(on_failure), Some(body)) = (&client.on_failure, &text) {
         on_failure(&HttpFailure { status, headers, body });
     }
-    let detail = if let Some(location) = headers.get(LOCATION).filter(|_| status.is_redirection()) {
-        Some(format!("the server says it moved to {}; redirects are not followed", shown(location)))
+    let location = headers.get(LOCATION).filter(|_| status.is_redirection()).map(shown);
+    let detail = if let Some(location) = &location {
+        Some(format!("moved to {location}"))
     } else {
         match text {
             Some(text) if json => match answers(&text, &client.limits) {
@@ -242,7 +261,12 @@ pub(crate) async fn refusal(
     if let Some(detail) = detail {
         reason = format!("{reason}: {}", detail.escape_debug());
     }
-    Err(Undelivered { status: Some(status.as_u16()), ..reason.into() })
+    let failure = match (location, headers.get(RETRY_AFTER)) {
+        (Some(location), _) => DeliveryFailure::Redirected(location.into()),
+        (None, Some(time)) => DeliveryFailure::RetryAfter(shown(time).into()),
+        (None, None) => DeliveryFailure::Refused,
+    };
+    Err(Undelivered { status: Some(status.as_u16()), ..Undelivered::new(failure, reason) })
 }
 
 /// `404 Not Found`.
