@@ -27,7 +27,7 @@ pub(crate) fn run(id: Option<&str>, json: bool, printer: &Printer) -> Result<Exi
 /// The rule with this id, or what to type instead.
 pub(crate) fn named(id: &str) -> Result<&'static Rule, Failure> {
     rule(id).ok_or_else(|| {
-        Failure::usage(format_args!("`{id}` is no rule")).hint("sabir explain lists all of them")
+        Failure::usage(format_args!("`{id}` is not a rule")).hint("`sabir explain` lists the rules")
     })
 }
 

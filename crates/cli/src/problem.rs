@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use sabir::transport::Scheme;
 use sabir::{
-    CallError, Cause, DeliveryFailure, DialError, DialFailure, Framing, JsonKind, McpRevision, RawJson,
+    CallError, Cause, DeliveryFailure, DialError, DialFailure, Framing, McpRevision, RawJson,
     Undelivered,
 };
 use sabir_proto::ByteSize;
@@ -363,29 +363,15 @@ impl PeerOptions {
     }
 }
 
-/// What to do about a method that the server does not have. `params` are those of the call; `called` is a method that
-/// the server itself called meanwhile, which `sabir call` does not have.
-pub(crate) fn method_not_found(
-    target: &str,
-    method: &str,
-    params: Option<&RawJson<'_>>,
-    called: Option<&str>,
-) -> String {
-    if let Some(called) = called {
-        let called = called.chars().take(LONGEST_NAME).collect::<String>();
-        return format!(
-            "the error may be about `{called}`, which the server called: `sabir call` has no methods"
-        );
-    }
-    let list = format!("`sabir list {}` lists the methods, if the server supports that", word(target));
-    let is_tool =
-        !method.contains(['/', '.', '$']) && params.is_none_or(|params| params.kind() == JsonKind::Object);
-    match target {
-        "demo:" => "`sabir list demo:` lists the methods".to_owned(),
-        _ if is_tool => {
-            format!("{list}; call a tool of an MCP server with `{}`", tool_call(target, method, params))
+/// What to do about a method that the server does not have. `called` is a method that the server itself called
+/// meanwhile, and that `sabir call` does not have.
+pub(crate) fn method_not_found(target: &str, called: Option<&str>) -> String {
+    match called {
+        Some(called) => {
+            let called: String = called.chars().take(LONGEST_NAME).collect();
+            format!("the error may be about `{called}`, which the server called: `sabir call` has no methods")
         }
-        _ => list,
+        None => format!("`sabir list {}` lists the methods, if the server supports that", word(target)),
     }
 }
 
@@ -394,13 +380,17 @@ pub(crate) fn method_not_found(
 pub(crate) fn tool_call(target: &str, name: &str, arguments: Option<&RawJson<'_>>) -> String {
     let arguments =
         arguments.map_or_else(|| "{}".to_owned(), |arguments| compact(arguments.as_str()).into_owned());
-    let meta = format!(
-        r#"{{"{PREFIX}/protocolVersion":"{}","{PREFIX}/clientCapabilities":{{}}}}"#,
-        McpRevision::V2026_07_28.as_str()
-    );
-    let words = [format!("name={name}"), format!("arguments:={arguments}"), format!("_meta:={meta}")];
+    let words = [format!("name={name}"), format!("arguments:={arguments}"), format!("_meta:={}", mcp_meta())];
     let words: Vec<String> = words.iter().map(|text| word(text)).collect();
     format!("sabir call {} tools/call {}", word(target), words.join(" "))
+}
+
+/// What a request says of itself in the newest revision of MCP.
+pub(crate) fn mcp_meta() -> String {
+    format!(
+        r#"{{"{PREFIX}/protocolVersion":"{}","{PREFIX}/clientCapabilities":{{}}}}"#,
+        McpRevision::V2026_07_28.as_str()
+    )
 }
 
 fn try_this(url: &str) -> String {

@@ -1,4 +1,4 @@
-//! What goes along over HTTP, WebSocket and TLS: headers, and whom to trust.
+//! Options for HTTP, WebSocket and TLS: headers and certificates.
 
 use sabir::transport::Transport;
 

@@ -400,12 +400,12 @@ fn an_unknown_method_is_the_callers_or_the_servers() {
          hint: the error may be about `confirm`, which the server called: `sabir call` has no methods\n"
     );
     let run = shell.run("sabir call demo: nonesuch");
-    assert_eq!(run.stderr, "error: -32601 Method not found\nhint: `sabir list demo:` lists the methods\n");
+    assert_eq!(run.stderr, "error: -32601 Method not found\nhint: `sabir list demo:` lists the methods, if the server supports that\n");
     // The command that is suggested for a tool works.
     let run = shell.run("sabir call test_simple_text -- sabir demo --mcp");
-    let command = run.stderr.trim_end().trim_end_matches('`').rsplit_once('`').unwrap().1.to_owned();
+    let command = run.stderr.trim_end().rsplit_once("hint: it is an MCP tool: ").unwrap().1.to_owned();
     assert!(
-        command.starts_with("sabir call 'stdio:sabir demo --mcp' tools/call name=test_simple_text"),
+        command.starts_with("sabir call 'stdio:sabir demo --mcp' tools/call 'name=test_simple_text'"),
         "{command}"
     );
     let run = shell.run(&command);

@@ -10,11 +10,11 @@ FILE is a capture, one message per line, a transcript, or messages behind Conten
 A QUERY is SPARQL, @FILE, or one of
   slowest-methods      how long each method took
   error-rate           how often each method failed
-  unanswered-requests  requests that nobody answered
-  late-notifications   news of progress that came after the answer
-  reused-ids           requests whose id was still in flight
-  ignored-cancels      requests that were answered as if they had not been cancelled
-  call-tree            who called what while working on what, by trace
+  unanswered-requests  requests without an answer
+  late-notifications   progress that came after the answer
+  reused-ids           requests with the id of an open request
+  ignored-cancels      cancelled requests that were answered with a result
+  call-tree            which call caused which, by trace context
 The prefixes jrpc, rpcx, prov, rdf and xsd need not be declared; `sabir model ontology` explains the terms.
 
 Exit codes: 0 ok, 1 the query found too much, 2 usage, 3 cannot read, 4 the query took too long.
@@ -82,11 +82,11 @@ fn base_iri(text: &str) -> Result<String, String> {
     let (scheme, rest) = text.split_once(':').ok_or("it must begin with a scheme, such as https: or urn:")?;
     let plain = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
     if !scheme.starts_with(|c: char| c.is_ascii_alphabetic()) || !scheme.chars().all(plain) {
-        return Err(format!("`{scheme}` is no scheme such as https or urn"));
+        return Err(format!("`{scheme}` is not a valid scheme; one is https or urn"));
     }
     let bad = |c: char| c.is_whitespace() || c.is_control() || "<>\"{}|^`\\".contains(c);
     match rest.chars().find(|c| bad(*c)) {
-        Some(bad) => Err(format!("{bad:?} has no place in an IRI")),
+        Some(bad) => Err(format!("{bad:?} is not allowed in an IRI")),
         None if rest.ends_with(['#', '/', ':']) => Ok(text.to_owned()),
         None => Err("it must end with #, / or : for names to follow".to_owned()),
     }

@@ -11,16 +11,20 @@ use std::time::Duration;
 
 use plan::{Plan, What};
 use report::{Named, Reporter};
-use sabir::{Cause, Limits, Peer, RawJson};
+use sabir::{CallError, Cause, ErrorCode, JsonKind, Limits, Peer, RawJson};
 use tokio::time::Instant;
 
 use crate::args::CallArgs;
 use crate::exit::{Exit, Failure};
 use crate::print::Printer;
+use crate::problem::mcp_meta;
 use crate::trace;
 
 /// How long the last messages, such as a cancel, may take to be sent.
 const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// How long a server may take to list its tools, for a hint.
+const TOOLS_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How long an answer may still come after an error without an id. That error is then taken for the answer.
 const AFTER_PEER_ERROR: Duration = Duration::from_millis(500);
@@ -114,11 +118,22 @@ async fn send(plan: &Plan, peer: &Peer, reporter: &Reporter) -> Result<Exit, Fai
                 }
                 call.await
             };
-            tokio::select! {
+            let outcome = tokio::select! {
                 biased;
-                outcome = answered => reporter.outcome(named, outcome, plan),
-                error = reporter.refused(AFTER_PEER_ERROR) => reporter.refusal(named, &error),
+                outcome = answered => outcome,
+                error = reporter.refused(AFTER_PEER_ERROR) => return reporter.refusal(named, &error),
+            };
+            match (&outcome, reporter.peer_error()) {
+                (Err(CallError::Closed(_)), Some(error)) => return reporter.refusal(named, &error),
+                (Err(CallError::Error(error)), _) if error.code == ErrorCode::METHOD_NOT_FOUND => {
+                    // A trace and --json show the call alone.
+                    if !plan.json && !plan.peer.traces() && is_tool(peer, method, params.as_ref()).await {
+                        reporter.found_tool();
+                    }
+                }
+                _ => {}
             }
+            reporter.outcome(named, outcome, plan)
         }
         What::Notify { method, params } => {
             let sent = peer.notify(method.clone(), params.clone()).await;
@@ -128,6 +143,20 @@ async fn send(plan: &Plan, peer: &Peer, reporter: &Reporter) -> Result<Exit, Fai
         }
         What::Batch(_) => unreachable!("batches are sent by `exchange`"),
     }
+}
+
+/// Whether a method that does not exist is the name of an MCP tool, which is called by `tools/call`.
+async fn is_tool(peer: &Peer, method: &str, params: Option<&RawJson<'static>>) -> bool {
+    if params.is_some_and(|params| params.kind() != JsonKind::Object) {
+        return false;
+    }
+    let params = RawJson::new(format!(r#"{{"_meta":{}}}"#, mcp_meta())).ok();
+    let Ok(listed) = peer.call_raw("tools/list", params).timeout(TOOLS_TIMEOUT).await else { return false };
+    let Some(tools) = listed.get("tools").filter(|tools| tools.kind() == JsonKind::Array) else { return false };
+    tools.elements().any(|tool| {
+        let name = tool.get("name").and_then(|name| name.parse::<String>().ok());
+        name.is_some_and(|name| name == method)
+    })
 }
 
 impl What {

@@ -7,7 +7,7 @@ use sabir::{JsonKind, RawJson};
 use crate::exit::Failure;
 use crate::shell::word;
 
-/// Most bytes of a file, or of standard input, that are read: more is no message anyway.
+/// The most that is read of a file or of standard input. More cannot be a message.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
 
 enum Arg<'a> {
@@ -63,7 +63,7 @@ fn read(arg: &str) -> Result<Arg<'_>, Failure> {
     let failure = Failure::usage(format_args!("the argument `{arg}` is not JSON: {not_json}"));
     Err(match serde_json::Value::from(arg).to_string() {
         _ if arg.starts_with(['{', '[', '"']) => {
-            failure.hint("the shell may have taken its quotes: put '…' around it")
+            failure.hint("the shell may have removed its quotes: put '…' around it")
         }
         quoted => failure.hint(format_args!(
             "quote a string as {}, or name it: {}",
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_argument_says_why() {
+    fn invalid_arguments_say_why() {
         for (arg, want) in [
             ("hello", "the argument `hello` is not JSON"),
             ("a:=x", "`a:=x`: the value is not JSON"),

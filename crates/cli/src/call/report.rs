@@ -1,6 +1,7 @@
 //! Prints the outcome of a call, and what else happens on its connection.
 
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -16,7 +17,7 @@ use crate::exit::{Exit, Failure};
 use crate::json::compact;
 use crate::peer::PeerOptions;
 use crate::print::Printer;
-use crate::problem::method_not_found;
+use crate::problem::{method_not_found, tool_call};
 
 /// Characters that are shown of output that is not JSON.
 const SHOWN: usize = 200;
@@ -40,6 +41,8 @@ struct State {
     lost: Mutex<Option<Undelivered>>,
     /// The last method that the peer called.
     called: Mutex<Option<String>>,
+    /// The method that was called is a tool of an MCP server.
+    is_tool: AtomicBool,
     /// An error without an id.
     refused: Mutex<Option<ErrorObject>>,
     refusal: Notify,
@@ -116,16 +119,28 @@ impl Reporter {
         let id = call.id.to_string();
         let hint = (error.code == ErrorCode::METHOD_NOT_FOUND).then(|| {
             let called = lock(&self.state.called);
-            method_not_found(&self.target, call.method, call.params, called.as_deref())
+            match self.state.is_tool.load(Ordering::Relaxed) {
+                true => format!("it is an MCP tool: {}", tool_call(&self.target, call.method, call.params)),
+                false => method_not_found(&self.target, called.as_deref()),
+            }
         });
         self.printer.rpc_error(call.in_batch.then_some(&id), error, hint.as_deref());
+    }
+
+    /// The method that was called is a tool of an MCP server.
+    pub(super) fn found_tool(&self) {
+        self.state.is_tool.store(true, Ordering::Relaxed);
+    }
+
+    /// An error without an id that has come.
+    pub(super) fn peer_error(&self) -> Option<RawJson<'static>> {
+        lock(&self.state.refused).as_ref().map(raw)
     }
 
     /// Waits for an error without an id, and for a moment more, in which the real answer may come.
     pub(super) async fn refused(&self, grace: Duration) -> RawJson<'static> {
         let error = loop {
-            let refused = lock(&self.state.refused).as_ref().map(raw);
-            match refused {
+            match self.peer_error() {
                 Some(error) => break error,
                 None => self.state.refusal.notified().await,
             }
@@ -197,7 +212,7 @@ impl Reporter {
         Ok(())
     }
 
-    /// It went wrong in a way that is not the peer's answer. People are told on standard error.
+    /// The call failed without an answer of the peer. For people this goes to standard error, elsewhere.
     pub(super) fn failed(&self, failure: &Failure, method: Option<&str>) {
         #[derive(Serialize)]
         struct Error<'a> {

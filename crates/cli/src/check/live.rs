@@ -170,7 +170,8 @@ impl Prober<'_, '_> {
         }
         // A body that is a message comes with a status all the same.
         if let Some(status @ 300..) = status {
-            let what = format!("HTTP {status} from {}", peer.target);
+            let name = hyper::StatusCode::from_u16(status).map_or_else(|_| status.to_string(), |s| s.to_string());
+            let what = format!("HTTP {name} from {}", peer.target);
             let lost =
                 Undelivered { status: Some(status), ..Undelivered::new(DeliveryFailure::Refused, what) };
             let failure = peer.undelivered(&lost);
@@ -193,13 +194,13 @@ impl Prober<'_, '_> {
         let number = self.send(&probe.text).await?;
         let Barrier { waited, replies, .. } = self.barrier(TIMEOUT, |replies| probe.is_met(replies)).await?;
         // Over HTTP, a status tells the sender as well as an error does.
-        let told = match probe.wants_answer() {
-            true => probe.is_rude() && replies.texts.is_empty() && replies.refused.is_some(),
+        let is_told = match probe.wants_answer() {
+            true => probe.is_invalid() && replies.texts.is_empty() && replies.refused.is_some(),
             false => replies.with_refusal,
         };
         if let Some((rule, mut what, shown)) = probe.verdict(&replies.texts)
             && waited == Waited::Answered
-            && !told
+            && !is_told
         {
             if let Some(status) = replies.refused.filter(|_| replies.texts.is_empty()) {
                 what = format!("{what} (HTTP {status})");
@@ -212,7 +213,7 @@ impl Prober<'_, '_> {
         if waited == Waited::Answered {
             return Ok(true);
         }
-        let what = match (waited, probe.is_rude()) {
+        let what = match (waited, probe.is_invalid()) {
             (Waited::Ended, _) => "the peer closes the connection after this",
             (_, true) => "the peer does not answer any more after this",
             (_, false) => "the peer does not answer any more after this valid message",

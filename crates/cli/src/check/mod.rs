@@ -1,4 +1,4 @@
-//! `sabir check`: captured traffic, or a live peer, by the rules of the protocol.
+//! `sabir check`: checks captured traffic, or a live peer, against the rules of the protocol.
 
 mod human;
 mod junit;
@@ -36,8 +36,8 @@ pub(crate) async fn run(args: CheckArgs, printer: &Printer) -> Result<Exit, Fail
         openrpc: args.openrpc.as_deref().map(|path| document(path, printer)).transpose()?,
     };
     match (&args.what, &args.command[..]) {
-        (None, []) => Err(Failure::usage("nothing to check is named")
-            .hint("name a file, - for standard input, or a target such as stdio:COMMAND")),
+        (None, []) => Err(Failure::usage("no file or target is given")
+            .hint("give a file, - for standard input, or a target such as stdio:COMMAND")),
         (None, words) => live(Target::program(words.to_vec())?, &args, rules, printer).await,
         (Some(target), _) if Target::is_one(target) => {
             live(Target::parse(target)?, &args, rules, printer).await
@@ -50,7 +50,7 @@ pub(crate) async fn run(args: CheckArgs, printer: &Printer) -> Result<Exit, Fail
     }
 }
 
-/// What was said about rules.
+/// The options about rules.
 struct Rules {
     allow: Vec<&'static sabir_model::rules::Rule>,
     deny: Vec<&'static sabir_model::rules::Rule>,
@@ -80,7 +80,7 @@ fn document(path: &str, printer: &Printer) -> Result<OpenRpc, Failure> {
     let document = OpenRpc::parse(&text).map_err(|error| unusable(&error))?;
     for place in document.unusable() {
         printer.note(&format!(
-            "nothing is compared with the schema at {place} in {path}: it is not valid, or refers to what is not in it"
+            "ignored the schema at {place} in {path}: it is not valid, or has a reference to another document"
         ));
     }
     Ok(document)
@@ -113,12 +113,12 @@ fn traffic(
         output.finding(&finding)?;
     }
     if reader.torn() {
-        printer.note("the last line is torn, and was left out");
+        printer.note("skipped the last line: it is incomplete");
     }
     match checker.messages() {
-        0 => printer.note("there are no messages: nothing was checked"),
+        0 => printer.note("no messages: nothing was checked"),
         all if all == output.count("RPC000") => {
-            printer.note("nothing in it is a message: is this captured traffic?");
+            printer.note("none of the lines is a message: is this captured traffic?");
         }
         _ => {}
     }
@@ -144,7 +144,7 @@ async fn live(target: Target, args: &CheckArgs, rules: Rules, printer: &Printer)
     output.end(&format!("{}, {}", count(done.probes, "probe"), count(done.answers, "answer")))
 }
 
-/// What the header says, or what the format is for.
+/// The profile in the header, or the usual one of the format.
 fn usual_profile<R: Read>(reader: &Reader<R>) -> Result<Profile, Failure> {
     match (reader.format(), reader.header().and_then(|header| header.profile.as_deref())) {
         (_, Some(name)) => name.parse().map_err(|error| {

@@ -162,7 +162,7 @@ struct Related<'f> {
 }
 
 fn as_json(finding: &Finding, file: &str) -> String {
-    let told = JsonFinding {
+    let shown = JsonFinding {
         rule: finding.rule.id,
         severity: finding.severity.to_string(),
         message: &finding.what,
@@ -176,5 +176,5 @@ fn as_json(finding: &Finding, file: &str) -> String {
         why: finding.rule.why,
         fix: finding.rule.fix,
     };
-    serde_json::to_string(&told).unwrap_or_default()
+    serde_json::to_string(&shown).unwrap_or_default()
 }

@@ -92,7 +92,7 @@ fn cannot_listen(url: &str, error: &io::Error) -> Failure {
     };
     match error.kind() {
         io::ErrorKind::InvalidInput => failure.hint(ADDRESSES),
-        io::ErrorKind::AddrInUse => failure.hint("take another port or path; port 0 is any that is free"),
+        io::ErrorKind::AddrInUse => failure.hint("use another port or path; port 0 is any free port"),
         _ => failure,
     }
 }

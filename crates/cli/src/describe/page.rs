@@ -1,17 +1,19 @@
-//! A page for people who sit at a terminal.
+//! A page for a terminal.
 
 use std::collections::BTreeSet;
 
 use sabir::openrpc::{Document, Method};
+use sabir::RawJson;
 use serde_json::Value;
 
-use crate::discovery::words::{example, fields, reference_name, signature, structure, type_words};
+use crate::discovery::words::{example, example_object, fields, reference_name, signature, structure, type_words};
 use crate::discovery::{DiscoverySource, Found};
 use crate::json::escape_controls;
 use crate::paint::{Paint, Painter};
+use crate::problem::tool_call;
 use crate::shell::word;
 
-/// A page under construction. All that is put on it is made harmless.
+/// A page that is being written. Control characters in it are escaped.
 struct Page {
     text: String,
     painter: Painter,
@@ -150,9 +152,13 @@ fn with_words(type_: &str, description: Option<&str>) -> String {
     }
 }
 
-/// What to type to call it.
+/// A command that calls it.
 fn call(page: &mut Page, method: &Method, found: &Found) {
-    if matches!(found.via, DiscoverySource::Discover | DiscoverySource::ListMethods) {
+    if found.via == DiscoverySource::McpTools {
+        let arguments = RawJson::from_value(&example_object(method)).ok();
+        page.heading("Try");
+        page.line(2, None, &tool_call(&found.source, &method.name, arguments.as_ref()));
+    } else if found.via != DiscoverySource::File {
         page.heading("Try");
         let notify = if method.result.is_none() { " --notify" } else { "" };
         let line = format!("sabir call {} {} {}", word(&found.source), word(&method.name), example(method));

@@ -131,6 +131,12 @@ pub(crate) fn example(method: &Method) -> String {
     joined(words, " ")
 }
 
+/// The required arguments by name, with made-up values.
+pub(crate) fn example_object(method: &Method) -> Value {
+    let required = method.params.iter().filter(|param| param.required);
+    Value::Object(required.map(|param| (param.name.clone(), sample_of(&param.schema))).collect())
+}
+
 fn sample(param: &Content) -> Option<Value> {
     if param.whole {
         return match param.schema.get("type").and_then(Value::as_str) {

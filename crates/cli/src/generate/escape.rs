@@ -15,7 +15,7 @@ fn line(text: &str) -> String {
     escape_controls(&text).into_owned()
 }
 
-/// White space that nobody means as such.
+/// White space that is not visible as such.
 fn is_separator(c: char) -> bool {
     matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}' | '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1f}')
 }

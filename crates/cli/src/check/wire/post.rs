@@ -148,7 +148,9 @@ impl Post {
                 Ok(()) => {
                     self.answered = true;
                     let lost = self.says(DeliveryFailure::Empty, "is empty");
-                    return Got::Nothing(Undelivered { status: self.status, ..lost });
+                    let lost = Undelivered { status: self.status, ..lost };
+                    self.undelivered = Some(lost.clone());
+                    return Got::Nothing(lost);
                 }
                 Err(NoAnswer::TooLarge) => {
                     self.events = None;
