@@ -7,7 +7,7 @@ mod answers;
 use std::error::Error;
 use std::time::Duration;
 
-use sabir_mcp::{Revision, Session, Tool};
+use sabir_mcp::{McpRevision, McpSession, Tool};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -17,7 +17,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let scenario = std::env::var("MCP_CONFORMANCE_SCENARIO").unwrap_or_default();
     let mut client = answers::client();
     // Servers of these scenarios say which wire they speak; the others are to be found out.
-    let wire = std::env::var("MCP_CONFORMANCE_PROTOCOL_VERSION").ok().and_then(|date| Revision::parse(&date));
+    let wire =
+        std::env::var("MCP_CONFORMANCE_PROTOCOL_VERSION").ok().and_then(|date| McpRevision::parse(&date));
     if let Some(revision) = wire.filter(|revision| !revision.is_modern()) {
         client = client.revision(revision);
     }
@@ -42,7 +43,7 @@ struct ToolCall {
     arguments: Value,
 }
 
-async fn visit(server: &Session, scenario: &str, tools: &[Tool]) -> Result<(), Box<dyn Error>> {
+async fn visit(server: &McpSession, scenario: &str, tools: &[Tool]) -> Result<(), Box<dyn Error>> {
     match scenario {
         "initialize" | "json-schema-ref-no-deref" => {}
         "tools_call" => drop(server.call("add_numbers", json!({"a": 5, "b": 3})).await?),
@@ -72,7 +73,7 @@ async fn visit(server: &Session, scenario: &str, tools: &[Tool]) -> Result<(), B
 }
 
 /// One after the other; some of them are meant to fail.
-async fn call_all(server: &Session, tools: &[Tool]) {
+async fn call_all(server: &McpSession, tools: &[Tool]) {
     for tool in tools {
         let _ = server.call(&tool.name, json!({})).timeout(Duration::from_secs(10)).await;
     }

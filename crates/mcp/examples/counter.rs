@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 use std::time::Duration;
 
 use sabir::transport;
-use sabir_mcp::{Ctx, Meta, Prompt, PromptMessage, PromptResult, Resource, Result, Server, Tool};
+use sabir_mcp::{McpCtx, McpResult, McpServer, Meta, Prompt, PromptMessage, PromptResult, Resource, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -34,7 +34,7 @@ struct Analysis {
     strategy: Option<String>,
 }
 
-async fn analysis(value: i32, Analysis { goal, strategy }: Analysis) -> Result<PromptResult> {
+async fn analysis(value: i32, Analysis { goal, strategy }: Analysis) -> McpResult<PromptResult> {
     let (left, strategy) = (goal - value, strategy.unwrap_or("careful".to_owned()));
     let messages = vec![
         PromptMessage::assistant("I'll look at the counter and suggest the best way."),
@@ -44,23 +44,23 @@ async fn analysis(value: i32, Analysis { goal, strategy }: Analysis) -> Result<P
     Ok(PromptResult { description, messages, ..PromptResult::default() })
 }
 
-async fn session_id(ctx: Ctx, (): ()) -> Result<String> {
+async fn session_id(ctx: McpCtx, (): ()) -> McpResult<String> {
     let id = ctx.rpc().http().and_then(|parts| parts.headers.get("mcp-session-id")?.to_str().ok());
     Ok(id.unwrap_or("there are no sessions here").to_owned())
 }
 
-fn server() -> Server {
+fn server() -> McpServer {
     let counter = Arc::new(AtomicI32::new(0));
     let add = |amount: i32| {
         let counter = Arc::clone(&counter);
-        move |_: Ctx, (): ()| std::future::ready(Ok(counter.fetch_add(amount, Relaxed) + amount))
+        move |_: McpCtx, (): ()| std::future::ready(Ok(counter.fetch_add(amount, Relaxed) + amount))
     };
     let current = Arc::clone(&counter);
     let quote = Prompt {
         meta: Some(Meta::from_iter([("example".to_owned(), Value::from(true))])),
         ..Prompt::new("quote", "Quotes a message")
     };
-    Server::new("counter", env!("CARGO_PKG_VERSION"))
+    McpServer::new("counter", env!("CARGO_PKG_VERSION"))
         .instructions("Counts up and down, and says what to do next.")
         .tool(Tool::new("increment", "Increment the counter by 1"), add(1))
         .tool(Tool::new("decrement", "Decrement the counter by 1"), add(-1))
@@ -89,5 +89,5 @@ async fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
         return Ok(server().serve(transport::stdio().with_signals()).await?);
     };
     let listening = sabir::listen(&url, server().into_router()).await?;
-    Ok(listening.dialect(sabir::MCP).http(sabir_mcp::http()).run().await?)
+    Ok(listening.dialect(sabir::MCP).http(sabir_mcp::streamable_http()).run().await?)
 }

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use sabir::{Transport, transport};
-use sabir_mcp::{Request, Revision, Session, ToolResult};
+use sabir_mcp::{McpCall, McpRevision, McpSession, ToolResult};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 async fn main() -> Result<(), Box<dyn Error>> {
     let mut client = answers::client();
     if let Ok(revision) = std::env::var("REVISION") {
-        client = client.revision(Revision::parse(&revision).ok_or("that is no revision of MCP")?);
+        client = client.revision(McpRevision::parse(&revision).ok_or("that is no revision of MCP")?);
     }
     let server = client.connect(target()?).await?;
     println!("revision: {}", server.revision());
@@ -50,7 +50,7 @@ fn target() -> Result<Transport, Box<dyn Error>> {
 }
 
 /// Does what a line says, and tells what came of it.
-async fn follow(server: &Session, line: &str) -> String {
+async fn follow(server: &McpSession, line: &str) -> String {
     let (how, call) = match line.split_once(' ') {
         Some((how, call)) if how == "cancel" || how.parse::<usize>().is_ok() => (how, call),
         _ => ("1", line),
@@ -67,7 +67,7 @@ async fn follow(server: &Session, line: &str) -> String {
     format!("{how} {tool}: {outcome}")
 }
 
-async fn many(call: impl Fn() -> Request<ToolResult>, count: usize) -> String {
+async fn many(call: impl Fn() -> McpCall<ToolResult>, count: usize) -> String {
     let calls: Vec<_> = (0..count).map(|_| tokio::spawn(finished(call()))).collect();
     let mut outcomes = Vec::new();
     for call in calls {
@@ -78,7 +78,7 @@ async fn many(call: impl Fn() -> Request<ToolResult>, count: usize) -> String {
 }
 
 /// What comes of a call, after the progress that it has told of.
-async fn finished(call: Request<ToolResult>) -> String {
+async fn finished(call: McpCall<ToolResult>) -> String {
     let seen = Arc::<Mutex<Vec<f64>>>::default();
     let note = Arc::clone(&seen);
     let call =
@@ -93,7 +93,7 @@ async fn finished(call: Request<ToolResult>) -> String {
 }
 
 /// A call that is dropped is cancelled.
-async fn given_up(call: Request<ToolResult>) -> String {
+async fn given_up(call: McpCall<ToolResult>) -> String {
     let started = Arc::new(Notify::new());
     let tell = Arc::clone(&started);
     let call = call.on_progress(move |_| tell.notify_one());

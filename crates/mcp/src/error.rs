@@ -1,64 +1,89 @@
 //! How things go wrong: for the model to read, or for the program.
 
 use std::borrow::Cow;
+use std::error::Error;
 use std::fmt;
 
 use sabir::{ErrorCode, ErrorObject};
 use serde::Serialize;
 
-use crate::Revision;
+use crate::McpRevision;
 use crate::types::ClientCapabilities;
 
 /// What the functions of a server return.
-pub type Result<T, E = Failure> = std::result::Result<T, E>;
+pub type McpResult<T> = Result<T, ToolError>;
 
 /// Why a function of a server has no result.
 ///
-/// `?` makes a [`Failure::Tool`] of any error: what a tool cannot do is for the model to read. Where there is
-/// no model, in resources and prompts, it is answered as an internal error with the same words.
+/// `?` makes a [`ToolError::Failed`] of any error, of `anyhow::Error`, of `Box<dyn Error + Send + Sync>` and of texts:
+/// what a tool cannot do is for the model to read. The text is the error's, followed by those of its sources. In
+/// resources and prompts, where there is no model, it is answered as an internal error with the same text.
+///
+/// ```
+/// use sabir_mcp::{McpCtx, McpResult};
+///
+/// async fn first_line(_: McpCtx, (): ()) -> McpResult<String> {
+///     let text = std::fs::read_to_string("notes.txt")?;
+///     Ok(text.lines().next().ok_or("the file is empty")?.to_owned())
+/// }
+/// ```
+///
+/// A `Box<dyn Error>` that is not `Send + Sync` cannot be converted by the same rule; use
+/// `.map_err(|error| error.to_string())?`.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum Failure {
-    /// The tool could not do it: a result with `isError`.
-    Tool(String),
+pub enum ToolError {
+    /// The tool could not do it: a result with `isError`, which the model reads.
+    Failed(String),
     /// The request was wrong: a JSON-RPC error.
-    Error(ErrorObject),
-    /// The client has to be asked something first. The questions are in the [`Ctx`](crate::Ctx): pass it on
+    Rpc(ErrorObject),
+    /// The client has to be asked something first. The questions are in the [`McpCtx`](crate::McpCtx): pass it on
     /// with `?`, and the function is called again once they are answered.
-    Unanswered,
+    InputRequired,
 }
 
-impl Failure {
+impl ToolError {
     /// The tool could not do it, and says why to the model.
-    pub fn tool(why: impl fmt::Display) -> Self {
-        Failure::Tool(why.to_string())
+    pub fn new(why: impl fmt::Display) -> Self {
+        ToolError::Failed(why.to_string())
     }
 
     /// The request was wrong: a JSON-RPC error with this code.
-    pub fn error(code: impl Into<ErrorCode>, message: impl Into<String>) -> Self {
-        Failure::Error(ErrorObject::new(code, message.into()))
+    pub fn rpc(code: impl Into<ErrorCode>, message: impl Into<String>) -> Self {
+        ToolError::Rpc(ErrorObject::new(code, message.into()))
     }
 
     /// There is no such resource. Each revision's own code is sent.
     pub fn not_found(uri: &str) -> Self {
-        Failure::Error(unknown_resource(uri, Revision::NEWEST_LEGACY))
+        ToolError::Rpc(unknown_resource(uri, McpRevision::NEWEST_LEGACY))
     }
 
     /// The error that a request is answered with where there is no model to tell.
     pub(crate) fn into_error(self) -> ErrorObject {
         match self {
-            Failure::Tool(why) => ErrorObject::new(ErrorCode::INTERNAL_ERROR, why),
-            Failure::Error(error) => error,
-            Failure::Unanswered => {
+            ToolError::Failed(why) => ErrorObject::new(ErrorCode::INTERNAL_ERROR, why),
+            ToolError::Rpc(error) => error,
+            ToolError::InputRequired => {
                 ErrorObject::because(ErrorCode::INTERNAL_ERROR, "nothing was asked, but an answer is wanted")
             }
         }
     }
 }
 
-impl<E: std::error::Error + 'static> From<E> for Failure {
+impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for ToolError {
     fn from(error: E) -> Self {
-        Failure::Tool(error.to_string())
+        let error = error.into();
+        let mut text = error.to_string();
+        let mut source = error.source();
+        while let Some(error) = source {
+            let cause = error.to_string();
+            // Many errors repeat their source in their own text.
+            if !text.contains(&cause) {
+                text = format!("{text}: {cause}");
+            }
+            source = error.source();
+        }
+        ToolError::Failed(text)
     }
 }
 
@@ -119,11 +144,11 @@ pub(crate) fn header_mismatch(reason: impl fmt::Display) -> ErrorObject {
 pub(crate) fn unsupported_revision(requested: &str) -> ErrorObject {
     #[derive(Serialize)]
     struct Data<'a> {
-        supported: Vec<Revision>,
+        supported: Vec<McpRevision>,
         requested: Cow<'a, str>,
     }
     ErrorObject::new(code::UNSUPPORTED_REVISION, "Unsupported protocol version")
-        .with_data(&Data { supported: Revision::modern().collect(), requested: shown(requested) })
+        .with_data(&Data { supported: McpRevision::modern().collect(), requested: shown(requested) })
 }
 
 pub(crate) fn missing_capability(required: &ClientCapabilities) -> ErrorObject {
@@ -136,7 +161,7 @@ pub(crate) fn missing_capability(required: &ClientCapabilities) -> ErrorObject {
         .with_data(&Data { required_capabilities: required })
 }
 
-pub(crate) fn unknown_resource(uri: &str, revision: Revision) -> ErrorObject {
+pub(crate) fn unknown_resource(uri: &str, revision: McpRevision) -> ErrorObject {
     #[derive(Serialize)]
     struct Data<'a> {
         uri: Cow<'a, str>,

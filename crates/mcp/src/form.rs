@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use crate::Revision;
+use crate::McpRevision;
 
 type Object = Map<String, Value>;
 
@@ -23,7 +23,7 @@ impl fmt::Display for NotAForm {
 }
 
 /// The form with the members of a struct.
-pub(crate) fn of<T: JsonSchema>(revision: Revision) -> Result<RawJson<'static>, NotAForm> {
+pub(crate) fn of<T: JsonSchema>(revision: McpRevision) -> Result<RawJson<'static>, NotAForm> {
     let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
     let schema = settings.into_generator().into_root_schema_for::<T>();
     let name = std::any::type_name::<T>();
@@ -32,13 +32,13 @@ pub(crate) fn of<T: JsonSchema>(revision: Revision) -> Result<RawJson<'static>, 
 }
 
 /// Whether a schema that somebody wrote is that of a form.
-pub(crate) fn check(schema: &RawJson<'_>, revision: Revision) -> Result<(), NotAForm> {
+pub(crate) fn check(schema: &RawJson<'_>, revision: McpRevision) -> Result<(), NotAForm> {
     let unfit = |why: String| NotAForm(format!("the schema is not one of a form: {why}"));
     let schema: Value = schema.parse().map_err(|error: serde_json::Error| unfit(error.to_string()))?;
     form(&schema, revision).map(drop).map_err(unfit)
 }
 
-fn form(schema: &Value, revision: Revision) -> Result<RawJson<'static>, String> {
+fn form(schema: &Value, revision: McpRevision) -> Result<RawJson<'static>, String> {
     const COMBINED: [&str; 6] = ["oneOf", "anyOf", "allOf", "$ref", "if", "not"];
     let is_object = schema.get("type") == Some(&json!("object"));
     let has_names = schema.get("additionalProperties").is_none_or(|others| *others == json!(false));
@@ -67,7 +67,7 @@ fn form(schema: &Value, revision: Revision) -> Result<RawJson<'static>, String> 
 }
 
 /// A member as forms have it, if they do.
-fn field(property: Object, revision: Revision) -> Option<Object> {
+fn field(property: Object, revision: McpRevision) -> Option<Object> {
     let mut property = without_null(property);
     collect_choices(&mut property);
     let words: &[&str] = match property.get("type")?.as_str()? {
@@ -76,7 +76,7 @@ fn field(property: Object, revision: Revision) -> Option<Object> {
         "integer" | "number" => &["minimum", "maximum"],
         "string" => &["minLength", "maxLength", "format", "enum", "oneOf", "enumNames"],
         // Lists of choices came late.
-        "array" if revision >= Revision::V2025_11_25 => {
+        "array" if revision >= McpRevision::V2025_11_25 => {
             let mut items = property.get("items")?.as_object()?.clone();
             collect_choices(&mut items);
             if !is_choice(&items) && !is_titled(items.get("anyOf")) {
@@ -233,7 +233,7 @@ mod tests {
     }
 
     /// The form of a struct whose only member is a `T`: the member's schema, and whether it is required.
-    fn check<T: JsonSchema>(revision: Revision, want: Result<(&str, bool), &str>) {
+    fn check<T: JsonSchema>(revision: McpRevision, want: Result<(&str, bool), &str>) {
         let got = of::<Of<T>>(revision).map(|form| {
             let property = form.get("properties").and_then(|p| Some(p.get("member")?.as_str().to_owned()));
             (property.unwrap_or_default(), form.get("required").is_some())
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn members_become_fields() {
-        let newest = Revision::NEWEST_LEGACY;
+        let newest = McpRevision::NEWEST_LEGACY;
         check::<String>(newest, Ok((r#"{"type":"string"}"#, true)));
         check::<Option<String>>(newest, Ok((r#"{"type":"string"}"#, false)));
         check::<u8>(newest, Ok((r#"{"type":"integer","minimum":0,"maximum":255}"#, true)));
@@ -277,12 +277,12 @@ mod tests {
 
     #[test]
     fn what_no_form_has_is_refused() {
-        let newest = Revision::NEWEST_LEGACY;
+        let newest = McpRevision::NEWEST_LEGACY;
         check::<Inner>(newest, Err("its member `member` is an object"));
         check::<Option<Inner>>(newest, Err("its member `member` is"));
         check::<Vec<String>>(newest, Err("its member `member` is a list"));
         check::<Vec<Inner>>(newest, Err("its member `member` is a list"));
-        check::<Vec<Plain>>(Revision::V2025_06_18, Err("its member `member` is a list"));
+        check::<Vec<Plain>>(McpRevision::V2025_06_18, Err("its member `member` is a list"));
         check::<WithData>(newest, Err("its member `member` is"));
         check::<Tree>(newest, Err("its member `member` is"));
         check::<Value>(newest, Err("its member `member` is"));
@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn schemas_by_hand_are_forms_too() {
-        let newest = Revision::NEWEST_LEGACY;
+        let newest = McpRevision::NEWEST_LEGACY;
         for (schema, want) in [
             (r#"{"type":"object","properties":{}}"#, true),
             (

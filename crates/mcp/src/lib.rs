@@ -4,7 +4,7 @@
 //!
 //! ```no_run
 //! use sabir::transport;
-//! use sabir_mcp::Server;
+//! use sabir_mcp::McpServer;
 //!
 //! /// The sum of two integers
 //! #[derive(serde::Deserialize, schemars::JsonSchema)]
@@ -15,22 +15,22 @@
 //!
 //! #[tokio::main(flavor = "current_thread")]
 //! async fn main() -> Result<(), sabir::Cause> {
-//!     let server = Server::new("adder", "1.0.0").tool("add", |_, Add { a, b }| async move { Ok(a + b) });
+//!     let server = McpServer::new("adder", "1.0.0").tool("add", |_, Add { a, b }| async move { Ok(a + b) });
 //!     server.serve(transport::stdio()).await
 //! }
 //! ```
 //!
-//! [`Server`] has the rest: resources, templates, prompts, completions. A function's [`Ctx`] tells progress and log
+//! [`McpServer`] has the rest: resources, templates, prompts, completions. A function's [`McpCtx`] tells progress and log
 //! messages, and asks the client's user or model. [`Catalog`] changes what is offered while the server runs.
 //!
 //! # A client
 //!
 //! ```no_run
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-//! use sabir_mcp::Client;
+//! use sabir_mcp::McpClient;
 //!
 //! let command = std::process::Command::new("adder");
-//! let server = Client::new("me", "1.0.0").connect(sabir::transport::child(command)?).await?;
+//! let server = McpClient::new("me", "1.0.0").connect(sabir::transport::child(command)?).await?;
 //! let sum = server.call("add", serde_json::json!({"a": 1, "b": 2})).await?;
 //! assert_eq!(sum.text(), "3");
 //! # Ok(())
@@ -58,29 +58,29 @@ mod form;
 pub mod fuzzing;
 #[cfg_attr(not(feature = "http"), allow(dead_code))]
 mod headers;
-#[cfg(feature = "http")]
-mod http;
 mod page;
 mod schema;
 mod server;
+#[cfg(feature = "http")]
+mod streamable_http;
 mod string_args;
 mod template;
 mod types;
 
-pub use client::{Client, ConnectError, Request, Session};
-pub use error::{Failure, Result, code};
-#[cfg(feature = "http")]
-pub use http::http;
-pub use sabir::McpRevision as Revision;
+pub use client::{McpCall, McpClient, McpConnectError, McpSession};
+pub use error::{McpResult, ToolError, code};
+pub use sabir::McpRevision;
 pub use server::{
-    Cache, Catalog, Change, Ctx, Interests, IntoContents, IntoPrompt, IntoToolResult, Json, Limits, Partial,
-    Server,
+    Cache, Catalog, Change, Interests, IntoContents, IntoPrompt, IntoToolResult, Json, McpCtx, McpLimits,
+    McpServer, Partial,
 };
+#[cfg(feature = "http")]
+pub use streamable_http::streamable_http;
 pub use types::{
     Action, Annotations, ClientCapabilities, Content, Contents, Elicit, ElicitResult, Icon, Implementation,
-    Level, ListChanged, LogMessage, Meta, Progress, Prompt, PromptArgument, PromptMessage, PromptResult,
-    Resource, Resources, Role, Root, Sample, Sampled, SamplingMessage, ServerCapabilities, Template, Tool,
-    ToolAnnotations, ToolResult,
+    ListChanged, LogLevel, LogMessage, Meta, ProgressUpdate, Prompt, PromptArgument, PromptMessage,
+    PromptResult, Resource, Resources, Role, Root, Sample, Sampled, SamplingMessage, ServerCapabilities,
+    Template, Tool, ToolAnnotations, ToolResult,
 };
 
 /// The examples of the documents are tests too.

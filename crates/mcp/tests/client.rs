@@ -10,16 +10,16 @@ use std::time::Duration;
 
 use sabir::{CallError, Router, Transport, transport};
 use sabir_mcp::{
-    Change, Client, ConnectError, Content, Elicit, ElicitResult, Interests, Level, Revision, Root, Sampled,
-    Session,
+    Change, Content, Elicit, ElicitResult, Interests, LogLevel, McpClient, McpConnectError, McpRevision,
+    McpSession, Root, Sampled,
 };
 use serde_json::{Value, json};
 use service::{Add, Sum};
 use tokio::sync::mpsc;
 
 /// A client that answers everything, of the service.
-fn client() -> Client {
-    Client::new("tester", "1.0.0")
+fn client() -> McpClient {
+    McpClient::new("tester", "1.0.0")
         .on_elicit(|question| async move {
             let Elicit::Form { schema, .. } = &question else { return Ok(ElicitResult::decline()) };
             // A form has no types with null.
@@ -33,7 +33,7 @@ fn client() -> Client {
         .roots([Root { uri: "file:///a".into(), ..Root::default() }])
 }
 
-async fn connected(client: Client) -> Session {
+async fn connected(client: McpClient) -> McpSession {
     let (ours, theirs) = transport::memory();
     tokio::spawn(service::server().serve(theirs));
     client.connect(ours).await.unwrap()
@@ -41,7 +41,7 @@ async fn connected(client: Client) -> Session {
 
 #[tokio::test]
 async fn every_revision_is_spoken() {
-    for revision in Revision::ALL {
+    for revision in McpRevision::ALL {
         let server = connected(client().revision(revision)).await;
         assert_eq!(server.revision(), revision);
         assert_eq!(server.server_info().unwrap().name, "service");
@@ -50,7 +50,7 @@ async fn every_revision_is_spoken() {
         assert_eq!(names.len(), 9, "{revision}: {names:?}");
         let sum = server.call("add", Add { a: 2, b: 3 }).await.unwrap();
         assert_eq!(sum.text(), r#"{"sum":5}"#, "{revision}");
-        if revision >= Revision::V2025_06_18 {
+        if revision >= McpRevision::V2025_06_18 {
             assert_eq!(sum.structured_content.unwrap().parse::<Sum>().unwrap(), Sum { sum: 5 });
         }
         let contents = server.read("notes://2026/1").await.unwrap();
@@ -65,7 +65,7 @@ async fn every_revision_is_spoken() {
 
 #[tokio::test]
 async fn the_same_functions_ask_in_both_eras() {
-    for revision in Revision::ALL {
+    for revision in McpRevision::ALL {
         let server = connected(client().revision(revision)).await;
         for (tool, want) in [("greet", "Hello, Ann (None)!"), ("together", "Ann, 1 roots")] {
             assert_eq!(server.call(tool, ()).await.unwrap().text(), want, "{revision}");
@@ -78,13 +78,13 @@ async fn the_same_functions_ask_in_both_eras() {
 
 #[tokio::test]
 async fn progress_logs_and_changes_are_told() {
-    for revision in Revision::ALL {
+    for revision in McpRevision::ALL {
         let logs = Arc::<Mutex<Vec<Value>>>::default();
         let (tell, mut changes) = mpsc::unbounded_channel();
         let logged = Arc::clone(&logs);
         let client = client()
             .revision(revision)
-            .log_level(Level::Notice)
+            .log_level(LogLevel::Notice)
             .on_log(move |message| logged.lock().unwrap().push(message.data))
             .on_change(move |change| tell.send(change).unwrap());
         let server = connected(client).await;
@@ -125,7 +125,7 @@ async fn progress_logs_and_changes_are_told() {
 #[tokio::test]
 async fn calls_at_once_find_their_answers_and_can_be_cancelled() {
     let server = connected(client()).await;
-    assert_eq!(server.revision(), Revision::NEWEST);
+    assert_eq!(server.revision(), McpRevision::NEWEST);
     let calls: Vec<_> =
         (0..50).map(|n| tokio::spawn(server.call("add", Add { a: n, b: n }).into_future())).collect();
     for (n, call) in calls.into_iter().enumerate() {
@@ -137,11 +137,11 @@ async fn calls_at_once_find_their_answers_and_can_be_cancelled() {
 }
 
 /// What a client makes of a server that answers like this.
-async fn verdict(client: Client, server: Router) -> Result<Revision, String> {
+async fn verdict(client: McpClient, server: Router) -> Result<McpRevision, String> {
     let (ours, theirs): (Transport, Transport) = transport::memory();
     tokio::spawn(sabir::serve(theirs, server));
     let connected = client.probe_timeout(Duration::from_millis(50)).connect(ours).await;
-    connected.map(|session| session.revision()).map_err(|error: ConnectError| error.to_string())
+    connected.map(|session| session.revision()).map_err(|error: McpConnectError| error.to_string())
 }
 
 fn refusing(code: i64, data: Value) -> Router {
@@ -168,23 +168,23 @@ fn discovered(versions: Value) -> Router {
 async fn clients_find_out_what_a_server_speaks() {
     let silent =
         Router::new().method("server/discover", |_, _: Value| std::future::pending::<sabir::Result<()>>());
-    let any = || Client::new("tester", "1.0.0");
+    let any = || McpClient::new("tester", "1.0.0");
     let only = |revision| any().revision(revision);
     for (client, server, want) in [
-        (any(), legacy(Router::new(), "2025-11-25"), Ok(Revision::V2025_11_25)),
-        (any(), legacy(Router::new(), "2024-11-05"), Ok(Revision::V2024_11_05)),
-        (any(), legacy(refusing(-32602, json!(null)), "2025-06-18"), Ok(Revision::V2025_06_18)),
-        (any(), legacy(silent, "2025-06-18"), Ok(Revision::V2025_06_18)),
+        (any(), legacy(Router::new(), "2025-11-25"), Ok(McpRevision::V2025_11_25)),
+        (any(), legacy(Router::new(), "2024-11-05"), Ok(McpRevision::V2024_11_05)),
+        (any(), legacy(refusing(-32602, json!(null)), "2025-06-18"), Ok(McpRevision::V2025_06_18)),
+        (any(), legacy(silent, "2025-06-18"), Ok(McpRevision::V2025_06_18)),
         (
             any(),
             legacy(Router::new(), "1999-01-01"),
             Err("the server speaks 1999-01-01, which this client does not"),
         ),
-        (any(), discovered(json!(["2026-07-28", "2099-01-01"])), Ok(Revision::V2026_07_28)),
+        (any(), discovered(json!(["2026-07-28", "2099-01-01"])), Ok(McpRevision::V2026_07_28)),
         (
             any(),
             legacy(discovered(json!(["2099-01-01", "2025-06-18"])), "2025-06-18"),
-            Ok(Revision::V2025_06_18),
+            Ok(McpRevision::V2025_06_18),
         ),
         (
             any(),
@@ -198,12 +198,12 @@ async fn clients_find_out_what_a_server_speaks() {
         ),
         (any(), Router::new(), Err("the server does not open a session: -32601: Method not found")),
         (
-            only(Revision::V2026_07_28),
+            only(McpRevision::V2026_07_28),
             legacy(Router::new(), "2025-11-25"),
             Err("the server is of the legacy era"),
         ),
         (
-            only(Revision::V2025_06_18),
+            only(McpRevision::V2025_06_18),
             legacy(Router::new(), "2025-11-25"),
             Err("the server speaks 2025-11-25, which this client does not"),
         ),

@@ -5,7 +5,7 @@
 mod raw;
 
 use raw::Raw;
-use sabir_mcp::{Ctx, Elicit, Server, Tool};
+use sabir_mcp::{Elicit, McpCtx, McpServer, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -32,25 +32,25 @@ struct Favourite {
     colour: Option<Colour>,
 }
 
-fn server() -> Server {
-    Server::new("forms", "1.0.0")
-        .tool(Tool::new("nested", ""), |ctx: Ctx, ()| async move {
+fn server() -> McpServer {
+    McpServer::new("forms", "1.0.0")
+        .tool(Tool::new("nested", ""), |ctx: McpCtx, ()| async move {
             let Some(Nested { name, address }) = ctx.elicit("it", "Where?").await? else {
                 return Ok(String::new());
             };
             Ok(name + &address.street)
         })
-        .tool(Tool::new("by_hand", ""), |ctx: Ctx, ()| async move {
+        .tool(Tool::new("by_hand", ""), |ctx: McpCtx, ()| async move {
             let schema = json!({"type": "object", "properties": {"a": {"type": "object"}}});
             let form = Elicit::form("Where?", sabir::RawJson::from_value(&schema)?);
             ctx.elicit_with("it", form).await?;
             Ok(())
         })
-        .tool(Tool::new("favourite", ""), |ctx: Ctx, ()| async move {
+        .tool(Tool::new("favourite", ""), |ctx: McpCtx, ()| async move {
             let favourite = ctx.elicit::<Favourite>("it", "Which?").await?;
             Ok(format!("{:?}", favourite.map(|Favourite { colour }| colour)))
         })
-        .tool(Tool::new("page", ""), |ctx: Ctx, ()| async move {
+        .tool(Tool::new("page", ""), |ctx: McpCtx, ()| async move {
             ctx.elicit_with("it", Elicit::url("Log in.", "https://example.org/", "1")).await?;
             Ok(())
         })

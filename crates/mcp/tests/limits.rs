@@ -7,7 +7,7 @@ mod raw;
 use std::time::Duration;
 
 use raw::{Raw, modern, reason};
-use sabir_mcp::{Ctx, Limits, Server, Template, Tool};
+use sabir_mcp::{McpCtx, McpLimits, McpServer, Template, Tool};
 use serde_json::{Value, json};
 
 #[derive(serde::Deserialize)]
@@ -15,10 +15,10 @@ struct Path {
     path: String,
 }
 
-fn files() -> Server {
-    Server::new("files", "1.0.0")
+fn files() -> McpServer {
+    McpServer::new("files", "1.0.0")
         .template(Template::new("file:///{+path}", "a file"), |_, Path { path }| async move { Ok(path) })
-        .tool(Tool::new("change", "Changes the list"), |ctx: Ctx, ()| async move {
+        .tool(Tool::new("change", "Changes the list"), |ctx: McpCtx, ()| async move {
             ctx.catalog().add_tool("new", |_, ()| async { Ok(1) });
             ctx.catalog().resource_changed("file:///0");
             Ok(())
@@ -60,7 +60,7 @@ async fn subscriptions_are_limited_in_bytes() {
     assert_eq!(subscribe(&raw, long(8)).await, Err(refused.to_owned()));
     let giant = format!("file:///{}", "x".repeat(1 << 20));
     assert_eq!(subscribe(&raw, giant).await, Err(refused.to_owned()));
-    let limits = Limits { subscriptions: 1, ..Limits::default() };
+    let limits = McpLimits { subscriptions: 1, ..McpLimits::default() };
     let raw = Raw::legacy(files().limits(limits), json!({})).await;
     subscribe(&raw, long(0)).await.unwrap();
     assert!(subscribe(&raw, "file:///a".into()).await.is_err());
@@ -87,7 +87,7 @@ async fn open_streams_are_limited() {
     let raw = Raw::open(files()).await;
     let listen = |uris: Vec<String>| {
         let wanted = json!({"notifications": {"toolsListChanged": true, "resourceSubscriptions": uris}});
-        let call = raw.peer.call::<_, _, Value>("subscriptions/listen", modern(wanted, json!({})));
+        let call = raw.peer.call::<Value>("subscriptions/listen", modern(wanted, json!({})));
         tokio::spawn(async move { call.await.map_err(|error| error.to_string()) })
     };
     let uris = |count: usize| (0..count).map(|number| format!("file:///{number}")).collect::<Vec<_>>();

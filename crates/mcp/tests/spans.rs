@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use sabir::transport;
-use sabir_mcp::{Client, Revision};
+use sabir_mcp::{McpClient, McpRevision};
 use serde_json::json;
 use service::Add;
 use tracing::field::{Field, Visit};
@@ -63,11 +63,11 @@ impl Subscriber for Kept {
 async fn requests_have_the_names_of_the_conventions() {
     let kept = Kept::default();
     let _guard = tracing::subscriber::set_default(kept.clone());
-    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+    for revision in [McpRevision::V2025_11_25, McpRevision::V2026_07_28] {
         kept.0.lock().unwrap().clear();
         let (ours, theirs) = transport::memory();
         let serving = tokio::spawn(service::server().spans().serve(theirs));
-        let server = Client::new("tester", "1.0.0").revision(revision).connect(ours).await.unwrap();
+        let server = McpClient::new("tester", "1.0.0").revision(revision).connect(ours).await.unwrap();
         server.call("add", Add { a: 1, b: 2 }).await.unwrap();
         server.call("add", json!({"a": "x"})).await.unwrap();
         server.call("nothing", json!({})).await.unwrap_err();

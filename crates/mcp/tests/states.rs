@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, UNIX_EPOCH};
 
 use raw::{Raw, reason};
-use sabir_mcp::{Ctx, Server, Tool};
+use sabir_mcp::{McpCtx, McpServer, Tool};
 use serde_json::{Value, json};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
@@ -26,21 +26,21 @@ struct Sure {
 const KEY: [u8; 32] = [9; 32];
 
 /// A tool that is told by its first round what it has to remember, and a clock that the test moves.
-fn bank(name: &str, now: &Arc<AtomicU64>) -> Server {
+fn bank(name: &str, now: &Arc<AtomicU64>) -> McpServer {
     let now = Arc::clone(now);
-    let pay = |ctx: Ctx, payment: Payment| async move {
+    let pay = |ctx: McpCtx, payment: Payment| async move {
         let approved = ctx.remembered::<bool>().unwrap_or_default();
         ctx.remember(&true)?;
         let Some(Sure { sure }) = ctx.elicit("sure", "Really?").await? else { return Ok("no".to_owned()) };
         Ok(format!("{} to {}: {sure} {approved}", payment.amount, payment.to))
     };
-    Server::new(name, "1.0.0")
+    McpServer::new(name, "1.0.0")
         .secret(KEY)
         .clock(move || UNIX_EPOCH + Duration::from_secs(now.load(Ordering::Relaxed)))
         .identify(|rpc| Some(rpc.meta()?.get("user")?.as_str().as_bytes().to_vec()))
         .tool(Tool::new("pay", "Pays"), pay)
         .tool(Tool::new("refund", "Pays back"), pay)
-        .prompt("pay", |ctx: Ctx, _: Payment| async move {
+        .prompt("pay", |ctx: McpCtx, _: Payment| async move {
             ctx.elicit::<Sure>("sure", "Really?").await?;
             Ok("Pay.")
         })

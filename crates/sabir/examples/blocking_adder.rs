@@ -6,7 +6,7 @@ use sabir::{RawJson, Router, blocking};
 
 fn main() -> Result<(), sabir::Cause> {
     let router = Router::new()
-        .function("add", |_, (a, b): (i64, i64)| Ok(a + b))
-        .raw("echo", |_, params| async { Ok(params.unwrap_or(RawJson::NULL)) });
+        .method_sync("add", |_, (a, b): (i64, i64)| Ok(a + b))
+        .method_raw("echo", |_, params| async { Ok(params.unwrap_or(RawJson::NULL)) });
     blocking::serve(blocking::stdio(), router)
 }

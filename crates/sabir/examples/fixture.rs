@@ -36,8 +36,8 @@ fn print() -> sabir::Result<()> {
 fn router() -> Router {
     Router::new()
         .method("add", |_, (a, b): (i64, i64)| async move { Ok(a + b) })
-        .raw("echo", |_, params| async move { Ok(params.unwrap_or(RawJson::NULL)) })
-        .raw("hold", |_, params| async move {
+        .method_raw("echo", |_, params| async move { Ok(params.unwrap_or(RawJson::NULL)) })
+        .method_raw("hold", |_, params| async move {
             std::future::pending::<()>().await;
             Ok(params.unwrap_or(RawJson::NULL))
         })
@@ -89,8 +89,8 @@ async fn main() -> Result<(), Error> {
             let mut command = Command::new(program);
             command.args(args);
             let peer = sabir::connect(transport::child(command)?, Router::new()).await?;
-            peer.call::<_, _, ()>("complain", 10_000_000).await.map_err(Error::other)?;
-            return peer.call::<_, _, ()>("sleep", u64::MAX).await.map_err(Error::other);
+            peer.call::<()>("complain", 10_000_000).await.map_err(Error::other)?;
+            return peer.call::<()>("sleep", u64::MAX).await.map_err(Error::other);
         }
         // The same without a runtime.
         ["blocking-parent", program, ref args @ ..] => {
@@ -99,8 +99,8 @@ async fn main() -> Result<(), Error> {
             let child = blocking::child(command)?;
             return tokio::task::spawn_blocking(move || {
                 let peer = blocking::connect(child, Router::new())?;
-                peer.call::<_, _, ()>("complain", 10_000_000).map_err(Error::other)?;
-                peer.call::<_, _, ()>("sleep", u64::MAX).map_err(Error::other)
+                peer.call::<()>("complain", 10_000_000).map_err(Error::other)?;
+                peer.call::<()>("sleep", u64::MAX).map_err(Error::other)
             })
             .await?;
         }

@@ -38,7 +38,7 @@
 //! const CONFIRM: Method<String, bool> = Method::new("confirm");
 //!
 //! async fn delete(ctx: Ctx, path: String) -> sabir::Result<u64> {
-//!     if !ctx.peer().call(CONFIRM, format!("delete {path}?")).await? {
+//!     if !ctx.peer().call_method(CONFIRM, format!("delete {path}?")).await? {
 //!         return Err(ErrorObject::new(1, "refused"));
 //!     }
 //!     Ok(1)
@@ -55,7 +55,7 @@
 //! const INDEX: Method<BTreeMap<String, String>, u64> = Method::new("index");
 //!
 //! let root = BTreeMap::from([("root".to_owned(), "/".to_owned())]);
-//! let mut call = peer.call(INDEX, root).timeout(Duration::from_secs(30));
+//! let mut call = peer.call_method(INDEX, root).timeout(Duration::from_secs(30));
 //! while let Some(files) = call.progress::<u64>().await {
 //!     if files > 10_000 {
 //!         call.cancel();
@@ -120,10 +120,11 @@ pub use peer::batch::Batch;
 pub use peer::call::Call;
 pub use peer::reconnect::Reconnect;
 pub use peer::{Peer, WeakPeer};
+pub use router::Router;
+pub use router::layer::Next;
 pub use router::method::{Method, MethodName};
 pub use router::observe::{CallEnd, Observed, Side};
 pub use router::params::parse;
-pub use router::{Next, Router};
 #[cfg(unix)]
 pub use runtime::blocking;
 pub use runtime::serve::{connect, serve};

@@ -54,13 +54,13 @@ fn routers() -> Vec<(&'static str, Router)> {
         Router::new()
             .method("method", walk)
             .method(describe("described"), walk)
-            .raw("raw", |ctx: Ctx, params| async move {
+            .method_raw("raw", |ctx: Ctx, params| async move {
                 let strict: Value = params.unwrap().parse()?;
                 assert!(strict.get("_meta").is_some() || strict.get("workDoneToken").is_some());
                 ctx.progress(2).await;
                 Ok(RawJson::from_value(&2)?)
             })
-            .reading("reading", |ctx: Ctx, params: Option<&RawJson<'_>>| {
+            .method_borrowed("reading", |ctx: Ctx, params: Option<&RawJson<'_>>| {
                 assert!(params.unwrap().as_str().contains("oken"));
                 Ok(async move {
                     ctx.progress(2).await;
@@ -88,7 +88,7 @@ async fn whoever_asks_for_progress_gets_it() {
         for (name, router) in routers() {
             let peer = client(router, dialect).await;
             for method in ["method", "described", "raw", "reading", "unknown", "walk", "strictly"] {
-                let mut call = peer.call::<_, _, u64>(method, json!({"steps": 2}));
+                let mut call = peer.call::<u64>(method, json!({"steps": 2}));
                 assert_eq!(call.progress::<u64>().await, Some(2), "{method}, {name}");
                 assert_eq!(call.await, Ok(2), "{method}, {name}");
             }
@@ -109,7 +109,7 @@ async fn notifications_have_it_too() {
     peer.notify("note", json!({"steps": 1, "_meta": {"a": 1}})).await.unwrap();
     peer.notify("note", json!({"steps": 2})).await.unwrap();
     peer.notify("note", json!([3])).await.unwrap();
-    let _ = peer.call::<_, _, ()>("unknown", ()).await;
+    let _ = peer.call::<()>("unknown", ()).await;
     assert_eq!(*seen.lock().unwrap(), [r#"1 Some("{\"a\":1}")"#, "2 None", "3 None"]);
 }
 
@@ -136,8 +136,8 @@ async fn what_is_flattened_is_offered_by_name_and_taken_so() {
     for validates in [false, true] {
         let mut router = Router::new()
             .method(describe("flat"), |_, p: Outer| async move { Ok(p.a + p.inner.b) })
-            .function(describe("wrapped"), |_, Wrapped(p)| Ok(p.a + p.inner.b))
-            .threaded(describe("threaded"), |_, p: Outer| Ok(p.a + p.inner.b))
+            .method_sync(describe("wrapped"), |_, Wrapped(p)| Ok(p.a + p.inner.b))
+            .method_blocking(describe("threaded"), |_, p: Outer| Ok(p.a + p.inner.b))
             .method(describe("plain"), |_, p: Plain| async move { Ok(p.a + p.inner.b) });
         if validates {
             router = router.validate();
@@ -152,7 +152,7 @@ async fn what_is_flattened_is_offered_by_name_and_taken_so() {
         for method in ["flat", "wrapped", "threaded"] {
             assert_eq!(structure(method), "by-name", "{method}");
             assert_eq!(peer.call(method, json!({"a": 1, "b": 2})).await, Ok(3), "{method}");
-            let error = peer.call::<_, _, i64>(method, (1, 2)).await.unwrap_err();
+            let error = peer.call::<i64>(method, (1, 2)).await.unwrap_err();
             assert!(error.to_string().starts_with("-32602"), "{error}");
         }
         // What is offered in both ways is taken in both ways.

@@ -20,35 +20,35 @@ fn connected(server: Router, client: Router) -> blocking::Peer {
 fn calls_are_answered() {
     let peer = connected(
         Router::new()
-            .function("add", |_, (a, b): (i64, i64)| Ok(a + b))
-            .function("parse", |_, text: String| Ok(text.parse::<i64>()?)),
+            .method_sync("add", |_, (a, b): (i64, i64)| Ok(a + b))
+            .method_sync("parse", |_, text: String| Ok(text.parse::<i64>()?)),
         Router::new(),
     );
     for n in 0..1000i64 {
         assert_eq!(peer.call("add", (n, 1)), Ok(n + 1));
     }
-    let error = peer.call::<_, _, i64>("parse", "x").unwrap_err();
+    let error = peer.call::<i64>("parse", "x").unwrap_err();
     assert_eq!(
         error.to_string(),
         "-32603: invalid digit found in string ({\"exception\":\"core::num::error::ParseIntError\"})"
     );
     assert_eq!(peer.shutdown(Duration::from_secs(1)), Some(Cause::Shutdown));
-    assert_eq!(peer.call::<_, _, ()>("add", ()), Err(CallError::Closed(Cause::Shutdown)));
+    assert_eq!(peer.call::<()>("add", ()), Err(CallError::Closed(Cause::Shutdown)));
 }
 
 #[test]
 fn threads_may_ask_back_and_the_connection_may_not() {
-    let ask = |ctx: Ctx, ()| Ok(blocking::Peer::from(&ctx).call::<_, _, i64>("answer", ())?);
-    let server = Router::new().threaded("threaded", ask).function("in place", ask);
-    let peer = connected(server, Router::new().function("answer", |_, ()| Ok(42)));
+    let ask = |ctx: Ctx, ()| Ok(blocking::Peer::from(&ctx).call::<i64>("answer", ())?);
+    let server = Router::new().method_blocking("threaded", ask).method_sync("in place", ask);
+    let peer = connected(server, Router::new().method_sync("answer", |_, ()| Ok(42)));
     assert_eq!(peer.call("threaded", ()), Ok(42));
-    let error = peer.call::<_, _, i64>("in place", ()).unwrap_err().to_string();
+    let error = peer.call::<i64>("in place", ()).unwrap_err().to_string();
     assert!(error.contains(&SendError::OwnThread.to_string()), "{error}");
 }
 
 #[test]
 fn many_threads_share_a_peer() {
-    let router = Router::new().threaded("slow", |_, n: u64| {
+    let router = Router::new().method_blocking("slow", |_, n: u64| {
         thread::sleep(Duration::from_millis(n % 7));
         Ok(n)
     });
@@ -65,18 +65,18 @@ fn many_threads_share_a_peer() {
 #[test]
 fn time_and_processes_end() {
     let peer = connected(
-        Router::new().threaded("hang", |_, ()| {
+        Router::new().method_blocking("hang", |_, ()| {
             thread::sleep(Duration::from_secs(5));
             Ok(())
         }),
         Router::new(),
     );
-    let timed = peer.call_timeout::<_, _, ()>("hang", (), Duration::from_millis(20));
+    let timed = peer.call_timeout::<()>("hang", (), Duration::from_millis(20));
     assert_eq!(timed, Err(CallError::TimedOut));
 
     let mut command = std::process::Command::new("sh");
     command.args(["-c", "read line; exit 3"]);
     let peer = blocking::connect(blocking::child(command).unwrap(), Router::new()).unwrap();
-    let error = peer.call::<_, _, ()>("anything", ()).unwrap_err();
+    let error = peer.call::<()>("anything", ()).unwrap_err();
     assert_eq!(error.to_string(), "no answer: the process ended with exit status: 3");
 }

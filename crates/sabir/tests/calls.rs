@@ -41,7 +41,7 @@ async fn closures_and_functions_are_handlers() {
     const ADD: Method<(i64, i64), i64> = Method::new("add");
     let peer =
         client(Router::new().method(ADD, |_, (a, b)| async move { Ok(a + b) }).method("greet", greet)).await;
-    assert_eq!(peer.call(ADD, (1, 2)).await, Ok(3));
+    assert_eq!(peer.call_method(ADD, (1, 2)).await, Ok(3));
     let hello: String = peer.call("greet", serde_json::json!({"name": "you"})).await.unwrap();
     assert_eq!(hello, "hello, you");
     let hello: String = peer.call("greet", "by position").await.unwrap();
@@ -66,29 +66,29 @@ async fn failures_are_answered() {
             async { Ok(()) }
         });
     let peer = client(router).await;
-    let error = peer.call::<_, _, i64>("parse", "x").await.unwrap_err();
+    let error = peer.call::<i64>("parse", "x").await.unwrap_err();
     let CallError::Error(object) = &error else { panic!("{error}") };
     assert_eq!(object.data.as_ref().unwrap().as_str(), r#"{"exception":"core::num::error::ParseIntError"}"#);
     assert_eq!(code(error), (-32603, "invalid digit found in string".to_owned()));
-    assert_eq!(code(peer.call::<_, _, ()>("refuse", ()).await.unwrap_err()), (7, "no".to_owned()));
-    assert_eq!(code(peer.call::<_, _, ()>("none", ()).await.unwrap_err()).0, -32601);
-    assert_eq!(code(peer.call::<_, _, ()>("refuse", (1,)).await.unwrap_err()).0, -32602);
+    assert_eq!(code(peer.call::<()>("refuse", ()).await.unwrap_err()), (7, "no".to_owned()));
+    assert_eq!(code(peer.call::<()>("none", ()).await.unwrap_err()).0, -32601);
+    assert_eq!(code(peer.call::<()>("refuse", (1,)).await.unwrap_err()).0, -32602);
     for method in ["panic", "panic early"] {
-        let error = peer.call::<_, _, ()>(method, ()).await.unwrap_err();
+        let error = peer.call::<()>(method, ()).await.unwrap_err();
         assert_eq!(code(error), (-32603, "Internal error".to_owned()));
     }
-    assert_eq!(peer.call::<_, _, i64>("parse", "5").await, Ok(5));
+    assert_eq!(peer.call::<i64>("parse", "5").await, Ok(5));
 }
 
 #[tokio::test]
 async fn an_error_of_a_call_back_goes_on_as_it_came() {
     let server = Router::new().method("ask", |ctx: Ctx, ()| async move {
-        Ok(ctx.peer().call::<_, _, RawJson<'static>>("deny", ()).await?)
+        Ok(ctx.peer().call::<RawJson<'static>>("deny", ()).await?)
     });
     let denying =
         Router::new().method("deny", |_, ()| async { Err::<(), _>(ErrorObject::new(-5, "denied")) });
     let peer = connected(server, denying).await;
-    assert_eq!(code(peer.call::<_, _, ()>("ask", ()).await.unwrap_err()), (-5, "denied".to_owned()));
+    assert_eq!(code(peer.call::<()>("ask", ()).await.unwrap_err()), (-5, "denied".to_owned()));
 }
 
 #[tokio::test]
@@ -101,7 +101,7 @@ async fn progress_comes_before_the_result() {
         Ok(n)
     });
     let peer = client(router).await;
-    let mut call = peer.call::<_, _, u64>("count", serde_json::json!({"n": 5}));
+    let mut call = peer.call::<u64>("count", serde_json::json!({"n": 5}));
     let mut seen = Vec::new();
     while let Some(n) = call.progress::<u64>().await {
         seen.push(n);
@@ -132,7 +132,7 @@ async fn a_dropped_call_stops_its_handler() {
     });
     let peer = client(router).await;
     let calling = peer.clone();
-    let call = tokio::spawn(async move { calling.call::<_, _, ()>("hang", ()).await });
+    let call = tokio::spawn(async move { calling.call::<()>("hang", ()).await });
     started.notified().await;
     call.abort();
     while dropped.load(Ordering::SeqCst) == 0 {
@@ -148,7 +148,7 @@ async fn a_handler_may_deal_with_cancel_itself() {
         Ok("cleaned up")
     });
     let peer = client(router).await;
-    let mut call = peer.call::<_, _, String>("careful", serde_json::json!({}));
+    let mut call = peer.call::<String>("careful", serde_json::json!({}));
     assert_eq!(call.progress::<u8>().await, Some(1));
     call.cancel();
     assert_eq!(call.await, Err(CallError::Cancelled));
@@ -164,7 +164,7 @@ async fn timeouts_may_start_anew_with_progress() {
         Ok("done")
     });
     let peer = client(router).await;
-    let call = |params| peer.call::<_, _, String>("slow", params).timeout(Duration::from_secs(5));
+    let call = |params| peer.call::<String>("slow", params).timeout(Duration::from_secs(5));
     let params = serde_json::json!({"a": 1});
     assert_eq!(call(params.clone()).await, Err(CallError::TimedOut));
     let patient = call(params.clone()).reset_on_progress(Duration::from_secs(60)).await;
@@ -192,7 +192,7 @@ async fn the_wire_keeps_the_order_of_the_program() {
     let peer = connected(server, client).await;
     let heard = Arc::clone(&seen);
     tokio::spawn(async move {
-        peer.call::<_, _, ()>("work", ()).await.unwrap();
+        peer.call::<()>("work", ()).await.unwrap();
         heard.lock().unwrap().push("reply");
         peer.closed().await;
     });
@@ -220,8 +220,54 @@ async fn notifications_finish_in_order() {
     for n in 0..4u64 {
         peer.notify("change", n).await.unwrap();
     }
-    peer.call::<_, _, ()>("sync", ()).await.unwrap();
+    peer.call::<()>("sync", ()).await.unwrap();
     assert_eq!(*seen.lock().unwrap(), [0, 1, 2, 3]);
+}
+
+#[tokio::test]
+async fn who_wants_nothing_takes_any_result() {
+    #[derive(Debug, PartialEq, serde::Deserialize)]
+    struct Ack;
+    let router = Router::new().method_raw("echo", |_, params: Option<RawJson<'static>>| async move {
+        Ok(params.and_then(|params| Some(params.get("result")?.into_owned())).unwrap_or(RawJson::NULL))
+    });
+    let peer = client(router).await;
+    for result in ["null", "5", r#""pong""#, "[1,2]", r#"{"a":{"b":[]}}"#, "true"] {
+        let params = || RawJson::new(format!(r#"{{"result":{result}}}"#)).unwrap().into_owned();
+        peer.call::<()>("echo", params()).await.unwrap();
+        // Whoever names a type gets that or an error: nothing else swallows a result that does not fit.
+        assert_eq!(peer.call::<Ack>("echo", params()).await.is_ok(), result == "null", "{result}");
+        let option = peer.call::<Option<i64>>("echo", params()).await;
+        assert_eq!(option.is_ok(), matches!(result, "null" | "5"), "{result}");
+    }
+    let mut batch = peer.batch();
+    let ignored = batch.call::<()>("echo", serde_json::json!({"result": 7}));
+    batch.send().unwrap();
+    assert_eq!(ignored.await, Ok(()));
+}
+
+#[tokio::test]
+async fn methods_are_called_and_notified_by_their_types() {
+    const SUM: Method<Vec<i64>, i64> = Method::new("sum");
+    const LOG: Method<(String,), ()> = Method::new("log");
+    let logged = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&logged);
+    let router = Router::new()
+        .method(SUM, |_, numbers| async move { Ok(numbers.iter().sum::<i64>()) })
+        .method(LOG, move |_, (line,)| {
+            count.fetch_add(line.len(), Ordering::SeqCst);
+            async { Ok(()) }
+        });
+    let peer = client(router).await;
+    peer.notify_method(LOG, ("one".to_owned(),)).await.unwrap();
+    peer.notify_raw("log", Some(RawJson::new(r#"["four"]"#).unwrap().into_owned())).await.unwrap();
+    let mut batch = peer.batch();
+    let sum = batch.call_method(SUM, vec![1, 2, 3]);
+    batch.notify_method(LOG, ("three".to_owned(),));
+    batch.send().unwrap();
+    assert_eq!(sum.await, Ok(6));
+    assert_eq!(peer.call_method(SUM, vec![]).await, Ok(0));
+    assert_eq!(logged.load(Ordering::SeqCst), 3 + 4 + 5);
 }
 
 #[tokio::test]
@@ -235,13 +281,13 @@ async fn layers_wrap_single_calls_inside_batches_and_outside() {
         },
     );
     let peer = client(router).await;
-    assert_eq!(peer.call::<_, _, i64>("add", (1, 2)).await, Ok(3));
+    assert_eq!(peer.call::<i64>("add", (1, 2)).await, Ok(3));
     let mut batch = peer.batch();
-    let (a, b) = (batch.call::<_, _, i64>("add", (1, 1)), batch.call::<_, _, i64>("add", (2, 2)));
+    let (a, b) = (batch.call::<i64>("add", (1, 1)), batch.call::<i64>("add", (2, 2)));
     batch.notify("add", (0, 0));
     batch.send().unwrap();
     assert_eq!((a.await, b.await), (Ok(2), Ok(4)));
-    peer.call::<_, _, i64>("add", (0, 0)).await.unwrap();
+    peer.call::<i64>("add", (0, 0)).await.unwrap();
     assert_eq!(count.load(Ordering::SeqCst), 5);
 }
 
@@ -252,14 +298,14 @@ async fn state_is_shared_and_raw_passes_untouched() {
         .method("next", |ctx: Ctx, ()| async move {
             Ok(ctx.state::<AtomicUsize>().fetch_add(1, Ordering::SeqCst))
         })
-        .raw("echo", |_, params| async move { Ok(params.unwrap_or(RawJson::NULL)) })
+        .method_raw("echo", |_, params| async move { Ok(params.unwrap_or(RawJson::NULL)) })
         .fallback(|_, method, _| async move { Ok(RawJson::from_value(&method)?) });
     let peer = client(router).await;
-    assert_eq!(peer.call::<_, _, usize>("next", ()).await, Ok(0));
-    assert_eq!(peer.call::<_, _, usize>("next", ()).await, Ok(1));
+    assert_eq!(peer.call::<usize>("next", ()).await, Ok(0));
+    assert_eq!(peer.call::<usize>("next", ()).await, Ok(1));
     let odd = RawJson::new(r#"[1.0, 123456789012345678901234567890, "\u0041"]"#).unwrap();
     assert_eq!(peer.call_raw("echo", Some(odd.clone())).await, Ok(odd));
-    assert_eq!(peer.call::<_, _, String>("anything", ()).await.as_deref(), Ok("anything"));
+    assert_eq!(peer.call::<String>("anything", ()).await.as_deref(), Ok("anything"));
 }
 
 #[tokio::test]
@@ -269,7 +315,7 @@ async fn every_call_ends_with_the_connection() {
     let calls: Vec<_> = (0..10)
         .map(|_| {
             let peer = peer.clone();
-            tokio::spawn(async move { peer.call::<_, _, ()>("x", ()).await })
+            tokio::spawn(async move { peer.call::<()>("x", ()).await })
         })
         .collect();
     tokio::task::yield_now().await;
@@ -278,17 +324,19 @@ async fn every_call_ends_with_the_connection() {
         assert_eq!(call.await.unwrap(), Err(CallError::Closed(Cause::Ended)));
     }
     assert_eq!(peer.closed().await, Cause::Ended);
-    assert_eq!(peer.call::<_, _, ()>("x", ()).await, Err(CallError::Closed(Cause::Ended)));
+    assert_eq!(peer.call::<()>("x", ()).await, Err(CallError::Closed(Cause::Ended)));
 }
 
 #[tokio::test]
 async fn what_a_protocol_on_top_needs() {
     let router = Router::new()
-        .reading("length", |_, params: Option<&RawJson<'_>>| {
+        .method_borrowed("length", |_, params: Option<&RawJson<'_>>| {
             let length = params.map_or(0, |params| params.as_str().len());
             Ok(async move { Ok(length) })
         })
-        .reading("refuse", |_, _| Err::<std::future::Ready<sabir::Result<()>>, _>(ErrorObject::new(7, "no")))
+        .method_borrowed("refuse", |_, _| {
+            Err::<std::future::Ready<sabir::Result<()>>, _>(ErrorObject::new(7, "no"))
+        })
         .method("id", |ctx: Ctx, ()| async move { Ok(ctx.id().await.map(|id| id.text().to_owned())) })
         .method("count", |ctx: Ctx, ()| async move {
             Ok(ctx.peer().kept::<AtomicUsize>().fetch_add(1, Ordering::Relaxed))
@@ -299,14 +347,14 @@ async fn what_a_protocol_on_top_needs() {
         });
     let (one, other) = (client(router.clone()).await, client(router).await);
     assert_eq!(one.call("length", (1, 2)).await, Ok(5));
-    assert_eq!(code(one.call::<_, _, ()>("refuse", ()).await.unwrap_err()), (7, "no".to_owned()));
+    assert_eq!(code(one.call::<()>("refuse", ()).await.unwrap_err()), (7, "no".to_owned()));
     assert_eq!(one.call("id", ()).await, Ok(Some("3".to_owned())));
     // Each connection keeps its own.
     assert_eq!(one.call("count", ()).await, Ok(0));
     assert_eq!(one.call("count", ()).await, Ok(1));
     assert_eq!(other.call("count", ()).await, Ok(0));
-    one.call::<_, _, ()>("strict", ()).await.unwrap();
-    let refused = one.call::<_, _, usize>("length", (1, 2)).await.unwrap_err();
+    one.call::<()>("strict", ()).await.unwrap();
+    let refused = one.call::<usize>("length", (1, 2)).await.unwrap_err();
     assert_eq!(code(refused).0, -32600, "MCP has no params by position");
     let weak = one.downgrade();
     assert!(weak.upgrade().is_some());

@@ -45,7 +45,7 @@ async fn touch(future: impl Future) {
 async fn calls_of_a_batch_that_is_dropped_end() {
     let peer = client(server()).await;
     let mut batch = peer.batch();
-    let calls: Vec<_> = (0..3).map(|i| batch.call::<_, _, Value>("echo", json!({"i": i}))).collect();
+    let calls: Vec<_> = (0..3).map(|i| batch.call::<Value>("echo", json!({"i": i}))).collect();
     let waiting = tokio::spawn(futures_util::future::join_all(calls));
     tokio::task::yield_now().await;
     drop(batch);
@@ -57,7 +57,7 @@ async fn calls_of_a_batch_that_is_dropped_end() {
 async fn calls_of_a_batch_that_comes_too_late_end_with_the_connection() {
     let peer = client(server()).await;
     let mut batch = peer.batch();
-    let call = batch.call::<_, _, Value>("echo", json!({}));
+    let call = batch.call::<Value>("echo", json!({}));
     assert_eq!(peer.shutdown(LONG).await, Cause::Shutdown);
     let closed = CallError::Closed(Cause::Shutdown);
     assert_eq!(batch.send(), Err(closed.clone()));
@@ -70,7 +70,7 @@ async fn a_batch_that_cannot_be_sent_ends_its_calls() {
     // JSON has no objects whose names are lists.
     let unwritable = std::collections::HashMap::from([(vec![1], 1)]);
     let mut batch = peer.batch();
-    let call = batch.call::<_, _, Value>("echo", json!({}));
+    let call = batch.call::<Value>("echo", json!({}));
     batch.notify("log", unwritable);
     let error = batch.send().unwrap_err();
     assert!(matches!(error, CallError::NotSent(SendError::Params(_))), "{error:?}");
@@ -82,9 +82,9 @@ async fn timeouts_hold_in_batches_and_after_sending() {
     let peer = client(server()).await;
     let start = Instant::now();
     let mut batch = peer.batch();
-    let before = batch.call::<_, _, ()>("hang", json!({})).timeout(Duration::from_secs(3));
-    let after = batch.call::<_, _, ()>("hang", json!({}));
-    let other = batch.call::<_, _, Value>("echo", json!({"a": 1}));
+    let before = batch.call::<()>("hang", json!({})).timeout(Duration::from_secs(3));
+    let after = batch.call::<()>("hang", json!({}));
+    let other = batch.call::<Value>("echo", json!({"a": 1}));
     batch.send().unwrap();
     assert_eq!(ended(before).await, Err(CallError::TimedOut));
     assert_eq!(start.elapsed().as_secs(), 3);
@@ -93,7 +93,7 @@ async fn timeouts_hold_in_batches_and_after_sending() {
     assert_eq!(start.elapsed().as_secs(), 7);
     // A batch is answered as a whole, once all that it waits for is over.
     assert_eq!(ended(other).await, Ok(json!({"a": 1})));
-    let mut call = peer.call::<_, _, ()>("hang", json!({}));
+    let mut call = peer.call::<()>("hang", json!({}));
     touch(&mut call).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(ended(call.timeout(Duration::from_secs(2))).await, Err(CallError::TimedOut));
@@ -101,7 +101,7 @@ async fn timeouts_hold_in_batches_and_after_sending() {
     // Each timeout takes the place of the one before, be it longer or shorter.
     for (first, then) in [(1, 5), (5, 1)] {
         let start = Instant::now();
-        let mut call = peer.call::<_, _, ()>("hang", json!({})).timeout(Duration::from_secs(first));
+        let mut call = peer.call::<()>("hang", json!({})).timeout(Duration::from_secs(first));
         touch(&mut call).await;
         tokio::time::sleep(Duration::from_millis(500)).await;
         assert_eq!(ended(call.timeout(Duration::from_secs(then))).await, Err(CallError::TimedOut));
@@ -121,13 +121,13 @@ async fn progress_that_cannot_be_asked_for_is_refused() {
     let refused = Err(CallError::NotSent(SendError::Progress));
     // No place for a token.
     for params in [json!([1]), json!(1), json!({"_meta": 1})] {
-        let mut call = peer.call::<_, _, ()>("steps", params.clone());
+        let mut call = peer.call::<()>("steps", params.clone());
         assert_eq!(call.progress::<u8>().await, None, "{params}");
         assert_eq!(ended(call).await, refused, "{params}");
-        assert_eq!(ended(peer.call::<_, _, ()>("steps", params).with_progress()).await, refused);
+        assert_eq!(ended(peer.call::<()>("steps", params).with_progress()).await, refused);
     }
     // Too late.
-    let mut call = peer.call::<_, _, ()>("hang", json!({}));
+    let mut call = peer.call::<()>("hang", json!({}));
     touch(&mut call).await;
     tokio::task::yield_now().await;
     tokio::task::yield_now().await;
@@ -136,7 +136,7 @@ async fn progress_that_cannot_be_asked_for_is_refused() {
     // In time.
     for params in [json!({}), json!(null), json!({"_meta": {}})] {
         let mut batch = peer.batch();
-        let mut call = batch.call::<_, _, ()>("steps", params).with_progress();
+        let mut call = batch.call::<()>("steps", params).with_progress();
         batch.send().unwrap();
         let mut steps = Vec::new();
         while let Some(step) = call.progress::<u8>().await {
@@ -169,20 +169,20 @@ fn counted(running: &Arc<AtomicUsize>) -> Router {
 async fn calls_are_cancelled_at_whichever_stage_they_are_dropped() {
     let running = Arc::default();
     let peer = client(counted(&running)).await;
-    let echo = || peer.call::<_, _, Value>("echo", json!({"a": 1}));
+    let echo = || peer.call::<Value>("echo", json!({"a": 1}));
     // Never sent.
-    drop(peer.call::<_, _, ()>("count", ()));
+    drop(peer.call::<()>("count", ()));
     // Handed over, perhaps not taken up, perhaps running.
     for turns in 0..8 {
-        let mut call = peer.call::<_, _, ()>("count", ());
+        let mut call = peer.call::<()>("count", ());
         touch(&mut call).await;
         for _ in 0..turns {
             tokio::task::yield_now().await;
         }
         drop(call);
         let mut batch = peer.batch();
-        let call = batch.call::<_, _, ()>("count", ());
-        let kept = batch.call::<_, _, Value>("echo", json!({"b": 2}));
+        let call = batch.call::<()>("count", ());
+        let kept = batch.call::<Value>("echo", json!({"b": 2}));
         if turns % 2 == 0 {
             drop(call);
             batch.send().unwrap();
@@ -215,13 +215,13 @@ async fn a_late_cancel_hits_nobody_else() {
             let peer = peer.clone();
             tokio::spawn(async move {
                 for i in 0..2000 {
-                    let mut raced = peer.call::<_, _, Value>("echo", json!({"i": i}));
+                    let mut raced = peer.call::<Value>("echo", json!({"i": i}));
                     touch(&mut raced).await;
                     if task % 2 == 0 {
                         tokio::task::yield_now().await;
                     }
                     drop(raced);
-                    let echoed = ended(peer.call::<_, _, Value>("echo", json!({"i": i}))).await;
+                    let echoed = ended(peer.call::<Value>("echo", json!({"i": i}))).await;
                     assert_eq!(echoed, Ok(json!({"i": i})));
                 }
             })
@@ -241,7 +241,7 @@ async fn what_is_left_for_a_call_that_is_over_is_not_left_for_ever() {
         async { Ok(()) }
     });
     let peer = client(router).await;
-    peer.call::<_, _, ()>("keep", ()).await.unwrap();
+    peer.call::<()>("keep", ()).await.unwrap();
     let ctx = kept.lock().unwrap().take().unwrap();
     ended(ctx.cancelled()).await;
     let (ran, has_run) = tokio::sync::oneshot::channel();
@@ -255,13 +255,13 @@ async fn connections_that_are_dropped_end_all_that_waits() {
     let serving = tokio::spawn(sabir::serve(far, server()));
     let peer = sabir::connect(near, Router::new()).await.unwrap();
     let mut batch = peer.batch();
-    let batched = batch.call::<_, _, ()>("hang", json!({}));
+    let batched = batch.call::<()>("hang", json!({}));
     batch.send().unwrap();
-    let mut single = peer.call::<_, _, ()>("hang", json!({}));
+    let mut single = peer.call::<()>("hang", json!({}));
     touch(&mut single).await;
     tokio::task::yield_now().await;
     serving.abort();
     assert!(matches!(ended(single).await, Err(CallError::Closed(_))));
     assert!(matches!(ended(batched).await, Err(CallError::Closed(_))));
-    assert!(matches!(ended(peer.call::<_, _, ()>("hang", json!({}))).await, Err(CallError::Closed(_))));
+    assert!(matches!(ended(peer.call::<()>("hang", json!({}))).await, Err(CallError::Closed(_))));
 }

@@ -22,7 +22,7 @@ async fn calls_before_another(handler: impl Fn(&Arc<AtomicUsize>) -> Router) -> 
         (0..CALLS).map(|n| format!("{{\"jsonrpc\":\"2.0\",\"id\":{n},\"method\":\"work\"}}\n")).collect();
     busy.write_all(messages.as_bytes()).await.unwrap();
     let (a, b) = transport::memory();
-    tokio::spawn(sabir::serve(a, Router::new().function("ping", |_, ()| Ok(1))));
+    tokio::spawn(sabir::serve(a, Router::new().method_sync("ping", |_, ()| Ok(1))));
     let peer = sabir::connect(b, Router::new()).await.unwrap();
     assert_eq!(peer.call("ping", ()).await, Ok(1));
     let before = done.load(Ordering::Relaxed);
@@ -50,7 +50,7 @@ const FEW: usize = CALLS / 4;
 async fn handlers_that_are_done_at_once_leave_others_their_turn() {
     let before = calls_before_another(|done| {
         let done = Arc::clone(done);
-        Router::new().function("work", move |_, ()| {
+        Router::new().method_sync("work", move |_, ()| {
             work(&done);
             Ok(())
         })

@@ -55,13 +55,13 @@ async fn client() -> Peer {
 /// A handler that asks its caller several things at once.
 async fn fan(ctx: Ctx, (): ()) -> sabir::Result<i64> {
     let peer = ctx.peer();
-    let (a, b) = tokio::join!(peer.call(ADD, (1, 2)), peer.call(ADD, (3, 4)));
-    let (c, d) = tokio::try_join!(peer.call(ADD, (1, 2)), peer.call(ADD, (3, 4)))?;
-    let all = join_all((0..3).map(|i| peer.call(ADD, (i, i)))).await;
+    let (a, b) = tokio::join!(peer.call_method(ADD, (1, 2)), peer.call_method(ADD, (3, 4)));
+    let (c, d) = tokio::try_join!(peer.call_method(ADD, (1, 2)), peer.call_method(ADD, (3, 4)))?;
+    let all = join_all((0..3).map(|i| peer.call_method(ADD, (i, i)))).await;
     let all: i64 = all.into_iter().collect::<Result<Vec<_>, _>>()?.iter().sum();
-    let tried: Vec<i64> = try_join_all((0..3).map(|i| peer.call(ADD, (i, i)))).await?;
-    let own = async { Ok::<i64, ErrorObject>(peer.call(ADD, (0, 0)).await?) };
-    let (own, other) = tokio::try_join!(own, async { Ok(peer.call(ADD, (0, 0)).await?) })?;
+    let tried: Vec<i64> = try_join_all((0..3).map(|i| peer.call_method(ADD, (i, i)))).await?;
+    let own = async { Ok::<i64, ErrorObject>(peer.call_method(ADD, (0, 0)).await?) };
+    let (own, other) = tokio::try_join!(own, async { Ok(peer.call_method(ADD, (0, 0)).await?) })?;
     Ok(a? + b? + c + d + all + tried.iter().sum::<i64>() + own + other)
 }
 
@@ -69,11 +69,12 @@ async fn fan(ctx: Ctx, (): ()) -> sabir::Result<i64> {
 async fn in_spawned_tasks() {
     let peer = client().await;
     let sums = tokio::spawn(async move {
-        let (a, b) = tokio::join!(peer.call(ADD, (1, 2)), peer.call(ADD, (3, 4)));
-        let (c, d) = tokio::try_join!(peer.call(ADD, (5, 6)), peer.call(ADD, (7, 8)))?;
-        let many = try_join_all((0..10).map(|i| peer.call(ADD, (i, 1)))).await?;
-        let (first, _, _) = select_all((0..3).map(|_| peer.call(ADD, (1, 1)))).await;
-        let mut unordered: FuturesUnordered<Call<i64>> = (0..3).map(|i| peer.call(ADD, (i, 0))).collect();
+        let (a, b) = tokio::join!(peer.call_method(ADD, (1, 2)), peer.call_method(ADD, (3, 4)));
+        let (c, d) = tokio::try_join!(peer.call_method(ADD, (5, 6)), peer.call_method(ADD, (7, 8)))?;
+        let many = try_join_all((0..10).map(|i| peer.call_method(ADD, (i, 1)))).await?;
+        let (first, _, _) = select_all((0..3).map(|_| peer.call_method(ADD, (1, 1)))).await;
+        let mut unordered: FuturesUnordered<Call<i64>> =
+            (0..3).map(|i| peer.call_method(ADD, (i, 0))).collect();
         let mut more = 0;
         while let Some(sum) = unordered.next().await {
             more += sum?;
@@ -106,8 +107,8 @@ async fn in_handlers() {
     let (near, far) = transport::memory();
     let asks = Router::new().method("ask", |ctx: Ctx, method: String| async move {
         let (a, b) = tokio::try_join!(
-            ctx.peer().call::<_, _, i64>(method.clone(), ()),
-            ctx.peer().call::<_, _, i64>(method, ()),
+            ctx.peer().call::<i64>(method.clone(), ()),
+            ctx.peer().call::<i64>(method, ()),
         )?;
         Ok(a + b)
     });
@@ -119,8 +120,8 @@ async fn in_handlers() {
         Ok(a + b)
     });
     let peer = sabir::connect(near, router).await.unwrap();
-    assert_eq!(peer.call::<_, _, i64>("ask", "fan").await, Ok(2 * (10 + 10 + 6 + 6)));
-    assert_eq!(peer.call::<_, _, i64>("ask", "fan typed").await, Ok(2 * (2 + 3)));
+    assert_eq!(peer.call::<i64>("ask", "fan").await, Ok(2 * (10 + 10 + 6 + 6)));
+    assert_eq!(peer.call::<i64>("ask", "fan typed").await, Ok(2 * (2 + 3)));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -128,8 +129,8 @@ async fn in_batches() {
     let peer = client().await;
     let sums = tokio::spawn(async move {
         let mut batch: Batch = peer.batch();
-        let calls: Vec<Call<i64>> = (0..5).map(|i| batch.call(ADD, (i, i))).collect();
-        let (a, b) = (batch.call(ADD, (1, 1)), batch.call(ADD, (2, 2)));
+        let calls: Vec<Call<i64>> = (0..5).map(|i| batch.call_method(ADD, (i, i))).collect();
+        let (a, b) = (batch.call_method(ADD, (1, 1)), batch.call_method(ADD, (2, 2)));
         batch.send()?;
         let (all, pair) = tokio::join!(try_join_all(calls), async { tokio::try_join!(a, b) });
         Ok::<_, CallError>((all?, pair?))
@@ -152,13 +153,13 @@ fn without_a_runtime() {
     let asked = peer.clone();
     let sums = std::thread::spawn(move || {
         let peer = asked.as_async();
-        blocking::wait(try_join_all((0..5).map(|i| peer.call(ADD, (i, i)))))
+        blocking::wait(try_join_all((0..5).map(|i| peer.call_method(ADD, (i, i)))))
     });
     assert_eq!(sums.join().unwrap(), Some(Ok(vec![0, 2, 4, 6, 8])));
     let threads: Vec<_> = (0..5)
         .map(|i| {
             let peer = peer.clone();
-            std::thread::spawn(move || peer.call(ADD, (i, i)))
+            std::thread::spawn(move || peer.call_method(ADD, (i, i)))
         })
         .collect();
     let sums: Result<Vec<i64>, CallError> =

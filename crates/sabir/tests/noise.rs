@@ -35,7 +35,7 @@ async fn lines_sent(dialect: Dialect, say: fn(&str) -> String) -> (usize, usize)
         counted.fetch_add(1, Ordering::Relaxed);
     });
     let peer = sabir::connect(transport, Router::new()).await.unwrap();
-    let call = peer.call::<_, _, i64>("add", serde_json::json!({})).timeout(Duration::from_millis(500));
+    let call = peer.call::<i64>("add", serde_json::json!({})).timeout(Duration::from_millis(500));
     assert!(call.await.is_err());
     (heard.load(Ordering::Relaxed), reports.load(Ordering::Relaxed))
 }

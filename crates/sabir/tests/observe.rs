@@ -34,10 +34,10 @@ async fn both_sides_are_told() {
         .method("sleep", |_, ()| async { std::future::pending::<sabir::Result<()>>().await });
     let serving = tokio::spawn(sabir::serve(server, watched(router, &theirs)));
     let peer = sabir::connect(client, watched(Router::new(), &ours)).await.unwrap();
-    assert_eq!(peer.call::<_, _, i64>("add", (1, 2)).await.unwrap(), 3);
-    assert!(peer.call::<_, _, ()>("fail", ()).await.is_err());
-    assert!(peer.call::<_, _, ()>("unknown", ()).await.is_err());
-    assert!(peer.call::<_, _, ()>("sleep", ()).timeout(Duration::from_millis(20)).await.is_err());
+    assert_eq!(peer.call::<i64>("add", (1, 2)).await.unwrap(), 3);
+    assert!(peer.call::<()>("fail", ()).await.is_err());
+    assert!(peer.call::<()>("unknown", ()).await.is_err());
+    assert!(peer.call::<()>("sleep", ()).timeout(Duration::from_millis(20)).await.is_err());
     peer.notify("log", ()).await.unwrap();
     peer.shutdown(Duration::from_secs(1)).await;
     serving.await.unwrap().unwrap();
@@ -109,9 +109,9 @@ async fn layers_hide_nothing_in_any_order() {
         let serving = tokio::spawn(sabir::serve(server, router));
         let peer = sabir::connect(client, Router::new()).await.unwrap();
         for method in ["secret", "open", "panic", "unknown"] {
-            let _ = peer.call::<_, _, i64>(method, ()).await;
+            let _ = peer.call::<i64>(method, ()).await;
         }
-        let _ = peer.call::<_, _, i64>("open", (1, 2)).await;
+        let _ = peer.call::<i64>("open", (1, 2)).await;
         peer.shutdown(Duration::from_secs(1)).await;
         serving.await.unwrap().unwrap();
         assert_eq!(
@@ -254,7 +254,7 @@ mod traced {
             let (client, server) = transport::memory();
             let serving = tokio::spawn(sabir::serve(server, router));
             let peer = sabir::connect(client, Router::new()).await.unwrap();
-            assert!(peer.call::<_, _, i64>("secret", ()).await.is_err());
+            assert!(peer.call::<i64>("secret", ()).await.is_err());
             peer.notify("secret", ()).await.unwrap();
             peer.shutdown(Duration::from_secs(1)).await;
             serving.await.unwrap().unwrap();

@@ -34,7 +34,7 @@ struct Subscriptions {
 impl Subscriptions {
     fn router(&self) -> Router {
         let this = self.clone();
-        Router::new().function("event", move |_, id: usize| {
+        Router::new().method_sync("event", move |_, id: usize| {
             if !this.open.lock().unwrap().remove(&id) {
                 this.strange.fetch_add(1, Ordering::SeqCst);
             }
@@ -45,7 +45,7 @@ impl Subscriptions {
 
     fn subscribe(&self, peer: &Peer) -> Call<usize> {
         let open = Arc::clone(&self.open);
-        let call = peer.call::<_, _, usize>("subscribe", ());
+        let call = peer.call::<usize>("subscribe", ());
         call.on_reply(move |id| open.lock().unwrap().extend(id.as_ref().ok()))
     }
 
@@ -104,7 +104,7 @@ async fn a_handler_sees_the_answer_first_on_many_threads() {
         let open = Arc::clone(&open);
         async move {
             for _ in 0..ROUNDS {
-                let id = ctx.peer().call::<_, _, usize>("subscribe", ()).await?;
+                let id = ctx.peer().call::<usize>("subscribe", ()).await?;
                 open.lock().unwrap().insert(id);
             }
             Ok(())
@@ -113,7 +113,7 @@ async fn a_handler_sees_the_answer_first_on_many_threads() {
     let (near, far) = transport::memory();
     tokio::spawn(sabir::serve(far, subscriptions.router().method("ask", asks)));
     let peer = sabir::connect(near, server()).await.unwrap();
-    peer.call::<_, _, ()>("ask", ()).await.unwrap();
+    peer.call::<()>("ask", ()).await.unwrap();
     subscriptions.check(ROUNDS).await;
 }
 
@@ -149,7 +149,7 @@ async fn a_hook_runs_once_however_the_call_ends_unless_it_is_given_up() {
         let seen = Arc::clone(seen);
         move |outcome: &Result<usize, CallError>| seen.lock().unwrap().push(format!("{outcome:?}"))
     };
-    let call = |method: &'static str| peer.call::<_, _, usize>(method, ());
+    let call = |method: &'static str| peer.call::<usize>(method, ());
     let take = || std::mem::take(&mut *seen.lock().unwrap());
 
     assert_eq!(call("subscribe").on_reply(hook(&seen)).await, Ok(0));
@@ -170,7 +170,7 @@ async fn a_hook_runs_once_however_the_call_ends_unless_it_is_given_up() {
     // A hook that panics harms nobody.
     assert_eq!(call("subscribe").on_reply(|_| panic!("of no concern")).await, Ok(1));
     let mut batch = peer.batch();
-    let batched = batch.call::<_, _, usize>("subscribe", ()).on_reply(hook(&seen));
+    let batched = batch.call::<usize>("subscribe", ()).on_reply(hook(&seen));
     batch.send().unwrap();
     assert_eq!((batched.await, take()), (Ok(2), vec!["Ok(2)".to_owned()]));
 

@@ -225,12 +225,12 @@ async fn a_router_describes_itself() {
     }
     let router = Router::new()
         .method(sabir::describe("pair").doc("Takes two.").error(7, "too few"), |_, _: Pair| async { Ok(1) })
-        .function(sabir::describe("tuple").names(&["x"]), |_, (_, _): (i64, String)| Ok(()))
+        .method_sync(sabir::describe("tuple").names(&["x"]), |_, (_, _): (i64, String)| Ok(()))
         .method(sabir::describe("list"), |_, list: Vec<u8>| async move { Ok(list.len()) })
         .method(sabir::describe("one").names(&["text"]), |_, text: String| async move { Ok(text) })
         .method(sabir::describe("maybe"), |_, _: Option<bool>| async { Ok(()) })
         .method(sabir::describe("note").notification(), |_, ()| async { Ok(()) })
-        .raw("echo", |_, params| async { Ok(params.unwrap_or(RawJson::NULL)) })
+        .method_raw("echo", |_, params| async { Ok(params.unwrap_or(RawJson::NULL)) })
         .describe(sabir::describe("echo").doc("Gives it back."))
         .method("plain", |_, ()| async { Ok(()) })
         .info(sabir::openrpc::Info::new("Everything", "1.2.3"));

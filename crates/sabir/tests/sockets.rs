@@ -134,11 +134,11 @@ async fn a_server_that_is_stopped_finishes_what_is_open() {
         let (stopper, url) = (server.stopper(), server.url().to_owned());
         let server = tokio::spawn(server.run());
         let peer = connect(&url, Router::new()).await;
-        let mut sleeping = std::pin::pin!(peer.call::<_, _, u64>("sleep", 300));
+        let mut sleeping = std::pin::pin!(peer.call::<u64>("sleep", 300));
         let idle = connect(&url, Router::new()).await;
         tokio::select! {
             _ = &mut sleeping => panic!("it sleeps"),
-            sum = peer.call::<_, _, i64>("add", (1, 2)) => assert_eq!(sum, Ok(3)),
+            sum = peer.call::<i64>("add", (1, 2)) => assert_eq!(sum, Ok(3)),
         }
         stopper.stop();
         assert_eq!(within(idle.closed()).await, Cause::Ended);
@@ -157,7 +157,7 @@ async fn a_server_that_dies_ends_every_call_with_the_cause() {
         let calls: Vec<_> = (0..10)
             .map(|_| {
                 let peer = peer.clone();
-                tokio::spawn(async move { peer.call::<_, _, ()>("add", (1, 2)).await })
+                tokio::spawn(async move { peer.call::<()>("add", (1, 2)).await })
             })
             .collect();
         let (mut stream, _) = listener.accept().await.unwrap();
@@ -249,7 +249,7 @@ async fn nested_call_backs_do_not_deadlock() {
     async fn down(ctx: Ctx, depth: u32) -> sabir::Result<u32> {
         match depth {
             0 => Ok(0),
-            _ => Ok(ctx.peer().call::<_, _, u32>("down", depth - 1).await? + 1),
+            _ => Ok(ctx.peer().call::<u32>("down", depth - 1).await? + 1),
         }
     }
     let router = Router::new().method("down", down);
@@ -268,7 +268,7 @@ async fn a_lost_connection_is_made_again() {
     let calls: Vec<_> = (0..10)
         .map(|_| {
             let peer = peer.clone();
-            tokio::spawn(async move { peer.call::<_, _, u64>("sleep", 60_000).await })
+            tokio::spawn(async move { peer.call::<u64>("sleep", 60_000).await })
         })
         .collect();
     assert_eq!(within(peer.call("add", (1, 2))).await, Ok(3));

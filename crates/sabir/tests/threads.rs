@@ -52,11 +52,11 @@ impl Gate {
 fn router(gate: &Arc<Gate>) -> Router {
     let gate = Arc::clone(gate);
     Router::new()
-        .threaded("work", move |_, n: u64| {
+        .method_blocking("work", move |_, n: u64| {
             gate.pass();
             Ok(n)
         })
-        .threaded("panic", |_, ()| {
+        .method_blocking("panic", |_, ()| {
             if true {
                 panic!("of no concern to the caller")
             }
@@ -82,11 +82,11 @@ fn workers() -> usize {
 async fn thousands_of_calls_need_no_more_threads_than_allowed() {
     for (most, router) in [
         (64, router as fn(&Arc<Gate>) -> Router),
-        (5, |gate| router(gate).threads(5)),
+        (5, |gate| router(gate).max_blocking_threads(5)),
         (1, |gate| {
             // Whichever comes first.
             let gate = Arc::clone(gate);
-            Router::new().threads(0).threaded("work", move |_, n: u64| {
+            Router::new().max_blocking_threads(0).method_blocking("work", move |_, n: u64| {
                 gate.pass();
                 Ok(n)
             })
@@ -98,8 +98,8 @@ async fn thousands_of_calls_need_no_more_threads_than_allowed() {
         let router = router(&gate);
         let (one, other) = (client(router.clone()).await, client(router).await);
         let calls = tokio::spawn(async move {
-            let calls = (0..1000).map(|n| one.call::<_, _, u64>("work", n));
-            let others = (1000..2000).map(|n| other.call::<_, _, u64>("work", n));
+            let calls = (0..1000).map(|n| one.call::<u64>("work", n));
+            let others = (1000..2000).map(|n| other.call::<u64>("work", n));
             try_join_all(calls.chain(others)).await
         });
         gate.has_started(most).await;
@@ -117,22 +117,22 @@ async fn calls_that_wait_count_against_the_limits_and_are_forgotten_when_cancell
     let gate = Arc::<Gate>::default();
     let (near, far) = transport::memory();
     let limits = Limits { in_flight: 8, queued_bytes: 0, ..Limits::default() };
-    tokio::spawn(sabir::serve(far.limits(limits), router(&gate).threads(1)));
+    tokio::spawn(sabir::serve(far.limits(limits), router(&gate).max_blocking_threads(1)));
     let peer = sabir::connect(near, Router::new()).await.unwrap();
     let first = tokio::spawn({
         let peer = peer.clone();
-        async move { peer.call::<_, _, u64>("work", 0).await }
+        async move { peer.call::<u64>("work", 0).await }
     });
     gate.has_started(1).await;
     for _ in 0..100 {
-        let waiting = (1..20).map(|n| peer.call::<_, _, u64>("work", n).timeout(Duration::from_millis(2)));
+        let waiting = (1..20).map(|n| peer.call::<u64>("work", n).timeout(Duration::from_millis(2)));
         let outcomes = join_all(waiting).await;
         assert!(outcomes.iter().all(Result::is_err), "{outcomes:?}");
     }
-    assert_eq!(peer.call::<_, _, String>("ping", ()).await, Ok("pong".to_owned()));
+    assert_eq!(peer.call::<String>("ping", ()).await, Ok("pong".to_owned()));
     gate.open();
     assert_eq!(first.await.unwrap(), Ok(0));
-    assert_eq!(peer.call::<_, _, u64>("work", 7).await, Ok(7));
+    assert_eq!(peer.call::<u64>("work", 7).await, Ok(7));
     assert_eq!(gate.started.load(Ordering::SeqCst), 2, "a cancelled call was run");
 }
 
@@ -140,11 +140,11 @@ async fn calls_that_wait_count_against_the_limits_and_are_forgotten_when_cancell
 async fn panics_are_answered_and_cost_no_thread() {
     let gate = Arc::<Gate>::default();
     gate.open();
-    let peer = client(router(&gate).threads(1)).await;
+    let peer = client(router(&gate).max_blocking_threads(1)).await;
     for _ in 0..5 {
-        let error = peer.call::<_, _, ()>("panic", ()).await.unwrap_err();
+        let error = peer.call::<()>("panic", ()).await.unwrap_err();
         assert_eq!(error.to_string(), "-32603: Internal error");
-        assert_eq!(peer.call::<_, _, u64>("work", 1).await, Ok(1));
+        assert_eq!(peer.call::<u64>("work", 1).await, Ok(1));
     }
 }
 
@@ -152,11 +152,11 @@ async fn panics_are_answered_and_cost_no_thread() {
 async fn the_end_does_not_wait_for_threads() {
     let gate = Arc::<Gate>::default();
     let (near, far) = transport::memory();
-    let serving = tokio::spawn(sabir::serve(far, router(&gate).threads(1)));
+    let serving = tokio::spawn(sabir::serve(far, router(&gate).max_blocking_threads(1)));
     let peer = sabir::connect(near, Router::new()).await.unwrap();
     let calls = tokio::spawn({
         let peer = peer.clone();
-        async move { join_all((0..3).map(|n| peer.call::<_, _, u64>("work", n))).await }
+        async move { join_all((0..3).map(|n| peer.call::<u64>("work", n))).await }
     });
     gate.has_started(1).await;
     assert_eq!(timeout(LONG, peer.shutdown(Duration::from_millis(20))).await.unwrap(), Cause::Shutdown);
@@ -172,21 +172,21 @@ fn the_same_without_a_runtime() {
     let gate = Arc::<Gate>::default();
     let (near, far) = UnixStream::pair().unwrap();
     let streams = |stream: UnixStream| Streams::new(stream.try_clone().unwrap(), stream);
-    let router = router(&gate).threads(3);
+    let router = router(&gate).max_blocking_threads(3);
     std::thread::spawn(move || blocking::serve(streams(far), router));
     let peer = blocking::connect(streams(near), Router::new()).unwrap();
     let asked = peer.clone();
     let calls = std::thread::spawn(move || {
-        blocking::wait(try_join_all((0..500).map(|n| asked.as_async().call::<_, _, u64>("work", n))))
+        blocking::wait(try_join_all((0..500).map(|n| asked.as_async().call::<u64>("work", n))))
     });
     while gate.started.load(Ordering::SeqCst) < 3 {
         std::thread::yield_now();
     }
-    assert_eq!(peer.call::<_, _, String>("ping", ()), Ok("pong".to_owned()));
+    assert_eq!(peer.call::<String>("ping", ()), Ok("pong".to_owned()));
     assert_eq!(workers(), 3);
     gate.open();
     assert_eq!(calls.join().unwrap(), Some(Ok((0..500).collect())));
-    assert!(peer.call::<_, _, ()>("panic", ()).is_err());
+    assert!(peer.call::<()>("panic", ()).is_err());
 }
 
 /// A handler that ends its own connection is not waited for by itself, wherever it runs.
@@ -200,7 +200,7 @@ async fn handlers_may_shut_down() {
                 let (cause, ()) = tokio::join!(ctx.peer().shutdown(GRACE), async {});
                 Ok(cause.to_string())
             })
-            .threaded("threaded", |ctx: Ctx, ()| {
+            .method_blocking("threaded", |ctx: Ctx, ()| {
                 let cause = blocking::Peer::from(&ctx).shutdown(GRACE);
                 Ok(cause.map(|cause| cause.to_string()))
             })
@@ -213,7 +213,7 @@ async fn handlers_may_shut_down() {
             if notifies {
                 peer.notify(method, ()).await.unwrap();
             } else {
-                let call = timeout(LONG, peer.call::<_, _, String>(method, ())).await;
+                let call = timeout(LONG, peer.call::<String>(method, ())).await;
                 let answer = call.unwrap_or_else(|_| panic!("{method} waits for itself"));
                 assert_eq!(answer, Ok("shut down".to_owned()), "{method}");
             }
@@ -235,10 +235,10 @@ fn handlers_may_shut_down_without_a_runtime() {
             blocking::Peer::from(&ctx).shutdown(LONG * 60);
             Ok("bye")
         };
-        let router = Router::new().function("in place", quit).threaded("threaded", quit);
+        let router = Router::new().method_sync("in place", quit).method_blocking("threaded", quit);
         let serving = std::thread::spawn(move || blocking::serve(streams(far), router));
         let peer = blocking::connect(streams(near), Router::new()).unwrap();
-        assert_eq!(peer.call::<_, _, String>(method, ()), Ok("bye".to_owned()), "{method}");
+        assert_eq!(peer.call::<String>(method, ()), Ok("bye".to_owned()), "{method}");
         assert_eq!(serving.join().unwrap(), Ok(()), "{method}");
     }
 }

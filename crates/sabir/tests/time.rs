@@ -33,7 +33,7 @@ async fn a_call_after_silence_has_all_its_time() {
     let peer = connected().await;
     for _ in 0..3 {
         sleep(SILENCE).await;
-        assert_eq!(peer.call::<_, _, i64>("soon", ()).timeout(TIMEOUT).await, Ok(1));
+        assert_eq!(peer.call::<i64>("soon", ()).timeout(TIMEOUT).await, Ok(1));
     }
 }
 
@@ -43,7 +43,7 @@ async fn a_timeout_after_silence_comes_on_time() {
     for _ in 0..3 {
         sleep(SILENCE).await;
         let start = Instant::now();
-        let ended = peer.call::<_, _, ()>("never", ()).timeout(TIMEOUT).await;
+        let ended = peer.call::<()>("never", ()).timeout(TIMEOUT).await;
         assert_eq!(ended, Err(CallError::TimedOut));
         // Virtual time: only the timer's own resolution is added.
         let took = start.elapsed();
@@ -55,7 +55,7 @@ async fn a_timeout_after_silence_comes_on_time() {
 #[tokio::test(start_paused = true)]
 async fn a_timeout_may_be_as_long_as_can_be() {
     let peer = connected().await;
-    assert_eq!(peer.call::<_, _, i64>("soon", ()).timeout(Duration::MAX).await, Ok(1));
+    assert_eq!(peer.call::<i64>("soon", ()).timeout(Duration::MAX).await, Ok(1));
 }
 
 /// A handler that blocks the connection's thread takes no time from a call that it makes afterwards.
@@ -63,12 +63,12 @@ async fn a_timeout_may_be_as_long_as_can_be() {
 async fn time_in_a_handler_is_not_taken_from_its_calls() {
     let server = server().method("block", |ctx: sabir::Ctx, ()| async move {
         std::thread::sleep(Duration::from_millis(2500));
-        Ok(ctx.peer().call::<_, _, i64>("soon", ()).timeout(Duration::from_secs(2)).await?)
+        Ok(ctx.peer().call::<i64>("soon", ()).timeout(Duration::from_secs(2)).await?)
     });
     let (a, b) = transport::memory();
     tokio::spawn(sabir::serve(a, server));
     let peer = sabir::connect(b, self::server()).await.unwrap();
-    assert_eq!(peer.call::<_, _, i64>("block", ()).await, Ok(1));
+    assert_eq!(peer.call::<i64>("block", ()).await, Ok(1));
 }
 
 #[cfg(unix)]
@@ -84,7 +84,7 @@ mod blocking {
     fn a_call_after_silence_has_all_its_time() {
         let (a, b) = UnixStream::pair().unwrap();
         let streams = |stream: UnixStream| blocking::Streams::new(stream.try_clone().unwrap(), stream);
-        let server = Router::new().function("add", |_, (a, b): (i64, i64)| Ok(a + b)).threaded(
+        let server = Router::new().method_sync("add", |_, (a, b): (i64, i64)| Ok(a + b)).method_blocking(
             "sleep",
             |_, millis: u64| {
                 thread::sleep(Duration::from_millis(millis));
@@ -95,12 +95,12 @@ mod blocking {
         let peer = blocking::connect(streams(b), Router::new()).unwrap();
         assert_eq!(peer.call("add", (1, 2)), Ok(3));
         thread::sleep(Duration::from_millis(2500));
-        assert_eq!(peer.call_timeout::<_, _, ()>("sleep", 20, Duration::from_secs(2)), Ok(()));
+        assert_eq!(peer.call_timeout::<()>("sleep", 20, Duration::from_secs(2)), Ok(()));
         thread::sleep(Duration::from_millis(500));
         let start = Instant::now();
         let timeout = Duration::from_millis(300);
-        assert_eq!(peer.call_timeout::<_, _, ()>("sleep", 3000, timeout), Err(CallError::TimedOut));
+        assert_eq!(peer.call_timeout::<()>("sleep", 3000, timeout), Err(CallError::TimedOut));
         assert!(start.elapsed() >= timeout, "{:?}", start.elapsed());
-        assert_eq!(peer.call_timeout::<_, _, i64>("add", (1, 2), Duration::MAX), Ok(3));
+        assert_eq!(peer.call_timeout::<i64>("add", (1, 2), Duration::MAX), Ok(3));
     }
 }

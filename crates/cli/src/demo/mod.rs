@@ -65,7 +65,7 @@ async fn listen(url: &str, args: &DemoArgs, printer: &Printer) -> Result<Exit, F
 
 fn http(args: &DemoArgs) -> Http {
     let mut http = match args.mcp {
-        true => sabir_mcp::http(),
+        true => sabir_mcp::streamable_http(),
         false => Http::new(),
     };
     for origin in &args.allow_origin {

@@ -59,20 +59,20 @@ impl Callbacks {
         let mut router = Router::new();
         for method in ["ping", "sampling/createMessage", "elicitation/create", "roots/list"] {
             let callbacks = self.clone();
-            router = router.raw(method, move |_, params| {
+            router = router.method_raw(method, move |_, params| {
                 let callbacks = callbacks.clone();
                 async move { callbacks.answer(method, params.as_ref()).await }
             });
         }
         if let Some(log) = self.log.clone() {
-            router = router.function("notifications/message", move |_, message: LogMessage| {
+            router = router.method_sync("notifications/message", move |_, message: LogMessage| {
                 log(message);
                 Ok(())
             });
         }
         for change in [Change::Tools, Change::Prompts, Change::Resources, Change::Resource(String::new())] {
             let Some(tell) = self.change.clone() else { continue };
-            router = router.function(change.method(), move |_, params: Value| {
+            router = router.method_sync(change.method(), move |_, params: Value| {
                 tell(match &change {
                     Change::Resource(_) => {
                         #[derive(Deserialize)]

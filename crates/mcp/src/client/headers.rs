@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use http::{HeaderName, HeaderValue};
 use sabir::{RawJson, Transport};
 
-use crate::Revision;
+use crate::McpRevision;
 use crate::headers::{self, ParamHeader};
 use crate::server::PROTOCOL_VERSION;
 use crate::types::Tool;
@@ -41,7 +41,7 @@ impl ToolHeaders {
         let params = message.get("params");
         let version = params.as_ref().and_then(|params| text(params.get("_meta")?.get(PROTOCOL_VERSION)));
         let Some((version, method)) = version.zip(text(message.get("method"))) else { return Vec::new() };
-        if !Revision::parse(&version).is_none_or(Revision::is_modern) {
+        if !McpRevision::parse(&version).is_none_or(McpRevision::is_modern) {
             return Vec::new();
         }
         let known = self.tools.lock().unwrap_or_else(PoisonError::into_inner);

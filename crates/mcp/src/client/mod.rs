@@ -1,10 +1,10 @@
 //! A client: connects to a server of either era, and answers what it asks.
 
+mod call;
 mod callbacks;
 #[cfg(feature = "http")]
 mod headers;
 mod negotiate;
-mod request;
 mod session;
 
 use std::fmt;
@@ -13,41 +13,41 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use call::McpCall;
 use callbacks::Callbacks;
-pub use request::Request;
 use sabir::{CallError, Transport};
-pub use session::Session;
+pub use session::McpSession;
 
-use crate::types::{Elicit, ElicitResult, Implementation, Level, LogMessage, Root, Sample, Sampled};
-use crate::{Change, Revision};
+use crate::types::{Elicit, ElicitResult, Implementation, LogLevel, LogMessage, Root, Sample, Sampled};
+use crate::{Change, McpRevision};
 
 /// A client of MCP. It asks a server which era it is of, and speaks its newest revision.
 ///
 /// ```no_run
 /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-/// use sabir_mcp::Client;
+/// use sabir_mcp::McpClient;
 /// use serde_json::json;
 ///
 /// let command = std::process::Command::new("adder");
-/// let server = Client::new("me", "1.0.0").connect(sabir::transport::child(command)?).await?;
+/// let server = McpClient::new("me", "1.0.0").connect(sabir::transport::child(command)?).await?;
 /// let sum = server.call("add", json!({"a": 1, "b": 2})).await?;
 /// assert_eq!(sum.text(), "3");
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Debug, Clone)]
-pub struct Client {
+pub struct McpClient {
     info: Implementation,
     callbacks: Callbacks,
-    revision: Option<Revision>,
+    revision: Option<McpRevision>,
     probe: Duration,
-    level: Option<Level>,
+    level: Option<LogLevel>,
 }
 
-impl Client {
+impl McpClient {
     /// A client that can be asked nothing.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
-        Client {
+        McpClient {
             info: Implementation::new(name, version),
             callbacks: Callbacks::default(),
             revision: None,
@@ -58,7 +58,7 @@ impl Client {
 
     /// Speaks this revision and no other.
     #[must_use]
-    pub fn revision(mut self, revision: Revision) -> Self {
+    pub fn revision(mut self, revision: McpRevision) -> Self {
         self.revision = Some(revision);
         self
     }
@@ -73,7 +73,7 @@ impl Client {
 
     /// Wants log messages from this level on.
     #[must_use]
-    pub fn log_level(mut self, level: Level) -> Self {
+    pub fn log_level(mut self, level: LogLevel) -> Self {
         self.level = Some(level);
         self
     }
@@ -114,7 +114,7 @@ impl Client {
         self
     }
 
-    /// Is told of changes: all of them in the legacy era, those that [`Session::listen`] asks for in the modern
+    /// Is told of changes: all of them in the legacy era, those that [`McpSession::listen`] asks for in the modern
     /// one.
     #[must_use]
     pub fn on_change(mut self, change: impl Fn(Change) + Send + Sync + 'static) -> Self {
@@ -125,7 +125,7 @@ impl Client {
     /// Connects, finds out what the server speaks, and agrees with it.
     ///
     /// The transport may be a URL, such as `http://127.0.0.1:8080/mcp`.
-    pub async fn connect(self, transport: impl Into<Transport>) -> Result<Session, ConnectError> {
+    pub async fn connect(self, transport: impl Into<Transport>) -> Result<McpSession, McpConnectError> {
         negotiate::connect(self, transport.into()).await
     }
 }
@@ -133,7 +133,7 @@ impl Client {
 /// Why there is no session with a server.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum ConnectError {
+pub enum McpConnectError {
     /// There is no connection.
     Io(io::Error),
     /// The server did not answer as it should.
@@ -144,29 +144,29 @@ pub enum ConnectError {
     Legacy,
 }
 
-impl fmt::Display for ConnectError {
+impl fmt::Display for McpConnectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ConnectError::Io(error) => error.fmt(f),
-            ConnectError::Call(error) => write!(f, "the server does not open a session: {error}"),
-            ConnectError::Legacy => f.write_str("the server is of the legacy era"),
-            ConnectError::Revision(found) => {
+            McpConnectError::Io(error) => error.fmt(f),
+            McpConnectError::Call(error) => write!(f, "the server does not open a session: {error}"),
+            McpConnectError::Legacy => f.write_str("the server is of the legacy era"),
+            McpConnectError::Revision(found) => {
                 write!(f, "the server speaks {}, which this client does not", found.escape_debug())
             }
         }
     }
 }
 
-impl std::error::Error for ConnectError {}
+impl std::error::Error for McpConnectError {}
 
-impl From<io::Error> for ConnectError {
+impl From<io::Error> for McpConnectError {
     fn from(error: io::Error) -> Self {
-        ConnectError::Io(error)
+        McpConnectError::Io(error)
     }
 }
 
-impl From<CallError> for ConnectError {
+impl From<CallError> for McpConnectError {
     fn from(error: CallError) -> Self {
-        ConnectError::Call(error)
+        McpConnectError::Call(error)
     }
 }

@@ -7,27 +7,27 @@ use sabir::{CallError, Dialect, Peer, RawJson, Transport};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::session::{Agreed, Session};
-use super::{Client, ConnectError};
-use crate::Revision;
+use super::session::{Agreed, McpSession};
+use super::{McpClient, McpConnectError};
+use crate::McpRevision;
 use crate::error::code;
 use crate::server::{CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION};
 use crate::types::{Implementation, Meta, ServerCapabilities};
 
-pub(super) async fn connect(client: Client, transport: Transport) -> Result<Session, ConnectError> {
-    let newest = client.revision.unwrap_or(Revision::NEWEST);
+pub(super) async fn connect(client: McpClient, transport: Transport) -> Result<McpSession, McpConnectError> {
+    let newest = client.revision.unwrap_or(McpRevision::NEWEST);
     #[cfg(feature = "http")]
     let (transport, headers) = super::headers::said_in(transport);
     let peer = sabir::connect(transport.dialect(forgiving(newest)), client.callbacks.router()).await?;
     let session = match client.revision {
         Some(revision) if !revision.is_modern() => initialize(client, peer.clone(), revision).await,
         Some(revision) => match probe(&client, &peer, revision).await? {
-            Some(agreed) => Ok(Session::new(client, peer.clone(), agreed)),
-            None => Err(ConnectError::Legacy),
+            Some(agreed) => Ok(McpSession::new(client, peer.clone(), agreed)),
+            None => Err(McpConnectError::Legacy),
         },
         None => match probe(&client, &peer, newest).await? {
-            Some(agreed) => Ok(Session::new(client, peer.clone(), agreed)),
-            None => initialize(client, peer.clone(), Revision::NEWEST_LEGACY).await,
+            Some(agreed) => Ok(McpSession::new(client, peer.clone(), agreed)),
+            None => initialize(client, peer.clone(), McpRevision::NEWEST_LEGACY).await,
         },
     };
     match session {
@@ -44,7 +44,7 @@ pub(super) async fn connect(client: Client, transport: Transport) -> Result<Sess
 }
 
 /// Servers print what they should not, and send numbers back as strings.
-fn forgiving(revision: Revision) -> Dialect {
+fn forgiving(revision: McpRevision) -> Dialect {
     Dialect { allow_non_json: true, lenient_responses: true, ..revision.dialect() }
 }
 
@@ -65,19 +65,23 @@ struct DiscoveredMeta {
 }
 
 /// Asks for the modern era. `None`: the server is not of it.
-async fn probe(client: &Client, peer: &Peer, revision: Revision) -> Result<Option<Agreed>, ConnectError> {
+async fn probe(
+    client: &McpClient,
+    peer: &Peer,
+    revision: McpRevision,
+) -> Result<Option<Agreed>, McpConnectError> {
     ask(client, peer, revision, true).await
 }
 
 /// Asks once more, if the server names a revision that it would rather have.
 async fn ask(
-    client: &Client,
+    client: &McpClient,
     peer: &Peer,
-    revision: Revision,
+    revision: McpRevision,
     first: bool,
-) -> Result<Option<Agreed>, ConnectError> {
+) -> Result<Option<Agreed>, McpConnectError> {
     let params = json!({"_meta": meta(client, revision)});
-    let asked = peer.call::<_, _, Discovered>("server/discover", params).timeout(client.probe);
+    let asked = peer.call::<Discovered>("server/discover", params).timeout(client.probe);
     let discovered = match asked.await {
         Ok(discovered) => discovered,
         Err(CallError::Error(error)) if error.code == code::UNSUPPORTED_REVISION => {
@@ -86,7 +90,7 @@ async fn ask(
             return match common(client, &supported).filter(|_| first) {
                 Some(other) => Box::pin(ask(client, peer, other, false)).await,
                 None if supported.iter().any(|date| legacy(date)) => Ok(None),
-                None => Err(ConnectError::Revision(supported.join(", "))),
+                None => Err(McpConnectError::Revision(supported.join(", "))),
             };
         }
         Err(error @ CallError::Closed(_)) => return Err(error.into()),
@@ -97,7 +101,7 @@ async fn ask(
         let versions = discovered.supported_versions;
         return match versions.iter().any(|date| legacy(date)) {
             true => Ok(None),
-            false => Err(ConnectError::Revision(versions.join(", "))),
+            false => Err(McpConnectError::Revision(versions.join(", "))),
         };
     };
     Ok(Some(Agreed {
@@ -110,17 +114,22 @@ async fn ask(
 }
 
 fn legacy(date: &str) -> bool {
-    Revision::parse(date).is_some_and(|revision| !revision.is_modern())
+    McpRevision::parse(date).is_some_and(|revision| !revision.is_modern())
 }
 
 /// The newest modern revision that both speak.
-fn common(client: &Client, supported: &[String]) -> Option<Revision> {
-    let mutual = |revision: &Revision| client.revision.is_none_or(|only| only == *revision);
-    supported.iter().filter_map(|date| Revision::parse(date)).filter(|r| r.is_modern()).filter(mutual).max()
+fn common(client: &McpClient, supported: &[String]) -> Option<McpRevision> {
+    let mutual = |revision: &McpRevision| client.revision.is_none_or(|only| only == *revision);
+    supported
+        .iter()
+        .filter_map(|date| McpRevision::parse(date))
+        .filter(|r| r.is_modern())
+        .filter(mutual)
+        .max()
 }
 
 /// What every request of the modern era says.
-fn meta(client: &Client, revision: Revision) -> Meta {
+fn meta(client: &McpClient, revision: McpRevision) -> Meta {
     let mut meta = Meta::new();
     meta.insert(PROTOCOL_VERSION.to_owned(), json!(revision));
     meta.insert(CLIENT_CAPABILITIES.to_owned(), json!(client.callbacks.capabilities()));
@@ -134,7 +143,7 @@ fn meta(client: &Client, revision: Revision) -> Meta {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Initialize<'a> {
-    protocol_version: Revision,
+    protocol_version: McpRevision,
     capabilities: crate::ClientCapabilities,
     client_info: &'a Implementation,
 }
@@ -150,20 +159,24 @@ struct Initialized {
 }
 
 /// The handshake of the legacy era.
-async fn initialize(client: Client, peer: Peer, revision: Revision) -> Result<Session, ConnectError> {
+async fn initialize(
+    client: McpClient,
+    peer: Peer,
+    revision: McpRevision,
+) -> Result<McpSession, McpConnectError> {
     let asked = Initialize {
         protocol_version: revision,
         capabilities: client.callbacks.capabilities(),
         client_info: &client.info,
     };
     let answer: Initialized = peer.call("initialize", asked).await?;
-    let agreed = Revision::parse(&answer.protocol_version)
+    let agreed = McpRevision::parse(&answer.protocol_version)
         .filter(|found| !found.is_modern() && client.revision.is_none_or(|only| only == *found));
-    let revision = agreed.ok_or(ConnectError::Revision(answer.protocol_version))?;
+    let revision = agreed.ok_or(McpConnectError::Revision(answer.protocol_version))?;
     peer.speak(forgiving(revision));
     #[cfg(feature = "http")]
     peer.set_header(crate::headers::PROTOCOL_VERSION, revision.as_str())?;
-    let refused = |error| ConnectError::Call(CallError::NotSent(error));
+    let refused = |error| McpConnectError::Call(CallError::NotSent(error));
     peer.notify("notifications/initialized", ()).await.map_err(refused)?;
     let logs = answer.capabilities.logging.is_some();
     if let Some(level) = client.level.filter(|_| logs) {
@@ -176,5 +189,5 @@ async fn initialize(client: Client, peer: Peer, revision: Revision) -> Result<Se
         instructions: answer.instructions,
         meta: Meta::new(),
     };
-    Ok(Session::new(client, peer, agreed))
+    Ok(McpSession::new(client, peer, agreed))
 }

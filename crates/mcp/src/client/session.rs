@@ -8,16 +8,16 @@ use sabir::{CallError, Cause, Peer, RawJson};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::Client;
+use super::McpClient;
+use super::call::{McpCall, Params};
 use super::callbacks::Callbacks;
 #[cfg(feature = "http")]
 use super::headers::ToolHeaders;
-use super::request::{Params, Request};
 use crate::types::{
-    Contents, Implementation, Level, Meta, Prompt, PromptResult, Resource, ServerCapabilities, Template,
+    Contents, Implementation, LogLevel, Meta, Prompt, PromptResult, Resource, ServerCapabilities, Template,
     Tool, ToolResult,
 };
-use crate::{Interests, Revision};
+use crate::{Interests, McpRevision};
 
 /// Pages that one list may have: a server that never comes to an end is one that goes round in circles.
 const MOST_PAGES: usize = 10_000;
@@ -26,7 +26,7 @@ const LARGEST_LIST: usize = 64 << 20;
 
 /// A server, and what was agreed on with it. Cheap to clone.
 #[derive(Clone)]
-pub struct Session(Arc<Inner>);
+pub struct McpSession(Arc<Inner>);
 
 struct Inner {
     peer: Peer,
@@ -38,7 +38,7 @@ struct Inner {
 }
 
 pub(super) struct Agreed {
-    pub(super) revision: Revision,
+    pub(super) revision: McpRevision,
     pub(super) capabilities: ServerCapabilities,
     pub(super) info: Option<Implementation>,
     pub(super) instructions: Option<String>,
@@ -46,9 +46,9 @@ pub(super) struct Agreed {
     pub(super) meta: Meta,
 }
 
-impl Session {
-    pub(super) fn new(client: Client, peer: Peer, agreed: Agreed) -> Self {
-        Session(Arc::new(Inner {
+impl McpSession {
+    pub(super) fn new(client: McpClient, peer: Peer, agreed: Agreed) -> Self {
+        McpSession(Arc::new(Inner {
             peer,
             callbacks: client.callbacks,
             agreed,
@@ -66,7 +66,7 @@ impl Session {
     }
 
     /// The revision that is spoken.
-    pub fn revision(&self) -> Revision {
+    pub fn revision(&self) -> McpRevision {
         self.0.agreed.revision
     }
 
@@ -108,7 +108,7 @@ impl Session {
 
     /// Calls a tool. The arguments are a struct, a map or `()`. What the tool could not do is a result too, with
     /// `is_error`.
-    pub fn call<A: Serialize>(&self, tool: &str, arguments: A) -> Request<ToolResult> {
+    pub fn call<A: Serialize>(&self, tool: &str, arguments: A) -> McpCall<ToolResult> {
         let params = || {
             let mut params = Params::from([("name", RawJson::from_value(tool)?)]);
             let arguments = RawJson::from_value(&arguments)?;
@@ -117,7 +117,7 @@ impl Session {
             }
             Ok(params)
         };
-        Request::new(self, "tools/call", params())
+        McpCall::new(self, "tools/call", params())
     }
 
     /// All prompts.
@@ -126,12 +126,12 @@ impl Session {
     }
 
     /// A prompt, filled in.
-    pub fn prompt(&self, name: &str, arguments: &BTreeMap<String, String>) -> Request<PromptResult> {
+    pub fn prompt(&self, name: &str, arguments: &BTreeMap<String, String>) -> McpCall<PromptResult> {
         let params = || {
             let name = RawJson::from_value(name)?;
             Ok(Params::from([("name", name), ("arguments", RawJson::from_value(arguments)?)]))
         };
-        Request::new(self, "prompts/get", params())
+        McpCall::new(self, "prompts/get", params())
     }
 
     /// All resources.
@@ -150,7 +150,7 @@ impl Session {
         struct Read {
             contents: Vec<Contents>,
         }
-        let Read { contents } = Request::new(self, "resources/read", self.uri(uri)).await?;
+        let Read { contents } = McpCall::new(self, "resources/read", self.uri(uri)).await?;
         Ok(contents)
     }
 
@@ -176,34 +176,34 @@ impl Session {
 
     /// Wants to hear of changes of a resource. Only in the legacy era: later it is [`listen`](Self::listen).
     pub async fn subscribe(&self, uri: &str) -> Result<(), CallError> {
-        let _: Meta = Request::new(self, "resources/subscribe", self.uri(uri)).await?;
+        let _: Meta = McpCall::new(self, "resources/subscribe", self.uri(uri)).await?;
         Ok(())
     }
 
     /// No longer wants to. Only in the legacy era.
     pub async fn unsubscribe(&self, uri: &str) -> Result<(), CallError> {
-        let _: Meta = Request::new(self, "resources/unsubscribe", self.uri(uri)).await?;
+        let _: Meta = McpCall::new(self, "resources/unsubscribe", self.uri(uri)).await?;
         Ok(())
     }
 
-    /// Listens to changes for as long as it is awaited: they go to [`Client::on_change`]. Only in the modern era.
+    /// Listens to changes for as long as it is awaited: they go to [`McpClient::on_change`]. Only in the modern era.
     pub async fn listen(&self, interests: &Interests) -> Result<(), CallError> {
         let params =
             RawJson::from_value(interests).map(|interests| Params::from([("notifications", interests)]));
-        let _: Meta = Request::new(self, "subscriptions/listen", params).await?;
+        let _: Meta = McpCall::new(self, "subscriptions/listen", params).await?;
         Ok(())
     }
 
-    /// Sets which log messages come. Only in the legacy era: later it is [`Client::log_level`].
-    pub async fn set_level(&self, level: Level) -> Result<(), CallError> {
+    /// Sets which log messages come. Only in the legacy era: later it is [`McpClient::log_level`].
+    pub async fn set_level(&self, level: LogLevel) -> Result<(), CallError> {
         let params = RawJson::from_value(&level).map(|level| Params::from([("level", level)]));
-        let _: Meta = Request::new(self, "logging/setLevel", params).await?;
+        let _: Meta = McpCall::new(self, "logging/setLevel", params).await?;
         Ok(())
     }
 
     /// Asks whether the server is there. Only in the legacy era.
     pub async fn ping(&self) -> Result<(), CallError> {
-        let _: Meta = Request::new(self, "ping", Ok(Params::new())).await?;
+        let _: Meta = McpCall::new(self, "ping", Ok(Params::new())).await?;
         Ok(())
     }
 
@@ -235,7 +235,7 @@ impl Session {
             let of = RawJson::from_value(&of)?;
             Ok(Params::from([("ref", of), ("argument", RawJson::from_value(&argument)?)]))
         };
-        let Completion { completion } = Request::new(self, "completion/complete", params()).await?;
+        let Completion { completion } = McpCall::new(self, "completion/complete", params()).await?;
         Ok(completion.values)
     }
 
@@ -249,7 +249,7 @@ impl Session {
         let mut params = Params::new();
         let mut bytes = 0;
         for _ in 0..MOST_PAGES {
-            let page: RawJson<'static> = Request::new(self, method, Ok(params.clone())).await?;
+            let page: RawJson<'static> = McpCall::new(self, method, Ok(params.clone())).await?;
             bytes += page.as_str().len();
             if bytes > LARGEST_LIST {
                 return Err(CallError::Unfit(format!("the list has more than {LARGEST_LIST} bytes").into()));
@@ -265,9 +265,9 @@ impl Session {
     }
 }
 
-impl std::fmt::Debug for Session {
+impl std::fmt::Debug for McpSession {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Session")
+        f.debug_struct("McpSession")
             .field("revision", &self.revision())
             .field("server", &self.server_info())
             .finish_non_exhaustive()

@@ -8,7 +8,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use super::ctx::Ctx;
+use super::ctx::McpCtx;
 use super::function::{
     CompleteFunction, Partial, Plain, PromptEntry, ResourceEntry, TemplateEntry, TemplateReader, ToolEntry,
     TypedPrompt, TypedTool,
@@ -16,7 +16,7 @@ use super::function::{
 use super::output::{IntoContents, IntoPrompt, IntoToolResult};
 use super::registry::Named;
 use super::subscribers::{Change, Subscribers};
-use crate::error::Result;
+use crate::error::McpResult;
 use crate::headers::ParamHeader;
 use crate::schema;
 use crate::template::Pattern;
@@ -53,11 +53,11 @@ impl Catalog {
         Catalog(Arc::new(Shared { lists: RwLock::default(), subscribers: Subscribers::new() }))
     }
 
-    /// Adds a tool, or replaces it. See [`Server::tool`](crate::Server::tool).
+    /// Adds a tool, or replaces it. See [`McpServer::tool`](crate::McpServer::tool).
     pub fn add_tool<F, P, R, Fut>(&self, tool: impl Into<Tool>, function: F)
     where
-        F: Fn(Ctx, P) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<R>> + Send + 'static,
+        F: Fn(McpCtx, P) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = McpResult<R>> + Send + 'static,
         P: DeserializeOwned + JsonSchema + 'static,
         R: IntoToolResult,
     {
@@ -83,11 +83,11 @@ impl Catalog {
         self.change(&Change::Tools, |lists| lists.tools.remove(name))
     }
 
-    /// Adds a resource, or replaces it. See [`Server::resource`](crate::Server::resource).
+    /// Adds a resource, or replaces it. See [`McpServer::resource`](crate::McpServer::resource).
     pub fn add_resource<F, R, Fut>(&self, resource: impl Into<Resource>, read: F)
     where
-        F: Fn(Ctx) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<R>> + Send + 'static,
+        F: Fn(McpCtx) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = McpResult<R>> + Send + 'static,
         R: IntoContents,
     {
         let resource = resource.into();
@@ -103,11 +103,11 @@ impl Catalog {
         self.change(&Change::Resources, |lists| lists.resources.remove(uri))
     }
 
-    /// Adds a template, or replaces it. See [`Server::template`](crate::Server::template).
+    /// Adds a template, or replaces it. See [`McpServer::template`](crate::McpServer::template).
     pub fn add_template<F, P, R, Fut>(&self, template: impl Into<Template>, read: F)
     where
-        F: Fn(Ctx, P) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<R>> + Send + 'static,
+        F: Fn(McpCtx, P) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = McpResult<R>> + Send + 'static,
         P: DeserializeOwned + 'static,
         R: IntoContents,
     {
@@ -120,11 +120,11 @@ impl Catalog {
         });
     }
 
-    /// Adds a prompt, or replaces it. See [`Server::prompt`](crate::Server::prompt).
+    /// Adds a prompt, or replaces it. See [`McpServer::prompt`](crate::McpServer::prompt).
     pub fn add_prompt<F, P, R, Fut>(&self, prompt: impl Into<Prompt>, function: F)
     where
-        F: Fn(Ctx, P) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<R>> + Send + 'static,
+        F: Fn(McpCtx, P) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = McpResult<R>> + Send + 'static,
         P: DeserializeOwned + JsonSchema + 'static,
         R: IntoPrompt,
     {
@@ -151,8 +151,8 @@ impl Catalog {
 
     pub(crate) fn complete<F, Fut>(&self, of: Completed, argument: String, function: F)
     where
-        F: Fn(Ctx, Partial) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<Vec<String>>> + Send + 'static,
+        F: Fn(McpCtx, Partial) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = McpResult<Vec<String>>> + Send + 'static,
     {
         let mut lists = self.0.lists.write().unwrap_or_else(PoisonError::into_inner);
         lists.completions.insert((of, argument), Arc::new(function));

@@ -13,12 +13,12 @@ use super::Core;
 use super::catalog::Catalog;
 use super::input_round::InputRound;
 use super::session::{Agreed, CLIENT_CAPABILITIES, CLIENT_INFO, Caller};
-use crate::error::{Failure, Result, missing_capability};
+use crate::error::{McpResult, ToolError, missing_capability};
 use crate::types::{
-    ClientCapabilities, Elicit, ElicitResult, Implementation, Level, LogMessage, Meta, Progress, Root,
-    Sample, Sampled,
+    ClientCapabilities, Elicit, ElicitResult, Implementation, LogLevel, LogMessage, Meta, ProgressUpdate,
+    Root, Sample, Sampled,
 };
-use crate::{Revision, form};
+use crate::{McpRevision, form};
 
 /// The request that a function runs for: who asks, and what may be said before the answer.
 ///
@@ -26,11 +26,11 @@ use crate::{Revision, form};
 ///
 /// [`elicit`](Self::elicit), [`sample`](Self::sample) and [`roots`](Self::roots) work in both eras. In the
 /// legacy one they are requests to the client. In the modern one there are none: the function ends with
-/// [`Failure::Unanswered`] (pass it on with `?`), the client is given the questions, and calls again; the
+/// [`ToolError::InputRequired`] (pass it on with `?`), the client is given the questions, and calls again; the
 /// function runs anew, and finds the answers. So ask before anything is done that must not be done twice. Each
 /// question has a key of its own in its function. Several at once are asked with `tokio::join!`.
 #[derive(Clone)]
-pub struct Ctx {
+pub struct McpCtx {
     pub(crate) rpc: sabir::Ctx,
     pub(crate) core: Arc<Core>,
     pub(crate) caller: Caller,
@@ -38,9 +38,9 @@ pub struct Ctx {
     pub(crate) round: Option<Arc<InputRound>>,
 }
 
-impl Ctx {
+impl McpCtx {
     /// The revision that the request is made by.
-    pub fn revision(&self) -> Revision {
+    pub fn revision(&self) -> McpRevision {
         self.caller.revision()
     }
 
@@ -78,10 +78,10 @@ impl Ctx {
     }
 
     /// Tells how far the call is, if the client wants to know: an `f64`, two of them as `(done, total)`, or
-    /// [`Progress`].
-    pub async fn progress(&self, progress: impl Into<Progress>) {
+    /// [`ProgressUpdate`].
+    pub async fn progress(&self, progress: impl Into<ProgressUpdate>) {
         let mut progress = progress.into();
-        if self.revision() < Revision::V2025_03_26 {
+        if self.revision() < McpRevision::V2025_03_26 {
             progress.message = None;
         }
         self.rpc.progress(progress).await;
@@ -89,7 +89,7 @@ impl Ctx {
 
     /// Sends a log message, if the client wants it: by its level in the legacy era, if the request asks for it
     /// in the modern one.
-    pub async fn log(&self, level: Level, data: impl Serialize) {
+    pub async fn log(&self, level: LogLevel, data: impl Serialize) {
         let wanted = match &self.caller {
             Caller::Legacy(session, _) => session.logs(level),
             Caller::Modern(modern) => modern.level.is_some_and(|least| level >= least),
@@ -115,7 +115,7 @@ impl Ctx {
         &self,
         key: &str,
         message: impl Into<String>,
-    ) -> Result<Option<T>> {
+    ) -> McpResult<Option<T>> {
         let form = form::of::<T>(self.revision()).map_err(unsent)?;
         let result = self.elicit_with(key, Elicit::form(message, form)).await?;
         Ok(result.accepted()?)
@@ -123,7 +123,7 @@ impl Ctx {
 
     /// The same with a form by its schema, or with a page to visit. The schema must be one of a form, as the client's
     /// revision knows them.
-    pub async fn elicit_with(&self, key: &str, question: Elicit) -> Result<ElicitResult> {
+    pub async fn elicit_with(&self, key: &str, question: Elicit) -> McpResult<ElicitResult> {
         let elicitation = match &question {
             Elicit::Form { schema, .. } => {
                 form::check(schema, self.revision()).map_err(unsent)?;
@@ -136,13 +136,13 @@ impl Ctx {
     }
 
     /// Asks the client's model.
-    pub async fn sample(&self, key: &str, question: Sample) -> Result<Sampled> {
+    pub async fn sample(&self, key: &str, question: Sample) -> McpResult<Sampled> {
         let needed = ClientCapabilities { sampling: Some(Meta::new()), ..Default::default() };
         self.ask(key, "sampling/createMessage", &question, needed).await
     }
 
     /// Asks for the folders that the client works in.
-    pub async fn roots(&self, key: &str) -> Result<Vec<Root>> {
+    pub async fn roots(&self, key: &str) -> McpResult<Vec<Root>> {
         #[derive(serde::Deserialize)]
         struct Roots {
             roots: Vec<Root>,
@@ -153,7 +153,7 @@ impl Ctx {
     }
 
     /// Fails if the client cannot do something: `-32021` in the modern era, words for the model before.
-    pub fn require(&self, needed: &ClientCapabilities) -> Result<()> {
+    pub fn require(&self, needed: &ClientCapabilities) -> McpResult<()> {
         let has = self.client();
         let lacking = |need: &Option<Meta>, has: &Option<Meta>| need.is_some() && has.is_none();
         if !lacking(&needed.roots, &has.roots)
@@ -164,8 +164,8 @@ impl Ctx {
             return Ok(());
         }
         Err(match self.caller {
-            Caller::Modern(_) => Failure::Error(missing_capability(needed)),
-            Caller::Legacy(..) => Failure::tool(format_args!(
+            Caller::Modern(_) => ToolError::Rpc(missing_capability(needed)),
+            Caller::Legacy(..) => ToolError::new(format_args!(
                 "the client lacks a capability that is needed: {}",
                 serde_json::to_string(needed)?
             )),
@@ -174,7 +174,7 @@ impl Ctx {
 
     /// Keeps something until the client calls again with its answers: it goes along with the questions, signed,
     /// readable for the client. Does nothing in the legacy era, where the function simply waits.
-    pub fn remember<T: Serialize>(&self, state: &T) -> Result<()> {
+    pub fn remember<T: Serialize>(&self, state: &T) -> McpResult<()> {
         if let Some(round) = &self.round {
             round.keep(RawJson::from_value(state)?);
         }
@@ -192,7 +192,7 @@ impl Ctx {
         method: &'static str,
         params: &impl Serialize,
         needed: ClientCapabilities,
-    ) -> Result<R> {
+    ) -> McpResult<R> {
         self.require(&needed)?;
         let params = RawJson::from_value(params)?;
         match (&self.caller, &self.round) {
@@ -203,15 +203,15 @@ impl Ctx {
             (Caller::Modern(_), Some(round)) => {
                 round.ask(key, method, params, || self.core.settings.identity(&self.rpc))
             }
-            (Caller::Modern(_), None) => Err(Failure::tool("the client cannot be asked here")),
+            (Caller::Modern(_), None) => Err(ToolError::new("the client cannot be asked here")),
         }
     }
 }
 
 /// A mistake of the server's, which nobody else can do anything about.
 #[expect(clippy::needless_pass_by_value, reason = "it is made for `map_err`")]
-fn unsent(error: form::NotAForm) -> Failure {
-    Failure::error(ErrorCode::INTERNAL_ERROR, error.to_string())
+fn unsent(error: form::NotAForm) -> ToolError {
+    ToolError::rpc(ErrorCode::INTERNAL_ERROR, error.to_string())
 }
 
 /// Whether a client has the modes that are needed. One that names none has forms.
@@ -221,20 +221,20 @@ fn can_elicit(needed: Option<&Meta>, has: Option<&Meta>) -> bool {
     (!url || has.contains_key("url")) && (url || has.is_empty() || has.contains_key("form"))
 }
 
-impl std::fmt::Debug for Ctx {
+impl std::fmt::Debug for McpCtx {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Ctx").field("revision", &self.revision()).finish_non_exhaustive()
+        f.debug_struct("McpCtx").field("revision", &self.revision()).finish_non_exhaustive()
     }
 }
 
-impl From<f64> for Progress {
+impl From<f64> for ProgressUpdate {
     fn from(progress: f64) -> Self {
-        Progress { progress, ..Progress::default() }
+        ProgressUpdate { progress, ..ProgressUpdate::default() }
     }
 }
 
-impl From<(f64, f64)> for Progress {
+impl From<(f64, f64)> for ProgressUpdate {
     fn from((progress, total): (f64, f64)) -> Self {
-        Progress { progress, total: Some(total), message: None }
+        ProgressUpdate { progress, total: Some(total), message: None }
     }
 }

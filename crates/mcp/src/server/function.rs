@@ -8,15 +8,15 @@ use std::pin::Pin;
 use sabir::{ErrorObject, RawJson};
 use serde::de::DeserializeOwned;
 
-use super::ctx::Ctx;
+use super::ctx::McpCtx;
 use super::output::{IntoContents, IntoPrompt, IntoToolResult};
-use crate::error::{Result, invalid};
+use crate::error::{McpResult, invalid};
 use crate::headers::ParamHeader;
 use crate::string_args;
 use crate::template::Pattern;
 use crate::types::{Contents, Prompt, PromptResult, Resource, Template, Tool, ToolResult};
 
-type Running<T> = Pin<Box<dyn Future<Output = Result<T>> + Send>>;
+type Running<T> = Pin<Box<dyn Future<Output = McpResult<T>> + Send>>;
 
 pub(crate) struct ToolEntry {
     pub(crate) tool: Tool,
@@ -27,7 +27,7 @@ pub(crate) struct ToolEntry {
 
 pub(crate) trait ToolFunction: Send + Sync {
     /// Reads the arguments and starts. The error says in words which argument does not fit.
-    fn start(&self, ctx: Ctx, arguments: Option<&RawJson<'_>>) -> Result<Running<ToolResult>, String>;
+    fn start(&self, ctx: McpCtx, arguments: Option<&RawJson<'_>>) -> Result<Running<ToolResult>, String>;
 }
 
 pub(crate) struct TypedTool<F, P, R> {
@@ -39,12 +39,12 @@ pub(crate) struct TypedTool<F, P, R> {
 
 impl<F, P, R, Fut> ToolFunction for TypedTool<F, P, R>
 where
-    F: Fn(Ctx, P) -> Fut + Send + Sync,
-    Fut: Future<Output = Result<R>> + Send + 'static,
+    F: Fn(McpCtx, P) -> Fut + Send + Sync,
+    Fut: Future<Output = McpResult<R>> + Send + 'static,
     P: DeserializeOwned,
     R: IntoToolResult,
 {
-    fn start(&self, ctx: Ctx, arguments: Option<&RawJson<'_>>) -> Result<Running<ToolResult>, String> {
+    fn start(&self, ctx: McpCtx, arguments: Option<&RawJson<'_>>) -> Result<Running<ToolResult>, String> {
         let (read, text) = match arguments {
             _ if self.nothing => (serde_json::from_str("null"), "null"),
             Some(arguments) => (sabir::parse(arguments), arguments.as_str()),
@@ -85,7 +85,7 @@ pub(crate) struct TemplateEntry {
 pub(crate) trait ReadFunction: Send + Sync {
     fn start(
         &self,
-        ctx: Ctx,
+        ctx: McpCtx,
         uri: &str,
         mime_type: Option<&str>,
         gaps: &BTreeMap<String, String>,
@@ -96,13 +96,13 @@ pub(crate) struct Plain<F>(pub(crate) F);
 
 impl<F, R, Fut> ReadFunction for Plain<F>
 where
-    F: Fn(Ctx) -> Fut + Send + Sync,
-    Fut: Future<Output = Result<R>> + Send + 'static,
+    F: Fn(McpCtx) -> Fut + Send + Sync,
+    Fut: Future<Output = McpResult<R>> + Send + 'static,
     R: IntoContents,
 {
     fn start(
         &self,
-        ctx: Ctx,
+        ctx: McpCtx,
         uri: &str,
         mime_type: Option<&str>,
         _: &BTreeMap<String, String>,
@@ -120,14 +120,14 @@ pub(crate) struct TemplateReader<F, P> {
 
 impl<F, P, R, Fut> ReadFunction for TemplateReader<F, P>
 where
-    F: Fn(Ctx, P) -> Fut + Send + Sync,
-    Fut: Future<Output = Result<R>> + Send + 'static,
+    F: Fn(McpCtx, P) -> Fut + Send + Sync,
+    Fut: Future<Output = McpResult<R>> + Send + 'static,
     P: DeserializeOwned,
     R: IntoContents,
 {
     fn start(
         &self,
-        ctx: Ctx,
+        ctx: McpCtx,
         uri: &str,
         mime_type: Option<&str>,
         gaps: &BTreeMap<String, String>,
@@ -147,7 +147,7 @@ pub(crate) struct PromptEntry {
 pub(crate) trait PromptFunction: Send + Sync {
     fn start(
         &self,
-        ctx: Ctx,
+        ctx: McpCtx,
         arguments: &BTreeMap<String, String>,
     ) -> Result<Running<PromptResult>, ErrorObject>;
 }
@@ -159,14 +159,14 @@ pub(crate) struct TypedPrompt<F, P> {
 
 impl<F, P, R, Fut> PromptFunction for TypedPrompt<F, P>
 where
-    F: Fn(Ctx, P) -> Fut + Send + Sync,
-    Fut: Future<Output = Result<R>> + Send + 'static,
+    F: Fn(McpCtx, P) -> Fut + Send + Sync,
+    Fut: Future<Output = McpResult<R>> + Send + 'static,
     P: DeserializeOwned,
     R: IntoPrompt,
 {
     fn start(
         &self,
-        ctx: Ctx,
+        ctx: McpCtx,
         arguments: &BTreeMap<String, String>,
     ) -> Result<Running<PromptResult>, ErrorObject> {
         let running = (self.function)(ctx, string_args::read(arguments).map_err(invalid)?);
@@ -184,15 +184,15 @@ pub struct Partial {
 }
 
 pub(crate) trait CompleteFunction: Send + Sync {
-    fn start(&self, ctx: Ctx, partial: Partial) -> Running<Vec<String>>;
+    fn start(&self, ctx: McpCtx, partial: Partial) -> Running<Vec<String>>;
 }
 
 impl<F, Fut> CompleteFunction for F
 where
-    F: Fn(Ctx, Partial) -> Fut + Send + Sync,
-    Fut: Future<Output = Result<Vec<String>>> + Send + 'static,
+    F: Fn(McpCtx, Partial) -> Fut + Send + Sync,
+    Fut: Future<Output = McpResult<Vec<String>>> + Send + 'static,
 {
-    fn start(&self, ctx: Ctx, partial: Partial) -> Running<Vec<String>> {
+    fn start(&self, ctx: McpCtx, partial: Partial) -> Running<Vec<String>> {
         Box::pin(self(ctx, partial))
     }
 }

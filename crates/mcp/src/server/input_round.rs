@@ -10,7 +10,7 @@ use sabir::RawJson;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Failure, Result, invalid, reason};
+use crate::error::{McpResult, ToolError, invalid, reason};
 use crate::server::Settings;
 use crate::server::digest::{JsonDigest, digest};
 use crate::server::limits::Few;
@@ -133,7 +133,7 @@ impl InputRound {
         method: &'static str,
         params: RawJson<'static>,
         identity: impl FnOnce() -> Option<Vec<u8>>,
-    ) -> Result<R> {
+    ) -> McpResult<R> {
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(raw) = self.answers.get(key)
             && let Ok(answer) = raw.parse()
@@ -143,7 +143,7 @@ impl InputRound {
         }
         asked.identity = identity();
         asked.questions.insert(key.to_owned(), Question { method, params });
-        Err(Failure::Unanswered)
+        Err(ToolError::InputRequired)
     }
 
     pub(crate) fn state(&self) -> Option<&RawJson<'static>> {

@@ -11,12 +11,12 @@ use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 /// What one client may make a server keep. What is beyond it is refused with an error that says so.
 ///
 /// ```
-/// use sabir_mcp::{Limits, Server};
+/// use sabir_mcp::{McpLimits, McpServer};
 ///
-/// let server = Server::new("files", "1.0.0").limits(Limits { subscriptions: 10_000, ..Limits::default() });
+/// let server = McpServer::new("files", "1.0.0").limits(McpLimits { subscriptions: 10_000, ..McpLimits::default() });
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct McpLimits {
     /// URIs that a connection or session may subscribe to, by `resources/subscribe` and in all its
     /// `subscriptions/listen` together. 1,024.
     pub subscriptions: usize,
@@ -29,9 +29,9 @@ pub struct Limits {
     pub initialize_bytes: usize,
 }
 
-impl Default for Limits {
+impl Default for McpLimits {
     fn default() -> Self {
-        Limits {
+        McpLimits {
             subscriptions: 1024,
             subscription_bytes: 64 << 10,
             listeners: 16,
@@ -53,7 +53,7 @@ struct Used {
 
 impl Usage {
     /// Counts one more URI, if there may be one more.
-    pub(crate) fn subscribe(&self, uri: &str, limits: &Limits) -> sabir::Result<()> {
+    pub(crate) fn subscribe(&self, uri: &str, limits: &McpLimits) -> sabir::Result<()> {
         self.add(Used { subscriptions: 1, bytes: uri.len(), listeners: 0 }, limits)
     }
 
@@ -62,14 +62,14 @@ impl Usage {
     }
 
     /// Counts a stream and its URIs until the guard is dropped.
-    pub(crate) fn listen(self: Arc<Self>, uris: &[String], limits: &Limits) -> sabir::Result<Listening> {
+    pub(crate) fn listen(self: Arc<Self>, uris: &[String], limits: &McpLimits) -> sabir::Result<Listening> {
         let bytes = uris.iter().map(String::len).sum();
         let used = Used { subscriptions: uris.len(), bytes, listeners: 1 };
         self.add(used, limits)?;
         Ok(Listening { usage: self, used })
     }
 
-    fn add(&self, more: Used, limits: &Limits) -> sabir::Result<()> {
+    fn add(&self, more: Used, limits: &McpLimits) -> sabir::Result<()> {
         let mut used = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let sum = Used {
             subscriptions: used.subscriptions + more.subscriptions,

@@ -24,10 +24,10 @@ use std::time::{Duration, SystemTime};
 
 pub use catalog::Catalog;
 use catalog::Completed;
-pub use ctx::Ctx;
+pub use ctx::McpCtx;
 pub use function::Partial;
 use input_round::{State, Target};
-pub use limits::Limits;
+pub use limits::McpLimits;
 pub use output::{IntoContents, IntoPrompt, IntoToolResult, Json};
 pub use response::Cache;
 use sabir::{Cause, RawJson, Router, Transport};
@@ -38,17 +38,17 @@ pub(crate) use session::{CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION};
 use state_signer::{Binding, Rejected, StateSigner, TIME_TO_LIVE};
 pub use subscribers::{Change, Interests};
 
-use crate::error::{Result, invalid};
+use crate::error::{McpResult, invalid};
 use crate::types::{Implementation, Prompt, Resource, Template, Tool};
 
 /// A server of MCP, for every revision at once: each client gets the one that it asks for.
 ///
-/// Functions are `async`, take a [`Ctx`] and their arguments, and return a [`Result`]. Their types say the rest:
+/// Functions are `async`, take a [`McpCtx`] and their arguments, and return a [`McpResult`]. Their types say the rest:
 /// the schema of the arguments comes from [`JsonSchema`], the tool's description from the documentation of the
 /// struct.
 ///
 /// ```
-/// use sabir_mcp::{Ctx, Server};
+/// use sabir_mcp::{McpCtx, McpServer};
 ///
 /// /// The sum of two integers
 /// #[derive(serde::Deserialize, schemars::JsonSchema)]
@@ -57,18 +57,18 @@ use crate::types::{Implementation, Prompt, Resource, Template, Tool};
 ///     b: i64,
 /// }
 ///
-/// async fn add(_: Ctx, Add { a, b }: Add) -> sabir_mcp::Result<i64> {
+/// async fn add(_: McpCtx, Add { a, b }: Add) -> sabir_mcp::McpResult<i64> {
 ///     // The model reads "too large", as the words of a tool that failed.
-///     a.checked_add(b).ok_or(sabir_mcp::Failure::tool("too large"))
+///     a.checked_add(b).ok_or(sabir_mcp::ToolError::new("too large"))
 /// }
 ///
-/// let server = Server::new("adder", "1.0.0").tool("add", add);
+/// let server = McpServer::new("adder", "1.0.0").tool("add", add);
 /// ```
 ///
 /// What is offered decides which capabilities are declared. It may change while the server runs, by its
 /// [`Catalog`].
 #[derive(Debug, Clone)]
-pub struct Server {
+pub struct McpServer {
     settings: Settings,
     catalog: Catalog,
 }
@@ -84,7 +84,7 @@ pub(crate) struct Settings {
     time_to_live: Duration,
     identify: Arc<Identify>,
     clock: Arc<dyn Fn() -> SystemTime + Send + Sync>,
-    limits: Limits,
+    limits: McpLimits,
     #[cfg(feature = "tracing")]
     spans: bool,
 }
@@ -150,7 +150,7 @@ pub(crate) struct Core {
     info: Box<RawValue>,
 }
 
-impl Server {
+impl McpServer {
     /// A server that offers nothing yet.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         let settings = Settings {
@@ -163,11 +163,11 @@ impl Server {
             time_to_live: TIME_TO_LIVE,
             identify: Arc::new(credentials),
             clock: Arc::new(SystemTime::now),
-            limits: Limits::default(),
+            limits: McpLimits::default(),
             #[cfg(feature = "tracing")]
             spans: false,
         };
-        Server { settings, catalog: Catalog::new() }
+        McpServer { settings, catalog: Catalog::new() }
     }
 
     /// Says more about itself than its name and version.
@@ -194,8 +194,8 @@ impl Server {
     #[must_use]
     pub fn tool<F, P, R, Fut>(self, tool: impl Into<Tool>, function: F) -> Self
     where
-        F: Fn(Ctx, P) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<R>> + Send + 'static,
+        F: Fn(McpCtx, P) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = McpResult<R>> + Send + 'static,
         P: DeserializeOwned + JsonSchema + 'static,
         R: IntoToolResult,
     {
@@ -206,16 +206,16 @@ impl Server {
     /// Adds a resource: something to read at a URI.
     ///
     /// ```
-    /// use sabir_mcp::{Resource, Server};
+    /// use sabir_mcp::{McpServer, Resource};
     ///
-    /// let server = Server::new("notes", "1.0.0")
+    /// let server = McpServer::new("notes", "1.0.0")
     ///     .resource(Resource::new("notes://today", "today"), |_| async { Ok("Buy milk.") });
     /// ```
     #[must_use]
     pub fn resource<F, R, Fut>(self, resource: impl Into<Resource>, read: F) -> Self
     where
-        F: Fn(Ctx) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<R>> + Send + 'static,
+        F: Fn(McpCtx) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = McpResult<R>> + Send + 'static,
         R: IntoContents,
     {
         self.catalog.add_resource(resource, read);
@@ -225,7 +225,7 @@ impl Server {
     /// Adds resources whose URIs follow a pattern. What stands in its gaps is read into a struct.
     ///
     /// ```
-    /// use sabir_mcp::{Server, Template};
+    /// use sabir_mcp::{McpServer, Template};
     ///
     /// #[derive(serde::Deserialize)]
     /// struct Day {
@@ -233,7 +233,7 @@ impl Server {
     ///     day: u16,
     /// }
     ///
-    /// let server = Server::new("notes", "1.0.0")
+    /// let server = McpServer::new("notes", "1.0.0")
     ///     .template(Template::new("notes://{year}/{day}", "one day"), |_, Day { year, day }| async move {
     ///         Ok(format!("Nothing happened on day {day} of {year}."))
     ///     });
@@ -249,8 +249,8 @@ impl Server {
     #[must_use]
     pub fn template<F, P, R, Fut>(self, template: impl Into<Template>, read: F) -> Self
     where
-        F: Fn(Ctx, P) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<R>> + Send + 'static,
+        F: Fn(McpCtx, P) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = McpResult<R>> + Send + 'static,
         P: DeserializeOwned + 'static,
         R: IntoContents,
     {
@@ -262,8 +262,8 @@ impl Server {
     #[must_use]
     pub fn prompt<F, P, R, Fut>(self, prompt: impl Into<Prompt>, function: F) -> Self
     where
-        F: Fn(Ctx, P) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<R>> + Send + 'static,
+        F: Fn(McpCtx, P) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = McpResult<R>> + Send + 'static,
         P: DeserializeOwned + JsonSchema + 'static,
         R: IntoPrompt,
     {
@@ -275,8 +275,8 @@ impl Server {
     #[must_use]
     pub fn complete_prompt<F, Fut>(self, prompt: &str, argument: &str, function: F) -> Self
     where
-        F: Fn(Ctx, Partial) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<Vec<String>>> + Send + 'static,
+        F: Fn(McpCtx, Partial) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = McpResult<Vec<String>>> + Send + 'static,
     {
         self.catalog.complete(Completed::Prompt(prompt.to_owned()), argument.to_owned(), function);
         self
@@ -286,8 +286,8 @@ impl Server {
     #[must_use]
     pub fn complete_template<F, Fut>(self, uri_template: &str, gap: &str, function: F) -> Self
     where
-        F: Fn(Ctx, Partial) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<Vec<String>>> + Send + 'static,
+        F: Fn(McpCtx, Partial) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = McpResult<Vec<String>>> + Send + 'static,
     {
         self.catalog.complete(Completed::Template(uri_template.to_owned()), gap.to_owned(), function);
         self
@@ -344,7 +344,7 @@ impl Server {
     /// ```
     /// # #[cfg(feature = "http")] {
     /// # #[derive(PartialEq)] struct User { id: u64 }
-    /// let server = sabir_mcp::Server::new("bank", "1.0.0")
+    /// let server = sabir_mcp::McpServer::new("bank", "1.0.0")
     ///     // What `sabir::Http::auth` has found out.
     ///     .identify(|rpc| Some(rpc.identity::<User>()?.id.to_be_bytes().to_vec()));
     /// # }
@@ -364,7 +364,7 @@ impl Server {
 
     /// Limits what one client may make the server keep.
     #[must_use]
-    pub fn limits(mut self, limits: Limits) -> Self {
+    pub fn limits(mut self, limits: McpLimits) -> Self {
         self.settings.limits = limits;
         self
     }

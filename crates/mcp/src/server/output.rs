@@ -6,7 +6,7 @@ use sabir::RawJson;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::error::Result;
+use crate::error::McpResult;
 use crate::schema;
 use crate::types::{Content, Contents, PromptMessage, PromptResult, ToolResult};
 
@@ -27,29 +27,29 @@ pub trait IntoToolResult: Send + 'static {
     }
 
     /// The result.
-    fn into_tool_result(self) -> Result<ToolResult>;
+    fn into_tool_result(self) -> McpResult<ToolResult>;
 }
 
 impl IntoToolResult for ToolResult {
-    fn into_tool_result(self) -> Result<ToolResult> {
+    fn into_tool_result(self) -> McpResult<ToolResult> {
         Ok(self)
     }
 }
 
 impl IntoToolResult for Vec<Content> {
-    fn into_tool_result(self) -> Result<ToolResult> {
+    fn into_tool_result(self) -> McpResult<ToolResult> {
         Ok(ToolResult { content: self, ..ToolResult::default() })
     }
 }
 
 impl IntoToolResult for Content {
-    fn into_tool_result(self) -> Result<ToolResult> {
+    fn into_tool_result(self) -> McpResult<ToolResult> {
         vec![self].into_tool_result()
     }
 }
 
 impl IntoToolResult for () {
-    fn into_tool_result(self) -> Result<ToolResult> {
+    fn into_tool_result(self) -> McpResult<ToolResult> {
         Ok(ToolResult::default())
     }
 }
@@ -57,7 +57,7 @@ impl IntoToolResult for () {
 macro_rules! texts {
     ($($kind:ty)*) => {
         $(impl IntoToolResult for $kind {
-            fn into_tool_result(self) -> Result<ToolResult> {
+            fn into_tool_result(self) -> McpResult<ToolResult> {
                 Content::text(self).into_tool_result()
             }
         })*
@@ -69,7 +69,7 @@ texts! { &'static str String Cow<'static, str> }
 macro_rules! printed {
     ($($kind:ty)*) => {
         $(impl IntoToolResult for $kind {
-            fn into_tool_result(self) -> Result<ToolResult> {
+            fn into_tool_result(self) -> McpResult<ToolResult> {
                 Content::text(self.to_string()).into_tool_result()
             }
         })*
@@ -84,7 +84,7 @@ impl<T: Serialize + JsonSchema + Send + 'static> IntoToolResult for Json<T> {
     }
 
     /// The same as text too, for clients that know nothing of structured output.
-    fn into_tool_result(self) -> Result<ToolResult> {
+    fn into_tool_result(self) -> McpResult<ToolResult> {
         let json = RawJson::from_value(&self.0)?;
         Ok(ToolResult {
             content: vec![Content::text(json.as_str().to_owned())],
@@ -101,41 +101,41 @@ impl<T: Serialize + JsonSchema + Send + 'static> IntoToolResult for Json<T> {
 )]
 pub trait IntoContents: Send + 'static {
     /// The contents of the resource at `uri`, which is listed with this type.
-    fn into_contents(self, uri: &str, mime_type: Option<&str>) -> Result<Vec<Contents>>;
+    fn into_contents(self, uri: &str, mime_type: Option<&str>) -> McpResult<Vec<Contents>>;
 }
 
 impl IntoContents for Vec<Contents> {
-    fn into_contents(self, _: &str, _: Option<&str>) -> Result<Vec<Contents>> {
+    fn into_contents(self, _: &str, _: Option<&str>) -> McpResult<Vec<Contents>> {
         Ok(self)
     }
 }
 
 impl IntoContents for Contents {
-    fn into_contents(self, _: &str, _: Option<&str>) -> Result<Vec<Contents>> {
+    fn into_contents(self, _: &str, _: Option<&str>) -> McpResult<Vec<Contents>> {
         Ok(vec![self])
     }
 }
 
 impl IntoContents for String {
-    fn into_contents(self, uri: &str, mime_type: Option<&str>) -> Result<Vec<Contents>> {
+    fn into_contents(self, uri: &str, mime_type: Option<&str>) -> McpResult<Vec<Contents>> {
         Ok(vec![Contents::text(uri, mime_type.map(str::to_owned), self)])
     }
 }
 
 impl IntoContents for &'static str {
-    fn into_contents(self, uri: &str, mime_type: Option<&str>) -> Result<Vec<Contents>> {
+    fn into_contents(self, uri: &str, mime_type: Option<&str>) -> McpResult<Vec<Contents>> {
         self.to_owned().into_contents(uri, mime_type)
     }
 }
 
 impl IntoContents for Vec<u8> {
-    fn into_contents(self, uri: &str, mime_type: Option<&str>) -> Result<Vec<Contents>> {
+    fn into_contents(self, uri: &str, mime_type: Option<&str>) -> McpResult<Vec<Contents>> {
         Ok(vec![Contents::blob(uri, mime_type.map(str::to_owned), self)])
     }
 }
 
 impl<T: Serialize + Send + 'static> IntoContents for Json<T> {
-    fn into_contents(self, uri: &str, mime_type: Option<&str>) -> Result<Vec<Contents>> {
+    fn into_contents(self, uri: &str, mime_type: Option<&str>) -> McpResult<Vec<Contents>> {
         let text = serde_json::to_string(&self.0)?;
         text.into_contents(uri, Some(mime_type.unwrap_or("application/json")))
     }

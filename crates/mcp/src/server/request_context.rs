@@ -8,7 +8,7 @@ use crate::error::{invalid, not_found};
 #[cfg(feature = "http")]
 use crate::headers;
 use crate::server::session::{Caller, Modern, PROTOCOL_VERSION, Session};
-use crate::server::{Core, Ctx};
+use crate::server::{Core, McpCtx};
 
 /// In which eras a method exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,14 +25,14 @@ pub(crate) fn request_context(
     method: &str,
     eras: Eras,
     params: Option<&RawJson<'_>>,
-) -> sabir::Result<Ctx> {
+) -> sabir::Result<McpCtx> {
     let caller = match modern(&rpc, method, params)? {
         Some(modern) => Caller::Modern(modern),
         None => legacy(&rpc, eras)?,
     };
     match (&caller, eras) {
         (Caller::Modern(_), Eras::Legacy) | (Caller::Legacy(..), Eras::Modern) => Err(not_found()),
-        _ => Ok(Ctx { rpc, core: Arc::clone(core), caller, round: None }),
+        _ => Ok(McpCtx { rpc, core: Arc::clone(core), caller, round: None }),
     }
 }
 
@@ -70,7 +70,7 @@ fn legacy(rpc: &sabir::Ctx, eras: Eras) -> sabir::Result<Caller> {
 #[cfg(feature = "http")]
 fn says_modern(rpc: &sabir::Ctx) -> bool {
     let version = header(rpc, headers::PROTOCOL_VERSION);
-    version.and_then(|version| crate::Revision::parse(&version)).is_some_and(crate::Revision::is_modern)
+    version.and_then(|version| crate::McpRevision::parse(&version)).is_some_and(crate::McpRevision::is_modern)
 }
 
 #[cfg(not(feature = "http"))]

@@ -6,11 +6,11 @@ use sabir::{ErrorCode, ErrorObject};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::Revision;
-use crate::error::{Failure, code};
+use crate::McpRevision;
+use crate::error::{ToolError, code};
 use crate::server::input_round::{InputRound, Questions};
 use crate::server::session::Caller;
-use crate::server::{Core, Ctx};
+use crate::server::{Core, McpCtx};
 use crate::types::Meta;
 
 /// How long and by whom a result may be kept.
@@ -31,12 +31,12 @@ pub(crate) enum Answer<T> {
 
 /// What is needed of a request when its function is done. The function has the rest.
 pub(crate) enum ResponseBuilder {
-    Legacy(Revision),
-    Modern { core: Arc<Core>, revision: Revision, round: Option<Arc<InputRound>> },
+    Legacy(McpRevision),
+    Modern { core: Arc<Core>, revision: McpRevision, round: Option<Arc<InputRound>> },
 }
 
 impl ResponseBuilder {
-    pub(crate) fn of(ctx: &Ctx) -> Self {
+    pub(crate) fn of(ctx: &McpCtx) -> Self {
         match &ctx.caller {
             Caller::Legacy(_, revision) => ResponseBuilder::Legacy(*revision),
             Caller::Modern(modern) => {
@@ -46,7 +46,7 @@ impl ResponseBuilder {
         }
     }
 
-    pub(crate) fn revision(&self) -> Revision {
+    pub(crate) fn revision(&self) -> McpRevision {
         match self {
             ResponseBuilder::Legacy(revision) | ResponseBuilder::Modern { revision, .. } => *revision,
         }
@@ -68,9 +68,9 @@ impl ResponseBuilder {
     }
 
     /// What there is instead of a result: the questions that have to be answered first, or an error.
-    pub(crate) fn fail<T>(self, failure: Failure) -> sabir::Result<Answer<T>> {
+    pub(crate) fn fail<T>(self, failure: ToolError) -> sabir::Result<Answer<T>> {
         match (&failure, self) {
-            (Failure::Unanswered, ResponseBuilder::Modern { core, round: Some(round), .. }) => {
+            (ToolError::InputRequired, ResponseBuilder::Modern { core, round: Some(round), .. }) => {
                 match round.questions(&core.settings) {
                     Some(questions) => Ok(Answer::Questions { core, questions }),
                     None => Err(failure.into_error()),
@@ -82,7 +82,7 @@ impl ResponseBuilder {
 }
 
 /// The modern era has no codes of its own for what the legacy one called an unknown resource and a page to visit.
-fn fit(mut error: ErrorObject, revision: Revision) -> ErrorObject {
+fn fit(mut error: ErrorObject, revision: McpRevision) -> ErrorObject {
     if revision.is_modern() {
         error.code = match error.code {
             code::RESOURCE_NOT_FOUND => ErrorCode::INVALID_PARAMS,

@@ -20,11 +20,11 @@ use super::response::{Answer, ResponseBuilder};
 use super::session::{Caller, Initialize, Session};
 use super::subscribers::{Change, Interests};
 use super::target_params::TargetParams;
-use super::{Core, Ctx};
-use crate::Revision;
-use crate::error::{Failure, Result, invalid, not_found, reason, shown, unknown_resource, unread};
+use super::{Core, McpCtx};
+use crate::McpRevision;
+use crate::error::{ToolError, invalid, not_found, reason, shown, unknown_resource, unread};
 use crate::page::page;
-use crate::types::{Contents, Implementation, Level, Meta, PromptResult, ServerCapabilities, ToolResult};
+use crate::types::{Contents, Implementation, LogLevel, Meta, PromptResult, ServerCapabilities, ToolResult};
 
 type Params<'a> = Option<&'a RawJson<'a>>;
 
@@ -75,12 +75,12 @@ struct Routes<'c> {
 impl Routes<'_> {
     fn on<F, Fut, R>(mut self, method: &'static str, eras: Eras, handler: F) -> Self
     where
-        F: Fn(Ctx, Params<'_>) -> sabir::Result<Fut> + Send + Sync + 'static,
+        F: Fn(McpCtx, Params<'_>) -> sabir::Result<Fut> + Send + Sync + 'static,
         Fut: Future<Output = sabir::Result<R>> + Send + 'static,
         R: Serialize + 'static,
     {
         let core = Arc::clone(self.core);
-        self.router = self.router.reading(method, move |rpc, params: Option<&RawJson<'_>>| {
+        self.router = self.router.method_borrowed(method, move |rpc, params: Option<&RawJson<'_>>| {
             let params = params.map(RawJson::as_borrowed);
             let ctx = request_context(&core, rpc, method, eras, params.as_ref())?;
             handler(ctx, params.as_ref())
@@ -93,7 +93,7 @@ impl Routes<'_> {
         self,
         method: &'static str,
         eras: Eras,
-        handler: impl Fn(&Ctx, Params<'_>) -> sabir::Result<T> + Send + Sync + 'static,
+        handler: impl Fn(&McpCtx, Params<'_>) -> sabir::Result<T> + Send + Sync + 'static,
     ) -> Self {
         self.on(method, eras, move |ctx, params| {
             let body = handler(&ctx, params)?;
@@ -106,7 +106,7 @@ impl Routes<'_> {
         self,
         method: &'static str,
         eras: Eras,
-        handler: impl Fn(&Ctx, Params<'_>) -> sabir::Result<T> + Send + Sync + 'static,
+        handler: impl Fn(&McpCtx, Params<'_>) -> sabir::Result<T> + Send + Sync + 'static,
     ) -> Self {
         self.on(method, eras, move |ctx, params| {
             let body = handler(&ctx, params)?;
@@ -117,20 +117,20 @@ impl Routes<'_> {
     /// What may come before anything is agreed on: the handshake of the legacy era, and pings.
     fn handshake(mut self) -> Self {
         let core = Arc::clone(self.core);
-        self.router = self.router.reading("initialize", move |rpc, params: Option<&RawJson<'_>>| {
+        self.router = self.router.method_borrowed("initialize", move |rpc, params: Option<&RawJson<'_>>| {
             if request_context::modern(&rpc, "initialize", params)?.is_some() {
                 return Err(not_found());
             }
             initialize(&core, &rpc, params).map(|result| ready(Ok(result)))
         });
-        self.router = self.router.reading("ping", |rpc, params: Option<&RawJson<'_>>| {
+        self.router = self.router.method_borrowed("ping", |rpc, params: Option<&RawJson<'_>>| {
             match request_context::modern(&rpc, "ping", params)? {
                 Some(_) => Err(not_found()),
                 None => Ok(ready(Ok(Meta::new()))),
             }
         });
         let core = Arc::clone(self.core);
-        self.router = self.router.reading("notifications/initialized", move |rpc: sabir::Ctx, _| {
+        self.router = self.router.method_borrowed("notifications/initialized", move |rpc: sabir::Ctx, _| {
             let session = rpc.peer().kept::<Session>();
             if session.joins() {
                 core.catalog.subscribers().join(rpc.peer(), &session);
@@ -144,7 +144,7 @@ impl Routes<'_> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Initialized {
-    protocol_version: Revision,
+    protocol_version: McpRevision,
     capabilities: ServerCapabilities,
     server_info: Implementation,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -157,7 +157,7 @@ fn initialize(core: &Core, rpc: &sabir::Ctx, params: Params<'_>) -> sabir::Resul
     let revision = rpc.peer().kept::<Session>().agree(target).ok_or_else(again)?;
     rpc.peer().speak(revision.dialect());
     let mut capabilities = core.catalog.lists().capabilities();
-    if revision < Revision::V2025_03_26 {
+    if revision < McpRevision::V2025_03_26 {
         capabilities.completions = None;
     }
     Ok(Initialized {
@@ -171,24 +171,24 @@ fn initialize(core: &Core, rpc: &sabir::Ctx, params: Params<'_>) -> sabir::Resul
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Discovered {
-    supported_versions: Vec<Revision>,
+    supported_versions: Vec<McpRevision>,
     capabilities: ServerCapabilities,
     #[serde(skip_serializing_if = "Option::is_none")]
     instructions: Option<String>,
 }
 
-fn discover(ctx: &Ctx, _: Params<'_>) -> sabir::Result<Discovered> {
+fn discover(ctx: &McpCtx, _: Params<'_>) -> sabir::Result<Discovered> {
     Ok(Discovered {
-        supported_versions: Revision::modern().collect(),
+        supported_versions: McpRevision::modern().collect(),
         capabilities: ctx.core.catalog.lists().capabilities(),
         instructions: ctx.core.settings.instructions.clone(),
     })
 }
 
-fn set_level(ctx: &Ctx, params: Params<'_>) -> sabir::Result<Meta> {
+fn set_level(ctx: &McpCtx, params: Params<'_>) -> sabir::Result<Meta> {
     #[derive(Deserialize)]
     struct SetLevel {
-        level: Level,
+        level: LogLevel,
     }
     let SetLevel { level } = read(params)?;
     ctx.session()?.set_level(level);
@@ -200,7 +200,7 @@ struct Uri {
     uri: String,
 }
 
-fn subscribe(ctx: &Ctx, params: Params<'_>) -> sabir::Result<Meta> {
+fn subscribe(ctx: &McpCtx, params: Params<'_>) -> sabir::Result<Meta> {
     let Uri { uri } = read(params)?;
     let lists = ctx.core.catalog.lists();
     if !lists.has_resources() {
@@ -214,7 +214,7 @@ fn subscribe(ctx: &Ctx, params: Params<'_>) -> sabir::Result<Meta> {
     Ok(Meta::new())
 }
 
-fn unsubscribe(ctx: &Ctx, params: Params<'_>) -> sabir::Result<Meta> {
+fn unsubscribe(ctx: &McpCtx, params: Params<'_>) -> sabir::Result<Meta> {
     let Uri { uri } = read(params)?;
     ctx.session()?.unsubscribe(&uri, &ctx.rpc.peer().kept::<Usage>());
     Ok(Meta::new())
@@ -230,7 +230,7 @@ fn named<T>(all: &Named<T>, kind: &str, name: &str) -> sabir::Result<Arc<T>> {
 }
 
 fn call_tool(
-    mut ctx: Ctx,
+    mut ctx: McpCtx,
     params: Params<'_>,
 ) -> sabir::Result<impl Future<Output = sabir::Result<Answer<ToolResult>>> + use<>> {
     let target = TargetParams::by_name(params)?;
@@ -249,11 +249,11 @@ fn call_tool(
     Ok(async move {
         let outcome = match running {
             Ok(running) => running.await,
-            Err(reason) if end.revision() < Revision::V2025_11_25 => return Err(invalid(reason)),
-            Err(reason) => Err(Failure::Tool(format!("invalid arguments: {reason}"))),
+            Err(reason) if end.revision() < McpRevision::V2025_11_25 => return Err(invalid(reason)),
+            Err(reason) => Err(ToolError::Failed(format!("invalid arguments: {reason}"))),
         };
         let mut result = match outcome {
-            Err(Failure::Tool(why)) => ToolResult::error(why),
+            Err(ToolError::Failed(why)) => ToolResult::error(why),
             Ok(result) => result,
             Err(failure) => return end.fail(failure),
         };
@@ -264,7 +264,7 @@ fn call_tool(
 }
 
 fn get_prompt(
-    mut ctx: Ctx,
+    mut ctx: McpCtx,
     params: Params<'_>,
 ) -> sabir::Result<impl Future<Output = sabir::Result<Answer<PromptResult>>> + use<>> {
     let target = TargetParams::by_name(params)?;
@@ -296,7 +296,7 @@ struct Read {
 }
 
 fn read_resource(
-    mut ctx: Ctx,
+    mut ctx: McpCtx,
     params: Params<'_>,
 ) -> sabir::Result<impl Future<Output = sabir::Result<Answer<Read>>> + use<>> {
     let target = TargetParams::by_uri(params)?;
@@ -368,7 +368,7 @@ struct Values {
 }
 
 fn complete(
-    ctx: Ctx,
+    ctx: McpCtx,
     params: Params<'_>,
 ) -> sabir::Result<impl Future<Output = sabir::Result<Answer<Completion>>> + use<>> {
     let Complete { of, argument, context } = read(params)?;
@@ -393,7 +393,7 @@ fn complete(
     let running = function.map(|function| function.start(ctx, partial));
     Ok(async move {
         let mut values = match running {
-            Some(running) => running.await.map_err(Failure::into_error)?,
+            Some(running) => running.await.map_err(ToolError::into_error)?,
             None => Vec::new(),
         };
         let total = values.len();
@@ -404,7 +404,7 @@ fn complete(
 }
 
 fn listen(
-    ctx: Ctx,
+    ctx: McpCtx,
     params: Params<'_>,
 ) -> sabir::Result<impl Future<Output = sabir::Result<Answer<Meta>>> + use<>> {
     #[derive(Deserialize)]
@@ -458,7 +458,7 @@ fn read<P: DeserializeOwned>(params: Params<'_>) -> sabir::Result<P> {
     serde_json::from_str(params.map_or("{}", RawJson::as_str)).map_err(|error| unread(&error))
 }
 
-impl Ctx {
+impl McpCtx {
     fn session(&self) -> sabir::Result<&Session> {
         match &self.caller {
             Caller::Legacy(session, _) => Ok(session),
@@ -490,7 +490,7 @@ impl Ctx {
         params: Params<'_>,
         member: &'static str,
         of: impl Fn(&Lists) -> &Named<T>,
-        fit: impl Fn(&T, Revision) -> U,
+        fit: impl Fn(&T, McpRevision) -> U,
     ) -> sabir::Result<BTreeMap<&'static str, RawJson<'static>>> {
         #[derive(Deserialize)]
         struct Page {

@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use sabir::{JsonKind, RawJson};
 use serde::Deserialize;
 
-use super::limits::{Limits, Usage};
-use crate::Revision;
+use super::limits::{McpLimits, Usage};
+use crate::McpRevision;
 use crate::error::{invalid, reason, unread, unsupported_revision};
-use crate::types::{ClientCapabilities, Implementation, Level};
+use crate::types::{ClientCapabilities, Implementation, LogLevel};
 
 pub(crate) const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 pub(crate) const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -31,7 +31,7 @@ pub(crate) struct Session {
 
 /// What the client said of itself stays as text: values would take many times the memory.
 pub(crate) struct Agreed {
-    pub(crate) revision: Revision,
+    pub(crate) revision: McpRevision,
     capabilities: Option<RawJson<'static>>,
     info: Option<RawJson<'static>>,
 }
@@ -55,7 +55,7 @@ pub(crate) struct Initialize {
 
 impl Initialize {
     /// Reads them, and refuses what does not fit.
-    pub(crate) fn read(params: Option<&RawJson<'_>>, limits: &Limits) -> sabir::Result<Self> {
+    pub(crate) fn read(params: Option<&RawJson<'_>>, limits: &McpLimits) -> sabir::Result<Self> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Members {
@@ -82,19 +82,19 @@ impl Session {
     }
 
     /// Agrees on the revision that is asked for, or else on the newest. `None` if that was done before.
-    pub(crate) fn agree(&self, asked: Initialize) -> Option<Revision> {
-        let revision = Revision::parse(&asked.protocol_version)
+    pub(crate) fn agree(&self, asked: Initialize) -> Option<McpRevision> {
+        let revision = McpRevision::parse(&asked.protocol_version)
             .filter(|revision| !revision.is_modern())
-            .unwrap_or(Revision::NEWEST_LEGACY);
+            .unwrap_or(McpRevision::NEWEST_LEGACY);
         let agreed = Agreed { revision, capabilities: asked.capabilities, info: asked.info };
         self.agreed.set(agreed).ok().map(|()| revision)
     }
 
-    pub(crate) fn set_level(&self, level: Level) {
+    pub(crate) fn set_level(&self, level: LogLevel) {
         self.level.store(level as u8, Ordering::Relaxed);
     }
 
-    pub(crate) fn logs(&self, level: Level) -> bool {
+    pub(crate) fn logs(&self, level: LogLevel) -> bool {
         level as u8 >= self.level.load(Ordering::Relaxed)
     }
 
@@ -104,7 +104,7 @@ impl Session {
     }
 
     /// Subscribing again to the same takes no more room.
-    pub(crate) fn subscribe(&self, uri: String, usage: &Usage, limits: &Limits) -> sabir::Result<()> {
+    pub(crate) fn subscribe(&self, uri: String, usage: &Usage, limits: &McpLimits) -> sabir::Result<()> {
         let mut subscriptions = self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner);
         if !subscriptions.contains(&uri) {
             usage.subscribe(&uri, limits)?;
@@ -127,15 +127,15 @@ impl Session {
 /// Who calls.
 #[derive(Clone)]
 pub(crate) enum Caller {
-    Legacy(Arc<Session>, Revision),
+    Legacy(Arc<Session>, McpRevision),
     Modern(Modern),
 }
 
 /// What a request of the modern era says for itself. The rest is read when it is asked for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Modern {
-    pub(crate) revision: Revision,
-    pub(crate) level: Option<Level>,
+    pub(crate) revision: McpRevision,
+    pub(crate) level: Option<LogLevel>,
 }
 
 impl Modern {
@@ -143,7 +143,7 @@ impl Modern {
     pub(crate) fn read(meta: &RawJson<'_>, version: &RawJson<'_>) -> sabir::Result<Self> {
         let text: String =
             version.parse().map_err(|_| invalid(format_args!("`{PROTOCOL_VERSION}` must be a string")))?;
-        let revision = Revision::parse(&text).filter(|revision| revision.is_modern());
+        let revision = McpRevision::parse(&text).filter(|revision| revision.is_modern());
         let revision = revision.ok_or_else(|| unsupported_revision(&text))?;
         match meta.get(CLIENT_CAPABILITIES).map(|capabilities| capabilities.kind()) {
             Some(JsonKind::Object) => {}
@@ -165,7 +165,7 @@ impl Modern {
 }
 
 impl Caller {
-    pub(crate) fn revision(&self) -> Revision {
+    pub(crate) fn revision(&self) -> McpRevision {
         match self {
             Caller::Legacy(_, revision) => *revision,
             Caller::Modern(modern) => modern.revision,

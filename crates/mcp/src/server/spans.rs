@@ -8,7 +8,7 @@ use tracing::{Instrument, Span};
 
 use super::Core;
 use super::session::{PROTOCOL_VERSION, Session};
-use crate::Revision;
+use crate::McpRevision;
 use crate::error::shown;
 
 /// What stands for a method that nobody knows: strangers must not make up names of spans.
@@ -83,10 +83,10 @@ fn server_span(core: &Core, ctx: &sabir::Ctx, next: &Next) -> Span {
     span
 }
 
-fn revision(ctx: &sabir::Ctx) -> Option<Revision> {
+fn revision(ctx: &sabir::Ctx) -> Option<McpRevision> {
     let said = ctx.meta().and_then(|meta| meta.get(PROTOCOL_VERSION)?.parse::<String>().ok());
     match said {
-        Some(said) => Revision::parse(&said),
+        Some(said) => McpRevision::parse(&said),
         None => ctx.peer().kept::<Session>().agreed().map(|agreed| agreed.revision),
     }
 }

@@ -101,7 +101,7 @@ fn seconds(time: SystemTime) -> u64 {
 
 impl std::fmt::Debug for StateSigner {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Keeper")
+        f.write_str("StateSigner")
     }
 }
 

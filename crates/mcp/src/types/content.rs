@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Contents, Meta, Resource};
-use crate::Revision;
+use crate::McpRevision;
 
 /// Who says something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -140,12 +140,12 @@ impl Content {
     }
 
     /// Says in words what the revision has no kind of content for.
-    pub(crate) fn fit(&mut self, revision: Revision) {
+    pub(crate) fn fit(&mut self, revision: McpRevision) {
         let words = match self {
-            Content::Audio { mime_type, .. } if revision < Revision::V2025_03_26 => {
+            Content::Audio { mime_type, .. } if revision < McpRevision::V2025_03_26 => {
                 format!("(audio of type {mime_type})")
             }
-            Content::ResourceLink(link) if revision < Revision::V2025_06_18 => {
+            Content::ResourceLink(link) if revision < McpRevision::V2025_06_18 => {
                 format!("{}: {}", link.name, link.uri)
             }
             _ => return,

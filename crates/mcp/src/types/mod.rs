@@ -23,7 +23,7 @@ pub type Meta = serde_json::Map<String, serde_json::Value>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs)]
-pub enum Level {
+pub enum LogLevel {
     Debug,
     Info,
     Notice,
@@ -36,7 +36,7 @@ pub enum Level {
 
 /// How far a call is.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Progress {
+pub struct ProgressUpdate {
     /// Rises with each message.
     pub progress: f64,
     /// What it will be at the end, if that is known.
@@ -51,7 +51,7 @@ pub struct Progress {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LogMessage {
     /// How serious it is.
-    pub level: Level,
+    pub level: LogLevel,
     /// Who says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logger: Option<String>,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Content, Icon, Meta, Role};
-use crate::Revision;
+use crate::McpRevision;
 
 /// A prompt, as it is listed. A server fills in the arguments from the type that its function takes.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -50,12 +50,12 @@ impl Prompt {
         Prompt { name: name.into(), description: Some(description.into()), ..Prompt::default() }
     }
 
-    pub(crate) fn fit(mut self, revision: Revision) -> Self {
-        if revision < Revision::V2025_06_18 {
+    pub(crate) fn fit(mut self, revision: McpRevision) -> Self {
+        if revision < McpRevision::V2025_06_18 {
             (self.title, self.meta) = (None, None);
             self.arguments.iter_mut().for_each(|argument| argument.title = None);
         }
-        if revision < Revision::V2025_11_25 {
+        if revision < McpRevision::V2025_11_25 {
             self.icons.clear();
         }
         self
@@ -103,8 +103,8 @@ pub struct PromptResult {
 }
 
 impl PromptResult {
-    pub(crate) fn fit(&mut self, revision: Revision) {
-        if revision < Revision::V2025_06_18 {
+    pub(crate) fn fit(&mut self, revision: McpRevision) {
+        if revision < McpRevision::V2025_06_18 {
             self.messages.iter_mut().for_each(|message| message.content.fit(revision));
         }
     }

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
 use super::{Annotations, Icon, Meta};
-use crate::Revision;
+use crate::McpRevision;
 
 /// A kind of thing that is listed with resources: what it is read by, what is said of it, and what only this kind
 /// has.
@@ -55,11 +55,11 @@ macro_rules! listed {
             }
 
             /// Leaves out what a revision does not know.
-            pub(crate) fn fit(mut self, revision: Revision) -> Self {
-                if revision < Revision::V2025_06_18 {
+            pub(crate) fn fit(mut self, revision: McpRevision) -> Self {
+                if revision < McpRevision::V2025_06_18 {
                     (self.title, self.meta) = (None, None);
                 }
-                if revision < Revision::V2025_11_25 {
+                if revision < McpRevision::V2025_11_25 {
                     self.icons.clear();
                 }
                 self

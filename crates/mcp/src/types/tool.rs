@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::content::is_false;
 use super::{Content, Icon, Meta};
-use crate::Revision;
+use crate::McpRevision;
 
 /// A tool, as it is listed. A server fills in the schemas from the types of the function behind it.
 ///
@@ -75,14 +75,14 @@ impl Tool {
     }
 
     /// Leaves out what a revision does not know.
-    pub(crate) fn fit(mut self, revision: Revision) -> Self {
-        if revision < Revision::V2025_03_26 {
+    pub(crate) fn fit(mut self, revision: McpRevision) -> Self {
+        if revision < McpRevision::V2025_03_26 {
             self.annotations = None;
         }
-        if revision < Revision::V2025_06_18 {
+        if revision < McpRevision::V2025_06_18 {
             (self.title, self.output_schema, self.meta) = (None, None, None);
         }
-        if revision < Revision::V2025_11_25 {
+        if revision < McpRevision::V2025_11_25 {
             self.icons.clear();
         }
         self
@@ -145,8 +145,8 @@ impl ToolResult {
         self.content.iter().filter_map(Content::as_text).collect()
     }
 
-    pub(crate) fn fit(&mut self, revision: Revision) {
-        if revision < Revision::V2025_06_18 {
+    pub(crate) fn fit(&mut self, revision: McpRevision) {
+        if revision < McpRevision::V2025_06_18 {
             self.content.iter_mut().for_each(|content| content.fit(revision));
             self.structured_content = None;
         }

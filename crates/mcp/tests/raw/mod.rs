@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex};
 
 use sabir::{CallError, ErrorObject, Peer, Router, transport};
-use sabir_mcp::Server;
+use sabir_mcp::McpServer;
 use serde_json::{Value, json};
 
 pub(crate) struct Raw {
@@ -15,7 +15,7 @@ pub(crate) struct Raw {
 }
 
 impl Raw {
-    pub(crate) async fn open(server: Server) -> Self {
+    pub(crate) async fn open(server: McpServer) -> Self {
         let (ours, theirs) = transport::memory();
         tokio::spawn(server.serve(theirs));
         let heard = Arc::<Mutex<Vec<String>>>::default();
@@ -28,7 +28,7 @@ impl Raw {
     }
 
     /// The same after the handshake of the legacy era.
-    pub(crate) async fn legacy(server: Server, capabilities: Value) -> Self {
+    pub(crate) async fn legacy(server: McpServer, capabilities: Value) -> Self {
         let raw = Raw::open(server).await;
         raw.call("initialize", json!({"protocolVersion": "2025-11-25", "capabilities": capabilities}))
             .await
@@ -38,7 +38,7 @@ impl Raw {
     }
 
     pub(crate) async fn call(&self, method: &'static str, params: Value) -> Result<Value, ErrorObject> {
-        match self.peer.call::<_, _, Value>(method, params).await {
+        match self.peer.call::<Value>(method, params).await {
             Ok(result) => Ok(result),
             Err(CallError::Error(error)) => Err(error),
             Err(other) => panic!("{method}: {other}"),

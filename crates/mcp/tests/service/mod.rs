@@ -5,8 +5,8 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use sabir_mcp::{
-    Content, Ctx, Failure, Json, Level, Partial, Progress, Prompt, PromptMessage, Resource, Result, Sample,
-    Server, Template, Tool, ToolAnnotations,
+    Content, Json, LogLevel, McpCtx, McpResult, McpServer, Partial, ProgressUpdate, Prompt, PromptMessage,
+    Resource, Sample, Template, Tool, ToolAnnotations, ToolError,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -49,26 +49,26 @@ struct Day {
     day: u16,
 }
 
-pub(crate) fn server() -> Server {
+pub(crate) fn server() -> McpServer {
     let add = Tool {
         title: Some("Add".into()),
         annotations: Some(ToolAnnotations { read_only_hint: Some(true), ..Default::default() }),
         ..Tool::from("add")
     };
-    asking(Server::new("service", "1.0.0").instructions("Be kind."))
+    asking(McpServer::new("service", "1.0.0").instructions("Be kind."))
         .secret([7; 32])
         .clock(|| UNIX_EPOCH + Duration::from_secs(1_800_000_000))
         .page_size(4)
         .tool(add, |_, Add { a, b }| async move {
-            let sum = a.checked_add(b).ok_or(Failure::tool("too large"))?;
+            let sum = a.checked_add(b).ok_or(ToolError::new("too large"))?;
             Ok(Json(Sum { sum }))
         })
-        .tool(Tool::new("steps", "Reports three steps"), |ctx: Ctx, ()| async move {
+        .tool(Tool::new("steps", "Reports three steps"), |ctx: McpCtx, ()| async move {
             for step in 1..=3 {
                 let message = Some(format!("step {step}"));
-                ctx.progress(Progress { progress: step.into(), total: Some(3.0), message }).await;
+                ctx.progress(ProgressUpdate { progress: step.into(), total: Some(3.0), message }).await;
             }
-            ctx.log(Level::Warning, "three steps were made").await;
+            ctx.log(LogLevel::Warning, "three steps were made").await;
             Ok("done")
         })
         .tool(Tool::new("kinds", "All kinds of content"), |_, ()| async {
@@ -80,14 +80,14 @@ pub(crate) fn server() -> Server {
                 link,
             ])
         })
-        .tool(Tool::new("wait", "Never ends"), |_, ()| std::future::pending::<Result<()>>())
+        .tool(Tool::new("wait", "Never ends"), |_, ()| std::future::pending::<McpResult<()>>())
         .tool(Tool::new("broken", "Panics"), |_, ()| async {
             if true {
                 panic!("of no concern to the caller")
             }
             Ok(())
         })
-        .tool(Tool::new("change", "Changes the lists"), |ctx: Ctx, ()| async move {
+        .tool(Tool::new("change", "Changes the lists"), |ctx: McpCtx, ()| async move {
             ctx.catalog().add_tool(Tool::new("new", "Was added"), |_, ()| async { Ok(1) });
             ctx.catalog().add_prompt("new", |_, ()| async { Ok("Hello.") });
             ctx.catalog().resource_changed("notes://today");
@@ -102,7 +102,7 @@ pub(crate) fn server() -> Server {
             Ok(format!("day {day} of {year}"))
         })
         .template(Template::new("users://{id}", "a user"), |_, User { id }| async move {
-            Err::<String, _>(Failure::error(-32002, format!("there is no user {id}")))
+            Err::<String, _>(ToolError::rpc(-32002, format!("there is no user {id}")))
         })
         .prompt(Prompt::new("write", "Writes about something"), |_, Topic { topic, length }| async move {
             let length = length.unwrap_or(100);
@@ -122,15 +122,15 @@ pub(crate) fn server() -> Server {
 }
 
 /// The same functions ask in both eras.
-fn asking(server: Server) -> Server {
+fn asking(server: McpServer) -> McpServer {
     server
-        .tool(Tool::new("greet", "Asks for a name"), |ctx: Ctx, ()| async move {
+        .tool(Tool::new("greet", "Asks for a name"), |ctx: McpCtx, ()| async move {
             match ctx.elicit::<Name>("name", "Who are you?").await? {
                 Some(Name { name, age }) => Ok(format!("Hello, {name} ({age:?})!")),
                 None => Ok("Hello, stranger!".to_owned()),
             }
         })
-        .tool(Tool::new("interview", "Asks one thing after the other"), |ctx: Ctx, ()| async move {
+        .tool(Tool::new("interview", "Asks one thing after the other"), |ctx: McpCtx, ()| async move {
             let remembered = ctx.remembered::<String>();
             ctx.remember(&"a word")?;
             let name: Option<Name> = ctx.elicit("name", "Who are you?").await?;
@@ -140,7 +140,7 @@ fn asking(server: Server) -> Server {
             let name = name.map_or("nobody".to_owned(), |answer| answer.name);
             Ok(format!("{} {name}, {} roots, {remembered:?}", said.text(), roots.len()))
         })
-        .tool(Tool::new("together", "Asks two things at once"), |ctx: Ctx, ()| async move {
+        .tool(Tool::new("together", "Asks two things at once"), |ctx: McpCtx, ()| async move {
             let (name, roots) = tokio::join!(ctx.elicit::<Name>("name", "Who are you?"), ctx.roots("roots"));
             let name = name?.map_or("nobody".to_owned(), |answer| answer.name);
             Ok(format!("{name}, {} roots", roots?.len()))

@@ -6,13 +6,13 @@
 //!
 //! ```
 //! use sabir_model::capture::Reader;
-//! use sabir_model::graph::{Answer, GraphBuilder, Stop, Uplift, named_query};
+//! use sabir_model::graph::{Answer, GraphBuilder, GraphMapper, Stop, named_query};
 //!
 //! let session = "> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"nap\"}\n";
 //! let mut reader = Reader::new(session.as_bytes())?;
-//! let (mut uplift, mut builder) = (Uplift::new(), GraphBuilder::new("urn:example:nap#"));
+//! let (mut mapper, mut builder) = (GraphMapper::new(), GraphBuilder::new("urn:example:nap#"));
 //! while let Some(record) = reader.next()? {
-//!     uplift.handle(&record, |node| {
+//!     mapper.handle(&record, |node| {
 //!         builder.add(node);
 //!         Ok::<(), std::convert::Infallible>(())
 //!     })?;

@@ -11,7 +11,7 @@ use sabir::{Http, RawJson, Router, Sessions};
 pub(crate) async fn serve() {
     let router = Router::new()
         .method("add", |_, (a, b): (i64, i64)| async move { Ok(a + b) })
-        .raw("echo", |_, params| async move { Ok(params.unwrap_or(RawJson::NULL)) })
+        .method_raw("echo", |_, params| async move { Ok(params.unwrap_or(RawJson::NULL)) })
         .method("big", |_, bytes: usize| async move { Ok("x".repeat(bytes)) })
         .method("sleep", |_, ms: u64| async move {
             tokio::time::sleep(Duration::from_millis(ms)).await;

@@ -1,5 +1,6 @@
 //! Calls and notifications that go out in one message.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -9,15 +10,15 @@ use crate::CallError;
 use crate::peer::call::{Call, CallSlot};
 use crate::peer::commands::{BatchEntry, CallCommand, Command, end_batch};
 use crate::peer::{Peer, written};
-use crate::router::method::MethodName;
+use crate::router::method::Method;
 
 /// Calls and notifications that go out together, in one message.
 ///
 /// ```
 /// # async fn run(peer: sabir::Peer) -> Result<(), sabir::CallError> {
 /// let mut batch = peer.batch();
-/// let sum = batch.call::<_, _, i64>("add", (1, 2));
-/// let difference = batch.call::<_, _, i64>("subtract", (3, 2));
+/// let sum = batch.call::<i64>("add", (1, 2));
+/// let difference = batch.call::<i64>("subtract", (3, 2));
 /// batch.notify("log", ("done",));
 /// batch.send()?;
 /// assert_eq!((sum.await?, difference.await?), (3, 1));
@@ -46,14 +47,13 @@ impl Batch {
     /// A peer that refuses the whole batch answers with one error that has no id. That is a
     /// [`Report::PeerError`](crate::Report::PeerError) for the transport's `on_report`, and ends no call: give the calls a
     /// timeout if the peer may not support batches.
-    pub fn call<M, P, R>(&mut self, method: M, params: P) -> Call<R>
-    where
-        M: MethodName<P, R>,
-        P: Serialize,
-        R: DeserializeOwned,
-    {
+    pub fn call<R: DeserializeOwned>(
+        &mut self,
+        method: impl Into<Cow<'static, str>>,
+        params: impl Serialize,
+    ) -> Call<R> {
         let slot = Arc::<CallSlot>::default();
-        let method = method.into_name();
+        let method = method.into();
         let call = Call::in_batch(self.peer.clone(), &method, Arc::clone(&slot));
         match written(&params) {
             Ok(params) => self.entries.push(BatchEntry::Call(CallCommand { method, params, slot })),
@@ -62,16 +62,26 @@ impl Batch {
         call
     }
 
+    /// Adds a call of a [`Method`], whose types the compiler checks.
+    pub fn call_method<P: Serialize, R: DeserializeOwned>(
+        &mut self,
+        method: Method<P, R>,
+        params: P,
+    ) -> Call<R> {
+        self.call(method.name(), params)
+    }
+
     /// Adds a notification. If its params cannot be written as JSON, the batch cannot be sent.
-    pub fn notify<M, P>(&mut self, method: M, params: P)
-    where
-        M: MethodName<P, ()>,
-        P: Serialize,
-    {
+    pub fn notify(&mut self, method: impl Into<Cow<'static, str>>, params: impl Serialize) {
         match written(&params) {
-            Ok(params) => self.entries.push(BatchEntry::Notify { method: method.into_name(), params }),
+            Ok(params) => self.entries.push(BatchEntry::Notify { method: method.into(), params }),
             Err(error) => self.error = self.error.take().or(Some(error)),
         }
+    }
+
+    /// Adds a notification by its [`Method`], whose types the compiler checks.
+    pub fn notify_method<P: Serialize>(&mut self, method: Method<P, ()>, params: P) {
+        self.notify(method.name(), params);
     }
 
     /// Sends it. If that cannot be done, its calls end with the same error.

@@ -11,7 +11,8 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use sabir_proto::{CallKey, CallOptions, SendError, TraceContext};
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Visitor};
+use serde::{Deserializer, forward_to_deserialize_any};
 
 use crate::peer::Peer;
 use crate::peer::commands::{CallCommand, Command, lock};
@@ -319,7 +320,7 @@ impl<R: DeserializeOwned, E: From<CallError>, T> Call<R, E, T> {
     ///     async move { Ok(assert!(expected)) }
     /// });
     /// let peer = sabir::connect(transport, router).await?;
-    /// let subscribe = peer.call::<_, _, u64>("subscribe", ());
+    /// let subscribe = peer.call::<u64>("subscribe", ());
     /// let id = subscribe.on_reply(move |id| open.lock().unwrap().extend(id.as_ref().ok())).await?;
     /// # Ok(())
     /// # }
@@ -349,9 +350,32 @@ impl<R: DeserializeOwned, E: From<CallError>, T> Call<R, E, T> {
 /// The outcome in the caller's types.
 fn read<R: DeserializeOwned, E: From<CallError>>(outcome: Outcome) -> Result<R, E> {
     let read = outcome.and_then(|result| {
-        result.parse().map_err(|e: serde_json::Error| CallError::Unfit(e.to_string().into()))
+        let ignored = |error: serde_json::Error| {
+            R::deserialize(UnitOnly).map_err(|_| CallError::Unfit(error.to_string().into()))
+        };
+        result.parse().or_else(ignored)
     });
     read.map_err(E::from)
+}
+
+/// Gives `()` to a type that asks for nothing else, and an error to all others: who wants `()` takes any result.
+struct UnitOnly;
+
+impl<'de> Deserializer<'de> for UnitOnly {
+    type Error = serde::de::value::Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Self::Error> {
+        Err(serde::de::Error::custom("not a unit"))
+    }
+
+    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        visitor.visit_unit()
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit_struct
+        newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+    }
 }
 
 impl<R: DeserializeOwned, E: From<CallError>, T> Future for Call<R, E, T> {

@@ -18,7 +18,7 @@ use serde::de::DeserializeOwned;
 use crate::peer::batch::Batch;
 use crate::peer::call::Call;
 use crate::peer::commands::{Command, OnBehalfOf, Shared};
-use crate::router::method::MethodName;
+use crate::router::method::Method;
 use crate::runtime::driving;
 use crate::{CallError, RawJson};
 
@@ -40,14 +40,43 @@ impl Peer {
     /// Calls a method. The call goes out when it is first awaited.
     ///
     /// Params are a tuple, a struct, a list, a map, or `()` for none; a single value of any other kind is
-    /// sent as the only argument. The result is whatever type the caller wants.
-    pub fn call<M, P, R>(&self, method: M, params: P) -> Call<R>
-    where
-        M: MethodName<P, R>,
-        P: Serialize,
-        R: DeserializeOwned,
-    {
-        Call::new(self.clone(), method.into_name(), written(&params))
+    /// sent as the only argument. The result is read into `R`, the one type parameter: it follows from where the
+    /// result goes, or is written as `call::<i64>(…)`.
+    ///
+    /// `call::<()>(…)` takes any result and ignores it. Where nothing else names the type, one must be written: a
+    /// type parameter of a function has no default in Rust, so a bare `peer.call("ping", ()).await?;` does not
+    /// compile in edition 2024.
+    ///
+    /// ```
+    /// # async fn run(peer: sabir::Peer) -> Result<(), sabir::CallError> {
+    /// let sum: i64 = peer.call("add", (1, 2)).await?;
+    /// println!("{}", peer.call::<i64>("add", (sum, 2)).await?);
+    /// peer.call::<()>("ping", ()).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn call<R: DeserializeOwned>(
+        &self,
+        method: impl Into<Cow<'static, str>>,
+        params: impl Serialize,
+    ) -> Call<R> {
+        Call::new(self.clone(), method.into(), written(&params))
+    }
+
+    /// Calls a [`Method`], whose types the compiler checks.
+    ///
+    /// ```
+    /// use sabir::Method;
+    ///
+    /// const ADD: Method<(i64, i64), i64> = Method::new("add");
+    ///
+    /// # async fn run(peer: sabir::Peer) -> Result<(), sabir::CallError> {
+    /// let sum = peer.call_method(ADD, (1, 2)).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn call_method<P: Serialize, R: DeserializeOwned>(&self, method: Method<P, R>, params: P) -> Call<R> {
+        self.call(method.name(), params)
     }
 
     /// Calls a method with params that are JSON already, for a result as it comes.
@@ -60,34 +89,51 @@ impl Peer {
     }
 
     /// Sends a notification. Waits while the peer leaves too much unread.
-    pub async fn notify<M, P>(&self, method: M, params: P) -> Result<(), SendError>
-    where
-        M: MethodName<P, ()>,
-        P: Serialize,
-    {
-        let params = RawJson::from_value(&params).map_err(|e| SendError::Params(e.to_string()))?;
-        let params = present(params);
-        let command = Command::Notify { on_behalf_of: self.on_behalf_of, method: method.into_name(), params };
+    pub async fn notify(
+        &self,
+        method: impl Into<Cow<'static, str>>,
+        params: impl Serialize,
+    ) -> Result<(), SendError> {
+        let command = self.notification(method.into(), &params)?;
+        self.shared.send_when_ready(command).await
+    }
+
+    /// Sends a notification by its [`Method`], whose types the compiler checks.
+    pub async fn notify_method<P: Serialize>(
+        &self,
+        method: Method<P, ()>,
+        params: P,
+    ) -> Result<(), SendError> {
+        self.notify(method.name(), params).await
+    }
+
+    /// Sends a notification with params that are JSON already. Waits while the peer leaves too much unread.
+    pub async fn notify_raw(
+        &self,
+        method: impl Into<Cow<'static, str>>,
+        params: Option<RawJson<'static>>,
+    ) -> Result<(), SendError> {
+        let command = Command::Notify { on_behalf_of: self.on_behalf_of, method: method.into(), params };
         self.shared.send_when_ready(command).await
     }
 
     /// Sends a notification without waiting, or not at all if the peer leaves too much unread. For places
     /// that cannot wait, such as [`Ctx::after_reply`](crate::Ctx::after_reply).
-    pub fn try_notify<M, P>(&self, method: M, params: P) -> Result<(), SendError>
-    where
-        M: MethodName<P, ()>,
-        P: Serialize,
-    {
-        let params = RawJson::from_value(&params).map_err(|e| SendError::Params(e.to_string()))?;
+    pub fn try_notify(
+        &self,
+        method: impl Into<Cow<'static, str>>,
+        params: impl Serialize,
+    ) -> Result<(), SendError> {
+        let command = self.notification(method.into(), &params)?;
         if self.shared.is_full() {
             return Err(SendError::Congested);
         }
-        let command = Command::Notify {
-            on_behalf_of: self.on_behalf_of,
-            method: method.into_name(),
-            params: present(params),
-        };
         self.shared.command(command).map_err(|_| SendError::Closed)
+    }
+
+    fn notification(&self, method: Cow<'static, str>, params: &impl Serialize) -> Result<Command, SendError> {
+        let params = RawJson::from_value(params).map_err(|e| SendError::Params(e.to_string()))?;
+        Ok(Command::Notify { on_behalf_of: self.on_behalf_of, method, params: present(params) })
     }
 
     /// Sets a header of everything that is sent over HTTP from now on. On other transports there are no headers,

@@ -12,6 +12,11 @@ use std::marker::PhantomData;
 /// const ADD: Method<(i64, i64), i64> = Method::new("add");
 ///
 /// let router = Router::new().method(ADD, |_, (a, b)| async move { Ok(a + b) });
+///
+/// # async fn run(peer: sabir::Peer) -> Result<(), sabir::CallError> {
+/// let sum = peer.call_method(ADD, (1, 2)).await?;
+/// # Ok(())
+/// # }
 /// ```
 pub struct Method<P, R> {
     name: &'static str,

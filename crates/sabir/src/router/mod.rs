@@ -1,30 +1,33 @@
 //! Methods by name, and the handlers behind them.
 
+pub(crate) mod handlers;
+pub(crate) mod layer;
 pub(crate) mod method;
 pub(crate) mod observe;
 pub(crate) mod params;
+pub(crate) mod routes;
 #[cfg(feature = "tracing")]
 mod spans;
 
 use std::any::{Any, TypeId};
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::future::Future;
 use std::marker::PhantomData;
-use std::pin::Pin;
 use std::sync::Arc;
 
-use foldhash::fast::FixedState;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::handler::ctx::Ctx;
-use crate::handler::task::{self, Awaiting, BoxTask, Immediate};
 use crate::handler::thread_pool::Pool;
+use crate::router::handlers::{Borrowed, Fallback, Handler, Raw, SyncFn, Typed};
+use crate::router::layer::{LayerFn, Layered, Next};
 use crate::router::method::MethodName;
-use crate::router::observe::{Observed, Observer};
+use crate::router::observe::Observer;
+use crate::router::routes::Route;
 use crate::runtime::driving;
 use crate::{ErrorCode, ErrorObject, RawJson, Result};
+pub(crate) use routes::Routes;
 
 /// The methods that one side offers.
 ///
@@ -48,11 +51,21 @@ use crate::{ErrorCode, ErrorObject, RawJson, Result};
 ///     .method("greet", greet);
 /// ```
 ///
+/// | the handler | is added by |
+/// |---|---|
+/// | an `async` function | [`method`](Router::method) |
+/// | a function that returns soon | [`method_sync`](Router::method_sync) |
+/// | a function that computes or waits for long | [`method_blocking`](Router::method_blocking) |
+/// | an `async` function of JSON text | [`method_raw`](Router::method_raw) |
+/// | a function that reads the params in place | [`method_borrowed`](Router::method_borrowed) |
+///
+/// Routers are put together by [`merge`](Router::merge) and [`nest`](Router::nest).
+///
 /// - Params are taken by name or by position into the same struct, by position into a tuple or a list. What
 ///   does not fit is answered `-32602` with the reason and the path to the member.
 /// - `_meta` is no argument: [`Ctx::meta`] has it, and a type sees it only if it is a struct with a member of
-///   this name. [`raw`](Router::raw) and [`reading`](Router::reading) handlers, fallbacks and layers see the params
-///   as they came.
+///   this name. Handlers of [`method_raw`](Router::method_raw) and
+///   [`method_borrowed`](Router::method_borrowed), fallbacks and layers see the params as they came.
 /// - Any error that `?` meets is answered `-32603` with its text and, as `data.exception`, its type. An
 ///   [`ErrorObject`] is answered as it is.
 /// - A panic is answered `-32603` and shows nothing of the inside; the connection lives.
@@ -63,179 +76,6 @@ pub struct Router {
     pub(crate) routes: Routes,
     #[cfg(feature = "schema")]
     pub(crate) docs: crate::schema::discover::MethodDocs,
-}
-
-#[derive(Clone, Default)]
-pub(crate) struct Routes {
-    /// The names are our own, so a plain fast hash will do.
-    pub(crate) handlers: HashMap<Cow<'static, str>, Route, FixedState>,
-    fallback: Option<Route>,
-    layers: Vec<Arc<dyn Layer>>,
-    /// Takes all calls once there are layers.
-    layered: Option<Route>,
-    /// How many routes there are.
-    count: usize,
-    state: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
-    observers: Vec<Observer>,
-    /// Where handlers run that take their time.
-    threads: Arc<Pool>,
-}
-
-/// Where a call goes.
-#[derive(Clone)]
-pub(crate) struct Route {
-    /// A small number that no other route has.
-    pub(crate) index: usize,
-    pub(crate) handler: Arc<dyn Handler>,
-}
-
-pub(crate) type RawFuture = Pin<Box<dyn Future<Output = Result<RawJson<'static>>> + Send>>;
-
-/// A handler with its types forgotten.
-pub(crate) trait Handler: Send + Sync {
-    /// A task that runs the handler and writes its result straight into the output, for one call after the
-    /// other.
-    fn task(&self) -> BoxTask;
-
-    /// The same for middleware, which wants the result in its hands.
-    fn call(&self, ctx: Ctx, method: &str, params: Option<&RawJson<'_>>) -> Result<RawFuture>;
-}
-
-trait Layer: Send + Sync {
-    fn wrap(&self, ctx: Ctx, next: Next) -> RawFuture;
-}
-
-struct Typed<F, P, R> {
-    function: Arc<F>,
-    types: PhantomData<fn(P) -> R>,
-}
-
-impl<F, P, R, Fut> Handler for Typed<F, P, R>
-where
-    F: Fn(Ctx, P) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Result<R>> + Send + 'static,
-    P: DeserializeOwned + 'static,
-    R: Serialize + 'static,
-{
-    fn task(&self) -> BoxTask {
-        let function = Arc::clone(&self.function);
-        let begin = move |ctx: Ctx, _: &str, raw: Option<&RawJson<'_>>| {
-            let params = params::read(raw, ctx.meta.is_some())?;
-            Ok(function(ctx, params))
-        };
-        Awaiting::boxed(begin, task::typed())
-    }
-
-    fn call(&self, ctx: Ctx, _: &str, params: Option<&RawJson<'_>>) -> Result<RawFuture> {
-        let params = params::read(params, ctx.meta.is_some())?;
-        let future = (self.function)(ctx, params);
-        Ok(Box::pin(async move { Ok(RawJson::from_value(&future.await?)?) }))
-    }
-}
-
-struct Plain<F, P, R> {
-    function: Arc<F>,
-    types: PhantomData<fn(P) -> R>,
-}
-
-impl<F, P, R> Handler for Plain<F, P, R>
-where
-    F: Fn(Ctx, P) -> Result<R> + Send + Sync + 'static,
-    P: DeserializeOwned + 'static,
-    R: Serialize + Send + 'static,
-{
-    fn task(&self) -> BoxTask {
-        let function = Arc::clone(&self.function);
-        let run = move |ctx: Ctx, raw: Option<&RawJson<'_>>| {
-            let params = params::read(raw, ctx.meta.is_some())?;
-            function(ctx, params)
-        };
-        Immediate::boxed(run, task::typed())
-    }
-
-    fn call(&self, ctx: Ctx, _: &str, params: Option<&RawJson<'_>>) -> Result<RawFuture> {
-        let params = params::read(params, ctx.meta.is_some())?;
-        let result = (self.function)(ctx, params)?;
-        Ok(Box::pin(std::future::ready(Ok(RawJson::from_value(&result)?))))
-    }
-}
-
-pub(crate) struct Raw<F>(pub(crate) Arc<F>);
-
-impl<F, Fut> Handler for Raw<F>
-where
-    F: Fn(Ctx, Option<RawJson<'static>>) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Result<RawJson<'static>>> + Send + 'static,
-{
-    fn task(&self) -> BoxTask {
-        let function = Arc::clone(&self.0);
-        let begin = move |ctx, _: &str, raw: Option<&RawJson<'_>>| Ok(function(ctx, raw.map(owned)));
-        Awaiting::boxed(begin, task::raw())
-    }
-
-    fn call(&self, ctx: Ctx, _: &str, params: Option<&RawJson<'_>>) -> Result<RawFuture> {
-        Ok(Box::pin((self.0)(ctx, params.map(owned))))
-    }
-}
-
-struct Reading<F>(Arc<F>);
-
-impl<F, Fut, R> Handler for Reading<F>
-where
-    F: Fn(Ctx, Option<&RawJson<'_>>) -> Result<Fut> + Send + Sync + 'static,
-    Fut: Future<Output = Result<R>> + Send + 'static,
-    R: Serialize + 'static,
-{
-    fn task(&self) -> BoxTask {
-        let function = Arc::clone(&self.0);
-        let begin = move |ctx, _: &str, raw: Option<&RawJson<'_>>| function(ctx, raw);
-        Awaiting::boxed(begin, task::typed())
-    }
-
-    fn call(&self, ctx: Ctx, _: &str, params: Option<&RawJson<'_>>) -> Result<RawFuture> {
-        let future = (self.0)(ctx, params)?;
-        Ok(Box::pin(async move { Ok(RawJson::from_value(&future.await?)?) }))
-    }
-}
-
-struct Fallback<F>(Arc<F>);
-
-impl<F, Fut> Handler for Fallback<F>
-where
-    F: Fn(Ctx, String, Option<RawJson<'static>>) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Result<RawJson<'static>>> + Send + 'static,
-{
-    fn task(&self) -> BoxTask {
-        let function = Arc::clone(&self.0);
-        let begin = move |ctx, method: &str, raw: Option<&RawJson<'_>>| {
-            Ok(function(ctx, method.to_owned(), raw.map(owned)))
-        };
-        Awaiting::boxed(begin, task::raw())
-    }
-
-    fn call(&self, ctx: Ctx, method: &str, params: Option<&RawJson<'_>>) -> Result<RawFuture> {
-        Ok(Box::pin((self.0)(ctx, method.to_owned(), params.map(owned))))
-    }
-}
-
-/// All the layers, and the handler behind them.
-struct Layered;
-
-impl Handler for Layered {
-    fn task(&self) -> BoxTask {
-        let begin = |ctx, method: &str, raw: Option<&RawJson<'_>>| {
-            Ok(Next { method: method.to_owned(), params: raw.map(owned), ctx, layer: 0 }.run())
-        };
-        Awaiting::boxed(begin, task::raw())
-    }
-
-    fn call(&self, ctx: Ctx, method: &str, params: Option<&RawJson<'_>>) -> Result<RawFuture> {
-        Ok(Box::pin(Next { method: method.to_owned(), params: params.map(owned), ctx, layer: 0 }.run()))
-    }
-}
-
-fn owned(params: &RawJson<'_>) -> RawJson<'static> {
-    params.clone().into_owned()
 }
 
 impl Router {
@@ -264,36 +104,36 @@ impl Router {
     /// take long.
     ///
     /// ```
-    /// let router = sabir::Router::new().function("add", |_, (a, b): (i64, i64)| Ok(a + b));
+    /// let router = sabir::Router::new().method_sync("add", |_, (a, b): (i64, i64)| Ok(a + b));
     /// ```
     #[must_use]
-    pub fn function<M, F, P, R>(self, method: M, handler: F) -> Self
+    pub fn method_sync<M, F, P, R>(self, method: M, handler: F) -> Self
     where
         M: MethodName<P, R>,
         F: Fn(Ctx, P) -> Result<R> + Send + Sync + 'static,
         P: DeserializeOwned + 'static,
         R: Serialize + Send + 'static,
     {
-        self.add_named(method, Plain { function: Arc::new(handler), types: PhantomData })
+        self.add_named(method, SyncFn { function: Arc::new(handler), types: PhantomData })
     }
 
-    /// Adds a method whose handler is a plain function that takes its time: calls run on the router's threads,
-    /// beside the connection.
+    /// Adds a method whose handler is a plain function that computes or waits for long: calls run on the router's
+    /// threads, beside the connection.
     ///
     /// There are up to 64 threads for all connections of the router together, or as many as
-    /// [`threads`](Router::threads) says; they are started when they are needed, and end when they have had
+    /// [`max_blocking_threads`](Router::max_blocking_threads) says; they are started when they are needed, and end when they have had
     /// nothing to do for a while. When all are at work, further calls wait for one, in the order in which they
     /// came. A call that waits counts against its connection's [`Limits`](crate::Limits), and is forgotten when it is cancelled;
     /// one that runs goes on to its end even then. A handler that calls back and waits for the answer holds
     /// its thread meanwhile.
     ///
     /// ```
-    /// let router = sabir::Router::new().threads(4).threaded("hash", |_, text: String| {
+    /// let router = sabir::Router::new().max_blocking_threads(4).method_blocking("hash", |_, text: String| {
     ///     Ok(text.bytes().fold(0u64, |hash, byte| hash.wrapping_mul(31) + u64::from(byte)))
     /// });
     /// ```
     #[must_use]
-    pub fn threaded<M, F, P, R>(self, method: M, handler: F) -> Self
+    pub fn method_blocking<M, F, P, R>(self, method: M, handler: F) -> Self
     where
         M: MethodName<P, R>,
         F: Fn(Ctx, P) -> Result<R> + Send + Sync + 'static,
@@ -316,17 +156,17 @@ impl Router {
         })
     }
 
-    /// Sets how many threads [`threaded`](Router::threaded) handlers may have at once, for all connections
-    /// of the router together: at least one. 64.
+    /// Sets how many threads handlers of [`method_blocking`](Router::method_blocking) may have at once, for all
+    /// connections of the router together: at least one. 64.
     #[must_use]
-    pub fn threads(mut self, most: usize) -> Self {
+    pub fn max_blocking_threads(mut self, most: usize) -> Self {
         self.routes.threads = Arc::new(Pool::new(most));
         self
     }
 
     /// Adds a method that takes its params and gives its result as JSON text: for those who forward.
     #[must_use]
-    pub fn raw<F, Fut>(self, method: impl Into<Cow<'static, str>>, handler: F) -> Self
+    pub fn method_raw<F, Fut>(self, method: impl Into<Cow<'static, str>>, handler: F) -> Self
     where
         F: Fn(Ctx, Option<RawJson<'static>>) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<RawJson<'static>>> + Send + 'static,
@@ -340,19 +180,19 @@ impl Router {
     /// ```
     /// use sabir::{RawJson, Router};
     ///
-    /// let router = Router::new().reading("length", |_, params: Option<&RawJson<'_>>| {
+    /// let router = Router::new().method_borrowed("length", |_, params: Option<&RawJson<'_>>| {
     ///     let length = params.map_or(0, |params| params.as_str().len());
     ///     Ok(async move { Ok(length) })
     /// });
     /// ```
     #[must_use]
-    pub fn reading<F, Fut, R>(self, method: impl Into<Cow<'static, str>>, handler: F) -> Self
+    pub fn method_borrowed<F, Fut, R>(self, method: impl Into<Cow<'static, str>>, handler: F) -> Self
     where
         F: Fn(Ctx, Option<&RawJson<'_>>) -> Result<Fut> + Send + Sync + 'static,
         Fut: Future<Output = Result<R>> + Send + 'static,
         R: Serialize + 'static,
     {
-        self.add(method.into(), Reading(Arc::new(handler)))
+        self.add(method.into(), Borrowed(Arc::new(handler)))
     }
 
     /// Adds a method with all that is said of it beside its name.
@@ -373,7 +213,7 @@ impl Router {
     }
 
     fn add(mut self, name: Cow<'static, str>, handler: impl Handler + 'static) -> Self {
-        assert!(!name.starts_with("rpc."), "method names that begin with `rpc.` are reserved: `{name}`");
+        routes::check_name(&name);
         #[cfg(feature = "schema")]
         self.docs.forget(&name);
         let route = self.route(handler);
@@ -382,8 +222,7 @@ impl Router {
     }
 
     pub(crate) fn route(&mut self, handler: impl Handler + 'static) -> Route {
-        self.routes.count += 1;
-        Route { index: self.routes.count - 1, handler: Arc::new(handler) }
+        self.routes.route_to(Arc::new(handler))
     }
 
     /// Handles every method that has no handler of its own.
@@ -393,12 +232,75 @@ impl Router {
         F: Fn(Ctx, String, Option<RawJson<'static>>) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<RawJson<'static>>> + Send + 'static,
     {
-        self.routes.fallback = Some(self.route(Fallback(Arc::new(handler))));
+        let route = self.route(Fallback(Arc::new(handler)));
+        self.routes.add_fallback(Cow::Borrowed(""), route);
         self
     }
 
-    /// Wraps every call, inside batches and outside: for timing, logging, permissions. The first layer that
-    /// is added is the outermost.
+    /// Adds everything of another router. Its methods keep its [layers](Router::layer): so a layer around one
+    /// method, or around a group, is a small router of its own.
+    ///
+    /// ```
+    /// use sabir::{Ctx, ErrorObject, Next, Router};
+    ///
+    /// async fn admins_only(ctx: Ctx, next: Next) -> sabir::Result<sabir::RawJson<'static>> {
+    ///     match ctx.is_request() {
+    ///         true => next.run().await,
+    ///         false => Err(ErrorObject::new(403, "ask, do not tell")),
+    ///     }
+    /// }
+    ///
+    /// let admin = Router::new().method("reset", |_, ()| async { Ok(true) }).layer(admins_only);
+    /// let router = Router::new().method("add", |_, (a, b): (i64, i64)| async move { Ok(a + b) }).merge(admin);
+    /// assert_eq!(router.methods(), ["add", "reset"]);
+    /// ```
+    ///
+    /// Its fallback, state, observers, descriptions and [`validate`](#method.validate) come along; observers then
+    /// see the calls of both. What is one for all stays that of `self`: the threads of
+    /// [`method_blocking`](Router::method_blocking), and the name in the description if it has one.
+    ///
+    /// # Panics
+    /// If both have a method of the same name, a fallback, or a state of the same type.
+    #[must_use]
+    pub fn merge(self, other: Router) -> Self {
+        self.nest("", other)
+    }
+
+    /// Adds everything of another router, as [`merge`](Router::merge) does, with `prefix` before the names of its
+    /// methods. The prefix is taken as it is, with its separator.
+    ///
+    /// ```
+    /// use sabir::Router;
+    ///
+    /// let users = Router::new().method("list", |_, ()| async { Ok(["ada"]) });
+    /// let router = Router::new().nest("users.", users);
+    /// assert_eq!(router.methods(), ["users.list"]);
+    /// ```
+    ///
+    /// Its fallback takes the methods that begin with the prefix and have no handler. Layers and fallbacks see the
+    /// whole name, as it was called.
+    ///
+    /// # Panics
+    /// Where [`merge`](Router::merge) does, and if a name begins with `rpc.`, which the specification reserves.
+    #[must_use]
+    pub fn nest(mut self, prefix: &str, other: Router) -> Self {
+        #[cfg(feature = "schema")]
+        let other = self.docs.merge(prefix, other);
+        self.routes.merge(prefix, other.routes);
+        self
+    }
+
+    /// Wraps every call of this router, inside batches and outside: for timing, logging, permissions.
+    ///
+    /// The order, from the outside in:
+    ///
+    /// 1. [observers](Router::observe);
+    /// 2. [`spans`](#method.spans);
+    /// 3. the layers of this router, the first one that was added outermost. It does not matter whether a method
+    ///    was added before or after a layer. They also see calls of methods that do not exist;
+    /// 4. for the methods of a [merged](Router::merge) router, its spans and layers in the same order, and so on;
+    /// 5. the check of the params by [`validate`](#method.validate);
+    /// 6. the handler.
     ///
     /// ```
     /// use sabir::{Ctx, ErrorObject, Next, Router};
@@ -418,17 +320,7 @@ impl Router {
         F: Fn(Ctx, Next) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<RawJson<'static>>> + Send + 'static,
     {
-        struct Function<F>(F);
-        impl<F, Fut> Layer for Function<F>
-        where
-            F: Fn(Ctx, Next) -> Fut + Send + Sync,
-            Fut: Future<Output = Result<RawJson<'static>>> + Send + 'static,
-        {
-            fn wrap(&self, ctx: Ctx, next: Next) -> RawFuture {
-                Box::pin((self.0)(ctx, next))
-            }
-        }
-        self.routes.layers.push(Arc::new(Function(layer)));
+        self.routes.layers.push(Arc::new(LayerFn(layer)));
         self.routes.layered = Some(self.route(Layered));
         self
     }
@@ -443,7 +335,8 @@ impl Router {
     /// Gives all handlers a value to share, by [`Ctx::state`]. One of each type.
     #[must_use]
     pub fn state<T: Any + Send + Sync>(mut self, state: T) -> Self {
-        self.routes.state.insert(TypeId::of::<T>(), Arc::new(state));
+        let name = std::any::type_name::<T>();
+        self.routes.state.insert(TypeId::of::<T>(), (name, Arc::new(state)));
         self
     }
 
@@ -461,103 +354,14 @@ impl Router {
 
     pub(crate) fn into_routes(self) -> Arc<Routes> {
         #[cfg(feature = "schema")]
-        return Arc::new(self.published());
+        return Arc::new(self.published().wrapped());
         #[cfg(not(feature = "schema"))]
-        Arc::new(self.routes)
+        Arc::new(self.routes.wrapped())
     }
 }
 
 impl std::fmt::Debug for Router {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Router").field("methods", &self.methods()).finish_non_exhaustive()
-    }
-}
-
-impl std::fmt::Debug for Routes {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Routes").field("methods", &self.handlers.keys()).finish_non_exhaustive()
-    }
-}
-
-impl Routes {
-    pub(crate) fn state<T: Any>(&self) -> Option<&T> {
-        self.state.get(&TypeId::of::<T>())?.downcast_ref()
-    }
-
-    /// Where calls of a method go.
-    #[inline]
-    pub(crate) fn route(&self, method: &str) -> Option<&Route> {
-        self.layered.as_ref().or_else(|| self.handler(method))
-    }
-
-    #[inline]
-    fn handler(&self, method: &str) -> Option<&Route> {
-        self.handlers.get(method).or(self.fallback.as_ref())
-    }
-
-    /// Tells whoever wants to know.
-    #[inline]
-    pub(crate) fn tell(&self, event: &Observed<'_>) {
-        for observer in &self.observers {
-            observer(event);
-        }
-    }
-
-    pub(crate) fn is_observed(&self) -> bool {
-        !self.observers.is_empty()
-    }
-
-    pub(crate) fn knows(&self, method: &str) -> bool {
-        self.handlers.contains_key(method)
-    }
-}
-
-impl Route {
-    pub(crate) fn task(&self) -> BoxTask {
-        self.handler.task()
-    }
-}
-
-/// The rest of the way to a handler, as a layer sees it.
-pub struct Next {
-    ctx: Ctx,
-    method: String,
-    params: Option<RawJson<'static>>,
-    layer: usize,
-}
-
-impl Next {
-    /// The method that is called.
-    pub fn method(&self) -> &str {
-        &self.method
-    }
-
-    /// Its params.
-    pub fn params(&self) -> Option<&RawJson<'static>> {
-        self.params.as_ref()
-    }
-
-    /// Whether the router has a handler for this method by its name. A fallback may still take it.
-    pub fn is_known(&self) -> bool {
-        self.ctx.peer.shared.routes.knows(&self.method)
-    }
-
-    /// Goes on to the next layer, or to the handler.
-    pub async fn run(mut self) -> Result<RawJson<'static>> {
-        let routes = Arc::clone(&self.ctx.peer.shared.routes);
-        if let Some(layer) = routes.layers.get(self.layer) {
-            self.layer += 1;
-            return layer.wrap(self.ctx.clone(), self).await;
-        }
-        match routes.handler(&self.method) {
-            Some(route) => route.handler.call(self.ctx, &self.method, self.params.as_ref())?.await,
-            None => Err(ErrorObject::standard(ErrorCode::METHOD_NOT_FOUND)),
-        }
-    }
-}
-
-impl std::fmt::Debug for Next {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Next").field("method", &self.method).finish_non_exhaustive()
     }
 }

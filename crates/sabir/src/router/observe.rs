@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use sabir_proto::{Cause, RequestKey};
 
-use crate::router::{Router, Routes};
+use crate::router::Router;
+use crate::router::routes::Routes;
 use crate::{CallError, ErrorCode, Report};
 
 /// Who made a call, or sent something.

@@ -4,7 +4,8 @@ use tracing::field::Empty;
 use tracing::{Instrument, Span};
 
 use crate::handler::ctx::Ctx;
-use crate::router::{Next, Router};
+use crate::router::Router;
+use crate::router::layer::Next;
 use crate::{ErrorCode, RawJson, Result};
 
 /// What a span is called whose method nobody knows.

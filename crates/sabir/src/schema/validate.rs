@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use crate::handler::ctx::Ctx;
 use crate::handler::task::{BoxTask, Task};
-use crate::router::{Handler, RawFuture};
+use crate::router::handlers::{Handler, RawFuture};
 use crate::runtime::session_context::SessionContext;
 use crate::schema::describe::Description;
 use crate::schema::discover::Shape;

@@ -12,7 +12,7 @@ const THREE: &str = r#"{"jsonrpc":"2.0","id":1,"result":3}"#;
 async fn outcome(act: Act) -> Result<i64, String> {
     let script = Script::play([act]).await;
     let peer = sabir::connect(script.url(), Router::new()).await.unwrap();
-    let outcome = within(peer.call::<_, _, i64>("add", (1, 2))).await;
+    let outcome = within(peer.call::<i64>("add", (1, 2))).await;
     assert_eq!(peer.cause(), None, "the connection lives on");
     outcome.map_err(|error| error.to_string().replace(&script.url(), "URL"))
 }
@@ -85,7 +85,7 @@ async fn answers_of_every_shape() {
 async fn a_refusal_has_its_status() {
     let script = Script::play([status("401 Unauthorized", "")]).await;
     let peer = sabir::connect(script.url(), Router::new()).await.unwrap();
-    match within(peer.call::<_, _, i64>("add", (1, 2))).await {
+    match within(peer.call::<i64>("add", (1, 2))).await {
         Err(CallError::Undelivered(what)) => assert_eq!(what.status, Some(401)),
         other => panic!("{other:?}"),
     }
@@ -147,7 +147,7 @@ async fn many_calls_at_once() {
     let calls: Vec<_> = (0..1000)
         .map(|_| {
             let peer = peer.clone();
-            tokio::spawn(async move { peer.call::<_, _, i64>("add", (1, 2)).await })
+            tokio::spawn(async move { peer.call::<i64>("add", (1, 2)).await })
         })
         .collect();
     for call in calls {
@@ -166,8 +166,8 @@ async fn batches() {
     let peer = sabir::connect(script.url(), Router::new()).await.unwrap();
     let two = async || {
         let mut batch = peer.batch();
-        let first = batch.call::<_, _, i64>("a", ());
-        let second = batch.call::<_, _, i64>("b", ());
+        let first = batch.call::<i64>("a", ());
+        let second = batch.call::<i64>("b", ());
         batch.notify("c", ());
         batch.send().unwrap();
         (within(first).await, within(second).await)

@@ -16,7 +16,7 @@ async fn check(name: &str, act: Act, want: &str) {
     let limits = Limits { message_bytes: 100_000, ..Limits::default() };
     let transport = transport::url(script.url()).limits(limits);
     let peer = sabir::connect(transport, Router::new()).await.unwrap();
-    let error = within(peer.call::<_, _, i64>("first", ())).await.unwrap_err();
+    let error = within(peer.call::<i64>("first", ())).await.unwrap_err();
     let error = error.to_string().replace(&script.url(), "URL");
     assert!(error.starts_with(want), "{name}: {error}");
     assert_eq!(within(peer.call("second", ())).await, Ok(3), "{name}");
@@ -72,7 +72,7 @@ async fn silence_is_ended_by_the_caller() {
     })
     .await;
     let peer = sabir::connect(script.url(), Router::new()).await.unwrap();
-    let call = peer.call::<_, _, i64>("first", ()).timeout(Duration::from_millis(20));
+    let call = peer.call::<i64>("first", ()).timeout(Duration::from_millis(20));
     assert_eq!(within(call).await, Err(CallError::TimedOut));
     // Closing the connection is the cancel: nothing else is said.
     script.closed(0).await;
@@ -90,7 +90,7 @@ async fn an_endless_event_takes_no_memory() {
     .await;
     let limits = Limits { message_bytes: 100_000, ..Limits::default() };
     let peer = sabir::connect(transport::url(script.url()).limits(limits), Router::new()).await.unwrap();
-    let call = peer.call::<_, _, i64>("first", ()).timeout(Duration::from_millis(300));
+    let call = peer.call::<i64>("first", ()).timeout(Duration::from_millis(300));
     let _ = within(call).await.unwrap_err();
     assert_eq!(within(peer.call("second", ())).await, Ok(3));
 }
@@ -102,7 +102,7 @@ async fn a_full_table_lets_cancels_through() {
     let peer = sabir::connect(script.url(), Router::new()).await.unwrap();
     let calls: Vec<_> = (0..100)
         .map(|_| {
-            let call = peer.call::<_, _, i64>("first", ()).timeout(Duration::from_millis(200));
+            let call = peer.call::<i64>("first", ()).timeout(Duration::from_millis(200));
             tokio::spawn(call.into_future())
         })
         .collect();

@@ -55,9 +55,9 @@ async fn a_session_that_is_lost_ends_the_connection() {
     .await;
     let peer = sabir::connect(script.url(), Router::new()).await.unwrap();
     assert_eq!(within(peer.call("initialize", ())).await, Ok(3));
-    let silent = tokio::spawn(peer.call::<_, _, i64>("silent", ()).into_future());
+    let silent = tokio::spawn(peer.call::<i64>("silent", ()).into_future());
     script.seen(2).await;
-    let error = within(peer.call::<_, _, i64>("gone", ())).await.unwrap_err();
+    let error = within(peer.call::<i64>("gone", ())).await.unwrap_err();
     let cause = within(peer.closed()).await;
     assert_eq!(
         cause.to_string(),
@@ -80,7 +80,7 @@ async fn a_cancel_within_a_session() {
     let transport = transport::url(script.url()).dialect(MCP_2025_11_25);
     let peer = sabir::connect(transport, Router::new()).await.unwrap();
     assert_eq!(within(peer.call("initialize", ())).await, Ok(3));
-    let call = peer.call::<_, _, i64>("silent", ()).timeout(Duration::from_millis(20));
+    let call = peer.call::<i64>("silent", ()).timeout(Duration::from_millis(20));
     assert_eq!(within(call).await, Err(CallError::TimedOut));
     let seen = script.seen(3).await;
     assert_eq!(
@@ -132,7 +132,7 @@ async fn resumed(acts: Vec<Act>) -> (Result<i64, String>, Vec<Seen>) {
     let acts = Mutex::new(acts.into_iter());
     let script = Script::answer(move |_| acts.lock().unwrap().next().unwrap_or(Act::Hold(Vec::new()))).await;
     let peer = sabir::connect(script.url(), Router::new()).await.unwrap();
-    let outcome = within(peer.call::<_, _, i64>("add", (1, 2))).await;
+    let outcome = within(peer.call::<i64>("add", (1, 2))).await;
     let outcome = outcome.map_err(|error| error.to_string().replace(&script.url(), "URL"));
     assert_eq!(peer.cause(), None::<Cause>);
     (outcome, script.seen(1).await)

@@ -1,18 +1,18 @@
 //! Tools that ask the client: its user, its model, its folders. The same functions serve both eras.
 
 use sabir::RawJson;
-use sabir_mcp::{Ctx, Elicit, ElicitResult, Meta, Result, Root, Sample, Server, Tool};
+use sabir_mcp::{Elicit, ElicitResult, McpCtx, McpResult, McpServer, Meta, Root, Sample, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-pub(crate) fn add(server: Server) -> Server {
+pub(crate) fn add(server: McpServer) -> McpServer {
     rounds(server)
-        .tool("test_sampling", |ctx: Ctx, Prompt { prompt }| async move {
+        .tool("test_sampling", |ctx: McpCtx, Prompt { prompt }| async move {
             let question = Sample { max_tokens: 100, ..Sample::new(prompt) };
             Ok(format!("LLM response: {}", ctx.sample("sample", question).await?.text()))
         })
-        .tool("test_elicitation", |ctx: Ctx, Message { message }| async move {
+        .tool("test_elicitation", |ctx: McpCtx, Message { message }| async move {
             let schema = json!({
                 "type": "object",
                 "properties": {
@@ -25,36 +25,36 @@ pub(crate) fn add(server: Server) -> Server {
         })
         .tool(
             Tool::new("test_elicitation_sep1034_defaults", "Asks with defaults"),
-            |ctx: Ctx, ()| async move {
+            |ctx: McpCtx, ()| async move {
                 ask(&ctx, "Please review and update the form fields with defaults", &defaults()).await
             },
         )
-        .tool(Tool::new("test_elicitation_sep1330_enums", "Asks for choices"), |ctx: Ctx, ()| async move {
+        .tool(Tool::new("test_elicitation_sep1330_enums", "Asks for choices"), |ctx: McpCtx, ()| async move {
             ask(&ctx, "Please select options from the enum fields", &enums()).await
         })
-        .tool(Tool::new("roots", "The names of the client's folders"), |ctx: Ctx, ()| async move {
+        .tool(Tool::new("roots", "The names of the client's folders"), |ctx: McpCtx, ()| async move {
             Ok(names(&ctx.roots("client_roots").await?))
         })
 }
 
 /// Tools that need one or more rounds in the modern era.
-fn rounds(server: Server) -> Server {
+fn rounds(server: McpServer) -> McpServer {
     let tool = |name: &str| Tool::new(format!("test_input_required_result_{name}"), "Asks the client first");
     server
-        .tool(tool("elicitation"), |ctx: Ctx, ()| async move {
+        .tool(tool("elicitation"), |ctx: McpCtx, ()| async move {
             let answer: Option<Name> = ctx.elicit("user_name", "What is your name?").await?;
             Ok(greeting(answer))
         })
-        .tool(tool("sampling"), |ctx: Ctx, ()| async move {
+        .tool(tool("sampling"), |ctx: McpCtx, ()| async move {
             let question = Sample { max_tokens: 100, ..Sample::new("What is the capital of France?") };
             Ok(ctx.sample("capital_question", question).await?.text())
         })
-        .tool(tool("list_roots"), |ctx: Ctx, ()| async move {
+        .tool(tool("list_roots"), |ctx: McpCtx, ()| async move {
             Ok(format!("Roots: {}", names(&ctx.roots("client_roots").await?)))
         })
         .tool(tool("request_state"), confirmed)
         .tool(tool("tampered_state"), confirmed)
-        .tool(tool("multiple_inputs"), |ctx: Ctx, ()| async move {
+        .tool(tool("multiple_inputs"), |ctx: McpCtx, ()| async move {
             ctx.remember(&"asked for three things")?;
             let question = Sample { max_tokens: 50, ..Sample::new("Generate a greeting") };
             let (name, hello, roots) = tokio::join!(
@@ -64,7 +64,7 @@ fn rounds(server: Server) -> Server {
             );
             Ok(format!("{} {} {}", greeting(name?), hello?.text(), names(&roots?)))
         })
-        .tool(tool("multi_round"), |ctx: Ctx, ()| async move {
+        .tool(tool("multi_round"), |ctx: McpCtx, ()| async move {
             ctx.remember(&1)?;
             let name: Option<Name> = ctx.elicit("step1", "Step 1: What is your name?").await?;
             ctx.remember(&2)?;
@@ -72,7 +72,7 @@ fn rounds(server: Server) -> Server {
             let color = color.map_or("none".to_owned(), |answer| answer.color);
             Ok(format!("{} Your color is {color}.", greeting(name)))
         })
-        .tool(tool("capabilities"), |ctx: Ctx, ()| async move {
+        .tool(tool("capabilities"), |ctx: McpCtx, ()| async move {
             if ctx.client().sampling.is_some() {
                 let said = ctx.sample("sample", Sample::new("Say hello")).await?;
                 return Ok(said.text());
@@ -83,7 +83,7 @@ fn rounds(server: Server) -> Server {
 }
 
 /// Needs what was remembered in the round before.
-async fn confirmed(ctx: Ctx, (): ()) -> Result<String> {
+async fn confirmed(ctx: McpCtx, (): ()) -> McpResult<String> {
     ctx.remember(&"pending")?;
     let answer: Option<Confirm> = ctx.elicit("confirm", "Please confirm").await?;
     let state = ctx.remembered::<String>();
@@ -103,7 +103,7 @@ fn names(roots: &[Root]) -> String {
     names.join(", ")
 }
 
-async fn ask(ctx: &Ctx, message: &str, schema: &Value) -> Result<String> {
+async fn ask(ctx: &McpCtx, message: &str, schema: &Value) -> McpResult<String> {
     let question = Elicit::form(message, RawJson::from_value(schema)?);
     let ElicitResult { action, content } = ctx.elicit_with("form", question).await?;
     let content = content.unwrap_or(RawJson::from_value(&Meta::new())?);

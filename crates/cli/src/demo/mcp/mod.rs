@@ -6,13 +6,13 @@ mod prompts;
 mod resources;
 mod tools;
 
-use sabir_mcp::Server;
+use sabir_mcp::McpServer;
 
 const PNG: &[u8] = include_bytes!("dot.png");
 const WAV: &[u8] = include_bytes!("silence.wav");
 
-pub(crate) fn server() -> Server {
-    let server = Server::new("sabir-everything", env!("CARGO_PKG_VERSION"))
+pub(crate) fn server() -> McpServer {
+    let server = McpServer::new("sabir-everything", env!("CARGO_PKG_VERSION"))
         .instructions("Some of everything that MCP has, to try clients on.");
     prompts::add(resources::add(asks::add(tools::add(server))))
 }

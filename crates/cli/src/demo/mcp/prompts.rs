@@ -1,12 +1,12 @@
 //! Prompts, and completions of their arguments.
 
-use sabir_mcp::{Content, Contents, Ctx, Partial, Prompt, PromptMessage, Server};
+use sabir_mcp::{Content, Contents, McpCtx, McpServer, Partial, Prompt, PromptMessage};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::demo::mcp::PNG;
 
-pub(crate) fn add(server: Server) -> Server {
+pub(crate) fn add(server: McpServer) -> McpServer {
     server
         .prompt(Prompt::new("test_simple_prompt", "One message"), |_, ()| async {
             Ok("This is a simple prompt for testing.")
@@ -26,7 +26,7 @@ pub(crate) fn add(server: Server) -> Server {
         })
         .prompt(
             Prompt::new("test_input_required_result_prompt", "Asks the user first"),
-            |ctx: Ctx, ()| async move {
+            |ctx: McpCtx, ()| async move {
                 let answer: Option<Given> =
                     ctx.elicit("user_context", "What context should the prompt use?").await?;
                 Ok(format!("The context is: {}", answer.map_or("none".to_owned(), |answer| answer.context)))
@@ -58,7 +58,10 @@ struct Given {
     context: String,
 }
 
-async fn embedded(_: Ctx, Embedded { resource_uri }: Embedded) -> sabir_mcp::Result<Vec<PromptMessage>> {
+async fn embedded(
+    _: McpCtx,
+    Embedded { resource_uri }: Embedded,
+) -> sabir_mcp::McpResult<Vec<PromptMessage>> {
     let text = "Embedded resource content for testing.";
     Ok(vec![
         PromptMessage::user(Content::resource(Contents::text(resource_uri, Some("text/plain".into()), text))),

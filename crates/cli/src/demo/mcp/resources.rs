@@ -1,12 +1,12 @@
 //! Resources, and a template of more.
 
-use sabir_mcp::{Json, Partial, Resource, Server, Template};
+use sabir_mcp::{Json, McpServer, Partial, Resource, Template};
 use serde::Deserialize;
 use serde_json::json;
 
 use crate::demo::mcp::PNG;
 
-pub(crate) fn add(server: Server) -> Server {
+pub(crate) fn add(server: McpServer) -> McpServer {
     server
         .resource(
             resource(

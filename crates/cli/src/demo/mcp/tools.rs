@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use sabir::RawJson;
 use sabir_mcp::{
-    ClientCapabilities, Content, Contents, Ctx, Failure, Json, Level, Meta, Progress, Prompt, Result, Server,
-    Tool, ToolAnnotations,
+    ClientCapabilities, Content, Contents, Json, LogLevel, McpCtx, McpResult, McpServer, Meta,
+    ProgressUpdate, Prompt, Tool, ToolAnnotations, ToolError,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,23 +15,23 @@ use serde_json::{Value, json};
 
 use crate::demo::mcp::{PNG, WAV};
 
-pub(crate) fn add(server: Server) -> Server {
+pub(crate) fn add(server: McpServer) -> McpServer {
     more(contents(server))
         .tool("add", sum)
         .tool("count", count)
         .tool(Tool::new("divide", "One number by another, as a number for programs"), divide)
         .tool(Tool::new("test_error_handling", "Always fails"), |_, ()| async {
-            Err::<(), _>(Failure::tool("This tool intentionally returns an error for testing"))
+            Err::<(), _>(ToolError::new("This tool intentionally returns an error for testing"))
         })
         .tool(Tool::new("test_tool_with_progress", "Reports its progress"), with_progress)
         .tool(Tool::new("test_tool_with_logging", "Sends log messages"), with_logging)
-        .tool(Tool::new("test_logging_tool", "Sends a log message"), |ctx: Ctx, ()| async move {
-            ctx.log(Level::Info, "Tool called").await;
+        .tool(Tool::new("test_logging_tool", "Sends a log message"), |ctx: McpCtx, ()| async move {
+            ctx.log(LogLevel::Info, "Tool called").await;
             Ok("logged")
         })
         .tool(
             Tool::new("test_missing_capability", "Needs a client that samples"),
-            |ctx: Ctx, ()| async move {
+            |ctx: McpCtx, ()| async move {
                 ctx.require(&ClientCapabilities { sampling: Some(Meta::new()), ..Default::default() })?;
                 Ok("the client can sample")
             },
@@ -41,7 +41,7 @@ pub(crate) fn add(server: Server) -> Server {
         .tool("test_header", |_, Region { region }| async move { Ok(region) })
         .tool(
             Tool::new("test_reconnection", "Has the client come back for its answer"),
-            |ctx: Ctx, ()| async move {
+            |ctx: McpCtx, ()| async move {
                 ctx.rpc().close_stream();
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 Ok("Reconnection test completed")
@@ -49,7 +49,7 @@ pub(crate) fn add(server: Server) -> Server {
         )
 }
 
-fn contents(server: Server) -> Server {
+fn contents(server: McpServer) -> McpServer {
     server
         .tool(Tool::new("test_simple_text", "Returns a text"), |_, ()| async {
             Ok("This is a simple text response for testing.")
@@ -81,18 +81,18 @@ fn resource(uri: &str, mime_type: &str, text: &str) -> Content {
 }
 
 /// Tools for trying cancellation and lists that change.
-fn more(server: Server) -> Server {
+fn more(server: McpServer) -> McpServer {
     let cancelled = Arc::new(AtomicU64::new(0));
     let counter = Arc::clone(&cancelled);
     server
         .tool(
             Tool::new("wait", "Says that it waits, and never ends unless it is cancelled"),
-            move |ctx: Ctx, ()| {
+            move |ctx: McpCtx, ()| {
                 let guard = Waiting(Arc::clone(&counter));
                 async move {
                     let _guard = guard;
                     ctx.progress(0.0).await;
-                    std::future::pending::<Result<()>>().await
+                    std::future::pending::<McpResult<()>>().await
                 }
             },
         )
@@ -100,15 +100,19 @@ fn more(server: Server) -> Server {
             let count = cancelled.load(Ordering::Relaxed);
             async move { Ok(count) }
         })
-        .tool(Tool::new("test_trigger_tool_change", "Changes the list of tools"), |ctx: Ctx, ()| async move {
-            if !ctx.catalog().remove_tool("extra") {
-                ctx.catalog().add_tool(Tool::new("extra", "Comes and goes"), |_, ()| async { Ok("here") });
-            }
-            Ok("changed")
-        })
+        .tool(
+            Tool::new("test_trigger_tool_change", "Changes the list of tools"),
+            |ctx: McpCtx, ()| async move {
+                if !ctx.catalog().remove_tool("extra") {
+                    ctx.catalog()
+                        .add_tool(Tool::new("extra", "Comes and goes"), |_, ()| async { Ok("here") });
+                }
+                Ok("changed")
+            },
+        )
         .tool(
             Tool::new("test_trigger_prompt_change", "Changes the list of prompts"),
-            |ctx: Ctx, ()| async move {
+            |ctx: McpCtx, ()| async move {
                 if !ctx.catalog().remove_prompt("extra") {
                     ctx.catalog()
                         .add_prompt(Prompt::new("extra", "Comes and goes"), |_, ()| async { Ok("Here.") });
@@ -116,7 +120,7 @@ fn more(server: Server) -> Server {
                 Ok("changed")
             },
         )
-        .tool("touch", |ctx: Ctx, Touch { uri }| async move {
+        .tool("touch", |ctx: McpCtx, Touch { uri }| async move {
             ctx.catalog().resource_changed(uri);
             Ok("touched")
         })
@@ -138,8 +142,8 @@ struct Add {
     b: i64,
 }
 
-async fn sum(_: Ctx, Add { a, b }: Add) -> Result<i64> {
-    a.checked_add(b).ok_or(Failure::tool("too large"))
+async fn sum(_: McpCtx, Add { a, b }: Add) -> McpResult<i64> {
+    a.checked_add(b).ok_or(ToolError::new("too large"))
 }
 
 /// Counts, and reports its progress
@@ -149,10 +153,10 @@ struct Count {
     steps: u32,
 }
 
-async fn count(ctx: Ctx, Count { steps }: Count) -> Result<u32> {
+async fn count(ctx: McpCtx, Count { steps }: Count) -> McpResult<u32> {
     for step in 1..=steps {
         let message = Some(format!("step {step}"));
-        ctx.progress(Progress { progress: step.into(), total: Some(steps.into()), message }).await;
+        ctx.progress(ProgressUpdate { progress: step.into(), total: Some(steps.into()), message }).await;
     }
     Ok(steps)
 }
@@ -168,9 +172,9 @@ struct Quotient {
     quotient: f64,
 }
 
-async fn divide(_: Ctx, Divide { dividend, divisor }: Divide) -> Result<Json<Quotient>> {
+async fn divide(_: McpCtx, Divide { dividend, divisor }: Divide) -> McpResult<Json<Quotient>> {
     if divisor == 0.0 {
-        return Err(Failure::tool("nothing can be divided by zero"));
+        return Err(ToolError::new("nothing can be divided by zero"));
     }
     Ok(Json(Quotient { quotient: dividend / divisor }))
 }
@@ -190,7 +194,7 @@ struct Region {
 
 const PAUSE: Duration = Duration::from_millis(50);
 
-async fn with_progress(ctx: Ctx, (): ()) -> Result<&'static str> {
+async fn with_progress(ctx: McpCtx, (): ()) -> McpResult<&'static str> {
     for progress in [0.0, 50.0, 100.0] {
         ctx.progress((progress, 100.0)).await;
         tokio::time::sleep(PAUSE).await;
@@ -198,18 +202,18 @@ async fn with_progress(ctx: Ctx, (): ()) -> Result<&'static str> {
     Ok("Progress is complete.")
 }
 
-async fn with_logging(ctx: Ctx, (): ()) -> Result<&'static str> {
+async fn with_logging(ctx: McpCtx, (): ()) -> McpResult<&'static str> {
     for text in ["Tool execution started", "Tool processing data", "Tool execution completed"] {
-        ctx.log(Level::Info, text).await;
+        ctx.log(LogLevel::Info, text).await;
         tokio::time::sleep(PAUSE).await;
     }
     Ok("Logging is complete.")
 }
 
 /// Says something on the way, and asks at its end.
-async fn streaming(ctx: Ctx, (): ()) -> Result<String> {
+async fn streaming(ctx: McpCtx, (): ()) -> McpResult<String> {
     ctx.progress(1.0).await;
-    ctx.log(Level::Info, "about to ask").await;
+    ctx.log(LogLevel::Info, "about to ask").await;
     let answer: Option<crate::demo::mcp::asks::Name> = ctx.elicit("user_name", "What is your name?").await?;
     Ok(answer.map_or("Hello!".to_owned(), |answer| format!("Hello, {}!", answer.name)))
 }

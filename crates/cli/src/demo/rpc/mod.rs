@@ -42,7 +42,7 @@ fn arithmetic(router: Router) -> Router {
         .method(describe("get_data").doc("Returns a string and a number."), |_, ()| async {
             Ok((Cow::Borrowed("hello"), 5))
         })
-        .raw("echo", |_, params| async { Ok(params.unwrap_or(RawJson::NULL)) })
+        .method_raw("echo", |_, params| async { Ok(params.unwrap_or(RawJson::NULL)) })
         .describe(describe("echo").doc("Returns its params as they came, or null if there are none."))
 }
 
@@ -87,7 +87,7 @@ fn failures(router: Router) -> Router {
 
 fn notifications(router: Router) -> Router {
     router
-        .raw("update", |ctx: Ctx, params| async move {
+        .method_raw("update", |ctx: Ctx, params| async move {
             ctx.state::<Notes>().add(params.unwrap_or(RawJson::NULL));
             Ok(RawJson::NULL)
         })
@@ -96,11 +96,11 @@ fn notifications(router: Router) -> Router {
             describe("notes").doc("Returns what `update` was given, the oldest first."),
             |ctx: Ctx, ()| async move { Ok(ctx.state::<Notes>().all()) },
         )
-        .raw("notify_hello", heard)
+        .method_raw("notify_hello", heard)
         .describe(describe("notify_hello").doc("Is heard, and does nothing.").notification())
-        .raw("notify_sum", heard)
+        .method_raw("notify_sum", heard)
         .describe(describe("notify_sum").doc("Is heard, and does nothing.").notification())
-        .raw("log", heard)
+        .method_raw("log", heard)
         .describe(describe("log").doc("Is heard, and does nothing.").notification())
         .state(Notes::default())
 }

@@ -1,14 +1,14 @@
 //! The same engine with threads, and no async runtime.
 //!
 //! A connection runs on one thread, in a loop around `poll(2)`. The routers are the same as elsewhere:
-//! [`Router::function`] and [`Router::threaded`] take plain functions. An `async` handler works too, as long as
+//! [`Router::method_sync`] and [`Router::method_blocking`] take plain functions. An `async` handler works too, as long as
 //! it waits only for calls to the peer.
 //!
 //! ```no_run
 //! use sabir::{Router, blocking};
 //!
 //! fn main() -> Result<(), sabir::Cause> {
-//!     let router = Router::new().function("add", |_, (a, b): (i64, i64)| Ok(a + b));
+//!     let router = Router::new().method_sync("add", |_, (a, b): (i64, i64)| Ok(a + b));
 //!     blocking::serve(blocking::stdio(), router)
 //! }
 //! ```
@@ -29,6 +29,7 @@
 mod drive;
 mod streams;
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::future::Future;
 use std::io;
@@ -46,7 +47,7 @@ pub use streams::{Streams, child, stdio, tcp, unix};
 use crate::handler::ctx::Ctx;
 use crate::peer::commands::Command;
 use crate::router::Router;
-use crate::router::method::MethodName;
+use crate::router::method::Method;
 use crate::runtime::serve::good_end;
 use crate::{CallError, peer};
 
@@ -74,42 +75,55 @@ pub fn connect(streams: Streams, router: Router) -> io::Result<Peer> {
 pub struct Peer(peer::Peer);
 
 impl Peer {
-    /// Calls a method and waits for its result, for as long as the connection lives.
-    pub fn call<M, P, R>(&self, method: M, params: P) -> Result<R, CallError>
-    where
-        M: MethodName<P, R>,
-        P: Serialize,
-        R: DeserializeOwned,
-    {
-        wait(self.0.call(method, params)).unwrap_or(Err(CallError::NotSent(SendError::OwnThread)))
+    /// Calls a method and waits for its result, for as long as the connection lives. The params and the type of
+    /// the result are those of [`sabir::Peer::call`](crate::Peer::call).
+    pub fn call<R: DeserializeOwned>(
+        &self,
+        method: impl Into<Cow<'static, str>>,
+        params: impl Serialize,
+    ) -> Result<R, CallError> {
+        waited(self.0.call(method, params))
+    }
+
+    /// Calls a [`Method`], whose types the compiler checks, and waits for its result.
+    pub fn call_method<P: Serialize, R: DeserializeOwned>(
+        &self,
+        method: Method<P, R>,
+        params: P,
+    ) -> Result<R, CallError> {
+        waited(self.0.call_method(method, params))
     }
 
     /// Calls a method and waits for its result, for `timeout` at the most.
-    pub fn call_timeout<M, P, R>(&self, method: M, params: P, timeout: Duration) -> Result<R, CallError>
-    where
-        M: MethodName<P, R>,
-        P: Serialize,
-        R: DeserializeOwned,
-    {
-        let call = self.0.call(method, params).timeout(timeout);
-        wait(call).unwrap_or(Err(CallError::NotSent(SendError::OwnThread)))
+    pub fn call_timeout<R: DeserializeOwned>(
+        &self,
+        method: impl Into<Cow<'static, str>>,
+        params: impl Serialize,
+        timeout: Duration,
+    ) -> Result<R, CallError> {
+        waited(self.0.call(method, params).timeout(timeout))
     }
 
     /// Sends a notification. Waits while the peer leaves too much unread, unless a handler on the
     /// connection's own thread sends it: that is refused then.
-    pub fn notify<M, P>(&self, method: M, params: P) -> Result<(), SendError>
-    where
-        M: MethodName<P, ()>,
-        P: Serialize,
-    {
+    pub fn notify(
+        &self,
+        method: impl Into<Cow<'static, str>>,
+        params: impl Serialize,
+    ) -> Result<(), SendError> {
         if DRIVING.get() {
             return self.0.try_notify(method, params);
         }
         wait(self.0.notify(method, params)).unwrap_or(Err(SendError::OwnThread))
     }
 
+    /// Sends a notification by its [`Method`], whose types the compiler checks.
+    pub fn notify_method<P: Serialize>(&self, method: Method<P, ()>, params: P) -> Result<(), SendError> {
+        self.notify(method.name(), params)
+    }
+
     /// Ends the connection in good order, and waits for its end. On the connection's own thread, where handlers
-    /// run that are not [`threaded`](Router::threaded), it does not wait, and returns `None`; and a threaded
+    /// run that were not added by [`method_blocking`](Router::method_blocking), it does not wait, and returns `None`; and a blocking
     /// handler of the same connection does not wait for itself.
     pub fn shutdown(&self, grace: Duration) -> Option<Cause> {
         if DRIVING.get() {
@@ -130,6 +144,10 @@ impl From<&Ctx> for Peer {
     fn from(ctx: &Ctx) -> Self {
         Peer(ctx.peer().clone())
     }
+}
+
+fn waited<R: DeserializeOwned>(call: crate::Call<R>) -> Result<R, CallError> {
+    wait(call).unwrap_or(Err(CallError::NotSent(SendError::OwnThread)))
 }
 
 /// Runs a future on this thread, such as a [`Call`](crate::Call) of a [`Peer::as_async`]. `None` if this

@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 use std::future::ready;
 use std::sync::{Arc, OnceLock};
 
-use crate::router::{Raw, Router, Routes};
+use crate::router::Router;
+use crate::router::handlers::Raw;
+use crate::router::routes::{Routes, prefixed};
 use crate::schema::describe::Description;
 use crate::schema::openrpc::{self, Document, Info};
 use crate::{ErrorCode, ErrorObject, RawJson};
@@ -33,6 +35,28 @@ impl MethodDocs {
         self.descriptions.remove(name);
     }
 
+    /// Takes over what is known of another router's methods, with a prefix before their names. The router comes
+    /// back with its checks noted where they belong: at its methods.
+    pub(crate) fn merge(&mut self, prefix: &str, mut other: Router) -> Router {
+        #[cfg(feature = "validate")]
+        if other.docs.validates {
+            for name in other.docs.descriptions.keys() {
+                if let Some(route) = other.routes.handlers.get_mut(name) {
+                    route.validates = true;
+                }
+            }
+        }
+        let docs = std::mem::take(&mut other.docs);
+        if let Some(info) = docs.info {
+            self.info.get_or_insert(info);
+        }
+        for (name, mut description) in docs.descriptions {
+            description.name = prefixed(prefix, name);
+            self.descriptions.insert(description.name.clone(), description);
+        }
+        other
+    }
+
     /// The document for methods of these names. Those without a description take and give anything.
     fn document<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Document {
         let mut schemas = Schemas::new();
@@ -52,13 +76,13 @@ impl MethodDocs {
 }
 
 impl Router {
-    /// Describes a method that is there already, such as a [`raw`](Router::raw) one.
+    /// Describes a method that is there already, such as one of [`method_raw`](Router::method_raw).
     ///
     /// ```
     /// use sabir::{RawJson, Router, describe};
     ///
     /// let router = Router::new()
-    ///     .raw("echo", |_, params| async { Ok(params.unwrap_or(RawJson::NULL)) })
+    ///     .method_raw("echo", |_, params| async { Ok(params.unwrap_or(RawJson::NULL)) })
     ///     .describe(describe("echo").doc("Gives the params back."));
     /// ```
     ///
@@ -104,9 +128,11 @@ impl Router {
     /// The routes with `rpc.discover` among them, and checks before the handlers, where these are wanted.
     pub(crate) fn published(mut self) -> Routes {
         #[cfg(feature = "validate")]
-        if self.docs.validates {
+        {
+            let all = self.docs.validates;
             for (name, description) in &self.docs.descriptions {
-                if let Some(route) = self.routes.handlers.get_mut(name) {
+                if let Some(route) = self.routes.handlers.get_mut(name).filter(|route| all || route.validates)
+                {
                     let handler = Arc::clone(&route.handler);
                     route.handler =
                         Arc::new(crate::schema::validate::Validated::new(handler, description.clone()));

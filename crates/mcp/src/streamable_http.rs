@@ -5,27 +5,27 @@ use http::StatusCode;
 use http::request::Parts;
 use sabir::{ErrorCode, Http, Sessions};
 
-use crate::Revision;
+use crate::McpRevision;
 use crate::error::code;
 
 const LEGACY: &[&str] = &[
-    Revision::V2024_11_05.as_str(),
-    Revision::V2025_03_26.as_str(),
-    Revision::V2025_06_18.as_str(),
-    Revision::V2025_11_25.as_str(),
+    McpRevision::V2024_11_05.as_str(),
+    McpRevision::V2025_03_26.as_str(),
+    McpRevision::V2025_06_18.as_str(),
+    McpRevision::V2025_11_25.as_str(),
 ];
-const MODERN: &[&str] = &[Revision::V2026_07_28.as_str()];
+const MODERN: &[&str] = &[McpRevision::V2026_07_28.as_str()];
 
 /// The settings with which a server of `sabir` speaks MCP over HTTP, in both eras at the same address.
 ///
 /// ```no_run
 /// # async fn run() -> std::io::Result<()> {
-/// let router = sabir_mcp::Server::new("empty", "1.0.0").into_router();
+/// let router = sabir_mcp::McpServer::new("empty", "1.0.0").into_router();
 /// let server = sabir::listen("http://127.0.0.1:8080/mcp", router).await?;
-/// server.dialect(sabir::MCP).http(sabir_mcp::http()).run().await
+/// server.dialect(sabir::MCP).http(sabir_mcp::streamable_http()).run().await
 /// # }
 /// ```
-pub fn http() -> Http {
+pub fn streamable_http() -> Http {
     let sessions = Sessions { versions: LEGACY, stateless: MODERN, ..Sessions::opened_by("initialize") };
     Http::new().sessions(sessions).error_status(status)
 }
@@ -53,10 +53,10 @@ mod tests {
 
     #[test]
     fn every_revision_is_served_in_its_era() {
-        let (modern, legacy): (Vec<&str>, Vec<&str>) = Revision::ALL
-            .map(Revision::as_str)
+        let (modern, legacy): (Vec<&str>, Vec<&str>) = McpRevision::ALL
+            .map(McpRevision::as_str)
             .into_iter()
-            .partition(|date| Revision::parse(date).is_some_and(Revision::is_modern));
+            .partition(|date| McpRevision::parse(date).is_some_and(McpRevision::is_modern));
         assert_eq!((LEGACY, MODERN), (&*legacy, &*modern));
     }
 }

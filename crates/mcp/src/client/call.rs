@@ -11,8 +11,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::session::Session;
-use crate::types::{Meta, Progress};
+use super::session::McpSession;
+use crate::types::{Meta, ProgressUpdate};
 
 pub(super) type Params = BTreeMap<&'static str, RawJson<'static>>;
 
@@ -21,13 +21,13 @@ const MOST_ROUNDS: usize = 32;
 
 /// A request: await it for its result. Drop it, and it is cancelled.
 #[must_use = "a request is sent when it is awaited"]
-pub struct Request<R> {
-    session: Session,
+pub struct McpCall<R> {
+    session: McpSession,
     method: &'static str,
     params: Result<Params, CallError>,
     meta: Meta,
     timeout: Option<Duration>,
-    progress: Option<Box<dyn FnMut(Progress) + Send>>,
+    progress: Option<Box<dyn FnMut(ProgressUpdate) + Send>>,
     result: PhantomData<fn() -> R>,
 }
 
@@ -45,13 +45,13 @@ struct Question {
     params: Option<RawJson<'static>>,
 }
 
-impl<R: DeserializeOwned> Request<R> {
+impl<R: DeserializeOwned> McpCall<R> {
     pub(super) fn new(
-        session: &Session,
+        session: &McpSession,
         method: &'static str,
         params: Result<Params, serde_json::Error>,
     ) -> Self {
-        Request {
+        McpCall {
             session: session.clone(),
             method,
             params: params.map_err(|error| CallError::NotSent(sabir::SendError::Params(error.to_string()))),
@@ -69,7 +69,7 @@ impl<R: DeserializeOwned> Request<R> {
     }
 
     /// Wants to know how far the server is.
-    pub fn on_progress(mut self, progress: impl FnMut(Progress) + Send + 'static) -> Self {
+    pub fn on_progress(mut self, progress: impl FnMut(ProgressUpdate) + Send + 'static) -> Self {
         self.progress = Some(Box::new(progress));
         self
     }
@@ -110,7 +110,7 @@ impl<R: DeserializeOwned> Request<R> {
             call = call.timeout(timeout);
         }
         if let Some(tell) = &mut self.progress {
-            while let Some(progress) = call.progress::<Progress>().await {
+            while let Some(progress) = call.progress::<ProgressUpdate>().await {
                 tell(progress);
             }
         }
@@ -119,7 +119,7 @@ impl<R: DeserializeOwned> Request<R> {
 }
 
 /// Answers what the server wants to know first.
-async fn answer(session: &Session, params: &mut Params, asked: InputRequired) -> Result<(), CallError> {
+async fn answer(session: &McpSession, params: &mut Params, asked: InputRequired) -> Result<(), CallError> {
     let mut answers = BTreeMap::new();
     for (key, Question { method, params }) in asked.input_requests {
         let answer = session.callbacks().answer(&method, params.as_ref()).await;
@@ -146,7 +146,7 @@ fn unfit(error: serde_json::Error) -> CallError {
     CallError::Unfit(error.to_string().into())
 }
 
-impl<R: DeserializeOwned + 'static> IntoFuture for Request<R> {
+impl<R: DeserializeOwned + 'static> IntoFuture for McpCall<R> {
     type Output = Result<R, CallError>;
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
 
@@ -155,8 +155,8 @@ impl<R: DeserializeOwned + 'static> IntoFuture for Request<R> {
     }
 }
 
-impl<R> std::fmt::Debug for Request<R> {
+impl<R> std::fmt::Debug for McpCall<R> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Request").field("method", &self.method).finish_non_exhaustive()
+        f.debug_struct("McpCall").field("method", &self.method).finish_non_exhaustive()
     }
 }
