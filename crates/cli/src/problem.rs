@@ -9,8 +9,7 @@ use std::time::Duration;
 
 use sabir::transport::Scheme;
 use sabir::{
-    CallError, Cause, DeliveryFailure, DialError, DialFailure, Framing, McpRevision, RawJson,
-    Undelivered,
+    CallError, Cause, DeliveryFailure, DialError, DialFailure, Framing, McpRevision, RawJson, Undelivered,
 };
 use sabir_proto::ByteSize;
 
@@ -88,7 +87,7 @@ impl PeerOptions {
             DialFailure::Status(status) => self.no_websocket(status, error.reason()),
             DialFailure::Protocol => match error.received() {
                 [] => failed(Exit::Protocol).hint("see the log of the server; the port may serve another protocol"),
-                received if received.starts_with(b"HTTP/") => failed(Exit::Protocol).hints([self.trace_hint()]),
+                received if received.starts_with(b"HTTP/") => failed(Exit::Protocol),
                 received => self.speaks(Protocol::of(received)),
             },
             other => failed(Exit::Connect).hint(other.hint()),
@@ -96,8 +95,9 @@ impl PeerOptions {
     }
 
     /// A server of HTTP has no WebSocket there.
-    pub(crate) fn not_a_websocket(&self, status: hyper::StatusCode) -> Failure {
-        let reason = format!("HTTP {status} instead of a WebSocket");
+    pub(crate) fn not_a_websocket(&self, status: hyper::StatusCode, location: Option<&str>) -> Failure {
+        let moved = location.map_or_else(String::new, |location| format!(": moved to {location}"));
+        let reason = format!("HTTP {status} instead of a WebSocket{moved}");
         self.no_websocket(status.as_u16(), &reason)
     }
 
@@ -113,6 +113,8 @@ impl PeerOptions {
             (Some(url), 200..=299 | 400 | 405 | 426) => {
                 failure.hint(format_args!("if the server does not use WebSocket, {}", try_this(&url)))
             }
+            // The message names the new URL, if there is one.
+            (_, 300..=399) => failure.hint("redirects are not followed"),
             _ => failure.hints(self.status_hint(status, &DeliveryFailure::Refused)),
         }
     }
@@ -156,7 +158,11 @@ impl PeerOptions {
             DeliveryFailure::TooLarge => self.too_large(lost, lost.too_large.unwrap_or(self.max_size)),
             failure => match lost.status {
                 Some(status) => failed(Exit::Connect).hints(self.status_hint(status, failure)),
-                None => failed(Exit::Protocol).hints([self.trace_hint()]),
+                // A trace shows messages, but not what is not HTTP.
+                None if *failure == DeliveryFailure::NoResponse => {
+                    failed(Exit::Protocol).hints([self.trace_hint()])
+                }
+                None => failed(Exit::Protocol),
             },
         }
     }

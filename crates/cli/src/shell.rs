@@ -1,6 +1,6 @@
-//! Text in commands that are shown to be copied.
+//! Quotes text for commands that are shown to be copied.
 
-/// One word of a shell, however it is spelt. What comes from a peer stays one word.
+/// Quotes text as one word of a shell, whatever is in it.
 pub(crate) fn word(text: &str) -> String {
     let text = text.replace('\0', "");
     shlex::try_quote(&text).map_or_else(|_| "…".to_owned(), std::borrow::Cow::into_owned)

@@ -12,7 +12,7 @@ pub(crate) fn scheme(url: &str) -> Option<String> {
     let (typed, rest) = url.split_once("://")?;
     let typed = typed.to_ascii_lowercase();
     let nearest = SCHEMES.into_iter().min_by_key(|scheme| distance(scheme, &typed))?;
-    (distance(nearest, &typed) <= 2)
+    (distance(nearest, &typed) <= 1)
         .then(|| format!("did you mean {}?", word(&format!("{nearest}://{rest}"))))
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn target(text: &str) -> Option<String> {
                 _ => format!("try {http}"),
             })
         }
-        None if is_host(host) && (host.contains('.') || host == "localhost") => {
+        None if is_host(host) && host.contains('.') && rest.len() > 1 => {
             Some(format!("try {}", word(&format!("https://{text}"))))
         }
         _ => None,
@@ -84,7 +84,7 @@ mod tests {
             ("localhost:8080/a?b=$(x)&c", Some("try 'http://localhost:8080/a?b=$(x)&c'")),
             ("[::1]:80", Some("try 'http://[::1]:80' or 'tcp://[::1]:80'")),
             ("example.org/rpc", Some("try https://example.org/rpc")),
-            ("localhost", Some("try https://localhost")),
+            ("nonesuch.jrl", None),
             ("demo", Some("did you mean demo:?")),
             ("http:", Some("did you mean http://?")),
             ("localhost:99999", None),
@@ -98,6 +98,7 @@ mod tests {
             ("htp://x/y", Some("did you mean http://x/y?")),
             ("HTTPSS://x", Some("did you mean https://x?")),
             ("htp://$(x)", Some("did you mean 'http://$(x)'?")),
+            ("ftp://x", None),
             ("gopher://x", None),
         ] {
             assert_eq!(scheme(url).as_deref(), want, "{url}");

@@ -52,8 +52,8 @@ impl Server {
     }
 }
 
-/// One request, if one comes, and its answer; `ID` in that is the request's own.
-fn exchange(stream: &TcpStream, answer: &str, kept: &Mutex<Vec<Request>>) -> Option<()> {
+/// The next request, if one comes.
+fn request(stream: &TcpStream) -> Option<Request> {
     let mut reader = BufReader::new(stream);
     let mut head = String::new();
     while !head.ends_with("\r\n\r\n") {
@@ -66,11 +66,18 @@ fn exchange(stream: &TcpStream, answer: &str, kept: &Mutex<Vec<Request>>) -> Opt
     let mut body = vec![0; length.map_or(0, |length| length.parse().unwrap())];
     reader.read_exact(&mut body).ok()?;
     let body = String::from_utf8(body).unwrap();
+    Some(Request { head, body })
+}
+
+/// One request, if one comes, and its answer; `ID` in that is the request's own.
+fn exchange(stream: &TcpStream, answer: &str, kept: &Mutex<Vec<Request>>) -> Option<()> {
+    let request = request(stream)?;
+    let body = &request.body;
     let id = body.split("\"id\":").nth(1).map_or("null", |rest| rest.split([',', '}']).next().unwrap());
     let answer = answer.replace("ID", id);
     let (headers, text) = answer.split_once("\r\n\r\n").unwrap();
     let length = text.len();
-    kept.lock().unwrap().push(Request { head, body: body.clone() });
+    kept.lock().unwrap().push(request.clone());
     let mut stream = stream;
     let _ = write!(stream, "{headers}\r\ncontent-length: {length}\r\n\r\n{text}");
     Some(())
@@ -164,4 +171,78 @@ fn a_check_knows_what_a_status_says() {
     let run = server.run("status", "sabir check URL --timeout 20s | grep -c LIVE001");
     assert_eq!(run.stdout, "0\n", "{}", run.stderr);
     assert!(server.requests().iter().all(|request| !request.body.is_empty()));
+}
+
+/// Gives each request its own answer, as it is written here, and closes the connection. The last one is held open.
+fn scripted(answers: &'static [&'static str]) -> Server {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/rpc", listener.local_addr().unwrap());
+    let requests = Arc::<Mutex<Vec<Request>>>::default();
+    let kept = Arc::clone(&requests);
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (mut stream, kept) = (stream.unwrap(), Arc::clone(&kept));
+            thread::spawn(move || {
+                let Some(request) = request(&stream) else { return };
+                let number = {
+                    let mut kept = kept.lock().unwrap();
+                    kept.push(request);
+                    kept.len() - 1
+                };
+                let _ = stream
+                    .write_all(answers.get(number).unwrap_or(&"HTTP/1.1 202 Accepted\r\n\r\n").as_bytes());
+                if answers.get(number).is_some_and(|answer| answer.is_empty()) {
+                    thread::sleep(std::time::Duration::from_secs(5));
+                }
+            });
+        }
+    });
+    Server { url, requests }
+}
+
+/// The answers to a batch may come one by one, over several connections.
+#[test]
+fn a_stream_that_ends_early_is_resumed() {
+    let batch = "echo '[{\"id\":\"a\",\"method\":\"x\"},{\"id\":2,\"method\":\"y\"}]' | sabir call URL --batch - --timeout 5s";
+    let server = scripted(&[
+        concat!(
+            "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n",
+            "retry: 10\nid: e1\ndata: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":\"two\"}\n\n"
+        ),
+        concat!(
+            "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n",
+            "id: e2\ndata: {\"jsonrpc\":\"2.0\",\"id\":\"a\",\"result\":\"one\"}\n\n"
+        ),
+    ]);
+    let run = server.run("resume", batch);
+    assert_eq!((run.stdout.as_str(), run.exit), ("\"one\"\n\"two\"\n", 0), "{}", run.stderr);
+    let requests = server.requests();
+    assert!(requests[1].head.starts_with("get "), "{}", requests[1].head);
+    assert!(requests[1].head.contains("last-event-id: e1"), "{}", requests[1].head);
+    assert_eq!(requests.len(), 2);
+    // Without an id there is nothing to resume: what came is printed.
+    let server = scripted(&[concat!(
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n",
+        "data: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":\"two\"}\n\n"
+    )]);
+    let run = server.run("resume", batch);
+    let said = "error: the answer from URL ended before the answer was complete\n\
+                hint: see the log of the server, or try again";
+    assert_eq!((run.stdout.as_str(), run.stderr.trim_end(), run.exit), ("\"two\"\n", said, 5));
+}
+
+/// In a session, a batch whose time is up is cancelled by messages; without one, by closing the connection.
+#[test]
+fn a_batch_is_cancelled() {
+    let batch =
+        "echo '[{\"id\":\"a\",\"method\":\"x\"}]' | sabir call URL --batch - --timeout 300ms --dialect mcp";
+    for (session, want) in [("", 1), (" -H 'Mcp-Session-Id: mine'", 2)] {
+        let server = scripted(&[""]);
+        let run = server.run("cancel", &format!("{batch}{session}"));
+        assert_eq!(run.exit, 4, "{}", run.stderr);
+        let requests = server.requests();
+        assert_eq!(requests.len(), want, "{requests:?}");
+        let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"a"}}"#;
+        assert!(want == 1 || requests[1].body == cancel, "{requests:?}");
+    }
 }

@@ -163,6 +163,34 @@ fn each_status_has_its_hint() {
     check_with(checks, URL, &*not_allowed, 3, &format!("{said}if it is an MCP server, try --profile mcp"));
 }
 
+/// The status counts, whatever becomes of the body.
+#[test]
+fn a_refusal_needs_no_end() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            thread::spawn(move || {
+                let _ = stream.read(&mut [0; 4096]);
+                let _ = stream.write_all(b"HTTP/1.1 401 No\r\ntransfer-encoding: chunked\r\n\r\n");
+                // Bounded, should nobody close it.
+                for _ in 0..20_000 {
+                    if stream.write_all(format!("1000\r\n{}\r\n", "x".repeat(4096)).as_bytes()).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+    });
+    for command in COMMANDS {
+        let run = run(command, URL, &address);
+        let said = "error: HTTP 401 Unauthorized from http://HOST/rpc\nhint: authentication is required";
+        assert!(run.stderr.starts_with(said), "{command}: {}", run.stderr);
+        assert_eq!(run.exit, 3);
+    }
+}
+
 /// What was given already is not suggested.
 #[test]
 fn hints_know_what_was_given() {
@@ -400,7 +428,10 @@ fn an_unknown_method_is_the_callers_or_the_servers() {
          hint: the error may be about `confirm`, which the server called: `sabir call` has no methods\n"
     );
     let run = shell.run("sabir call demo: nonesuch");
-    assert_eq!(run.stderr, "error: -32601 Method not found\nhint: `sabir list demo:` lists the methods, if the server supports that\n");
+    assert_eq!(
+        run.stderr,
+        "error: -32601 Method not found\nhint: `sabir list demo:` lists the methods, if the server supports that\n"
+    );
     // The command that is suggested for a tool works.
     let run = shell.run("sabir call test_simple_text -- sabir demo --mcp");
     let command = run.stderr.trim_end().rsplit_once("hint: it is an MCP tool: ").unwrap().1.to_owned();

@@ -1,4 +1,4 @@
-//! What can be typed to `sabir graph` and `sabir model`.
+//! The command lines of `sabir graph` and `sabir model`.
 
 use clap::ValueEnum;
 
@@ -26,10 +26,10 @@ Examples:
 pub(crate) struct GraphArgs {
     /// Captured traffic; - for standard input
     pub(crate) file: String,
-    /// In which syntax to write the graph
+    /// The syntax of the graph
     #[arg(long, value_enum, value_name = "SYNTAX", default_value = "turtle", conflicts_with = "query")]
     pub(crate) format: GraphFormat,
-    /// Ask this of the graph instead of writing it
+    /// Run this query instead of writing the graph
     #[arg(long, value_name = "QUERY")]
     pub(crate) query: Option<String>,
     /// Print one JSON object per row
@@ -41,7 +41,7 @@ pub(crate) struct GraphArgs {
     /// How long the query may take, such as 500ms, 30s or 2m
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = super::duration, requires = "query")]
     pub(crate) timeout: std::time::Duration,
-    /// What the names of messages begin with [default: urn:sabir:capture:NAME#, by the name of the file]
+    /// The prefix of the IRIs of messages [default: urn:sabir:capture:NAME#, with the name of the file]
     #[arg(long, value_name = "IRI", value_parser = base_iri)]
     pub(crate) base: Option<String>,
 }
@@ -76,7 +76,7 @@ impl From<GraphFormat> for sabir_model::graph::Syntax {
     }
 }
 
-/// Absolute, and with nothing in it that would end it in one of the syntaxes.
+/// An absolute IRI, without characters that would end it in one of the syntaxes.
 #[cfg(feature = "graph")]
 fn base_iri(text: &str) -> Result<String, String> {
     let (scheme, rest) = text.split_once(':').ok_or("it must begin with a scheme, such as https: or urn:")?;
@@ -116,11 +116,11 @@ pub(crate) enum ModelPart {
     Schema,
     /// JSON-LD context, to read messages as RDF
     Context,
-    /// What the terms mean, in OWL
+    /// The meaning of the terms, in OWL
     Ontology,
-    /// What must hold beyond the schema, in SHACL
+    /// Constraints beyond the schema, in SHACL
     Shapes,
-    /// Questions to a session, in SPARQL; lists them without a name
+    /// Queries on a session, in SPARQL; lists them without a name
     Query,
 }
 

@@ -238,8 +238,8 @@ Examples:
   sabir demo --listen https://127.0.0.1:8443 --tls-cert server.pem --tls-key server.key
 
 At tcp:// and unix: one port serves all: JSON-RPC in lines or with Content-Length headers, HTTP/1.1, HTTP/2 and
-WebSocket, and with a certificate TLS of each. The first bytes of a connection decide. At http:// and ws:// it serves HTTP and
-WebSocket only.
+WebSocket, and with a certificate TLS of each. The first bytes of a connection decide. At http:// and ws:// it
+serves HTTP and WebSocket only.
 
 The methods: add, subtract, sum, get_data, echo, sleep, progress, work, tick, ask, fail, panic, notes, and the
 notifications update, notify_hello, notify_sum, log.")]

@@ -24,7 +24,7 @@ use crate::trace;
 const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// How long a server may take to list its tools, for a hint.
-const TOOLS_TIMEOUT: Duration = Duration::from_secs(1);
+const TOOLS_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// How long an answer may still come after an error without an id. That error is then taken for the answer.
 const AFTER_PEER_ERROR: Duration = Duration::from_millis(500);
@@ -125,11 +125,14 @@ async fn send(plan: &Plan, peer: &Peer, reporter: &Reporter) -> Result<Exit, Fai
             };
             match (&outcome, reporter.peer_error()) {
                 (Err(CallError::Closed(_)), Some(error)) => return reporter.refusal(named, &error),
-                (Err(CallError::Error(error)), _) if error.code == ErrorCode::METHOD_NOT_FOUND => {
-                    // A trace and --json show the call alone.
-                    if !plan.json && !plan.peer.traces() && is_tool(peer, method, params.as_ref()).await {
-                        reporter.found_tool();
-                    }
+                // A trace and --json show the call alone.
+                (Err(CallError::Error(error)), _)
+                    if error.code == ErrorCode::METHOD_NOT_FOUND
+                        && !plan.json
+                        && !plan.peer.traces()
+                        && is_tool(peer, method, params.as_ref()).await =>
+                {
+                    reporter.found_tool();
                 }
                 _ => {}
             }
@@ -152,7 +155,9 @@ async fn is_tool(peer: &Peer, method: &str, params: Option<&RawJson<'static>>) -
     }
     let params = RawJson::new(format!(r#"{{"_meta":{}}}"#, mcp_meta())).ok();
     let Ok(listed) = peer.call_raw("tools/list", params).timeout(TOOLS_TIMEOUT).await else { return false };
-    let Some(tools) = listed.get("tools").filter(|tools| tools.kind() == JsonKind::Array) else { return false };
+    let Some(tools) = listed.get("tools").filter(|tools| tools.kind() == JsonKind::Array) else {
+        return false;
+    };
     tools.elements().any(|tool| {
         let name = tool.get("name").and_then(|name| name.parse::<String>().ok());
         name.is_some_and(|name| name == method)

@@ -1,4 +1,4 @@
-//! Arguments as they are typed, to params as they are sent.
+//! Converts the arguments of the command line to params.
 
 use std::collections::HashSet;
 
@@ -15,7 +15,7 @@ enum Arg<'a> {
     Positional(&'a str),
 }
 
-/// The params of arguments. None are no params at all.
+/// The params for these arguments; `None` if there are none.
 pub(super) fn from_args(args: &[String]) -> Result<Option<RawJson<'static>>, Failure> {
     let mut named = Vec::new();
     let mut positional = Vec::new();
@@ -49,7 +49,7 @@ fn read(arg: &str) -> Result<Arg<'_>, Failure> {
         Ok(_) => return Ok(Arg::Positional(arg)),
         Err(error) => error,
     };
-    // What begins like JSON was meant to be JSON, whatever else is in it.
+    // An argument that begins like JSON was meant to be JSON, also if it has a `=` in it.
     if let (false, Some((name, value))) = (arg.starts_with(['{', '[', '"']), arg.split_once('=')) {
         return match name.strip_suffix(':') {
             Some(name) => match RawJson::new(value) {

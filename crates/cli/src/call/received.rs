@@ -1,4 +1,4 @@
-//! `--json` of a call: what comes, in the order in which it comes, and as it came.
+//! `--json` of a call: prints messages in the order in which they are received, unchanged.
 
 use sabir::transport::Wire;
 use sabir::{Dialect, Framing, Limits, RawJson};
@@ -40,7 +40,7 @@ struct Received {
     reporter: Reporter,
     dialect: Dialect,
     limits: Limits,
-    /// What was called, until that is answered.
+    /// The method that was called, until it is answered.
     method: Option<String>,
     /// Whether progress was asked for.
     progress: bool,
@@ -79,7 +79,7 @@ impl Received {
         }
     }
 
-    /// How far the call is, if that was asked for and this tells it.
+    /// The progress of the call, if the message reports it and it was asked for.
     fn progress_of(&self, method: &str, text: &RawJson<'_>) -> Option<RawJson<'static>> {
         let params = text.get("params").filter(|_| self.progress)?;
         let (token, value) = match method {

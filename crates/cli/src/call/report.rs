@@ -22,6 +22,9 @@ use crate::problem::{method_not_found, tool_call};
 /// Characters that are shown of output that is not JSON.
 const SHOWN: usize = 200;
 
+/// Characters of a note. What the peer sends may be much longer, and is not the answer.
+const LONGEST_NOTE: usize = 2000;
+
 /// Prints everything that happens on the connection.
 #[derive(Debug, Clone)]
 pub(super) struct Reporter {
@@ -160,7 +163,7 @@ impl Reporter {
         Ok(Exit::Error)
     }
 
-    /// What a valid response says, for people.
+    /// Prints a valid response, for people.
     pub(super) fn answer(&self, call: Named<'_>, response: &RawJson<'_>) -> Result<Exit, Failure> {
         match response.get("error").filter(|error| *error != RawJson::NULL) {
             Some(_) if self.json => Ok(Exit::Error),
@@ -189,7 +192,7 @@ impl Reporter {
         }
     }
 
-    /// A valid response, with all that is in it, as one line of `--json`.
+    /// A valid response, with all its members, as one line of `--json`.
     pub(super) fn envelope_of(&self, call: Named<'_>, response: &RawJson<'_>) -> io::Result<()> {
         let error = response.get("error").filter(|error| *error != RawJson::NULL);
         let result = response.get("result").filter(|_| error.is_none());
@@ -204,7 +207,7 @@ impl Reporter {
         })
     }
 
-    /// Something was sent that gets no answer.
+    /// A notification was sent.
     pub(super) fn sent(&self, method: &str) -> Result<(), Failure> {
         if self.json {
             self.envelope(Envelope { ok: Some(true), method: Some(method), ..Envelope::default() })?;
@@ -238,7 +241,7 @@ impl Reporter {
         }
     }
 
-    /// Answers what the peer asks in return, and passes on what it tells.
+    /// Answers requests of the peer with an error, and prints its notifications.
     pub(super) fn router(&self) -> Router {
         let reporter = self.clone();
         Router::new().fallback(move |ctx: Ctx, method: String, params: Option<RawJson<'static>>| {
@@ -256,7 +259,7 @@ impl Reporter {
         })
     }
 
-    /// The peer asks for something.
+    /// The peer called a method.
     pub(super) fn called(&self, method: &str) {
         *lock(&self.state.called) = Some(method.to_owned());
         self.note(|| {
@@ -264,7 +267,7 @@ impl Reporter {
         });
     }
 
-    /// The peer tells something.
+    /// The peer sent a notification.
     pub(super) fn notification(&self, method: &str, params: Option<&RawJson<'_>>) {
         if self.json {
             let _ = self.envelope(Envelope { method: Some(method), params, ..Envelope::default() });
@@ -283,7 +286,7 @@ impl Reporter {
         lock(&self.state.lost).clone()
     }
 
-    /// The peer did something that it should not.
+    /// The peer did something wrong.
     pub(super) fn report(&self, report: &Report<'_>) {
         // That the peer speaks another protocol is said once, at the end.
         if self.watch.found().is_some() {
@@ -318,10 +321,15 @@ impl Reporter {
         self.note(|| format!("warning: {what}"));
     }
 
-    /// A trace shows it all already.
+    /// With a trace, nothing is printed: it shows everything.
     fn note(&self, text: impl FnOnce() -> String) {
         if !self.peer.traces() {
-            self.printer.note(&text());
+            let mut text = text();
+            if let Some((end, _)) = text.char_indices().nth(LONGEST_NOTE) {
+                text.truncate(end);
+                text.push('…');
+            }
+            self.printer.note(&text);
         }
     }
 
@@ -340,7 +348,7 @@ fn raw(value: &impl Serialize) -> RawJson<'static> {
     RawJson::from_value(value).unwrap_or(RawJson::NULL)
 }
 
-/// How far the peer is, in any of the spellings that are about.
+/// Progress, in any of the forms that servers use.
 #[derive(Debug, Deserialize)]
 struct Progress {
     #[serde(alias = "step", alias = "percentage")]

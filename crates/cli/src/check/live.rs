@@ -170,7 +170,8 @@ impl Prober<'_, '_> {
         }
         // A body that is a message comes with a status all the same.
         if let Some(status @ 300..) = status {
-            let name = hyper::StatusCode::from_u16(status).map_or_else(|_| status.to_string(), |s| s.to_string());
+            let name =
+                hyper::StatusCode::from_u16(status).map_or_else(|_| status.to_string(), |s| s.to_string());
             let what = format!("HTTP {name} from {}", peer.target);
             let lost =
                 Undelivered { status: Some(status), ..Undelivered::new(DeliveryFailure::Refused, what) };

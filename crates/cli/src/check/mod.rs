@@ -161,7 +161,9 @@ fn unreadable(name: &str, error: &ReadError) -> Failure {
         ReadError::Io(error) if error.kind() == io::ErrorKind::NotFound && !Path::new(name).exists() => {
             let other =
                 "check the path; a target is stdio:COMMAND, http://HOST/PATH, tcp://HOST:PORT or unix:PATH";
-            failure.hint(suggest::target(name).unwrap_or_else(|| other.to_owned()))
+            failure.hint(
+                suggest::target(name).filter(|_| name.contains(':')).unwrap_or_else(|| other.to_owned()),
+            )
         }
         _ => failure,
     }

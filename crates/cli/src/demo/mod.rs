@@ -1,4 +1,4 @@
-//! `sabir demo`: the demo service on standard input and output, or for all who connect.
+//! `sabir demo`: serves the demo service on standard input and output, or on a port.
 
 mod mcp;
 pub(crate) mod rpc;
@@ -22,7 +22,7 @@ pub(crate) async fn run(args: DemoArgs, printer: &Printer) -> Result<Exit, Failu
     }
 }
 
-/// Which of the two services, and how it is spoken to.
+/// The service to serve, and its dialect.
 fn served(args: &DemoArgs) -> (Router, Dialect) {
     match args.mcp {
         true => (mcp::server().into_router(), MCP),
@@ -85,7 +85,7 @@ fn cannot_listen(url: &str, error: &io::Error) -> Failure {
         io::ErrorKind::InvalidInput => Exit::Usage,
         _ => Exit::Connect,
     };
-    // The library's own reasons name the address already.
+    // The library's own errors name the address already.
     let failure = match error.get_ref().is_some_and(|reason| reason.is::<sabir::ListenError>()) {
         true => Failure::new(exit, error),
         false => Failure::new(exit, format_args!("cannot listen at {url}: {error}")),

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use sabir::openrpc::{Document, Method};
 use sabir::RawJson;
+use sabir::openrpc::{Document, Method};
 use serde_json::Value;
 
-use crate::discovery::words::{example, example_object, fields, reference_name, signature, structure, type_words};
+use crate::discovery::words::{
+    example, example_object, fields, reference_name, signature, structure, type_words,
+};
 use crate::discovery::{DiscoverySource, Found};
 use crate::json::escape_controls;
 use crate::paint::{Paint, Painter};
@@ -46,7 +48,7 @@ impl Page {
         self.line(0, Some(Paint::Hint), text);
     }
 
-    /// Names with what they are, in two columns.
+    /// Names and descriptions, in two columns.
     fn table(&mut self, rows: &[(String, String)]) {
         let widest = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
         for (name, what) in rows {
@@ -59,7 +61,7 @@ impl Page {
     }
 }
 
-/// Everything, a line or two for each.
+/// All methods, one or two lines for each.
 pub(super) fn all(found: &Found, painter: Painter) -> String {
     let mut page = Page::new(painter);
     let info = &found.document.info;
@@ -79,7 +81,7 @@ pub(super) fn all(found: &Found, painter: Painter) -> String {
     page.text
 }
 
-/// One method, whole.
+/// One method, in full.
 pub(super) fn method(method: &Method, found: &Found, painter: Painter) -> String {
     let mut page = Page::new(painter);
     page.line(0, Some(Paint::Key), &signature(method));
@@ -189,7 +191,7 @@ fn describe_types(page: &mut Page, names: &[String], document: &Document) {
     }
 }
 
-/// The types that a method mentions, directly or by others.
+/// The types that a method uses, directly or through others.
 pub(super) fn used_types(method: &Method, document: &Document) -> Vec<String> {
     let mut used = BTreeSet::new();
     let params = method.params.iter().map(|param| &param.schema);

@@ -2,7 +2,7 @@
 
 use sabir::openrpc::{Document, Info, Method, VERSION};
 use sabir::transport::Wire;
-use sabir::{CallError, LENIENT, Limits, McpRevision, Peer, RawJson, Router};
+use sabir::{CallError, LENIENT, Limits, McpRevision, Peer, RawJson, Router, Undelivered};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -60,7 +60,11 @@ fn unsupported(options: &PeerOptions, last: Option<CallError>, watch: &Watch) ->
             Failure::new(Exit::Error, what)
                 .hint("if there is an OpenRPC document of it, give that file instead")
         }
-        Some(CallError::TimedOut) => options.undiscovered(watch),
+        Some(CallError::TimedOut) => {
+            let what =
+                format!("{target} answers none of rpc.discover, system.listMethods and MCP's initialize");
+            Failure { what, ..options.undiscovered(watch) }
+        }
         Some(CallError::Unfit(why)) => {
             options.invalid_answer(format_args!("{target} lists its methods in an unknown form: {why}"))
         }
@@ -151,8 +155,13 @@ async fn mcp_tools(peer: &Peer, options: &PeerOptions) -> Attempt {
     let _ = peer.notify("notifications/initialized", ()).await;
     let mut all = Vec::new();
     let mut params = Value::Null;
+    let mut bytes = 0;
     for _ in 0..MOST_PAGES {
         let text = call(peer, options, "tools/list", params).await?;
+        bytes += text.as_str().len();
+        if bytes > options.max_size {
+            return Err(CallError::Undelivered(Undelivered::too_large(options.max_size)));
+        }
         let page: Page = text.parse().map_err(|error| CallError::Unfit(error.to_string().into()))?;
         all.extend(page.tools);
         match page.next_cursor {

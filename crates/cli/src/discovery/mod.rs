@@ -19,14 +19,14 @@ use crate::shell::word;
 use crate::target::Target;
 use crate::web::Web;
 
-/// What a peer offers, and how that is known.
+/// What a peer offers, and how that was found out.
 #[derive(Debug)]
 pub(crate) struct Found {
     /// As it was typed.
     pub(crate) source: String,
     pub(crate) via: DiscoverySource,
     pub(crate) document: Document,
-    /// The document as it came, if one came.
+    /// The document as received, if there is one.
     pub(crate) text: Option<RawJson<'static>>,
 }
 

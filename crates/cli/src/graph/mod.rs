@@ -74,11 +74,11 @@ fn ask(graph: Graph, query: String, timeout: Duration) -> Result<Answer, Failure
                 .hint("ask for less: narrow it down, count, or add LIMIT 1000"))
         }
         Ok(Err(error)) => Err(Failure::usage(error).hint("`sabir model query` lists queries to start from")),
-        Err(RecvTimeoutError::Timeout) => {
-            Err(Failure::new(Exit::Timeout, format_args!("the query did not finish within {}", time(timeout))).hint(
-                "narrow it down: patterns that share no variable multiply; or wait longer with --timeout 2m",
-            ))
-        }
+        Err(RecvTimeoutError::Timeout) => Err(Failure::new(
+            Exit::Timeout,
+            format_args!("the query did not finish within {}", time(timeout)),
+        )
+        .hint("narrow it down: patterns that share no variable multiply; or wait longer with --timeout 2m")),
         Err(RecvTimeoutError::Disconnected) => Err(Failure::new(Exit::Error, "the query engine has failed")),
     }
 }
@@ -110,10 +110,10 @@ where
     if let Some((line, damage)) = damaged {
         let others = match damages {
             1 => String::new(),
-            2 => ", and one more line".to_owned(),
-            _ => format!(", and {} more lines", damages - 1),
+            2 => " and one more".to_owned(),
+            _ => format!(" and {} more", damages - 1),
         };
-        printer.note(&format!("skipped line {line}: {damage}{others}"));
+        printer.note(&format!("skipped line {line}{others}: {damage}"));
     }
     if reader.torn() {
         printer.note("skipped the last line: it is incomplete");

@@ -275,7 +275,10 @@ impl AsyncWrite for Input {
                 written => return written,
             },
         };
-        broken.as_mut().poll(cx).map(Err)
+        let error = std::task::ready!(broken.as_mut().poll(cx));
+        // The next write finds the pipe closed again.
+        this.broken = None;
+        Poll::Ready(Err(error))
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -29,6 +29,10 @@ const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
+/// The most that is read of the body of a refusal, and how long that may take.
+const REFUSAL: usize = 256 << 10;
+const REFUSAL_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// How often in a row a stream is resumed that brings nothing new.
 const ATTEMPTS: u32 = 5;
 /// How long to wait before that, unless the server says.
@@ -255,10 +259,16 @@ impl Post {
             return Ok(());
         }
         let (head, body) = response.into_parts();
-        let body = whole(body, self.max_size).await.map_err(|error| match error {
-            Some(error) => self.broken(&start, &error),
-            None => NoAnswer::TooLarge,
-        })?;
+        let body = if status.is_success() {
+            whole(body, self.max_size).await.map_err(|error| match error {
+                Some(error) => self.broken(&start, &error),
+                None => NoAnswer::TooLarge,
+            })?
+        } else {
+            // The status says what matters, whatever becomes of the body.
+            let read = tokio::time::timeout(REFUSAL_TIMEOUT, whole(body, REFUSAL)).await;
+            read.ok().and_then(Result::ok).unwrap_or_default()
+        };
         let kind = content_type(&head.headers);
         // The body of a failure need not be a message; if it is one, it counts.
         let is_used = match status.is_success() {
@@ -308,6 +318,8 @@ impl Post {
         } else if !start.starts_with(b"HTTP/") {
             let reason = format!("{} does not speak HTTP", self.url);
             Undelivered::new(DeliveryFailure::WrongProtocol(start.into()), reason)
+        } else if error.kind() == io::ErrorKind::InvalidData {
+            self.says(DeliveryFailure::Other, &format!("is not valid HTTP: {error}"))
         } else if error.kind() == io::ErrorKind::UnexpectedEof {
             self.says(DeliveryFailure::Incomplete, "is incomplete: the connection was closed early")
         } else {
@@ -456,6 +468,9 @@ async fn whole(mut body: Incoming, limit: usize) -> Result<Vec<u8>, Option<io::E
 fn io_error(error: hyper::Error) -> io::Error {
     let source = std::error::Error::source(&error).and_then(|source| source.downcast_ref::<io::Error>());
     match source.map(io::Error::kind) {
+        _ if error.is_parse() || error.is_parse_too_large() => {
+            io::Error::new(io::ErrorKind::InvalidData, error)
+        }
         Some(kind) => io::Error::new(kind, error),
         None if error.is_incomplete_message() => io::Error::new(io::ErrorKind::UnexpectedEof, error),
         None => io::Error::other(error),

@@ -47,7 +47,10 @@ impl Socket {
         let (read, start) = Peek::new(read);
         match client_async_with_config(request, tokio::io::join(read, write), Some(config)).await {
             Ok((stream, _)) => Ok(Socket { stream, max_size }),
-            Err(Error::Http(response)) => Err(peer.not_a_websocket(response.status())),
+            Err(Error::Http(response)) => {
+                let location = response.headers().get("location").and_then(|location| location.to_str().ok());
+                Err(peer.not_a_websocket(response.status(), location))
+            }
             Err(error) => Err(match start.bytes() {
                 start if !start.is_empty() && !start.starts_with(b"HTTP/") => {
                     peer.speaks(Protocol::of(&start))

@@ -1,4 +1,4 @@
-//! The demo service: one method for everything that a protocol can be tried on.
+//! The demo service: methods to try every feature of the protocol.
 //!
 //! It is the same on every transport, in the program and in memory.
 
@@ -290,7 +290,8 @@ async fn fail(_: Ctx, Fail { code, message, data }: Fail) -> sabir::Result<()> {
         None => {
             // As a handler that fails is answered, but without the path of the type in this program.
             let message = message.unwrap_or_else(|| "failed as asked".to_owned());
-            Err(ErrorObject::new(ErrorCode::INTERNAL_ERROR, message).with_data(&json!({"exception": "Failure"})))
+            Err(ErrorObject::new(ErrorCode::INTERNAL_ERROR, message)
+                .with_data(&json!({"exception": "Failure"})))
         }
     }
 }
@@ -302,7 +303,7 @@ fn panic() -> sabir::Result<()> {
     std::panic::panic_any(AsAsked)
 }
 
-/// Lets the panic that a caller can ask for pass in silence. All others are printed as ever.
+/// Does not print the panic that a caller can ask for. All others are printed as usual.
 pub(crate) fn quiet_panic() {
     let loud = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {

@@ -23,6 +23,9 @@ const SMALL: usize = 64 * 1024;
 /// How long the next piece of a large answer may take: while it is not whole, it takes the room of others.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// How long the body of a refusal may take: its status says what matters.
+const REFUSAL_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// Bytes of a refusal that are read, and of its text that are told.
 pub(crate) const REFUSAL: usize = 256 * 1024;
 const TOLD: usize = 200;
@@ -232,8 +235,7 @@ pub(crate) async fn refusal(
     let json = content(headers, &body) == Content::Json && headers.contains_key(CONTENT_TYPE);
     let plain = headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/plain"));
     let text = if json || plain || client.on_failure.is_some() {
-        // Somebody who refuses must not keep us waiting for the reason.
-        let read = tokio::time::timeout(CONNECT_TIMEOUT, whole(client, body, REFUSAL)).await;
+        let read = tokio::time::timeout(REFUSAL_TIMEOUT, whole(client, body, REFUSAL)).await;
         read.ok().and_then(Result::ok).map(|(text, _)| text)
     } else {
         None

@@ -106,7 +106,7 @@ impl Driver {
         let session = &mut context.session;
         match rustix::io::read(&self.streams.input, session.space()) {
             Ok(0) => match self.streams.exit_reason() {
-                Some(cause) => session.handle_lost(now, cause),
+                Some(cause) => session.handle_gone(now, cause),
                 None => context.handle_eof(),
             },
             Ok(count) => session.handle_read(now, count),
