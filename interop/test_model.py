@@ -16,7 +16,7 @@ from program import SABIR
 from tap import check, run
 
 ROOT = Path(__file__).resolve().parent.parent
-EXAMPLES = ROOT / "model" / "examples"
+EXAMPLES = ROOT / "crates/model/files/examples"
 MESSAGES = ["Request", "Notification", "Response", "ErrorResponse", "Batch"]
 MCP_MESSAGES = ["JSONRPCRequest", "JSONRPCNotification", "JSONRPCResultResponse", "JSONRPCErrorResponse"]
 

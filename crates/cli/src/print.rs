@@ -11,6 +11,7 @@ use sabir_proto::Line;
 use crate::exit::Failure;
 use crate::json::{compact, escape_controls, pretty};
 use crate::paint::{Paint, Painter};
+use crate::platform::enable_colour;
 
 /// Progress is shown only after this time.
 const BEFORE_PROGRESS: Duration = Duration::from_millis(500);
@@ -44,7 +45,10 @@ impl Printer {
     pub(crate) fn new() -> Self {
         let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let plain = set("NO_COLOR") || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        let stream = |terminal| Stream { terminal, painter: Painter { colour: terminal && !plain } };
+        let stream = |terminal| Stream {
+            terminal,
+            painter: Painter { colour: terminal && !plain && enable_colour() },
+        };
         Printer {
             out: stream(io::stdout().is_terminal()),
             err: stream(io::stderr().is_terminal()),

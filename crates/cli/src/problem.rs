@@ -17,7 +17,7 @@ use crate::detect::{Protocol, Watch};
 use crate::exit::{Exit, Failure};
 use crate::json::compact;
 use crate::peer::PeerOptions;
-use crate::shell::word;
+use crate::platform::word;
 use crate::target::Target;
 
 /// What the keys of `_meta` begin with.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::shell::word;
+use crate::platform::word;
 
 /// The ways in which targets begin.
 const SCHEMES: [&str; 6] = ["http", "https", "ws", "wss", "tcp", "tls"];

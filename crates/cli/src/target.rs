@@ -9,6 +9,7 @@ use sabir::transport::{self, Child, Scheme, Stderr, Transport, Url};
 
 use crate::demo::rpc;
 use crate::exit::Failure;
+use crate::platform;
 use crate::print::Printer;
 use crate::suggest;
 
@@ -16,7 +17,7 @@ use crate::suggest;
 const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 
 const TARGETS: &str = "a target is demo:, stdio:COMMAND, http(s)://…, ws(s)://…, tcp://HOST:PORT, tls://HOST:PORT or \
-                       unix:PATH, or a command after --";
+                       unix:PATH (on Windows pipe:NAME), or a command after --";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Target {
@@ -30,7 +31,7 @@ pub(crate) enum Target {
 impl Target {
     pub(crate) fn parse(text: &str) -> Result<Target, Failure> {
         if let Some(words) = text.strip_prefix("stdio:") {
-            let words = shlex::split(words)
+            let words = platform::split(words)
                 .ok_or_else(|| Failure::usage(format_args!("`{text}` has a quote without its end")))?;
             return Target::program(words);
         }
@@ -58,7 +59,8 @@ impl Target {
 
     /// Whether a text is meant as a target, and not as the name of a file.
     pub(crate) fn is_one(text: &str) -> bool {
-        text.contains("://") || ["demo:", "stdio:", "unix:"].iter().any(|start| text.starts_with(start))
+        text.contains("://")
+            || ["demo:", "stdio:", "unix:", "pipe:"].iter().any(|start| text.starts_with(start))
     }
 
     /// A program given as its words.
@@ -95,7 +97,7 @@ impl Target {
         let opened = match self {
             Target::Demo => Ok(demo(framing)),
             Target::Program(words) => {
-                let mut command = std::process::Command::new(&words[0]);
+                let mut command = std::process::Command::new(platform::program(&words[0]));
                 command.args(&words[1..]);
                 let mut child = Child::new(command).patience(EXIT_TIMEOUT);
                 if let Some(printer) = tracing.cloned() {
@@ -113,10 +115,7 @@ impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Target::Demo => f.write_str("demo:"),
-            Target::Program(words) => {
-                let joined = shlex::try_join(words.iter().map(String::as_str));
-                write!(f, "stdio:{}", joined.unwrap_or_else(|_| words.join(" ")))
-            }
+            Target::Program(words) => write!(f, "stdio:{}", platform::join(words)),
             Target::Url(url) => url.fmt(f),
         }
     }
@@ -139,8 +138,10 @@ mod tests {
         for (text, want) in [
             ("demo:", Ok(Target::Demo)),
             ("stdio:cat", Ok(program(&["cat"]))),
-            ("stdio:a 'b c' \"d\\\"e\" f\\ g", Ok(program(&["a", "b c", "d\"e", "f g"]))),
+            ("stdio:a 'b c' \"d\\\"e\"", Ok(program(&["a", "b c", "d\"e"]))),
             ("unix:/x", Ok(Target::Url(Url::parse("unix:/x").expect("a URL")))),
+            ("pipe:x", Ok(Target::Url(Url::parse("pipe:x").expect("a URL")))),
+            ("pipe:", Err("`pipe:` names no pipe")),
             ("https://x/rpc", Ok(Target::Url(Url::parse("https://x/rpc").expect("a URL")))),
             ("ws://", Err("`ws://` names no host")),
             ("stdio:", Err("no command is given")),

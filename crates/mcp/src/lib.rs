@@ -48,6 +48,16 @@
 //!
 //! The same functions serve both, at the same time and on the same connection. What a revision does not know is
 //! left out when it is spoken.
+//!
+//! # Features
+//!
+//! None is on by default.
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `http` | Streamable HTTP, as a server and as a client |
+//! | `tracing` | spans of requests, for the crate `tracing` |
+//! | `fuzzing` | private parsers for the project's own fuzz targets; not part of the API |
 
 mod client;
 mod error;
@@ -83,7 +93,6 @@ pub use types::{
     Template, Tool, ToolAnnotations, ToolResult,
 };
 
-/// The examples of the documents are tests too.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/mcp.md")]
-struct Documents;
+#[doc = include_str!("../README.md")]
+struct Readme;

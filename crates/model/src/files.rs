@@ -1,21 +1,21 @@
 //! The formal model, as the files in `model/` of the repository have it.
 
 /// JSON Schema of JSON-RPC 2.0 (2020-12).
-pub const SCHEMA: &str = include_str!("../../../model/json-rpc.schema.json");
+pub const SCHEMA: &str = include_str!("../files/json-rpc.schema.json");
 /// The same for tools that know only draft-07.
-pub const SCHEMA_DRAFT_07: &str = include_str!("../../../model/json-rpc.draft-07.schema.json");
+pub const SCHEMA_DRAFT_07: &str = include_str!("../files/json-rpc.draft-07.schema.json");
 /// MCP's envelope, built by reference on [`SCHEMA`].
-pub const MCP_SCHEMA: &str = include_str!("../../../model/mcp-envelope.schema.json");
+pub const MCP_SCHEMA: &str = include_str!("../files/mcp-envelope.schema.json");
 /// The same for tools that know only draft-07, built on [`SCHEMA_DRAFT_07`].
-pub const MCP_SCHEMA_DRAFT_07: &str = include_str!("../../../model/mcp-envelope.draft-07.schema.json");
+pub const MCP_SCHEMA_DRAFT_07: &str = include_str!("../files/mcp-envelope.draft-07.schema.json");
 /// JSON-LD 1.1 context for messages as they are.
-pub const CONTEXT: &str = include_str!("../../../model/context.jsonld");
+pub const CONTEXT: &str = include_str!("../files/context.jsonld");
 /// JSON-LD 1.1 context of the documents that `sabir graph` writes.
-pub const SESSION_CONTEXT: &str = include_str!("../../../model/session.context.jsonld");
+pub const SESSION_CONTEXT: &str = include_str!("../files/session.context.jsonld");
 /// The ontology, in Turtle.
-pub const ONTOLOGY: &str = include_str!("../../../model/ontology.ttl");
+pub const ONTOLOGY: &str = include_str!("../files/ontology.ttl");
 /// The SHACL shapes, in Turtle.
-pub const SHAPES: &str = include_str!("../../../model/shapes.ttl");
+pub const SHAPES: &str = include_str!("../files/shapes.ttl");
 
 /// A question that many have about a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +37,7 @@ macro_rules! queries {
     ($($name:literal),+ $(,)?) => {
         /// The questions, in SPARQL.
         pub const QUERIES: &[Query] =
-            &[$(Query { name: $name, text: include_str!(concat!("../../../model/queries/", $name, ".rq")) }),+];
+            &[$(Query { name: $name, text: include_str!(concat!("../files/queries/", $name, ".rq")) }),+];
     };
 }
 

@@ -3,6 +3,15 @@
 //! [`capture`] reads and writes what went over a wire, in Sabir's own format and the others that people have.
 //! [`rules`] checks it, message by message and across a session, and explains what is wrong. [`files`] is the
 //! model itself, and [`graph`] makes graphs of captures under its terms.
+//!
+//! # Features
+//!
+//! None is on by default.
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `graph` | captures as RDF, and SPARQL queries over them |
+//! | `schemas` | params and results checked against the schemas that a session shows or that are given |
 
 pub mod capture;
 pub mod files;

@@ -20,7 +20,7 @@ use sabir_model::graph::{Answer, Cell, Graph, GraphBuilder, GraphMapper, Stop, S
 const BASE: &str = "urn:example:session#";
 
 fn examples() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../model/examples")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("files/examples")
 }
 
 fn written(capture: &[u8], syntax: Syntax) -> String {

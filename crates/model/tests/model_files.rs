@@ -19,7 +19,7 @@ use sabir_proto::{Incoming, Limits, Message, PLAIN, Response, decode};
 use serde_json::{Value, json};
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../model")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("files")
 }
 
 /// Each line of `verdicts.jsonl`: a message, what it is in JSON-RPC and what in MCP's envelope; null if nothing.

@@ -179,3 +179,29 @@ fn the_map_is_true() {
     }
     report("ARCHITECTURE.md", &breaches);
 }
+
+#[test]
+fn every_feature_is_documented_in_its_crate() {
+    let mut breaches = Vec::new();
+    for krate in ["proto", "sabir", "mcp", "model"] {
+        let read = |file: &str| fs::read_to_string(root().join("crates").join(krate).join(file)).expect(file);
+        let (manifest, docs) = (read("Cargo.toml"), read("src/lib.rs"));
+        let (_, features) = manifest.split_once("\n[features]\n").expect("features");
+        let features: Vec<&str> = features
+            .lines()
+            .take_while(|line| !line.starts_with('['))
+            .filter_map(|line| line.split_once(" = ").map(|(name, _)| name))
+            .collect();
+        let (_, table) = docs.split_once("//! # Features\n").expect("a section on features");
+        let told: Vec<&str> = table
+            .lines()
+            .take_while(|line| line.starts_with("//!"))
+            .filter_map(|line| line.strip_prefix("//! | `")?.split('`').next())
+            .collect();
+        let missing = features.iter().filter(|name| !told.contains(name));
+        breaches.extend(missing.map(|name| format!("{krate}: `{name}` is not in the table")));
+        let unknown = told.iter().filter(|name| !features.contains(name));
+        breaches.extend(unknown.map(|name| format!("{krate}: there is no feature `{name}`")));
+    }
+    report("features", &breaches);
+}

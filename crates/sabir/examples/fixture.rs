@@ -1,6 +1,7 @@
 //! The server that the tests start as a process, with handlers that misbehave.
 //!
-//! Run with `cargo run -p sabir --example fixture -- [no-signals] [lines|headers|auto|unguarded|listen URL|[blocking-]parent CMD…]`.
+//! Run with `cargo run -p sabir --example fixture -- [no-signals] [lines|headers|auto|unguarded|listen URL|
+//! [blocking-]parent CMD…|blocking-visit CMD…|farewell]`.
 
 // To print where nothing should is what it is for.
 #![allow(clippy::print_stdout)]
@@ -28,9 +29,19 @@ fn print() -> sabir::Result<()> {
     for &byte in b"stray from C" {
         c::putchar(byte.into());
     }
-    rustix::io::write(rustix::stdio::stdout(), b"stray from write\n")?;
-    Command::new("echo").arg("stray from a child").status()?;
+    raw_stdout()?.write_all(b"stray from write\n")?;
+    let (shell, command) = if cfg!(windows) { ("cmd", "/c") } else { ("sh", "-c") };
+    Command::new(shell).args([command, "echo stray from a child"]).status()?;
     Ok(())
+}
+
+/// Standard output without what Rust puts in between.
+fn raw_stdout() -> Result<std::fs::File, Error> {
+    #[cfg(unix)]
+    let raw = std::os::fd::AsFd::as_fd(&std::io::stdout()).try_clone_to_owned()?;
+    #[cfg(windows)]
+    let raw = std::os::windows::io::AsHandle::as_handle(&std::io::stdout()).try_clone_to_owned()?;
+    Ok(raw.into())
 }
 
 fn router() -> Router {
@@ -103,6 +114,22 @@ async fn main() -> Result<(), Error> {
                 peer.call::<()>("sleep", u64::MAX).map_err(Error::other)
             })
             .await?;
+        }
+        // Connects without a runtime, and ends at once.
+        ["blocking-visit", program, ref args @ ..] => {
+            let mut command = Command::new(program);
+            command.args(args);
+            let peer = blocking::connect(blocking::child(command)?, Router::new())?;
+            peer.shutdown(Duration::ZERO);
+            // The process is ended by the connection's own thread.
+            std::thread::sleep(Duration::from_secs(1));
+            return Ok(());
+        }
+        // Says that it has seen the end of its input.
+        ["farewell"] => {
+            std::io::copy(&mut std::io::stdin(), &mut std::io::sink())?;
+            eprintln!("the input has ended");
+            return Ok(());
         }
         _ => return Err(Error::other("see the first lines of examples/fixture.rs")),
     };

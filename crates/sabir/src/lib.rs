@@ -77,13 +77,27 @@
 //! | the peer closes the pipe that we write to, seen at the next write or once the input has ended | `Closed(Lost)` | dropped | `Ok` |
 //! | the socket fails | `Closed(Lost)`, with the system's words | dropped | `Err` |
 //! | a started process exits | `Closed(Lost)`, with its exit status | dropped | |
-//! | [`Peer::shutdown`], or SIGTERM or SIGINT after [`Transport::with_signals`] | answered, or `Closed(Shutdown)` after the grace | finish, or are answered `-32013` after the grace | `Ok` |
+//! | [`Peer::shutdown`], or SIGTERM, SIGINT or Ctrl-C after [`Transport::with_signals`] | answered, or `Closed(Shutdown)` after the grace | finish, or are answered `-32013` after the grace | `Ok` |
 //! | the peer reads nothing for a minute | `Closed(Stalled)` | dropped | `Err` |
 //! | a call's own time is up | `TimedOut`, and the peer is told | | |
 //! | an answer breaks the protocol | `Malformed`, with what is wrong | | |
 //!
 //! The order of handlers and what holds for every connection is in the documentation of
 //! [`sabir_proto::Session`]; [`Limits`] says how much one may use.
+//!
+//! # Features
+//!
+//! None is on by default: standard streams, processes, sockets and [`blocking`] need none.
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `http` | HTTP and WebSocket, as a server and as a client |
+//! | `tls` | TLS for every network transport |
+//! | `schema` | methods with descriptions and schemas, OpenRPC documents, `rpc.discover` |
+//! | `service` | `#[sabir::service]` and `#[derive(sabir::RpcError)]`; includes `schema` |
+//! | `validate` | params checked against their schemas; includes `schema` |
+//! | `tracing` | spans of calls, for the crate `tracing` |
+//! | `fuzzing` | private parsers for the project's own fuzz targets; not part of the API |
 
 // What a service's author writes: methods and their handlers.
 mod handler;
@@ -125,11 +139,15 @@ pub use router::layer::Next;
 pub use router::method::{Method, MethodName};
 pub use router::observe::{CallEnd, Observed, Side};
 pub use router::params::parse;
-#[cfg(unix)]
 pub use runtime::blocking;
 pub use runtime::serve::{connect, serve};
 #[cfg(feature = "service")]
-pub use sabir_macros::{RpcError, service};
+pub use sabir_macros::RpcError;
+// Here, where its example can run: a macro's crate cannot depend on the one that the macro is for.
+#[cfg(feature = "service")]
+#[doc(inline)]
+#[doc = include_str!("schema/service.md")]
+pub use sabir_macros::service;
 pub use sabir_proto::{
     CallError, Cause, DeliveryFailure, Dialect, ErrorCode, Framing, Id, JsonKind, LENIENT, LSP, Limits, Lost,
     MCP, MCP_2024_11_05, MCP_2025_03_26, MCP_2025_06_18, MCP_2025_11_25, MCP_2026_07_28, McpRevision, PLAIN,
@@ -162,22 +180,3 @@ pub type ErrorObject = sabir_proto::ErrorObject<'static>;
 
 /// What a handler returns.
 pub type Result<T> = std::result::Result<T, ErrorObject>;
-
-/// The examples of the README are tests too.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
-
-/// And so are those of the guide.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/guide.md")]
-struct Guide;
-
-/// And those of the page on HTTP.
-#[cfg(all(doctest, feature = "http"))]
-#[doc = include_str!("../../../docs/http.md")]
-struct HttpPage;
-/// And of the page on services.
-#[cfg(all(doctest, feature = "service"))]
-#[doc = include_str!("../../../docs/services.md")]
-struct Services;

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::os::unix::net::UnixStream;
+use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -10,8 +10,13 @@ use std::time::Duration;
 use sabir::{CallError, Cause, Ctx, Router, SendError, blocking};
 
 fn connected(server: Router, client: Router) -> blocking::Peer {
-    let (a, b) = UnixStream::pair().unwrap();
-    let streams = |stream: UnixStream| blocking::Streams::new(stream.try_clone().unwrap(), stream);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let a = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (b, _) = listener.accept().unwrap();
+    let streams = |stream: TcpStream| {
+        stream.set_nodelay(true).unwrap();
+        blocking::Streams::new(stream.try_clone().unwrap(), stream)
+    };
     thread::spawn(move || blocking::serve(streams(a), server));
     blocking::connect(streams(b), client).unwrap()
 }
@@ -74,9 +79,13 @@ fn time_and_processes_end() {
     let timed = peer.call_timeout::<()>("hang", (), Duration::from_millis(20));
     assert_eq!(timed, Err(CallError::TimedOut));
 
-    let mut command = std::process::Command::new("sh");
-    command.args(["-c", "read line; exit 3"]);
+    let (shell, script, ended) = match cfg!(windows) {
+        true => ("cmd", ["/c", "exit 3"], "exit code: 3"),
+        false => ("sh", ["-c", "read line; exit 3"], "exit status: 3"),
+    };
+    let mut command = std::process::Command::new(shell);
+    command.args(script);
     let peer = blocking::connect(blocking::child(command).unwrap(), Router::new()).unwrap();
     let error = peer.call::<()>("anything", ()).unwrap_err();
-    assert_eq!(error.to_string(), "no answer: the process ended with exit status: 3");
+    assert_eq!(error.to_string(), format!("no answer: the process ended with {ended}"));
 }

@@ -24,10 +24,10 @@ const fn server(name: &'static str, command: &'static [&'static str], speaks: Sp
     Server { program: Program { name, command, kind }, speaks, by: By::Socket }
 }
 
-const DOOR: &[&str] = &["../target/release/sabir", "demo", "--listen", "tcp://127.0.0.1:0"];
+const DOOR: &[&str] = &["../target/dist/sabir", "demo", "--listen", "tcp://127.0.0.1:0"];
 const TOLD: &[&str] =
-    &["../target/release/sabir", "demo", "--listen", "tcp://127.0.0.1:0", "--framing", "lines"];
-const PIPES: &[&str] = &["../target/release/sabir", "demo"];
+    &["../target/dist/sabir", "demo", "--listen", "tcp://127.0.0.1:0", "--framing", "lines"];
+const PIPES: &[&str] = &["../target/dist/sabir", "demo"];
 
 pub(crate) const SERVERS: &[Server] = &[
     server("floor, HTTP", &["peers/target/release/floor_net", "http"], Http, Floor),

@@ -32,8 +32,8 @@ const fn server(
 
 pub(crate) const SERVERS: &[Server] = &[
     server("floor", &["peers/target/release/floor"], Lines, Floor, true),
-    server("sabir demo", &["../target/release/sabir", "demo"], Lines, Ours, true),
-    server("sabir blocking", &["../target/release/examples/blocking_adder"], Lines, Ours, true),
+    server("sabir demo", &["../target/dist/sabir", "demo"], Lines, Ours, true),
+    server("sabir blocking", &["../target/dist/examples/blocking_adder"], Lines, Ours, true),
     server("serde_json by hand", &["peers/target/release/by_hand"], Lines, ByHand, true),
     server("jsonrpsee dispatch", &["peers/target/release/jsonrpsee"], Lines, Dispatch, false),
     server("tower-lsp-server", &["peers/target/release/tower_lsp_server"], Lsp, Complete, false),
@@ -41,7 +41,7 @@ pub(crate) const SERVERS: &[Server] = &[
     server("jsonrpc-stdio-server", &["peers/target/release/jsonrpc_stdio_server"], Lines, Complete, true),
     server("lsp-server", &["peers/target/release/lsp_server"], Lsp, Complete, false),
     server("floor, MCP", &["peers/target/release/floor", "mcp"], Mcp, Floor, false),
-    server("sabir demo --mcp", &["../target/release/sabir", "demo", "--mcp"], Mcp, Ours, false),
+    server("sabir demo --mcp", &["../target/dist/sabir", "demo", "--mcp"], Mcp, Ours, false),
     server("serde_json by hand, MCP", &["peers/target/release/by_hand"], Mcp, ByHand, false),
     server("rmcp", &["peers/target/release/rmcp"], Mcp, Complete, false),
     server("rmcp, polled pipes", &["peers/target/release/rmcp", "pipes"], Mcp, Complete, false),

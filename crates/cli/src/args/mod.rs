@@ -247,8 +247,8 @@ pub(crate) struct DemoArgs {
     /// Serve a Model Context Protocol server that has one of every feature instead
     #[arg(long)]
     pub(crate) mcp: bool,
-    /// Serve connections at tcp://HOST:PORT, http://HOST:PORT/PATH or unix:PATH instead of standard input and
-    /// output
+    /// Serve connections at tcp://HOST:PORT, http://HOST:PORT/PATH or unix:PATH (on Windows pipe:NAME)
+    /// instead of standard input and output
     #[arg(long, value_name = "URL")]
     pub(crate) listen: Option<String>,
     /// The certificate chain to serve TLS with (PEM)
@@ -309,11 +309,11 @@ TARGET is one of
   demo:               the demo service, in this process
   stdio:COMMAND…      a program to start, talked to over its standard input and output; its words are split
                       as a shell does, by spaces, quotes and backslashes, but nothing else is expanded:
-                      use stdio:\"sh -c '…'\" for pipes and variables
+                      use stdio:\"sh -c '…'\" for pipes and variables; on Windows backslashes are kept
   http://HOST/PATH    an HTTP server that takes each message by itself; https:// with TLS
   ws://HOST/PATH      a WebSocket; wss:// with TLS
   tcp://HOST:PORT     a TCP socket; tls:// with TLS
-  unix:PATH           a Unix socket
+  unix:PATH           a Unix socket; on Windows pipe:NAME, a named pipe
 
 ARG is one of
   KEY=TEXT            a named argument, a string

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use sabir::{JsonKind, RawJson};
 
 use crate::exit::Failure;
-use crate::shell::word;
+use crate::platform::word;
 
 /// The most that is read of a file or of standard input. More cannot be a message.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;

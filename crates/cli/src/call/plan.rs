@@ -7,7 +7,7 @@ use super::params;
 use crate::args::CallArgs;
 use crate::exit::Failure;
 use crate::peer::PeerOptions;
-use crate::shell::word;
+use crate::platform::word;
 use crate::target::Target;
 use crate::web::Web;
 

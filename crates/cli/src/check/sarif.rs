@@ -1,6 +1,6 @@
 //! Findings as a SARIF 2.1.0 log, which code hosts and editors read.
 
-use std::path::Path;
+use std::path::{MAIN_SEPARATOR, Path};
 
 use sabir_model::rules::{Finding, Rule, Severity, rules};
 use serde_json::{Value, json};
@@ -74,8 +74,16 @@ fn result(finding: &Finding, index: usize, file: &str) -> Value {
 /// A path as a URI reference. Targets have their own scheme.
 fn uri(file: &str) -> String {
     let absolute = Path::new(file).is_absolute();
-    let mut out = String::from(if absolute { "file://" } else { "" });
-    for byte in file.bytes() {
+    let path = file.replace(MAIN_SEPARATOR, "/");
+    let mut out = String::from(match absolute {
+        false => "",
+        // The name of a machine comes first.
+        true if cfg!(windows) && path.starts_with("//") => "file:",
+        true if path.starts_with('/') => "file://",
+        // The letter of a drive does, and is part of the path.
+        true => "file:///",
+    });
+    for byte in path.bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' | b':' => {
                 out.push(byte as char);
@@ -136,12 +144,15 @@ mod tests {
 
     #[test]
     fn paths_are_references() {
-        for (file, want) in [
+        let absolute = match cfg!(windows) {
+            true => [(r"C:\tmp\x#y", "file:///C:/tmp/x%23y"), (r"\\server\x\y", "file://server/x/y")],
+            false => [("/tmp/x#y", "file:///tmp/x%23y"), ("/a\\b", "file:///a%5Cb")],
+        };
+        for (file, want) in absolute.into_iter().chain([
             ("a b.rpc", "a%20b.rpc"),
-            ("/tmp/x#y", "file:///tmp/x%23y"),
             ("tcp://host:1", "tcp://host:1"),
             ("-", "-"),
-        ] {
+        ]) {
             assert_eq!(uri(file), want);
         }
     }

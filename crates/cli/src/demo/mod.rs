@@ -10,9 +10,8 @@ use sabir::{Dialect, Http, MCP, PLAIN, Router, ServerTls, transport};
 
 use crate::args::DemoArgs;
 use crate::exit::{Exit, Failure};
+use crate::platform::LISTEN;
 use crate::print::Printer;
-
-const ADDRESSES: &str = "write it as tcp://127.0.0.1:4000 or unix:/tmp/demo.sock";
 
 pub(crate) async fn run(args: DemoArgs, printer: &Printer) -> Result<Exit, Failure> {
     rpc::quiet_panic();
@@ -32,7 +31,9 @@ fn served(args: &DemoArgs) -> (Router, Dialect) {
 
 async fn stdio(args: &DemoArgs, printer: &Printer) -> Result<Exit, Failure> {
     if io::stdin().is_terminal() {
-        printer.note("serving on standard input: type a message and press enter; Ctrl-D ends");
+        printer.note(
+            "serving on standard input: type a message and press enter; Ctrl-D (on Windows Ctrl-Z) ends",
+        );
     }
     let (router, dialect) = served(args);
     let transport = transport::stdio().framing(args.framing.known()).dialect(dialect).with_signals();
@@ -91,7 +92,7 @@ fn cannot_listen(url: &str, error: &io::Error) -> Failure {
         false => Failure::new(exit, format_args!("cannot listen at {url}: {error}")),
     };
     match error.kind() {
-        io::ErrorKind::InvalidInput => failure.hint(ADDRESSES),
+        io::ErrorKind::InvalidInput => failure.hint(format_args!("write it as {LISTEN}")),
         io::ErrorKind::AddrInUse => failure.hint("use another port or path; port 0 is any free port"),
         _ => failure,
     }

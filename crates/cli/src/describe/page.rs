@@ -12,8 +12,8 @@ use crate::discovery::words::{
 use crate::discovery::{DiscoverySource, Found};
 use crate::json::escape_controls;
 use crate::paint::{Paint, Painter};
+use crate::platform::word;
 use crate::problem::tool_call;
-use crate::shell::word;
 
 /// A page that is being written. Control characters in it are escaped.
 struct Page {

@@ -14,8 +14,8 @@ use crate::args::PeerArgs;
 use crate::detect::Watch;
 use crate::exit::{Exit, Failure};
 use crate::peer::PeerOptions;
+use crate::platform::word;
 use crate::print::Printer;
-use crate::shell::word;
 use crate::target::Target;
 use crate::web::Web;
 

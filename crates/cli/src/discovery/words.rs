@@ -3,7 +3,7 @@
 use sabir::openrpc::{Content, Method, ParamStructure};
 use serde_json::Value;
 
-use crate::shell::word;
+use crate::platform::word;
 
 /// Schemas that are nested deeper are not shown.
 const DEEPEST: usize = 6;

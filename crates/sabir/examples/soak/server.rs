@@ -25,7 +25,12 @@ pub(crate) async fn serve() {
     server.run().await.unwrap();
 }
 
+/// Thousands of connections need as many descriptors. Windows has no such limit.
+#[cfg(not(unix))]
+pub(crate) fn raise_descriptor_limit() {}
+
 /// Thousands of connections need as many descriptors.
+#[cfg(unix)]
 pub(crate) fn raise_descriptor_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
@@ -48,7 +53,7 @@ impl Process {
         Process { child, address }
     }
 
-    /// The most memory that it has had, in MiB.
+    /// The most memory that it has had, in MiB. Linux tells.
     pub(crate) fn peak_memory(&self) -> usize {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap();

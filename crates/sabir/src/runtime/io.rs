@@ -31,7 +31,6 @@ pub(crate) trait Port: Send {
 
 impl<S: Duplex> Port for ByteTransport<S> {
     fn send(&mut self, cx: &mut Context<'_>, context: &mut SessionContext) -> IoProgress {
-        #[cfg(unix)]
         if let Some(output_watch) = &mut self.output_watch
             && let Poll::Ready(gone) = output_watch.poll_gone(cx)
         {
@@ -125,7 +124,6 @@ impl<S: Duplex> ByteTransport<S> {
         match exit_reason {
             Some(cause) => context.session.handle_gone(context.now, cause),
             None => {
-                #[cfg(unix)]
                 if let Some(output_watch) = &mut self.output_watch {
                     output_watch.watch();
                 }

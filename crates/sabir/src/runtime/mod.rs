@@ -1,6 +1,5 @@
 //! What drives a session: the engine without I/O, and its drivers on tokio and on threads.
 
-#[cfg(unix)]
 pub mod blocking;
 pub(crate) mod config;
 pub(crate) mod connection;
@@ -12,3 +11,4 @@ pub(crate) mod message_transport;
 pub(crate) mod metered;
 pub(crate) mod serve;
 pub(crate) mod session_context;
+pub(crate) mod signals;

@@ -8,6 +8,7 @@ use crate::peer::Peer;
 use crate::peer::commands::Command;
 use crate::router::Router;
 use crate::runtime::connection::Connection;
+use crate::runtime::signals::asked_to_stop;
 use crate::transport::{Opened, Transport};
 
 /// Serves one connection until it ends. That the peer has gone, or that we were asked to stop, is a good
@@ -46,31 +47,9 @@ pub(crate) fn good_end(cause: Cause) -> Result<(), Cause> {
 fn has_gone(lost: &Lost) -> bool {
     let chain = std::iter::successors(lost.error(), |error| error.source());
     let kinds = chain.filter_map(|error| error.downcast_ref::<io::Error>()).map(io::Error::kind);
-    let gone = [io::ErrorKind::BrokenPipe, io::ErrorKind::ConnectionReset];
+    // Windows aborts a connection whose peer has reset it.
+    let gone = [io::ErrorKind::BrokenPipe, io::ErrorKind::ConnectionReset, io::ErrorKind::ConnectionAborted];
     kinds.into_iter().any(|kind| gone.contains(&kind))
-}
-
-/// SIGTERM or SIGINT, from here on: what was answered must not be cut off by a signal that comes right after.
-#[cfg(unix)]
-pub(crate) fn asked_to_stop() -> impl Future<Output = ()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
-    async move {
-        let (Ok(mut terminate), Ok(mut interrupt)) = signals else {
-            return std::future::pending().await;
-        };
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-    }
-}
-
-#[cfg(not(unix))]
-pub(crate) async fn asked_to_stop() {
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending().await
-    }
 }
 
 /// Connects to a [URL](crate::transport::url) or over any other transport: runs the connection in a task of its own, and returns the
@@ -122,8 +101,9 @@ mod tests {
 
     #[test]
     fn ends_are_told_apart_by_the_kind_of_the_error() {
-        use io::ErrorKind::{BrokenPipe, ConnectionReset, PermissionDenied};
-        for (kind, good) in [(BrokenPipe, true), (ConnectionReset, true), (PermissionDenied, false)] {
+        use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, PermissionDenied};
+        let gone = [BrokenPipe, ConnectionAborted, ConnectionReset].map(|kind| (kind, true));
+        for (kind, good) in gone.into_iter().chain([(PermissionDenied, false)]) {
             // Whatever language the system speaks.
             let error = || io::Error::new(kind, "gebrochenes Rohr");
             let causes = [Lost::from_error(error()), Lost::from_error(Wrapped(error()))];

@@ -1,4 +1,4 @@
-//! Where connections come from: a TCP port, or the file of a Unix socket.
+//! Where connections come from: a TCP port, or a Unix socket or named pipe.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -7,7 +7,7 @@ use std::time::Duration;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::transport::Scheme;
+use crate::transport::{Scheme, local};
 
 /// After how much silence TCP asks whether the peer is still there.
 const KEEPALIVE: Duration = Duration::from_secs(60);
@@ -15,7 +15,7 @@ const KEEPALIVE: Duration = Duration::from_secs(60);
 /// What is inside an [`io::Error`] of [`listen`](crate::listen) that does not come from the system: it names the
 /// address already.
 #[derive(Debug)]
-pub struct ListenError(String);
+pub struct ListenError(pub(crate) String);
 
 impl std::fmt::Display for ListenError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -25,25 +25,16 @@ impl std::fmt::Display for ListenError {
 
 impl std::error::Error for ListenError {}
 
-/// Connections that may wait to be accepted.
-#[cfg(unix)]
-const BACKLOG: u32 = 1024;
-
 #[derive(Debug)]
 pub(crate) enum Listener {
     Tcp(TcpListener),
-    #[cfg(unix)]
-    Unix {
-        listener: tokio::net::UnixListener,
-        _file: SocketFile,
-    },
+    Local(local::Listener),
 }
 
 /// A connection that has come.
 pub(crate) enum Accepted {
     Tcp(TcpStream, SocketAddr),
-    #[cfg(unix)]
-    Unix(tokio::net::UnixStream),
+    Local(local::Stream),
 }
 
 /// What a URL to listen at asks for.
@@ -68,14 +59,14 @@ pub(crate) struct BoundListener {
 impl BoundListener {
     /// Binds the address of a URL. Without a host that is this machine alone.
     pub(crate) async fn bind(url: &str) -> io::Result<BoundListener> {
-        #[cfg(unix)]
-        if let Some(path) = crate::transport::net::unix_path(url) {
-            let (listener, _file) = bind_unix(path.as_ref())?;
-            let listener = Listener::Unix { listener, _file };
-            let url = format!("unix:{path}");
+        let unusable = |reason| {
+            io::Error::new(io::ErrorKind::InvalidInput, ListenError(format!("cannot listen: {reason}")))
+        };
+        if let Some(address) = local::address(url).map_err(unusable)? {
+            let listener = Listener::Local(local::Listener::bind(address)?);
             return Ok(BoundListener {
                 listener,
-                url,
+                url: format!("{}:{address}", local::SCHEME.name()),
                 path: "/".to_owned(),
                 secure: false,
                 local: true,
@@ -119,7 +110,8 @@ fn host_of(address: &str, bound: IpAddr) -> Option<String> {
 }
 
 fn unknown(url: &str) -> io::Error {
-    let reason = format!("cannot listen at `{url}`: it is none of tcp: tls: http: https: ws: wss: unix:");
+    let local = local::SCHEME.name();
+    let reason = format!("cannot listen at `{url}`: it is none of tcp: tls: http: https: ws: wss: {local}:");
     io::Error::new(io::ErrorKind::InvalidInput, ListenError(reason))
 }
 
@@ -135,74 +127,7 @@ impl Listener {
                 SockRef::from(&stream).set_tcp_keepalive(&keepalive)?;
                 Ok(Accepted::Tcp(stream, address))
             }
-            #[cfg(unix)]
-            Listener::Unix { listener, .. } => Ok(Accepted::Unix(listener.accept().await?.0)),
+            Listener::Local(listener) => Ok(Accepted::Local(listener.accept().await?)),
         }
-    }
-}
-
-/// The file of a Unix socket, removed with its listener.
-#[cfg(unix)]
-#[derive(Debug)]
-pub(crate) struct SocketFile {
-    path: std::path::PathBuf,
-    /// Which file it is: another server may have put its own there.
-    inode: (u64, u64),
-}
-
-#[cfg(unix)]
-impl SocketFile {
-    fn inode(path: &std::path::Path) -> io::Result<(u64, u64)> {
-        use std::os::unix::fs::MetadataExt;
-        let metadata = std::fs::symlink_metadata(path)?;
-        Ok((metadata.dev(), metadata.ino()))
-    }
-}
-
-#[cfg(unix)]
-impl Drop for SocketFile {
-    fn drop(&mut self) {
-        if Self::inode(&self.path).is_ok_and(|inode| inode == self.inode) {
-            let _ = std::fs::remove_file(&self.path);
-        }
-    }
-}
-
-/// Binds a Unix socket that only this user can open. A file that an earlier server left behind, to which
-/// nobody listens any more, is replaced.
-#[cfg(unix)]
-fn bind_unix(path: &std::path::Path) -> io::Result<(tokio::net::UnixListener, SocketFile)> {
-    use std::os::unix::fs::PermissionsExt;
-
-    let socket = tokio::net::UnixSocket::new_stream()?;
-    match socket.bind(path) {
-        Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
-            remove_stale(path)?;
-            socket.bind(path)?;
-        }
-        bound => bound?,
-    }
-    let file = SocketFile { path: path.to_owned(), inode: SocketFile::inode(path)? };
-    // Nobody gets in before it listens, and by then only this user does.
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
-    Ok((socket.listen(BACKLOG)?, file))
-}
-
-/// Removes a socket to which nobody listens. Anything else is left alone.
-#[cfg(unix)]
-fn remove_stale(path: &std::path::Path) -> io::Result<()> {
-    use std::os::unix::fs::FileTypeExt;
-    use std::os::unix::net::UnixStream;
-
-    let refuse = |why| {
-        let reason = format!("cannot listen at `{}`: {why}", path.display());
-        Err(io::Error::new(io::ErrorKind::AddrInUse, ListenError(reason)))
-    };
-    if !std::fs::symlink_metadata(path)?.file_type().is_socket() {
-        return refuse("there is a file of that name that is no socket");
-    }
-    match UnixStream::connect(path) {
-        Err(refused) if refused.kind() == io::ErrorKind::ConnectionRefused => std::fs::remove_file(path),
-        _ => refuse("another server listens there"),
     }
 }

@@ -34,9 +34,10 @@ use crate::server::bind::{Accepted, BoundListener};
 /// One port serves everything that is built in, told apart by the first bytes of a connection: JSON-RPC in
 /// lines or with `Content-Length` headers; with the feature `http`, HTTP/1.1, HTTP/2 and WebSocket at the
 /// path of the URL; with the feature `tls` and a [certificate](Server::tls), all of that over TLS. The scheme
-/// says what is served: everything at `tcp://127.0.0.1:4000` and `unix:/run/sabir.sock`, only HTTP and WebSocket at
-/// `http://127.0.0.1:8080/rpc` and `ws:`, unless [`Server::protocols`] asks for more; and with `tls:`, `https:`
-/// and `wss:` only over TLS. Without a host, as in `http://:8080`, only this machine can connect.
+/// says what is served: everything at `tcp://127.0.0.1:4000` and `unix:/run/sabir.sock` (on Windows `pipe:sabir`),
+/// only HTTP and WebSocket at `http://127.0.0.1:8080/rpc` and `ws:`, unless [`Server::protocols`] asks for more; and
+/// with `tls:`, `https:` and `wss:` only over TLS. Without a host, as in `http://:8080`, only this machine can
+/// connect; to a Unix socket or a named pipe only this user.
 ///
 /// ```no_run
 /// # async fn run() -> std::io::Result<()> {
@@ -128,8 +129,9 @@ impl Server {
         self
     }
 
-    /// Stops in good order when the process is asked to, by SIGTERM or SIGINT. Without it the server installs
-    /// no signal handlers, and these signals do what the process has set: by default they end it.
+    /// Stops in good order when the process is asked to, by SIGTERM or SIGINT, on Windows by Ctrl-C, Ctrl-Break or
+    /// the closing of the console. Without it the server installs no handlers for these, and they do what the
+    /// process has set: by default they end it.
     #[must_use]
     pub fn with_signals(mut self) -> Self {
         self.handles_signals = true;
@@ -176,7 +178,7 @@ impl Server {
             // `select!` evaluates the expressions of disabled branches too, and this one would install handlers.
             let signals = async {
                 match handles_signals {
-                    true => crate::runtime::serve::asked_to_stop().await,
+                    true => crate::runtime::signals::asked_to_stop().await,
                     false => std::future::pending().await,
                 }
             };
@@ -193,8 +195,7 @@ impl Server {
             };
             match accepted {
                 Ok((bound, Accepted::Tcp(stream, address))) => acceptor.spawn(bound, stream, Some(address)),
-                #[cfg(unix)]
-                Ok((bound, Accepted::Unix(stream))) => acceptor.spawn(bound, stream, None),
+                Ok((bound, Accepted::Local(stream))) => acceptor.spawn(bound, stream, None),
                 // Out of descriptors, most likely: others will be closed.
                 Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
             }

@@ -6,14 +6,13 @@ use std::process::{ExitStatus, Stdio};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, BufReader, ReadBuf};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use super::parent_death::{kill_with_parent, spawn};
+use super::process_group::{self, ProcessGroup, Signal};
 use super::{ByteTransport, Transport};
 
 /// How long a process that closed its output may take to exit, before that counts as a plain end.
@@ -28,8 +27,12 @@ const LONGEST_LINE: u64 = 64 * 1024;
 /// Starts a process and talks to it over its standard input and output.
 ///
 /// Its standard error is passed on to ours; see [`Child::stderr`]. When the connection ends, the process is
-/// ended too: its input is closed, and what it still prints is read and dropped. After [`Child::patience`] its
-/// process group gets SIGTERM, and after as long again SIGKILL. On Linux it is also killed if this process dies.
+/// ended too, with all that it started: its input is closed, and what it still prints is read and dropped. After
+/// [`Child::patience`] its process group gets SIGTERM, and after as long again SIGKILL. It is also killed if this
+/// process dies.
+///
+/// On Windows the process is in a job object. In the place of SIGTERM it gets Ctrl-Break, if this process has a
+/// console; in the place of SIGKILL the job is terminated.
 ///
 /// ```no_run
 /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
@@ -86,7 +89,7 @@ impl Child {
         self
     }
 
-    /// Sets how long the process may take to exit by itself, and again after SIGTERM. 2 s.
+    /// Sets how long the process may take to exit by itself, and again after SIGTERM or Ctrl-Break. 2 s.
     #[must_use]
     pub fn patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
@@ -101,22 +104,21 @@ impl Child {
             Stderr::Discard => Stdio::null(),
             Stderr::Lines(_) => Stdio::piped(),
         });
-        // A group of its own, so that what it starts can be ended with it.
-        self.command.process_group(0);
         let runtime = Handle::current();
         let mut command = self.command;
-        kill_with_parent(command.as_std_mut());
-        let mut process = spawn(move || {
+        process_group::prepare(command.as_std_mut());
+        let start = move || {
             let _entered = runtime.enter();
             command.spawn()
-        })?;
+        };
+        let (mut process, group) = process_group::spawn(start, tokio::process::Child::id)?;
+        let group = Group(Some(group));
         let missing = || io::Error::other("the process has no pipe");
         let read = process.stdout.take().ok_or_else(missing)?;
         let write = process.stdin.take().ok_or_else(missing)?;
         if let (Stderr::Lines(lines), Some(stderr)) = (self.stderr, process.stderr.take()) {
             tokio::spawn(drain(stderr, lines));
         }
-        let group = Group(process.id().and_then(|id| Pid::from_raw(id.cast_signed())));
         let (exited, exit) = watch::channel(None);
         let (ended, process_ended) = watch::channel(false);
         let (release, released) = watch::channel(());
@@ -155,7 +157,7 @@ async fn end(
         // The connection is gone, and with it the process's input.
         _ = released.changed() => {}
     }
-    for signal in [Signal::TERM, Signal::KILL] {
+    for signal in [Signal::Terminate, Signal::Kill] {
         if let Ok(status) = timeout(patience, process.wait()).await {
             return status;
         }
@@ -165,19 +167,19 @@ async fn end(
 }
 
 /// The process and all that it started. Killed if the runtime goes away, which leaves no time for patience.
-struct Group(Option<Pid>);
+struct Group(Option<ProcessGroup>);
 
 impl Group {
     fn signal(&self, signal: Signal) {
-        if let Some(group) = self.0 {
-            let _ = kill_process_group(group, signal);
+        if let Some(group) = &self.0 {
+            group.signal(signal);
         }
     }
 
     /// Ends what the process leaves behind: it has lost its purpose.
     async fn end(mut self, patience: Duration) {
-        let is_empty = |group: &Group| group.0.is_none_or(|group| test_kill_process_group(group).is_err());
-        self.signal(Signal::TERM);
+        let is_empty = |group: &Group| group.0.as_ref().is_none_or(ProcessGroup::is_empty);
+        self.signal(Signal::Terminate);
         let emptied = async {
             while !is_empty(&self) {
                 tokio::time::sleep(Duration::from_millis(10)).await;
@@ -192,7 +194,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        self.signal(Signal::KILL);
+        self.signal(Signal::Kill);
     }
 }
 
@@ -255,34 +257,44 @@ struct Input {
     exit: watch::Receiver<Option<String>>,
 }
 
+impl Input {
+    fn unless_broken<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        act: impl FnOnce(Pin<&mut ChildStdin>, &mut Context<'_>) -> Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        let broken = match &mut self.broken {
+            Some(broken) => broken,
+            none => match act(Pin::new(&mut self.stdin), cx) {
+                Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+                    none.insert(Box::pin(broken(self.exit.clone())))
+                }
+                done => return done,
+            },
+        };
+        let error = std::task::ready!(broken.as_mut().poll(cx));
+        // The next attempt finds the pipe closed again.
+        self.broken = None;
+        Poll::Ready(Err(error))
+    }
+}
+
 async fn broken(exit: watch::Receiver<Option<String>>) -> io::Error {
     tokio::time::sleep(EXIT_AFTER_CLOSE).await;
     match &*exit.borrow() {
         Some(text) => io::Error::new(io::ErrorKind::BrokenPipe, text.clone()),
-        None => rustix::io::Errno::PIPE.into(),
+        None => io::ErrorKind::BrokenPipe.into(),
     }
 }
 
 impl AsyncWrite for Input {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let this = &mut *self;
-        let broken = match &mut this.broken {
-            Some(broken) => broken,
-            none => match Pin::new(&mut this.stdin).poll_write(cx, bytes) {
-                Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
-                    none.insert(Box::pin(broken(this.exit.clone())))
-                }
-                written => return written,
-            },
-        };
-        let error = std::task::ready!(broken.as_mut().poll(cx));
-        // The next write finds the pipe closed again.
-        this.broken = None;
-        Poll::Ready(Err(error))
+        self.unless_broken(cx, |stdin, cx| stdin.poll_write(cx, bytes))
     }
 
+    /// On Windows a thread writes, and what became of it is only known here.
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stdin).poll_flush(cx)
+        self.unless_broken(cx, |stdin, cx| stdin.poll_flush(cx))
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -3,7 +3,7 @@
 //! Pipes and sockets are polled. Files and `/dev/null` are never waited for, so they are read and written
 //! as they are. A terminal is read by a thread that nobody waits for.
 
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::pin::Pin;
@@ -13,15 +13,16 @@ use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
-use tokio::sync::mpsc;
 use tokio::task::coop::poll_proceed;
+
+use super::thread_io::ThreadReader;
 
 /// A descriptor that is read without ever blocking the runtime.
 pub(super) enum Reader {
     Pipe { pipe: pipe::Receiver, _flags: Flags },
     Socket { socket: UnixStream, _flags: Flags },
     Direct(OwnedFd),
-    Thread { chunks: mpsc::Receiver<io::Result<Vec<u8>>>, rest: Vec<u8> },
+    Thread(ThreadReader),
 }
 
 /// The same for writing.
@@ -79,32 +80,24 @@ impl Reader {
                 let _flags = Flags::nonblocking(&fd)?;
                 Ok(Reader::Socket { socket: socket(fd)?, _flags })
             }
-            _ if rustix::termios::isatty(&fd) => Reader::thread(fd),
+            _ if rustix::termios::isatty(&fd) => {
+                Ok(Reader::Thread(ThreadReader::new("sabir-stdin", Terminal(fd))?))
+            }
             _ => Ok(Reader::Direct(fd)),
         }
     }
+}
 
-    fn thread(fd: OwnedFd) -> io::Result<Self> {
-        let (sender, chunks) = mpsc::channel(1);
-        std::thread::Builder::new().name("sabir-stdin".to_owned()).spawn(move || {
-            loop {
-                let mut chunk = vec![0; 64 * 1024];
-                let read = match blocking_read(&fd, &mut chunk) {
-                    // A terminal that has been closed is the end of the input.
-                    Err(error) if error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error()) => Ok(0),
-                    read => read,
-                };
-                let read = read.map(|count| {
-                    chunk.truncate(count);
-                    chunk
-                });
-                let last = !matches!(&read, Ok(chunk) if !chunk.is_empty());
-                if sender.blocking_send(read).is_err() || last {
-                    break;
-                }
-            }
-        })?;
-        Ok(Reader::Thread { chunks, rest: Vec::new() })
+/// A terminal, read by a thread.
+struct Terminal(OwnedFd);
+
+impl Read for Terminal {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match blocking_read(&self.0, buffer) {
+            // One that has been closed is the end of the input.
+            Err(error) if error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error()) => Ok(0),
+            read => read,
+        }
     }
 }
 
@@ -145,18 +138,7 @@ impl AsyncRead for Reader {
                 buffer.advance(count);
                 Poll::Ready(Ok(()))
             }
-            Reader::Thread { chunks, rest } => {
-                if rest.is_empty() {
-                    match ready!(chunks.poll_recv(cx)) {
-                        Some(chunk) => *rest = chunk?,
-                        None => return Poll::Ready(Ok(())),
-                    }
-                }
-                let count = rest.len().min(buffer.remaining());
-                buffer.put_slice(&rest[..count]);
-                rest.drain(..count);
-                Poll::Ready(Ok(()))
-            }
+            Reader::Thread(thread) => Pin::new(thread).poll_read(cx, buffer),
         }
     }
 }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`stdio`] | the process's standard input and output |
 //! | [`child`] | a process that is started for it |
-//! | [`tcp`], [`unix`] | a socket that is connected to |
+//! | [`tcp`], `unix` (on Windows `pipe`) | a socket or a named pipe that is connected to |
 //! | [`url`] | whatever the URL names: a socket, TLS, HTTP, WebSocket |
 //! | [`memory`] | the other half of a pair, for tests |
 //! | [`streams`] | anything that reads and writes |
@@ -12,7 +12,6 @@
 //! Each knows both framings. What is made here speaks lines unless told otherwise; servers made by
 //! [`listen`](crate::listen) find out what the peer speaks.
 
-#[cfg(unix)]
 pub(crate) mod child;
 pub(crate) mod endpoint;
 pub(crate) mod error;
@@ -20,14 +19,15 @@ pub(crate) mod error;
 pub(crate) mod fd;
 #[cfg(feature = "http")]
 pub(crate) mod first_bytes;
+pub(crate) mod local;
 pub(crate) mod net;
-#[cfg(unix)]
 mod output_watch;
 #[cfg(unix)]
-pub(crate) mod parent_death;
+mod parent_death;
+pub(crate) mod process_group;
 pub(crate) mod scheme;
-#[cfg(unix)]
 pub(crate) mod stdio;
+mod thread_io;
 #[cfg(feature = "tls")]
 pub(crate) mod tls;
 mod url;
@@ -42,16 +42,16 @@ use std::time::Duration;
 
 #[cfg(feature = "http")]
 pub use crate::client::http::HttpFailure;
-#[cfg(unix)]
 pub use child::{Child, Stderr, child};
 use endpoint::Dial;
 pub use error::{DialError, DialFailure};
-pub use net::tcp;
+#[cfg(windows)]
+pub use local::pipe;
 #[cfg(unix)]
-pub use net::unix;
+pub use local::unix;
+pub use net::tcp;
 use sabir_proto::{Config, Framing, Report};
 pub use scheme::{Scheme, Url, UrlError};
-#[cfg(unix)]
 pub use stdio::{Stdio, stdio};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
@@ -85,7 +85,6 @@ pub(crate) struct ByteTransport<S = Box<dyn Duplex>> {
     /// Says, once the input has ended, whether it ended for a reason.
     pub(crate) exit_reason: Option<Pin<Box<dyn Future<Output = Option<String>> + Send>>>,
     /// Who reads what is written, where that can be told.
-    #[cfg(unix)]
     pub(crate) output_watch: Option<output_watch::OutputWatch>,
     /// Told of all bytes as they go.
     pub(crate) tap: Option<Tap>,
@@ -114,7 +113,6 @@ impl<S> ByteTransport<S> {
         ByteTransport {
             stream,
             exit_reason: None,
-            #[cfg(unix)]
             output_watch: None,
             tap: None,
             process: None,
@@ -189,9 +187,9 @@ impl Transport {
         self
     }
 
-    /// Stops in good order when the process is asked to, by SIGTERM or SIGINT: [`serve`](crate::serve) finishes
-    /// what is open, for as long as the [grace](Self::grace), and returns. Without it no signal handler is
-    /// installed.
+    /// Stops in good order when the process is asked to, by SIGTERM or SIGINT, on Windows by Ctrl-C, Ctrl-Break or the
+    /// closing of the console: [`serve`](crate::serve) finishes what is open, for as long as the
+    /// [grace](Self::grace), and returns. Without it no signal handler is installed.
     #[must_use]
     pub fn with_signals(mut self) -> Self {
         self.handles_signals = true;

@@ -17,21 +17,3 @@ pub(crate) fn tcp_io(stream: TcpStream) -> io::Result<ByteTransport> {
     stream.set_nodelay(true)?;
     Ok(ByteTransport::over(Box::new(stream)))
 }
-
-/// Connects to a Unix socket.
-#[cfg(unix)]
-pub async fn unix(path: impl AsRef<std::path::Path>) -> io::Result<Transport> {
-    let stream = tokio::net::UnixStream::connect(path).await?;
-    Ok(Transport::new(move || Ok(unix_io(stream))))
-}
-
-#[cfg(unix)]
-pub(crate) fn unix_io(stream: tokio::net::UnixStream) -> ByteTransport {
-    ByteTransport::over(Box::new(stream))
-}
-
-/// The path in a `unix:` URL, with or without the slashes of an empty host.
-pub(crate) fn unix_path(url: &str) -> Option<&str> {
-    let path = url.strip_prefix("unix:")?;
-    Some(path.strip_prefix("//").unwrap_or(path))
-}

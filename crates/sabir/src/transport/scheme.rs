@@ -24,11 +24,21 @@ pub enum Scheme {
     Wss,
     /// `unix:`
     Unix,
+    /// `pipe:`, on Windows
+    Pipe,
 }
 
 impl Scheme {
-    const ALL: [Scheme; 7] =
-        [Scheme::Tcp, Scheme::Tls, Scheme::Http, Scheme::Https, Scheme::Ws, Scheme::Wss, Scheme::Unix];
+    const ALL: [Scheme; 8] = [
+        Scheme::Tcp,
+        Scheme::Tls,
+        Scheme::Http,
+        Scheme::Https,
+        Scheme::Ws,
+        Scheme::Wss,
+        Scheme::Unix,
+        Scheme::Pipe,
+    ];
 
     /// The scheme of this name, in letters of any case.
     pub fn parse(name: &str) -> Option<Scheme> {
@@ -45,6 +55,7 @@ impl Scheme {
             Scheme::Ws => "ws",
             Scheme::Wss => "wss",
             Scheme::Unix => "unix",
+            Scheme::Pipe => "pipe",
         }
     }
 
@@ -69,22 +80,36 @@ impl Scheme {
         self.is_http() || self.is_websocket()
     }
 
+    /// Whether it is for streams inside one machine, which have a path or a name.
+    fn is_local(self) -> bool {
+        matches!(self, Scheme::Unix | Scheme::Pipe)
+    }
+
+    /// The scheme and the address of a `unix:` or `pipe:` URL, with or without the slashes of an empty host.
+    /// `None` for other URLs.
+    pub(crate) fn split_local(text: &str) -> Option<(Scheme, &str)> {
+        let (name, address) = text.split_once(':')?;
+        let local = Scheme::parse(name).filter(|scheme| scheme.is_local() && scheme.name() == name);
+        Some((local?, address.strip_prefix("//").unwrap_or(address)))
+    }
+
     /// The port of URLs that name none.
     fn default_port(self) -> Option<u16> {
         match self {
             Scheme::Http | Scheme::Ws => Some(80),
             Scheme::Https | Scheme::Wss => Some(443),
-            Scheme::Tcp | Scheme::Tls | Scheme::Unix => None,
+            Scheme::Tcp | Scheme::Tls | Scheme::Unix | Scheme::Pipe => None,
         }
     }
 }
 
-/// The URL of a server to connect to. One that exists is complete: a host and a port, or the path of a socket.
+/// The URL of a server to connect to. One that exists is complete: a host and a port, the path of a socket, or the name of a pipe.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Url {
     text: String,
     scheme: Scheme,
-    /// Without the brackets of an IPv6 address; the path of a Unix socket.
+    /// Without the brackets of an IPv6 address; the path of a Unix socket; the name of a
+    /// named pipe.
     host: String,
     port: u16,
     /// As it stands in the URL: with brackets, and with the port if that is given.
@@ -92,6 +117,10 @@ pub struct Url {
     /// Path and query, as they are sent.
     path: String,
 }
+
+/// What is a URL, for texts that are none.
+const EXPECTED: &str = "expected http(s)://, ws(s)://, tcp://HOST:PORT, tls://HOST:PORT or unix:PATH (on Windows \
+                        pipe:NAME)";
 
 /// Why a text is not the URL of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,13 +130,14 @@ impl Url {
     /// Reads a URL by RFC 3986. Nothing is repaired: what is not one is refused.
     pub fn parse(text: &str) -> Result<Url, UrlError> {
         let wrong = |why: &dyn fmt::Display| UrlError(format!("`{text}` is not a valid URL: {why}"));
-        if let Some(path) = super::net::unix_path(text) {
-            return match path.is_empty() {
+        if let Some((scheme, address)) = Scheme::split_local(text) {
+            return match address.is_empty() {
+                true if scheme == Scheme::Pipe => Err(UrlError(format!("`{text}` names no pipe"))),
                 true => Err(UrlError(format!("`{text}` names no path"))),
                 false => Ok(Url {
                     text: text.to_owned(),
-                    scheme: Scheme::Unix,
-                    host: path.to_owned(),
+                    scheme,
+                    host: address.to_owned(),
                     port: 0,
                     authority: String::new(),
                     path: String::new(),
@@ -115,10 +145,8 @@ impl Url {
             };
         }
         let known = text.split_once("://").and_then(|(name, _)| Scheme::parse(name));
-        let Some(scheme) = known.filter(|scheme| *scheme != Scheme::Unix) else {
-            return Err(wrong(
-                &"expected http(s)://, ws(s)://, tcp://HOST:PORT, tls://HOST:PORT or unix:PATH",
-            ));
+        let Some(scheme) = known.filter(|scheme| !scheme.is_local()) else {
+            return Err(wrong(&EXPECTED));
         };
         let uri = Uri::parse(text).map_err(|error| match text.is_ascii() {
             true => wrong(&error),
@@ -179,12 +207,12 @@ impl Url {
         self.scheme
     }
 
-    /// A name or an address, without the brackets of IPv6. For a Unix socket, its path.
+    /// A name or an address, without the brackets of IPv6. For a Unix socket, its path; for a named pipe, its name.
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// The port, or the one that goes without saying; 0 for a Unix socket.
+    /// The port, or the one that goes without saying; 0 for a Unix socket or a named pipe.
     pub fn port(&self) -> u16 {
         self.port
     }
@@ -242,6 +270,8 @@ mod tests {
         check("tls://[fe80::1]:1/", Ok((Scheme::Tls, "fe80::1", 1, "/")));
         check("unix:/run/x y.sock", Ok((Scheme::Unix, "/run/x y.sock", 0, "")));
         check("unix://relative", Ok((Scheme::Unix, "relative", 0, "")));
+        check("pipe:sabir", Ok((Scheme::Pipe, "sabir", 0, "")));
+        check(r"pipe:\\.\pipe\sabir", Ok((Scheme::Pipe, r"\\.\pipe\sabir", 0, "")));
     }
 
     #[test]
@@ -264,9 +294,9 @@ mod tests {
                 "http://é/",
                 "it is not ASCII: write international names as xn--…, and other characters as %C3%A9",
             ),
-            ("ftp://a/", "expected http(s)://, ws(s)://, tcp://HOST:PORT, tls://HOST:PORT or unix:PATH"),
-            ("http:/a", "expected http(s)://, ws(s)://, tcp://HOST:PORT, tls://HOST:PORT or unix:PATH"),
-            ("a:1", "expected http(s)://, ws(s)://, tcp://HOST:PORT, tls://HOST:PORT or unix:PATH"),
+            ("ftp://a/", EXPECTED),
+            ("http:/a", EXPECTED),
+            ("a:1", EXPECTED),
         ] {
             check(text, Err(&format!("`{text}` is not a valid URL: {why}")));
         }
@@ -279,6 +309,7 @@ mod tests {
         check("tcp://a:1/x", Err("`tcp://a:1/x` must name a host and a port, and nothing else"));
         check("tcp://a:1?x", Err("`tcp://a:1?x` must name a host and a port, and nothing else"));
         check("unix:", Err("`unix:` names no path"));
+        check("pipe://", Err("`pipe://` names no pipe"));
         let secret = "a name and a password belong in an `Authorization` header, not in the URL";
         check("http://me:secret@a/", Err(secret));
         check("http://me:secret@a:99999/", Err(secret));

@@ -4,13 +4,13 @@ use super::endpoint::{Dial, Endpoint, in_time, unusable};
 use super::error::DialError;
 use super::net::tcp_io;
 use super::scheme::{Scheme, Url};
-use super::{OpenTransport, Transport};
+use super::{ByteTransport, OpenTransport, Transport, local};
 
 /// Whatever a URL names. It is connected to when it is used; [`connect`](crate::connect) takes the URL itself.
 ///
 /// | URL | speaks |
 /// |---|---|
-/// | `tcp://HOST:PORT`, `unix:PATH` | lines, or another [framing](Transport::framing) |
+/// | `tcp://HOST:PORT`, `unix:PATH`, on Windows `pipe:NAME` | lines, or another [framing](Transport::framing) |
 /// | `tls://HOST:PORT` | the same over TLS (feature `tls`) |
 /// | `http://HOST/PATH`, `https://…` | each message posted by itself; answers as JSON or as a stream of events (feature `http`) |
 /// | `ws://HOST/PATH`, `wss://…` | WebSocket (feature `http`) |
@@ -54,14 +54,12 @@ async fn open(text: &str, dial: Dial) -> std::io::Result<OpenTransport> {
     let url = Url::parse(text)?;
     check_settings(&url, &dial)?;
     match url.scheme() {
-        #[cfg(unix)]
-        Scheme::Unix => {
-            let connected = tokio::net::UnixStream::connect(url.host()).await;
+        Scheme::Unix | Scheme::Pipe => {
+            let address = local::address(text).map_err(unusable)?.unwrap_or_default();
+            let connected = local::connect(address).await;
             let stream = connected.map_err(|error| DialError::socket(text, &error))?;
-            Ok(OpenTransport::Bytes(super::net::unix_io(stream)))
+            Ok(OpenTransport::Bytes(ByteTransport::over(Box::new(stream))))
         }
-        #[cfg(not(unix))]
-        Scheme::Unix => Err(unusable(format!("`{text}`: this system has no Unix sockets"))),
         Scheme::Tcp | Scheme::Tls => stream(&Endpoint::of(&url), url.scheme(), &dial).await,
         _ => web::open(&url, dial).await,
     }
@@ -95,7 +93,7 @@ async fn stream(endpoint: &Endpoint, scheme: Scheme, dial: &Dial) -> std::io::Re
         let connector = dial.tls.connector(&[]).map_err(unusable)?;
         let dialling = async { super::tls::wrap(&connector, endpoint, endpoint.connect().await?).await };
         let (read, write) = tokio::io::split(in_time(&endpoint.url, dialling).await?);
-        return Ok(OpenTransport::Bytes(super::ByteTransport::new(read, write)));
+        return Ok(OpenTransport::Bytes(ByteTransport::new(read, write)));
     }
     tcp_io(in_time(&endpoint.url, endpoint.connect()).await?).map(OpenTransport::Bytes)
 }

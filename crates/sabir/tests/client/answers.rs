@@ -78,8 +78,9 @@ async fn answers_of_every_shape() {
         Err("the answer from URL does not contain a response to this call"),
     )
     .await;
-    let told = "the answer from URL is an error without an id: -32001: no session";
-    check("an error for nobody", json(nameless), Err(told)).await;
+    // The response belongs to the request that it came for, with or without an id.
+    check("an error without an id", json(nameless), Err("-32001: no session")).await;
+    check("the same as an event", sse(&format!("data: {nameless}\n\n")), Err("-32001: no session")).await;
     let told = "the answer from URL ended without the answer";
     check("events without the answer", sse("data: {\"jsonrpc\":\"2.0\",\"method\":\"log\"}\n\n"), Err(told))
         .await;

@@ -1,8 +1,8 @@
 //! The same engine with threads, and no async runtime.
 //!
-//! A connection runs on one thread, in a loop around `poll(2)`. The routers are the same as elsewhere:
-//! [`Router::method_sync`] and [`Router::method_blocking`] take plain functions. An `async` handler works too, as long as
-//! it waits only for calls to the peer.
+//! A connection runs on one thread, in a loop around `poll(2)`; on Windows two more threads read and write for it.
+//! The routers are the same as elsewhere: [`Router::method_sync`] and [`Router::method_blocking`] take plain functions. An
+//! `async` handler works too, as long as it waits only for calls to the peer.
 //!
 //! ```no_run
 //! use sabir::{Router, blocking};
@@ -27,7 +27,13 @@
 //! ```
 
 mod drive;
+#[cfg_attr(unix, path = "unix/mod.rs")]
+#[cfg_attr(windows, path = "windows/mod.rs")]
+mod platform;
+mod process;
 mod streams;
+#[cfg(any(windows, test))]
+mod thread_io;
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -39,10 +45,14 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
+#[cfg(unix)]
+pub use platform::unix;
+#[cfg(windows)]
+pub use platform::{Stream, pipe};
 use sabir_proto::{Cause, Lost, Role, SendError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-pub use streams::{Streams, child, stdio, tcp, unix};
+pub use streams::{Streams, child, stdio, tcp};
 
 use crate::handler::ctx::Ctx;
 use crate::peer::commands::Command;

@@ -1,47 +1,34 @@
-//! Descriptors to read from and write to.
+//! What to read from and write to.
 
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs};
-use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::process::Command;
 
-use rustix::process::{Pid, Signal, kill_process_group};
 use sabir_proto::{Config, Framing};
 
+use crate::runtime::blocking::platform::{self, Stream};
+use crate::runtime::blocking::process::Process;
 use crate::runtime::config::config_setters;
-use crate::transport::fd::duplicate;
-use crate::transport::parent_death::{kill_with_parent, spawn};
 use crate::transport::seed;
-use crate::transport::stdio::{guard, output};
 
 /// What a connection runs over, and how it speaks there.
 #[derive(Debug)]
 pub struct Streams {
-    pub(crate) input: OwnedFd,
-    pub(crate) output: OwnedFd,
+    pub(crate) input: Stream,
+    pub(crate) output: Stream,
     pub(crate) config: Config,
-    /// Dropped behind the descriptors: the process loses its input first.
-    process: Option<Process>,
+    pub(crate) process: Option<Process>,
 }
 
 impl Streams {
-    /// Any descriptors that can be read and written.
-    pub fn new(input: impl Into<OwnedFd>, output: impl Into<OwnedFd>) -> Self {
+    /// Anything with a descriptor that can be read and written: sockets, pipes, the streams of a process. On Windows
+    /// these are handles and sockets.
+    pub fn new(input: impl Into<Stream>, output: impl Into<Stream>) -> Self {
         let config = Config { framing: Some(Framing::Lines), seed: seed(), ..Config::default() };
         Streams { input: input.into(), output: output.into(), config, process: None }
     }
 
     config_setters!();
-
-    /// How the process at the other end ended, if there is one and it did.
-    pub(crate) fn exit_reason(&mut self) -> Option<String> {
-        self.process.as_mut()?.exit_reason()
-    }
 }
 
 /// Standard input and output, with the output guarded as in [`transport::stdio`](crate::transport::stdio).
@@ -49,13 +36,10 @@ impl Streams {
 /// # Panics
 /// If the process has no standard input or output.
 pub fn stdio() -> Streams {
-    let open = || {
-        let input = duplicate(rustix::stdio::stdin())?;
-        let output = output()?;
-        guard(&output)?;
-        Ok::<_, io::Error>(Streams::new(input, output))
-    };
-    open().unwrap_or_else(|error| panic!("no standard input and output: {error}"))
+    match platform::stdio() {
+        Ok((input, output)) => Streams::new(input, output),
+        Err(error) => panic!("no standard input and output: {error}"),
+    }
 }
 
 /// Connects to a TCP address.
@@ -65,69 +49,11 @@ pub fn tcp(address: impl ToSocketAddrs) -> io::Result<Streams> {
     Ok(Streams::new(stream.try_clone()?, stream))
 }
 
-/// Connects to a Unix socket.
-pub fn unix(path: impl AsRef<Path>) -> io::Result<Streams> {
-    let stream = UnixStream::connect(path)?;
-    Ok(Streams::new(stream.try_clone()?, stream))
-}
-
 /// Starts a process and talks to it over its standard input and output; its standard error is ours. It is
-/// ended with the connection: its input is closed, after two seconds its process group gets SIGTERM, and
-/// after two more SIGKILL. If this process dies before, Linux kills the other one; elsewhere all that it learns
-/// is the end of its input.
-pub fn child(mut command: Command) -> io::Result<Streams> {
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
-    kill_with_parent(&mut command);
-    let mut child = spawn(move || command.spawn())?;
-    let missing = || io::Error::other("the process has no pipe");
-    let input = OwnedFd::from(child.stdout.take().ok_or_else(missing)?);
-    let output = child.stdin.take().ok_or_else(missing)?;
-    let rest = Some(input.try_clone()?);
-    Ok(Streams { process: Some(Process { child, rest }), ..Streams::new(input, output) })
-}
-
-#[derive(Debug)]
-struct Process {
-    child: Child,
-    /// Its output once more, to be read to its end: many programs crash if they cannot print.
-    rest: Option<OwnedFd>,
-}
-
-impl Process {
-    fn exit_reason(&mut self) -> Option<String> {
-        if !self.exits_within(Duration::from_millis(500)) {
-            return None;
-        }
-        self.child.wait().ok().map(|status| format!("the process ended with {status}"))
-    }
-
-    fn exits_within(&mut self, patience: Duration) -> bool {
-        let end = Instant::now() + patience;
-        while matches!(self.child.try_wait(), Ok(None)) {
-            if Instant::now() >= end {
-                return false;
-            }
-            thread::sleep(Duration::from_millis(5));
-        }
-        true
-    }
-}
-
-/// Sees to the end of the process.
-impl Drop for Process {
-    fn drop(&mut self) {
-        if let Some(rest) = self.rest.take() {
-            let _ = rustix::io::ioctl_fionbio(&rest, false);
-            // It ends with the process.
-            thread::spawn(move || std::io::copy(&mut std::fs::File::from(rest), &mut std::io::sink()));
-        }
-        let group = Pid::from_raw(self.child.id().cast_signed());
-        for signal in [Signal::TERM, Signal::KILL] {
-            if self.exits_within(Duration::from_secs(2)) {
-                break;
-            }
-            group.map(|group| kill_process_group(group, signal));
-        }
-        let _ = self.child.wait();
-    }
+/// ended with the connection: its input is closed, and what it still prints is read and dropped. After two seconds
+/// its process group gets SIGTERM, on Windows Ctrl-Break, and after two more it is killed. It is also killed if this
+/// process dies.
+pub fn child(command: Command) -> io::Result<Streams> {
+    let (input, output, process) = Process::start(command)?;
+    Ok(Streams { process: Some(process), ..Streams::new(input, output) })
 }

@@ -31,7 +31,7 @@ pub(crate) struct Admitted {
 pub(crate) enum Admission {
     Admitted(Admitted),
     /// It is not let in.
-    SendError(Response<Bytes>),
+    Refused(Response<Bytes>),
     /// It is a case for [`HttpService::handle`].
     Other,
 }
@@ -90,7 +90,7 @@ impl HttpService {
         if inner.http.has_auth() {
             match inner.identify(caller.parts()) {
                 Ok(identity) => caller.identity = identity,
-                Err(refusal) => return Admission::SendError(refusal.whole(Version::HTTP_11)),
+                Err(refusal) => return Admission::Refused(refusal.whole(Version::HTTP_11)),
             }
         }
         Admission::Admitted(Admitted { caller: Arc::new(caller), accepts })

@@ -255,7 +255,7 @@ impl<'a, S: Duplex> FastConnection<'a, S> {
                 self.phase = Phase::Body(admitted, parsed.length);
                 Some(head)
             }
-            Admission::SendError(response) => {
+            Admission::Refused(response) => {
                 self.refuse(&response);
                 Some(head + parsed.length)
             }

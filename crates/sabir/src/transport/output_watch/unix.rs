@@ -1,7 +1,4 @@
-//! Whether anybody still reads what is written.
-//!
-//! The end of the input says nothing about that: `echo … | server` wants its answer. But a client that has
-//! died will never read one, and a handler that goes on for it would keep the process alive.
+//! A descriptor is asked, every now and then.
 
 use std::io;
 use std::os::fd::OwnedFd;

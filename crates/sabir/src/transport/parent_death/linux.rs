@@ -1,10 +1,11 @@
-//! Processes that are killed when this one dies.
-//!
-//! Only Linux knows this. Elsewhere a process learns of the end of its input, and nothing more.
+//! The kernel kills a process when its parent dies, if the process has asked for it.
 
 use std::io;
+use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::{Mutex, mpsc};
+
+use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
 use crate::peer::commands::lock;
 
@@ -38,17 +39,9 @@ fn start_thread() -> io::Result<mpsc::Sender<Job>> {
     Ok(sender)
 }
 
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn kill_with_parent(_: &mut Command) {}
-
 /// Only the child itself can ask to be killed with its parent, between fork and exec.
-#[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
-pub(crate) fn kill_with_parent(command: &mut Command) {
-    use std::os::unix::process::CommandExt;
-
-    use rustix::process::{Signal, getppid, set_parent_process_death_signal};
-
+pub(crate) fn prepare(command: &mut Command) {
     let parent = rustix::process::getpid();
     // SAFETY: between fork and exec only async-signal-safe calls are allowed. These are two plain
     // system calls; nothing is allocated and no lock is taken.
@@ -62,4 +55,12 @@ pub(crate) fn kill_with_parent(command: &mut Command) {
             Ok(())
         });
     }
+}
+
+/// The kernel needs nobody else to remember it.
+#[derive(Debug)]
+pub(crate) struct Guard;
+
+pub(crate) fn guard(_: Pid) -> Guard {
+    Guard
 }

@@ -1,0 +1,15 @@
+//! What differs between systems: how a command is written, where a program is found, and colours.
+//!
+//! `word` quotes text in commands that are shown to be copied. What comes from a peer stays one word.
+
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+#[cfg(any(windows, test))]
+mod words;
+
+#[cfg(unix)]
+pub(crate) use unix::{LISTEN, enable_colour, join, program, split, word};
+#[cfg(windows)]
+pub(crate) use windows::{LISTEN, enable_colour, join, program, split, word};

@@ -1,0 +1,49 @@
+//! As shells do it.
+
+/// Where to listen, for example.
+pub(crate) const LISTEN: &str = "tcp://127.0.0.1:4000 or unix:/tmp/demo.sock";
+
+/// The words of a command. `None` if a quote is never closed.
+pub(crate) fn split(command: &str) -> Option<Vec<String>> {
+    shlex::split(command)
+}
+
+/// A command from its words.
+pub(crate) fn join(words: &[String]) -> String {
+    shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
+}
+
+/// One word of a shell.
+pub(crate) fn word(text: &str) -> String {
+    let text = text.replace('\0', "");
+    shlex::try_quote(&text).map_or_else(|_| "…".to_owned(), std::borrow::Cow::into_owned)
+}
+
+/// The system finds programs by itself.
+pub(crate) fn program(name: &str) -> &str {
+    name
+}
+
+/// Every terminal has colours.
+pub(crate) fn enable_colour() -> bool {
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_backslash_keeps_a_space() {
+        assert_eq!(split(r"a b\ c"), Some(vec!["a".to_owned(), "b c".to_owned()]));
+    }
+
+    #[test]
+    fn a_word_stays_one() {
+        for text in ["demo:", "a b", "$(touch x)", "`x`", "it's", "a;b", "", "\"", "!x", "a\nb", "é"] {
+            assert_eq!(split(&word(text)), Some(vec![text.to_owned()]), "{text}");
+        }
+        assert_eq!(word("demo:"), "demo:");
+        assert_eq!(word("http://127.0.0.1:4000/rpc"), "http://127.0.0.1:4000/rpc");
+    }
+}

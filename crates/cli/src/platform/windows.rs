@@ -1,0 +1,28 @@
+//! As Windows does it.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+pub(crate) use super::words::{join, split, word};
+
+/// Where to listen, for example.
+pub(crate) const LISTEN: &str = "tcp://127.0.0.1:4000 or pipe:demo";
+
+/// What a program's file ends with. The system itself looks for the first alone, but `npx` and many others are
+/// scripts.
+const EXTENSIONS: [&str; 3] = ["exe", "cmd", "bat"];
+
+/// The file of a program. A name that is not found is left as it is: starting it says what is wrong.
+pub(crate) fn program(name: &str) -> OsString {
+    let path = Path::new(name);
+    let is_bare = path.extension().is_none() && path.components().count() == 1;
+    let folders = std::env::var_os("PATH").filter(|_| is_bare).unwrap_or_default();
+    let mut files = std::env::split_paths(&folders)
+        .flat_map(|folder| EXTENSIONS.map(|extension| folder.join(name).with_extension(extension)));
+    files.find(|file| file.is_file()).map_or_else(|| name.into(), PathBuf::into_os_string)
+}
+
+/// A console shows colours once it is told to.
+pub(crate) fn enable_colour() -> bool {
+    anstyle_query::windows::enable_ansi_colors().unwrap_or(false)
+}
