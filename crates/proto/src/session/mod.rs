@@ -104,7 +104,7 @@ struct Core {
     /// The peer sends no more, and then: everything that it sent is taken in.
     eof: bool,
     read: bool,
-    /// The peer is gone for this reason: the session closes once everything that it sent is taken in.
+    /// Why the peer is gone: the session closes once everything that it sent is taken in.
     gone: Option<Lost>,
     now: Time,
     /// When something last came or went, or the application last gave a command.
@@ -325,13 +325,6 @@ impl Session {
         self.core.close(Cause::Lost(cause.into()));
     }
 
-    /// The peer is gone, such as a process that has exited. What it sent last is taken in first, also a last line
-    /// without its end; then every call that is still open ends with this cause.
-    pub fn handle_gone(&mut self, now: Time, cause: impl Into<Lost>) {
-        self.handle_eof(now);
-        self.core.gone.get_or_insert_with(|| cause.into());
-    }
-
     /// Ends the session in good order: no new requests are taken, what is open is finished. What is still
     /// open after `grace` is answered [`SHUTTING_DOWN`](ErrorCode::SHUTTING_DOWN).
     pub fn shutdown(&mut self, now: Time, grace: Duration) {
@@ -531,11 +524,8 @@ impl Core {
     /// Moves on towards the end, where nothing else is to be done. Whether anything changed.
     fn finish(&mut self) -> bool {
         let answered = self.requests.len() == 0 && self.queue.is_empty() && !self.barrier;
-        if let Some(cause) = self.gone.take_if(|_| self.read) {
-            self.close(Cause::Lost(cause));
-            return true;
-        }
         match self.phase {
+            _ if self.read && self.gone.is_some() => self.close_gone(),
             _ if self.read && self.calls.len() > 0 => self.end_calls(&Cause::Ended),
             Phase::Ended if self.read && answered && self.outbox.is_empty() => self.close(Cause::Ended),
             Phase::Draining(_) | Phase::Flushing(_)
