@@ -93,11 +93,12 @@ async fn in_time<T>(
 ) -> Result<T, Failure> {
     tokio::select! {
         biased;
+        // First, so that its handler is there before anything is started.
+        Ok(()) = tokio::signal::ctrl_c() => Err(Failure::new(Exit::Interrupted, "interrupted")),
         protocol = reporter.watch.mismatch() => Err(plan.peer.speaks(protocol)),
         done = tokio::time::timeout_at(deadline, work) => {
             done.unwrap_or_else(|_| Err(plan.peer.timed_out(&reporter.watch)))
         }
-        Ok(()) = tokio::signal::ctrl_c() => Err(Failure::new(Exit::Interrupted, "interrupted")),
     }
 }
 

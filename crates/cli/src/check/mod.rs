@@ -137,9 +137,11 @@ async fn live(target: Target, args: &CheckArgs, rules: Rules, printer: &Printer)
     let mut checker = rules.checker(profile);
     let mut output = Output::new(args, &name, profile, printer);
     let done = tokio::select! {
+        biased;
+        // First, so that its handler is there before anything is started.
+        Ok(()) = tokio::signal::ctrl_c() => return Err(Failure::new(Exit::Interrupted, "interrupted")),
         done = live::probe(&target, &mut checker, &mut output) => done?,
         () = tokio::time::sleep(timeout) => return Err(target.peer.unfinished(&watch)),
-        Ok(()) = tokio::signal::ctrl_c() => return Err(Failure::new(Exit::Interrupted, "interrupted")),
     };
     output.end(&format!("{}, {}", count(done.probes, "probe"), count(done.answers, "answer")))
 }

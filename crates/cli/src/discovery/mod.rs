@@ -84,11 +84,12 @@ pub(crate) async fn discover(peer: &PeerOptions, printer: &Printer) -> Result<Fo
     let watch = Watch::default();
     tokio::select! {
         biased;
+        // First, so that its handler is there before anything is started.
+        Ok(()) = tokio::signal::ctrl_c() => Err(Failure::new(Exit::Interrupted, "interrupted")),
         protocol = watch.mismatch() => Err(peer.speaks(protocol)),
         found = tokio::time::timeout_at(deadline, ask::ask(peer, &watch, printer)) => {
             found.unwrap_or_else(|_| Err(peer.undiscovered(&watch)))
         }
-        Ok(()) = tokio::signal::ctrl_c() => Err(Failure::new(Exit::Interrupted, "interrupted")),
     }
 }
 
