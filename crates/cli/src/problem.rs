@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use sabir::transport::Scheme;
 use sabir::{
-    CallError, Cause, DeliveryFailure, DialError, DialFailure, Framing, McpRevision, RawJson, Undelivered,
+    CallError, Cause, ConnectError, ConnectErrorKind, DeliveryFailure, Error, Framing, McpRevision, RawJson,
+    Undelivered,
 };
 use sabir_proto::ByteSize;
 
@@ -30,27 +31,21 @@ const CREDENTIALS: &str = "-H 'Authorization: Bearer ${TOKEN}'";
 
 impl PeerOptions {
     /// No connection could be opened, or the program could not be started.
-    pub(crate) fn unreachable(&self, error: &io::Error) -> Failure {
-        let target = &self.target;
-        if let Some(error) = DialError::of(error) {
-            return self.not_connected(error);
-        }
-        match target {
-            Target::Program(words) => {
-                let hint = match error.kind() {
-                    io::ErrorKind::NotFound => "check the spelling, or give its whole path",
-                    io::ErrorKind::PermissionDenied => "check that the file is executable",
-                    _ => "run it by itself to see what is wrong",
-                };
-                Failure::new(Exit::Connect, format_args!("cannot start `{}`: {error}", words[0])).hint(hint)
-            }
-            _ if error.kind() == io::ErrorKind::InvalidInput => Failure::usage(error),
-            _ => Failure::new(Exit::Connect, format_args!("cannot connect to {target}: {error}"))
+    pub(crate) fn unreachable(&self, error: &Error) -> Failure {
+        match error {
+            Error::Connect(error) => self.not_connected(error),
+            Error::Config(error) => Failure::usage(error),
+            Error::Start { source, .. } => Failure::new(Exit::Connect, error).hint(match source.kind() {
+                io::ErrorKind::NotFound => "check the spelling, or give its whole path",
+                io::ErrorKind::PermissionDenied => "check that the file is executable",
+                _ => "run it by itself to see what is wrong",
+            }),
+            _ => Failure::new(Exit::Connect, format_args!("cannot connect to {}: {error}", self.target))
                 .hint("check the address, and that the server is running"),
         }
     }
 
-    fn not_connected(&self, error: &DialError) -> Failure {
+    fn not_connected(&self, error: &ConnectError) -> Failure {
         let target = &self.target;
         let failed =
             |exit| Failure::new(exit, format_args!("cannot connect to {target}: {}", error.reason()));
@@ -62,30 +57,30 @@ impl PeerOptions {
                 _ => None,
             })
         };
-        match error.failure() {
-            DialFailure::Resolve => {
+        match error.kind() {
+            ConnectErrorKind::Resolve => {
                 failed(Exit::Connect).hint("check the host name, and that the network is up")
             }
-            DialFailure::Refused => {
+            ConnectErrorKind::Refused => {
                 failed(Exit::Connect).hint("check the address, and that the server is running")
             }
-            DialFailure::Timeout => {
+            ConnectErrorKind::Timeout => {
                 failed(Exit::Connect).hint("check the address; a firewall may block the connection")
             }
-            DialFailure::Unreachable if target.scheme() == Some(Scheme::Unix) => {
+            ConnectErrorKind::Unreachable if target.scheme() == Some(Scheme::Unix) => {
                 failed(Exit::Connect).hint("check the path, its permissions, and that the server is running")
             }
-            DialFailure::Unreachable => {
+            ConnectErrorKind::Unreachable => {
                 failed(Exit::Connect).hint("check the address, and that the network is up")
             }
-            DialFailure::NotTls => failed(Exit::Connect).hints([plain().map(|url| try_this(&url))]),
-            DialFailure::Tls => failed(Exit::Connect).hint(match (self.web.has_root(), self.web.is_insecure()) {
+            ConnectErrorKind::NotTls => failed(Exit::Connect).hints([plain().map(|url| try_this(&url))]),
+            ConnectErrorKind::Tls => failed(Exit::Connect).hint(match (self.web.has_root(), self.web.is_insecure()) {
                 (_, true) => "see the log of the server: it may not support TLS 1.2 or 1.3",
                 (true, _) => "--cacert must name the authority that signed the server's certificate; --insecure skips verification",
                 (false, false) => "trust its authority with --cacert FILE, or skip verification with --insecure",
             }),
-            DialFailure::Status(status) => self.no_websocket(status, error.reason()),
-            DialFailure::Protocol => match error.received() {
+            ConnectErrorKind::Status(status) => self.no_websocket(status, error.reason()),
+            ConnectErrorKind::Protocol => match error.received() {
                 [] => failed(Exit::Protocol).hint("see the log of the server; the port may serve another protocol"),
                 received if received.starts_with(b"HTTP/") => failed(Exit::Protocol),
                 received => self.speaks(Protocol::of(received)),

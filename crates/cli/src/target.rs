@@ -1,11 +1,10 @@
 //! Targets: what they mean, and how a connection to one is opened.
 
 use std::fmt;
-use std::io;
 use std::time::Duration;
 
-use sabir::Framing;
 use sabir::transport::{self, Child, Scheme, Stderr, Transport, Url};
+use sabir::{Error, Framing};
 
 use crate::demo::rpc;
 use crate::exit::Failure;
@@ -93,7 +92,7 @@ impl Target {
 
     /// Starts a program; a URL is connected to later. The program's standard error is passed on; with `tracing` it
     /// becomes part of the transcript.
-    pub(crate) fn open(&self, framing: Framing, tracing: Option<&Printer>) -> io::Result<Transport> {
+    pub(crate) fn open(&self, framing: Framing, tracing: Option<&Printer>) -> Result<Transport, Error> {
         let opened = match self {
             Target::Demo => Ok(demo(framing)),
             Target::Program(words) => {

@@ -6,19 +6,19 @@
 //! use sabir::{Router, transport};
 //!
 //! #[tokio::main(flavor = "current_thread")]
-//! async fn main() -> Result<(), sabir::Cause> {
+//! async fn main() -> Result<(), sabir::Error> {
 //!     let router = Router::new().method("add", |_, (a, b): (i64, i64)| async move { Ok(a + b) });
 //!     sabir::serve(transport::stdio(), router).await
 //! }
 //! ```
 //!
-//! [`Router`] has the rest: methods as functions or closures, params by name and position, errors, state,
-//! layers. [`listen`] serves sockets. [`blocking`] needs no async runtime.
+//! [`Router`] describes handlers, params, errors, state and layers. [`listen`] serves sockets and HTTP. [`blocking`]
+//! needs no async runtime.
 //!
 //! # A client
 //!
 //! ```no_run
-//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! # async fn run() -> Result<(), sabir::Error> {
 //! use sabir::{Router, transport};
 //! use std::{process::Command, time::Duration};
 //!
@@ -30,7 +30,7 @@
 //!
 //! # Both at once
 //!
-//! A connection has no client and no server side: either may call, and a handler may call back.
+//! Both sides of a connection may call, and a handler may call back while its caller waits.
 //!
 //! ```
 //! use sabir::{Ctx, ErrorObject, Method};
@@ -69,21 +69,21 @@
 //! A handler is dropped at its next `await` when its call is cancelled, unless it has called
 //! [`Ctx::cancelled`]. Dropping a [`Call`] cancels it.
 //!
-//! # How it ends
+//! # How a connection ends
 //!
 //! | what happens | calls in flight end with | handlers | `serve` returns |
 //! |---|---|---|---|
 //! | the peer closes its side | `Closed(Ended)` | finish, and are answered | `Ok` |
-//! | the peer closes the pipe that we write to, seen at the next write or once the input has ended | `Closed(Lost)` | dropped | `Ok` |
-//! | the socket fails | `Closed(Lost)`, with the system's words | dropped | `Err` |
-//! | a started process exits | `Closed(Lost)`, with its exit status | dropped | |
+//! | the peer closes the pipe that we write to, noticed at the next write or at the end of the input | `Closed(Lost)` | dropped | `Ok` |
+//! | the socket fails | `Closed(Lost)`, with the system's error | dropped | `Err` |
+//! | a child process exits | `Closed(Lost)`, with its exit status | dropped | |
 //! | [`Peer::shutdown`], or SIGTERM, SIGINT or Ctrl-C after [`Transport::with_signals`] | answered, or `Closed(Shutdown)` after the grace | finish, or are answered `-32013` after the grace | `Ok` |
 //! | the peer reads nothing for a minute | `Closed(Stalled)` | dropped | `Err` |
-//! | a call's own time is up | `TimedOut`, and the peer is told | | |
-//! | an answer breaks the protocol | `Malformed`, with what is wrong | | |
+//! | a call times out | `TimedOut`; the peer is told to cancel | | |
+//! | an answer breaks the protocol | `Malformed`, with the fault | | |
 //!
-//! The order of handlers and what holds for every connection is in the documentation of
-//! [`sabir_proto::Session`]; [`Limits`] says how much one may use.
+//! [`sabir_proto::Session`] documents the order of handlers and the guarantees of every connection, [`Limits`] how much
+//! a peer may use.
 //!
 //! # Features
 //!
@@ -127,19 +127,25 @@ pub mod fuzzing {
     pub use crate::server::http::fuzzing::{PlainHead, event, event_id, plain_head};
 }
 
+/// The types of HTTP that this crate takes and gives.
+#[cfg(feature = "http")]
+pub use ::http;
 #[cfg(feature = "http")]
 pub use client::http::sse;
 pub use handler::ctx::Ctx;
+pub use handler::test_ctx::TestCtx;
 pub use peer::batch::Batch;
 pub use peer::call::Call;
 pub use peer::reconnect::Reconnect;
 pub use peer::{Peer, WeakPeer};
 pub use router::Router;
+pub use router::call::RouterCall;
 pub use router::layer::Next;
 pub use router::method::{Method, MethodName};
 pub use router::observe::{CallEnd, Observed, Side};
 pub use router::params::parse;
 pub use runtime::blocking;
+pub use runtime::error::{ConfigError, Error};
 pub use runtime::serve::{connect, serve};
 #[cfg(feature = "service")]
 pub use sabir_macros::RpcError;
@@ -161,9 +167,8 @@ pub use schema::openrpc;
 #[doc(hidden)]
 pub use schema::service::private;
 #[cfg(feature = "schema")]
-pub use schema::service::{Failure, Progress, RpcError};
+pub use schema::service::{Progress, RpcError, ServiceError};
 pub use server::acceptor::{Connections, Protocols};
-pub use server::bind::ListenError;
 #[cfg(all(feature = "http", feature = "tls"))]
 pub use server::http::caller::PeerCertificates;
 #[cfg(feature = "http")]
@@ -173,7 +178,7 @@ pub use server::tls::ServerTls;
 pub use server::{Server, Stopper, listen};
 #[cfg(feature = "http")]
 pub use transport::websocket::WebSocket;
-pub use transport::{DialError, DialFailure, Transport};
+pub use transport::{ConnectError, ConnectErrorKind, Transport};
 
 /// The error that a handler answers with.
 pub type ErrorObject = sabir_proto::ErrorObject<'static>;

@@ -12,7 +12,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use super::endpoint::Endpoint;
-use super::error::{DialError, DialFailure};
+use super::error::{ConnectError, ConnectErrorKind};
 
 /// Whom to trust, and what to show.
 #[derive(Default, Clone)]
@@ -88,23 +88,23 @@ pub(crate) async fn wrap(
     connector: &TlsConnector,
     endpoint: &Endpoint,
     stream: TcpStream,
-) -> Result<TlsStream<TcpStream>, DialError> {
-    let failed = |failure, reason: String| DialError::new(failure, &endpoint.url, reason);
+) -> Result<TlsStream<TcpStream>, ConnectError> {
+    let failed = |failure, reason: String| ConnectError::new(failure, &endpoint.url, reason);
     let name = ServerName::try_from(endpoint.host.clone()).map_err(|_| {
-        failed(DialFailure::Tls, format!("`{}` cannot be a name in a certificate", endpoint.host))
+        failed(ConnectErrorKind::Tls, format!("`{}` cannot be a name in a certificate", endpoint.host))
     })?;
     connector.connect(name, stream).await.map_err(|error| {
         let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
         match inner {
             Some(rustls::Error::InvalidMessage(_)) => {
-                failed(DialFailure::NotTls, "the server does not speak TLS".to_owned())
+                failed(ConnectErrorKind::NotTls, "the server does not speak TLS".to_owned())
             }
             Some(rustls::Error::InvalidCertificate(error)) => {
-                failed(DialFailure::Tls, unacceptable(error, &endpoint.host))
+                failed(ConnectErrorKind::Tls, unacceptable(error, &endpoint.host))
             }
-            Some(error) => failed(DialFailure::Tls, format!("TLS: {error}")),
+            Some(error) => failed(ConnectErrorKind::Tls, format!("TLS: {error}")),
             None => failed(
-                DialFailure::NotTls,
+                ConnectErrorKind::NotTls,
                 "the server closed the connection during the TLS handshake".to_owned(),
             ),
         }

@@ -7,7 +7,7 @@ use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
-use sabir::{DialError, DialFailure, Router, Transport, transport};
+use sabir::{ConnectErrorKind, Error, Router, Transport, transport};
 use tokio_rustls::TlsAcceptor;
 
 use crate::script::{Script, json, three, within};
@@ -51,16 +51,13 @@ async fn server(identity: &Identity, client: Option<&Identity>) -> String {
 async fn call(transport: Transport) -> Result<i64, String> {
     match within(sabir::connect(transport, Router::new())).await {
         Ok(peer) => within(peer.call("add", (1, 2))).await.map_err(|error| error.to_string()),
-        Err(error) => {
-            let error = DialError::of(&error).unwrap();
+        Err(Error::Connect(error)) => {
             let speaks_tls = error.reason() != "the server does not speak TLS";
-            assert_eq!(
-                error.failure(),
-                if speaks_tls { DialFailure::Tls } else { DialFailure::NotTls },
-                "{error}"
-            );
+            let want = if speaks_tls { ConnectErrorKind::Tls } else { ConnectErrorKind::NotTls };
+            assert_eq!(error.kind(), want, "{error}");
             Err(error.reason().to_owned())
         }
+        Err(error) => panic!("{error}"),
     }
 }
 
@@ -120,7 +117,7 @@ async fn what_is_no_tls_and_what_is_no_certificate() {
         transport::url(script.url()).danger_accept_any_certificate(),
     ] {
         let error = within(sabir::connect(transport, Router::new())).await.unwrap_err();
-        assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput, "{error}");
+        assert!(matches!(error, Error::Config(_)), "{error}");
     }
 }
 

@@ -30,10 +30,11 @@ pub(crate) struct WireTarget {
 
 impl WireTarget {
     pub(crate) async fn open(&self) -> Result<Wire, Failure> {
-        let unreachable = |error: io::Error| self.peer.unreachable(&error);
+        let unreachable = |error: sabir::Error| self.peer.unreachable(&error);
         match &self.peer.target {
             Target::Url(url) if url.scheme().is_http() => {
-                Post::open(url, self).await.map(|post| Wire::Post(Box::new(post))).map_err(unreachable)
+                let opened = Post::open(url, self).await.map_err(sabir::Error::from);
+                opened.map(|post| Wire::Post(Box::new(post))).map_err(unreachable)
             }
             Target::Url(url) if url.scheme().is_websocket() => {
                 let opened = Socket::open(url, &self.peer).await;

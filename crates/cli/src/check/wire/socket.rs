@@ -29,8 +29,8 @@ pub(crate) struct Socket {
 
 impl Socket {
     pub(super) async fn open(url: &Url, peer: &PeerOptions) -> Result<Socket, Failure> {
-        let unreachable = |error: io::Error| peer.unreachable(&error);
-        let invalid = |what: String| unreachable(io::Error::new(io::ErrorKind::InvalidInput, what));
+        let unreachable = |error: io::Error| peer.unreachable(&error.into());
+        let invalid = |what: String| Failure::usage(what);
         let Streams { read, write, .. } = post::streams(url, &peer.web).await.map_err(unreachable)?;
         let mut request = url.as_str().into_client_request().map_err(|error| invalid(error.to_string()))?;
         for (name, value) in peer.web.headers() {
