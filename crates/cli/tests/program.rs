@@ -103,6 +103,11 @@ fn discovery() {
 }
 
 #[test]
+fn hostile_peers() {
+    check("hostile_peers");
+}
+
+#[test]
 fn help() {
     check("help");
 }
