@@ -124,7 +124,7 @@ mod sync {
 pub mod fuzzing {
     pub use crate::client::http::fuzzing::{Streamed, events};
     pub use crate::server::fuzzing::detect;
-    pub use crate::server::http::fuzzing::{PlainHead, event, event_id, plain_head};
+    pub use crate::server::http::fuzzing::{FastHead, event, event_id, fast_head, serve_connection};
 }
 
 /// The types of HTTP that this crate takes and gives.
@@ -169,13 +169,14 @@ pub use schema::service::private;
 #[cfg(feature = "schema")]
 pub use schema::service::{Progress, RpcError, ServiceError};
 pub use server::acceptor::{Connections, Protocols};
+pub use server::builder::{ServerBuilder, listen};
 #[cfg(all(feature = "http", feature = "tls"))]
 pub use server::http::caller::PeerCertificates;
 #[cfg(feature = "http")]
 pub use server::http::{Body, Denied, Http, HttpService, Remote, Sessions};
 #[cfg(feature = "tls")]
 pub use server::tls::ServerTls;
-pub use server::{Server, Stopper, listen};
+pub use server::{Server, Stopper};
 #[cfg(feature = "http")]
 pub use transport::websocket::WebSocket;
 pub use transport::{ConnectError, ConnectErrorKind, Transport};

@@ -51,12 +51,12 @@ async fn listen(url: &str, args: &DemoArgs, printer: &Printer) -> Result<Exit, F
             .hint("give it with --tls-cert server.pem --tls-key server.key"));
     }
     let (router, dialect) = served(args);
-    let server = sabir::listen(url, router).await.map_err(|error| cannot_listen(&error))?;
-    let server = server.framing(args.framing.known()).dialect(dialect);
+    let server = sabir::listen(url, router).framing(args.framing.known()).dialect(dialect);
     let mut server = server.http(http(args)).with_signals();
     if let (Some(cert), Some(key)) = (&args.tls_cert, &args.tls_key) {
         server = server.tls(ServerTls::from_files(cert, key).map_err(Failure::usage)?);
     }
+    let server = server.await.map_err(|error| cannot_listen(&error))?;
     printer.note(&format!("serving on {}", server.url()));
     match server.run().await {
         Ok(()) => Ok(Exit::Ok),

@@ -12,12 +12,12 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::script::{Script, json, three, within};
 
-struct Identity {
-    chain: String,
-    key: String,
+pub(crate) struct Identity {
+    pub(crate) chain: String,
+    pub(crate) key: String,
 }
 
-fn identity(name: &str) -> Identity {
+pub(crate) fn identity(name: &str) -> Identity {
     let CertifiedKey { cert, signing_key } = generate_simple_self_signed([name.to_owned()]).unwrap();
     Identity { chain: cert.pem(), key: signing_key.serialize_pem() }
 }

@@ -118,14 +118,16 @@ impl Pool {
         Ok(pool)
     }
 
-    /// Sends a request. On a connection that was used before, one that the server closed before anything was
-    /// written is replaced by a new one.
+    /// Sends a request. On a connection that was used before, which the server may have closed meanwhile, a new one is
+    /// made for what was not written, and for what does no harm if it comes twice: a GET, or the DELETE of a session.
     pub(crate) async fn send(&self, mut request: Request<Body>) -> Result<Reply, RequestError> {
         if let Some(sender) = self.used().await {
-            match self.send_over(sender, request).await {
-                Ok(reply) => return Ok(reply),
-                Err((_, Some(unsent))) => request = *unsent,
-                Err((error, None)) => return Err(error),
+            let again = request.method().is_idempotent().then(|| request.clone());
+            match (self.send_over(sender, request).await, again) {
+                (Ok(reply), _) => return Ok(reply),
+                (Err((_, Some(unsent))), _) => request = *unsent,
+                (Err((_, None)), Some(again)) => request = again,
+                (Err((error, None)), None) => return Err(error),
             }
         }
         let sender = self.dial().await.map_err(RequestError::Dial)?;

@@ -212,8 +212,8 @@ impl Exchange {
     async fn follow(&mut self, reply: Reply, cursor: &mut Cursor) -> Result<(), Broken> {
         let (response, lease) = reply;
         let client = Arc::clone(&self.client);
-        let mut events = Events::new(&client, response.into_body());
         let asked = !self.open.is_empty();
+        let mut events = Events::new(&client, response.into_body(), asked);
         loop {
             let next = if asked && self.open.is_empty() {
                 match timeout(ENDING, events.next()).await {

@@ -150,11 +150,13 @@ pub(crate) struct Events<'c> {
     body: Incoming,
     pub(crate) parser: Parser,
     room: Option<OwnedSemaphorePermit>,
+    /// An event that is over the limit is told of as soon as that is known, and not only at its end, which may never come.
+    early: bool,
 }
 
 impl<'c> Events<'c> {
-    pub(crate) fn new(client: &'c Client, body: Incoming) -> Self {
-        Events { client, body, parser: Parser::new(client.limits.message_bytes), room: None }
+    pub(crate) fn new(client: &'c Client, body: Incoming, early: bool) -> Self {
+        Events { client, body, parser: Parser::new(client.limits.message_bytes), room: None, early }
     }
 
     /// The next event, with the room that it takes; nothing at the end.
@@ -162,6 +164,9 @@ impl<'c> Events<'c> {
         loop {
             if let Some(event) = self.parser.next() {
                 return Ok(Some((event, self.room.take())));
+            }
+            if self.early && self.parser.is_over_limit() {
+                return Ok(Some((Event::TooLarge, None)));
             }
             if self.parser.held() <= SMALL {
                 self.room = None;
