@@ -1,6 +1,8 @@
 //! The program against servers of HTTP that answer as real ones do, and not as one would wish. What they are sent is
 //! looked at too.
 
+// The sessions are for `sh`.
+#![cfg(unix)]
 #![allow(clippy::unwrap_used)]
 
 mod shell;
