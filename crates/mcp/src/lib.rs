@@ -93,11 +93,6 @@ pub use types::{
     Template, Tool, ToolAnnotations, ToolResult,
 };
 
-/// The examples of the documents are tests too.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/mcp.md")]
-struct Documents;
-
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -180,22 +180,3 @@ pub type ErrorObject = sabir_proto::ErrorObject<'static>;
 
 /// What a handler returns.
 pub type Result<T> = std::result::Result<T, ErrorObject>;
-
-/// The examples of the README are tests too.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
-
-/// And so are those of the guide.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/guide.md")]
-struct Guide;
-
-/// And those of the page on HTTP.
-#[cfg(all(doctest, feature = "http"))]
-#[doc = include_str!("../../../docs/http.md")]
-struct HttpPage;
-/// And of the page on services.
-#[cfg(all(doctest, feature = "service"))]
-#[doc = include_str!("../../../docs/services.md")]
-struct Services;
