@@ -96,7 +96,7 @@ fn code_from_files_is_current() {
         let text = read(&page);
         let mut updated = String::new();
         let mut rest = text.as_str();
-        while let Some((before, after)) = rest.split_once("<!-- examples/") {
+        while let Some((before, after)) = rest.split_once("\n<!-- examples/") {
             let (path, after) = after.split_once(" -->\n").unwrap();
             let (fence, after) = after.split_once('\n').unwrap();
             let (shown, after) = after.split_once("```").unwrap();
@@ -107,7 +107,7 @@ fn code_from_files_is_current() {
                 shown == code || std::env::var_os("UPDATE").is_some(),
                 "{page} shows another examples/{path}; UPDATE=1 copies it"
             );
-            updated += &format!("{before}<!-- examples/{path} -->\n{fence}\n{code}```");
+            updated += &format!("{before}\n<!-- examples/{path} -->\n{fence}\n{code}```");
             rest = after;
             checked += 1;
         }

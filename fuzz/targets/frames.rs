@@ -31,7 +31,14 @@ pub(crate) fn check(framing: Option<Framing>, limit: usize, stream: &[u8], sizes
 #[derive(Debug, PartialEq)]
 pub(crate) struct Outcome {
     pub(crate) framing: Option<Framing>,
-    pub(crate) items: Vec<Result<Vec<u8>, FrameFault>>,
+    pub(crate) items: Vec<Result<Vec<u8>, Skipped>>,
+}
+
+/// Why something was skipped, and how it begins if it was a message.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Skipped {
+    pub(crate) fault: FrameFault,
+    pub(crate) start: Vec<u8>,
 }
 
 impl Outcome {
@@ -80,7 +87,7 @@ struct Reader {
     unread: Vec<u8>,
     /// What the deframer last said that it lacks, at least.
     missing: usize,
-    items: Vec<Result<Vec<u8>, FrameFault>>,
+    items: Vec<Result<Vec<u8>, Skipped>>,
 }
 
 impl Reader {
@@ -89,7 +96,10 @@ impl Reader {
             let before = self.unread.len();
             let (item, used) = match step(&mut self.deframer, &self.unread) {
                 Cut::Message { body, used } => (Ok(body.to_vec()), used),
-                Cut::Fault { fault, used } => (Err(fault), used),
+                Cut::Fault { fault, start, used } => {
+                    assert!(start.len() <= self.limit, "{} bytes are shown", start.len());
+                    (Err(Skipped { fault, start: start.to_vec() }), used)
+                }
                 Cut::More { used, missing } => {
                     self.unread.drain(..used);
                     self.missing = missing;
@@ -97,7 +107,11 @@ impl Reader {
                 }
             };
             // What was cut off may have been used up to the last byte already.
-            let moved_on = used > 0 || item == Err(FrameFault::Truncated);
+            let cut_off = matches!(
+                &item,
+                Err(Skipped { fault: FrameFault::Truncated | FrameFault::TooLarge { .. }, .. })
+            );
+            let moved_on = used > 0 || cut_off;
             assert!(moved_on && used <= before, "{used} of {before} bytes used: {item:?}");
             self.unread.drain(..used);
             self.items.push(item);

@@ -75,7 +75,7 @@ fn messages(mut output: ChildStdout, framing: Framing) -> mpsc::Receiver<String>
                     let _ = send.send(String::from_utf8_lossy(body).into_owned());
                     unread.drain(..used);
                 }
-                Cut::Fault { fault, used } => {
+                Cut::Fault { fault, used, .. } => {
                     let _ = send.send(format!("a fault: {fault}"));
                     unread.drain(..used);
                 }

@@ -29,6 +29,7 @@
 //! | A member of the envelope twice? | An invalid request: no silent choice is made. |
 //! | Lone surrogates in strings? | Grammatical, so they pass in params and ids; a method cannot have one. |
 //! | Where does an error say why? | In `data.reason`, beside the standard message; `data.offset` for `-32700`. |
+//! | An error with the id null? | It ends the call, or the calls of the batch, that alone waits for an answer; otherwise it is reported. |
 //! | The order of answers in a batch? | The order in which they were ready. |
 //! | An answer that is no valid response? | It ends its call, and is never answered itself. |
 //!

@@ -7,7 +7,7 @@ use std::time::Duration;
 ///
 /// | at the limit | what happens |
 /// |---|---|
-/// | [`message_bytes`](Self::message_bytes) | one [`MESSAGE_TOO_LARGE`](crate::ErrorCode::MESSAGE_TOO_LARGE) with id null; the message is skipped as it comes, unbuffered; the next one is served |
+/// | [`message_bytes`](Self::message_bytes) | one [`MESSAGE_TOO_LARGE`](crate::ErrorCode::MESSAGE_TOO_LARGE) with the id of the request if it is in the first 4 KiB, else with id null; the message is skipped as it comes, unbuffered; the next one is served |
 /// | [`depth`](Self::depth) | `-32700`: nested too deeply |
 /// | [`batch_len`](Self::batch_len) | one [`BATCH_TOO_LONG`](crate::ErrorCode::BATCH_TOO_LONG) for the whole batch; none of it is done |
 /// | [`in_flight`](Self::in_flight), [`in_flight_bytes`](Self::in_flight_bytes) | requests wait in the queue |
@@ -31,7 +31,7 @@ pub struct Limits {
     pub message_bytes: usize,
     /// Open brackets at any point of a message, its own included. 128, which is also the most.
     pub depth: u8,
-    /// Entries in one incoming batch. 10,000.
+    /// Entries in one incoming batch. 10,000. The answer to a batch of ours may be as long as that batch.
     pub batch_len: usize,
     /// Requests of the peer that may run at once, beside one more for each open call of ours: a handler
     /// that waits for the peer must not keep out what the peer asks in return. 16,384.

@@ -249,6 +249,42 @@ async fn what_is_left_for_a_call_that_is_over_is_not_left_for_ever() {
     ended(has_run).await.unwrap();
 }
 
+/// The same by a handler of the same connection, and once the connection is over. A table that is not empty when
+/// nothing is open ends the connection: debug assertions look.
+#[tokio::test]
+async fn nothing_is_left_for_a_call_that_is_over_by_another_handler() {
+    let kept: Arc<Mutex<Vec<Ctx>>> = Arc::default();
+    let (keep, used) = (Arc::clone(&kept), Arc::clone(&kept));
+    let router = server()
+        .method("keep", move |ctx, ()| {
+            keep.lock().unwrap().push(ctx);
+            async { Ok(()) }
+        })
+        .method("use", move |_, ()| {
+            let ctx = used.lock().unwrap()[0].clone();
+            let cancelled = ctx.cancelled();
+            let (ran, has_run) = tokio::sync::oneshot::channel();
+            ctx.after_reply(move |_| ran.send(()).unwrap());
+            async move {
+                cancelled.await;
+                has_run.await.map_err(|_| sabir::ErrorObject::new(1, "the hook was dropped"))
+            }
+        });
+    let peer = client(router).await;
+    peer.call::<()>("keep", ()).await.unwrap();
+    for _ in 0..3 {
+        assert_eq!(ended(peer.call::<()>("use", ())).await, Ok(()));
+    }
+    assert_eq!(ended(peer.call::<serde_json::Value>("echo", json!({"i": 1}))).await, Ok(json!({"i": 1})));
+    peer.shutdown(std::time::Duration::from_secs(1)).await;
+    let ctx = kept.lock().unwrap().pop().unwrap();
+    ended(ctx.peer().closed()).await;
+    ended(ctx.cancelled()).await;
+    let (ran, has_run) = tokio::sync::oneshot::channel::<()>();
+    ctx.after_reply(move |_| ran.send(()).unwrap());
+    ended(has_run).await.unwrap_err();
+}
+
 #[tokio::test]
 async fn connections_that_are_dropped_end_all_that_waits() {
     let (near, far) = transport::memory();

@@ -76,6 +76,43 @@ async fn both_sides_are_told() {
     );
 }
 
+/// A result that cannot be written, or is too large, goes out as an error: that is what counts.
+#[tokio::test]
+async fn what_went_out_is_told() {
+    let log = Log::default();
+    let limits = sabir::Limits { outbound_bytes: 1000, ..sabir::Limits::default() };
+    let router = Router::new()
+        .method("unwritable", |_, ()| async { Ok(std::collections::HashMap::from([((1, 2), 3)])) })
+        .method("large", |_, ()| async { Ok("x".repeat(2000)) })
+        .method("large_error", |_, ()| async { Err::<(), _>(ErrorObject::new(7, "x".repeat(2000))) })
+        .method("small", |_, ()| async { Ok(1) });
+    let (client, server) = transport::memory();
+    let serving = tokio::spawn(sabir::serve(server.limits(limits), watched(router, &log)));
+    let peer = sabir::connect(client, Router::new()).await.unwrap();
+    let mut codes = Vec::new();
+    for method in ["unwritable", "large", "large_error", "small"] {
+        codes.push(match peer.call::<serde_json::Value>(method, ()).await {
+            Err(sabir::CallError::Error(error)) => error.code.0,
+            _ => 0,
+        });
+    }
+    assert_eq!(codes, [-32603, -32008, -32008, 0]);
+    peer.shutdown(Duration::from_secs(1)).await;
+    serving.await.unwrap().unwrap();
+    let ends: Vec<_> = log.lock().unwrap().iter().filter(|line| !line.contains("known=")).cloned().collect();
+    assert_eq!(
+        ends,
+        [
+            "opened",
+            "Theirs unwritable Error(ErrorCode(-32603))",
+            "Theirs large Error(ErrorCode(-32008))",
+            "Theirs large_error Error(ErrorCode(-32008))",
+            "Theirs small Result",
+            "closed: the peer closed the connection",
+        ]
+    );
+}
+
 /// What an observer hears of a router, whichever of the observer and a layer that refuses was added first.
 #[tokio::test]
 async fn layers_hide_nothing_in_any_order() {

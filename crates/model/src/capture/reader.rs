@@ -194,9 +194,15 @@ impl<R: Read> Reader<R> {
                     self.source.pass(length);
                     break (place, Ok(start..start + length));
                 }
-                Cut::Fault { fault, used } => {
+                Cut::Fault { fault, start, used } => {
+                    // As with a message: the place is that of its body, whether or not its headers are still held.
+                    let headers = match self.deframer.framing() {
+                        Some(Framing::Headers) if !start.is_empty() => used - start.len(),
+                        _ => 0,
+                    };
+                    self.source.pass(headers);
                     let place = self.source.place;
-                    self.source.pass(used);
+                    self.source.pass(used - headers);
                     break (place, Err(Damage::Frame(fault)));
                 }
                 Cut::More { .. } if ended => return Ok(None),

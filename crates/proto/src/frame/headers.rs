@@ -3,7 +3,7 @@
 //! After damage (a wrong length, stray output) the stream is searched for the next `Content-Length:` and
 //! goes on from there.
 
-use super::{Cut, FrameFault};
+use super::{Cut, FrameFault, start_len};
 
 /// A line longer than this is no header.
 const HEADER_LIMIT: usize = 8 * 1024;
@@ -25,6 +25,8 @@ enum At {
     #[default]
     Header,
     Body(usize),
+    /// At a body of this length, which is too large. Its start is waited for.
+    Large(usize),
     /// This many bytes of a message that was refused are still to come.
     Skip(usize),
     /// Damaged: dropping until the next `Content-Length:`.
@@ -43,6 +45,14 @@ impl Headers {
                 At::Body(length) => {
                     self.at = At::Header;
                     return Cut::Message { body: &rest[..length], used: used + length };
+                }
+                At::Large(length) => {
+                    let shown = start_len(limit);
+                    if rest.len() < shown {
+                        return Cut::More { used, missing: shown - rest.len() };
+                    }
+                    self.at = At::Skip(length - shown);
+                    return Cut::too_large(limit, rest, used + shown);
                 }
                 At::Skip(length) if rest.len() < length => {
                     self.at = At::Skip(length - rest.len());
@@ -93,11 +103,11 @@ impl Headers {
                             // Perhaps the rest of a damaged body, with the next header right behind it.
                             if let Some(next) = find_length(line, 1) {
                                 self.forget_block();
-                                return Cut::Fault { fault, used: used + next };
+                                return Cut::fault(fault, used + next);
                             }
                             return self.lost(fault, used + end + 1);
                         }
-                        Err(fault) => return Cut::Fault { fault, used: used + end + 1 },
+                        Err(fault) => return Cut::fault(fault, used + end + 1),
                     }
                 }
             }
@@ -112,9 +122,13 @@ impl Headers {
                 self.seen = 0;
                 Cut::More { used: unread.len().max(used), missing: 0 }
             }
+            Cut::More { used, .. } if matches!(self.at, At::Large(_)) => {
+                self.forget_block();
+                Cut::too_large(limit, &unread[used..], unread.len())
+            }
             Cut::More { .. } => {
                 self.forget_block();
-                Cut::Fault { fault: FrameFault::Truncated, used: unread.len() }
+                Cut::fault(FrameFault::Truncated, unread.len())
             }
             other => other,
         }
@@ -150,8 +164,8 @@ impl Headers {
         self.forget_block();
         match length {
             Some(length) if length > limit => {
-                self.at = At::Skip(length);
-                Err(FrameFault::TooLarge { limit })
+                self.at = At::Large(length);
+                Ok(())
             }
             Some(length) => {
                 self.at = At::Body(length);
@@ -165,7 +179,7 @@ impl Headers {
     fn lost<'a>(&mut self, fault: FrameFault, used: usize) -> Cut<'a> {
         self.forget_block();
         self.at = At::Lost;
-        Cut::Fault { fault, used }
+        Cut::fault(fault, used)
     }
 
     fn forget_block(&mut self) {

@@ -1,6 +1,6 @@
 //! One message per line.
 
-use super::{Cut, FrameFault};
+use super::Cut;
 use crate::json::find::line_feed;
 
 #[derive(Debug, Default)]
@@ -39,7 +39,7 @@ impl Lines {
             }
             let body = line.strip_suffix(b"\r").unwrap_or(line);
             if body.len() > limit {
-                return Cut::Fault { fault: FrameFault::TooLarge { limit }, used };
+                return Cut::too_large(limit, body, used);
             }
             if is_blank(body) {
                 start = used;
@@ -56,7 +56,7 @@ impl Lines {
         if rest > limit.saturating_add(1) {
             self.skipping = true;
             self.seen = 0;
-            return Cut::Fault { fault: FrameFault::TooLarge { limit }, used: unread.len() };
+            return Cut::too_large(limit, &unread[start..], unread.len());
         }
         self.seen = rest;
         Cut::More { used: start, missing: 1 }
@@ -72,7 +72,7 @@ impl Lines {
                 if is_blank(body) {
                     Cut::More { used: unread.len(), missing: 0 }
                 } else if body.len() > limit {
-                    Cut::Fault { fault: FrameFault::TooLarge { limit }, used: unread.len() }
+                    Cut::too_large(limit, body, unread.len())
                 } else {
                     Cut::Message { body, used: unread.len() }
                 }

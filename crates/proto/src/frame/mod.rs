@@ -54,8 +54,9 @@ pub enum Cut<'a> {
     Message { body: &'a [u8], used: usize },
     /// Nothing more until further bytes come. `missing` of them at least, where that is known.
     More { used: usize, missing: usize },
-    /// Something had to be skipped, which is said once. The stream goes on.
-    Fault { fault: FrameFault, used: usize },
+    /// Something had to be skipped, which is reported once. The stream goes on. `start` is how a message
+    /// begins that is too large; it is empty for other faults.
+    Fault { fault: FrameFault, start: &'a [u8], used: usize },
 }
 
 /// Why bytes of the stream had to be skipped.
@@ -130,6 +131,9 @@ enum State {
     Lines(Lines),
     Headers(Headers),
 }
+
+/// How much of a message is shown that is too large to take: enough for its id, in nearly every message.
+const START: usize = 4096;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
@@ -225,11 +229,29 @@ impl Deframer {
 }
 
 impl<'a> Cut<'a> {
+    fn fault(fault: FrameFault, used: usize) -> Cut<'a> {
+        Cut::Fault { fault, start: &[], used }
+    }
+
+    /// `text` is what has come of the message.
+    fn too_large(limit: usize, text: &'a [u8], used: usize) -> Cut<'a> {
+        Cut::Fault { fault: FrameFault::TooLarge { limit }, start: message_start(text, limit), used }
+    }
+
     fn with_more_used(self, more: usize) -> Cut<'a> {
         match self {
             Cut::Message { body, used } => Cut::Message { body, used: used + more },
             Cut::More { used, missing } => Cut::More { used: used + more, missing },
-            Cut::Fault { fault, used } => Cut::Fault { fault, used: used + more },
+            Cut::Fault { fault, start, used } => Cut::Fault { fault, start, used: used + more },
         }
     }
+}
+
+/// What is shown of a message that is larger than `limit`.
+pub(crate) fn message_start(message: &[u8], limit: usize) -> &[u8] {
+    &message[..message.len().min(start_len(limit))]
+}
+
+fn start_len(limit: usize) -> usize {
+    limit.min(START)
 }

@@ -29,7 +29,7 @@ impl ErrorCode {
     /// The handler failed.
     pub const INTERNAL_ERROR: ErrorCode = ErrorCode(-32603);
 
-    /// A message is larger than the receiver takes. Its id is unknown, since it was not read.
+    /// A message is larger than the receiver takes. The id is null unless it is in the first bytes of the message.
     pub const MESSAGE_TOO_LARGE: ErrorCode = ErrorCode(-32007);
     /// The answer is larger than may be sent.
     pub const ANSWER_TOO_LARGE: ErrorCode = ErrorCode(-32008);
@@ -62,6 +62,25 @@ impl ErrorCode {
             ErrorCode::REQUEST_CANCELLED => "Request cancelled",
             _ => return None,
         })
+    }
+
+    /// Whether the error is about a message as a whole, and not about the method that it calls.
+    pub(crate) fn refuses_message(self) -> bool {
+        [
+            ErrorCode::PARSE_ERROR,
+            ErrorCode::INVALID_REQUEST,
+            ErrorCode::MESSAGE_TOO_LARGE,
+            ErrorCode::OVERLOADED,
+            ErrorCode::SHUTTING_DOWN,
+        ]
+        .contains(&self)
+    }
+
+    /// Whether the error is about a batch as a whole.
+    pub(crate) fn refuses_batch(self) -> bool {
+        /// What jsonrpsee answers where batches are turned off.
+        const NO_BATCHES: ErrorCode = ErrorCode(-32005);
+        self == ErrorCode::BATCH_TOO_LONG || self == NO_BATCHES
     }
 
     /// Whether the code is in the range that the specification reserves for itself and for servers.

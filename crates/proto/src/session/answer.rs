@@ -18,7 +18,8 @@ const SMALL_ID: usize = 64;
 impl Session {
     /// Answers a request with a result. Whether there was still one to answer.
     ///
-    /// A value that cannot be written as JSON is answered `-32603`.
+    /// A value that cannot be written as JSON is answered `-32603`, and one that finds no room
+    /// [`ANSWER_TOO_LARGE`](ErrorCode::ANSWER_TOO_LARGE): [`take_replaced`](Self::take_replaced) tells.
     pub fn reply<T: Serialize + ?Sized>(&mut self, now: Time, key: RequestKey, result: &T) -> bool {
         self.core.act(now);
         self.core.answer(key, |out, id| encode::result_value(out, id, result).map(|()| None))
@@ -38,6 +39,12 @@ impl Session {
     pub fn reply_error(&mut self, now: Time, key: RequestKey, error: &ErrorObject<'_>) -> bool {
         self.core.act(now);
         self.core.answer_error(key, error)
+    }
+
+    /// The code of the error that went out in place of the last answer, if that was the answer to this request, and
+    /// could not be sent.
+    pub fn take_replaced(&mut self, key: RequestKey) -> Option<ErrorCode> {
+        self.core.replaced.take_if(|(replaced, _)| *replaced == key).map(|(_, code)| code)
     }
 
     /// Gives a request up without a result: its handler was stopped. The peer gets the answer that it is
@@ -79,10 +86,12 @@ impl Core {
             let room =
                 self.limits.outbound_bytes.saturating_sub(self.outbox.pending() + self.gathering.bytes());
             let limit = self.limits.outbound_bytes;
+            let replaced = &mut self.replaced;
             let write = |out: &mut Vec<u8>| {
                 let start = out.len();
                 let mut code = write(out, id).unwrap_or_else(|error| {
                     encode::error(out, id, &unwritable(&error));
+                    *replaced = Some((key, ErrorCode::INTERNAL_ERROR));
                     Some(ErrorCode::INTERNAL_ERROR)
                 });
                 let length = out.len() - start;
@@ -90,6 +99,7 @@ impl Core {
                     out.truncate(start);
                     encode::error(out, id, &ErrorObject::standard(ErrorCode::ANSWER_TOO_LARGE));
                     code = Some(ErrorCode::ANSWER_TOO_LARGE);
+                    *replaced = Some((key, ErrorCode::ANSWER_TOO_LARGE));
                 }
                 // It would find room alone: what comes behind it may not.
                 (code, length > room && length <= limit)
@@ -203,6 +213,7 @@ impl Core {
             return false;
         }
         self.outbox.end(mark, Purpose::Notify);
+        self.notified = true;
         true
     }
 }

@@ -1,7 +1,7 @@
 //! Our calls that wait for an answer, and when they give up.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 use std::time::Duration;
 
 use foldhash::fast::FixedState;
@@ -18,6 +18,8 @@ pub(super) struct Calls {
     /// Moments to look at a call again. An entry may be too early, if progress came, or stale.
     timers: BinaryHeap<Reverse<(Time, u64, u32)>>,
     timed: usize,
+    /// The first id of each batch, and how many of its calls are open, by its last id.
+    batches: BTreeMap<u64, (u64, usize)>,
     last_id: u64,
 }
 
@@ -72,6 +74,7 @@ impl Calls {
             by_id: HashMap::with_hasher(FixedState::with_seed(seed)),
             timers: BinaryHeap::new(),
             timed: 0,
+            batches: BTreeMap::new(),
             last_id: 0,
         }
     }
@@ -80,13 +83,29 @@ impl Calls {
         self.by_id.len()
     }
 
-    /// Whether an answer could only be to one message of ours: a call, or all calls of a batch.
-    pub(super) fn is_one(&self) -> bool {
-        let mut open = self.slots.iter().flatten();
-        match open.next() {
-            None => false,
-            Some(Call { batch: None, .. }) => open.next().is_none(),
-            Some(Call { batch, .. }) => open.all(|call| call.batch == *batch),
+    /// Takes out all calls, if they were sent in one message: there is one, or they are of one batch.
+    pub(super) fn take_one_message(&mut self) -> Vec<CallKey> {
+        let batched = self.batches.first_key_value().map(|(_, (_, open))| *open);
+        let one = self.len() == 1 || batched == Some(self.len());
+        if one { self.take_all() } else { Vec::new() }
+    }
+
+    /// The open batch that a call with this id was sent in, whether or not the call itself is still open.
+    pub(super) fn batch_of(&self, id: u64) -> Option<(u64, u64)> {
+        let (&last, &(first, _)) = self.batches.range(id..).next()?;
+        (first <= id).then_some((first, last))
+    }
+
+    /// How many calls the longest batch had of which one is open.
+    pub(super) fn longest_batch(&self) -> usize {
+        self.batches.iter().map(|(last, (first, _))| (last - first + 1) as usize).max().unwrap_or(0)
+    }
+
+    /// Takes out the calls of the only open batch.
+    pub(super) fn take_one_batch(&mut self) -> Vec<CallKey> {
+        match self.batches.first_key_value() {
+            Some((&last, &(first, _))) if self.batches.len() == 1 => self.take_batch((first, last)),
+            _ => Vec::new(),
         }
     }
 
@@ -151,6 +170,9 @@ impl Calls {
         let call = slot.take_if(|call| call.id == key.id)?;
         self.by_id.remove(&key.id);
         self.free.push(key.index);
+        if let Some((_, last)) = call.batch {
+            self.leave_batch(last);
+        }
         if call.deadline.is_some() {
             self.timed -= 1;
             self.forget_stale_timers();
@@ -164,6 +186,16 @@ impl Calls {
         for key in keys {
             if let Some(call) = self.slots.get_mut(key.index as usize).and_then(Option::as_mut) {
                 call.batch = Some((first.id, last.id));
+            }
+        }
+        self.batches.insert(last.id, (first.id, keys.len()));
+    }
+
+    fn leave_batch(&mut self, last: u64) {
+        if let Some((_, open)) = self.batches.get_mut(&last) {
+            *open -= 1;
+            if *open == 0 {
+                self.batches.remove(&last);
             }
         }
     }

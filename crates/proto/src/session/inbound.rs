@@ -4,22 +4,22 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use crate::dialect::{Dialect, NotificationStyle};
-use crate::frame::{Cut, FrameFault, Framing};
+use crate::frame::{Cut, FrameFault, message_start};
 use crate::json::cursor::Cursor;
 use crate::json::raw::RawJson;
 use crate::json::scan::ParseError;
 use crate::json::string::JsonStr;
+use crate::limits::Limits;
 use crate::message::decode::{Entry, decode_batch, decode_single, is_batch};
 use crate::message::error::{ErrorCode, ErrorObject};
 use crate::message::id::Id;
 use crate::message::{Fault, Invalid, Message, Notification, Request, Response};
-use crate::session::calls::Call;
 use crate::session::event::{CallError, CallKey, Event, Origin, Report, RequestKey, Undelivered};
 use crate::session::meta::Meta;
 use crate::session::oversize::Oversize;
 use crate::session::queue::Waiting;
 use crate::session::requests::Requests;
-use crate::session::{Core, Phase, Role};
+use crate::session::{Core, Phase, Role, WholeMessage};
 
 /// Tables up to this size count as nothing.
 const SMALL_TABLE: usize = 64 * 1024;
@@ -77,18 +77,12 @@ impl Core {
                 self.consumed += used;
                 self.message(body)
             }
-            Cut::Fault { fault: FrameFault::TooLarge { limit }, used } => {
+            Cut::Fault { fault, start, used } => {
                 self.consumed += used;
-                // With headers, nothing of the message itself has come yet.
-                let text = match deframer.framing() {
-                    Some(Framing::Lines) => &unread[..used],
-                    _ => &[],
-                };
-                Next::Event(self.too_large(text, limit))
-            }
-            Cut::Fault { fault, used } => {
-                self.consumed += used;
-                Next::Event(self.frame_fault(fault))
+                match fault {
+                    FrameFault::TooLarge { limit } => self.too_large(start, limit),
+                    fault => Next::Event(self.frame_fault(fault)),
+                }
             }
             Cut::More { used, .. } => {
                 self.consumed += used;
@@ -99,23 +93,18 @@ impl Core {
     }
 
     fn next_whole<'i>(&mut self, unread: &'i [u8]) -> Next<'i> {
-        let Some((length, origin)) = self.whole.pop_front() else {
+        let Some(WholeMessage { kept, too_large, origin }) = self.whole.pop_front() else {
             self.input_read();
             return Next::Nothing;
         };
         self.incoming = origin;
-        match length {
-            Some(length) => {
-                self.consumed += length;
-                self.message(&unread[..length])
-            }
-            None => {
-                let limit = self.limits.message_bytes;
-                let fault = self.too_large(&[], limit);
-                self.outbox.settle(origin);
-                Next::Event(fault)
-            }
+        self.consumed += kept;
+        if !too_large {
+            return self.message(&unread[..kept]);
         }
+        let next = self.too_large(&unread[..kept], self.limits.message_bytes);
+        self.outbox.settle(origin);
+        next
     }
 
     fn input_read(&mut self) {
@@ -136,16 +125,46 @@ impl Core {
     #[inline(never)]
     fn batch_message<'i>(&mut self, body: &'i [u8]) -> Next<'i> {
         let mut entries: Vec<Entry<'i>> = std::mem::take(&mut self.entries);
-        let next = match decode_batch(body, &self.dialect, &self.limits, &mut entries) {
+        let mut decoded = decode_batch(body, &self.dialect, &self.limits, &mut entries);
+        // The answer to a batch of ours may be as long as that.
+        if let Ok(Err(Err(invalid))) = &decoded
+            && is_long_answer(invalid)
+            && self.calls.longest_batch() > self.limits.batch_len
+        {
+            entries.clear();
+            let limits = Limits { batch_len: self.calls.longest_batch(), ..self.limits };
+            decoded = decode_batch(body, &self.dialect, &limits, &mut entries);
+        }
+        let next = match decoded {
             Ok(Ok(text)) => {
                 self.batch(text, &mut entries);
                 Next::Again
             }
+            Ok(Err(Err(invalid))) if is_long_answer(&invalid) => self.long_answer(body, invalid),
             Ok(Err(refused)) => self.single(refused),
             Err(error) => Next::Event(self.not_json(body, error)),
         };
         self.entries = emptied(entries);
         next
+    }
+
+    /// An array of answers with more entries than any batch of ours. The one that it answers ends, where that is
+    /// known.
+    #[cold]
+    fn long_answer<'i>(&mut self, body: &'i [u8], invalid: Invalid<'i>) -> Next<'i> {
+        let calls = match Oversize::of(message_start(body, body.len())) {
+            Oversize::Answer { id, in_array } => self.take_answered(&id, in_array),
+            _ => Vec::new(),
+        };
+        if calls.is_empty() {
+            return self.single(Err(invalid));
+        }
+        for call in calls {
+            let outcome = Err(CallError::Malformed(invalid.fault));
+            self.pending_events.push_back(Event::Reply { call, outcome });
+        }
+        self.outbox.settle(self.incoming);
+        Next::Again
     }
 
     /// A message that is no batch, or a batch that counts as one.
@@ -168,40 +187,55 @@ impl Core {
         Event::Report(Report::NotJson { text: Cow::Borrowed(body), error })
     }
 
-    /// A message was skipped for its size. The call that it answers ends, where that is known, or where no other call
-    /// could be meant.
+    /// A message was skipped for its size; `start` is how it begins. A request is refused with its id, where that
+    /// is known. The call that it answers ends, where that is known, or where no other call could be meant.
     #[cold]
-    fn too_large(&mut self, text: &[u8], limit: usize) -> Event<'static> {
-        let calls = match Oversize::of(text) {
-            Oversize::Answer(id) => match self.call_of(&id) {
-                Some(call) => self.calls.remove(call).map(|_| vec![call]).unwrap_or_default(),
-                None => Vec::new(),
-            },
-            // It may have been a request just as well, whose sender waits for an answer.
-            Oversize::Unknown if self.calls.is_one() => {
-                self.complain(
-                    "null",
-                    &ErrorObject::because(ErrorCode::MESSAGE_TOO_LARGE, FrameFault::TooLarge { limit }),
-                );
-                self.calls.take_all()
+    fn too_large(&mut self, start: &[u8], limit: usize) -> Next<'static> {
+        let fault = FrameFault::TooLarge { limit };
+        let refusal = ErrorObject::because(ErrorCode::MESSAGE_TOO_LARGE, fault);
+        let calls = match Oversize::of(start) {
+            // What looks like a response is never answered.
+            Oversize::Answer { id, in_array } => self.take_answered(&id, in_array),
+            Oversize::Asks(id) => {
+                let id = self.answerable(id.as_ref());
+                self.complain(id, &refusal);
+                Vec::new()
             }
-            Oversize::Asks | Oversize::Unknown => return self.frame_fault(FrameFault::TooLarge { limit }),
+            // It may be an answer, or a request whose sender waits for one.
+            Oversize::Unknown => {
+                self.complain("null", &refusal);
+                self.calls.take_one_message()
+            }
         };
-        // What looks like a response is never answered.
-        let outcome = || Err(CallError::Undelivered(Undelivered::too_large(limit)));
-        let mut replies = calls.into_iter().map(|call| Event::Reply { call, outcome: outcome() });
-        let first = replies.next();
+        if calls.is_empty() {
+            return Next::Event(Event::Report(Report::Frame(fault)));
+        }
+        let error = || CallError::Undelivered(Undelivered::too_large(limit));
+        let replies = calls.into_iter().map(|call| Event::Reply { call, outcome: Err(error()) });
         self.pending_events.extend(replies);
-        first.unwrap_or(Event::Report(Report::Frame(FrameFault::TooLarge { limit })))
+        Next::Again
+    }
+
+    /// Takes out the call with this id, or its whole batch: the answer to that comes in one piece.
+    fn take_answered(&mut self, id: &Id<'_>, whole_batch: bool) -> Vec<CallKey> {
+        let Some(id) = self.number_of(id) else { return Vec::new() };
+        if let Some(batch) = self.calls.batch_of(id).filter(|_| whole_batch) {
+            return self.calls.take_batch(batch);
+        }
+        let Some((call, _)) = self.calls.find(id) else { return Vec::new() };
+        self.calls.remove(call);
+        vec![call]
+    }
+
+    /// The id to refuse a message with. With the id of a request that is in flight, the error would be taken for
+    /// its answer.
+    fn answerable<'t>(&mut self, id: Option<&'t Id<'_>>) -> &'t str {
+        id.filter(|id| self.requests.find(id).is_none()).map_or("null", Id::text)
     }
 
     fn frame_fault(&mut self, fault: FrameFault) -> Event<'static> {
-        let code = match fault {
-            FrameFault::TooLarge { .. } => ErrorCode::MESSAGE_TOO_LARGE,
-            _ => ErrorCode::PARSE_ERROR,
-        };
-        if !self.dialect.allow_non_json || code == ErrorCode::MESSAGE_TOO_LARGE {
-            self.complain("null", &ErrorObject::because(code, fault));
+        if !self.dialect.allow_non_json {
+            self.complain("null", &ErrorObject::because(ErrorCode::PARSE_ERROR, fault));
         }
         Event::Report(Report::Frame(fault))
     }
@@ -209,8 +243,8 @@ impl Core {
     /// Answers something that is not a message, unless that has gone on for too long. A client does not: what a
     /// server prints beside its answers would be answered with something that it has not asked for.
     fn complain(&mut self, id: &str, error: &ErrorObject<'_>) {
-        if self.role == Role::Server && self.max_error_replies < self.limits.max_error_replies {
-            self.max_error_replies += 1;
+        if self.role == Role::Server && self.error_replies < self.limits.max_error_replies {
+            self.error_replies += 1;
             self.send_error(id, error, None);
         }
     }
@@ -229,31 +263,45 @@ impl Core {
         }
         let batch = self.gathering.begin(self.incoming);
         if self.batch_requests.take_on(text, entries, batch) {
-            self.max_error_replies = 0;
+            self.error_replies = 0;
             return;
         }
         let mut answered = BTreeSet::new();
+        let mut refusals = Vec::new();
         for entry in entries.drain(..) {
+            if let Ok(Message::Response(Response { id, outcome: Err(error) })) = &entry
+                && id.is_null()
+            {
+                refusals.push(error.clone().into_owned());
+                continue;
+            }
             let response = match &entry {
                 Ok(Message::Response(response)) => Some(&response.id),
                 Err(Invalid { response: true, id: Some(id), .. }) => Some(id),
                 _ => None,
             };
-            if let Some(call) = response.and_then(|id| self.call_of(id))
-                && let Some((_, Call { batch: Some(ours), .. })) = self.calls.find(call.id())
-            {
-                answered.insert(*ours);
-            }
+            let id = response.and_then(|id| self.number_of(id));
+            answered.extend(id.and_then(|id| self.calls.batch_of(id)));
             if let Next::Event(event) = self.entry(entry, Some(batch)) {
                 self.pending_events.push_back(event.into_owned());
             }
         }
         self.settle(batch);
+        let ours_answered = !answered.is_empty();
         // The answer to a batch of ours comes in one piece: what is not in it will not come.
         for ours in answered {
             for call in self.calls.take_batch(ours) {
                 self.pending_events.push_back(Event::Reply { call, outcome: Err(CallError::Unanswered) });
             }
+        }
+        // An array of nothing but such errors does not tell which batch it answers.
+        for error in refusals {
+            let event = if ours_answered {
+                Some(Event::Report(Report::PeerError(error)))
+            } else {
+                self.refused(error)
+            };
+            self.pending_events.extend(event);
         }
     }
 
@@ -262,22 +310,23 @@ impl Core {
     fn entry<'i>(&mut self, entry: Entry<'i>, batch: Option<u32>) -> Next<'i> {
         match entry {
             Ok(message) => {
-                self.max_error_replies = 0;
+                self.error_replies = 0;
                 match message {
                     Message::Request(request) => self.request(request, batch),
                     Message::Notification(notification) => {
                         self.notification(notification, batch.is_some()).into()
+                    }
+                    Message::Response(Response { id, outcome: Err(error) })
+                        if id.is_null() && batch.is_none() =>
+                    {
+                        self.refused(error.into_owned()).into()
                     }
                     Message::Response(response) => Next::Event(self.response(response)),
                 }
             }
             Err(invalid) if self.is_meant_as_answer(&invalid) => Next::Event(self.invalid_response(invalid)),
             Err(invalid) => {
-                // With the id of a request that is in flight, the error would be taken for its answer.
-                let id = match &invalid.id {
-                    Some(id) if self.requests.find(id).is_none() => id.text(),
-                    _ => "null",
-                };
+                let id = self.answerable(invalid.id.as_ref());
                 match batch {
                     Some(_) if self.role == Role::Client => {}
                     Some(_) => self.send_error(id, &invalid.error(), batch),
@@ -491,6 +540,30 @@ impl Core {
         })
     }
 
+    /// An error without an id: the peer could not read the id of something that we sent. If only one message of
+    /// ours waits for an answer, it must be this one, and its calls end with the error. If not, the error is
+    /// reported.
+    ///
+    /// By the specification nothing but a request is answered. Some peers answer notifications too, without an id
+    /// and mostly with "method not found": once we have sent one, only an error counts that is about a message as
+    /// a whole. An error that is about batches means the only open batch, whatever else is open.
+    #[cold]
+    fn refused(&mut self, error: ErrorObject<'static>) -> Option<Event<'static>> {
+        let calls = match error.code {
+            code if code.refuses_batch() => self.calls.take_one_batch(),
+            code if code.refuses_message() || !self.notified => self.calls.take_one_message(),
+            _ => Vec::new(),
+        };
+        if calls.is_empty() {
+            return Some(Event::Report(Report::PeerError(error)));
+        }
+        for call in calls {
+            let outcome = Err(CallError::Error(error.clone()));
+            self.pending_events.push_back(Event::Reply { call, outcome });
+        }
+        None
+    }
+
     fn response<'i>(&mut self, response: Response<'i>) -> Event<'i> {
         let Response { id, outcome } = response;
         match (self.call_of(&id), outcome) {
@@ -498,13 +571,16 @@ impl Core {
                 self.calls.remove(call);
                 Event::Reply { call, outcome: outcome.map_err(|error| CallError::Error(error.into_owned())) }
             }
-            (None, Err(error)) if id.is_null() => Event::Report(Report::PeerError(error)),
             (None, _) if self.number_of(&id).is_some_and(|id| self.calls.was_used(id)) => {
                 Event::Report(Report::LateReply(id))
             }
             (None, _) => Event::Report(Report::UnknownReply(id)),
         }
     }
+}
+
+fn is_long_answer(invalid: &Invalid<'_>) -> bool {
+    invalid.response && matches!(invalid.fault, Fault::BatchTooLong { .. })
 }
 
 /// With the id itself, the peer would take this for the answer to its first request: it is sent with none.

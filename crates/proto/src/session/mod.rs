@@ -40,7 +40,7 @@ use queue::Queue;
 use requests::Requests;
 
 use crate::dialect::Dialect;
-use crate::frame::{Deframer, Framing};
+use crate::frame::{Deframer, Framing, message_start};
 use crate::limits::Limits;
 use crate::message::decode::Entry;
 use crate::message::error::{ErrorCode, ErrorObject};
@@ -74,9 +74,8 @@ struct Core {
     limits: Limits,
     /// `None` where the transport keeps messages apart.
     deframer: Option<Deframer>,
-    /// Lengths of the messages in the input, where the transport keeps them apart; `None` for one that was
-    /// too large to keep.
-    whole: VecDeque<(Option<usize>, Origin)>,
+    /// The messages in the input, where the transport keeps them apart.
+    whole: VecDeque<WholeMessage>,
     /// What the message belongs to that is being taken in.
     incoming: Origin,
     /// Bytes of the input that are done with.
@@ -90,13 +89,17 @@ struct Core {
     calls: Calls,
     one_way: bool,
     gathering: Gathering,
+    /// The last request that was answered with an error because its own answer could not be sent.
+    replaced: Option<(RequestKey, ErrorCode)>,
     outbox: Outbox,
     /// Events that come before anything else.
     pending_events: VecDeque<Event<'static>>,
     /// A notification's handler runs: nothing else starts.
     barrier: bool,
     /// Unreadable messages in a row.
-    max_error_replies: u32,
+    error_replies: u32,
+    /// Whether we ever sent a notification.
+    notified: bool,
     phase: Phase,
     /// The peer sends no more, and then: everything that it sent is taken in.
     eof: bool,
@@ -110,6 +113,15 @@ struct Core {
     rested: bool,
     /// Since when the peer has read nothing although there is something to send.
     write_blocked_since: Option<Time>,
+}
+
+/// A message of a transport that keeps messages apart.
+#[derive(Debug)]
+struct WholeMessage {
+    /// How many bytes of the input are its own: all, or how it begins.
+    kept: usize,
+    too_large: bool,
+    origin: Origin,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -154,10 +166,12 @@ impl Session {
             calls: Calls::new(config.seed),
             one_way: config.one_way,
             gathering: Gathering::default(),
+            replaced: None,
             outbox: Outbox::new(config.framing.unwrap_or(Framing::Lines), config.limits.outbound_bytes),
             pending_events: VecDeque::new(),
             barrier: false,
-            max_error_replies: 0,
+            error_replies: 0,
+            notified: false,
             phase: Phase::Open,
             eof: false,
             read: false,
@@ -218,11 +232,11 @@ impl Session {
         assert!(self.core.deframer.is_none(), "the session expects a stream of bytes");
         self.settle_input();
         self.core.act(now);
-        let fits = message.len() <= self.core.limits.message_bytes;
-        if fits {
-            self.input.push(message, self.core.limits.message_bytes);
-        }
-        self.core.whole.push_back((fits.then_some(message.len()), origin));
+        let limit = self.core.limits.message_bytes;
+        let too_large = message.len() > limit;
+        let kept = if too_large { message_start(message, limit) } else { message };
+        self.input.push(kept, limit);
+        self.core.whole.push_back(WholeMessage { kept: kept.len(), too_large, origin });
     }
 
     /// The next message to send, with [`Framing::Whole`]. Call [`handle_sent`](Self::handle_sent) once it is.
@@ -247,6 +261,24 @@ impl Session {
         let outcome = Err(CallError::Undelivered(reason.into()));
         self.core.pending_events.push_back(Event::Reply { call, outcome });
         true
+    }
+
+    /// The peer refused a message of ours with an error that has no id, and the transport knows which calls were in
+    /// it: those with these ids on the wire. They end with the error. If none of them is open, it is reported.
+    pub fn handle_refused(&mut self, now: Time, ids: &[u64], error: ErrorObject<'static>) {
+        self.core.advance(now);
+        let mut open = false;
+        for id in ids {
+            if let Some((call, _)) = self.core.calls.find(*id) {
+                self.core.calls.remove(call);
+                let outcome = Err(CallError::Error(error.clone()));
+                self.core.pending_events.push_back(Event::Reply { call, outcome });
+                open = true;
+            }
+        }
+        if !open {
+            self.core.pending_events.push_back(Event::Report(Report::PeerError(error)));
+        }
     }
 
     /// A notification or an answer of ours was lost on the way. Nobody waits for it: it is reported.
@@ -534,7 +566,7 @@ impl Core {
             + self.requests.held()
             + self.entries.capacity() * size_of::<Entry<'_>>()
             + self.pending_events.capacity() * size_of::<Event<'_>>()
-            + self.whole.capacity() * size_of::<(Option<usize>, Origin)>()
+            + self.whole.capacity() * size_of::<WholeMessage>()
     }
 
     /// When to give memory back: once nothing has come for a while, and now and then where there is always

@@ -353,6 +353,7 @@ impl Core {
         method: &str,
         params: WriteParams<'_>,
     ) -> Result<(), SendError> {
+        self.notified = true;
         encode::call_head(out, None, method);
         write_params(out, params, None, None)?;
         out.push(b'}');

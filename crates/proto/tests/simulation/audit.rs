@@ -1,11 +1,14 @@
-//! Keeps its own books of what one session hears and says, from the bytes alone.
+//! Keeps its own records of what one session hears and says, from the bytes alone.
 
 use std::collections::HashMap;
+use std::fmt;
 
 use sabir_proto::{
     Cut, Deframer, Dialect, Entry, Fault, FrameFault, Framing, Id, Incoming, Invalid, LENIENT, Limits,
-    Message, NotificationStyle, decode,
+    Message, NotificationStyle, RawJson, decode,
 };
+use serde::Deserializer;
+use serde::de::{DeserializeSeed, MapAccess, Visitor};
 
 /// Cuts and decodes a stream independently of the session.
 struct Reader {
@@ -24,11 +27,16 @@ impl Reader {
         bytes: &[u8],
         ended: bool,
         limit: usize,
-        mut got: impl FnMut(Result<&[u8], FrameFault>),
+        mut got: impl FnMut(Result<&[u8], (FrameFault, &[u8])>),
     ) {
         let Some(deframer) = &mut self.deframer else {
             if !ended {
-                got(if bytes.len() > limit { Err(FrameFault::TooLarge { limit }) } else { Ok(bytes) });
+                let start = &bytes[..bytes.len().min(limit)];
+                got(if bytes.len() > limit {
+                    Err((FrameFault::TooLarge { limit }, start))
+                } else {
+                    Ok(bytes)
+                });
             }
             return;
         };
@@ -40,8 +48,8 @@ impl Reader {
                     got(Ok(body));
                     used
                 }
-                Cut::Fault { fault, used } => {
-                    got(Err(fault));
+                Cut::Fault { fault, start, used } => {
+                    got(Err((fault, start)));
                     used
                 }
                 Cut::More { used, .. } => {
@@ -89,10 +97,12 @@ impl Audit {
             let entries = match message.map(|body| decode(body, dialect, limits)) {
                 Ok(Ok(Incoming::One(entry))) => vec![entry],
                 Ok(Ok(Incoming::Batch(entries))) => entries,
-                Err(FrameFault::TooLarge { .. }) => {
-                    // What begins like an answer gets none.
-                    *silenced += 1;
-                    return *owed += 1;
+                Err((FrameFault::TooLarge { .. }, start)) => {
+                    // What begins like an answer gets none; anything else gets an error.
+                    let Start { id, answers } = Start::of(start);
+                    *owed += i64::from(!answers);
+                    *open.entry(id.unwrap_or(Id::NULL)).or_default() += i64::from(!answers);
+                    return;
                 }
                 Ok(Err(_)) | Err(_) => return *owed += i64::from(!dialect.allow_non_json),
             };
@@ -142,5 +152,54 @@ impl Audit {
                 }
             }
         });
+    }
+}
+
+/// What the start of an oversize message tells, read by serde.
+#[derive(Default)]
+struct Start {
+    id: Option<Id<'static>>,
+    /// It has an id and an outcome, and no method before them.
+    answers: bool,
+}
+
+impl Start {
+    fn of(text: &[u8]) -> Start {
+        let mut start = Start::default();
+        let text = text.trim_ascii_start();
+        let entry = text.strip_prefix(b"[").unwrap_or(text);
+        // The error at the end of the text is expected.
+        let _ = (&mut start).deserialize(&mut serde_json::Deserializer::from_slice(entry));
+        start
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for &mut Start {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for &mut Start {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a message")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
+        let (mut asks, mut outcome) = (false, false);
+        while let Some(name) = members.next_key::<String>()? {
+            asks |= name == "method";
+            outcome |= name == "result" || name == "error";
+            self.answers |= outcome && !asks && self.id.is_some();
+            let value: serde_json::Value = members.next_value()?;
+            if name == "id" {
+                self.id = RawJson::from_value(&value).ok().and_then(Id::from_json).map(Id::into_owned);
+            }
+        }
+        Ok(())
     }
 }

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use sabir_proto::{
-    CallError, CallKey, CallOptions, Cause, Config, ErrorObject, Event, Framing, Output, RawJson, Report,
-    RequestKey, SendError, Session, Time,
+    CallError, CallKey, CallOptions, Cause, Config, ErrorCode, ErrorObject, Event, Framing, Output, RawJson,
+    Report, RequestKey, SendError, Session, Time,
 };
 
 use crate::audit::Audit;
@@ -24,6 +24,12 @@ pub(crate) struct Peer {
     handlers: HashMap<RequestKey, Handler>,
     /// Calls that have not ended, with what their answer must be.
     pub(crate) calls: HashMap<CallKey, Expected>,
+    /// The open calls of each batch.
+    batches: Vec<Vec<CallKey>>,
+    /// An error without an id was reported although it could only be meant for the one message that was open.
+    pub(crate) missed_refusal: bool,
+    /// An error without an id was reported, and several messages were open: the calls of a batch may wait for ever.
+    pub(crate) ambiguous_refusal: bool,
     /// Until when the handler of a notification is busy.
     notified: Option<Time>,
     pub(crate) done: Option<Cause>,
@@ -89,6 +95,9 @@ impl Peer {
             style,
             handlers: HashMap::new(),
             calls: HashMap::new(),
+            batches: Vec::new(),
+            missed_refusal: false,
+            ambiguous_refusal: false,
             notified: None,
             done: None,
             ended: false,
@@ -110,7 +119,8 @@ impl Peer {
     }
 
     pub(crate) fn batch(&mut self, now: Time, random: &mut Random) -> Result<(), SendError> {
-        let options = CallOptions { timeout: Some(Duration::from_secs(20)), ..CallOptions::default() };
+        let timeout = random.chance(50).then(|| Duration::from_secs(20));
+        let options = CallOptions { timeout, ..CallOptions::default() };
         let mut batch = self.session.batch(now)?;
         let mut made = Vec::new();
         for _ in 0..random.between(1, 6) {
@@ -125,6 +135,7 @@ impl Peer {
         // A batch that is not sent has not happened.
         if random.chance(90) {
             batch.send()?;
+            self.batches.push(made.iter().map(|(call, ..)| *call).collect());
             for (call, method, params) in &made {
                 self.expect(*call, method, params, false);
                 self.clocks.called(now, *call, &options);
@@ -139,6 +150,17 @@ impl Peer {
             _ => Expected::Anything,
         };
         assert!(self.calls.insert(call, expected).is_none(), "a key is used twice");
+    }
+
+    /// An error without an id that ended no call. An honest peer answers so only what it refuses as a whole.
+    fn peer_error(&mut self, code: ErrorCode) {
+        self.batches.iter_mut().for_each(|batch| batch.retain(|call| self.calls.contains_key(call)));
+        self.batches.retain(|batch| !batch.is_empty());
+        let batches = self.batches.len();
+        let singles = self.calls.len() - self.batches.iter().flatten().count();
+        let can_be_meant = if code == ErrorCode::BATCH_TOO_LONG { batches } else { batches + singles };
+        self.missed_refusal |= can_be_meant == 1;
+        self.ambiguous_refusal |= can_be_meant > 1;
     }
 
     pub(crate) fn cancel(&mut self, now: Time, call: CallKey) {
@@ -333,7 +355,12 @@ impl Peer {
                     ));
                 }
             }
-            Event::Report(report) => say(report_kind(&report).to_owned()),
+            Event::Report(report) => {
+                say(report_kind(&report).to_owned());
+                if let Report::PeerError(error) = report {
+                    self.peer_error(error.code);
+                }
+            }
             other => panic!("an event that the simulation does not know: {other:?}"),
         }
     }
@@ -347,16 +374,16 @@ impl Peer {
         random: &mut Random,
     ) {
         let text = params.map_or_else(|| "null".to_owned(), ToString::to_string);
-        let pending_events = now + Duration::from_millis(random.below(100) as u64);
+        let later = now + Duration::from_millis(random.below(100) as u64);
         let handler = match method {
             "echo" => {
                 assert!(self.session.reply_raw(now, key, &RawJson::new(text).unwrap()));
                 return;
             }
-            "later" => Handler::At(pending_events, Answer::Echo(text)),
-            "fail" => Handler::At(pending_events, Answer::Fail),
-            "abandon" => Handler::At(pending_events, Answer::Abandon),
-            "progress" => Handler::At(pending_events, Answer::Progress(3)),
+            "later" => Handler::At(later, Answer::Echo(text)),
+            "fail" => Handler::At(later, Answer::Fail),
+            "abandon" => Handler::At(later, Answer::Abandon),
+            "progress" => Handler::At(later, Answer::Progress(3)),
             "hang" => Handler::Hanging,
             "ask" => match self.session.call_raw(now, "later", params, &CallOptions::default()) {
                 Ok(call) => {
@@ -452,6 +479,7 @@ fn kind(cause: &Cause) -> &'static str {
 
 fn error_kind(error: &CallError) -> &'static str {
     match error {
+        CallError::Error(error) if error.code == ErrorCode::BATCH_TOO_LONG => "refused as a whole",
         CallError::Error(_) => "error",
         CallError::TimedOut => "timed out",
         CallError::Unanswered => "unanswered",

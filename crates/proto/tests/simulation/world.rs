@@ -303,6 +303,9 @@ impl World {
         if self.is_honest() {
             let other = self.log.iter().find(|line| line.ends_with("= other"));
             assert_eq!(other, None, "each answer belongs to its call");
+            for peer in &self.peers {
+                assert!(!peer.missed_refusal, "{}: a refused message ends its calls", peer.name);
+            }
         }
     }
 
@@ -317,7 +320,7 @@ impl World {
             }
         }
         if self.is_honest() && self.peers.iter().all(|peer| peer.done.is_none()) {
-            for peer in &self.peers {
+            for peer in self.peers.iter().filter(|peer| !peer.ambiguous_refusal) {
                 assert!(peer.calls.is_empty(), "{} waits for ever: {:?}", peer.name, peer.calls);
             }
         }

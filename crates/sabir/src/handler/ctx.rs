@@ -102,7 +102,7 @@ impl Ctx {
     /// Waits until the caller cancels the call, and from the first call on leaves it to the handler what to
     /// do then: it is no longer stopped by itself. If the call is over when this is called, it does not wait.
     /// For a notification, and for a call that is answered meanwhile, it waits for the end of the connection.
-    pub fn cancelled(&self) -> impl Future<Output = ()> + Send + 'static {
+    pub fn cancelled(&self) -> impl Future<Output = ()> + Send + use<> {
         let taken = self.key.map(|key| self.peer.shared.take_over(key));
         let peer = self.peer.clone();
         async move {

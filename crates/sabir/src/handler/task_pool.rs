@@ -1,7 +1,9 @@
 //! Tasks that are done, kept for the next calls.
 
+use crate::handler::ctx::Ctx;
 use crate::handler::task::BoxTask;
 use crate::router::Routes;
+use crate::{ErrorCode, ErrorObject, RawJson, Result};
 
 /// Tasks above this size are not kept.
 const MAX_POOLED_BYTES: usize = 1024;
@@ -24,9 +26,25 @@ pub(crate) struct TaskPool {
 }
 
 impl TaskPool {
+    /// Starts the handler of a call, if there is one. The error is its answer.
+    #[inline]
+    pub(crate) fn start(
+        &mut self,
+        routes: &Routes,
+        ctx: Ctx,
+        method: &str,
+        params: Option<&RawJson<'_>>,
+    ) -> Result<Running> {
+        let Some(mut running) = self.task(method, routes) else {
+            return Err(ErrorObject::standard(ErrorCode::METHOD_NOT_FOUND));
+        };
+        running.task.as_mut().start(ctx, method, params)?;
+        Ok(running)
+    }
+
     /// A task for a call of this method, if there is a handler.
     #[inline(always)]
-    pub(crate) fn task(&mut self, method: &str, routes: &Routes) -> Option<Running> {
+    fn task(&mut self, method: &str, routes: &Routes) -> Option<Running> {
         if let Some(route) = self.route
             && method == self.last
             && let Some(task) = self.take(route)

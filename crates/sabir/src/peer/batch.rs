@@ -44,9 +44,10 @@ impl Batch {
     /// Adds a call. Set its timeout and progress before the batch is sent, and await it afterwards: awaited before,
     /// it waits for [`send`](Batch::send).
     ///
-    /// A peer that refuses the whole batch answers with one error that has no id. That is a
-    /// [`Report::PeerError`](crate::Report::PeerError) for the transport's `on_report`, and ends no call: give the calls a
-    /// timeout if the peer may not support batches.
+    /// A peer that refuses the whole batch answers with one error that has no id. The calls end with that error if it
+    /// cannot be meant for another message: over HTTP always, and on a stream if nothing else waits for an answer.
+    /// Otherwise it is a [`Report::PeerError`](crate::Report::PeerError) for the transport's `on_report`: give the calls
+    /// a timeout if the peer may not support batches.
     pub fn call<R: DeserializeOwned>(
         &mut self,
         method: impl Into<Cow<'static, str>>,

@@ -15,7 +15,6 @@ use crate::peer::Peer;
 use crate::peer::call::CallSlot;
 use crate::peer::flags::{Flag, Queued};
 use crate::router::Routes;
-use crate::runtime::driving;
 use crate::{CallError, RawJson};
 
 /// Bytes that may wait in the wishes before senders have to.
@@ -224,20 +223,29 @@ impl Shared {
     /// From now on the handler of this request deals with cancels itself.
     pub(crate) fn take_over(&self, key: RequestKey) -> Arc<EventFlag> {
         let mut state = lock(&self.state);
+        if state.cause.is_some() {
+            let over = Arc::<EventFlag>::default();
+            over.tell();
+            return over;
+        }
         let cancelled = Arc::clone(state.takeovers.entry(key).or_default());
         self.left_for(key, state);
         cancelled
     }
 
-    /// Something was left for the end of a request. The flag changes under the lock alone, so that it is
-    /// never clear while there is something.
-    fn left_for(&self, key: RequestKey, state: MutexGuard<'_, State>) {
+    /// Something was left for the end of a request. Whoever leaves it cannot know whether the request is still open:
+    /// a context may outlive its call, and be used by the handler of another one. So the connection is asked to look,
+    /// in the same step, and there is never something left for a request that is over.
+    ///
+    /// The flag changes under the lock alone, so that it is never clear while there is something.
+    fn left_for(&self, key: RequestKey, mut state: MutexGuard<'_, State>) {
         self.has_hooks.raise();
+        let settle = Command::Settle(key);
+        state.bytes += settle.size();
+        state.commands.push(settle);
+        self.has_commands.raise();
         drop(state);
-        // A handler that is being polled has an open request. Others may be too late.
-        if !driving::is_driven_here(self) {
-            let _ = self.command(Command::Settle(key));
-        }
+        self.wake();
     }
 
     /// Tells the handler that its request was cancelled. Whether it deals with that itself.
@@ -251,8 +259,12 @@ impl Shared {
         }
     }
 
+    /// Runs `hook` behind the answer to this request, unless the connection ends before.
     pub(crate) fn hook(&self, key: RequestKey, hook: AfterReply) {
         let mut state = lock(&self.state);
+        if state.cause.is_some() {
+            return;
+        }
         state.hooks.entry(key).or_default().push(hook);
         self.left_for(key, state);
     }
@@ -266,6 +278,13 @@ impl Shared {
             self.has_hooks.lower();
         }
         hooks
+    }
+
+    /// Whether nothing is left for requests. What the connection has not looked at yet does not count.
+    #[cfg(debug_assertions)]
+    pub(crate) fn has_no_leftovers(&self) -> bool {
+        let state = lock(&self.state);
+        !state.commands.is_empty() || (state.takeovers.is_empty() && state.hooks.is_empty())
     }
 
     pub(crate) fn register(&self, waker: &Waker) {
@@ -291,6 +310,11 @@ impl Shared {
 }
 
 impl EventFlag {
+    #[cfg(debug_assertions)]
+    pub(crate) fn is_told(&self) -> bool {
+        self.flag.load(Ordering::Acquire)
+    }
+
     pub(crate) fn tell(&self) {
         self.flag.store(true, Ordering::Release);
         self.told.notify_waiters();

@@ -183,6 +183,11 @@ impl Watches {
         }
     }
 
+    #[cfg(debug_assertions)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.open.iter().all(Option::is_none)
+    }
+
     /// No handler runs any more.
     pub(crate) fn end_all(&mut self) {
         for watch in std::mem::take(&mut self.open).into_iter().flatten() {

@@ -5,17 +5,19 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use memchr::memmem::Finder;
-use sabir_proto::{Cause, Config, Event, Origin, Output, Report, RequestKey, Time};
+use sabir_proto::{CallKey, Cause, Config, Event, Output, Report, RequestKey, Time};
 
 use crate::handler::ctx::Ctx;
 use crate::handler::task_pool::{Running, TaskPool};
 use crate::peer::Peer;
 use crate::peer::commands::{Shared, TaskWaker};
 use crate::router::Routes;
+#[cfg(debug_assertions)]
+use crate::router::observe::Watches;
 use crate::router::observe::{CallEnd, Observed, Side};
 use crate::runtime::driving;
 use crate::runtime::session_context::SessionContext;
-use crate::{ErrorCode, ErrorObject, RawJson};
+use crate::{CallError, ErrorObject, RawJson};
 
 /// How long one connection may keep its thread before others have their turn.
 const TURN: Duration = Duration::from_millis(1);
@@ -59,6 +61,19 @@ pub(crate) struct Engine {
     pace: u32,
     /// The turn is over, and there is more to do.
     pausing: bool,
+}
+
+/// What the engine does next.
+enum Step {
+    /// Polls the handler of a request or, without a key, of a notification; or refuses it.
+    Run(Option<RequestKey>, Result<Running, ErrorObject>),
+    Cancel(RequestKey),
+    Reply(CallKey, Result<RawJson<'static>, CallError>),
+    Nothing,
+    /// It would start a handler, and a caller has not seen its answer yet.
+    Hold(Event<'static>),
+    Wait,
+    Done(Cause),
 }
 
 /// Why `run` has come to a stop.
@@ -132,7 +147,7 @@ impl Engine {
         self.pausing = now - self.turn >= TURN;
     }
 
-    /// Lets everything happen that needs no I/O: handlers that can go on, wishes, messages that came.
+    /// Lets everything happen that needs no I/O: handlers that can go on, commands, messages that came.
     ///
     /// When an answer has come, hooks of the call and handlers that await it see it before the handler of
     /// anything that came behind it starts. Other tasks are given a turn, which on several threads is no promise.
@@ -144,99 +159,140 @@ impl Engine {
             if self.pausing {
                 return Stop::Pausing;
             }
-            let output = match self.held.take() {
-                Some(held) => Output::Event(held),
-                None => self.context.session.poll_output(self.context.now),
-            };
-            let (key, method, params, meta, origin) = match output {
-                Output::Event(event @ (Event::Request { .. } | Event::Notification { .. }))
-                    if self.answered =>
-                {
-                    self.held = Some(event.into_owned());
-                    return Stop::Yielding;
-                }
-                Output::Event(Event::Request { key, method, params, meta, origin }) => {
-                    (Some(key), method, params, meta, origin)
-                }
-                Output::Event(Event::Notification { method, params }) => {
-                    let told = Observed::Notification { side: Side::Theirs, method: &method };
-                    self.context.peer.shared.routes.tell(&told);
-                    let has = |raw: &&RawJson<'_>| META.find(raw.as_str().as_bytes()).is_some();
-                    let meta = params.as_ref().filter(has).and_then(|raw| raw.get("_meta"));
-                    let meta = meta.map(RawJson::into_owned);
-                    (None, method, params, meta, Origin::NONE)
-                }
-                Output::Event(Event::Cancel { key, .. }) => {
-                    self.cancel(key);
-                    continue;
-                }
-                Output::Event(Event::Progress { call, value }) => {
-                    if let Some(slot) = self.context.calls.get(call.index()).and_then(Option::as_ref) {
-                        slot.progress(value.into_owned());
+            match self.next_step() {
+                Step::Run(key, handler) => {
+                    match handler {
+                        Ok(running) => self.poll_first(key, running),
+                        Err(error) => self.refuse(key, error),
                     }
-                    continue;
+                    self.count_handler();
                 }
-                Output::Event(Event::Reply { call, outcome }) => {
-                    let slot = self.context.calls.get_mut(call.index()).and_then(Option::take);
-                    if let Some(slot) = slot {
-                        slot.end(outcome.map(RawJson::into_owned));
+                Step::Cancel(key) => self.cancel(key),
+                Step::Reply(call, outcome) => {
+                    if let Some(slot) = self.context.calls.get_mut(call.index()).and_then(Option::take) {
+                        slot.end(outcome);
                         self.answered = true;
                     }
-                    continue;
                 }
-                Output::Event(Event::Report(report)) => {
-                    tell_report(&self.context.peer.shared.routes, &mut self.on_report, &report);
-                    continue;
+                Step::Nothing => {}
+                Step::Hold(event) => {
+                    self.held = Some(event);
+                    return Stop::Yielding;
                 }
-                Output::Event(_) => continue,
-                Output::Wait(_) => {
+                Step::Wait => {
                     self.shrink();
+                    #[cfg(debug_assertions)]
+                    self.check_tables();
                     return Stop::Waiting;
                 }
-                Output::Done(cause) => return Stop::Done(cause),
-            };
-            match key {
-                Some(key) => {
-                    if let Some(watches) = &mut self.context.watches {
-                        watches.begin(key, &method);
-                    }
-                }
-                None => {
-                    self.context.notification.clear();
-                    // The peer chooses the name: a long one is not to stay.
-                    self.context.notification.shrink_to(LONGEST_NAME);
-                    self.context.notification.push_str(&method);
-                }
+                Step::Done(cause) => return Stop::Done(cause),
             }
-            let meta = meta.map(|meta| Arc::new(meta.into_owned()));
-            let ctx = Ctx {
-                peer: Peer { on_behalf_of: key, ..self.context.peer.clone() },
-                key,
-                meta,
-                #[cfg(feature = "http")]
-                caller: self.context.callers.of(origin),
-            };
-            #[cfg(not(feature = "http"))]
-            let _ = origin;
-            let started = match self.task_pool.task(&method, &self.context.peer.shared.routes) {
-                None => Err(ErrorObject::standard(ErrorCode::METHOD_NOT_FOUND)),
-                Some(mut running) => {
-                    let started = running.task.as_mut().start(ctx, &method, params.as_ref());
-                    started.map(|()| running)
-                }
-            };
-            match (started, key) {
-                (Ok(running), Some(key)) => {
-                    self.prepare_waker(key.index() + 1);
-                    self.poll_request(key, running);
-                }
-                (Ok(running), None) => {
-                    self.prepare_waker(0);
-                    self.poll_notification(running);
-                }
-                (Err(error), key) => self.refuse(key, error),
+        }
+    }
+
+    /// Takes the next event from the session. What an event borrows from the session is used here: a handler reads
+    /// its params, and progress and reports are passed on. The rest is left to the caller.
+    #[inline]
+    fn next_step(&mut self) -> Step {
+        let output = match self.held.take() {
+            Some(held) => Output::Event(held),
+            None => self.context.session.poll_output(self.context.now),
+        };
+        let event = match output {
+            Output::Event(event) => event,
+            Output::Wait(_) => return Step::Wait,
+            Output::Done(cause) => return Step::Done(cause),
+        };
+        match event {
+            Event::Request { .. } | Event::Notification { .. } if self.answered => {
+                Step::Hold(event.into_owned())
             }
-            self.count_handler();
+            Event::Request { key, method, params, meta, origin } => {
+                if let Some(watches) = &mut self.context.watches {
+                    watches.begin(key, &method);
+                }
+                let ctx = Ctx {
+                    peer: Peer { on_behalf_of: Some(key), ..self.context.peer.clone() },
+                    key: Some(key),
+                    meta: meta.map(|meta| Arc::new(meta.into_owned())),
+                    #[cfg(feature = "http")]
+                    caller: self.context.callers.of(origin),
+                };
+                #[cfg(not(feature = "http"))]
+                let _ = origin;
+                let routes = &self.context.peer.shared.routes;
+                Step::Run(Some(key), self.task_pool.start(routes, ctx, &method, params.as_ref()))
+            }
+            Event::Notification { method, params } => {
+                let routes = &self.context.peer.shared.routes;
+                routes.tell(&Observed::Notification { side: Side::Theirs, method: &method });
+                let name = &mut self.context.notification;
+                name.clear();
+                // The peer chooses the name: a long one is not to stay.
+                name.shrink_to(LONGEST_NAME);
+                name.push_str(&method);
+                let has_meta = |raw: &&RawJson<'_>| META.find(raw.as_str().as_bytes()).is_some();
+                let meta = params.as_ref().filter(has_meta).and_then(|raw| raw.get("_meta"));
+                let ctx = Ctx {
+                    peer: self.context.peer.clone(),
+                    key: None,
+                    meta: meta.map(|meta| Arc::new(meta.into_owned())),
+                    #[cfg(feature = "http")]
+                    caller: self.context.callers.of(sabir_proto::Origin::NONE),
+                };
+                Step::Run(None, self.task_pool.start(routes, ctx, &method, params.as_ref()))
+            }
+            Event::Cancel { key, .. } => Step::Cancel(key),
+            Event::Progress { call, value } => {
+                if let Some(slot) = self.context.calls.get(call.index()).and_then(Option::as_ref) {
+                    slot.progress(value.into_owned());
+                }
+                Step::Nothing
+            }
+            Event::Reply { call, outcome } => Step::Reply(call, outcome.map(RawJson::into_owned)),
+            Event::Report(report) => {
+                tell_report(&self.context.peer.shared.routes, &mut self.on_report, &report);
+                Step::Nothing
+            }
+            _ => Step::Nothing,
+        }
+    }
+
+    /// While nothing is open, nothing is kept for what was. Checked wherever debug assertions are on, so in all tests.
+    #[cfg(debug_assertions)]
+    fn check_tables(&self) {
+        let SessionContext { session, peer, calls, watches, .. } = &self.context;
+        if !session.is_idle() || peer.shared.ending.is_told() {
+            return;
+        }
+        debug_assert!(self.tasks.iter().all(Option::is_none), "a handler is left of a request that is over");
+        debug_assert!(self.notification.is_none(), "a handler is left of a notification that is over");
+        debug_assert!(watches.as_ref().is_none_or(Watches::is_empty), "an observed request never ended");
+        debug_assert!(peer.shared.has_no_leftovers(), "something is left for a request that is over");
+        if session.usage().calls == 0 {
+            debug_assert!(calls.iter().all(Option::is_none), "a slot is left of a call that is over");
+        }
+        #[cfg(feature = "http")]
+        if session.outgoing().is_none() {
+            debug_assert!(
+                self.context.callers.has_no_messages(),
+                "a caller is left of a message that is over"
+            );
+        }
+    }
+
+    /// Polls a handler that has just started.
+    #[inline]
+    fn poll_first(&mut self, key: Option<RequestKey>, running: Running) {
+        match key {
+            Some(key) => {
+                self.prepare_waker(key.index() + 1);
+                self.poll_request(key, running);
+            }
+            None => {
+                self.prepare_waker(0);
+                self.poll_notification(running);
+            }
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use sabir_proto::{Cause, Lost, Origin, Outgoing, Undelivered};
+use sabir_proto::{Cause, ErrorObject, Lost, Origin, Outgoing, Undelivered};
 
 use crate::router::observe::{Observed, Side};
 use crate::runtime::io::{IoProgress, Port};
@@ -23,6 +23,8 @@ const PER_MESSAGE: usize = 64;
 pub(crate) enum Incoming {
     /// A message. What answers it has the same origin.
     Message { text: Bytes, origin: Origin, caller: Option<Arc<HttpCaller>> },
+    /// An error without an id, which refuses a message of ours as a whole: these calls were in it.
+    Refused { text: Bytes, ids: Vec<u64>, error: ErrorObject<'static> },
     /// The calls with these ids were lost on the way, or their answers were.
     Undelivered { ids: Vec<u64>, reason: Undelivered },
     /// A notification or an answer of ours was lost on the way.
@@ -64,14 +66,15 @@ impl<L: Link> Messages<L> {
     fn take(&mut self, incoming: Incoming, context: &mut SessionContext) {
         match incoming {
             Incoming::Message { text, origin, caller } => {
-                if let Some(tap) = &mut self.tap {
-                    tap(Wire::Received, &text);
-                }
+                self.received(&text, context);
                 if let Some(caller) = caller {
                     context.callers.keep(origin, caller);
                 }
                 context.session.handle_message_from(context.now, &text, origin);
-                context.tell(&Observed::Bytes { side: Side::Theirs, count: text.len() });
+            }
+            Incoming::Refused { text, ids, error } => {
+                self.received(&text, context);
+                context.session.handle_refused(context.now, &ids, error);
             }
             Incoming::Undelivered { ids, reason } => {
                 for id in ids {
@@ -81,6 +84,13 @@ impl<L: Link> Messages<L> {
             Incoming::NotDelivered(reason) => context.session.handle_not_delivered(context.now, reason),
             Incoming::Lost(reason) => context.session.handle_lost(context.now, reason),
         }
+    }
+
+    fn received(&mut self, text: &[u8], context: &mut SessionContext) {
+        if let Some(tap) = &mut self.tap {
+            tap(Wire::Received, text);
+        }
+        context.tell(&Observed::Bytes { side: Side::Theirs, count: text.len() });
     }
 
     fn flush(&mut self, cx: &mut Context<'_>, context: &mut SessionContext) -> IoProgress {

@@ -191,13 +191,18 @@ impl SessionContext {
             self.failed = outcome.err();
             return;
         };
-        if let Some(watches) = &mut self.watches {
-            watches.end(key, CallEnd::of_handler(&outcome));
-        }
-        match outcome {
-            Ok(result) => write(&mut self.session, self.now, key, &result),
-            Err(error) => self.session.reply_error(self.now, key, &error),
+        match &outcome {
+            Ok(result) => write(&mut self.session, self.now, key, result),
+            Err(error) => self.session.reply_error(self.now, key, error),
         };
+        if let Some(watches) = &mut self.watches {
+            // What went out counts, which may be another error than the handler's, or one in place of its result.
+            let end = match self.session.take_replaced(key) {
+                Some(code) => CallEnd::Error(code),
+                None => CallEnd::of_handler(&outcome),
+            };
+            watches.end(key, end);
+        }
         self.finished(key);
     }
 

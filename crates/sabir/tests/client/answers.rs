@@ -69,12 +69,13 @@ async fn answers_of_every_shape() {
     check("html", typed("text/html", "<html>"), Err("the answer from URL is `text/html`, not JSON")).await;
     let told = "the answer from URL is not JSON: expected a value, at byte 0";
     check("not json", json("<html>"), Err(told)).await;
-    let told = "the answer from URL is no JSON-RPC message: there is no `method`, `result` or `error`";
+    let told = "the answer from URL is not a JSON-RPC message: there is no `method`, `result` or `error`";
     check("no message", json("{\"a\":1}"), Err(told)).await;
     let other = r#"{"jsonrpc":"2.0","id":77,"result":3}"#;
     check("another's answer", json(other), Err("the answer from URL holds no answer to this call")).await;
-    let told = "the answer from URL names no call: -32001: no session";
-    check("an error for nobody", json(nameless), Err(told)).await;
+    // The response belongs to the request that it came for, with or without an id.
+    check("an error without an id", json(nameless), Err("-32001: no session")).await;
+    check("the same as an event", sse(&format!("data: {nameless}\n\n")), Err("-32001: no session")).await;
     let told = "the answer from URL ended without the answer";
     check("events without the answer", sse("data: {\"jsonrpc\":\"2.0\",\"method\":\"log\"}\n\n"), Err(told))
         .await;

@@ -70,7 +70,7 @@ impl Stream {
                     self.ready.push_back(Got::Message(body.to_vec()));
                     done += used;
                 }
-                Cut::Fault { fault, used } => {
+                Cut::Fault { fault, used, .. } => {
                     if let FrameFault::TooLarge { limit } = fault {
                         self.ready.push_back(Got::TooLarge { limit });
                     }

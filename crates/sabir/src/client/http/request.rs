@@ -6,11 +6,14 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::StatusCode;
 use sabir_proto::{Origin, Undelivered};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{sleep, timeout};
 
 use crate::client::http::client::{Client, Deliver, Delivery, HttpFailure};
 use crate::client::http::pool::{Reply, RequestError};
-use crate::client::http::response::{Broken, Content, Events, REFUSAL, answers, content, refusal, whole};
+use crate::client::http::response::{
+    Answers, Broken, Content, Events, REFUSAL, answers, content, refusal, whole,
+};
 use crate::client::http::sse::Event;
 use crate::runtime::message_transport::Incoming;
 
@@ -110,7 +113,7 @@ impl Exchange {
         if !head.status.is_success() {
             let (text, found) = refusal(&self.client, head.status, &head.headers, body, &self.open).await?;
             self.client.pool.give_back(lease);
-            self.deliver(text, found.ids, None).await;
+            self.deliver(text, found, None).await;
             return Ok(());
         }
         match content(&head.headers, &body) {
@@ -141,11 +144,8 @@ impl Exchange {
                     return Ok(());
                 }
                 let found = answers(&text, &self.client.limits).map_err(|reason| self.says(&reason))?;
-                self.deliver(text, found.ids, room).await;
-                match found.complaint.filter(|_| !self.open.is_empty()) {
-                    Some(complaint) => Err(self.says(&format!("names no call: {complaint}"))),
-                    None => Ok(()),
-                }
+                self.deliver(text, found, room).await;
+                Ok(())
             }
             Content::Events => self.resume((http::Response::from_parts(head, body), lease)).await,
         }
@@ -220,8 +220,8 @@ impl Exchange {
                     return Ok(());
                 }
                 Some((Event::Data(text), room)) => {
-                    let ids = answers(&text, &client.limits).map_or(Vec::new(), |found| found.ids);
-                    self.deliver(text.into(), ids, room).await;
+                    let found = answers(&text, &client.limits).unwrap_or_default();
+                    self.deliver(text.into(), found, room).await;
                 }
                 Some((Event::TooLarge, _)) if asked => {
                     return Err(Broken::TooLarge(client.limits.message_bytes));
@@ -232,9 +232,13 @@ impl Exchange {
         }
     }
 
-    async fn deliver(&mut self, text: Bytes, ids: Vec<u64>, room: Option<tokio::sync::OwnedSemaphorePermit>) {
-        self.open.retain(|open| !ids.contains(open));
-        let incoming = Incoming::Message { text, origin: Origin::NONE, caller: None };
+    /// An answer belongs to what was posted, also if it is an error without an id.
+    async fn deliver(&mut self, text: Bytes, found: Answers, room: Option<OwnedSemaphorePermit>) {
+        self.open.retain(|open| !found.ids.contains(open));
+        let incoming = match found.refusal {
+            Some(error) => Incoming::Refused { text, ids: std::mem::take(&mut self.open), error },
+            None => Incoming::Message { text, origin: Origin::NONE, caller: None },
+        };
         let _ = self.deliver.send(Delivery { incoming, _room: room }).await;
     }
 

@@ -7,7 +7,7 @@ use http::header::{CONTENT_ENCODING, CONTENT_TYPE, LOCATION};
 use http::{HeaderMap, StatusCode};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
-use sabir_proto::{Id, Invalid, LENIENT, Limits, Message, Response, Undelivered, decode};
+use sabir_proto::{ErrorObject, Id, Invalid, LENIENT, Limits, Message, Response, Undelivered, decode};
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::client::http::client::{Client, HttpFailure};
@@ -155,11 +155,12 @@ impl<'c> Events<'c> {
 }
 
 /// What a message answers.
+#[derive(Default)]
 pub(crate) struct Answers {
     /// The ids of the calls.
     pub(crate) ids: Vec<u64>,
-    /// An error that names no call, in words.
-    pub(crate) complaint: Option<String>,
+    /// An error without an id, if there is nothing but such errors: it refuses what was posted, as a whole.
+    pub(crate) refusal: Option<ErrorObject<'static>>,
 }
 
 /// Looks at a message: what it answers, or why it is none.
@@ -169,23 +170,29 @@ pub(crate) fn answers(text: &[u8], limits: &Limits) -> Result<Answers, String> {
         sabir_proto::Incoming::One(entry) => vec![entry],
         sabir_proto::Incoming::Batch(entries) => entries,
     };
-    let mut found = Answers { ids: Vec::new(), complaint: None };
+    let mut found = Answers { ids: Vec::new(), refusal: None };
     let single = entries.len() == 1;
+    let mut other = false;
     for entry in entries {
         match entry {
             Ok(Message::Response(Response { id, outcome })) => match (number(&id), outcome) {
                 (Some(id), _) => found.ids.push(id),
-                (None, Err(error)) => found.complaint = Some(cut(&error.to_string())),
-                (None, Ok(_)) => {}
+                (None, Err(error)) if id.is_null() => {
+                    found.refusal.get_or_insert_with(|| error.into_owned());
+                    continue;
+                }
+                (None, _) => {}
             },
             Ok(_) => {}
             Err(invalid) => match (&invalid.id, single) {
                 (Some(id), _) => found.ids.extend(number(id)),
-                (None, true) => return Err(format!("is no JSON-RPC message: {}", fault(&invalid))),
+                (None, true) => return Err(format!("is not a JSON-RPC message: {}", fault(&invalid))),
                 (None, false) => {}
             },
         }
+        other = true;
     }
+    found.refusal = found.refusal.filter(|_| !other);
     Ok(found)
 }
 
@@ -229,7 +236,7 @@ pub(crate) async fn refusal(
         match text {
             Some(text) if json => match answers(&text, &client.limits) {
                 Ok(answers) if answers.ids.iter().any(|id| open.contains(id)) => return Ok((text, answers)),
-                Ok(answers) => answers.complaint,
+                Ok(answers) => answers.refusal.map(|error| cut(&error.to_string())),
                 Err(_) => None,
             },
             Some(text) if plain => {

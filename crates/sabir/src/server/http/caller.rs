@@ -101,6 +101,11 @@ impl HttpCallers {
         self.by_message.insert(origin, caller);
     }
 
+    #[cfg(debug_assertions)]
+    pub(crate) fn has_no_messages(&self) -> bool {
+        self.by_message.is_empty()
+    }
+
     pub(crate) fn forget(&mut self, origin: Origin) {
         if !self.by_message.is_empty() {
             self.by_message.remove(&origin);
