@@ -107,7 +107,7 @@ impl Target {
                 DialFailure::Protocol => Exit::Protocol,
                 _ => Exit::Connect,
             };
-            let what = format_args!("cannot connect to {self}: {}", error.reason());
+            let what = format!("cannot connect to {self}: {}", error.reason());
             return Failure::new(exit, what).hint(hint(error.failure()));
         }
         if error.kind() == io::ErrorKind::InvalidInput && !matches!(self, Target::Program(_)) {

@@ -66,7 +66,7 @@ impl Exchange<'_> {
         // Over HTTP, what wants no answer still gets a status.
         while self.open() > 0 || self.wire.is_posting() {
             if self.wire.is_idle() {
-                let what = format_args!("the answer from {} names none of the calls", self.plan.target);
+                let what = format!("the answer from {} names none of the calls", self.plan.target);
                 return Err(Failure::new(Exit::Protocol, what).hint("--trace shows what came"));
             }
             match self.wire.next().await {
@@ -77,12 +77,12 @@ impl Exchange<'_> {
                     self.take(&text).await?;
                 }
                 Got::Nothing { status } if status >= 300 => {
-                    let what = format_args!("HTTP {status} from {}", self.plan.target);
+                    let what = format!("HTTP {status} from {}", self.plan.target);
                     return Err(Failure::new(Exit::Connect, what).hint(status_hint(status)));
                 }
                 Got::Nothing { .. } if self.open() == 0 => {}
                 Got::Nothing { .. } => {
-                    let what = format_args!("the answer from {} is empty", self.plan.target);
+                    let what = format!("the answer from {} is empty", self.plan.target);
                     return Err(Failure::new(Exit::Protocol, what).hint("--trace shows what came"));
                 }
                 Got::TooLarge { limit } => {

@@ -255,14 +255,13 @@ impl Prober<'_, '_> {
                     continue;
                 }
                 Ok(Got::TooLarge { limit }) => {
-                    let what = format_args!("a message of {} is larger than {limit} bytes", self.way.target);
+                    let what = format!("a message of {} is larger than {limit} bytes", self.way.target);
                     return Err(failed::too_large(what, limit));
                 }
                 Ok(Got::Message(text)) => text,
             };
             if self.way.framing == Framing::Lines && is_header(&text) {
-                let what =
-                    format_args!("{} answers with Content-Length headers, not in lines", self.way.target);
+                let what = format!("{} answers with Content-Length headers, not in lines", self.way.target);
                 return Err(Failure::new(Exit::Protocol, what).hint("try --framing headers"));
             }
             self.done.answers += 1;

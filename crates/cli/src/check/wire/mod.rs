@@ -41,8 +41,7 @@ impl WireTarget {
                 opened.map(|socket| Wire::Socket(Box::new(socket))).map_err(|why| match why {
                     NoSocket::Io(error) => unreachable(error),
                     NoSocket::Status(status) => {
-                        let what =
-                            format_args!("cannot connect to {url}: HTTP {status} instead of a WebSocket");
+                        let what = format!("cannot connect to {url}: HTTP {status} instead of a WebSocket");
                         Failure::new(Exit::Connect, what).hint(status_hint(status.as_u16()))
                     }
                 })
