@@ -12,8 +12,8 @@
 //! }
 //! ```
 //!
-//! [`Router`] has the rest: methods as functions or closures, params by name and position, errors, state,
-//! layers. [`listen`] serves sockets. [`blocking`] needs no async runtime.
+//! [`Router`] describes handlers, params, errors, state and layers. [`listen`] serves sockets and HTTP. [`blocking`]
+//! needs no async runtime.
 //!
 //! # A client
 //!
@@ -30,7 +30,7 @@
 //!
 //! # Both at once
 //!
-//! A connection has no client and no server side: either may call, and a handler may call back.
+//! Both sides of a connection may call, and a handler may call back while its caller waits.
 //!
 //! ```
 //! use sabir::{Ctx, ErrorObject, Method};
@@ -69,21 +69,21 @@
 //! A handler is dropped at its next `await` when its call is cancelled, unless it has called
 //! [`Ctx::cancelled`]. Dropping a [`Call`] cancels it.
 //!
-//! # How it ends
+//! # How a connection ends
 //!
 //! | what happens | calls in flight end with | handlers | `serve` returns |
 //! |---|---|---|---|
 //! | the peer closes its side | `Closed(Ended)` | finish, and are answered | `Ok` |
-//! | the peer closes the pipe that we write to, seen at the next write or once the input has ended | `Closed(Lost)` | dropped | `Ok` |
-//! | the socket fails | `Closed(Lost)`, with the system's words | dropped | `Err` |
-//! | a started process exits | `Closed(Lost)`, with its exit status | dropped | |
+//! | the peer closes the pipe that we write to, noticed at the next write or at the end of the input | `Closed(Lost)` | dropped | `Ok` |
+//! | the socket fails | `Closed(Lost)`, with the system's error | dropped | `Err` |
+//! | a child process exits | `Closed(Lost)`, with its exit status | dropped | |
 //! | [`Peer::shutdown`], or SIGTERM, SIGINT or Ctrl-C after [`Transport::with_signals`] | answered, or `Closed(Shutdown)` after the grace | finish, or are answered `-32013` after the grace | `Ok` |
 //! | the peer reads nothing for a minute | `Closed(Stalled)` | dropped | `Err` |
-//! | a call's own time is up | `TimedOut`, and the peer is told | | |
-//! | an answer breaks the protocol | `Malformed`, with what is wrong | | |
+//! | a call times out | `TimedOut`; the peer is told to cancel | | |
+//! | an answer breaks the protocol | `Malformed`, with the fault | | |
 //!
-//! The order of handlers and what holds for every connection is in the documentation of
-//! [`sabir_proto::Session`]; [`Limits`] says how much one may use.
+//! [`sabir_proto::Session`] documents the order of handlers and the guarantees of every connection, [`Limits`] how much
+//! a peer may use.
 //!
 //! # Features
 //!

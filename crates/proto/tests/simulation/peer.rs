@@ -33,6 +33,8 @@ pub(crate) struct Peer {
     /// Until when the handler of a notification is busy.
     notified: Option<Time>,
     pub(crate) done: Option<Cause>,
+    /// How many requests were open when there was last room for answers.
+    open_with_room: usize,
     ended: bool,
 }
 
@@ -100,6 +102,7 @@ impl Peer {
             ambiguous_refusal: false,
             notified: None,
             done: None,
+            open_with_room: 0,
             ended: false,
         }
     }
@@ -412,22 +415,29 @@ impl Peer {
         self.clocks.shuts_down(now, grace);
     }
 
-    /// Handlers that would hang for ever stop, so that the rest can be seen to end.
-    pub(crate) fn release(&mut self, now: Time) {
+    /// Handlers that would hang for ever stop, so that the rest can be seen to end. Returns whether there were any.
+    pub(crate) fn release(&mut self, now: Time) -> bool {
+        let mut released = false;
         for handler in self.handlers.values_mut() {
             if matches!(handler, Handler::Hanging) {
                 *handler = Handler::At(now, Answer::Abandon);
+                released = true;
             }
         }
+        released
     }
 
     fn check_limits(&mut self) {
         let (usage, limits) = (self.session.usage(), &self.config.limits);
         assert!(usage.running <= limits.in_flight + limits.calls, "{usage:?}");
         assert!(usage.calls <= limits.calls, "{usage:?}");
-        // Over the cap there is only room for errors, which are small: one for each request that is open,
-        // and one for what was just read.
-        let errors = 300 * (usage.requests + limits.batch_len + 2);
+        // Over the cap there is only room for errors, which are small: one for each request that was open when
+        // the cap was reached, and one for what was just read.
+        if usage.unsent <= limits.outbound_bytes {
+            self.open_with_room = usage.requests;
+        }
+        let open = self.open_with_room.max(usage.requests);
+        let errors = 300 * (open + limits.batch_len + 2);
         assert!(usage.unsent <= limits.outbound_bytes + limits.high_water + errors, "{usage:?}");
         // Buffers double when they grow, and a read is offered 64 KiB at most.
         let bound = 2 * (limits.message_bytes + 64 * 1024)

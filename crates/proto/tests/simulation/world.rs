@@ -309,12 +309,28 @@ impl World {
         }
     }
 
+    /// Ends the handlers that hang. Returns whether there were any.
+    fn release(&mut self) -> bool {
+        let now = self.now;
+        self.peers.iter_mut().fold(false, |released, peer| peer.release(now) || released)
+    }
+
+    /// Lets everything that hangs end: a released handler makes room for the next one, which may hang as well.
+    fn work_off(&mut self) {
+        loop {
+            self.pass(Duration::from_secs(200));
+            if !self.release() {
+                break;
+            }
+        }
+    }
+
     /// Nobody does anything new. Where nothing was lost on the way, everything open comes to its end.
     fn quiesce(&mut self) {
         // Where one handler runs at a time, each that hangs keeps others waiting.
         for _ in 0..50 {
             self.pass(Duration::from_secs(25));
-            self.peers.iter_mut().for_each(|peer| peer.release(self.now));
+            self.release();
             if self.peers.iter().all(|peer| peer.calls.is_empty()) {
                 break;
             }
@@ -360,14 +376,11 @@ impl World {
                 self.links[side].stalled_until = Time::START;
             }
         }
-        for _ in 0..2 {
-            self.peers.iter_mut().for_each(|peer| peer.release(self.now));
-            self.pass(Duration::from_secs(200));
-        }
+        self.work_off();
         for link in &mut self.links {
             link.closed = true;
         }
-        self.pass(Duration::from_secs(200));
+        self.work_off();
         for peer in &self.peers {
             assert!(peer.done.is_some(), "{} never ends: {:?}", peer.name, peer.session.usage());
         }
