@@ -5,7 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use sabir::transport::{self, Child, Scheme, Stderr, Transport, Url};
-use sabir::{DialError, DialFailure, Framing};
+use sabir::{ConnectErrorKind, Error, Framing};
 
 use crate::demo::rpc;
 use crate::exit::{Exit, Failure};
@@ -101,32 +101,28 @@ impl Target {
     }
 
     /// There is no connection, and why.
-    pub(crate) fn unreachable(&self, error: &io::Error) -> Failure {
-        if let Some(error) = DialError::of(error) {
-            let exit = match error.failure() {
-                DialFailure::Protocol => Exit::Protocol,
-                _ => Exit::Connect,
-            };
-            let what = format!("cannot connect to {self}: {}", error.reason());
-            return Failure::new(exit, what).hint(hint(error.failure()));
-        }
-        if error.kind() == io::ErrorKind::InvalidInput && !matches!(self, Target::Program(_)) {
-            return Failure::usage(error);
-        }
-        let (what, hint) = match self {
-            Target::Program(words) => {
-                let hint = match error.kind() {
+    pub(crate) fn unreachable(&self, error: &Error) -> Failure {
+        match error {
+            Error::Connect(error) => {
+                let exit = match error.kind() {
+                    ConnectErrorKind::Protocol => Exit::Protocol,
+                    _ => Exit::Connect,
+                };
+                let what = format!("cannot connect to {self}: {}", error.reason());
+                Failure::new(exit, what).hint(hint(error.kind()))
+            }
+            Error::Config(error) => Failure::usage(error),
+            Error::Start { source, .. } => {
+                let hint = match source.kind() {
                     io::ErrorKind::NotFound => "check the spelling, or give its whole path",
                     io::ErrorKind::PermissionDenied => "check that the file may be executed",
                     _ => "run it by itself to see what is wrong",
                 };
-                (format!("cannot start `{}`: {error}", words[0]), hint)
+                Failure::new(Exit::Connect, error).hint(hint)
             }
-            _ => {
-                (format!("cannot connect to {self}: {error}"), "check the address, and that the server runs")
-            }
-        };
-        Failure::new(Exit::Connect, what).hint(hint)
+            _ => Failure::new(Exit::Connect, format_args!("cannot connect to {self}: {error}"))
+                .hint("check the address, and that the server runs"),
+        }
     }
 }
 
@@ -141,20 +137,22 @@ impl fmt::Display for Target {
 }
 
 /// What to try, with the options of this program where it has one for it.
-fn hint(failure: DialFailure) -> &'static str {
+fn hint(failure: ConnectErrorKind) -> &'static str {
     match failure {
-        DialFailure::Tls => {
+        ConnectErrorKind::Tls => {
             "check that TLS is served there; give its root with --cacert FILE, or skip verification with --insecure"
         }
-        DialFailure::Status(401 | 403) => "give what it wants, as in -H 'Authorization: Bearer ${TOKEN}'",
-        DialFailure::Status(405) => "check the path of the URL: what is there takes no messages",
+        ConnectErrorKind::Status(401 | 403) => {
+            "give what it wants, as in -H 'Authorization: Bearer ${TOKEN}'"
+        }
+        ConnectErrorKind::Status(405) => "check the path of the URL: what is there takes no messages",
         failure => failure.hint(),
     }
 }
 
 /// What to try if HTTP answers with this status.
 pub(crate) fn status_hint(status: u16) -> &'static str {
-    hint(DialFailure::Status(status))
+    hint(ConnectErrorKind::Status(status))
 }
 
 fn demo(framing: Framing) -> Transport {

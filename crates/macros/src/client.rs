@@ -2,7 +2,9 @@
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
+use syn::Ident;
 
+use crate::attributes::named;
 use crate::definition::{Kind, Method, Outcome, Service};
 use crate::params;
 
@@ -51,6 +53,63 @@ pub(crate) fn struct_(service: &Service) -> TokenStream {
     }
 }
 
+/// The client as the service: what calls it cannot tell whether it is here or elsewhere. Only where every error of the
+/// service can hold whatever may happen to a call; and not where the trait asks for more than its methods.
+pub(crate) fn implementation(service: &Service) -> TokenStream {
+    let Service { name, generics, supertraits, methods, .. } = service;
+    if !generics.params.is_empty() || !supertraits.is_empty() {
+        return TokenStream::new();
+    }
+    let client = format_ident!("{name}Client");
+    // Bounds on types without parameters are checked at once, unless they seem to depend on a lifetime.
+    let bounds = methods.iter().filter_map(|method| match &method.outcome {
+        Outcome::Result { error: Some(error), .. } => {
+            Some(quote!(for<'__a> #error: ::core::convert::From<::sabir::CallError>))
+        }
+        _ => None,
+    });
+    let methods = methods.iter().map(|method| delegate(&client, method));
+    quote! {
+        #[allow(deprecated)]
+        impl #name for #client
+        where
+            #(#bounds,)*
+        {
+            #(#methods)*
+        }
+    }
+}
+
+/// A method of the trait by that of the client.
+fn delegate(client: &Ident, method: &Method) -> TokenStream {
+    let Method { attributes, name, arguments, outcome, .. } = method;
+    let conditions = named(attributes, "cfg");
+    let taken = arguments.iter().map(|argument| {
+        let (name, type_) = (&argument.name, &argument.type_);
+        match argument.kind {
+            Kind::Param(_) => quote!(#name: #type_),
+            _ => quote!(_: #type_),
+        }
+    });
+    let given = method.params().map(|(argument, _)| &argument.name);
+    let call = quote!(#client::#name(self, #(#given),*).await);
+    let (output, body) = match outcome {
+        Outcome::Notification => (quote!(()), quote!(let _ = #call;)),
+        Outcome::Result { whole, error: Some(_), .. } => {
+            (quote!(#whole), quote!(#call.map_err(::sabir::private::service_error)))
+        }
+        Outcome::Result { whole, error: None, .. } => {
+            (quote!(#whole), quote!(#call.map_err(::sabir::ErrorObject::from)))
+        }
+    };
+    quote! {
+        #(#conditions)*
+        async fn #name(&self, #(#taken),*) -> #output {
+            #body
+        }
+    }
+}
+
 fn call(service: &Service, method: &Method) -> TokenStream {
     let visibility = &service.visibility;
     let Method { attributes, name, wire_name, outcome, .. } = method;
@@ -73,7 +132,7 @@ fn call(service: &Service, method: &Method) -> TokenStream {
         Outcome::Result { ok, error, .. } => {
             let progress = method.progress().map(|type_| quote!(, #type_));
             let failure = match (error, &progress) {
-                (Some(error), _) => quote!(, ::sabir::Failure<#error>),
+                (Some(error), _) => quote!(, ::sabir::ServiceError<#error>),
                 (None, Some(_)) => quote!(, ::sabir::CallError),
                 (None, None) => quote!(),
             };

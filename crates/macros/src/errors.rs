@@ -8,6 +8,16 @@ use syn::{Data, DeriveInput, Error, Fields, Ident, LitInt, LitStr, Result, Type,
 
 use crate::attributes::{doc, take_rpc, unknown};
 
+/// The variants by what becomes of them.
+struct Cases {
+    coded: Vec<Case>,
+    /// Variants that hold another error of a service, which travels as itself.
+    transparent: Vec<(Ident, Type)>,
+    /// The variant that holds whatever no other one is.
+    other: Option<Ident>,
+}
+
+/// A variant with a code.
 struct Case {
     name: Ident,
     code: i64,
@@ -34,9 +44,12 @@ pub(crate) fn derive(item: DeriveInput) -> Result<TokenStream> {
         let why = "an error cannot be generic: both sides must know what its codes mean";
         return Err(Error::new_spanned(param, why));
     }
-    let cases = data.variants.into_iter().map(case).collect::<Result<Vec<_>>>()?;
+    let mut cases = Cases { coded: Vec::new(), transparent: Vec::new(), other: None };
+    for variant in data.variants {
+        cases.add(variant)?;
+    }
     let mut codes = HashSet::new();
-    for case in &cases {
+    for case in &cases.coded {
         if !codes.insert(case.code) {
             return Err(Error::new(
                 case.name.span(),
@@ -47,21 +60,73 @@ pub(crate) fn derive(item: DeriveInput) -> Result<TokenStream> {
     Ok(implementation(&item.ident, &cases))
 }
 
-fn case(mut variant: Variant) -> Result<Case> {
-    let (mut code, mut message) = (None, None);
-    take_rpc(&mut variant.attrs, |meta| {
-        if meta.path.is_ident("code") {
-            code = Some(read_code(meta.value()?)?);
-        } else if meta.path.is_ident("message") {
-            message = Some(meta.value()?.parse::<LitStr>()?.value());
-        } else {
-            return Err(unknown(meta, "`code` or `message`"));
+/// What `#[rpc(…)]` says of a variant.
+#[derive(Default)]
+struct Options {
+    code: Option<i64>,
+    message: Option<String>,
+    other: bool,
+    transparent: bool,
+}
+
+impl Cases {
+    fn add(&mut self, mut variant: Variant) -> Result<()> {
+        let mut options = Options::default();
+        take_rpc(&mut variant.attrs, |meta| {
+            if meta.path.is_ident("code") {
+                options.code = Some(read_code(meta.value()?)?);
+            } else if meta.path.is_ident("message") {
+                options.message = Some(meta.value()?.parse::<LitStr>()?.value());
+            } else if meta.path.is_ident("other") {
+                options.other = true;
+            } else if meta.path.is_ident("transparent") {
+                options.transparent = true;
+            } else {
+                return Err(unknown(meta, "`code`, `message`, `other` or `transparent`"));
+            }
+            Ok(())
+        })?;
+        let span = variant.ident.span();
+        match options {
+            Options { code, message, other: false, transparent: false } => {
+                let Some(code) = code else {
+                    return Err(Error::new(span, "the error needs a code: `#[rpc(code = 1)]`"));
+                };
+                self.coded.push(case(variant, code, message)?);
+            }
+            Options { code: None, message: None, other: true, transparent: false } => {
+                if self.other.is_some() {
+                    return Err(Error::new(span, "there is one `#[rpc(other)]` at the most"));
+                }
+                let why = "an `#[rpc(other)]` variant holds a `sabir::ErrorObject`, and nothing else";
+                lone_field(&variant, why)?;
+                self.other = Some(variant.ident);
+            }
+            Options { code: None, message: None, other: false, transparent: true } => {
+                let why =
+                    "an `#[rpc(transparent)]` variant holds another error of a service, and nothing else";
+                let type_ = lone_field(&variant, why)?;
+                self.transparent.push((variant.ident, type_));
+            }
+            _ => {
+                return Err(Error::new(
+                    span,
+                    "`other` and `transparent` stand alone: the error inside has the code",
+                ));
+            }
         }
         Ok(())
-    })?;
-    let Some(code) = code else {
-        return Err(Error::new(variant.ident.span(), "the error needs a code: `#[rpc(code = 1)]`"));
-    };
+    }
+}
+
+fn lone_field(variant: &Variant, why: &str) -> Result<Type> {
+    match &variant.fields {
+        Fields::Unnamed(fields) if fields.unnamed.len() == 1 => Ok(fields.unnamed[0].ty.clone()),
+        _ => Err(Error::new(variant.ident.span(), why)),
+    }
+}
+
+fn case(variant: Variant, code: i64, message: Option<String>) -> Result<Case> {
     let plain = |text: String| text.replace('{', "{{").replace('}', "}}");
     let first_line =
         doc(&variant.attrs).lines().next().map(|line| plain(line.trim_end_matches('.').to_owned()));
@@ -96,28 +161,59 @@ fn read_code(input: syn::parse::ParseStream<'_>) -> Result<i64> {
     Ok(if minus.is_some() { -number } else { number })
 }
 
-fn implementation(name: &Ident, cases: &[Case]) -> TokenStream {
-    let data_types = cases.iter().filter_map(|case| data_type(name, case));
-    let to = cases.iter().map(|case| to_error(name, case));
-    let from = cases.iter().map(|case| from_error(name, case));
-    let described = cases.iter().map(|case| describe(name, case));
+fn implementation(name: &Ident, cases: &Cases) -> TokenStream {
+    let Cases { coded, transparent, other } = cases;
+    let data_types = coded.iter().filter_map(|case| data_type(name, case));
+    let to = coded.iter().map(|case| to_error(name, case));
+    let to_inner = transparent
+        .iter()
+        .map(|(variant, _)| quote!(#name::#variant(error) => ::sabir::RpcError::to_error(error),));
+    let to_other =
+        other.iter().map(|variant| quote!(#name::#variant(error) => ::core::clone::Clone::clone(error),));
+    let from = coded.iter().map(|case| from_error(name, case));
+    let from_inner = transparent.iter().map(|(variant, type_)| {
+        quote!(.or_else(|| <#type_ as ::sabir::RpcError>::from_error(error).map(#name::#variant)))
+    });
+    let from_other = other.iter().map(|variant| {
+        quote!(.or_else(|| ::core::option::Option::Some(#name::#variant(::core::clone::Clone::clone(error)))))
+    });
+    let described = coded.iter().map(|case| describe(name, case));
+    let inner = transparent.iter().map(|(_, type_)| type_);
+    // Whatever `?` meets in a method of the service is the other error.
+    let any_error = other.iter().map(|variant| {
+        quote! {
+            impl<E> ::core::convert::From<E> for #name
+            where
+                E: ::core::convert::Into<
+                    ::std::boxed::Box<dyn ::core::error::Error + ::core::marker::Send + ::core::marker::Sync>,
+                >,
+            {
+                fn from(error: E) -> Self {
+                    #name::#variant(<::sabir::ErrorObject as ::core::convert::From<E>>::from(error))
+                }
+            }
+        }
+    });
     quote! {
         const _: () = {
             #(#data_types)*
 
             impl ::sabir::RpcError for #name {
                 fn to_error(&self) -> ::sabir::ErrorObject {
-                    match self { #(#to)* }
+                    match self { #(#to)* #(#to_inner)* #(#to_other)* }
                 }
 
                 fn from_error(error: &::sabir::ErrorObject) -> ::core::option::Option<Self> {
-                    match error.code.0 { #(#from)* _ => ::core::option::Option::None }
+                    let known = match error.code.0 { #(#from)* _ => ::core::option::Option::None };
+                    known #(#from_inner)* #(#from_other)*
                 }
 
                 fn describe(
                     generator: &mut ::sabir::private::schemars::SchemaGenerator,
                 ) -> ::std::vec::Vec<::sabir::ErrorDescription> {
-                    ::std::vec![#(#described),*]
+                    let mut all = ::std::vec![#(#described),*];
+                    #(all.extend(<#inner as ::sabir::RpcError>::describe(generator));)*
+                    all
                 }
             }
 
@@ -126,6 +222,8 @@ fn implementation(name: &Ident, cases: &[Case]) -> TokenStream {
                     ::sabir::RpcError::to_error(&error)
                 }
             }
+
+            #(#any_error)*
         };
     }
 }

@@ -26,8 +26,10 @@ pub fn service(attribute: TokenStream, item: TokenStream) -> TokenStream {
     };
     let params = params::structs(&service);
     let server = server::trait_(&service);
+    let shared = server::shared(&service);
     let client = client::struct_(&service);
-    quote!(#server #params #client).into()
+    let implementation = client::implementation(&service);
+    quote!(#server #shared #params #client #implementation).into()
 }
 
 /// Makes an error of a service from an enum: each variant has a code, and its fields are the error's `data`.

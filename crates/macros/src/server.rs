@@ -3,6 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
+use crate::attributes::named;
 use crate::definition::{Argument, Kind, Method, Outcome, Service};
 use crate::params;
 
@@ -34,14 +35,48 @@ pub(crate) fn trait_(service: &Service) -> TokenStream {
     }
 }
 
-/// An `async fn` whose future is known to be `Send`.
-fn signature(method: &Method) -> TokenStream {
-    let Method { attributes, name, arguments, outcome, body, .. } = method;
-    let arguments = arguments.iter().map(|Argument { name, type_, .. }| quote!(#name: #type_));
-    let output = match outcome {
+/// The service behind an `Arc`, unless the trait asks for more than its methods.
+pub(crate) fn shared(service: &Service) -> TokenStream {
+    let Service { name, generics, supertraits, methods, .. } = service;
+    if !generics.params.is_empty() || !supertraits.is_empty() {
+        return TokenStream::new();
+    }
+    let methods = methods.iter().map(|method| {
+        let conditions = named(&method.attributes, "cfg");
+        let (method_name, arguments) = (&method.name, &method.arguments);
+        let taken = arguments.iter().map(|Argument { name, type_, .. }| quote!(#name: #type_));
+        let given = arguments.iter().map(|argument| &argument.name);
+        let output = output(method);
+        quote! {
+            #(#conditions)*
+            fn #method_name(
+                &self,
+                #(#taken),*
+            ) -> impl ::core::future::Future<Output = #output> + ::core::marker::Send {
+                <__Service as #name>::#method_name(&**self, #(#given),*)
+            }
+        }
+    });
+    quote! {
+        #[allow(deprecated, clippy::too_many_arguments)]
+        impl<__Service: #name> #name for ::std::sync::Arc<__Service> {
+            #(#methods)*
+        }
+    }
+}
+
+fn output(method: &Method) -> TokenStream {
+    match &method.outcome {
         Outcome::Notification => quote!(()),
         Outcome::Result { whole, .. } => quote!(#whole),
-    };
+    }
+}
+
+/// An `async fn` whose future is known to be `Send`.
+fn signature(method: &Method) -> TokenStream {
+    let Method { attributes, name, arguments, body, .. } = method;
+    let arguments = arguments.iter().map(|Argument { name, type_, .. }| quote!(#name: #type_));
+    let output = output(method);
     let end = match body {
         Some(body) => quote!({ async move #body }),
         None => quote!(;),

@@ -14,7 +14,7 @@
 //! }
 //!
 //! #[tokio::main(flavor = "current_thread")]
-//! async fn main() -> Result<(), sabir::Cause> {
+//! async fn main() -> Result<(), sabir::Error> {
 //!     let server = McpServer::new("adder", "1.0.0").tool("add", |_, Add { a, b }| async move { Ok(a + b) });
 //!     server.serve(transport::stdio()).await
 //! }

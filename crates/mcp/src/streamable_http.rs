@@ -19,7 +19,7 @@ const MODERN: &[&str] = &[McpRevision::V2026_07_28.as_str()];
 /// The settings with which a server of `sabir` speaks MCP over HTTP, in both eras at the same address.
 ///
 /// ```no_run
-/// # async fn run() -> std::io::Result<()> {
+/// # async fn run() -> Result<(), sabir::Error> {
 /// let router = sabir_mcp::McpServer::new("empty", "1.0.0").into_router();
 /// let server = sabir::listen("http://127.0.0.1:8080/mcp", router).await?;
 /// server.dialect(sabir::MCP).http(sabir_mcp::streamable_http()).run().await

@@ -5,7 +5,7 @@
 use sabir::{Router, transport};
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), sabir::Cause> {
+async fn main() -> Result<(), sabir::Error> {
     let router = Router::new().method("add", |_, (a, b): (i64, i64)| async move { Ok(a + b) });
     sabir::serve(transport::stdio().with_signals(), router).await
 }

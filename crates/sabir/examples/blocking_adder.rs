@@ -4,7 +4,7 @@
 
 use sabir::{RawJson, Router, blocking};
 
-fn main() -> Result<(), sabir::Cause> {
+fn main() -> Result<(), sabir::Error> {
     let router = Router::new()
         .method_sync("add", |_, (a, b): (i64, i64)| Ok(a + b))
         .method_raw("echo", |_, params| async { Ok(params.unwrap_or(RawJson::NULL)) });

@@ -6,7 +6,7 @@
 // To print where nothing should is what it is for.
 #![allow(clippy::print_stdout)]
 
-use std::io::{Error, Write};
+use std::io::Write;
 use std::process::Command;
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ fn print() -> sabir::Result<()> {
 }
 
 /// Standard output without what Rust puts in between.
-fn raw_stdout() -> Result<std::fs::File, Error> {
+fn raw_stdout() -> std::io::Result<std::fs::File> {
     #[cfg(unix)]
     let raw = std::os::fd::AsFd::as_fd(&std::io::stdout()).try_clone_to_owned()?;
     #[cfg(windows)]
@@ -66,7 +66,7 @@ fn router() -> Router {
 }
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Error> {
+async fn main() -> Result<(), sabir::Error> {
     let args: Vec<_> = std::env::args().skip(1).collect();
     let mut args: Vec<_> = args.iter().map(String::as_str).collect();
     let handles_signals = args.first() != Some(&"no-signals");
@@ -100,8 +100,8 @@ async fn main() -> Result<(), Error> {
             let mut command = Command::new(program);
             command.args(args);
             let peer = sabir::connect(transport::child(command)?, Router::new()).await?;
-            peer.call::<()>("complain", 10_000_000).await.map_err(Error::other)?;
-            return peer.call::<()>("sleep", u64::MAX).await.map_err(Error::other);
+            peer.call::<()>("complain", 10_000_000).await?;
+            return Ok(peer.call::<()>("sleep", u64::MAX).await?);
         }
         // The same without a runtime.
         ["blocking-parent", program, ref args @ ..] => {
@@ -110,10 +110,11 @@ async fn main() -> Result<(), Error> {
             let child = blocking::child(command)?;
             return tokio::task::spawn_blocking(move || {
                 let peer = blocking::connect(child, Router::new())?;
-                peer.call::<()>("complain", 10_000_000).map_err(Error::other)?;
-                peer.call::<()>("sleep", u64::MAX).map_err(Error::other)
+                peer.call::<()>("complain", 10_000_000)?;
+                Ok(peer.call::<()>("sleep", u64::MAX)?)
             })
-            .await?;
+            .await
+            .map_err(std::io::Error::other)?;
         }
         // Connects without a runtime, and ends at once.
         ["blocking-visit", program, ref args @ ..] => {
@@ -131,9 +132,7 @@ async fn main() -> Result<(), Error> {
             eprintln!("the input has ended");
             return Ok(());
         }
-        _ => return Err(Error::other("see the first lines of examples/fixture.rs")),
+        _ => return Err(std::io::Error::other("see the first lines of examples/fixture.rs").into()),
     };
-    sabir::serve(if handles_signals { stdio.with_signals() } else { stdio }, router())
-        .await
-        .map_err(Error::other)
+    sabir::serve(if handles_signals { stdio.with_signals() } else { stdio }, router()).await
 }

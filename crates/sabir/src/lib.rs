@@ -6,7 +6,7 @@
 //! use sabir::{Router, transport};
 //!
 //! #[tokio::main(flavor = "current_thread")]
-//! async fn main() -> Result<(), sabir::Cause> {
+//! async fn main() -> Result<(), sabir::Error> {
 //!     let router = Router::new().method("add", |_, (a, b): (i64, i64)| async move { Ok(a + b) });
 //!     sabir::serve(transport::stdio(), router).await
 //! }
@@ -18,7 +18,7 @@
 //! # A client
 //!
 //! ```no_run
-//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! # async fn run() -> Result<(), sabir::Error> {
 //! use sabir::{Router, transport};
 //! use std::{process::Command, time::Duration};
 //!
@@ -127,19 +127,25 @@ pub mod fuzzing {
     pub use crate::server::http::fuzzing::{PlainHead, event, event_id, plain_head};
 }
 
+/// The types of HTTP that this crate takes and gives.
+#[cfg(feature = "http")]
+pub use ::http;
 #[cfg(feature = "http")]
 pub use client::http::sse;
 pub use handler::ctx::Ctx;
+pub use handler::test_ctx::TestCtx;
 pub use peer::batch::Batch;
 pub use peer::call::Call;
 pub use peer::reconnect::Reconnect;
 pub use peer::{Peer, WeakPeer};
 pub use router::Router;
+pub use router::call::RouterCall;
 pub use router::layer::Next;
 pub use router::method::{Method, MethodName};
 pub use router::observe::{CallEnd, Observed, Side};
 pub use router::params::parse;
 pub use runtime::blocking;
+pub use runtime::error::{ConfigError, Error};
 pub use runtime::serve::{connect, serve};
 #[cfg(feature = "service")]
 pub use sabir_macros::RpcError;
@@ -161,9 +167,8 @@ pub use schema::openrpc;
 #[doc(hidden)]
 pub use schema::service::private;
 #[cfg(feature = "schema")]
-pub use schema::service::{Failure, Progress, RpcError};
+pub use schema::service::{Progress, RpcError, ServiceError};
 pub use server::acceptor::{Connections, Protocols};
-pub use server::bind::ListenError;
 #[cfg(all(feature = "http", feature = "tls"))]
 pub use server::http::caller::PeerCertificates;
 #[cfg(feature = "http")]
@@ -173,7 +178,7 @@ pub use server::tls::ServerTls;
 pub use server::{Server, Stopper, listen};
 #[cfg(feature = "http")]
 pub use transport::websocket::WebSocket;
-pub use transport::{DialError, DialFailure, Transport};
+pub use transport::{ConnectError, ConnectErrorKind, Transport};
 
 /// The error that a handler answers with.
 pub type ErrorObject = sabir_proto::ErrorObject<'static>;

@@ -33,10 +33,7 @@ fn calls_are_answered() {
         assert_eq!(peer.call("add", (n, 1)), Ok(n + 1));
     }
     let error = peer.call::<i64>("parse", "x").unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "-32603: invalid digit found in string ({\"exception\":\"core::num::error::ParseIntError\"})"
-    );
+    assert_eq!(error.to_string(), "-32603: invalid digit found in string");
     assert_eq!(peer.shutdown(Duration::from_secs(1)), Some(Cause::Shutdown));
     assert_eq!(peer.call::<()>("add", ()), Err(CallError::Closed(Cause::Shutdown)));
 }
@@ -88,4 +85,30 @@ fn time_and_processes_end() {
     let peer = blocking::connect(blocking::child(command).unwrap(), Router::new()).unwrap();
     let error = peer.call::<()>("anything", ()).unwrap_err();
     assert_eq!(error.to_string(), format!("no answer: the process ended with {ended}"));
+}
+
+#[test]
+fn urls_and_memory() {
+    let (near, far) = blocking::memory().unwrap();
+    let router = || Router::new().method_sync("add", |_, (a, b): (i64, i64)| Ok(a + b));
+    let serving = std::thread::spawn(move || blocking::serve(far, router()));
+    let peer = blocking::connect(near, Router::new()).unwrap();
+    assert_eq!(peer.call("add", (1, 2)), Ok(3));
+    peer.close();
+    serving.join().unwrap().unwrap();
+
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("tcp://{}", listener.local_addr().unwrap());
+    let serving = std::thread::spawn(move || {
+        let (stream, _) = listener.accept().unwrap();
+        blocking::serve(blocking::Streams::new(stream.try_clone().unwrap(), stream), router())
+    });
+    let peer = blocking::connect(blocking::url(&url).unwrap(), Router::new()).unwrap();
+    assert_eq!(peer.call("add", (2, 2)), Ok(4));
+    peer.shutdown(Duration::from_secs(1));
+    serving.join().unwrap().unwrap();
+
+    assert!(matches!(blocking::url(&url), Err(sabir::Error::Connect(_))));
+    let error = blocking::url("https://localhost/").unwrap_err();
+    assert!(matches!(&error, sabir::Error::Config(_)), "{error}");
 }

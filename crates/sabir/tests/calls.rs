@@ -68,7 +68,7 @@ async fn failures_are_answered() {
     let peer = client(router).await;
     let error = peer.call::<i64>("parse", "x").await.unwrap_err();
     let CallError::Error(object) = &error else { panic!("{error}") };
-    assert_eq!(object.data.as_ref().unwrap().as_str(), r#"{"exception":"core::num::error::ParseIntError"}"#);
+    assert_eq!(object.data, None);
     assert_eq!(code(error), (-32603, "invalid digit found in string".to_owned()));
     assert_eq!(code(peer.call::<()>("refuse", ()).await.unwrap_err()), (7, "no".to_owned()));
     assert_eq!(code(peer.call::<()>("none", ()).await.unwrap_err()).0, -32601);
@@ -339,10 +339,10 @@ async fn what_a_protocol_on_top_needs() {
         })
         .method("id", |ctx: Ctx, ()| async move { Ok(ctx.id().await.map(|id| id.text().to_owned())) })
         .method("count", |ctx: Ctx, ()| async move {
-            Ok(ctx.peer().kept::<AtomicUsize>().fetch_add(1, Ordering::Relaxed))
+            Ok(ctx.peer().extension::<AtomicUsize>().fetch_add(1, Ordering::Relaxed))
         })
         .method("strict", |ctx: Ctx, ()| async move {
-            ctx.peer().speak(sabir::MCP);
+            ctx.peer().set_dialect(sabir::MCP);
             Ok(())
         });
     let (one, other) = (client(router.clone()).await, client(router).await);

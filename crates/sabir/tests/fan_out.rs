@@ -5,7 +5,7 @@
 
 use futures_util::future::{join_all, select_all, try_join_all};
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use sabir::{Batch, Call, CallError, Ctx, ErrorObject, Failure, Method, Peer, Router, transport};
+use sabir::{Batch, Call, CallError, Ctx, ErrorObject, Method, Peer, Router, ServiceError, transport};
 
 const ADD: Method<(i64, i64), i64> = Method::new("add");
 
@@ -89,7 +89,7 @@ async fn with_typed_clients() {
     let math = MathClient::new(client().await);
     let sums = tokio::spawn(async move {
         let (sum, quotient) = tokio::join!(math.sum(1, 2), math.divide(1, 0));
-        assert_eq!(quotient, Err(Failure::Answered(MathError::ByZero)));
+        assert_eq!(quotient, Err(ServiceError::Answered(MathError::ByZero)));
         let both = tokio::try_join!(math.divide(4, 2), math.divide(6, 2))?;
         let all = join_all((1..4).map(|n| math.divide(12, n))).await;
         let counted = try_join_all((1..4).map(|n| math.count(n))).await?;
@@ -97,7 +97,7 @@ async fn with_typed_clients() {
             tokio::try_join!(async { math.sum(1, 1).await.map_err(|error| error.to_string()) }, async {
                 math.divide(2, 1).await.map_err(|error| error.to_string())
             },);
-        Ok::<_, Failure<MathError>>((sum.ok(), both, all.len(), counted, mixed))
+        Ok::<_, ServiceError<MathError>>((sum.ok(), both, all.len(), counted, mixed))
     });
     assert_eq!(sums.await.unwrap().unwrap(), (Some(3), (2, 3), 3, vec![1, 2, 3], Ok((2, 2))));
 }

@@ -4,7 +4,7 @@
 
 use std::sync::Mutex;
 
-use sabir::{Ctx, ErrorObject, Failure, JsonKind, Peer, Progress, RawJson, Router, transport};
+use sabir::{Ctx, ErrorObject, JsonKind, Peer, Progress, RawJson, Router, ServiceError, transport};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -151,12 +151,12 @@ async fn errors_keep_their_types() {
         ("milk", ShopError::SoldOut { item: "milk".into(), left: 0 }),
         ("beer", ShopError::Closed(9)),
     ] {
-        assert_eq!(shop.buy(item.into(), None).await, Err(Failure::Answered(want)));
+        assert_eq!(shop.buy(item.into(), None).await, Err(ServiceError::Answered(want)));
     }
     let lost = shop.peer().clone();
     lost.shutdown(std::time::Duration::ZERO).await;
     let failure = shop.buy("tea".into(), None).await.unwrap_err();
-    assert!(matches!(failure, Failure::Call(sabir::CallError::Closed(_))), "{failure}");
+    assert!(matches!(failure, ServiceError::Call(sabir::CallError::Closed(_))), "{failure}");
 }
 
 /// Calls by hand: the text of the result, or the error.

@@ -104,7 +104,7 @@ async fn the_file_of_a_unix_socket() {
 
     let server = listen(&url, router()).await;
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-    let at = format!("cannot listen at `{}`: ", path.display());
+    let at = format!("cannot listen at `{url}`: ");
     assert_eq!(refused().await, format!("{at}another server listens there"));
     assert!(path.exists());
     drop(server);

@@ -14,7 +14,7 @@ async fn greet(_: Ctx, params: Greet) -> sabir::Result<String> {
 }
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), sabir::Cause> {
+async fn main() -> Result<(), sabir::Error> {
     let router =
         Router::new().method("add", |_, (a, b): (i64, i64)| async move { Ok(a + b) }).method("greet", greet);
     sabir::serve(transport::stdio(), router).await

@@ -164,7 +164,7 @@ fn router(state: Shared) -> Router {
 }
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<ExitCode, sabir::Cause> {
+async fn main() -> Result<ExitCode, sabir::Error> {
     let state = Shared::default();
     let transport = transport::stdio().framing(Framing::Headers).dialect(sabir::LSP);
     sabir::serve(transport, router(Arc::clone(&state))).await?;

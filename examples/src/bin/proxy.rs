@@ -52,7 +52,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let mut command = Command::new(&program);
         command.args(&args);
         async move {
-            let connected = ctx.peer().kept::<OnceCell<Peer>>();
+            let connected = ctx.peer().extension::<OnceCell<Peer>>();
             let server = connected.get_or_try_init(|| upstream(ctx.peer(), command)).await?;
             forward(server, &ctx, method, params).await
         }

@@ -37,7 +37,7 @@ impl Drop for Subscriptions {
 }
 
 async fn subscribe(ctx: Ctx, every_ms: u64) -> sabir::Result<u64> {
-    let mine = ctx.peer().kept::<Subscriptions>();
+    let mine = ctx.peer().extension::<Subscriptions>();
     let subscription = mine.next.fetch_add(1, Ordering::Relaxed);
     // The ticks start behind the answer, so the client knows the id before the first one comes.
     ctx.after_reply(move |peer| {
@@ -56,7 +56,7 @@ async fn subscribe(ctx: Ctx, every_ms: u64) -> sabir::Result<u64> {
 }
 
 async fn unsubscribe(ctx: Ctx, subscription: u64) -> sabir::Result<bool> {
-    let mine = ctx.peer().kept::<Subscriptions>();
+    let mine = ctx.peer().extension::<Subscriptions>();
     let task = lock(&mine.running).remove(&subscription);
     Ok(task.inspect(JoinHandle::abort).is_some())
 }

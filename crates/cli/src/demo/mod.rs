@@ -6,7 +6,7 @@ pub(crate) mod rpc;
 use std::io::{self, IsTerminal};
 
 use sabir::transport::Scheme;
-use sabir::{Dialect, Http, MCP, PLAIN, Router, ServerTls, transport};
+use sabir::{Dialect, Error, Http, MCP, PLAIN, Router, ServerTls, transport};
 
 use crate::args::DemoArgs;
 use crate::exit::{Exit, Failure};
@@ -51,7 +51,7 @@ async fn listen(url: &str, args: &DemoArgs, printer: &Printer) -> Result<Exit, F
             .hint("give it with --tls-cert server.pem --tls-key server.key"));
     }
     let (router, dialect) = served(args);
-    let server = sabir::listen(url, router).await.map_err(|error| cannot_listen(url, &error))?;
+    let server = sabir::listen(url, router).await.map_err(|error| cannot_listen(&error))?;
     let server = server.framing(args.framing.known()).dialect(dialect);
     let mut server = server.http(http(args)).with_signals();
     if let (Some(cert), Some(key)) = (&args.tls_cert, &args.tls_key) {
@@ -81,19 +81,19 @@ fn http(args: &DemoArgs) -> Http {
     http
 }
 
-fn cannot_listen(url: &str, error: &io::Error) -> Failure {
-    let exit = match error.kind() {
-        io::ErrorKind::InvalidInput => Exit::Usage,
-        _ => Exit::Connect,
+fn cannot_listen(error: &Error) -> Failure {
+    let kind = match error {
+        Error::Bind { source, .. } => source.kind(),
+        Error::Config(_) => io::ErrorKind::InvalidInput,
+        _ => io::ErrorKind::Other,
     };
-    // The library's own reasons name the address already.
-    let failure = match error.get_ref().is_some_and(|reason| reason.is::<sabir::ListenError>()) {
-        true => Failure::new(exit, error),
-        false => Failure::new(exit, format_args!("cannot listen at {url}: {error}")),
-    };
-    match error.kind() {
-        io::ErrorKind::InvalidInput => failure.hint(format_args!("write it as {LISTEN}")),
-        io::ErrorKind::AddrInUse => failure.hint("take another port or path; port 0 is any that is free"),
-        _ => failure,
+    match kind {
+        io::ErrorKind::InvalidInput => {
+            Failure::new(Exit::Usage, error).hint(format_args!("write it as {LISTEN}"))
+        }
+        io::ErrorKind::AddrInUse => {
+            Failure::new(Exit::Connect, error).hint("take another port or path; port 0 is any that is free")
+        }
+        _ => Failure::new(Exit::Connect, error),
     }
 }

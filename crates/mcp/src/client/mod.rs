@@ -9,7 +9,6 @@ mod session;
 
 use std::fmt;
 use std::future::Future;
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -135,7 +134,7 @@ impl McpClient {
 #[non_exhaustive]
 pub enum McpConnectError {
     /// There is no connection.
-    Io(io::Error),
+    Connection(sabir::Error),
     /// The server did not answer as it should.
     Call(CallError),
     /// The server speaks only revisions that we do not.
@@ -147,7 +146,7 @@ pub enum McpConnectError {
 impl fmt::Display for McpConnectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            McpConnectError::Io(error) => error.fmt(f),
+            McpConnectError::Connection(error) => error.fmt(f),
             McpConnectError::Call(error) => write!(f, "the server does not open a session: {error}"),
             McpConnectError::Legacy => f.write_str("the server is of the legacy era"),
             McpConnectError::Revision(found) => {
@@ -157,11 +156,19 @@ impl fmt::Display for McpConnectError {
     }
 }
 
-impl std::error::Error for McpConnectError {}
+impl std::error::Error for McpConnectError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            McpConnectError::Connection(error) => Some(error),
+            McpConnectError::Call(error) => Some(error),
+            McpConnectError::Revision(_) | McpConnectError::Legacy => None,
+        }
+    }
+}
 
-impl From<io::Error> for McpConnectError {
-    fn from(error: io::Error) -> Self {
-        McpConnectError::Io(error)
+impl From<sabir::Error> for McpConnectError {
+    fn from(error: sabir::Error) -> Self {
+        McpConnectError::Connection(error)
     }
 }
 

@@ -173,7 +173,7 @@ async fn initialize(
     let agreed = McpRevision::parse(&answer.protocol_version)
         .filter(|found| !found.is_modern() && client.revision.is_none_or(|only| only == *found));
     let revision = agreed.ok_or(McpConnectError::Revision(answer.protocol_version))?;
-    peer.speak(forgiving(revision));
+    peer.set_dialect(forgiving(revision));
     #[cfg(feature = "http")]
     peer.set_header(crate::headers::PROTOCOL_VERSION, revision.as_str())?;
     let refused = |error| McpConnectError::Call(CallError::NotSent(error));

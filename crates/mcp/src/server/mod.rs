@@ -30,7 +30,7 @@ use input_round::{State, Target};
 pub use limits::McpLimits;
 pub use output::{IntoContents, IntoPrompt, IntoToolResult, Json};
 pub use response::Cache;
-use sabir::{Cause, RawJson, Router, Transport};
+use sabir::{RawJson, Router, Transport};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::value::{RawValue, to_raw_value};
@@ -397,7 +397,7 @@ impl McpServer {
     }
 
     /// Serves one connection until it ends: `server.serve(transport::stdio())`.
-    pub async fn serve(self, transport: Transport) -> std::result::Result<(), Cause> {
+    pub async fn serve(self, transport: Transport) -> std::result::Result<(), sabir::Error> {
         sabir::serve(transport.dialect(sabir::MCP), self.into_router()).await
     }
 }

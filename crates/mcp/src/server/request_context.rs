@@ -54,7 +54,7 @@ pub(crate) fn modern(
 }
 
 fn legacy(rpc: &sabir::Ctx, eras: Eras) -> sabir::Result<Caller> {
-    let session = rpc.peer().kept::<Session>();
+    let session = rpc.peer().extension::<Session>();
     match session.agreed().map(|agreed| agreed.revision) {
         Some(revision) => Ok(Caller::Legacy(session, revision)),
         None if eras == Eras::Modern => {

@@ -131,7 +131,7 @@ impl Routes<'_> {
         });
         let core = Arc::clone(self.core);
         self.router = self.router.method_borrowed("notifications/initialized", move |rpc: sabir::Ctx, _| {
-            let session = rpc.peer().kept::<Session>();
+            let session = rpc.peer().extension::<Session>();
             if session.joins() {
                 core.catalog.subscribers().join(rpc.peer(), &session);
             }
@@ -154,8 +154,8 @@ struct Initialized {
 fn initialize(core: &Core, rpc: &sabir::Ctx, params: Params<'_>) -> sabir::Result<Initialized> {
     let target = Initialize::read(params, &core.settings.limits)?;
     let again = || ErrorObject::because(ErrorCode::INVALID_REQUEST, "the session is initialized already");
-    let revision = rpc.peer().kept::<Session>().agree(target).ok_or_else(again)?;
-    rpc.peer().speak(revision.dialect());
+    let revision = rpc.peer().extension::<Session>().agree(target).ok_or_else(again)?;
+    rpc.peer().set_dialect(revision.dialect());
     let mut capabilities = core.catalog.lists().capabilities();
     if revision < McpRevision::V2025_03_26 {
         capabilities.completions = None;
@@ -209,14 +209,14 @@ fn subscribe(ctx: &McpCtx, params: Params<'_>) -> sabir::Result<Meta> {
     if lists.resources.get(&uri).is_none() && lists.template(&uri).is_none() {
         return Err(unknown_resource(&uri, ctx.revision()));
     }
-    let usage = ctx.rpc.peer().kept::<Usage>();
+    let usage = ctx.rpc.peer().extension::<Usage>();
     ctx.session()?.subscribe(uri, &usage, &ctx.core.settings.limits)?;
     Ok(Meta::new())
 }
 
 fn unsubscribe(ctx: &McpCtx, params: Params<'_>) -> sabir::Result<Meta> {
     let Uri { uri } = read(params)?;
-    ctx.session()?.unsubscribe(&uri, &ctx.rpc.peer().kept::<Usage>());
+    ctx.session()?.unsubscribe(&uri, &ctx.rpc.peer().extension::<Usage>());
     Ok(Meta::new())
 }
 
@@ -419,7 +419,7 @@ fn listen(
     if capabilities.resources.is_none() {
         notifications.resource_subscriptions.clear();
     }
-    let usage = ctx.rpc.peer().kept::<Usage>();
+    let usage = ctx.rpc.peer().extension::<Usage>();
     let listening = usage.listen(&notifications.resource_subscriptions, &ctx.core.settings.limits)?;
     let mut changes = ctx.core.catalog.subscribers().subscribe();
     Ok(async move {
@@ -428,7 +428,7 @@ fn listen(
         let meta = Meta::from_iter([("io.modelcontextprotocol/subscriptionId".to_owned(), id)]);
         let acknowledged = json!({"_meta": meta, "notifications": notifications});
         ctx.tell("notifications/subscriptions/acknowledged", acknowledged).await?;
-        let ending = ctx.rpc.peer().ending();
+        let ending = ctx.rpc.peer().closing();
         let mut ending = std::pin::pin!(ending);
         loop {
             let change = tokio::select! {

@@ -87,7 +87,7 @@ fn revision(ctx: &sabir::Ctx) -> Option<McpRevision> {
     let said = ctx.meta().and_then(|meta| meta.get(PROTOCOL_VERSION)?.parse::<String>().ok());
     match said {
         Some(said) => McpRevision::parse(&said),
-        None => ctx.peer().kept::<Session>().agreed().map(|agreed| agreed.revision),
+        None => ctx.peer().extension::<Session>().agreed().map(|agreed| agreed.revision),
     }
 }
 

@@ -1,7 +1,8 @@
 //! Error codes and the error object.
 
-use std::any::{Any, type_name};
+use std::any::type_name;
 use std::borrow::Cow;
+use std::error::Error;
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -109,7 +110,7 @@ impl From<i64> for ErrorCode {
 /// let error = ErrorObject::new(ErrorCode::INVALID_PARAMS, "Invalid params").with_data(&"`b` is missing");
 /// assert_eq!(error.to_string(), r#"-32602: Invalid params ("`b` is missing")"#);
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct ErrorObject<'a> {
     /// What kind of error it is.
     pub code: ErrorCode,
@@ -117,12 +118,23 @@ pub struct ErrorObject<'a> {
     pub message: Cow<'a, str>,
     /// Anything more, for programs.
     pub data: Option<RawJson<'a>>,
+    /// Names the type of the error that it was made from.
+    exception: Option<fn() -> &'static str>,
 }
+
+/// What is sent decides: two objects are equal if they look the same to a peer.
+impl PartialEq for ErrorObject<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        (self.code, &self.message, &self.data) == (other.code, &other.message, &other.data)
+    }
+}
+
+impl Eq for ErrorObject<'_> {}
 
 impl<'a> ErrorObject<'a> {
     /// An error without data.
     pub fn new(code: impl Into<ErrorCode>, message: impl Into<Cow<'a, str>>) -> Self {
-        ErrorObject { code: code.into(), message: message.into(), data: None }
+        ErrorObject { code: code.into(), message: message.into(), data: None, exception: None }
     }
 
     /// An error with the standard message of its code.
@@ -146,12 +158,33 @@ impl<'a> ErrorObject<'a> {
         self
     }
 
+    /// The type of the error that `?` made it from, with its path: for logs. It is not sent, since it says more
+    /// of a program's inside than a caller need know; [`with_exception`](Self::with_exception) puts it into the data.
+    pub fn exception(&self) -> Option<&'static str> {
+        self.exception.map(|name| name())
+    }
+
+    /// The same error with [`exception`](Self::exception) in its data, as `{"exception": …}`, if it was made from
+    /// an error and has no other data.
+    #[must_use]
+    pub fn with_exception(self) -> Self {
+        #[derive(Serialize)]
+        struct Data {
+            exception: &'static str,
+        }
+        match self.exception() {
+            Some(exception) if self.data.is_none() => self.with_data(&Data { exception }),
+            _ => self,
+        }
+    }
+
     /// The same error, free of what it borrowed from.
     pub fn into_owned(self) -> ErrorObject<'static> {
         ErrorObject {
             code: self.code,
             message: Cow::Owned(self.message.into_owned()),
             data: self.data.map(RawJson::into_owned),
+            exception: self.exception,
         }
     }
 
@@ -171,7 +204,7 @@ impl<'a> ErrorObject<'a> {
         if memchr::memchr2(b'"', b'\\', message.as_bytes()).is_some() {
             return None;
         }
-        Some(ErrorObject { code: ErrorCode(code.parse().ok()?), message: Cow::Borrowed(message), data: None })
+        Some(ErrorObject::new(ErrorCode(code.parse().ok()?), message))
     }
 
     fn any(text: &'a str) -> Result<Self, ErrorFault> {
@@ -192,7 +225,7 @@ impl<'a> ErrorObject<'a> {
         let number = code.parse().map_err(|_| ErrorFault::Code(JsonKind::of(code)))?;
         let string = JsonStr::trusted(message).ok_or_else(|| ErrorFault::Message(JsonKind::of(message)))?;
         let message = string.value().unwrap_or(Cow::Borrowed(message));
-        Ok(ErrorObject { code: ErrorCode(number), message, data: data.map(RawJson::trusted) })
+        Ok(ErrorObject { data: data.map(RawJson::trusted), ..ErrorObject::new(ErrorCode(number), message) })
     }
 }
 
@@ -229,27 +262,27 @@ impl fmt::Display for ErrorObject<'_> {
     }
 }
 
-/// Any error becomes an error object: `-32603` with the error's own text and `data.exception`, its type's
-/// name. An error that a call of ours was answered with goes on as it came.
+/// Any error becomes an error object: `-32603` with the error's own text. An error that a call of ours was answered
+/// with goes on as it came. This is what `?` does in a handler.
 ///
-/// This is what `?` does in a handler. (An `ErrorObject` is therefore no `std::error::Error` itself, as both
-/// cannot be; [`CallError`] is the error that carries one.)
-impl<E: std::error::Error + 'static> From<E> for ErrorObject<'_> {
+/// It takes all errors that are `Send + Sync`, `anyhow::Error` and its like, `Box<dyn Error + Send + Sync>`, and texts. A
+/// plain `Box<dyn Error>` is not among them: one rule cannot take both boxes, and in async code the other one is usual.
+/// Use `.map_err(|error| error.to_string())?` there.
+///
+/// (An `ErrorObject` is therefore no `std::error::Error` itself, as both cannot be; [`CallError`] is the error that
+/// carries one.)
+impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for ErrorObject<'_> {
     fn from(error: E) -> Self {
-        match (&error as &dyn Any).downcast_ref::<CallError>() {
+        let error = error.into();
+        match error.downcast_ref::<CallError>() {
             Some(CallError::Error(answered)) => answered.clone(),
             Some(CallError::TimedOut) => ErrorObject::standard(ErrorCode::TIMED_OUT),
-            _ => {
-                let exception = Exception { exception: type_name::<E>() };
-                ErrorObject::new(ErrorCode::INTERNAL_ERROR, error.to_string()).with_data(&exception)
-            }
+            _ => ErrorObject {
+                exception: Some(type_name::<E>),
+                ..ErrorObject::new(ErrorCode::INTERNAL_ERROR, error.to_string())
+            },
         }
     }
-}
-
-#[derive(Serialize)]
-struct Exception {
-    exception: &'static str,
 }
 
 impl Serialize for ErrorObject<'_> {

@@ -1,7 +1,5 @@
 //! Answering the peer's requests.
 
-use std::any::type_name;
-
 use serde::Serialize;
 
 use super::event::{Purpose, RequestKey};
@@ -220,11 +218,5 @@ impl Core {
 
 /// A result that serde could not write.
 fn unwritable(error: &serde_json::Error) -> ErrorObject<'static> {
-    #[derive(Serialize)]
-    struct Data {
-        exception: &'static str,
-        reason: String,
-    }
-    ErrorObject::standard(ErrorCode::INTERNAL_ERROR)
-        .with_data(&Data { exception: type_name::<serde_json::Error>(), reason: error.to_string() })
+    ErrorObject::because(ErrorCode::INTERNAL_ERROR, error)
 }

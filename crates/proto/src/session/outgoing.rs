@@ -47,6 +47,8 @@ pub enum SendError {
     Progress,
     /// It was part of a batch, or of something else, that was dropped before it was sent.
     Unsent,
+    /// It was awaited before its batch was sent.
+    BatchNotSent,
     /// The dialect has no batches.
     NoBatches,
     /// The transport has no way back for the answer.
@@ -66,6 +68,9 @@ impl fmt::Display for SendError {
                 "progress can be asked for only before the call is sent, with params by name or none at all",
             ),
             SendError::Unsent => f.write_str("it was dropped before it was sent"),
+            SendError::BatchNotSent => {
+                f.write_str("its batch has not been sent: call `send` before awaiting it")
+            }
             SendError::OneWay => f.write_str("this transport has no way back for the answer"),
             SendError::NoBatches => f.write_str("batches are not part of this protocol"),
             SendError::OwnThread => {

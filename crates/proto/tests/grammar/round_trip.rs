@@ -27,10 +27,10 @@ fn name() -> impl Strategy<Value = Cow<'static, str>> {
 }
 
 fn error() -> impl Strategy<Value = ErrorObject<'static>> {
-    (any::<i64>(), name(), option::of(raw(generate::json()))).prop_map(|(code, message, data)| ErrorObject {
-        code: ErrorCode(code),
-        message,
-        data,
+    (any::<i64>(), name(), option::of(raw(generate::json()))).prop_map(|(code, message, data)| {
+        let mut error = ErrorObject::new(ErrorCode(code), message);
+        error.data = data;
+        error
     })
 }
 

@@ -312,7 +312,12 @@ impl World {
     /// Ends the handlers that hang. Returns whether there were any.
     fn release(&mut self) -> bool {
         let now = self.now;
-        self.peers.iter_mut().fold(false, |released, peer| peer.release(now) || released)
+        // Each of them, not just the first that has something.
+        let mut released = false;
+        for peer in &mut self.peers {
+            released |= peer.release(now);
+        }
+        released
     }
 
     /// Lets everything that hangs end: a released handler makes room for the next one, which may hang as well.

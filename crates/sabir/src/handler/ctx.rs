@@ -8,6 +8,7 @@ use sabir_proto::{Id, RequestKey, TraceContext};
 use serde::Serialize;
 
 use crate::RawJson;
+use crate::handler::test_ctx::TestCtx;
 use crate::peer::Peer;
 use crate::peer::commands::Command;
 
@@ -35,10 +36,19 @@ impl Ctx {
         self.caller.as_deref().map(|caller| caller.parts())
     }
 
-    /// Who the caller has proved to be, as [`Http::auth`](crate::Http::auth) returned it.
-    #[cfg(feature = "http")]
+    /// Who the caller has proved to be, as the server's `Http::auth` or `Http::auth_async` returned it, or
+    /// [`RouterCall::identity`](crate::RouterCall::identity) in a test.
     pub fn identity<T: Any + Send + Sync>(&self) -> Option<&T> {
-        self.caller.as_deref()?.identity.as_deref()?.downcast_ref()
+        #[cfg(feature = "http")]
+        if let Some(identity) = self.caller.as_deref().and_then(|caller| caller.identity.as_deref()) {
+            return identity.downcast_ref();
+        }
+        self.peer.shared.identity.get()?.downcast_ref()
+    }
+
+    /// A context for tests of functions that take one: see [`TestCtx`](crate::TestCtx).
+    pub fn for_test() -> TestCtx {
+        TestCtx::new()
     }
 
     /// Ends the stream of events on which the caller waits for the answer; it comes back for the rest by itself

@@ -3,4 +3,5 @@
 pub(crate) mod ctx;
 pub(crate) mod task;
 pub(crate) mod task_pool;
+pub(crate) mod test_ctx;
 pub(crate) mod thread_pool;

@@ -41,8 +41,9 @@ impl Batch {
         Batch { peer, entries: Vec::new(), error: None }
     }
 
-    /// Adds a call. Set its timeout and progress before the batch is sent, and await it afterwards: awaited before,
-    /// it waits for [`send`](Batch::send).
+    /// Adds a call. Set its timeout and progress before the batch is sent, and await it afterwards: awaited before
+    /// [`send`](Batch::send), it ends with [`SendError::BatchNotSent`](crate::SendError::BatchNotSent), and the batch
+    /// goes out without it.
     ///
     /// A peer that refuses the whole batch answers with one error that has no id. The calls end with that error if it
     /// cannot be meant for another message: over HTTP always, and on a stream if nothing else waits for an answer.
@@ -53,7 +54,7 @@ impl Batch {
         method: impl Into<Cow<'static, str>>,
         params: impl Serialize,
     ) -> Call<R> {
-        let slot = Arc::<CallSlot>::default();
+        let slot = Arc::new(CallSlot::in_batch());
         let method = method.into();
         let call = Call::in_batch(self.peer.clone(), &method, Arc::clone(&slot));
         match written(&params) {
@@ -90,6 +91,11 @@ impl Batch {
         if let Some(error) = self.error {
             end_batch(&self.entries, &error);
             return Err(error);
+        }
+        for entry in &self.entries {
+            if let BatchEntry::Call(call) = entry {
+                call.slot.batch_sent();
+            }
         }
         self.peer
             .shared

@@ -31,6 +31,8 @@ struct Slot {
     key: Option<CallKey>,
     /// What the caller has asked for, until the call begins.
     options: Option<Box<CallOptions<'static>>>,
+    /// It is part of a batch that has not been sent.
+    in_unsent_batch: bool,
     /// The connection has taken it up.
     begun: bool,
     /// Progress was asked for when it began.
@@ -49,6 +51,16 @@ type Outcome = Result<RawJson<'static>, CallError>;
 type OnReply = Box<dyn FnOnce(&Outcome) + Send>;
 
 impl CallSlot {
+    /// For a call of a batch.
+    pub(crate) fn in_batch() -> Self {
+        CallSlot(Mutex::new(Slot { in_unsent_batch: true, ..Slot::default() }))
+    }
+
+    /// The batch is on its way.
+    pub(crate) fn batch_sent(&self) {
+        lock(&self.0).in_unsent_batch = false;
+    }
+
     pub(crate) fn sent(&self, key: CallKey) {
         lock(&self.0).key = Some(key);
     }
@@ -141,6 +153,8 @@ pub struct Call<R, E = CallError, T = RawJson<'static>> {
     peer: Peer,
     slot: Arc<CallSlot>,
     unsent: Option<Unsent>,
+    /// Whether it waits for room if there are too many calls.
+    waits_for_room: bool,
     /// When it began, for those who observe.
     watched: Option<(Instant, String)>,
     types: Types<R, E, T>,
@@ -152,12 +166,14 @@ impl<R, E, T> Call<R, E, T> {
         method: Cow<'static, str>,
         params: Result<Option<RawJson<'static>>, CallError>,
     ) -> Self {
-        Call { peer, slot: Arc::default(), unsent: Some((method, params)), watched: None, types: PhantomData }
+        let unsent = Some((method, params));
+        Call { peer, slot: Arc::default(), unsent, waits_for_room: false, watched: None, types: PhantomData }
     }
 
     /// A call that is sent with its batch.
     pub(crate) fn in_batch(peer: Peer, method: &str, slot: Arc<CallSlot>) -> Self {
-        let mut call = Call { peer, slot, unsent: None, watched: None, types: PhantomData };
+        let mut call =
+            Call { peer, slot, unsent: None, waits_for_room: false, watched: None, types: PhantomData };
         call.watch(method);
         call
     }
@@ -219,6 +235,18 @@ impl<R, E, T> Call<R, E, T> {
         self
     }
 
+    /// Waits until there is room, if [`Limits::calls`](crate::Limits::calls) are in flight already or the peer leaves
+    /// too much unread. Without it such a call ends at once, with
+    /// [`SendError::TooManyCalls`](crate::SendError::TooManyCalls) or
+    /// [`SendError::Congested`](crate::SendError::Congested), so that nothing piles up unseen.
+    ///
+    /// Calls that wait go out in the order in which they were first awaited. A [`timeout`](Self::timeout) counts from
+    /// when the call is sent. It does nothing for a call in a batch: a batch goes out as a whole or not at all.
+    pub fn wait_for_room(mut self) -> Self {
+        self.waits_for_room = true;
+        self
+    }
+
     /// Says how the call is to be made, or what can still be changed of it.
     fn set(&self, change: impl FnOnce(&mut CallOptions<'static>)) {
         let mut slot = lock(&self.slot.0);
@@ -275,6 +303,11 @@ impl<R, E, T> Call<R, E, T> {
             if slot.over {
                 return Poll::Ready(None);
             }
+            if slot.in_unsent_batch {
+                drop(slot);
+                self.slot.end(Err(CallError::NotSent(SendError::BatchNotSent)));
+                return Poll::Ready(None);
+            }
             slot.waker = Some(cx.waker().clone());
             Poll::Pending
         })
@@ -295,7 +328,11 @@ impl<R, E, T> Call<R, E, T> {
         let slot = Arc::clone(&self.slot);
         let sent = params.and_then(|params| {
             let call = CallCommand { method, params, slot };
-            self.peer.shared.command(Command::Call { on_behalf_of: self.peer.on_behalf_of, call })
+            self.peer.shared.command(Command::Call {
+                on_behalf_of: self.peer.on_behalf_of,
+                waits: self.waits_for_room,
+                call,
+            })
         });
         if let Err(error) = sent {
             self.slot.end(Err(error));
@@ -385,6 +422,11 @@ impl<R: DeserializeOwned, E: From<CallError>, T> Future for Call<R, E, T> {
         self.send();
         let mut slot = lock(&self.slot.0);
         let Some(outcome) = slot.outcome.take() else {
+            if slot.in_unsent_batch && !slot.over {
+                drop(slot);
+                self.slot.end(Err(CallError::NotSent(SendError::BatchNotSent)));
+                return self.poll(cx);
+            }
             slot.waker = Some(cx.waker().clone());
             return Poll::Pending;
         };

@@ -24,6 +24,8 @@ const ENOUGH: usize = 256 * 1024;
 pub(crate) enum Command {
     Call {
         on_behalf_of: OnBehalfOf,
+        /// Whether it waits if there is no room for it.
+        waits: bool,
         call: CallCommand,
     },
     Batch {
@@ -52,7 +54,7 @@ pub(crate) enum Command {
         key: RequestKey,
         tell: oneshot::Sender<Id<'static>>,
     },
-    Speak(Dialect),
+    SetDialect(Dialect),
     Shutdown(Duration),
 }
 
@@ -86,7 +88,9 @@ pub(crate) struct Shared {
     pub(crate) routes: Arc<Routes>,
     state: Mutex<State>,
     /// What handlers keep for the connection, one of each type.
-    kept: Mutex<Vec<(TypeId, Arc<dyn Any + Send + Sync>)>>,
+    extensions: Mutex<Vec<(TypeId, Arc<dyn Any + Send + Sync>)>>,
+    /// Who the caller is, where the transport itself does not tell.
+    pub(crate) identity: OnceLock<Arc<dyn Any + Send + Sync>>,
     /// Set while there are wishes or hooks, so that the connection need not lock to see that there are none.
     pub(crate) has_commands: Flag,
     pub(crate) has_hooks: Flag,
@@ -99,7 +103,7 @@ pub(crate) struct Shared {
     /// Becomes true once the process that was started for the connection has ended.
     pub(crate) process: OnceLock<watch::Receiver<bool>>,
     /// Told once the connection is about to end.
-    pub(crate) ending: EventFlag,
+    pub(crate) closing: EventFlag,
     /// The headers of each message, where they have any.
     #[cfg(feature = "http")]
     pub(crate) headers: OnceLock<Arc<crate::client::http::Headers>>,
@@ -189,13 +193,14 @@ impl Shared {
         }
     }
 
-    /// What is kept for the connection of this type.
-    pub(crate) fn kept<T: Any + Send + Sync + Default>(&self) -> Arc<T> {
-        let mut kept = lock(&self.kept);
-        let found = kept.iter().find(|(id, _)| *id == TypeId::of::<T>()).map(|(_, value)| Arc::clone(value));
+    /// The connection's own value of this type.
+    pub(crate) fn extension<T: Any + Send + Sync + Default>(&self) -> Arc<T> {
+        let mut extensions = lock(&self.extensions);
+        let found =
+            extensions.iter().find(|(id, _)| *id == TypeId::of::<T>()).map(|(_, value)| Arc::clone(value));
         let value = found.unwrap_or_else(|| {
             let value: Arc<dyn Any + Send + Sync> = Arc::new(T::default());
-            kept.push((TypeId::of::<T>(), Arc::clone(&value)));
+            extensions.push((TypeId::of::<T>(), Arc::clone(&value)));
             value
         });
         value.downcast().unwrap_or_else(|_| unreachable!("it was found by its type"))
@@ -214,7 +219,7 @@ impl Shared {
         state.hooks.clear();
         drop(state);
         takeovers.values().for_each(|cancelled| cancelled.tell());
-        self.ending.tell();
+        self.closing.tell();
         self.room.notify_waiters();
         self.over.notify_waiters();
         commands
@@ -361,7 +366,7 @@ impl Command {
             | Command::Expire { .. }
             | Command::Settle(_)
             | Command::Id { .. }
-            | Command::Speak(_)
+            | Command::SetDialect(_)
             | Command::Shutdown(_) => 0,
         }
     }

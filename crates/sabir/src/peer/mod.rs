@@ -15,12 +15,17 @@ use sabir_proto::{Cause, Dialect, SendError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+#[cfg(feature = "http")]
+use crate::Error;
 use crate::peer::batch::Batch;
 use crate::peer::call::Call;
 use crate::peer::commands::{Command, OnBehalfOf, Shared};
 use crate::router::method::Method;
 use crate::runtime::driving;
 use crate::{CallError, RawJson};
+
+/// How long open requests may take once a connection is closed.
+const CLOSE_GRACE: Duration = Duration::from_millis(1500);
 
 /// The other end of a connection. Cheap to clone; the connection lives until it is shut down or lost,
 /// whether or not anyone holds one.
@@ -139,9 +144,9 @@ impl Peer {
     /// Sets a header of everything that is sent over HTTP from now on. On other transports there are no headers,
     /// and it does nothing.
     #[cfg(feature = "http")]
-    pub fn set_header(&self, name: impl AsRef<str>, value: impl AsRef<str>) -> std::io::Result<()> {
-        let (name, value) = crate::client::http::header(name.as_ref(), value.as_ref())
-            .map_err(crate::transport::endpoint::unusable)?;
+    pub fn set_header(&self, name: impl AsRef<str>, value: impl AsRef<str>) -> Result<(), Error> {
+        let (name, value) =
+            crate::client::http::header(name.as_ref(), value.as_ref()).map_err(Error::config)?;
         if let Some(headers) = self.shared.headers.get() {
             headers.set(name, value);
         }
@@ -153,23 +158,23 @@ impl Peer {
         Batch::new(self.clone())
     }
 
-    /// What handlers keep for this connection, one value of each type: who has logged in, what was agreed on.
+    /// What handlers store for this connection, one value of each type: who has logged in, what was agreed on.
     /// The first to ask makes it.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU64, Ordering};
     ///
     /// let router = sabir::Router::new().method("count", |ctx: sabir::Ctx, ()| async move {
-    ///     Ok(ctx.peer().kept::<AtomicU64>().fetch_add(1, Ordering::Relaxed))
+    ///     Ok(ctx.peer().extension::<AtomicU64>().fetch_add(1, Ordering::Relaxed))
     /// });
     /// ```
-    pub fn kept<T: Any + Send + Sync + Default>(&self) -> Arc<T> {
-        self.shared.kept()
+    pub fn extension<T: Any + Send + Sync + Default>(&self) -> Arc<T> {
+        self.shared.extension()
     }
 
-    /// Speaks another dialect from here on: some protocols agree on one in their first messages.
-    pub fn speak(&self, dialect: Dialect) {
-        let _ = self.shared.command(Command::Speak(dialect));
+    /// Changes the dialect from here on: some protocols agree on one in their first messages.
+    pub fn set_dialect(&self, dialect: Dialect) {
+        let _ = self.shared.command(Command::SetDialect(dialect));
     }
 
     /// A handle that does not keep what belongs to the connection alive.
@@ -195,6 +200,12 @@ impl Peer {
         cause
     }
 
+    /// Starts to shut the connection down, and does not wait: new requests of the peer are refused, and open ones
+    /// may finish for 1.5 s. [`closed`](Self::closed) waits for the end, [`shutdown`](Self::shutdown) does both.
+    pub fn close(&self) {
+        let _ = self.shared.command(Command::Shutdown(CLOSE_GRACE));
+    }
+
     /// Waits for the end of the connection. Returns why it ended.
     pub async fn closed(&self) -> Cause {
         loop {
@@ -211,8 +222,8 @@ impl Peer {
     /// Waits until the connection is about to end: the peer sends no more, or somebody has asked it to shut
     /// down. A handler that only waits for things to happen should finish then, or the connection waits for
     /// it.
-    pub async fn ending(&self) {
-        self.shared.ending.wait().await;
+    pub async fn closing(&self) {
+        self.shared.closing.wait().await;
     }
 
     /// Why the connection has ended, if it has.

@@ -49,12 +49,25 @@ impl<P, R> fmt::Debug for Method<P, R> {
     }
 }
 
-/// What names a method: a string, for any types, or a [`Method`], for its own.
+/// Only this crate says what can name a method.
+mod sealed {
+    #[allow(unreachable_pub)]
+    pub trait Sealed {}
+
+    impl<P, R> Sealed for super::Method<P, R> {}
+    impl Sealed for &'static str {}
+    impl Sealed for String {}
+    #[cfg(feature = "schema")]
+    impl Sealed for crate::Description {}
+}
+
+/// What names a method for [`Router::method`](crate::Router::method) and its like: a string, for any types; a
+/// [`Method`], for its own; or a description. It is sealed.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not name a method with params `{P}` and result `{R}`",
     note = "a method is named by a string, or by a `Method<P, R>` whose types are these"
 )]
-pub trait MethodName<P, R> {
+pub trait MethodName<P, R>: sealed::Sealed {
     /// The name.
     fn into_name(self) -> Cow<'static, str>;
 

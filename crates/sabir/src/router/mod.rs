@@ -1,5 +1,6 @@
 //! Methods by name, and the handlers behind them.
 
+pub(crate) mod call;
 pub(crate) mod handlers;
 pub(crate) mod layer;
 pub(crate) mod method;
@@ -66,8 +67,10 @@ pub(crate) use routes::Routes;
 /// - `_meta` is no argument: [`Ctx::meta`] has it, and a type sees it only if it is a struct with a member of
 ///   this name. Handlers of [`method_raw`](Router::method_raw) and
 ///   [`method_borrowed`](Router::method_borrowed), fallbacks and layers see the params as they came.
-/// - Any error that `?` meets is answered `-32603` with its text and, as `data.exception`, its type. An
-///   [`ErrorObject`] is answered as it is.
+/// - Any error that `?` meets is answered `-32603` with its text: those of any type, `anyhow::Error` and its like,
+///   `Box<dyn Error + Send + Sync>`, texts. An [`ErrorObject`] is answered as it is. What the caller should not read
+///   must not be in the text; the type of the error is told only after
+///   [`expose_exceptions`](Router::expose_exceptions).
 /// - A panic is answered `-32603` and shows nothing of the inside; the connection lives.
 /// - A notification runs the same handler; whatever it returns is dropped. One that fails is a
 ///   [`Report`](crate::Report), for the transport's `on_report` and for [`observe`](Router::observe).
@@ -257,7 +260,8 @@ impl Router {
     ///
     /// Its fallback, state, observers, descriptions and [`validate`](#method.validate) come along; observers then
     /// see the calls of both. What is one for all stays that of `self`: the threads of
-    /// [`method_blocking`](Router::method_blocking), and the name in the description if it has one.
+    /// [`method_blocking`](Router::method_blocking), [`expose_exceptions`](Router::expose_exceptions), and the name in
+    /// the description if it has one.
     ///
     /// # Panics
     /// If both have a method of the same name, a fallback, or a state of the same type.
@@ -329,6 +333,15 @@ impl Router {
     #[cfg(feature = "tracing")]
     pub(crate) fn outermost(mut self) -> Self {
         self.routes.layers.rotate_right(1);
+        self
+    }
+
+    /// Tells callers the type of an error that `?` met, as `data.exception`: `{"exception": "std::io::error::Error"}`.
+    /// For programs that trust each other, and while debugging. Without it only the error's text is sent, and the
+    /// type is in [`ErrorObject::exception`] for layers and logs.
+    #[must_use]
+    pub fn expose_exceptions(mut self) -> Self {
+        self.routes.exposes_exceptions = true;
         self
     }
 

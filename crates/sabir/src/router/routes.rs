@@ -26,6 +26,8 @@ pub(crate) struct Routes {
     pub(super) count: usize,
     pub(super) state: HashMap<TypeId, (&'static str, Arc<dyn Any + Send + Sync>)>,
     pub(super) observers: Vec<Observer>,
+    /// Whether callers are told the types of errors.
+    pub(crate) exposes_exceptions: bool,
     /// Where blocking handlers run.
     pub(crate) threads: Arc<Pool>,
 }

@@ -13,12 +13,12 @@ use crate::peer::Peer;
 use crate::router::Routes;
 use crate::router::observe::Observed;
 use crate::runtime::engine::{Engine, OnReport, Stop};
-use crate::runtime::io::{IoProgress, Port};
+use crate::runtime::io::{Io, IoProgress};
 
 /// How long the goodbye of a transport may take.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Drives one session over its port until it ends.
+/// Drives one session over its transport until it ends.
 pub(crate) struct Connection<P> {
     pub(crate) engine: Engine,
     /// Whether it is more than the exchange of one request.
@@ -28,11 +28,11 @@ pub(crate) struct Connection<P> {
     timer_deadline: Option<Time>,
     /// It is over, and the transport says goodbye.
     closing: Option<Cause>,
-    pub(crate) port: P,
+    pub(crate) io: P,
 }
 
-impl<P: Port> Connection<P> {
-    pub(crate) fn new(config: Config, routes: Arc<Routes>, port: P, on_report: Option<OnReport>) -> Self {
+impl<P: Io> Connection<P> {
+    pub(crate) fn new(config: Config, routes: Arc<Routes>, io: P, on_report: Option<OnReport>) -> Self {
         let counts = !config.one_way;
         if counts {
             routes.tell(&Observed::Opened);
@@ -43,7 +43,7 @@ impl<P: Port> Connection<P> {
             sleep: Box::pin(tokio::time::sleep(Duration::ZERO)),
             timer_deadline: None,
             closing: None,
-            port,
+            io,
         }
     }
 
@@ -73,7 +73,7 @@ impl<P: Port> Connection<P> {
     }
 
     fn close(&mut self, cx: &mut Context<'_>, cause: Cause) -> Poll<Cause> {
-        if self.port.poll_close(cx, &cause).is_pending() && self.sleep.as_mut().poll(cx).is_pending() {
+        if self.io.poll_close(cx, &cause).is_pending() && self.sleep.as_mut().poll(cx).is_pending() {
             self.closing = Some(cause);
             return Poll::Pending;
         }
@@ -102,7 +102,7 @@ impl<P: Port> Connection<P> {
                 Stop::Waiting | Stop::Pausing => {}
             }
             // Everything that is ready goes out at once; only then is more taken in.
-            let wrote = self.port.send(cx, &mut self.engine.context);
+            let wrote = self.io.send(cx, &mut self.engine.context);
             self.engine.tell_congestion();
             if self.engine.is_pausing() {
                 cx.waker().wake_by_ref();
@@ -113,7 +113,7 @@ impl<P: Port> Connection<P> {
                 continue;
             }
             if self.engine.context.session.wait().read
-                && let IoProgress::Yes = self.port.receive(cx, &mut self.engine.context)
+                && let IoProgress::Yes = self.io.receive(cx, &mut self.engine.context)
             {
                 continue;
             }
@@ -133,7 +133,7 @@ impl<P> Drop for Connection<P> {
     }
 }
 
-impl<P: Port + Unpin> Future for Connection<P> {
+impl<P: Io + Unpin> Future for Connection<P> {
     type Output = Cause;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Cause> {

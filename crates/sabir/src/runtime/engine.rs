@@ -262,7 +262,7 @@ impl Engine {
     #[cfg(debug_assertions)]
     fn check_tables(&self) {
         let SessionContext { session, peer, calls, watches, .. } = &self.context;
-        if !session.is_idle() || peer.shared.ending.is_told() {
+        if !session.is_idle() || peer.shared.closing.is_told() {
             return;
         }
         debug_assert!(self.tasks.iter().all(Option::is_none), "a handler is left of a request that is over");

@@ -18,7 +18,7 @@ pub(crate) enum IoProgress {
 }
 
 /// The transport's side of a connection.
-pub(crate) trait Port: Send {
+pub(crate) trait Io: Send {
     /// Sends what the session has. An error on this side ends the connection.
     fn send(&mut self, cx: &mut Context<'_>, context: &mut SessionContext) -> IoProgress;
 
@@ -29,7 +29,7 @@ pub(crate) trait Port: Send {
     fn poll_close(&mut self, cx: &mut Context<'_>, cause: &Cause) -> Poll<()>;
 }
 
-impl<S: Duplex> Port for ByteTransport<S> {
+impl<S: Duplex> Io for ByteTransport<S> {
     fn send(&mut self, cx: &mut Context<'_>, context: &mut SessionContext) -> IoProgress {
         if let Some(output_watch) = &mut self.output_watch
             && let Poll::Ready(gone) = output_watch.poll_gone(cx)
@@ -84,7 +84,7 @@ impl<S: Duplex> Port for ByteTransport<S> {
     }
 }
 
-impl Port for Box<dyn Port> {
+impl<T: Io + ?Sized> Io for Box<T> {
     fn send(&mut self, cx: &mut Context<'_>, context: &mut SessionContext) -> IoProgress {
         (**self).send(cx, context)
     }

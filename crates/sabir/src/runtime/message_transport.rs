@@ -8,7 +8,7 @@ use bytes::Bytes;
 use sabir_proto::{Cause, ErrorObject, Lost, Origin, Outgoing, Undelivered};
 
 use crate::router::observe::{Observed, Side};
-use crate::runtime::io::{IoProgress, Port};
+use crate::runtime::io::{Io, IoProgress};
 use crate::runtime::session_context::SessionContext;
 use crate::server::http::caller::HttpCaller;
 use crate::transport::{Tap, Wire};
@@ -50,7 +50,7 @@ pub(crate) trait Link: Send {
 }
 
 /// A link as the port of a connection.
-pub(crate) struct Messages<L> {
+pub(crate) struct MessageTransport<L> {
     pub(crate) link: L,
     pub(crate) tap: Option<Tap>,
     unflushed: bool,
@@ -58,9 +58,9 @@ pub(crate) struct Messages<L> {
     held: Option<Incoming>,
 }
 
-impl<L: Link> Messages<L> {
+impl<L: Link> MessageTransport<L> {
     pub(crate) fn new(link: L, tap: Option<Tap>) -> Self {
-        Messages { link, tap, unflushed: false, held: None }
+        MessageTransport { link, tap, unflushed: false, held: None }
     }
 
     fn take(&mut self, incoming: Incoming, context: &mut SessionContext) {
@@ -108,7 +108,7 @@ impl<L: Link> Messages<L> {
     }
 }
 
-impl<L: Link> Port for Messages<L> {
+impl<L: Link> Io for MessageTransport<L> {
     fn send(&mut self, cx: &mut Context<'_>, context: &mut SessionContext) -> IoProgress {
         let mut moved = IoProgress::No;
         while let Some(outgoing) = context.session.outgoing() {

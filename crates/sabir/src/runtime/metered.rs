@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::peer::commands::Command;
 use crate::runtime::connection::Connection;
-use crate::runtime::io::Port;
+use crate::runtime::io::Io;
 use crate::server::budget::{MemoryBudget, Reservation};
 
 /// Runs a connection, and reserves what it holds. Once there is no room for that it is shut down: what it has open is
@@ -17,13 +17,13 @@ pub(crate) struct Metered<P> {
     pub(crate) connection: Connection<P>,
     budget: Arc<MemoryBudget>,
     reservation: Reservation,
-    /// Bytes that the port holds.
+    /// Bytes that the transport holds.
     held: fn(&P) -> usize,
     /// It was asked to shut down.
     pub(crate) is_closing: bool,
 }
 
-impl<P: Port> Metered<P> {
+impl<P: Io> Metered<P> {
     pub(crate) fn new(connection: Connection<P>, budget: Arc<MemoryBudget>, held: fn(&P) -> usize) -> Self {
         Metered { connection, budget, reservation: Reservation::default(), held, is_closing: false }
     }
@@ -38,7 +38,7 @@ impl<P: Port> Metered<P> {
         if self.connection.poll_run(cx).is_ready() {
             return Poll::Ready(());
         }
-        let used = self.connection.engine.context.session.usage().bytes + (self.held)(&self.connection.port);
+        let used = self.connection.engine.context.session.usage().bytes + (self.held)(&self.connection.io);
         if !self.reservation.resize(&self.budget, used) && !self.is_closing {
             self.shut_down(Duration::ZERO);
         }
@@ -46,7 +46,7 @@ impl<P: Port> Metered<P> {
     }
 }
 
-impl<P: Port + Unpin> Future for Metered<P> {
+impl<P: Io + Unpin> Future for Metered<P> {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {

@@ -5,6 +5,7 @@ pub(crate) mod config;
 pub(crate) mod connection;
 pub(crate) mod driving;
 pub(crate) mod engine;
+pub(crate) mod error;
 pub(crate) mod io;
 #[cfg(feature = "http")]
 pub(crate) mod message_transport;

@@ -4,6 +4,7 @@ use std::io;
 
 use sabir_proto::{Cause, Config, Lost, Role};
 
+use crate::Error;
 use crate::peer::Peer;
 use crate::peer::commands::Command;
 use crate::router::Router;
@@ -13,10 +14,10 @@ use crate::transport::{Opened, Transport};
 
 /// Serves one connection until it ends. That the peer has gone, or that we were asked to stop, is a good
 /// end; anything else is the error.
-pub async fn serve(transport: impl Into<Transport>, router: Router) -> Result<(), Cause> {
-    let opened = transport.into().open().await.map_err(|error| Cause::Lost(Lost::from_error(error)))?;
-    let Opened { port, config, on_report, grace, handles_signals, .. } = opened;
-    let connection = Connection::new(config, router.into_routes(), port, on_report);
+pub async fn serve(transport: impl Into<Transport>, router: Router) -> Result<(), Error> {
+    let opened = transport.into().open().await?;
+    let Opened { io, config, on_report, grace, handles_signals, .. } = opened;
+    let connection = Connection::new(config, router.into_routes(), io, on_report);
     let peer = connection.peer();
     let cause = if handles_signals {
         let stop = asked_to_stop();
@@ -31,7 +32,7 @@ pub async fn serve(transport: impl Into<Transport>, router: Router) -> Result<()
     } else {
         connection.await
     };
-    good_end(cause)
+    Ok(good_end(cause)?)
 }
 
 /// Which ends are good ones.
@@ -56,18 +57,18 @@ fn has_gone(lost: &Lost) -> bool {
 /// peer to call. The router answers what the peer asks in return; `Router::new()` answers nothing.
 ///
 /// ```no_run
-/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// # async fn run() -> Result<(), sabir::Error> {
 /// let peer = sabir::connect("tcp://127.0.0.1:4000", sabir::Router::new()).await?;
 /// let sum: i64 = peer.call("add", (1, 2)).await?;
 /// # Ok(())
 /// # }
 /// ```
 ///
-/// A [`DialError`](crate::DialError) in the error tells what went wrong: the name, the socket, TLS, or HTTP.
-pub async fn connect(transport: impl Into<Transport>, router: Router) -> io::Result<Peer> {
+/// [`Error::Connect`](crate::Error::Connect) tells what went wrong: the name, the socket, TLS, or HTTP.
+pub async fn connect(transport: impl Into<Transport>, router: Router) -> Result<Peer, Error> {
     let opened = transport.into().open().await?;
     let config = Config { role: Role::Client, ..opened.config };
-    let connection = Connection::new(config, router.into_routes(), opened.port, opened.on_report);
+    let connection = Connection::new(config, router.into_routes(), opened.io, opened.on_report);
     let peer = connection.peer();
     #[cfg(feature = "http")]
     if let Some(headers) = opened.headers {

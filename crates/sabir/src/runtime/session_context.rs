@@ -1,13 +1,14 @@
 //! What handlers touch while they run: the session, the calls that wait, and what handles wish for.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
-use sabir_proto::{CallKey, Cause, Config, RequestKey, SendError, Session, Time};
+use sabir_proto::{CallKey, CallOptions, Cause, Config, RequestKey, SendError, Session, Time};
 use tokio::time::Instant;
 
 use crate::peer::Peer;
 use crate::peer::call::CallSlot;
-use crate::peer::commands::{BatchEntry, Command, end_batch};
+use crate::peer::commands::{BatchEntry, CallCommand, Command, OnBehalfOf, end_batch};
 use crate::router::observe::{CallEnd, Observed, Side, Watches};
 use crate::{CallError, ErrorObject};
 
@@ -19,6 +20,8 @@ pub(crate) struct SessionContext {
     pub(crate) callers: crate::server::http::caller::HttpCallers,
     /// By the index of the call.
     pub(crate) calls: Vec<Option<Arc<CallSlot>>>,
+    /// Calls that wait for room.
+    waiting: VecDeque<(OnBehalfOf, CallCommand, CallOptions<'static>)>,
     /// Kept for its memory.
     commands: Vec<Command>,
     /// The requests that are being handled, if anybody observes.
@@ -43,6 +46,7 @@ impl SessionContext {
             #[cfg(feature = "http")]
             callers: Default::default(),
             calls: Vec::new(),
+            waiting: VecDeque::new(),
             commands: Vec::new(),
             start: Instant::now(),
             now: Time::START,
@@ -66,6 +70,35 @@ impl SessionContext {
         if self.peer.shared.has_commands.is_up() {
             self.execute_all();
         }
+        if !self.waiting.is_empty() {
+            self.send_waiting();
+        }
+    }
+
+    fn send_call(
+        &mut self,
+        on_behalf_of: OnBehalfOf,
+        call: &CallCommand,
+        options: &CallOptions<'static>,
+    ) -> Result<CallKey, SendError> {
+        self.session.relate(on_behalf_of);
+        self.session.call_raw(self.now, &call.method, call.params.as_ref(), options)
+    }
+
+    /// Sends what has waited for room, as far as there is any.
+    #[cold]
+    fn send_waiting(&mut self) {
+        while let Some((on_behalf_of, call, options)) = self.waiting.pop_front() {
+            if call.slot.is_over() {
+                continue;
+            }
+            match self.send_call(on_behalf_of, &call, &options) {
+                Err(SendError::TooManyCalls | SendError::Congested) => {
+                    return self.waiting.push_front((on_behalf_of, call, options));
+                }
+                sent => self.keep(sent, &call.slot),
+            }
+        }
     }
 
     fn execute_all(&mut self) {
@@ -81,11 +114,18 @@ impl SessionContext {
 
     fn execute(&mut self, command: Command) {
         match command {
-            Command::Call { on_behalf_of, call } => {
+            Command::Call { on_behalf_of, waits, call } => {
                 let Some(options) = call.slot.begin() else { return };
-                self.session.relate(on_behalf_of);
-                let sent = self.session.call_raw(self.now, &call.method, call.params.as_ref(), &options);
-                self.keep(sent, &call.slot);
+                // Those that came first go first.
+                if waits && !self.waiting.is_empty() {
+                    return self.waiting.push_back((on_behalf_of, call, options));
+                }
+                match self.send_call(on_behalf_of, &call, &options) {
+                    Err(SendError::TooManyCalls | SendError::Congested) if waits => {
+                        self.waiting.push_back((on_behalf_of, call, options));
+                    }
+                    sent => self.keep(sent, &call.slot),
+                }
             }
             Command::Batch { on_behalf_of, entries } => {
                 self.session.relate(on_behalf_of);
@@ -123,10 +163,10 @@ impl SessionContext {
                     let _ = tell.send(id.into_owned());
                 }
             }
-            Command::Speak(dialect) => self.session.set_dialect(dialect),
+            Command::SetDialect(dialect) => self.session.set_dialect(dialect),
             Command::Shutdown(grace) => {
                 self.session.shutdown(self.now, grace);
-                self.peer.shared.ending.tell();
+                self.peer.shared.closing.tell();
             }
         }
     }
@@ -140,7 +180,7 @@ impl SessionContext {
     /// The peer sends no more.
     pub(crate) fn handle_eof(&mut self) {
         self.session.handle_eof(self.now);
-        self.peer.shared.ending.tell();
+        self.peer.shared.closing.tell();
     }
 
     fn keep(&mut self, sent: Result<CallKey, SendError>, slot: &Arc<CallSlot>) {
@@ -193,7 +233,7 @@ impl SessionContext {
         };
         match &outcome {
             Ok(result) => write(&mut self.session, self.now, key, result),
-            Err(error) => self.session.reply_error(self.now, key, error),
+            Err(error) => self.reply_error(key, error),
         };
         if let Some(watches) = &mut self.watches {
             // What went out counts, which may be another error than the handler's, or one in place of its result.
@@ -204,6 +244,14 @@ impl SessionContext {
             watches.end(key, end);
         }
         self.finished(key);
+    }
+
+    #[cold]
+    fn reply_error(&mut self, key: RequestKey, error: &ErrorObject) -> bool {
+        if self.peer.shared.routes.exposes_exceptions {
+            return self.session.reply_error(self.now, key, &error.clone().with_exception());
+        }
+        self.session.reply_error(self.now, key, error)
     }
 
     /// A request is answered: its hooks run.
@@ -228,6 +276,9 @@ impl SessionContext {
         }
         for command in self.peer.shared.close(&cause) {
             command.refuse(&CallError::Closed(cause.clone()));
+        }
+        for (_, call, _) in self.waiting.drain(..) {
+            call.slot.end_unsent(&CallError::Closed(cause.clone()));
         }
         for slot in self.calls.drain(..).flatten() {
             slot.end(Err(CallError::Closed(cause.clone())));

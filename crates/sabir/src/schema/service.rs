@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::handler::ctx::Ctx;
 use crate::schema::describe::ErrorDescription;
-use crate::{CallError, ErrorObject};
+use crate::{CallError, Error, ErrorObject};
 
 /// An error of a service that both sides know: an enum whose variants have codes.
 ///
@@ -27,7 +27,41 @@ use crate::{CallError, ErrorObject};
 /// ```
 ///
 /// The fields of a variant travel as `data`. A handler may answer with the enum by `?`, so it is no
-/// [`std::error::Error`] itself; the [`Failure`] that a caller gets is one.
+/// [`std::error::Error`] itself; the [`ServiceError`] that a caller gets is one.
+///
+/// Two kinds of variants have no code of their own:
+///
+/// - `#[rpc(other)]` holds an [`ErrorObject`]: a caller finds every error there that no other variant is, and in the
+///   methods of the service `?` makes one of any error.
+/// - `#[rpc(transparent)]` holds another `RpcError`, which travels as itself.
+///
+/// ```
+/// use sabir::{ErrorObject, RpcError};
+///
+/// #[derive(Debug, PartialEq, RpcError)]
+/// enum StoreError {
+///     #[rpc(code = 10, message = "no item {0}")]
+///     NoItem(u32),
+/// }
+///
+/// #[derive(Debug, PartialEq, RpcError)]
+/// enum ShopError {
+///     #[rpc(code = 1, message = "closed")]
+///     Closed,
+///     #[rpc(transparent)]
+///     Store(StoreError),
+///     #[rpc(other)]
+///     Other(ErrorObject),
+/// }
+///
+/// fn count(text: &str) -> Result<u32, ShopError> {
+///     Ok(text.parse()?)
+/// }
+///
+/// assert_eq!(ShopError::from_error(&ErrorObject::new(1, "closed")), Some(ShopError::Closed));
+/// assert_eq!(ErrorObject::from(ShopError::Store(StoreError::NoItem(7))).to_string(), "10: no item 7 (7)");
+/// assert!(matches!(count("x"), Err(ShopError::Other(error)) if error.code.0 == -32603));
+/// ```
 pub trait RpcError: Sized {
     /// As it is sent.
     fn to_error(&self) -> ErrorObject;
@@ -56,33 +90,50 @@ impl RpcError for ErrorObject {
 
 /// Why a call of a service did not end in a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Failure<E> {
+#[non_exhaustive]
+pub enum ServiceError<E> {
     /// The service answered with an error of its own.
     Answered(E),
     /// Everything else, which can happen to any call.
     Call(CallError),
 }
 
-impl<E: RpcError> From<CallError> for Failure<E> {
+impl<E: RpcError> From<CallError> for ServiceError<E> {
     fn from(error: CallError) -> Self {
         let known = match &error {
             CallError::Error(object) => E::from_error(object),
             _ => None,
         };
-        known.map_or(Failure::Call(error), Failure::Answered)
+        known.map_or(ServiceError::Call(error), ServiceError::Answered)
     }
 }
 
-impl<E: RpcError> fmt::Display for Failure<E> {
+impl<E: RpcError> fmt::Display for ServiceError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Answered(error) => error.to_error().fmt(f),
-            Failure::Call(error) => error.fmt(f),
+            ServiceError::Answered(error) => error.to_error().fmt(f),
+            ServiceError::Call(error) => error.fmt(f),
         }
     }
 }
 
-impl<E: RpcError + fmt::Debug> std::error::Error for Failure<E> {}
+impl<E: RpcError + fmt::Debug> std::error::Error for ServiceError<E> {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            ServiceError::Answered(_) => None,
+            ServiceError::Call(error) => Some(error),
+        }
+    }
+}
+
+impl<E: RpcError> From<ServiceError<E>> for Error {
+    fn from(error: ServiceError<E>) -> Self {
+        Error::Call(match error {
+            ServiceError::Answered(error) => CallError::Error(error.to_error()),
+            ServiceError::Call(error) => error,
+        })
+    }
+}
 
 /// An argument of a service's method by which it tells its progress. It is not sent: the caller reads what
 /// comes of it from [`Call::next_progress`](crate::Call::next_progress).
@@ -121,13 +172,22 @@ pub mod private {
     use serde::Serialize;
     use serde::de::DeserializeOwned;
 
-    use crate::ErrorObject;
+    use super::{RpcError, ServiceError};
     use crate::peer::call::Call;
     use crate::peer::{Peer, written};
+    use crate::{CallError, ErrorObject};
 
     /// A call with all its types known.
     pub fn call<P: Serialize, R, E, T>(peer: &Peer, method: &'static str, params: &P) -> Call<R, E, T> {
         Call::new(peer.clone(), method.into(), written(params))
+    }
+
+    /// What a client that stands for its service fails with.
+    pub fn service_error<E: RpcError + From<CallError>>(error: ServiceError<E>) -> E {
+        match error {
+            ServiceError::Answered(error) => error,
+            ServiceError::Call(error) => <E as From<CallError>>::from(error),
+        }
     }
 
     /// The data of an error with fields.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::task::{Poll, ready};
 use std::time::Duration;
 
+use crate::Error;
 use crate::server::deadline_timer::DeadlineTimer;
 use crate::server::detect::{Protocol, detect};
 use crate::server::limiter::ConnectionLimiter;
@@ -165,7 +166,7 @@ pub(crate) struct PeerInfo {
 }
 
 impl ServerConfig {
-    pub(crate) fn open(self) -> io::Result<Acceptor> {
+    pub(crate) fn open(self) -> Result<Acceptor, Error> {
         #[cfg(feature = "tls")]
         let tls = self.tls.as_ref().map(crate::server::tls::ServerTls::acceptor).transpose()?;
         #[cfg(feature = "tls")]
@@ -174,7 +175,7 @@ impl ServerConfig {
         let has_certificate = false;
         if self.secure && !has_certificate {
             let reason = "a certificate is needed to serve TLS: give one by `Server::tls` (feature `tls`)";
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
+            return Err(Error::config(reason));
         }
         let Protocols { lines, headers, .. } = self.protocols;
         let framing = match (lines, headers) {

@@ -7,23 +7,11 @@ use std::time::Duration;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpListener, TcpStream};
 
+use crate::Error;
 use crate::transport::{Scheme, local};
 
 /// After how much silence TCP asks whether the peer is still there.
 const KEEPALIVE: Duration = Duration::from_secs(60);
-
-/// What is inside an [`io::Error`] of [`listen`](crate::listen) that does not come from the system: it names the
-/// address already.
-#[derive(Debug)]
-pub struct ListenError(pub(crate) String);
-
-impl std::fmt::Display for ListenError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for ListenError {}
 
 #[derive(Debug)]
 pub(crate) enum Listener {
@@ -58,12 +46,11 @@ pub(crate) struct BoundListener {
 
 impl BoundListener {
     /// Binds the address of a URL. Without a host that is this machine alone.
-    pub(crate) async fn bind(url: &str) -> io::Result<BoundListener> {
-        let unusable = |reason| {
-            io::Error::new(io::ErrorKind::InvalidInput, ListenError(format!("cannot listen: {reason}")))
-        };
+    pub(crate) async fn bind(url: &str) -> Result<BoundListener, Error> {
+        let failed = |source| Error::Bind { url: url.to_owned(), source };
+        let unusable = |reason| Error::config(format!("cannot listen: {reason}"));
         if let Some(address) = local::address(url).map_err(unusable)? {
-            let listener = Listener::Local(local::Listener::bind(address)?);
+            let listener = Listener::Local(local::Listener::bind(address).map_err(failed)?);
             return Ok(BoundListener {
                 listener,
                 url: format!("{}:{address}", local::SCHEME.name()),
@@ -78,7 +65,7 @@ impl BoundListener {
         let known = Scheme::parse(scheme).ok_or_else(|| unknown(url))?;
         if known.is_web() && !cfg!(feature = "http") {
             let reason = format!("cannot listen at `{url}`: sabir was built without its feature `http`");
-            return Err(io::Error::new(io::ErrorKind::Unsupported, ListenError(reason)));
+            return Err(Error::config(reason));
         }
         let secure = known.is_secure();
         let (authority, path) = match rest.find('/') {
@@ -89,8 +76,8 @@ impl BoundListener {
             Some(port) => format!("127.0.0.1:{port}"),
             None => authority.to_owned(),
         };
-        let listener = TcpListener::bind(&address).await?;
-        let bound = listener.local_addr()?;
+        let listener = TcpListener::bind(&address).await.map_err(failed)?;
+        let bound = listener.local_addr().map_err(failed)?;
         Ok(BoundListener {
             listener: Listener::Tcp(listener),
             url: format!("{scheme}://{bound}{path}"),
@@ -109,10 +96,10 @@ fn host_of(address: &str, bound: IpAddr) -> Option<String> {
     host.filter(|host| !bound.is_unspecified() && !host.is_empty())
 }
 
-fn unknown(url: &str) -> io::Error {
+fn unknown(url: &str) -> Error {
     let local = local::SCHEME.name();
     let reason = format!("cannot listen at `{url}`: it is none of tcp: tls: http: https: ws: wss: {local}:");
-    io::Error::new(io::ErrorKind::InvalidInput, ListenError(reason))
+    Error::config(reason)
 }
 
 impl Listener {

@@ -17,13 +17,13 @@ pub(crate) mod streams;
 #[cfg(feature = "tls")]
 pub(crate) mod tls;
 
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use sabir_proto::Config;
 use tokio::sync::watch;
 
+use crate::Error;
 use crate::router::{Router, Routes};
 use crate::runtime::config::config_setters;
 use crate::server::acceptor::{Connections, Protocols, ServerConfig};
@@ -40,7 +40,7 @@ use crate::server::bind::{Accepted, BoundListener};
 /// connect; to a Unix socket or a named pipe only this user.
 ///
 /// ```no_run
-/// # async fn run() -> std::io::Result<()> {
+/// # async fn run() -> Result<(), sabir::Error> {
 /// use sabir::Router;
 ///
 /// let router = Router::new().method("add", |_, (a, b): (i64, i64)| async move { Ok(a + b) });
@@ -49,7 +49,7 @@ use crate::server::bind::{Accepted, BoundListener};
 /// server.run().await
 /// # }
 /// ```
-pub async fn listen(url: &str, router: Router) -> io::Result<Server> {
+pub async fn listen(url: &str, router: Router) -> Result<Server, Error> {
     Ok(Server {
         bound: BoundListener::bind(url).await?,
         routes: router.into_routes(),
@@ -145,7 +145,7 @@ impl Server {
     }
 
     /// Serves until it is stopped, and every connection has ended.
-    pub async fn run(self) -> io::Result<()> {
+    pub async fn run(self) -> Result<(), Error> {
         let listener = self.bound.listener;
         let streams = !self.bound.web;
         let config = ServerConfig {

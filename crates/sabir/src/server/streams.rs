@@ -106,7 +106,7 @@ impl<S: Duplex> Serving<'_, S> {
 
     fn waits_for(&mut self) -> Waits {
         let session = &mut self.connection.connection.engine.context.session;
-        let stream = &self.connection.connection.port.stream;
+        let stream = &self.connection.connection.io.stream;
         if stream.ended {
             return Waits::Answers;
         }
@@ -124,8 +124,8 @@ impl<S: Duplex> Serving<'_, S> {
             return true;
         }
         self.since = Instant::now();
-        let Connection { engine, port, .. } = &mut self.connection.connection;
-        let moved = std::mem::take(&mut port.stream.moved);
+        let Connection { engine, io, .. } = &mut self.connection.connection;
+        let moved = std::mem::take(&mut io.stream.moved);
         let usage = engine.context.session.usage();
         let is_idle = !moved && engine.context.session.is_idle() && usage.calls == 0;
         is_idle && self.peer_info.permit.is_wanted()

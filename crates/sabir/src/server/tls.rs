@@ -10,10 +10,12 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ServerConfig, WebPkiClientVerifier};
 use tokio_rustls::TlsAcceptor;
 
+use crate::Error;
+
 /// How a server speaks TLS.
 ///
 /// ```no_run
-/// # fn run() -> std::io::Result<()> {
+/// # fn run() -> Result<(), sabir::Error> {
 /// let tls = sabir::ServerTls::from_files("server.pem", "server.key")?;
 /// # Ok(())
 /// # }
@@ -33,7 +35,7 @@ struct Clients {
 
 impl ServerTls {
     /// A certificate with those that vouch for it, and its key, as the text of PEM files.
-    pub fn from_pem(certificates: &[u8], key: &[u8]) -> io::Result<Self> {
+    pub fn from_pem(certificates: &[u8], key: &[u8]) -> Result<Self, Error> {
         let certificates = read_certificates(certificates)?;
         let key = PrivateKeyDer::from_pem_slice(key)
             .map_err(|error| invalid(format_args!("no private key in PEM: {error}")))?;
@@ -44,24 +46,24 @@ impl ServerTls {
     }
 
     /// The same from files.
-    pub fn from_files(certificates: impl AsRef<Path>, key: impl AsRef<Path>) -> io::Result<Self> {
+    pub fn from_files(certificates: impl AsRef<Path>, key: impl AsRef<Path>) -> Result<Self, Error> {
         ServerTls::from_pem(&read(certificates.as_ref())?, &read(key.as_ref())?)
     }
 
     /// Requires clients to have a certificate that is signed by one of these, in PEM.
-    pub fn require_clients(mut self, roots: &[u8]) -> io::Result<Self> {
+    pub fn require_clients(mut self, roots: &[u8]) -> Result<Self, Error> {
         self.clients = Some(Clients { roots: read_roots(roots)?, required: true });
         Ok(self)
     }
 
     /// Looks at the certificates of clients that have one, and takes others too. What was shown is in
     /// [`Ctx::http`](crate::Ctx::http)'s extensions as [`PeerCertificates`](crate::PeerCertificates).
-    pub fn ask_clients(mut self, roots: &[u8]) -> io::Result<Self> {
+    pub fn ask_clients(mut self, roots: &[u8]) -> Result<Self, Error> {
         self.clients = Some(Clients { roots: read_roots(roots)?, required: false });
         Ok(self)
     }
 
-    fn config(&self) -> io::Result<ServerConfig> {
+    fn config(&self) -> Result<ServerConfig, Error> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
@@ -82,7 +84,7 @@ impl ServerTls {
         Ok(config)
     }
 
-    pub(crate) fn acceptor(&self) -> io::Result<TlsAcceptor> {
+    pub(crate) fn acceptor(&self) -> Result<TlsAcceptor, Error> {
         Ok(TlsAcceptor::from(Arc::new(self.config()?)))
     }
 }
@@ -93,12 +95,13 @@ impl std::fmt::Debug for ServerTls {
     }
 }
 
-fn read(path: &Path) -> io::Result<Vec<u8>> {
-    std::fs::read(path)
-        .map_err(|error| io::Error::new(error.kind(), format!("cannot read {}: {error}", path.display())))
+fn read(path: &Path) -> Result<Vec<u8>, Error> {
+    std::fs::read(path).map_err(|error| {
+        Error::Io(io::Error::new(error.kind(), format!("cannot read {}: {error}", path.display())))
+    })
 }
 
-fn read_certificates(pem: &[u8]) -> io::Result<Vec<CertificateDer<'static>>> {
+fn read_certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, Error> {
     let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
     match certificates {
         Ok(certificates) if certificates.is_empty() => Err(invalid("no certificate in PEM")),
@@ -107,7 +110,7 @@ fn read_certificates(pem: &[u8]) -> io::Result<Vec<CertificateDer<'static>>> {
     }
 }
 
-fn read_roots(pem: &[u8]) -> io::Result<Arc<RootCertStore>> {
+fn read_roots(pem: &[u8]) -> Result<Arc<RootCertStore>, Error> {
     let mut roots = RootCertStore::empty();
     for certificate in read_certificates(pem)? {
         roots.add(certificate).map_err(|error| invalid(&error))?;
@@ -115,6 +118,6 @@ fn read_roots(pem: &[u8]) -> io::Result<Arc<RootCertStore>> {
     Ok(Arc::new(roots))
 }
 
-fn invalid(reason: impl std::fmt::Display) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, reason.to_string())
+fn invalid(reason: impl std::fmt::Display) -> Error {
+    Error::config(reason.to_string())
 }

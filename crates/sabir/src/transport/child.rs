@@ -14,6 +14,7 @@ use tokio::time::timeout;
 
 use super::process_group::{self, ProcessGroup, Signal};
 use super::{ByteTransport, Transport};
+use crate::Error;
 
 /// How long a process that closed its output may take to exit, before that counts as a plain end.
 const EXIT_AFTER_CLOSE: Duration = Duration::from_millis(500);
@@ -44,11 +45,12 @@ const LONGEST_LINE: u64 = 64 * 1024;
 /// # Ok(())
 /// # }
 /// ```
-pub fn child(command: impl Into<Command>) -> io::Result<Transport> {
+pub fn child(command: impl Into<Command>) -> Result<Transport, Error> {
     Child::new(command).spawn()
 }
 
 /// What becomes of the lines that a process prints on standard error. They are always read.
+#[non_exhaustive]
 pub enum Stderr {
     /// They go to our own standard error.
     Inherit,
@@ -97,7 +99,12 @@ impl Child {
     }
 
     /// Starts it.
-    pub fn spawn(mut self) -> io::Result<Transport> {
+    pub fn spawn(self) -> Result<Transport, Error> {
+        let program = self.command.as_std().get_program().to_string_lossy().into_owned();
+        self.start().map_err(|source| Error::Start { program, source })
+    }
+
+    fn start(mut self) -> io::Result<Transport> {
         self.command.stdin(Stdio::piped()).stdout(Stdio::piped());
         self.command.stderr(match self.stderr {
             Stderr::Inherit => Stdio::inherit(),

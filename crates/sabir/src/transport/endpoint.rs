@@ -1,11 +1,10 @@
 //! Reaching the host that a URL names: its name, its socket, and TLS on top.
 
-use std::io;
 use std::time::Duration;
 
 use tokio::net::{TcpStream, lookup_host};
 
-use crate::transport::error::{DialError, DialFailure};
+use crate::transport::error::{ConnectError, ConnectErrorKind};
 use crate::transport::scheme::Url;
 
 /// How long it may take until a connection is there.
@@ -45,10 +44,10 @@ impl Endpoint {
     }
 
     /// Connects its socket. Small messages are sent at once.
-    pub(crate) async fn connect(&self) -> Result<TcpStream, DialError> {
+    pub(crate) async fn connect(&self) -> Result<TcpStream, ConnectError> {
         let resolve = |error: &dyn std::fmt::Display| {
             let reason = format!("the name `{}` cannot be resolved: {error}", self.host);
-            DialError::new(DialFailure::Resolve, &self.url, reason)
+            ConnectError::new(ConnectErrorKind::Resolve, &self.url, reason)
         };
         let addresses =
             lookup_host((self.host.as_str(), self.port)).await.map_err(|error| resolve(&error))?;
@@ -56,29 +55,24 @@ impl Endpoint {
         for address in addresses {
             match TcpStream::connect(address).await {
                 Ok(stream) => {
-                    stream.set_nodelay(true).map_err(|error| DialError::socket(&self.url, &error))?;
+                    stream.set_nodelay(true).map_err(|error| ConnectError::socket(&self.url, error))?;
                     return Ok(stream);
                 }
                 Err(error) => failed = Some(error),
             }
         }
         Err(failed
-            .map_or_else(|| resolve(&"it has no address"), |error| DialError::socket(&self.url, &error)))
+            .map_or_else(|| resolve(&"it has no address"), |error| ConnectError::socket(&self.url, error)))
     }
 }
 
 /// Gives up in time.
 pub(crate) async fn in_time<T>(
     url: &str,
-    dialling: impl Future<Output = Result<T, DialError>>,
-) -> Result<T, DialError> {
+    dialling: impl Future<Output = Result<T, ConnectError>>,
+) -> Result<T, ConnectError> {
     tokio::time::timeout(CONNECT_TIMEOUT, dialling).await.unwrap_or_else(|_| {
         let reason = format!("nothing within {} s", CONNECT_TIMEOUT.as_secs());
-        Err(DialError::new(DialFailure::Timeout, url, reason))
+        Err(ConnectError::new(ConnectErrorKind::Timeout, url, reason))
     })
-}
-
-/// A URL or a setting that makes no sense.
-pub(crate) fn unusable(reason: impl Into<String>) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, reason.into())
 }

@@ -2,34 +2,34 @@
 
 use std::fmt;
 use std::io;
+use std::sync::Arc;
 
-/// Why a connection to a URL could not be opened. It is inside the `io::Error` that
-/// [`connect`](crate::connect) returns:
+/// Why a connection could not be opened: in [`Error::Connect`](crate::Error::Connect).
 ///
 /// ```no_run
 /// # async fn run() {
-/// use sabir::{DialError, DialFailure, Router};
+/// use sabir::{ConnectErrorKind, Error, Router};
 ///
-/// if let Err(error) = sabir::connect("https://example.org/rpc", Router::new()).await {
-///     match DialError::of(&error).map(DialError::failure) {
-///         Some(DialFailure::Resolve) => eprintln!("is the name right?"),
-///         Some(DialFailure::Tls) => eprintln!("is the certificate right?"),
-///         _ => eprintln!("{error}"),
-///     }
+/// match sabir::connect("https://example.org/rpc", Router::new()).await {
+///     Err(Error::Connect(error)) if error.kind() == ConnectErrorKind::Resolve => eprintln!("is the name right?"),
+///     Err(error) => eprintln!("{error}"),
+///     Ok(peer) => drop(peer),
 /// }
 /// # }
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DialError {
-    failure: DialFailure,
+#[derive(Debug, Clone)]
+pub struct ConnectError {
+    kind: ConnectErrorKind,
     url: String,
     reason: String,
+    /// What the system said.
+    source: Option<Arc<io::Error>>,
 }
 
 /// Which step went wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum DialFailure {
+pub enum ConnectErrorKind {
     /// The host's name leads nowhere.
     Resolve,
     /// Nobody listens there.
@@ -46,52 +46,55 @@ pub enum DialFailure {
     Protocol,
 }
 
-impl DialFailure {
+impl ConnectErrorKind {
     /// What to try.
     pub fn hint(self) -> &'static str {
         match self {
-            DialFailure::Resolve => "check the spelling of the host's name, and that the network is up",
-            DialFailure::Refused => "check the address, and that the server runs",
-            DialFailure::Timeout => "check the address, and that no firewall is in between",
-            DialFailure::Unreachable => {
+            ConnectErrorKind::Resolve => "check the spelling of the host's name, and that the network is up",
+            ConnectErrorKind::Refused => "check the address, and that the server runs",
+            ConnectErrorKind::Timeout => "check the address, and that no firewall is in between",
+            ConnectErrorKind::Unreachable => {
                 "check the address or path, that the server runs, and the permissions"
             }
-            DialFailure::Tls => {
+            ConnectErrorKind::Tls => {
                 "check that TLS is served there; a certificate of your own making must be given as a root"
             }
-            DialFailure::Status(401 | 403) => "check the token or the headers that the server wants",
-            DialFailure::Status(404) => "check the path of the URL",
-            DialFailure::Status(300..=399) => "use the new address: redirects are not followed",
-            DialFailure::Status(500..=599) => "the server has trouble: try again later",
-            DialFailure::Status(_) => "check the URL",
-            DialFailure::Protocol => "check the scheme of the URL and its port: something else answers there",
+            ConnectErrorKind::Status(401 | 403) => "check the token or the headers that the server wants",
+            ConnectErrorKind::Status(404) => "check the path of the URL",
+            ConnectErrorKind::Status(300..=399) => "use the new address: redirects are not followed",
+            ConnectErrorKind::Status(500..=599) => "the server has trouble: try again later",
+            ConnectErrorKind::Status(_) => "check the URL",
+            ConnectErrorKind::Protocol => {
+                "check the scheme of the URL and its port: something else answers there"
+            }
         }
     }
 }
 
-impl DialError {
-    pub(crate) fn new(failure: DialFailure, url: &str, reason: impl fmt::Display) -> Self {
-        DialError { failure, url: url.to_owned(), reason: reason.to_string() }
+impl ConnectError {
+    pub(crate) fn new(kind: ConnectErrorKind, url: &str, reason: impl fmt::Display) -> Self {
+        ConnectError { kind, url: url.to_owned(), reason: reason.to_string(), source: None }
     }
 
     /// A socket that could not be connected.
-    pub(crate) fn socket(url: &str, error: &io::Error) -> Self {
-        let failure = match error.kind() {
-            io::ErrorKind::ConnectionRefused => DialFailure::Refused,
-            io::ErrorKind::TimedOut => DialFailure::Timeout,
-            _ => DialFailure::Unreachable,
+    pub(crate) fn socket(url: &str, error: io::Error) -> Self {
+        let kind = match error.kind() {
+            io::ErrorKind::ConnectionRefused => ConnectErrorKind::Refused,
+            io::ErrorKind::TimedOut => ConnectErrorKind::Timeout,
+            _ => ConnectErrorKind::Unreachable,
         };
-        DialError::new(failure, url, error)
-    }
-
-    /// What is inside an error of [`connect`](crate::connect), if it came from dialling.
-    pub fn of(error: &io::Error) -> Option<&DialError> {
-        error.get_ref()?.downcast_ref()
+        let new = ConnectError::new(kind, url, &error);
+        ConnectError { source: Some(Arc::new(error)), ..new }
     }
 
     /// Which step went wrong.
-    pub fn failure(&self) -> DialFailure {
-        self.failure
+    pub fn kind(&self) -> ConnectErrorKind {
+        self.kind
+    }
+
+    /// What it was to connect to.
+    pub fn url(&self) -> &str {
+        &self.url
     }
 
     /// What went wrong, in words.
@@ -101,33 +104,42 @@ impl DialError {
 
     /// What to try.
     pub fn hint(&self) -> &'static str {
-        self.failure.hint()
+        self.kind.hint()
     }
 
     /// Whether another attempt may fare better.
     pub(crate) fn may_pass(&self) -> bool {
-        !matches!(self.failure, DialFailure::Tls | DialFailure::Protocol | DialFailure::Status(300..=499))
+        !matches!(
+            self.kind,
+            ConnectErrorKind::Tls | ConnectErrorKind::Protocol | ConnectErrorKind::Status(300..=499)
+        )
     }
 }
 
-impl fmt::Display for DialError {
+impl fmt::Display for ConnectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "cannot connect to {}: {}: {}", self.url, self.reason, self.hint())
     }
 }
 
-impl std::error::Error for DialError {}
+impl std::error::Error for ConnectError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.source.as_deref().map(|error| error as _)
+    }
+}
 
-impl From<DialError> for io::Error {
-    fn from(error: DialError) -> Self {
-        let kind = match error.failure {
-            DialFailure::Resolve => io::ErrorKind::HostUnreachable,
-            DialFailure::Refused => io::ErrorKind::ConnectionRefused,
-            DialFailure::Timeout => io::ErrorKind::TimedOut,
-            DialFailure::Unreachable => io::ErrorKind::AddrNotAvailable,
-            DialFailure::Status(401 | 403) => io::ErrorKind::PermissionDenied,
-            DialFailure::Tls | DialFailure::Status(_) | DialFailure::Protocol => io::ErrorKind::InvalidData,
-        };
-        io::Error::new(kind, error)
+impl ConnectErrorKind {
+    /// The nearest that the system's own errors have.
+    pub(crate) fn io_kind(self) -> io::ErrorKind {
+        match self {
+            ConnectErrorKind::Resolve => io::ErrorKind::HostUnreachable,
+            ConnectErrorKind::Refused => io::ErrorKind::ConnectionRefused,
+            ConnectErrorKind::Timeout => io::ErrorKind::TimedOut,
+            ConnectErrorKind::Unreachable => io::ErrorKind::AddrNotAvailable,
+            ConnectErrorKind::Status(401 | 403) => io::ErrorKind::PermissionDenied,
+            ConnectErrorKind::Tls | ConnectErrorKind::Status(_) | ConnectErrorKind::Protocol => {
+                io::ErrorKind::InvalidData
+            }
+        }
     }
 }

@@ -42,7 +42,7 @@ use std::time::Duration;
 pub use crate::client::http::HttpFailure;
 pub use child::{Child, Stderr, child};
 use endpoint::Dial;
-pub use error::{DialError, DialFailure};
+pub use error::{ConnectError, ConnectErrorKind};
 #[cfg(windows)]
 pub use local::pipe;
 #[cfg(unix)]
@@ -55,11 +55,12 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 pub use url::url;
 
+use crate::Error;
 use crate::runtime::config::config_setters;
 use crate::runtime::engine::OnReport;
-use crate::runtime::io::Port;
+use crate::runtime::io::Io;
 #[cfg(feature = "http")]
-use crate::runtime::message_transport::{Link, Messages};
+use crate::runtime::message_transport::{Link, MessageTransport};
 
 /// A stream that goes both ways.
 pub(crate) trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -132,11 +133,11 @@ pub(crate) enum OpenTransport {
     },
 }
 
-type Opening = Pin<Box<dyn Future<Output = io::Result<OpenTransport>> + Send>>;
+type Opening = Pin<Box<dyn Future<Output = Result<OpenTransport, Error>> + Send>>;
 
 /// A connection's own part of a transport, ready to run.
 pub(crate) struct Opened {
-    pub(crate) port: Box<dyn Port>,
+    pub(crate) io: Box<dyn Io>,
     pub(crate) config: Config,
     pub(crate) on_report: Option<OnReport>,
     pub(crate) grace: Duration,
@@ -159,7 +160,7 @@ pub struct Transport {
 
 impl Transport {
     pub(crate) fn new(open: impl FnOnce() -> io::Result<ByteTransport> + Send + 'static) -> Self {
-        Transport::dialled(move |_| Box::pin(async move { open().map(OpenTransport::Bytes) }))
+        Transport::dialled(move |_| Box::pin(async move { Ok(OpenTransport::Bytes(open()?)) }))
     }
 
     /// A transport that takes its time to open, and wants to know how.
@@ -285,7 +286,7 @@ impl Transport {
 
     /// Opens it for somebody who speaks over it in a way of their own: no session, no framing, no tap.
     /// Only streams can be: not HTTP, nor WebSocket.
-    pub async fn into_streams(self) -> io::Result<Streams> {
+    pub async fn into_streams(self) -> Result<Streams, Error> {
         match (self.open)(self.dial).await? {
             OpenTransport::Bytes(ByteTransport { stream, process, _keep, .. }) => {
                 let (read, write) = tokio::io::split(stream);
@@ -293,22 +294,20 @@ impl Transport {
             }
             #[cfg(feature = "http")]
             OpenTransport::Messages { .. } => {
-                let reason = "it carries messages, and has no stream of bytes";
-                Err(io::Error::new(io::ErrorKind::Unsupported, reason))
+                Err(Error::config("the transport carries messages, and has no stream of bytes"))
             }
         }
     }
 
-    pub(crate) async fn open(self) -> io::Result<Opened> {
+    pub(crate) async fn open(self) -> Result<Opened, Error> {
         let Transport { open, dial, config, on_report, tap, grace, handles_signals } = self;
         #[cfg(feature = "http")]
         let dial = Dial { limits: config.limits, ..dial };
         Ok(match open(dial).await? {
-            OpenTransport::Bytes(io) => {
-                let process = io.process.clone();
-                let port = Box::new(ByteTransport { tap, ..io });
+            OpenTransport::Bytes(bytes) => {
+                let process = bytes.process.clone();
                 Opened {
-                    port,
+                    io: Box::new(ByteTransport { tap, ..bytes }),
                     config,
                     on_report,
                     grace,
@@ -320,7 +319,7 @@ impl Transport {
             }
             #[cfg(feature = "http")]
             OpenTransport::Messages { link, headers } => Opened {
-                port: Box::new(Messages::new(link, tap)),
+                io: Box::new(MessageTransport::new(link, tap)),
                 config: Config { framing: Some(Framing::Whole), ..config },
                 on_report,
                 grace,

@@ -4,11 +4,14 @@ use std::io;
 
 use tokio::net::TcpStream;
 
+use super::error::ConnectError;
 use super::{ByteTransport, Transport};
+use crate::Error;
 
 /// Connects to a TCP address such as `127.0.0.1:4000`.
-pub async fn tcp(address: impl tokio::net::ToSocketAddrs) -> io::Result<Transport> {
-    let stream = TcpStream::connect(address).await?;
+pub async fn tcp(address: impl tokio::net::ToSocketAddrs) -> Result<Transport, Error> {
+    let connected = TcpStream::connect(address).await;
+    let stream = connected.map_err(|error| ConnectError::socket("the TCP address", error))?;
     Ok(Transport::new(move || tcp_io(stream)))
 }
 

@@ -12,7 +12,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use super::endpoint::Endpoint;
-use super::error::{DialError, DialFailure};
+use super::error::{ConnectError, ConnectErrorKind};
 
 /// Whom to trust, and what to show.
 #[derive(Default, Clone)]
@@ -88,8 +88,8 @@ pub(crate) async fn wrap(
     connector: &TlsConnector,
     endpoint: &Endpoint,
     stream: TcpStream,
-) -> Result<TlsStream<TcpStream>, DialError> {
-    let failed = |reason: String| DialError::new(DialFailure::Tls, &endpoint.url, reason);
+) -> Result<TlsStream<TcpStream>, ConnectError> {
+    let failed = |reason: String| ConnectError::new(ConnectErrorKind::Tls, &endpoint.url, reason);
     let name = ServerName::try_from(endpoint.host.clone())
         .map_err(|_| failed(format!("`{}` is no name that a certificate can have", endpoint.host)))?;
     connector.connect(name, stream).await.map_err(|error| {
@@ -110,7 +110,7 @@ fn unacceptable(error: &CertificateError, host: &str) -> String {
         NotValidYetContext, Other, UnknownIssuer,
     };
     match error {
-        UnknownIssuer | BadSignature => "nobody who is trusted vouches for the server's certificate".to_owned(),
+        UnknownIssuer | BadSignature => "the server's certificate is not signed by a trusted authority".to_owned(),
         Expired | ExpiredContext { .. } => "the server's certificate has expired".to_owned(),
         NotValidYet | NotValidYetContext { .. } => "the server's certificate is not valid yet".to_owned(),
         NotValidForName => format!("the server's certificate is not for `{host}`"),

@@ -1,10 +1,11 @@
 //! Transports by their URL.
 
-use super::endpoint::{Dial, Endpoint, in_time, unusable};
-use super::error::DialError;
+use super::endpoint::{Dial, Endpoint, in_time};
+use super::error::ConnectError;
 use super::net::tcp_io;
 use super::scheme::{Scheme, Url};
 use super::{ByteTransport, OpenTransport, Transport, local};
+use crate::Error;
 
 /// Whatever a URL names. It is connected to when it is used; [`connect`](crate::connect) takes the URL itself.
 ///
@@ -47,17 +48,17 @@ impl From<String> for Transport {
     }
 }
 
-async fn open(text: &str, dial: Dial) -> std::io::Result<OpenTransport> {
+async fn open(text: &str, dial: Dial) -> Result<OpenTransport, Error> {
     if let Some(fault) = dial.fault {
-        return Err(unusable(fault));
+        return Err(Error::config(fault));
     }
     let url = Url::parse(text)?;
     check_settings(&url, &dial)?;
     match url.scheme() {
         Scheme::Unix | Scheme::Pipe => {
-            let address = local::address(text).map_err(unusable)?.unwrap_or_default();
+            let address = local::address(text).map_err(Error::config)?.unwrap_or_default();
             let connected = local::connect(address).await;
-            let stream = connected.map_err(|error| DialError::socket(text, &error))?;
+            let stream = connected.map_err(|error| ConnectError::socket(text, error))?;
             Ok(OpenTransport::Bytes(ByteTransport::over(Box::new(stream))))
         }
         Scheme::Tcp | Scheme::Tls => stream(&Endpoint::of(&url), url.scheme(), &dial).await,
@@ -66,44 +67,46 @@ async fn open(text: &str, dial: Dial) -> std::io::Result<OpenTransport> {
 }
 
 /// A setting that would be ignored is a mistake: a token that is never sent, a certificate never looked at.
-fn check_settings(url: &Url, dial: &Dial) -> std::io::Result<()> {
+fn check_settings(url: &Url, dial: &Dial) -> Result<(), Error> {
     let has_headers = url.scheme().is_web();
     #[cfg(feature = "http")]
     if !has_headers && !dial.headers.is_empty() {
-        return Err(unusable(format!("`{url}` has no headers: only http(s):// and ws(s):// have")));
+        return Err(Error::config(format!("`{url}` has no headers: only http(s):// and ws(s):// have")));
     }
     let is_secure = url.scheme().is_secure();
     #[cfg(feature = "tls")]
     if !is_secure && !dial.tls.is_default() {
-        return Err(unusable(format!("`{url}` has no certificates: only https://, wss:// and tls:// have")));
+        return Err(Error::config(format!(
+            "`{url}` has no certificates: only https://, wss:// and tls:// have"
+        )));
     }
     #[cfg(not(feature = "tls"))]
     if is_secure {
-        return Err(unusable(format!("`{url}` needs the feature `tls`")));
+        return Err(Error::config(format!("`{url}` needs the feature `tls`")));
     }
     let _ = (url, dial, has_headers, is_secure);
     Ok(())
 }
 
 /// A stream of bytes, bare or over TLS.
-async fn stream(endpoint: &Endpoint, scheme: Scheme, dial: &Dial) -> std::io::Result<OpenTransport> {
+async fn stream(endpoint: &Endpoint, scheme: Scheme, dial: &Dial) -> Result<OpenTransport, Error> {
     let _ = (scheme, dial);
     #[cfg(feature = "tls")]
     if scheme.is_secure() {
-        let connector = dial.tls.connector(&[]).map_err(unusable)?;
+        let connector = dial.tls.connector(&[]).map_err(Error::config)?;
         let dialling = async { super::tls::wrap(&connector, endpoint, endpoint.connect().await?).await };
         let (read, write) = tokio::io::split(in_time(&endpoint.url, dialling).await?);
         return Ok(OpenTransport::Bytes(ByteTransport::new(read, write)));
     }
-    tcp_io(in_time(&endpoint.url, endpoint.connect()).await?).map(OpenTransport::Bytes)
+    Ok(OpenTransport::Bytes(tcp_io(in_time(&endpoint.url, endpoint.connect()).await?)?))
 }
 
 #[cfg(not(feature = "http"))]
 mod web {
     use super::*;
 
-    pub(super) async fn open(url: &Url, _: Dial) -> std::io::Result<OpenTransport> {
-        Err(unusable(format!("`{url}` needs the feature `http`")))
+    pub(super) async fn open(url: &Url, _: Dial) -> Result<OpenTransport, Error> {
+        Err(Error::config(format!("`{url}` needs the feature `http`")))
     }
 }
 
@@ -112,21 +115,21 @@ mod web {
 mod web {
     use http::Uri;
     use tokio_tungstenite::client_async_with_config;
-    use tokio_tungstenite::tungstenite::Error;
+    use tokio_tungstenite::tungstenite::Error as WebSocketError;
     use tokio_tungstenite::tungstenite::client::IntoClientRequest;
     use tokio_tungstenite::tungstenite::protocol::Role;
 
     use super::*;
     use crate::client::http::Http;
-    use crate::transport::DialFailure;
+    use crate::transport::ConnectErrorKind;
     use crate::transport::Duplex;
     use crate::transport::websocket::{Socket, WebSocket};
 
-    pub(super) async fn open(url: &Url, dial: Dial) -> std::io::Result<OpenTransport> {
+    pub(super) async fn open(url: &Url, dial: Dial) -> Result<OpenTransport, Error> {
         let (endpoint, secure) = (Endpoint::of(url), url.scheme().is_secure());
         let name = if secure { "https" } else { "http" };
         let uri = Uri::builder().scheme(name).authority(url.authority()).path_and_query(url.path()).build();
-        let uri = uri.map_err(|error| unusable(format!("`{url}` is not a URL of HTTP: {error}")))?;
+        let uri = uri.map_err(|error| Error::config(format!("`{url}` is not a URL of HTTP: {error}")))?;
         match url.scheme().is_websocket() {
             true => websocket(&endpoint, &uri, dial, secure).await,
             false => {
@@ -134,7 +137,7 @@ mod web {
                 let http = {
                     let protocols: &[&[u8]] = &[b"h2", b"http/1.1"];
                     let tls = match secure {
-                        true => Some(dial.tls.connector(protocols).map_err(unusable)?),
+                        true => Some(dial.tls.connector(protocols).map_err(Error::config)?),
                         false => None,
                     };
                     Http::open(endpoint, uri, dial, tls).await?
@@ -152,10 +155,10 @@ mod web {
         uri: &Uri,
         dial: Dial,
         secure: bool,
-    ) -> std::io::Result<OpenTransport> {
+    ) -> Result<OpenTransport, Error> {
         #[cfg(feature = "tls")]
         let tls = match secure {
-            true => Some(dial.tls.connector(&[b"http/1.1"]).map_err(unusable)?),
+            true => Some(dial.tls.connector(&[b"http/1.1"]).map_err(Error::config)?),
             false => None,
         };
         let _ = secure;
@@ -179,28 +182,29 @@ mod web {
         uri: &Uri,
         dial: &Dial,
         stream: Box<dyn Duplex>,
-    ) -> Result<Socket<Box<dyn Duplex>>, DialError> {
-        let failed = |failure, reason: String| DialError::new(failure, &endpoint.url, reason);
+    ) -> Result<Socket<Box<dyn Duplex>>, ConnectError> {
+        let failed = |failure, reason: String| ConnectError::new(failure, &endpoint.url, reason);
         let mut parts = uri.clone().into_parts();
         parts.scheme = "ws".parse().ok();
         let uri = Uri::from_parts(parts).unwrap_or_else(|_| uri.clone());
-        let mut request =
-            uri.into_client_request().map_err(|error| failed(DialFailure::Protocol, error.to_string()))?;
+        let mut request = uri
+            .into_client_request()
+            .map_err(|error| failed(ConnectErrorKind::Protocol, error.to_string()))?;
         for (name, value) in &dial.headers {
             request.headers_mut().insert(name, value.clone());
         }
         let config = Socket::<Box<dyn Duplex>>::config(dial.limits.message_bytes);
         match client_async_with_config(request, stream, Some(config)).await {
             Ok((stream, _)) => Ok(Socket::over(stream, Role::Client, WebSocket::default())),
-            Err(Error::Http(response)) => {
+            Err(WebSocketError::Http(response)) => {
                 let status = response.status();
                 let mut reason = format!("HTTP {status} instead of a WebSocket");
                 if let Some(location) = response.headers().get("location").and_then(|l| l.to_str().ok()) {
                     reason = format!("{reason}: the server says it moved to {location}");
                 }
-                Err(failed(DialFailure::Status(status.as_u16()), reason))
+                Err(failed(ConnectErrorKind::Status(status.as_u16()), reason))
             }
-            Err(error) => Err(failed(DialFailure::Protocol, error.to_string())),
+            Err(error) => Err(failed(ConnectErrorKind::Protocol, error.to_string())),
         }
     }
 }

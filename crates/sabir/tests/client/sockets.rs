@@ -2,15 +2,19 @@
 
 use std::io::ErrorKind;
 
-use sabir::{DialError, DialFailure, Router, Transport, transport};
+use sabir::{ConnectErrorKind, Error, Router, Transport, transport};
 use tokio::net::TcpListener;
 
 use crate::script::{Act, Script, json, status, three, within};
 
 /// Why a connection cannot be opened: what kind of error, which step, and what it says, with `URL` for the URL.
-async fn failure(transport: impl Into<Transport>) -> (ErrorKind, Option<DialFailure>, String) {
+async fn failure(transport: impl Into<Transport>) -> (ErrorKind, Option<ConnectErrorKind>, String) {
     let error = within(sabir::connect(transport, Router::new())).await.unwrap_err();
-    (error.kind(), DialError::of(&error).map(DialError::failure), error.to_string())
+    let (step, text) = match &error {
+        Error::Connect(error) => (Some(error.kind()), error.to_string()),
+        error => (None, error.to_string()),
+    };
+    (std::io::Error::from(error).kind(), step, text)
 }
 
 #[tokio::test]
@@ -18,27 +22,27 @@ async fn failures_are_told_apart() {
     let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     for scheme in ["http", "ws", "tcp"] {
         let (kind, step, text) = failure(format!("{scheme}://{free}")).await;
-        assert_eq!((kind, step), (ErrorKind::ConnectionRefused, Some(DialFailure::Refused)), "{text}");
+        assert_eq!((kind, step), (ErrorKind::ConnectionRefused, Some(ConnectErrorKind::Refused)), "{text}");
         // What the system itself says is different on each.
         let says = if cfg!(unix) { "Connection refused" } else { "" };
         let want = format!("cannot connect to {scheme}://{free}: {says}");
         assert!(text.starts_with(&want), "{text}");
         assert!(text.ends_with("check the address, and that the server runs"), "{text}");
         let (_, step, text) = failure(format!("{scheme}://nonesuch.invalid:1")).await;
-        assert_eq!(step, Some(DialFailure::Resolve), "{text}");
+        assert_eq!(step, Some(ConnectErrorKind::Resolve), "{text}");
     }
     let nowhere = if cfg!(unix) { "unix:/nonesuch/socket" } else { "pipe:nonesuch" };
     let (_, step, _) = failure(nowhere).await;
-    assert_eq!(step, Some(DialFailure::Unreachable));
+    assert_eq!(step, Some(ConnectErrorKind::Unreachable));
 
     for (status_line, want) in [("401 Unauthorized", 401), ("404 Not Found", 404), ("200 OK", 200)] {
         let script = Script::play([status(status_line, "")]).await;
         let (_, step, text) = failure(format!("ws://{}/", script.address)).await;
-        assert_eq!(step, Some(DialFailure::Status(want)), "{text}");
+        assert_eq!(step, Some(ConnectErrorKind::Status(want)), "{text}");
     }
     let script = Script::play([Act::Last(b"SSH-2.0\r\n\r\n".to_vec())]).await;
     let (_, step, text) = failure(format!("ws://{}/", script.address)).await;
-    assert_eq!(step, Some(DialFailure::Protocol), "{text}");
+    assert_eq!(step, Some(ConnectErrorKind::Protocol), "{text}");
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
-use sabir::{DialError, DialFailure, Router, Transport, transport};
+use sabir::{ConnectErrorKind, Error, Router, Transport, transport};
 use tokio_rustls::TlsAcceptor;
 
 use crate::script::{Script, json, three, within};
@@ -51,10 +51,11 @@ async fn server(identity: &Identity, client: Option<&Identity>) -> String {
 async fn call(transport: Transport) -> Result<i64, String> {
     match within(sabir::connect(transport, Router::new())).await {
         Ok(peer) => within(peer.call("add", (1, 2))).await.map_err(|error| error.to_string()),
-        Err(error) => {
-            assert_eq!(DialError::of(&error).map(DialError::failure), Some(DialFailure::Tls), "{error}");
-            Err(DialError::of(&error).unwrap().reason().to_owned())
+        Err(Error::Connect(error)) => {
+            assert_eq!(error.kind(), ConnectErrorKind::Tls, "{error}");
+            Err(error.reason().to_owned())
         }
+        Err(error) => panic!("{error}"),
     }
 }
 
@@ -66,7 +67,7 @@ async fn whom_to_trust() {
     assert_eq!(call(url().root_certificate(ours.chain.clone())).await, Ok(3));
     assert_eq!(call(url().danger_accept_any_certificate()).await, Ok(3));
     let error = call(url().root_certificate(identity("localhost").chain)).await.unwrap_err();
-    assert_eq!(error, "nobody who is trusted vouches for the server's certificate");
+    assert_eq!(error, "the server's certificate is not signed by a trusted authority");
     // The name is checked too.
     let elsewhere = transport::url(format!("https://{}/", address.replace("localhost", "127.0.0.1")));
     let error = call(elsewhere.root_certificate(ours.chain.clone())).await.unwrap_err();
@@ -114,7 +115,7 @@ async fn what_is_no_tls_and_what_is_no_certificate() {
         transport::url(script.url()).danger_accept_any_certificate(),
     ] {
         let error = within(sabir::connect(transport, Router::new())).await.unwrap_err();
-        assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput, "{error}");
+        assert!(matches!(error, Error::Config(_)), "{error}");
     }
 }
 

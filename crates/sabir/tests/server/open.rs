@@ -20,7 +20,7 @@ pub(crate) const SUM: &str = r#"{"jsonrpc":"2.0","id":1,"result":3}"#;
 pub(crate) struct Open {
     pub(crate) port: u16,
     pub(crate) stopper: Stopper,
-    pub(crate) running: JoinHandle<std::io::Result<()>>,
+    pub(crate) running: JoinHandle<Result<(), sabir::Error>>,
 }
 
 /// Listens at a port of this machine.

@@ -174,14 +174,30 @@ async fn whoever_leaves_takes_its_call_along() {
 
 #[tokio::test]
 async fn a_caller_is_asked_once_who_it_is() {
-    let asked = Arc::new(AtomicUsize::new(0));
-    let counting = Arc::clone(&asked);
-    let http = Http::new().auth(move |parts| {
-        counting.fetch_add(1, Ordering::Relaxed);
-        assert!(parts.extensions.get::<Remote>().is_some());
-        let name = parts.headers.get("x-user").and_then(|name| name.to_str().ok());
-        name.map(str::to_owned).ok_or(Denied::unauthorized("Basic"))
-    });
+    for later in [false, true] {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let counting = Arc::clone(&asked);
+        let who = move |parts: &sabir::http::request::Parts| {
+            counting.fetch_add(1, Ordering::Relaxed);
+            assert!(parts.extensions.get::<Remote>().is_some());
+            let name = parts.headers.get("x-user").and_then(|name| name.to_str().ok());
+            name.map(str::to_owned).ok_or(Denied::unauthorized("Basic"))
+        };
+        let http = match later {
+            false => Http::new().auth(who),
+            true => Http::new().auth_async(move |parts| {
+                let name = who(parts);
+                async {
+                    tokio::task::yield_now().await;
+                    name
+                }
+            }),
+        };
+        asked_once(http, &asked).await;
+    }
+}
+
+async fn asked_once(http: Http, asked: &AtomicUsize) {
     let router = router().method("path", |ctx: Ctx, (): ()| async move {
         let parts = ctx.http().unwrap();
         Ok((parts.method.to_string(), parts.uri.to_string(), parts.headers.len()))

@@ -34,4 +34,24 @@ enum Generic<T> {
     Lost(T),
 }
 
+#[derive(sabir::RpcError)]
+enum TwoOthers {
+    #[rpc(other)]
+    One(sabir::ErrorObject),
+    #[rpc(other)]
+    Two(sabir::ErrorObject),
+}
+
+#[derive(sabir::RpcError)]
+enum Empty {
+    #[rpc(other)]
+    Other,
+}
+
+#[derive(sabir::RpcError)]
+enum Coded {
+    #[rpc(transparent, code = 1)]
+    Inner(sabir::ErrorObject),
+}
+
 fn main() {}

@@ -31,7 +31,7 @@ pub(crate) struct WireTarget {
 
 impl WireTarget {
     pub(crate) async fn open(&self) -> Result<Wire, Failure> {
-        let unreachable = |error: io::Error| self.target.unreachable(&error);
+        let unreachable = |error: io::Error| self.target.unreachable(&error.into());
         match &self.target {
             Target::Url(url) if url.scheme().is_http() => {
                 Post::open(url, self).await.map(|post| Wire::Post(Box::new(post))).map_err(unreachable)
@@ -49,7 +49,8 @@ impl WireTarget {
             target => {
                 let transport = target.open(self.framing, self.printer.as_ref())?;
                 let streams = self.web.apply(transport).into_streams().await;
-                Ok(Wire::Stream(Stream::new(streams.map_err(unreachable)?, self.framing, self.max_size)))
+                let streams = streams.map_err(|error| self.target.unreachable(&error))?;
+                Ok(Wire::Stream(Stream::new(streams, self.framing, self.max_size)))
             }
         }
     }

@@ -287,7 +287,7 @@ pub(super) async fn streams(url: &Url, web: &Web) -> io::Result<Streams> {
         host if host.contains(':') => format!("[{host}]"),
         host => host.to_owned(),
     };
-    web.trust(transport::url(format!("{scheme}://{host}:{}", url.port()))).into_streams().await
+    Ok(web.trust(transport::url(format!("{scheme}://{host}:{}", url.port()))).into_streams().await?)
 }
 
 fn invalid(what: impl std::fmt::Display) -> io::Error {

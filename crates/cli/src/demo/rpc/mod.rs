@@ -18,7 +18,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 /// The methods of the service, with no notes remembered yet.
 pub(crate) fn router() -> Router {
-    let router = arithmetic(Router::new());
+    let router = arithmetic(Router::new().expose_exceptions());
     let router = time(router);
     let router = failures(router);
     notifications(router).info(

@@ -28,7 +28,7 @@ use tokio::task::{AbortHandle, Id, JoinSet};
 
 use crate::runtime::message_transport::{Incoming, Link};
 use crate::transport::endpoint::{Dial, Endpoint};
-use crate::transport::error::DialError;
+use crate::transport::error::ConnectError;
 
 /// Messages with calls that are on their way at a time. Each has a connection to itself with HTTP/1.1.
 const CALLS: usize = 64;
@@ -100,7 +100,7 @@ impl Http {
         uri: Uri,
         dial: Dial,
         #[cfg(feature = "tls")] tls: Option<tokio_rustls::TlsConnector>,
-    ) -> Result<Http, DialError> {
+    ) -> Result<Http, ConnectError> {
         let url = endpoint.url.clone();
         #[cfg(feature = "tls")]
         let pool = Pool::open(endpoint, uri, tls).await?;

@@ -17,7 +17,7 @@ use tokio::time::{Instant, timeout};
 use crate::peer::commands::lock;
 use crate::transport::Duplex;
 use crate::transport::endpoint::{Endpoint, in_time};
-use crate::transport::error::DialError;
+use crate::transport::error::ConnectError;
 
 /// Bytes of an answer's head, and of its trailers.
 const HEAD: usize = 64 * 1024;
@@ -58,7 +58,7 @@ enum Sender {
 
 /// Why there is no answer.
 pub(crate) enum RequestError {
-    Dial(DialError),
+    Dial(ConnectError),
     /// The connection broke, in these words.
     Broken(String),
 }
@@ -86,7 +86,7 @@ impl Pool {
         endpoint: Endpoint,
         uri: Uri,
         #[cfg(feature = "tls")] tls: Option<tokio_rustls::TlsConnector>,
-    ) -> Result<Pool, DialError> {
+    ) -> Result<Pool, ConnectError> {
         let authority = uri.authority().map_or("", |authority| authority.as_str());
         let pool = Pool {
             host: HeaderValue::from_str(authority).unwrap_or(HeaderValue::from_static("")),
@@ -173,7 +173,7 @@ impl Pool {
         }
     }
 
-    async fn dial(&self) -> Result<Sender, DialError> {
+    async fn dial(&self) -> Result<Sender, ConnectError> {
         in_time(&self.endpoint.url, async {
             let stream = self.endpoint.connect().await?;
             #[cfg(feature = "tls")]
@@ -187,9 +187,9 @@ impl Pool {
         .await
     }
 
-    async fn shake_hands(&self, stream: Box<dyn Duplex>, many: bool) -> Result<Sender, DialError> {
-        use crate::transport::error::DialFailure::Protocol;
-        let failed = |error: hyper::Error| DialError::new(Protocol, &self.endpoint.url, describe(&error));
+    async fn shake_hands(&self, stream: Box<dyn Duplex>, many: bool) -> Result<Sender, ConnectError> {
+        use crate::transport::error::ConnectErrorKind::Protocol;
+        let failed = |error: hyper::Error| ConnectError::new(Protocol, &self.endpoint.url, describe(&error));
         let stream = TokioIo::new(stream);
         if many {
             let (sender, connection) = http2::Builder::new(TokioExecutor::new())

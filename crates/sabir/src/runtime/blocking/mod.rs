@@ -7,7 +7,7 @@
 //! ```no_run
 //! use sabir::{Router, blocking};
 //!
-//! fn main() -> Result<(), sabir::Cause> {
+//! fn main() -> Result<(), sabir::Error> {
 //!     let router = Router::new().method_sync("add", |_, (a, b): (i64, i64)| Ok(a + b));
 //!     blocking::serve(blocking::stdio(), router)
 //! }
@@ -16,7 +16,7 @@
 //! A client:
 //!
 //! ```no_run
-//! # fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! # fn run() -> Result<(), sabir::Error> {
 //! use sabir::{Router, blocking};
 //! use std::process::Command;
 //!
@@ -24,6 +24,24 @@
 //! let sum: i64 = peer.call("add", (1, 2))?;
 //! # Ok(())
 //! # }
+//! ```
+//!
+//! What runs over descriptors is here: standard input and output, started processes, TCP, and Unix sockets or named pipes,
+//! by their functions or by [`url`]; and [`memory`] for tests. HTTP, WebSocket and TLS need the async side, and so does
+//! [`listen`](crate::listen) with its limits for strangers. A server for programs that trust each other is a loop:
+//!
+//! ```no_run
+//! use sabir::{Router, blocking};
+//!
+//! fn main() -> Result<(), sabir::Error> {
+//!     let router = Router::new().method_sync("add", |_, (a, b): (i64, i64)| Ok(a + b));
+//!     for stream in std::net::TcpListener::bind("127.0.0.1:4000")?.incoming() {
+//!         let (stream, router) = (stream?, router.clone());
+//!         let streams = blocking::Streams::new(stream.try_clone()?, stream);
+//!         std::thread::spawn(move || blocking::serve(streams, router));
+//!     }
+//!     Ok(())
+//! }
 //! ```
 
 mod drive;
@@ -38,7 +56,6 @@ mod thread_io;
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::future::Future;
-use std::io;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
@@ -49,17 +66,17 @@ use std::time::Duration;
 pub use platform::unix;
 #[cfg(windows)]
 pub use platform::{Stream, pipe};
-use sabir_proto::{Cause, Lost, Role, SendError};
+use sabir_proto::{Cause, Role, SendError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-pub use streams::{Streams, child, stdio, tcp};
+pub use streams::{Streams, child, memory, stdio, tcp, url};
 
 use crate::handler::ctx::Ctx;
 use crate::peer::commands::Command;
 use crate::router::Router;
 use crate::router::method::Method;
 use crate::runtime::serve::good_end;
-use crate::{CallError, peer};
+use crate::{CallError, Error, peer};
 
 thread_local! {
     /// Whether this thread drives a connection.
@@ -67,14 +84,13 @@ thread_local! {
 }
 
 /// Serves one connection on this thread until it ends. That the peer has gone is a good end.
-pub fn serve(streams: Streams, router: Router) -> Result<(), Cause> {
-    let lost = |error: io::Error| Cause::Lost(Lost::from_error(error));
-    let (driver, _) = drive::Driver::new(streams, router, Role::Server).map_err(lost)?;
-    good_end(driver.run())
+pub fn serve(streams: Streams, router: Router) -> Result<(), Error> {
+    let (driver, _) = drive::Driver::new(streams, router, Role::Server)?;
+    Ok(good_end(driver.run())?)
 }
 
 /// Connects: runs the connection on a thread of its own, and returns the peer to call.
-pub fn connect(streams: Streams, router: Router) -> io::Result<Peer> {
+pub fn connect(streams: Streams, router: Router) -> Result<Peer, Error> {
     let (driver, peer) = drive::Driver::new(streams, router, Role::Client)?;
     thread::Builder::new().name("sabir".to_owned()).spawn(move || driver.run())?;
     Ok(Peer(peer))
@@ -141,6 +157,11 @@ impl Peer {
             return self.0.cause();
         }
         wait(self.0.shutdown(grace))
+    }
+
+    /// Starts to shut the connection down, and does not wait.
+    pub fn close(&self) {
+        self.0.close();
     }
 
     /// The same peer for async code, and for batches and progress.

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::fmt;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -64,11 +65,23 @@ impl Default for Speaks {
 /// Who somebody has proved to be.
 pub(crate) type Identity = Arc<dyn Any + Send + Sync>;
 
-type AuthCheck = dyn Fn(&Parts) -> Result<Option<Identity>, Denied> + Send + Sync;
+/// What was found out about a caller.
+pub(crate) type Identified = Result<Option<Identity>, Denied>;
+
+type Identifying = Pin<Box<dyn Future<Output = Identified> + Send>>;
+
+/// How it is found out who calls.
+#[derive(Clone)]
+pub(crate) enum AuthCheck {
+    /// At once.
+    Now(Arc<dyn Fn(&Parts) -> Identified + Send + Sync>),
+    /// By asking others.
+    Later(Arc<dyn Fn(&Parts) -> Identifying + Send + Sync>),
+}
 
 #[derive(Clone)]
 pub(crate) struct Auth {
-    pub(crate) check: Arc<AuthCheck>,
+    pub(crate) check: AuthCheck,
     /// Whether two identities are the same one.
     pub(crate) same: fn(&dyn Any, &dyn Any) -> bool,
 }
@@ -132,7 +145,48 @@ impl Http {
         F: Fn(&Parts) -> Result<I, Denied> + Send + Sync + 'static,
     {
         self.auth = Some(Auth {
-            check: Arc::new(move |parts| who(parts).map(|identity| Some(Arc::new(identity) as Identity))),
+            check: AuthCheck::Now(Arc::new(move |parts| {
+                who(parts).map(|identity| Some(Arc::new(identity) as Identity))
+            })),
+            same: |one, other| one.downcast_ref::<I>() == other.downcast_ref::<I>(),
+        });
+        self
+    }
+
+    /// The same for a function that has to ask others, such as a database. It takes what it needs out of the request,
+    /// and returns a future. The body of the request is read only after that.
+    ///
+    /// ```
+    /// use sabir::{Denied, Http};
+    ///
+    /// #[derive(PartialEq)]
+    /// struct User(u64);
+    ///
+    /// async fn find(token: String) -> Option<User> {
+    ///     // Ask a database.
+    /// #   Some(User(token.len() as u64))
+    /// }
+    ///
+    /// let http = Http::new().auth_async(|parts| {
+    ///     let token = parts.headers.get("x-token").and_then(|token| token.to_str().ok()).map(str::to_owned);
+    ///     async move {
+    ///         let token = token.ok_or(Denied::unauthorized("Token"))?;
+    ///         find(token).await.ok_or(Denied::forbidden())
+    ///     }
+    /// });
+    /// ```
+    #[must_use]
+    pub fn auth_async<I, F, Fut>(mut self, who: F) -> Self
+    where
+        I: PartialEq + Send + Sync + 'static,
+        F: Fn(&Parts) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<I, Denied>> + Send + 'static,
+    {
+        self.auth = Some(Auth {
+            check: AuthCheck::Later(Arc::new(move |parts| {
+                let asking = who(parts);
+                Box::pin(async move { Ok(Some(Arc::new(asking.await?) as Identity)) })
+            })),
             same: |one, other| one.downcast_ref::<I>() == other.downcast_ref::<I>(),
         });
         self
@@ -149,10 +203,10 @@ impl Http {
         let is_token = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
         assert!(is_token, "a bearer token must not be empty, and has only visible ASCII characters");
         self.auth = Some(Auth {
-            check: Arc::new(move |parts| match bearer(&parts.headers) {
+            check: AuthCheck::Now(Arc::new(move |parts| match bearer(&parts.headers) {
                 Some(given) if same_text(given, token.as_bytes()) => Ok(None),
                 _ => Err(Denied::unauthorized("Bearer")),
-            }),
+            })),
             same: |_, _| true,
         });
         self
@@ -212,6 +266,11 @@ impl Http {
     pub fn websocket(mut self, websocket: WebSocket) -> Self {
         self.websocket = websocket;
         self
+    }
+
+    /// Whether it takes time to find out who calls.
+    pub(crate) fn has_async_auth(&self) -> bool {
+        matches!(&self.auth, Some(Auth { check: AuthCheck::Later(_), .. }))
     }
 
     /// Whether callers must prove who they are.

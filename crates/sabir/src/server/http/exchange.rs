@@ -12,8 +12,8 @@ use crate::peer::commands::{Command, lock};
 use crate::router::Routes;
 use crate::router::observe::{Observed, Side};
 use crate::runtime::connection::Connection;
-use crate::runtime::io::Port;
-use crate::runtime::message_transport::{Incoming, Link, Messages};
+use crate::runtime::io::Io;
+use crate::runtime::message_transport::{Incoming, Link, MessageTransport};
 use crate::server::budget::{MemoryBudget, Reservation};
 use crate::server::http::caller::HttpCaller;
 use crate::server::http::content::Accepts;
@@ -69,7 +69,7 @@ impl Link for ReplyLink {
 
 /// An engine that answers one message at a time.
 pub(crate) struct Exchange {
-    connection: Connection<Messages<ReplyLink>>,
+    connection: Connection<MessageTransport<ReplyLink>>,
     /// The engine has come to its end.
     over: bool,
     /// What it holds.
@@ -105,7 +105,7 @@ impl Exchange {
             settled: true,
         };
         Exchange {
-            connection: Connection::new(config, routes, Messages::new(link, None), None),
+            connection: Connection::new(config, routes, MessageTransport::new(link, None), None),
             over: false,
             reservation: Reservation::default(),
         }
@@ -120,7 +120,7 @@ impl Exchange {
         accepts: Accepts,
     ) {
         self.reservation = reservation;
-        let link = &mut self.connection.port.link;
+        let link = &mut self.connection.io.link;
         link.origin = Origin(link.origin.0 + 1);
         link.accepts = accepts;
         link.settled = false;
@@ -137,9 +137,9 @@ impl Exchange {
 
     /// Does what can be done at once. Whatever has to wait is to be polled.
     pub(crate) fn run(&mut self, cx: &mut Context<'_>, budget: &Arc<MemoryBudget>) -> Poll<Step> {
-        let Connection { engine, port, .. } = &mut self.connection;
+        let Connection { engine, io, .. } = &mut self.connection;
         engine.run();
-        port.send(cx, &mut engine.context);
+        io.send(cx, &mut engine.context);
         self.reserve(budget);
         self.step()
     }
@@ -157,13 +157,13 @@ impl Exchange {
         let used = self.connection.engine.context.session.usage().bytes;
         if !self.reservation.resize(budget, used) {
             self.over = true;
-            self.connection.port.link.next = Some(OVERLOADED);
+            self.connection.io.link.next = Some(OVERLOADED);
         }
     }
 
     fn step(&mut self) -> Poll<Step> {
         let idle = self.over || self.connection.engine.context.session.is_idle();
-        let link = &mut self.connection.port.link;
+        let link = &mut self.connection.io.link;
         if (link.settled && idle) || self.over {
             return Poll::Ready(Step::Done(link.next.take()));
         }
@@ -176,7 +176,7 @@ impl Exchange {
 
     /// The code of the error that is the answer, if it is one.
     pub(crate) fn error(&self) -> Option<ErrorCode> {
-        self.connection.port.link.error
+        self.connection.io.link.error
     }
 
     pub(crate) fn shut_down(&self, grace: Duration) {

@@ -18,7 +18,7 @@ use crate::server::acceptor::Connections;
 use crate::server::budget::MemoryBudget;
 use crate::server::http::body::Body;
 use crate::server::http::caller::HttpCaller;
-use crate::server::http::config::{Bound, Http, Identity, Sessions};
+use crate::server::http::config::{Auth, AuthCheck, Bound, Http, Identity, Sessions};
 use crate::server::http::conflicting_length::ConflictingLength;
 use crate::server::http::content::{self, Accepts};
 use crate::server::http::exchange::ExchangePool;
@@ -32,7 +32,7 @@ use crate::server::http::{host_origin, request_body, upgrade};
 /// speaks it already. [`listen`](crate::listen) needs none of this.
 ///
 /// ```no_run
-/// # async fn run() -> std::io::Result<()> {
+/// # async fn run() -> Result<(), sabir::Error> {
 /// use sabir::{Http, HttpService, Router};
 ///
 /// let router = Router::new().method("add", |_, (a, b): (i64, i64)| async move { Ok(a + b) });
@@ -205,7 +205,7 @@ impl Inner {
         if parts.method == Method::OPTIONS {
             return self.options(&parts, methods, is_page);
         }
-        let identity = self.identify(&parts)?;
+        let identity = self.identify(&parts).await?;
         if upgrade::is_websocket(&parts) {
             return upgrade::websocket(self, parts, identity);
         }
@@ -253,9 +253,21 @@ impl Inner {
         Ok(response::empty(status, headers))
     }
 
-    pub(crate) fn identify(&self, parts: &Parts) -> Result<Option<Identity>, Refusal> {
+    async fn identify(&self, parts: &Parts) -> Result<Option<Identity>, Refusal> {
+        let identified = match &self.http.auth {
+            Some(Auth { check: AuthCheck::Later(check), .. }) => check(parts).await,
+            _ => return self.identify_now(parts),
+        };
+        identified.map_err(|denied| Refusal::denied(denied.challenge))
+    }
+
+    /// Who calls, if that can be told at once.
+    pub(crate) fn identify_now(&self, parts: &Parts) -> Result<Option<Identity>, Refusal> {
         match &self.http.auth {
-            Some(auth) => (auth.check)(parts).map_err(|denied| Refusal::denied(denied.challenge)),
+            Some(Auth { check: AuthCheck::Now(check), .. }) => {
+                check(parts).map_err(|denied| Refusal::denied(denied.challenge))
+            }
+            Some(Auth { check: AuthCheck::Later(_), .. }) => Err(Refusal::denied(None)),
             None => Ok(None),
         }
     }

@@ -12,7 +12,7 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::Role;
 
 use crate::runtime::connection::Connection;
-use crate::runtime::message_transport::Messages;
+use crate::runtime::message_transport::MessageTransport;
 use crate::runtime::metered::Metered;
 use crate::server::http::body::Body;
 use crate::server::http::caller::HttpCaller;
@@ -97,11 +97,11 @@ async fn serve(inner: Arc<Inner>, caller: HttpCaller, upgrade: OnUpgrade) {
     let settings = inner.http.websocket;
     let stream = CountedReads::new(TokioIo::new(upgraded));
     let socket = Socket::new(stream, Role::Server, settings, config.limits.message_bytes).await;
-    let port = Messages::new(socket, None);
-    let mut connection = Connection::new(config, Arc::clone(&inner.routes), port, None);
+    let io = MessageTransport::new(socket, None);
+    let mut connection = Connection::new(config, Arc::clone(&inner.routes), io, None);
     connection.engine.context.callers.opener = Some(Arc::new(caller));
     let budget = Arc::clone(&inner.budget);
-    let mut connection = Box::new(Metered::new(connection, budget, |port| port.link.unfinished()));
+    let mut connection = Box::new(Metered::new(connection, budget, |io| io.link.unfinished()));
     tokio::select! {
         () = &mut *connection => return,
         () = inner.stop.clone().wait() => {}

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use tokio::net::{UnixListener, UnixSocket, UnixStream};
 
-use crate::server::bind::ListenError;
-use crate::transport::{ByteTransport, Scheme, Transport};
+use crate::Error;
+use crate::transport::{ByteTransport, ConnectError, Scheme, Transport};
 
 pub(crate) const SCHEME: Scheme = Scheme::Unix;
 /// How a URL is written.
@@ -19,8 +19,10 @@ const BACKLOG: u32 = 1024;
 pub(crate) type Stream = UnixStream;
 
 /// Connects to a Unix socket.
-pub async fn unix(path: impl AsRef<Path>) -> io::Result<Transport> {
-    let stream = UnixStream::connect(path).await?;
+pub async fn unix(path: impl AsRef<Path>) -> Result<Transport, Error> {
+    let url = format!("unix:{}", path.as_ref().display());
+    let connected = UnixStream::connect(path).await;
+    let stream = connected.map_err(|error| ConnectError::socket(&url, error))?;
     Ok(Transport::new(move || Ok(ByteTransport::over(Box::new(stream)))))
 }
 
@@ -93,10 +95,7 @@ fn bind_unix(path: &Path) -> io::Result<(UnixListener, SocketFile)> {
 fn remove_stale(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::FileTypeExt;
 
-    let refuse = |why| {
-        let reason = format!("cannot listen at `{}`: {why}", path.display());
-        Err(io::Error::new(io::ErrorKind::AddrInUse, ListenError(reason)))
-    };
+    let refuse = |why| Err(io::Error::new(io::ErrorKind::AddrInUse, why));
     if !std::fs::symlink_metadata(path)?.file_type().is_socket() {
         return refuse("there is a file of that name that is no socket");
     }

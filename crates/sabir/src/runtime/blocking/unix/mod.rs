@@ -17,7 +17,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use wake::WakeFd;
 
+use crate::Error;
 use crate::runtime::blocking::Streams;
+use crate::transport::ConnectError;
 use crate::transport::fd::Flags;
 use crate::transport::stdio::platform;
 
@@ -29,8 +31,9 @@ pub(crate) fn stdio() -> io::Result<(Stream, Stream)> {
 }
 
 /// Connects to a Unix socket.
-pub fn unix(path: impl AsRef<Path>) -> io::Result<Streams> {
-    let stream = UnixStream::connect(path)?;
+pub fn unix(path: impl AsRef<Path>) -> Result<Streams, Error> {
+    let url = format!("unix:{}", path.as_ref().display());
+    let stream = UnixStream::connect(path).map_err(|error| ConnectError::socket(&url, error))?;
     Ok(Streams::new(stream.try_clone()?, stream))
 }
 

@@ -21,16 +21,22 @@ use windows_sys::Win32::System::IO::{GetOverlappedResult, OVERLAPPED};
 use windows_sys::Win32::System::Threading::CreateEventW;
 
 use super::stream::Stream;
+use crate::Error;
 use crate::runtime::blocking::Streams;
 use crate::transport::endpoint::CONNECT_TIMEOUT;
-use crate::transport::local;
+use crate::transport::{ConnectError, local};
 
 /// How often a pipe is tried whose instances are all taken.
 const RETRY: Duration = Duration::from_millis(20);
 
 /// Connects to a named pipe: by its name alone, as in `sabir`, or by its whole path, as in `\\.\pipe\sabir`.
-pub fn pipe(name: impl AsRef<str>) -> io::Result<Streams> {
-    let path = local::path(name.as_ref());
+pub fn pipe(name: impl AsRef<str>) -> Result<Streams, Error> {
+    let url = format!("pipe:{}", name.as_ref());
+    Ok(open(name.as_ref()).map_err(|error| ConnectError::socket(&url, error))?)
+}
+
+fn open(name: &str) -> io::Result<Streams> {
+    let path = local::path(name);
     let end = Instant::now() + CONNECT_TIMEOUT;
     let handle: OwnedHandle = loop {
         let mut options = OpenOptions::new();

@@ -83,12 +83,12 @@ impl HttpService {
             && !accepts.is_nothing()
             && parsed.length <= inner.config.limits.message_bytes;
         // Whoever may not call is told so before it has sent everything.
-        if !is_usual || (inner.http.has_auth() && !whole) {
+        if !is_usual || (inner.http.has_auth() && !whole) || inner.http.has_async_auth() {
             return Admission::Other;
         }
         let mut caller = HttpCaller::unread(parsed.keep(), peer_address.clone());
         if inner.http.has_auth() {
-            match inner.identify(caller.parts()) {
+            match inner.identify_now(caller.parts()) {
                 Ok(identity) => caller.identity = identity,
                 Err(refusal) => return Admission::Refused(refusal.whole(Version::HTTP_11)),
             }

@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::peer::Peer;
 use crate::peer::commands::{Command, lock};
 use crate::runtime::connection::Connection;
-use crate::runtime::message_transport::Messages;
+use crate::runtime::message_transport::MessageTransport;
 use crate::runtime::metered::Metered;
 use crate::server::acceptor::network;
 use crate::server::http::caller::HttpCaller;
@@ -74,7 +74,8 @@ impl Table {
         let mut open = lock(&inner.sessions.0);
         let opener = open.opener(inner, owner.as_ref(), from);
         let ended = open.make_room(sessions, opener, owner.is_some() || from.is_some())?;
-        let connection = Connection::new(config, Arc::clone(&inner.routes), Messages::new(link, None), None);
+        let connection =
+            Connection::new(config, Arc::clone(&inner.routes), MessageTransport::new(link, None), None);
         let peer = connection.peer();
         let session = Arc::new(Session { id, hub, owner, from, opener, peer });
         open.by_id.insert(session.id.clone(), Arc::clone(&session));
@@ -83,7 +84,7 @@ impl Table {
         if let Some(ended) = ended {
             ended.shut_down();
         }
-        let connection = Metered::new(connection, Arc::clone(&inner.budget), |port| port.link.held());
+        let connection = Metered::new(connection, Arc::clone(&inner.budget), |io| io.link.held());
         tokio::spawn(run(Arc::clone(inner), Arc::clone(&session), connection, sessions.idle));
         Ok(session)
     }
@@ -148,7 +149,7 @@ impl Open {
 async fn run(
     inner: Arc<Inner>,
     session: Arc<Session>,
-    connection: Metered<Messages<SessionLink>>,
+    connection: Metered<MessageTransport<SessionLink>>,
     idle: Duration,
 ) {
     let mut connection = std::pin::pin!(connection);

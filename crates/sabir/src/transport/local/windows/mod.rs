@@ -16,9 +16,9 @@ use tokio::sync::Mutex;
 use tokio::time::{sleep, timeout};
 use windows_sys::Win32::Foundation::{ERROR_ACCESS_DENIED, ERROR_PIPE_BUSY};
 
-use crate::server::bind::ListenError;
+use crate::Error;
 use crate::transport::endpoint::CONNECT_TIMEOUT;
-use crate::transport::{ByteTransport, Scheme, Transport};
+use crate::transport::{ByteTransport, ConnectError, Scheme, Transport};
 
 pub(crate) const SCHEME: Scheme = Scheme::Pipe;
 /// How a URL is written.
@@ -29,8 +29,10 @@ pub(crate) const HERE: &str = "named pipes";
 const RETRY: Duration = Duration::from_millis(20);
 
 /// Connects to a named pipe: by its name alone, as in `sabir`, or by its whole path, as in `\\.\pipe\sabir`.
-pub async fn pipe(name: impl AsRef<str>) -> io::Result<Transport> {
-    let stream = connect(name.as_ref()).await?;
+pub async fn pipe(name: impl AsRef<str>) -> Result<Transport, Error> {
+    let url = format!("pipe:{}", name.as_ref());
+    let connected = connect(name.as_ref()).await;
+    let stream = connected.map_err(|error| ConnectError::socket(&url, error))?;
     Ok(Transport::new(move || Ok(ByteTransport::over(Box::new(stream)))))
 }
 
@@ -71,10 +73,7 @@ impl Listener {
         let path = path(name);
         let first = access::create(ServerOptions::new().first_pipe_instance(true), &path);
         let first = first.map_err(|error| match has_code(&error, ERROR_ACCESS_DENIED) {
-            true => {
-                let reason = format!("cannot listen at `{path}`: another server listens there");
-                io::Error::new(io::ErrorKind::AddrInUse, ListenError(reason))
-            }
+            true => io::Error::new(io::ErrorKind::AddrInUse, "another server listens there"),
             false => error,
         })?;
         Ok(Listener { path, next: Mutex::new(first) })
