@@ -1,5 +1,7 @@
 //! The program against HTTP servers: sessions, traces, and what they are sent.
 
+// The sessions are for `sh`.
+#![cfg(unix)]
 #![allow(clippy::unwrap_used)]
 
 mod shell;
