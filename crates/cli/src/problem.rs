@@ -273,7 +273,7 @@ impl PeerOptions {
 
     /// Nothing came in time.
     pub(crate) fn timed_out(&self, watch: &Watch) -> Failure {
-        let what = format_args!("no answer from {} within {}", self.target, time(self.timeout));
+        let what = format!("no answer from {} within {}", self.target, time(self.timeout));
         let failure = Failure::new(Exit::Timeout, what);
         let seen = match watch.received() {
             true => self.trace_hint(),
@@ -284,13 +284,13 @@ impl PeerOptions {
 
     /// `check` did not finish in time.
     pub(crate) fn unfinished(&self, watch: &Watch) -> Failure {
-        let what = format_args!("{} did not finish within {}", self.target, time(self.timeout));
+        let what = format!("{} did not finish within {}", self.target, time(self.timeout));
         Failure::new(Exit::Timeout, what).hints([Some(self.longer()), self.framing_hint(watch)])
     }
 
     /// A peer did not say in time what it offers.
     pub(crate) fn undiscovered(&self, watch: &Watch) -> Failure {
-        let what = format_args!("{} did not list its methods within {}", self.target, time(self.timeout));
+        let what = format!("{} did not list its methods within {}", self.target, time(self.timeout));
         let seen = match watch.received() {
             true => self.trace_hint(),
             false => self.framing_hint(watch),

@@ -73,7 +73,7 @@ impl Exchange<'_> {
         // Over HTTP, what wants no answer still gets a status.
         while (self.open() > 0 && self.refusal.is_none()) || self.wire.is_posting() {
             if self.wire.is_idle() {
-                let what = format_args!("the answer from {} is for none of the calls", peer.target);
+                let what = format!("the answer from {} is for none of the calls", peer.target);
                 return Err(peer.invalid_answer(what));
             }
             match self.wire.next().await {
@@ -171,7 +171,7 @@ impl Exchange<'_> {
                 }
                 match self.open() {
                     left if left > 0 && answers > 0 && self.refusal.is_none() => {
-                        let what = format_args!("the answer to the batch leaves out {left} of its calls");
+                        let what = format!("the answer to the batch leaves out {left} of its calls");
                         Err(peer.invalid_answer(what))
                     }
                     _ => Ok(()),
