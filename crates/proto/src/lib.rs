@@ -1,4 +1,4 @@
-//! JSON-RPC 2.0 without I/O: the grammar, the framings, and the engine that keeps calls straight.
+//! JSON-RPC 2.0 without I/O: the grammar, the framings, and the engine that tracks calls.
 //!
 //! Bytes become messages, messages become calls, and nothing here touches a socket, a thread, a clock or an
 //! async runtime; the crate builds for `wasm32-unknown-unknown`. Whoever wants a ready-made server or client
@@ -31,7 +31,7 @@
 //! | Where does an error say why? | In `data.reason`, beside the standard message; `data.offset` for `-32700`. |
 //! | An error with the id null? | It ends the call, or the calls of the batch, that alone waits for an answer; otherwise it is reported. |
 //! | The order of answers in a batch? | The order in which they were ready. |
-//! | An answer that is no valid response? | It ends its call, and is never answered itself. |
+//! | An answer that is not a valid response? | It ends its call, and is never answered itself. |
 //!
 //! # Features
 //!
@@ -40,6 +40,7 @@
 //! | `schemars` | `JsonSchema` for [`RawJson`]: anything |
 
 // Text: JSON, and what a terminal may be shown.
+mod byte_size;
 mod escape;
 mod json;
 #[cfg(feature = "schemars")]
@@ -59,6 +60,7 @@ mod session;
 mod time;
 mod transcript;
 
+pub use byte_size::ByteSize;
 pub use dialect::{
     Dialect, LENIENT, LSP, MCP, MCP_2024_11_05, MCP_2025_03_26, MCP_2025_06_18, MCP_2025_11_25,
     MCP_2026_07_28, NotificationStyle, PLAIN,
@@ -77,8 +79,8 @@ pub use message::id::Id;
 pub use message::{ErrorPart, Fault, Invalid, Member, Message, Notification, Request, Response};
 pub use revision::McpRevision;
 pub use session::{
-    Batch, CallError, CallKey, CallOptions, Cause, Config, Event, Lost, Origin, Outgoing, Output, Purpose,
-    Report, RequestKey, Role, SendError, Session, TraceContext, Undelivered, Usage, Wait,
+    Batch, CallError, CallKey, CallOptions, Cause, Config, DeliveryFailure, Event, Lost, Origin, Outgoing,
+    Output, Purpose, Report, RequestKey, Role, SendError, Session, TraceContext, Undelivered, Usage, Wait,
 };
 pub use time::Time;
 pub use transcript::{Line, TranscriptError, transcript};

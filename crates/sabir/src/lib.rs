@@ -155,8 +155,8 @@ pub use sabir_macros::RpcError;
 #[doc = include_str!("schema/service.md")]
 pub use sabir_macros::service;
 pub use sabir_proto::{
-    CallError, Cause, Dialect, ErrorCode, Framing, Id, JsonKind, LENIENT, LSP, Limits, Lost, MCP,
-    MCP_2024_11_05, MCP_2025_03_26, MCP_2025_06_18, MCP_2025_11_25, MCP_2026_07_28, McpRevision, PLAIN,
+    CallError, Cause, DeliveryFailure, Dialect, ErrorCode, Framing, Id, JsonKind, LENIENT, LSP, Limits, Lost,
+    MCP, MCP_2024_11_05, MCP_2025_03_26, MCP_2025_06_18, MCP_2025_11_25, MCP_2026_07_28, McpRevision, PLAIN,
     RawJson, Report, SendError, TraceContext, Undelivered, error_reason,
 };
 #[cfg(feature = "schema")]

@@ -23,8 +23,7 @@ async fn word_count(_: McpCtx, WordCount { text }: WordCount) -> McpResult<usize
 }
 
 fn listen(url: &str) -> sabir::ServerBuilder {
-    let router = McpServer::new("words", "1.0.0").tool("word_count", word_count).into_router();
-    sabir::listen(url, router).dialect(sabir::MCP).http(sabir_mcp::streamable_http())
+    McpServer::new("words", "1.0.0").tool("word_count", word_count).listen(url)
 }
 
 #[tokio::main(flavor = "current_thread")]

@@ -1,4 +1,4 @@
-//! `sabir demo`: the demo service on standard input and output, or for all who connect.
+//! `sabir demo`: serves the demo service on standard input and output, or on a port.
 
 mod mcp;
 pub(crate) mod rpc;
@@ -21,7 +21,7 @@ pub(crate) async fn run(args: DemoArgs, printer: &Printer) -> Result<Exit, Failu
     }
 }
 
-/// Which of the two services, and how it is spoken to.
+/// The service to serve, and its dialect.
 fn served(args: &DemoArgs) -> (Router, Dialect) {
     match args.mcp {
         true => (mcp::server().into_router(), MCP),
@@ -92,7 +92,7 @@ fn cannot_listen(error: &Error) -> Failure {
             Failure::new(Exit::Usage, error).hint(format_args!("write it as {LISTEN}"))
         }
         io::ErrorKind::AddrInUse => {
-            Failure::new(Exit::Connect, error).hint("take another port or path; port 0 is any that is free")
+            Failure::new(Exit::Connect, error).hint("use another port or path; port 0 is any free port")
         }
         _ => Failure::new(Exit::Connect, error),
     }

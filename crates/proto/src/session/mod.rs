@@ -1,4 +1,4 @@
-//! The engine that keeps calls straight in both directions. See [`Session`].
+//! The engine that tracks calls in both directions. See [`Session`].
 
 mod answer;
 mod batch_replies;
@@ -15,6 +15,7 @@ mod outbox;
 mod outgoing;
 mod oversize;
 mod queue;
+mod refusals;
 mod requests;
 #[cfg(test)]
 mod work;
@@ -27,8 +28,8 @@ use batch_requests::BatchRequests;
 use calls::Calls;
 pub use config::{Config, Role, Usage};
 pub use event::{
-    CallError, CallKey, Cause, Event, Origin, Outgoing, Output, Purpose, Report, RequestKey, Undelivered,
-    Wait,
+    CallError, CallKey, Cause, DeliveryFailure, Event, Origin, Outgoing, Output, Purpose, Report, RequestKey,
+    Undelivered, Wait,
 };
 use inbound::Next;
 use input::Input;
@@ -104,6 +105,8 @@ struct Core {
     /// The peer sends no more, and then: everything that it sent is taken in.
     eof: bool,
     read: bool,
+    /// Why the peer is gone: the session closes once everything that it sent is taken in.
+    gone: Option<Lost>,
     now: Time,
     /// When something last came or went, or the application last gave a command.
     active: Time,
@@ -177,6 +180,7 @@ impl Session {
             phase: Phase::Open,
             eof: false,
             read: false,
+            gone: None,
             now: Time::START,
             active: Time::START,
             untidy: None,
@@ -548,6 +552,7 @@ impl Core {
     fn finish(&mut self) -> bool {
         let answered = self.requests.len() == 0 && self.queue.is_empty() && !self.barrier;
         match self.phase {
+            _ if self.read && self.gone.is_some() => self.close_gone(),
             _ if self.read && self.calls.len() > 0 => self.end_calls(&Cause::Ended),
             Phase::Ended if self.read && answered && self.outbox.is_empty() => self.close(Cause::Ended),
             Phase::Draining(_) | Phase::Flushing(_)

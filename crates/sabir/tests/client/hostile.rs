@@ -26,30 +26,32 @@ async fn check(name: &str, act: Act, want: &str) {
 async fn whatever_a_server_does_the_call_ends() {
     let head = |headers: &str| format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n{headers}\r\n");
     let x = |count: usize| "x".repeat(count);
-    check("closes at once", Act::Last(Vec::new()), "connection closed before message completed").await;
+    check("closes at once", Act::Last(Vec::new()), "URL closed the connection without an answer").await;
     check("closes in the head", Act::Last(b"HTTP/1.1 200".to_vec()), "").await;
-    check("no HTTP", Act::Last(b"{\"jsonrpc\":\"2.0\"}\n".to_vec()), "invalid HTTP").await;
+    check("no HTTP", Act::Last(b"{\"jsonrpc\":\"2.0\"}\n".to_vec()), "URL does not speak HTTP").await;
     let endless = Act::Flood(b"HTTP/1.1 200 OK\r\n".to_vec(), format!("x: {}\r\n", x(4096)).into());
-    check("an endless head", endless, "message head is too large").await;
+    check("an endless head", endless, "the answer from URL is not valid HTTP: message head is too large")
+        .await;
     let torn = head("content-length: 100\r\n") + "{\"jsonrpc\"";
-    check("closes in the body", Act::Last(torn.into()), "the answer from URL broke off: ").await;
-    let torn = head("transfer-encoding: chunked\r\n") + "zz\r\n{}\r\n";
-    check("broken chunks", Act::Last(torn.into()), "the answer from URL broke off: ").await;
-    let announced = head("content-length: 9000000000\r\n");
     check(
-        "a giant announced",
-        Act::Hold(announced.into()),
-        "the answer from URL is larger than 100000 bytes",
+        "closes in the body",
+        Act::Last(torn.into()),
+        "the answer from URL is incomplete: the connection was closed early",
     )
     .await;
+    let torn = head("transfer-encoding: chunked\r\n") + "zz\r\n{}\r\n";
+    check("broken chunks", Act::Last(torn.into()), "the answer from URL is incomplete: ").await;
+    let announced = head("content-length: 9000000000\r\n");
+    check("a giant announced", Act::Hold(announced.into()), "the answer from URL is larger than 100 kB")
+        .await;
     let mut giant = head("transfer-encoding: chunked\r\n").into_bytes();
     giant.extend(format!("10000\r\n{}\r\n", x(65536)).repeat(2).into_bytes());
-    check("a giant", Act::Hold(giant), "the answer from URL is larger than 100000 bytes").await;
+    check("a giant", Act::Hold(giant), "the answer from URL is larger than 100 kB").await;
     let line = events("", &format!("data: {}", x(200_000)));
     let mut ended = line.clone();
     ended.extend(b"\n\n");
-    check("a giant event", Act::Hold(ended), "the answer from URL is larger than 100000 bytes").await;
-    check("half of a giant event", Act::Hold(line), "the answer from URL is larger than 100000 bytes").await;
+    check("a giant event", Act::Hold(ended), "the answer from URL is larger than 100 kB").await;
+    check("half of a giant event", Act::Hold(line), "the answer from URL is larger than 100 kB").await;
     let half = events("", "data: {\"jsonrpc\"");
     check("half an event", Act::Last(half), "the answer from URL ended without the answer").await;
     let zipped = full("200 OK", "content-type: application/json\r\ncontent-encoding: gzip\r\n", "\u{1f}");

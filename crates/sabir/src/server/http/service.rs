@@ -32,7 +32,7 @@ use crate::server::http::{host_origin, request_body, upgrade};
 /// speaks it already. [`listen`](crate::listen) needs none of this.
 ///
 /// ```no_run
-/// # async fn run() -> Result<(), sabir::Error> {
+/// # async fn run() -> std::io::Result<()> {
 /// use sabir::{Http, HttpService, Router};
 ///
 /// let router = Router::new().method("add", |_, (a, b): (i64, i64)| async move { Ok(a + b) });
