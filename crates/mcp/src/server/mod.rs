@@ -466,8 +466,9 @@ impl McpServer {
         router
     }
 
-    /// Listens at a URL such as `http://127.0.0.1:8080/mcp`, for clients of both eras. What it returns has the settings of
-    /// the listener, such as hosts, authentication and TLS; [`sabir::Server::run`] serves.
+    /// Listens at a URL such as `http://127.0.0.1:8080/mcp`, for clients of both eras. The builder has the settings of
+    /// the listener, such as hosts, authentication and TLS; awaiting it binds the address, and [`sabir::Server::run`]
+    /// serves.
     ///
     /// ```no_run
     /// # async fn run() -> Result<(), sabir::Error> {
@@ -476,9 +477,8 @@ impl McpServer {
     /// # }
     /// ```
     #[cfg(feature = "http")]
-    pub async fn listen(self, url: &str) -> Result<sabir::Server, sabir::Error> {
-        let server = sabir::listen(url, self.into_router()).await?;
-        Ok(server.dialect(sabir::MCP).http(crate::streamable_http()))
+    pub fn listen(self, url: impl Into<String>) -> sabir::ServerBuilder {
+        sabir::listen(url, self.into_router()).dialect(sabir::MCP).http(crate::streamable_http())
     }
 
     /// Serves in memory, in a task of its own, and returns the client's end: for tests. Must be called in a runtime of

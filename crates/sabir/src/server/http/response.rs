@@ -115,7 +115,7 @@ impl Refusal {
         match challenge {
             Some(challenge) => Refusal {
                 header: Some((header::WWW_AUTHENTICATE, challenge)),
-                ..Self::new(StatusCode::UNAUTHORIZED, "say who you are: see WWW-Authenticate")
+                ..Self::new(StatusCode::UNAUTHORIZED, "authentication required: see WWW-Authenticate")
             },
             None => Self::new(StatusCode::FORBIDDEN, "this caller may not"),
         }
