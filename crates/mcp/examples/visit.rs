@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 async fn main() -> Result<(), Box<dyn Error>> {
     let mut client = answers::client();
     if let Ok(revision) = std::env::var("REVISION") {
-        client = client.revision(McpRevision::parse(&revision).ok_or("that is no revision of MCP")?);
+        client = client.revision(McpRevision::parse(&revision).ok_or("that is not a revision of MCP")?);
     }
     let server = client.connect(target()?).await?;
     println!("revision: {}", server.revision());

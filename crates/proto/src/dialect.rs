@@ -1,6 +1,6 @@
 //! The habits in which users of JSON-RPC differ, as plain data.
 //!
-//! A dialect decides what is legal and how cancel and progress are spelt. The verdicts:
+//! A dialect decides what is allowed, and which cancel and progress messages are used. The results:
 //!
 //! | what came | [`PLAIN`] | [`LSP`] | [`MCP_2024_11_05`] | [`MCP_2025_03_26`] | later MCP | [`LENIENT`] |
 //! |---|---|---|---|---|---|---|
@@ -26,7 +26,7 @@
 
 use crate::revision::McpRevision;
 
-/// Which liberties are legal on a connection, and how its extensions are spelt.
+/// What is allowed on a connection beyond the specification, and which extension messages are used.
 ///
 /// Start from a constant and change what you need:
 ///
@@ -69,7 +69,7 @@ pub struct Dialect {
     pub never_cancelled: &'static [&'static str],
 }
 
-/// The two ways in which cancel and progress are spelt.
+/// The two styles of cancel and progress notifications.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotificationStyle {
     /// `$/cancelRequest {id}`, answered with `-32800`; `workDoneToken` and `$/progress {token, value}`.

@@ -1,4 +1,4 @@
-//! JSON-RPC 2.0 without I/O: the grammar, the framings, and the engine that keeps calls straight.
+//! JSON-RPC 2.0 without I/O: the grammar, the framings, and the engine that tracks calls.
 //!
 //! Bytes become messages, messages become calls, and nothing here touches a socket, a thread, a clock or an
 //! async runtime; the crate builds for `wasm32-unknown-unknown`. Whoever wants a ready-made server or client
@@ -31,7 +31,7 @@
 //! | Where does an error say why? | In `data.reason`, beside the standard message; `data.offset` for `-32700`. |
 //! | An error with the id null? | It ends the call, or the calls of the batch, that alone waits for an answer; otherwise it is reported. |
 //! | The order of answers in a batch? | The order in which they were ready. |
-//! | An answer that is no valid response? | It ends its call, and is never answered itself. |
+//! | An answer that is not a valid response? | It ends its call, and is never answered itself. |
 //!
 //! # Features
 //!

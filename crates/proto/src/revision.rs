@@ -96,7 +96,7 @@ impl<'de> Deserialize<'de> for McpRevision {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let date = String::deserialize(deserializer)?;
         McpRevision::parse(&date)
-            .ok_or_else(|| serde::de::Error::custom(format_args!("`{date}` is no revision of MCP")))
+            .ok_or_else(|| serde::de::Error::custom(format_args!("`{date}` is not a revision of MCP")))
     }
 }
 

@@ -77,9 +77,9 @@ impl<'a> Line<'a> {
             "<" => Line::ToClient(Cow::Borrowed(rest)),
             ">>" => Line::BytesToServer(unescape(rest)?),
             "<<" => Line::BytesToClient(unescape(rest)?),
-            "~" => {
-                Line::Time(duration(rest).ok_or_else(|| format!("`{rest}` is no time such as 30s or 5ms"))?)
-            }
+            "~" => Line::Time(
+                duration(rest).ok_or_else(|| format!("`{rest}` is not a time such as 30s or 5ms"))?,
+            ),
             "!" => Line::Event(Cow::Borrowed(rest)),
             _ if sign.starts_with('#') => Line::Comment(Cow::Borrowed(line[1..].trim_start())),
             _ => return Err(format!("expected `>`, `<`, `~`, `!` or `#` and a space, found `{line}`")),
@@ -178,7 +178,7 @@ mod tests {
     fn what_is_not_of_the_notation_is_named() {
         for (text, want) in [
             ("> {}\nhello", "line 2: expected `>`, `<`, `~`, `!` or `#` and a space, found `hello`"),
-            ("~ soon", "line 1: `soon` is no time such as 30s or 5ms"),
+            ("~ soon", "line 1: `soon` is not a time such as 30s or 5ms"),
             (">> \\q", "line 1: unknown escape `\\q`"),
             (">> \\x1", "line 1: `\\x1` needs two hexadecimal digits after the x"),
         ] {

@@ -21,7 +21,8 @@ const AT_REST: isize = 1 << 20;
 const SENT: usize = 64 << 20;
 
 /// What large answers are made of.
-static LARGE_TEXT: LazyLock<String> = LazyLock::new(|| "y".repeat(1 << 20));
+static LARGE_TEXT: LazyLock<RawJson<'static>> =
+    LazyLock::new(|| RawJson::new(format!("\"{}\"", "y".repeat(1 << 20))).unwrap());
 
 /// Large answers after which a peer stops sending.
 const LARGE_ANSWERS: usize = 100;
@@ -105,7 +106,11 @@ impl Driver {
                     Output::Event(Event::Request { key, method, params, meta, .. }) => {
                         *started += 1;
                         if let Handlers::Answer(size) = handlers {
-                            session.reply(*now, key, &LARGE_TEXT[..*size]);
+                            match *size {
+                                1 => session.reply(*now, key, &1),
+                                100 => session.reply(*now, key, &[7; 30]),
+                                _ => session.reply_raw(*now, key, &LARGE_TEXT),
+                            };
                         } else {
                             let own = |json: Option<RawJson<'_>>| json.map(RawJson::into_owned);
                             running.insert(key, (method.into_owned(), own(params), own(meta)));

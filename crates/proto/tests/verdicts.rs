@@ -282,18 +282,18 @@ fn method_with_result_or_error() {
     check(&[
         (
             r#"{"jsonrpc":"2.0","id":1,"method":"m","result":1}"#,
-            &[("*", "-32600, id 1: `method` and `result` exclude each other")],
+            &[("*", "-32600, id 1: `method` and `result` cannot be combined")],
         ),
         (
             r#"{"jsonrpc":"2.0","id":1,"error":null,"method":"m"}"#,
-            &[("*", "-32600, id 1: `method` and `error` exclude each other")],
+            &[("*", "-32600, id 1: `method` and `error` cannot be combined")],
         ),
     ]);
 }
 
 #[test]
 fn result_and_error_together() {
-    let both = ("*", "reported, id 1: `result` and `error` exclude each other");
+    let both = ("*", "reported, id 1: `result` and `error` cannot be combined");
     check(&[
         (r#"{"jsonrpc":"2.0","id":1,"result":5,"error":null}"#, &[both, ("lenient", "result 1 5")]),
         (r#"{"jsonrpc":"2.0","id":1,"result":null,"error":null}"#, &[both, ("lenient", "result 1 null")]),

@@ -10,6 +10,8 @@ mod http_head;
 mod replay;
 #[path = "../../../fuzz/targets/sse.rs"]
 mod sse;
+#[path = "../../../fuzz/targets/url.rs"]
+mod url;
 
 type Target = (&'static str, fn(&[u8]));
 
@@ -18,4 +20,5 @@ const TARGETS: &[Target] = &[
     ("event_ids", event_ids::run),
     ("http_head", http_head::run),
     ("sse", sse::run),
+    ("url", url::run),
 ];

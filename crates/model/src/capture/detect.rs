@@ -31,7 +31,7 @@ pub(super) fn detect(start: &[u8]) -> Result<Beginning, &'static str> {
     Ok(Beginning { format, skip })
 }
 
-/// Files that are no text at all, by their first bytes.
+/// Files that are not text at all, by their first bytes.
 fn foreign(start: &[u8]) -> Option<&'static str> {
     const KNOWN: [(&[u8], &str); 8] = [
         (b"\x1f\x8b", "it is packed by gzip: unpack it first, with gzip -dc"),

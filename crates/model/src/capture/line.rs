@@ -94,7 +94,7 @@ fn scalar(bytes: &[u8]) -> Option<usize> {
 fn any(line: &[u8]) -> Result<Members, Damage> {
     let text = RawJson::from_bytes(line).map_err(Damage::NotJson)?;
     if text.kind() != JsonKind::Object {
-        return Err(Damage::NotARecord("the line is no object"));
+        return Err(Damage::NotARecord("the line is not an object"));
     }
     let mut members = Members::default();
     for (name, value) in text.members() {
@@ -160,7 +160,7 @@ impl Members {
         }
         let text = match &self.raw {
             Some(range) => serde_json::from_slice::<Cow<'_, str>>(&line[range.clone()])
-                .map_err(|_| Damage::NotARecord("`raw` is no string"))?
+                .map_err(|_| Damage::NotARecord("`raw` is not a string"))?
                 .into_owned(),
             None => String::new(),
         };
@@ -238,8 +238,8 @@ mod tests {
             (r#"{"d":"^","msg":{}}"#, "`t`, `d`, `c` or `k` has a value that it cannot have"),
             (r#"{"n":1,"t":-1,"msg":{}}"#, "`t`, `d`, `c` or `k` has a value that it cannot have"),
             (r#"{"n":1}"#, "there is neither `msg` nor `raw`"),
-            (r#"{"raw":5}"#, "`raw` is no string"),
-            (r#"[1]"#, "the line is no object"),
+            (r#"{"raw":5}"#, "`raw` is not a string"),
+            (r#"[1]"#, "the line is not an object"),
             (r#"{"n":1,"msg":{"a":"#, "the line is not JSON: the text ends too early, at byte 18"),
         ] {
             assert_eq!(told(line), want, "{line}");

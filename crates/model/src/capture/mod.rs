@@ -148,7 +148,7 @@ pub struct Record<'a> {
     pub column: u64,
     /// The same as an offset into the file, from 0.
     pub offset: u64,
-    /// Whether the bytes of the content are in the file as they are. If not, they are spelt there with escapes.
+    /// Whether the bytes of the content are in the file as they are. If not, they are written there with escapes.
     pub verbatim: bool,
     /// Time since the session started, where that was written down.
     pub time: Option<Duration>,

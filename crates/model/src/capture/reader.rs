@@ -116,7 +116,7 @@ impl<R: Read> Reader<R> {
         self.torn
     }
 
-    /// The next record, or `None` at the end. After an error there is no sense in going on.
+    /// The next record, or `None` at the end. After an error, reading cannot go on.
     #[allow(clippy::should_implement_trait)] // It lends: no iterator can.
     pub fn next(&mut self) -> Result<Option<Record<'_>>, ReadError> {
         match self.format {

@@ -166,7 +166,7 @@ mod tests {
             ("{ }", "{}"),
             ("[1 , {\"a\":[]},[[ ]]]", "[1,{\"a\":[]},[[]]]"),
             ("{\"b\":1,\"a\":{\"d\":null,\"c\":true}}", "{\"a\":{\"c\":true,\"d\":null},\"b\":1}"),
-            // The last of equal names, however they are spelt.
+            // The last of equal names, however they are escaped.
             ("{\"a\":1,\"\\u0061\":2}", "{\"a\":2}"),
             // By UTF-16 units, U+1F600 comes before U+FB33.
             ("{\"\u{fb33}\":1,\"\u{1f600}\":2}", "{\"\u{1f600}\":2,\"\u{fb33}\":1}"),

@@ -10,7 +10,7 @@ pub(crate) struct Moment {
 }
 
 impl Moment {
-    /// `2026-11-15T12:00:00.123Z`, or with an offset such as `+01:00`. `None` for what is no such time, or before
+    /// `2026-11-15T12:00:00.123Z`, or with an offset such as `+01:00`. `None` for what is not such a time, or before
     /// 1970.
     pub(crate) fn parse(text: &str) -> Option<Moment> {
         let digits = |from: usize, to: usize| {

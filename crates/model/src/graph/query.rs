@@ -37,7 +37,7 @@ pub struct Table {
 pub enum Cell {
     /// A name.
     Iri(String),
-    /// A number, as it is spelt in JSON.
+    /// A number, as it is written in JSON.
     Number(String),
     /// Yes or no.
     Truth(bool),

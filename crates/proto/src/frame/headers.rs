@@ -5,7 +5,7 @@
 
 use super::{Cut, FrameFault, start_len};
 
-/// A line longer than this is no header.
+/// A line longer than this is not a header.
 const HEADER_LIMIT: usize = 8 * 1024;
 const LENGTH: &[u8] = b"content-length";
 
@@ -14,9 +14,9 @@ pub(super) struct Headers {
     at: At,
     /// `Content-Length` of the block that is being read.
     length: Option<usize>,
-    /// Whether the block has any header yet: blank lines before the first one are no block.
+    /// Whether the block has any header yet: blank lines before the first one are not a block.
     block: bool,
-    /// Bytes at the front that were looked at in vain.
+    /// Bytes at the front that were searched without success.
     seen: usize,
 }
 

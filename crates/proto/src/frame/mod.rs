@@ -1,8 +1,8 @@
 //! Where one message ends and the next begins.
 //!
 //! A [`Deframer`] cuts a stream of bytes into the bytes of single messages. It looks at each byte once
-//! however the stream is chunked, keeps no bytes of its own, and never gives up: what is too large or
-//! damaged is named once and skipped, and the next message comes out whole.
+//! however the stream is chunked and keeps no bytes of its own. What is too large or damaged is reported once
+//! and skipped; the next message is whole.
 
 mod headers;
 mod lines;
@@ -12,7 +12,7 @@ use std::fmt;
 use headers::Headers;
 use lines::Lines;
 
-/// How messages are kept apart on a connection.
+/// Message framing: how a connection marks where a message ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Framing {
     /// One message per line. `\r\n`, blank lines and a last line without its line break are understood.
@@ -20,7 +20,7 @@ pub enum Framing {
     /// A block of headers with `Content-Length` before each message, as in LSP. Header names are read in
     /// any case and order; unknown ones are ignored.
     Headers,
-    /// The transport itself keeps messages apart: a WebSocket frame, an HTTP body.
+    /// The transport itself delimits messages: a WebSocket frame, an HTTP body.
     Whole,
 }
 
@@ -68,13 +68,13 @@ pub enum FrameFault {
         /// How many bytes are taken.
         limit: usize,
     },
-    /// A line among the headers is no header.
+    /// A line among the headers is not a header.
     NotAHeader,
-    /// A header goes on and on.
+    /// A header line is too long.
     HeaderTooLong,
     /// The headers ended without a `Content-Length`.
     NoLength,
-    /// `Content-Length` is no number, or is given twice with different values.
+    /// `Content-Length` is not a number, or is given twice with different values.
     BadLength,
     /// The stream ended in the middle of a message.
     Truncated,
@@ -216,7 +216,7 @@ impl Deframer {
             self.at_start = false;
         }
         if matches!(self.state, State::Unknown) {
-            // White space says nothing about the framing, and endless white space must not pile up.
+            // White space does not tell the framing, and endless white space must not be buffered.
             used = unread.len() - unread[used..].trim_ascii_start().len();
             match Framing::detect(&unread[used..]) {
                 Some(Framing::Headers) => self.state = State::Headers(Headers::default()),

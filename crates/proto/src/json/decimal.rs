@@ -29,7 +29,7 @@ impl<'a> Decimal<'a> {
         if digits.is_empty() {
             return Decimal { negative: false, digits: "", magnitude: 0 };
         }
-        // Skipped past the point: each zero there is one power less, and the point itself is no digit.
+        // Skipped past the point: each zero there is one power less, and the point itself is not a digit.
         let leading = if skipped > whole { whole - skipped + 1 } else { whole - skipped };
         Decimal { negative, digits, magnitude: leading.saturating_add(clamped(exponent)) }
     }

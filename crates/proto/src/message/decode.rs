@@ -60,7 +60,7 @@ pub(crate) fn is_batch(text: &[u8]) -> bool {
     peek(text, 0).0 == b'['
 }
 
-/// Decodes a message that is no batch.
+/// Decodes a message that is not a batch.
 #[inline]
 pub(crate) fn decode_single<'a>(
     text: &'a [u8],
@@ -105,7 +105,7 @@ struct Members<'a> {
     result: Option<&'a str>,
     error: Option<&'a str>,
     duplicate: Option<Member>,
-    /// It is no object at all but this.
+    /// It is not an object, but of this kind.
     other: Option<JsonKind>,
 }
 
@@ -252,7 +252,7 @@ impl<'a, 'd> Reader<'a, 'd> {
         Ok(end)
     }
 
-    /// A member that is not of the envelope, or is spelt in an unusual way.
+    /// A member that is not of the envelope, or is written with escapes.
     #[inline(never)]
     fn rare_member(&self, members: &mut Members<'a>, c: u8, i: usize, depth: u8) -> Scan<usize> {
         let past = scan::name(self.text.as_bytes(), c, i)?;

@@ -1,4 +1,4 @@
-//! What a session is made with, and what it says of itself.
+//! The configuration of a session, and its usage figures.
 
 use crate::dialect::Dialect;
 use crate::frame::Framing;
@@ -11,8 +11,8 @@ pub struct Config {
     pub dialect: Dialect,
     /// How much of everything the connection may use.
     pub limits: Limits,
-    /// How messages are kept apart. `None` finds out from what comes, which suits the side that answers;
-    /// what is sent before anything came goes out as lines.
+    /// Message framing. `None` detects it from the first bytes, which suits the side that answers; what is sent
+    /// before anything came goes out as lines.
     pub framing: Option<Framing>,
     /// What is done with what is not a message.
     pub role: Role,
@@ -45,7 +45,7 @@ pub struct Usage {
     pub calls: usize,
     /// Bytes that wait to be sent.
     pub unsent: usize,
-    /// Bytes that came and are no whole message yet.
+    /// Bytes that came and are not a whole message yet.
     pub unread: usize,
     /// All memory that depends on what the peer does: buffers, tables, the queue, batches, and params of running
     /// requests, which the driver may keep.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use crate::dialect::{Dialect, NotificationStyle};
-use crate::frame::{Cut, FrameFault, message_start};
+use crate::frame::{Cut, FrameFault};
 use crate::json::cursor::Cursor;
 use crate::json::raw::RawJson;
 use crate::json::scan::ParseError;
@@ -14,10 +14,10 @@ use crate::message::decode::{Entry, decode_batch, decode_single, is_batch};
 use crate::message::error::{ErrorCode, ErrorObject};
 use crate::message::id::Id;
 use crate::message::{Fault, Invalid, Message, Notification, Request, Response};
-use crate::session::event::{CallError, CallKey, Event, Origin, Report, RequestKey, Undelivered};
+use crate::session::event::{CallError, CallKey, Event, Origin, Report, RequestKey};
 use crate::session::meta::Meta;
-use crate::session::oversize::Oversize;
 use crate::session::queue::Waiting;
+use crate::session::refusals::is_long_answer;
 use crate::session::requests::Requests;
 use crate::session::{Core, Phase, Role, WholeMessage};
 
@@ -148,28 +148,9 @@ impl Core {
         next
     }
 
-    /// An array of answers with more entries than any batch of ours. The one that it answers ends, where that is
-    /// known.
-    #[cold]
-    fn long_answer<'i>(&mut self, body: &'i [u8], invalid: Invalid<'i>) -> Next<'i> {
-        let calls = match Oversize::of(message_start(body, body.len())) {
-            Oversize::Answer { id, in_array } => self.take_answered(&id, in_array),
-            _ => Vec::new(),
-        };
-        if calls.is_empty() {
-            return self.single(Err(invalid));
-        }
-        for call in calls {
-            let outcome = Err(CallError::Malformed(invalid.fault));
-            self.pending_events.push_back(Event::Reply { call, outcome });
-        }
-        self.outbox.settle(self.incoming);
-        Next::Again
-    }
-
-    /// A message that is no batch, or a batch that counts as one.
+    /// A message that is not a batch, or a batch that counts as one message.
     #[inline(always)]
-    fn single<'i>(&mut self, entry: Entry<'i>) -> Next<'i> {
+    pub(crate) fn single<'i>(&mut self, entry: Entry<'i>) -> Next<'i> {
         let open = self.requests.len();
         let next = self.entry(entry, None);
         if self.requests.len() <= open {
@@ -187,49 +168,9 @@ impl Core {
         Event::Report(Report::NotJson { text: Cow::Borrowed(body), error })
     }
 
-    /// A message was skipped for its size; `start` is how it begins. A request is refused with its id, where that
-    /// is known. The call that it answers ends, where that is known, or where no other call could be meant.
-    #[cold]
-    fn too_large(&mut self, start: &[u8], limit: usize) -> Next<'static> {
-        let fault = FrameFault::TooLarge { limit };
-        let refusal = ErrorObject::because(ErrorCode::MESSAGE_TOO_LARGE, fault);
-        let calls = match Oversize::of(start) {
-            // What looks like a response is never answered.
-            Oversize::Answer { id, in_array } => self.take_answered(&id, in_array),
-            Oversize::Asks(id) => {
-                let id = self.answerable(id.as_ref());
-                self.complain(id, &refusal);
-                Vec::new()
-            }
-            // It may be an answer, or a request whose sender waits for one.
-            Oversize::Unknown => {
-                self.complain("null", &refusal);
-                self.calls.take_one_message()
-            }
-        };
-        if calls.is_empty() {
-            return Next::Event(Event::Report(Report::Frame(fault)));
-        }
-        let error = || CallError::Undelivered(Undelivered::too_large(limit));
-        let replies = calls.into_iter().map(|call| Event::Reply { call, outcome: Err(error()) });
-        self.pending_events.extend(replies);
-        Next::Again
-    }
-
-    /// Takes out the call with this id, or its whole batch: the answer to that comes in one piece.
-    fn take_answered(&mut self, id: &Id<'_>, whole_batch: bool) -> Vec<CallKey> {
-        let Some(id) = self.number_of(id) else { return Vec::new() };
-        if let Some(batch) = self.calls.batch_of(id).filter(|_| whole_batch) {
-            return self.calls.take_batch(batch);
-        }
-        let Some((call, _)) = self.calls.find(id) else { return Vec::new() };
-        self.calls.remove(call);
-        vec![call]
-    }
-
     /// The id to refuse a message with. With the id of a request that is in flight, the error would be taken for
     /// its answer.
-    fn answerable<'t>(&mut self, id: Option<&'t Id<'_>>) -> &'t str {
+    pub(crate) fn answerable<'t>(&mut self, id: Option<&'t Id<'_>>) -> &'t str {
         id.filter(|id| self.requests.find(id).is_none()).map_or("null", Id::text)
     }
 
@@ -242,7 +183,7 @@ impl Core {
 
     /// Answers something that is not a message, unless that has gone on for too long. A client does not: what a
     /// server prints beside its answers would be answered with something that it has not asked for.
-    fn complain(&mut self, id: &str, error: &ErrorObject<'_>) {
+    pub(crate) fn complain(&mut self, id: &str, error: &ErrorObject<'_>) {
         if self.role == Role::Server && self.error_replies < self.limits.max_error_replies {
             self.error_replies += 1;
             self.send_error(id, error, None);
@@ -495,7 +436,7 @@ impl Core {
         self.dialect.cancel == spelling || self.dialect.either_cancel
     }
 
-    /// The peer cancels a request. To name one that is unknown, or answered already, is no fault.
+    /// The peer cancels a request. To name one that is unknown, or already answered, is not an error.
     fn cancelled<'i>(&mut self, spelling: NotificationStyle, params: &'i str) -> Option<Event<'i>> {
         let name = if spelling == NotificationStyle::Dollar { "id" } else { "requestId" };
         let id = Id::from_json(RawJson::trusted(Cursor::trusted(params).member(name)?))?;
@@ -533,35 +474,11 @@ impl Core {
         self.calls.find(self.number_of(id)?).map(|(call, _)| call)
     }
 
-    fn number_of(&self, id: &Id<'_>) -> Option<u64> {
+    pub(crate) fn number_of(&self, id: &Id<'_>) -> Option<u64> {
         id.as_u64().or_else(|| {
             // Old servers send a number back as a string.
             if self.dialect.lenient_responses { id.as_str()?.parse().ok() } else { None }
         })
-    }
-
-    /// An error without an id: the peer could not read the id of something that we sent. If only one message of
-    /// ours waits for an answer, it must be this one, and its calls end with the error. If not, the error is
-    /// reported.
-    ///
-    /// By the specification nothing but a request is answered. Some peers answer notifications too, without an id
-    /// and mostly with "method not found": once we have sent one, only an error counts that is about a message as
-    /// a whole. An error that is about batches means the only open batch, whatever else is open.
-    #[cold]
-    fn refused(&mut self, error: ErrorObject<'static>) -> Option<Event<'static>> {
-        let calls = match error.code {
-            code if code.refuses_batch() => self.calls.take_one_batch(),
-            code if code.refuses_message() || !self.notified => self.calls.take_one_message(),
-            _ => Vec::new(),
-        };
-        if calls.is_empty() {
-            return Some(Event::Report(Report::PeerError(error)));
-        }
-        for call in calls {
-            let outcome = Err(CallError::Error(error.clone()));
-            self.pending_events.push_back(Event::Reply { call, outcome });
-        }
-        None
     }
 
     fn response<'i>(&mut self, response: Response<'i>) -> Event<'i> {
@@ -577,10 +494,6 @@ impl Core {
             (None, _) => Event::Report(Report::UnknownReply(id)),
         }
     }
-}
-
-fn is_long_answer(invalid: &Invalid<'_>) -> bool {
-    invalid.response && matches!(invalid.fault, Fault::BatchTooLong { .. })
 }
 
 /// With the id itself, the peer would take this for the answer to its first request: it is sent with none.

@@ -44,7 +44,7 @@ impl<'a> TraceContext<'a> {
 
 #[derive(Debug, Default)]
 pub(super) struct Meta<'a> {
-    /// How the token was spelt, and its JSON text.
+    /// The style of the token, and its JSON text.
     pub(super) token: Option<(NotificationStyle, &'a str)>,
     /// The text of `_meta`.
     pub(super) text: Option<&'a str>,
@@ -84,7 +84,7 @@ fn token(spelling: NotificationStyle, text: &str) -> Option<(NotificationStyle, 
 }
 
 /// Writes a token and a trace context into the params object at `out[start..]`, which ends `out`. Returns
-/// whether the token is in it; `None` if there is no place for it.
+/// whether the token is in it; `None` if it does not fit.
 pub(super) fn insert(
     out: &mut Vec<u8>,
     start: usize,

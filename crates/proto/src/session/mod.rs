@@ -1,4 +1,4 @@
-//! The engine that keeps calls straight in both directions. See [`Session`].
+//! The engine that tracks calls in both directions. See [`Session`].
 
 mod answer;
 mod batch_replies;
@@ -15,6 +15,7 @@ mod outbox;
 mod outgoing;
 mod oversize;
 mod queue;
+mod refusals;
 mod requests;
 #[cfg(test)]
 mod work;

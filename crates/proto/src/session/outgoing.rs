@@ -42,7 +42,7 @@ pub enum SendError {
     Congested,
     /// The params cannot be written as JSON.
     Params(String),
-    /// Progress was asked for, and there is no way to ask: the params are no object, or the call was sent
+    /// Progress was asked for, and it cannot be: the params are not an object, or the call was sent
     /// before.
     Progress,
     /// It was part of a batch, or of something else, that was dropped before it was sent.
@@ -381,7 +381,7 @@ impl Core {
         }
         let id = call.id();
         self.outbox.set_origin(ended.origin);
-        // A peer that reads nothing will not read this either: not sending it is no loss.
+        // A peer that reads nothing will not read this either: nothing is lost if it is not sent.
         let cancel = |_: &()| Purpose::Cancel(id);
         let _ = self.send(cancel, |core, out| match core.dialect.cancel {
             NotificationStyle::Dollar => {

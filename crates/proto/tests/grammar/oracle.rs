@@ -109,7 +109,7 @@ impl<'a> Envelope<'a> {
     fn call(&mut self, method: &str) -> Option<Entry> {
         for answer in ["result", "error"] {
             if self.get(answer).is_some() {
-                self.reasons.push(format!("`method` and `{answer}` exclude each other"));
+                self.reasons.push(format!("`method` and `{answer}` cannot be combined"));
             }
         }
         let name = string(method);
@@ -157,7 +157,7 @@ impl<'a> Envelope<'a> {
             other => other,
         };
         if result.is_some() && error.is_some() {
-            self.reasons.push("`result` and `error` exclude each other".to_owned());
+            self.reasons.push("`result` and `error` cannot be combined".to_owned());
         }
         let error = error.and_then(|error| self.error(error));
         let id = match self.get("id") {

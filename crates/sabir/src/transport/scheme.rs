@@ -144,6 +144,14 @@ impl Url {
                 }),
             };
         }
+        // Before anything else is found wrong: what is wrong is told with the text, and it has a password in it.
+        if text.split_once("://").is_some_and(|(_, rest)| {
+            let authority = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
+            authority.contains('@')
+        }) {
+            let reason = "a name and a password belong in an `Authorization` header, not in the URL";
+            return Err(UrlError(reason.to_owned()));
+        }
         let known = text.split_once("://").and_then(|(name, _)| Scheme::parse(name));
         let Some(scheme) = known.filter(|scheme| !scheme.is_local()) else {
             return Err(wrong(&EXPECTED));
@@ -155,11 +163,6 @@ impl Url {
             }
         })?;
         let authority = uri.authority().ok_or_else(|| wrong(&"it names no host"))?;
-        if authority.has_userinfo() {
-            // The text is not repeated: it has a password in it.
-            let reason = "a name and a password belong in an `Authorization` header, not in the URL";
-            return Err(UrlError(reason.to_owned()));
-        }
         let host = authority.host().trim_start_matches('[').trim_end_matches(']');
         match authority.host_parsed() {
             _ if host.is_empty() => return Err(UrlError(format!("`{text}` names no host"))),
@@ -313,5 +316,8 @@ mod tests {
         let secret = "a name and a password belong in an `Authorization` header, not in the URL";
         check("http://me:secret@a/", Err(secret));
         check("http://me:secret@a:99999/", Err(secret));
+        check("http://me:secret@a b/", Err(secret));
+        check("ftp://me:secret@a/", Err(secret));
+        check("http://me@a/", Err(secret));
     }
 }

@@ -119,7 +119,7 @@ impl Checker {
 
     fn noise(&mut self, location: &Location<'_>) {
         if !self.sessions.profile.dialect().allow_non_json {
-            let what = "this is no message, but stands among the messages".to_owned();
+            let what = "this is not a message, but is among the messages".to_owned();
             self.report.add_at(&RPC000, RPC000.severity, location, 0..location.text.len(), what);
         }
     }

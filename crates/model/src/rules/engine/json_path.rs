@@ -25,7 +25,7 @@ pub(crate) fn member<'t>(text: &'t str, path: &[&str]) -> Option<&'t str> {
 /// Texts below this length are not worth the preparations of a clever search.
 const SHORT: usize = 256;
 
-/// Whether a text cannot have a member of this name, as far as a glance shows. Letters can be spelt with `\u` only.
+/// Whether a text cannot have a member of this name, as far as a glance shows. Letters can be escaped with `\u` only.
 fn is_absent(text: &str, name: &str) -> bool {
     let text = text.as_bytes();
     if text.len() >= SHORT {

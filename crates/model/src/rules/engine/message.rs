@@ -113,7 +113,7 @@ impl<'t> Members<'t> {
                 "result" => &mut members.result,
                 "error" => &mut members.error,
                 _ => {
-                    let what = format!("{} is no member of a message", quoted(&name));
+                    let what = format!("{} is not a member of a message", quoted(&name));
                     report.add(&RPC026, location, value, what);
                     continue;
                 }
@@ -217,7 +217,7 @@ fn error(text: &str, location: &Location<'_>, report: &mut Report) {
     }
 }
 
-/// Rules for what a readable message says, however it is spelt.
+/// Rules for the content of a readable message, however it is written.
 pub(crate) fn content(
     message: &Message<'_>,
     entry: &str,

@@ -169,7 +169,7 @@ fn forgiving(entry: &str) -> Option<Message<'_>> {
     }
 }
 
-/// The id of what is no message.
+/// The id of what is not a message.
 fn readable_id(entry: &str) -> Option<Id<'static>> {
     match decode(entry.as_bytes(), &LENIENT, &Limits::default()) {
         Ok(Incoming::One(Err(invalid))) if !invalid.response => invalid.id.map(Id::into_owned),

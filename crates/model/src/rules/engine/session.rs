@@ -113,7 +113,7 @@ impl Session {
         }
     }
 
-    /// Something came that is no valid message.
+    /// Something came that is not a valid message.
     pub(crate) fn unreadable(&mut self, location: &Location<'_>, entry: &str, id: Option<&Id<'_>>) {
         let from = location.record.direction.map_or(Side::Client, Side::from);
         let end = self.end(from);

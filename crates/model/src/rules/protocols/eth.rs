@@ -88,7 +88,11 @@ impl Eth {
         }
         let Some(subscription) = member(params, &["subscription"]) else { return };
         if !self.forgot && !self.subscriptions.contains(subscription) {
-            context.add(&ETH002, subscription, format!("{} is no open subscription", quoted(subscription)));
+            context.add(
+                &ETH002,
+                subscription,
+                format!("{} is not an open subscription", quoted(subscription)),
+            );
         }
     }
 
@@ -144,6 +148,6 @@ fn quantity(context: &mut CheckContext<'_>, value: &str) {
         None => false,
     };
     if !minimal {
-        context.add(&ETH001, value, format!("{} is no minimal quantity", quoted(value)));
+        context.add(&ETH001, value, format!("{} is not a minimal quantity", quoted(value)));
     }
 }

@@ -160,7 +160,7 @@ impl Lsp {
             context.report.related(&LSP001, call.line, "the request is here");
         }
         if call.method.starts_with("$/") && code != Some(-32601) {
-            context.add(&LSP007, entry, format!("{} is no request of the protocol", quoted(&call.method)));
+            context.add(&LSP007, entry, format!("{} is not a request of the protocol", quoted(&call.method)));
             context.report.related(&LSP007, call.line, "the request is here");
         }
         if self.partial.is_empty() {

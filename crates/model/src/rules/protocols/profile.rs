@@ -43,7 +43,7 @@ impl Profile {
     }
 }
 
-/// A name that is no profile's.
+/// A name that is not a profile's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownProfile(String);
 
@@ -52,11 +52,11 @@ impl fmt::Display for UnknownProfile {
         match self.0.strip_prefix("mcp@") {
             Some(revision) => {
                 let known: Vec<_> = Revision::ALL.into_iter().map(Revision::as_str).collect();
-                write!(f, "`{revision}` is no revision of MCP: they are {}", known.join(", "))
+                write!(f, "`{revision}` is not a revision of MCP: they are {}", known.join(", "))
             }
             None => write!(
                 f,
-                "`{}` is no profile: they are jsonrpc, mcp, mcp@REVISION, lsp, a2a, eth and lenient",
+                "`{}` is not a profile: they are jsonrpc, mcp, mcp@REVISION, lsp, a2a, eth and lenient",
                 self.0
             ),
         }

@@ -69,7 +69,7 @@ impl Schema {
         Schema { root: Arc::clone(root), pointer, bytes, budget: budget.clone(), ready: OnceLock::new() }
     }
 
-    /// Where it stands, if it cannot be used: it is no schema, or its references lead too far.
+    /// Where it stands, if it cannot be used: it is not a schema, or its references are nested too deeply.
     pub(crate) fn unusable(&self) -> Option<&str> {
         self.ready().is_none().then_some(&*self.pointer)
     }

@@ -64,7 +64,7 @@ RPC008 Warning Message {
     source: "JSON-RPC 2.0, section 4, note on fractions; RFC 8259, section 6",
 }
 RPC009 Warning Message {
-    title: "a method begins with `rpc.` and is no known extension",
+    title: "a method begins with `rpc.` and is not a known extension",
     why: "The prefix is reserved for the protocol's own extensions; a later one may give the name another meaning.",
     fix: "Take another name.",
     source: "JSON-RPC 2.0, section 4",
@@ -76,7 +76,7 @@ RPC010 Error Message {
     source: "JSON-RPC 2.0, section 5",
 }
 RPC011 Error Message {
-    title: "`error` is no object, or its `code` is not an integer",
+    title: "`error` is not an object, or its `code` is not an integer",
     why: "Clients decide by the code. Many fail to read the whole response without it.",
     fix: "Send {\"code\":-32603,\"message\":\"Internal error\"} at the least.",
     source: "JSON-RPC 2.0, section 5.1",

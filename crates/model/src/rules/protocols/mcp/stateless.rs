@@ -52,7 +52,7 @@ pub(crate) fn result(context: &mut CheckContext<'_>, result: &str) {
         Some(found) => {
             let known = matches!(string(found).as_deref(), Some("complete" | "input_required" | "task"));
             if !known {
-                context.add(&MCP019, found, format!("{} is no type of result", quoted(found)));
+                context.add(&MCP019, found, format!("{} is not a type of result", quoted(found)));
             }
         }
     }
@@ -93,7 +93,7 @@ pub(crate) fn meta_keys(context: &mut CheckContext<'_>, meta: &str) {
                 }
                 format!("the prefix of {} is reserved", quoted(&key))
             }
-            _ => format!("{} is no key: it needs labels, a slash and a name", quoted(&key)),
+            _ => format!("{} is not a key: it needs labels, a slash and a name", quoted(&key)),
         };
         context.add(&MCP022, value, what);
     }

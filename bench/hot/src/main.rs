@@ -1,0 +1,124 @@
+//! Sends messages through one hot path, as often as it is told: `sabir-bench-hot PATH COUNT`. `bench/instructions`
+//! counts the instructions of two runs, and so what one message costs.
+
+use std::hint::black_box;
+
+use sabir::{Router, transport};
+use sabir_proto::{
+    CallOptions, Config, Event, Framing, Limits, Output, PLAIN, RawJson, Session, Time, decode,
+};
+
+const REQUEST: &[u8] = br#"{"jsonrpc":"2.0","id":7,"method":"add","params":[1,2]}"#;
+
+/// Messages that come in one read.
+const ROW: usize = 16;
+
+fn main() {
+    let mut args = std::env::args().skip(1);
+    let (path, count) = (args.next().unwrap_or_default(), args.next().and_then(|count| count.parse().ok()));
+    let Some(count) = count else { usage() };
+    match path.as_str() {
+        "decode" => decode_requests(count),
+        "session-lines" => answer_requests(Framing::Lines, count),
+        "session-headers" => answer_requests(Framing::Headers, count),
+        "session-calls" => call_and_be_answered(count),
+        "engine" => call_through_engines(count),
+        _ => usage(),
+    }
+}
+
+fn usage() -> ! {
+    eprintln!("sabir-bench-hot decode|session-lines|session-headers|session-calls|engine COUNT");
+    std::process::exit(2)
+}
+
+/// A request becomes a message.
+fn decode_requests(count: usize) {
+    let limits = Limits::default();
+    for _ in 0..count {
+        black_box(decode(black_box(REQUEST), &PLAIN, &limits).is_ok());
+    }
+}
+
+/// Bytes of requests become bytes of answers.
+fn answer_requests(framing: Framing, count: usize) {
+    let mut session = Session::new(Config { framing: Some(framing), ..Config::default() });
+    let mut row = Vec::new();
+    for _ in 0..ROW {
+        if framing == Framing::Headers {
+            row.extend_from_slice(format!("Content-Length: {}\r\n\r\n", REQUEST.len()).as_bytes());
+        }
+        row.extend_from_slice(REQUEST);
+        if framing == Framing::Lines {
+            row.push(b'\n');
+        }
+    }
+    let result = RawJson::from_bytes(b"3").expect("a number is JSON");
+    // The id is in use until it is answered, so that each request is answered before the next is taken in.
+    for _ in 0..count / ROW {
+        session.handle_bytes(Time::START, black_box(&row));
+        loop {
+            match session.poll_output(Time::START) {
+                Output::Event(Event::Request { key, .. }) => {
+                    session.reply_raw(Time::START, key, &result);
+                }
+                Output::Event(_) => {}
+                Output::Wait(wait) if wait.write.is_empty() => break,
+                Output::Wait(wait) => {
+                    let count = black_box(wait.write).len();
+                    session.handle_written(Time::START, count);
+                }
+                Output::Done(_) => return,
+            }
+        }
+    }
+}
+
+/// Calls are sent, and answered by another session.
+fn call_and_be_answered(count: usize) {
+    let config = Config { framing: Some(Framing::Lines), ..Config::default() };
+    let (mut near, mut far) = (Session::new(config), Session::new(config));
+    let params = RawJson::from_bytes(b"[1,2]").expect("an array is JSON");
+    let result = RawJson::from_bytes(b"3").expect("a number is JSON");
+    let options = CallOptions::default();
+    for _ in 0..count {
+        near.call_raw(Time::START, "add", Some(&params), &options).expect("there is room");
+        pass(&mut near, &mut far, &result);
+        pass(&mut far, &mut near, &result);
+        pass(&mut near, &mut far, &result);
+    }
+}
+
+/// Answers what has come, and carries what is to be sent to the other side.
+fn pass(from: &mut Session, to: &mut Session, result: &RawJson<'_>) {
+    loop {
+        match from.poll_output(Time::START) {
+            Output::Event(Event::Request { key, .. }) => {
+                from.reply_raw(Time::START, key, result);
+            }
+            Output::Event(event) => drop(black_box(event)),
+            Output::Wait(wait) if wait.write.is_empty() => return,
+            Output::Wait(wait) => {
+                let count = wait.write.len();
+                to.handle_bytes(Time::START, wait.write);
+                from.handle_written(Time::START, count);
+            }
+            Output::Done(_) => return,
+        }
+    }
+}
+
+/// A typed call, from one peer through both engines to a handler and back.
+fn call_through_engines(count: usize) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+    runtime.block_on(async {
+        let router = Router::new().method("add", |_, (a, b): (i64, i64)| async move { Ok(a + b) });
+        let (near, far) = transport::memory();
+        tokio::spawn(sabir::serve(far, router));
+        let peer = sabir::connect(near, Router::new()).await.expect("it is in memory");
+        for number in 0..count as i64 {
+            let sum: i64 = peer.call("add", (number, 1)).await.expect("it is answered");
+            assert_eq!(sum, number + 1);
+        }
+    });
+}

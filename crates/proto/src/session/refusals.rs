@@ -1,0 +1,101 @@
+//! What is refused as a whole: messages of the peer that are too large, answers that are too long, and messages of
+//! ours that the peer refuses without an id.
+
+use crate::frame::{FrameFault, message_start};
+use crate::message::error::{ErrorCode, ErrorObject};
+use crate::message::id::Id;
+use crate::message::{Fault, Invalid};
+use crate::session::Core;
+use crate::session::event::{CallError, CallKey, Event, Report, Undelivered};
+use crate::session::inbound::Next;
+use crate::session::oversize::Oversize;
+
+impl Core {
+    /// A message was skipped for its size; `start` is how it begins. A request is refused with its id, where that
+    /// is known. The call that it answers ends, where that is known, or where no other call could be meant.
+    #[cold]
+    pub(crate) fn too_large(&mut self, start: &[u8], limit: usize) -> Next<'static> {
+        let fault = FrameFault::TooLarge { limit };
+        let refusal = ErrorObject::because(ErrorCode::MESSAGE_TOO_LARGE, fault);
+        let calls = match Oversize::of(start) {
+            // What looks like a response is never answered.
+            Oversize::Answer { id, in_array } => self.take_answered(&id, in_array),
+            Oversize::Asks(id) => {
+                let id = self.answerable(id.as_ref());
+                self.complain(id, &refusal);
+                Vec::new()
+            }
+            // It may be an answer, or a request whose sender waits for one.
+            Oversize::Unknown => {
+                self.complain("null", &refusal);
+                self.calls.take_one_message()
+            }
+        };
+        if calls.is_empty() {
+            return Next::Event(Event::Report(Report::Frame(fault)));
+        }
+        let error = || CallError::Undelivered(Undelivered::too_large(limit));
+        let replies = calls.into_iter().map(|call| Event::Reply { call, outcome: Err(error()) });
+        self.pending_events.extend(replies);
+        Next::Again
+    }
+
+    /// Takes out the call with this id, or its whole batch: the answer to that comes in one piece.
+    fn take_answered(&mut self, id: &Id<'_>, whole_batch: bool) -> Vec<CallKey> {
+        let Some(id) = self.number_of(id) else { return Vec::new() };
+        if let Some(batch) = self.calls.batch_of(id).filter(|_| whole_batch) {
+            return self.calls.take_batch(batch);
+        }
+        let Some((call, _)) = self.calls.find(id) else { return Vec::new() };
+        self.calls.remove(call);
+        vec![call]
+    }
+
+    /// An array of answers with more entries than any batch of ours. The one that it answers ends, where that is
+    /// known.
+    #[cold]
+    pub(crate) fn long_answer<'i>(&mut self, body: &'i [u8], invalid: Invalid<'i>) -> Next<'i> {
+        let calls = match Oversize::of(message_start(body, body.len())) {
+            Oversize::Answer { id, in_array } => self.take_answered(&id, in_array),
+            _ => Vec::new(),
+        };
+        if calls.is_empty() {
+            return self.single(Err(invalid));
+        }
+        for call in calls {
+            let outcome = Err(CallError::Malformed(invalid.fault));
+            self.pending_events.push_back(Event::Reply { call, outcome });
+        }
+        self.outbox.settle(self.incoming);
+        Next::Again
+    }
+
+    /// An error without an id: the peer could not read the id of something that we sent. If only one message of
+    /// ours waits for an answer, it must be this one, and its calls end with the error. If not, the error is
+    /// reported.
+    ///
+    /// By the specification nothing but a request is answered. Some peers answer notifications too, without an id
+    /// and mostly with "method not found": once we have sent one, only an error counts that is about a message as
+    /// a whole. An error that is about batches means the only open batch, whatever else is open.
+    #[cold]
+    pub(crate) fn refused(&mut self, error: ErrorObject<'static>) -> Option<Event<'static>> {
+        let calls = match error.code {
+            code if code.refuses_batch() => self.calls.take_one_batch(),
+            code if code.refuses_message() || !self.notified => self.calls.take_one_message(),
+            _ => Vec::new(),
+        };
+        if calls.is_empty() {
+            return Some(Event::Report(Report::PeerError(error)));
+        }
+        for call in calls {
+            let outcome = Err(CallError::Error(error.clone()));
+            self.pending_events.push_back(Event::Reply { call, outcome });
+        }
+        None
+    }
+}
+
+/// Whether it is an array of answers with too many entries.
+pub(crate) fn is_long_answer(invalid: &Invalid<'_>) -> bool {
+    invalid.response && matches!(invalid.fault, Fault::BatchTooLong { .. })
+}
