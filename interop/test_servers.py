@@ -71,6 +71,14 @@ async def server_everything_refuses_an_unknown_method():
     assert "-32601" in err, err
 
 
+async def node_finishes_what_it_has_to_send():
+    code, out, err = await call("--framing", "headers", "stdio:node stdio_server.mjs", "add", "1", "2")
+    check((code, out, err), (0, "3\n", "finished\n"))
+    code, out, err = await call("--framing", "headers", "stdio:node stdio_server.mjs", "unknown", "--json")
+    check((code, err), (1, "finished\n"))
+    check(json.loads(out)["error"]["code"], -32601)
+
+
 run("sabir call", [
     clangd_initializes,
     clangd_refuses_before_it_is_initialized,
@@ -80,4 +88,5 @@ run("sabir call", [
     server_everything_calls_a_tool,
     server_everything_reports_progress,
     server_everything_refuses_an_unknown_method,
+    node_finishes_what_it_has_to_send,
 ])

@@ -1,4 +1,4 @@
-//! `sabir completions`: what a shell needs to know to complete the command line.
+//! `sabir completions`: prints the completion script of a shell.
 
 use clap::CommandFactory;
 use clap_complete::Shell;

@@ -1,4 +1,4 @@
-//! How the program ends: its exit codes, and what it says if it did not do what was asked.
+//! How the program ends: its exit codes, and what it prints when it fails.
 
 use std::fmt;
 use std::process::ExitCode;
@@ -7,14 +7,14 @@ use std::process::ExitCode;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
     Ok = 0,
-    /// The peer answered with an error, or something was not as it should be.
+    /// The peer answered with an error, or `check` found errors or warnings.
     Error = 1,
-    /// What was typed makes no sense.
+    /// The command line is wrong.
     Usage = 2,
-    /// There is nobody to talk to.
+    /// No connection, or no program.
     Connect = 3,
     Timeout = 4,
-    /// The peer broke the protocol, or left in the middle of it.
+    /// The peer broke the protocol, or closed the connection without an answer.
     Protocol = 5,
     Interrupted = 130,
 }
@@ -29,7 +29,7 @@ impl From<Exit> for ExitCode {
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) exit: Exit,
-    /// Empty if there is nobody left to tell.
+    /// Empty if nothing is to be printed.
     pub(crate) what: String,
     pub(crate) hint: Option<String>,
 }
@@ -48,9 +48,17 @@ impl Failure {
         self.hint = Some(hint.to_string());
         self
     }
+
+    /// With all the hints that there are, in one line.
+    #[must_use]
+    pub(crate) fn hints(mut self, hints: impl IntoIterator<Item = Option<String>>) -> Self {
+        let hints: Vec<String> = hints.into_iter().flatten().collect();
+        self.hint = (!hints.is_empty()).then(|| hints.join("; "));
+        self
+    }
 }
 
-/// For what is written to standard output. A reader that has seen enough is a success.
+/// For what is written to standard output. It is a success if its reader closes it early, as `head` does.
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
         match error.kind() {

@@ -1,4 +1,4 @@
-//! `sabir explain`: what a rule means.
+//! `sabir explain`: explains a rule.
 
 use sabir_model::rules::{Rule, rule, rules};
 use serde::Serialize;
@@ -24,10 +24,10 @@ pub(crate) fn run(id: Option<&str>, json: bool, printer: &Printer) -> Result<Exi
     Ok(Exit::Ok)
 }
 
-/// The rule with this id, or what to type instead.
+/// The rule with this id.
 pub(crate) fn named(id: &str) -> Result<&'static Rule, Failure> {
     rule(id).ok_or_else(|| {
-        Failure::usage(format_args!("`{id}` is no rule")).hint("sabir explain lists all of them")
+        Failure::usage(format_args!("`{id}` is not a rule")).hint("`sabir explain` lists the rules")
     })
 }
 

@@ -1,14 +1,14 @@
-//! JSON text for people and for pipes. Values are never parsed: numbers and strings stay as they came.
+//! JSON text for people and for pipes. Values are not parsed: numbers and strings stay as they were received.
 
 use std::borrow::Cow;
 
 use sabir_proto::{Cursor, Token, TokenKind};
-pub(crate) use sabir_proto::{escape_controls, is_terminal_control as is_hidden};
+pub(crate) use sabir_proto::{escape_controls, is_terminal_control};
 
 use crate::paint::{Paint, Painter};
 
-/// The text without white space between its parts: one line, and nothing in it that a terminal would obey. `text` is
-/// valid JSON, and the result means the same.
+/// The text on one line, without white space between its tokens, and with control characters escaped. `text` is valid
+/// JSON, and the result has the same value.
 pub(crate) fn compact(text: &str) -> Cow<'_, str> {
     let parts = || tokens(text).map(|token| token.text());
     if parts().map(str::len).sum::<usize>() == text.len() {
@@ -26,7 +26,7 @@ fn tokens(text: &str) -> impl Iterator<Item = Token<'_>> {
     std::iter::from_fn(move || cursor.token())
 }
 
-/// The text over many lines, with two spaces for each level, and nothing in it that a terminal would obey.
+/// The text over many lines, indented by two spaces for each level, with control characters escaped.
 pub(crate) fn pretty(text: &str, painter: Painter) -> String {
     let mut out = String::with_capacity(text.len() * 2);
     let mut depth = 0usize;
@@ -69,8 +69,8 @@ pub(crate) fn pretty(text: &str, painter: Painter) -> String {
     out
 }
 
-/// The text with everything escaped that a terminal would obey, over many lines, which stay lines.
-pub(crate) fn harmless_lines(text: &str) -> String {
+/// The text with control characters escaped, except for line ends.
+pub(crate) fn escape_lines(text: &str) -> String {
     text.split('\n').map(escape_controls).collect::<Vec<_>>().join("\n")
 }
 

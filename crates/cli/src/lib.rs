@@ -8,20 +8,22 @@ mod complete;
 mod completions;
 mod demo;
 mod describe;
+mod detect;
 mod discovery;
 mod exit;
 mod explain;
-mod failed;
 mod generate;
 #[cfg(feature = "graph")]
 mod graph;
 mod json;
 mod list;
-mod misframed;
 mod model;
 mod paint;
+mod peer;
 mod platform;
 mod print;
+mod problem;
+mod suggest;
 mod target;
 mod tour;
 mod trace;
@@ -40,7 +42,7 @@ use print::Printer;
 /// Runs the program with the arguments of this process.
 pub fn main() -> ExitCode {
     let args = Args::try_parse().unwrap_or_else(|mut error| {
-        // It suggests to put `--` before an unknown option, but here that begins a command.
+        // Its tip to put `--` before an unknown option is wrong here: `--` starts a command.
         error.remove(ContextKind::Suggested);
         error.exit()
     });
@@ -52,7 +54,7 @@ pub fn main() -> ExitCode {
     exit.into()
 }
 fn run(command: Command, printer: &Printer) -> Result<Exit, Failure> {
-    // One thread is enough: a connection is one task, and the demo is measured.
+    // One thread is enough: a connection is one task.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -74,7 +76,7 @@ fn run(command: Command, printer: &Printer) -> Result<Exit, Failure> {
             Command::Completions { shell } => completions::run(shell, printer),
         }
     });
-    // A read of a terminal or a file that nobody waits for any more must not hold up the end.
+    // A pending read of a terminal or a file must not delay the exit.
     runtime.shutdown_background();
     exit
 }

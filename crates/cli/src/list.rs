@@ -1,4 +1,4 @@
-//! `sabir list`: the methods that a peer offers, one a line.
+//! `sabir list`: lists the methods that a peer offers, one per line.
 
 use sabir::openrpc::Method;
 use serde_json::json;

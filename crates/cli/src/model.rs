@@ -45,7 +45,7 @@ fn schema(name: Option<&str>, draft: Draft) -> Result<&'static str, Failure> {
 fn whole(part: &str, name: Option<&str>, text: &'static str) -> Result<&'static str, Failure> {
     match name {
         None => Ok(text),
-        Some(name) => Err(Failure::usage(format_args!("there is one {part} only: leave out `{name}`"))),
+        Some(name) => Err(Failure::usage(format_args!("there is only one {part}: leave out `{name}`"))),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Colours, for terminals that want them.
 
-/// What a piece of text is, to be told apart by colour.
+/// The kind of a piece of text, which decides its colour.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Paint {
     Key,

@@ -1,4 +1,4 @@
-//! The one place that prints. Data goes to standard output, everything else to standard error.
+//! The only place that prints. Data goes to standard output, everything else to standard error.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,13 +13,13 @@ use crate::json::{compact, escape_controls, pretty};
 use crate::paint::{Paint, Painter};
 use crate::platform::enable_colour;
 
-/// Work that is done sooner shows no progress.
+/// Progress is shown only after this time.
 const BEFORE_PROGRESS: Duration = Duration::from_millis(500);
 
 /// Characters of the bar.
 const BAR: usize = 30;
 
-/// Prints to this process's standard output and error, in the way that suits each.
+/// Prints to standard output and standard error, each in its own style.
 #[derive(Debug, Clone)]
 pub(crate) struct Printer {
     out: Stream,
@@ -66,12 +66,12 @@ impl Printer {
         }
     }
 
-    /// JSON on one line. What is in it reaches no terminal unescaped, not even by way of a pipe.
+    /// JSON on one line. Control characters are escaped in a pipe, too: what comes next may be a terminal.
     pub(crate) fn json(&self, text: &str) -> io::Result<()> {
         self.data(&compact(text))
     }
 
-    /// From now on, what is said on standard error stands in comments between the lines of a transcript.
+    /// From now on, messages on standard error are comments in a transcript.
     pub(crate) fn say_in_comments(&self) {
         self.commented.store(true, Ordering::Relaxed);
     }
@@ -124,7 +124,7 @@ impl Printer {
         let _ = writeln!(io::stderr().lock(), "{}", painted(line, self.err.painter));
     }
 
-    /// The peer's error. `whose` tells the calls of a batch apart; the hint says what to try.
+    /// The peer's error. `whose` is the id of the call in a batch; the hint says what to try.
     pub(crate) fn rpc_error(&self, whose: Option<&str>, error: &ErrorObject, hint: Option<&str>) {
         let mut text = String::new();
         self.err.painter.paint(&mut text, Paint::Error, "error:");
@@ -148,6 +148,12 @@ impl Printer {
         }
     }
 
+    pub(crate) fn hint(&self, hint: &str) {
+        let mut text = String::new();
+        self.err.painter.paint(&mut text, Paint::Hint, "hint:");
+        self.tell(&format!("{text} {}", escape_controls(hint)));
+    }
+
     pub(crate) fn failure(&self, failure: &Failure) {
         if failure.what.is_empty() {
             return;
@@ -159,14 +165,14 @@ impl Printer {
         self.tell(&text);
     }
 
-    /// Something that the peer said or did meanwhile.
+    /// Information beside the result.
     pub(crate) fn note(&self, text: &str) {
         let mut painted = String::new();
         self.err.painter.paint(&mut painted, Paint::Why, &escape_controls(text));
         self.tell(&painted);
     }
 
-    /// How far it is, on a terminal and if it takes long. `total` may be unknown.
+    /// A progress bar, on a terminal and if the call takes long. `total` may be unknown.
     pub(crate) fn progress(&self, done: f64, total: Option<f64>, message: &str) {
         let mut bar = self.bar.lock().unwrap_or_else(PoisonError::into_inner);
         if !self.err.terminal || bar.start.elapsed() < BEFORE_PROGRESS {
@@ -189,7 +195,7 @@ impl Printer {
         self.bar.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// Nobody is there to tell that standard error cannot be written to.
+    /// Errors are ignored: there is nowhere else to report them.
     fn tell(&self, text: &str) {
         self.clear_bar();
         let mut err = io::stderr().lock();

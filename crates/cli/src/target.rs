@@ -1,19 +1,19 @@
-//! Whom to talk to: what a target means, and how a connection to it is made.
+//! Targets: what they mean, and how a connection to one is opened.
 
 use std::fmt;
-use std::io;
 use std::time::Duration;
 
 use sabir::transport::{self, Child, Scheme, Stderr, Transport, Url};
-use sabir::{ConnectErrorKind, Error, Framing};
+use sabir::{Error, Framing};
 
 use crate::demo::rpc;
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
 use crate::platform;
 use crate::print::Printer;
+use crate::suggest;
 
-/// How long a program may take to exit once its input is closed, and again once it was told to.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// How long a program may take to exit after its input is closed, and again after SIGTERM.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 
 const TARGETS: &str = "a target is demo:, stdio:COMMAND, http(s)://…, ws(s)://…, tcp://HOST:PORT, tls://HOST:PORT or \
                        unix:PATH (on Windows pipe:NAME), or a command after --";
@@ -31,20 +31,29 @@ impl Target {
     pub(crate) fn parse(text: &str) -> Result<Target, Failure> {
         if let Some(words) = text.strip_prefix("stdio:") {
             let words = platform::split(words)
-                .ok_or_else(|| Failure::usage(format_args!("`{text}` has a quote that is never closed")))?;
+                .ok_or_else(|| Failure::usage(format_args!("`{text}` has a quote without its end")))?;
             return Target::program(words);
         }
         if text == "demo:" {
             return Ok(Target::Demo);
         }
-        if Target::is_one(text) {
-            return Url::parse(text).map(Target::Url).map_err(Failure::usage);
+        match text.split_once("://") {
+            Some((scheme, _)) if Scheme::parse(scheme).is_none() => {
+                // A password in the URL is not repeated.
+                let failure = match text.contains('@') {
+                    true => Failure::usage(format_args!("the URL has the unknown scheme `{scheme}`")),
+                    false => Failure::usage(format_args!("`{text}` has the unknown scheme `{scheme}`")),
+                };
+                let suggested = suggest::scheme(text).filter(|_| !text.contains('@'));
+                Err(failure.hint(suggested.unwrap_or_else(|| TARGETS.to_owned())))
+            }
+            _ if Target::is_one(text) => Url::parse(text).map(Target::Url).map_err(Failure::usage),
+            _ => {
+                let failure =
+                    Failure::usage(format_args!("`{text}` is not a valid target: it has no scheme"));
+                Err(failure.hint(suggest::target(text).unwrap_or_else(|| TARGETS.to_owned())))
+            }
         }
-        let did_you_mean = ["demo:", "stdio:", "http://", "https://", "tcp://", "unix:", "pipe:"]
-            .into_iter()
-            .find(|start| text.starts_with(start.trim_end_matches([':', '/'])))
-            .map_or_else(String::new, |start| format!("; did you mean `{start}`?"));
-        Err(Failure::usage(format_args!("`{text}` is not a valid target{did_you_mean}")).hint(TARGETS))
     }
 
     /// Whether a text is meant as a target, and not as the name of a file.
@@ -76,20 +85,20 @@ impl Target {
         self.scheme().is_some_and(Scheme::is_secure)
     }
 
-    /// Whether there is no framing: the transport knows where a message ends.
-    pub(crate) fn keeps_messages_apart(&self) -> bool {
+    /// Whether the transport delimits messages, so that there is no framing.
+    pub(crate) fn delimits_messages(&self) -> bool {
         self.has_headers()
     }
 
-    /// Starts what must be started. Others are connected to later. What a program prints on standard error is passed
-    /// on; `tracing` makes it part of a transcript.
-    pub(crate) fn open(&self, framing: Framing, tracing: Option<&Printer>) -> Result<Transport, Failure> {
+    /// Starts a program; a URL is connected to later. The program's standard error is passed on; with `tracing` it
+    /// becomes part of the transcript.
+    pub(crate) fn open(&self, framing: Framing, tracing: Option<&Printer>) -> Result<Transport, Error> {
         let opened = match self {
             Target::Demo => Ok(demo(framing)),
             Target::Program(words) => {
                 let mut command = std::process::Command::new(platform::program(&words[0]));
                 command.args(&words[1..]);
-                let mut child = Child::new(command).patience(PATIENCE);
+                let mut child = Child::new(command).patience(EXIT_TIMEOUT);
                 if let Some(printer) = tracing.cloned() {
                     child = child.stderr(Stderr::Lines(Box::new(move |line| printer.note(&line))));
                 }
@@ -97,32 +106,7 @@ impl Target {
             }
             Target::Url(url) => Ok(transport::url(url.to_string())),
         };
-        opened.map(|transport| transport.framing(framing)).map_err(|error| self.unreachable(&error))
-    }
-
-    /// There is no connection, and why.
-    pub(crate) fn unreachable(&self, error: &Error) -> Failure {
-        match error {
-            Error::Connect(error) => {
-                let exit = match error.kind() {
-                    ConnectErrorKind::Protocol => Exit::Protocol,
-                    _ => Exit::Connect,
-                };
-                let what = format_args!("cannot connect to {self}: {}", error.reason());
-                Failure::new(exit, what).hint(hint(error.kind()))
-            }
-            Error::Config(error) => Failure::usage(error),
-            Error::Start { source, .. } => {
-                let hint = match source.kind() {
-                    io::ErrorKind::NotFound => "check the spelling, or give its whole path",
-                    io::ErrorKind::PermissionDenied => "check that the file may be executed",
-                    _ => "run it by itself to see what is wrong",
-                };
-                Failure::new(Exit::Connect, error).hint(hint)
-            }
-            _ => Failure::new(Exit::Connect, format_args!("cannot connect to {self}: {error}"))
-                .hint("check the address, and that the server runs"),
-        }
+        opened.map(|transport| transport.framing(framing))
     }
 }
 
@@ -134,25 +118,6 @@ impl fmt::Display for Target {
             Target::Url(url) => url.fmt(f),
         }
     }
-}
-
-/// What to try, with the options of this program where it has one for it.
-fn hint(failure: ConnectErrorKind) -> &'static str {
-    match failure {
-        ConnectErrorKind::Tls => {
-            "check that TLS is served there; give its root with --cacert FILE, or skip verification with --insecure"
-        }
-        ConnectErrorKind::Status(401 | 403) => {
-            "give what it wants, as in -H 'Authorization: Bearer ${TOKEN}'"
-        }
-        ConnectErrorKind::Status(405) => "check the path of the URL: what is there takes no messages",
-        failure => failure.hint(),
-    }
-}
-
-/// What to try if HTTP answers with this status.
-pub(crate) fn status_hint(status: u16) -> &'static str {
-    hint(ConnectErrorKind::Status(status))
 }
 
 fn demo(framing: Framing) -> Transport {
@@ -179,11 +144,11 @@ mod tests {
             ("https://x/rpc", Ok(Target::Url(Url::parse("https://x/rpc").expect("a URL")))),
             ("ws://", Err("`ws://` names no host")),
             ("stdio:", Err("no command is given")),
-            ("stdio:a 'b", Err("`stdio:a 'b` has a quote that is never closed")),
+            ("stdio:a 'b", Err("`stdio:a 'b` has a quote without its end")),
             ("tcp://localhost", Err("`tcp://localhost` names no port: write it as tcp://localhost:PORT")),
             ("unix:", Err("`unix:` names no path")),
-            ("add", Err("`add` is not a valid target")),
-            ("demo", Err("`demo` is not a valid target; did you mean `demo:`?")),
+            ("add", Err("`add` is not a valid target: it has no scheme")),
+            ("htp://x", Err("`htp://x` has the unknown scheme `htp`")),
         ] {
             let got = Target::parse(text).map_err(|failure| failure.what);
             assert_eq!(got, want.map_err(str::to_owned));

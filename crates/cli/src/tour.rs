@@ -1,6 +1,6 @@
-//! `sabir tour`: the whole protocol at work, against the demo service in this process.
+//! `sabir tour`: shows the whole protocol, with the demo service in this process.
 //!
-//! `tour.rpc` says what is sent and what the answers must have in them. What is shown is what came.
+//! `tour.rpc` has what is sent, and what the answers must contain. The tour shows what was really received.
 
 use std::time::Duration;
 
@@ -15,11 +15,11 @@ use crate::print::Printer;
 
 const SCRIPT: &str = include_str!("tour.rpc");
 
-/// In the script, the id of the request that came last.
+/// In the script, stands for the id of the last request from the server.
 const ITS_ID: &str = "$id";
 
-/// The tour takes a fraction of a second; something is badly wrong if it takes this long.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The tour takes a fraction of a second. Longer than this is a bug.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(crate) async fn run(printer: &Printer) -> Result<Exit, Failure> {
     rpc::quiet_panic();
@@ -28,9 +28,9 @@ pub(crate) async fn run(printer: &Printer) -> Result<Exit, Failure> {
     tokio::spawn(sabir::serve(transport::streams(read, write), rpc::router()));
     let (read, write) = tokio::io::split(client);
     let tour = Tour { lines: BufReader::new(read).lines(), write, printer, last: RawJson::NULL };
-    match tokio::time::timeout(PATIENCE, tour.play()).await {
+    match tokio::time::timeout(TIMEOUT, tour.play()).await {
         Ok(played) => played,
-        Err(_) => Err(not_as_told(format_args!("nothing came for {PATIENCE:?}"))),
+        Err(_) => Err(not_as_expected(format_args!("no answer within {TIMEOUT:?}"))),
     }
 }
 
@@ -45,7 +45,7 @@ struct Tour<'p> {
 impl Tour<'_> {
     async fn play(mut self) -> Result<Exit, Failure> {
         for line in transcript(SCRIPT) {
-            match line.map_err(not_as_told)? {
+            match line.map_err(not_as_expected)? {
                 Line::ToServer(text) => self.send(&text).await?,
                 Line::ToClient(expected) => self.receive(&expected).await?,
                 other => self.printer.transcript(&other)?,
@@ -58,19 +58,19 @@ impl Tour<'_> {
         let id = self.last.get("id").map_or_else(|| "null".to_owned(), |id| id.to_string());
         let text = text.replace(ITS_ID, &id);
         self.printer.transcript(&Line::ToServer(text.as_str().into()))?;
-        self.write.write_all(format!("{text}\n").as_bytes()).await.map_err(not_as_told)
+        self.write.write_all(format!("{text}\n").as_bytes()).await.map_err(not_as_expected)
     }
 
     async fn receive(&mut self, expected: &str) -> Result<(), Failure> {
-        let came = self.lines.next_line().await.map_err(not_as_told)?;
-        let came = came.ok_or_else(|| not_as_told("the service has gone"))?;
+        let came = self.lines.next_line().await.map_err(not_as_expected)?;
+        let came = came.ok_or_else(|| not_as_expected("the service has ended"))?;
         self.printer.transcript(&Line::ToClient(came.as_str().into()))?;
-        self.last = RawJson::new(came).map_err(not_as_told)?;
-        let parsed = |text: &str| serde_json::from_str::<Value>(text).map_err(not_as_told);
+        self.last = RawJson::new(came).map_err(not_as_expected)?;
+        let parsed = |text: &str| serde_json::from_str::<Value>(text).map_err(not_as_expected);
         if fits(&parsed(expected)?, &parsed(self.last.as_str())?) {
             Ok(())
         } else {
-            Err(not_as_told(format_args!("expected a message with {expected}")))
+            Err(not_as_expected(format_args!("expected a message with {expected}")))
         }
     }
 }
@@ -89,7 +89,7 @@ fn fits(expected: &Value, came: &Value) -> bool {
     }
 }
 
-fn not_as_told(what: impl std::fmt::Display) -> Failure {
-    Failure::new(Exit::Error, format_args!("the tour did not go as told: {what}"))
-        .hint("this is a defect of sabir itself: please report it")
+fn not_as_expected(what: impl std::fmt::Display) -> Failure {
+    Failure::new(Exit::Error, format_args!("the tour failed: {what}"))
+        .hint("this is a bug in sabir: please report it")
 }

@@ -1,4 +1,4 @@
-//! `--trace`: the wire as a transcript, message by message, however the bytes are chunked.
+//! `--trace`: shows messages as a transcript, however their bytes are chunked.
 
 use sabir::transport::{HttpFailure, Wire};
 use sabir::{Framing, RawJson};
@@ -10,8 +10,8 @@ use crate::print::Printer;
 /// Lines of a body that are shown.
 const BODY_LINES: usize = 20;
 
-/// A tap that shows both directions. Everything else that is said meanwhile becomes comments, so that what was saved
-/// is a transcript.
+/// A tap that shows both directions. Everything else on standard error becomes comments, so that the output is a valid
+/// transcript.
 pub(crate) fn tap(
     framing: Framing,
     max_size: usize,
@@ -26,7 +26,7 @@ pub(crate) fn tap(
     }
 }
 
-/// Shows what HTTP answered instead of a message.
+/// Shows an answer of HTTP that is not a message.
 pub(crate) fn failure(failure: &HttpFailure<'_>, printer: &Printer) {
     printer.trace(&Line::Event(format!("HTTP {}", failure.status).into()));
     for (name, value) in failure.headers {
@@ -43,7 +43,7 @@ pub(crate) fn failure(failure: &HttpFailure<'_>, printer: &Printer) {
     }
 }
 
-/// A message that went by.
+/// Shows one message.
 pub(crate) fn message(wire: Wire, body: &[u8], printer: &Printer) {
     printer.trace(&match (RawJson::from_bytes(body), wire) {
         (Ok(message), Wire::Sent) => Line::ToServer(compact(message.as_str()).into_owned().into()),
@@ -53,9 +53,9 @@ pub(crate) fn message(wire: Wire, body: &[u8], printer: &Printer) {
     });
 }
 
-/// Cuts what goes one way into messages.
+/// Splits one direction into messages.
 pub(crate) struct Cutter {
-    /// `None` where the transport keeps messages apart.
+    /// `None` where the transport delimits messages.
     deframer: Option<Deframer>,
     unread: Vec<u8>,
 }
@@ -69,7 +69,7 @@ impl Cutter {
         Cutter { deframer, unread: Vec::new() }
     }
 
-    /// Hands on all that has come to its end.
+    /// Passes on all messages that are complete.
     pub(crate) fn pass(&mut self, bytes: &[u8], mut take: impl FnMut(Cut<'_>)) {
         let Some(deframer) = &mut self.deframer else {
             return take(Cut::Message { body: bytes, used: bytes.len() });
@@ -88,7 +88,7 @@ impl Cutter {
         self.unread.drain(..done);
     }
 
-    /// The stream has ended, perhaps in the middle of something.
+    /// The stream has ended, perhaps in the middle of a message.
     fn finish(&mut self, take: impl FnOnce(Cut<'_>)) {
         if let Some(deframer) = &mut self.deframer
             && !self.unread.is_empty()

@@ -1,4 +1,4 @@
-//! What goes along over HTTP, WebSocket and TLS: headers, and whom to trust.
+//! Options for HTTP, WebSocket and TLS: headers and certificates.
 
 use sabir::transport::Transport;
 
@@ -6,7 +6,7 @@ use crate::args::WebArgs;
 use crate::exit::Failure;
 use crate::target::Target;
 
-/// As it was typed, and found to make sense.
+/// The options of a command, checked.
 #[derive(Clone, Default)]
 pub(crate) struct Web {
     headers: Vec<(String, String)>,
@@ -15,7 +15,7 @@ pub(crate) struct Web {
     insecure: bool,
 }
 
-/// Values of headers are secrets, and stay out of all output.
+/// Values of headers are secrets: they are never printed.
 impl std::fmt::Debug for Web {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Web").field("insecure", &self.insecure).finish_non_exhaustive()
@@ -36,18 +36,33 @@ impl Web {
         Ok(Web { headers, root, insecure: *insecure })
     }
 
-    /// What has no meaning for the target is a mistake.
+    /// An option that the target cannot use is an error.
     pub(crate) fn check(&self, target: &Target) -> Result<(), Failure> {
         if !self.headers.is_empty() && !target.has_headers() {
-            return Err(Failure::usage(format_args!("-H has no meaning for {target}"))
-                .hint("only http(s):// and ws(s):// have headers"));
+            return Err(Failure::usage(format_args!("-H cannot be used with {target}"))
+                .hint("headers are for http(s):// and ws(s)://"));
         }
         if (self.root.is_some() || self.insecure) && !target.has_certificates() {
             let option = if self.insecure { "--insecure" } else { "--cacert" };
-            return Err(Failure::usage(format_args!("{option} has no meaning for {target}"))
-                .hint("only https://, wss:// and tls:// have certificates"));
+            return Err(Failure::usage(format_args!("{option} cannot be used with {target}"))
+                .hint("certificates are for https://, wss:// and tls://"));
         }
         Ok(())
+    }
+
+    /// Whether a header of this name was given.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name))
+    }
+
+    /// Whether `--cacert` was given.
+    pub(crate) fn has_root(&self) -> bool {
+        self.root.is_some()
+    }
+
+    /// Whether `--insecure` was given.
+    pub(crate) fn is_insecure(&self) -> bool {
+        self.insecure
     }
 
     pub(crate) fn headers(&self) -> impl Iterator<Item = (&str, &str)> {
@@ -59,7 +74,7 @@ impl Web {
         self.headers().fold(transport, |transport, (name, value)| transport.header(name, value))
     }
 
-    /// Says whom to trust, and nothing else.
+    /// Sets which certificates are trusted, and nothing else.
     pub(crate) fn trust(&self, mut transport: Transport) -> Transport {
         if let Some(root) = &self.root {
             transport = transport.root_certificate(root.clone());
@@ -81,7 +96,7 @@ fn read(header: &str, variable: impl Fn(&str) -> Option<String>) -> Result<(Stri
     let mut rest = value.trim();
     while let Some((before, after)) = rest.split_once("${") {
         let Some((name, after)) = after.split_once('}') else {
-            return Err(Failure::usage("a header has a `${` that is never closed"));
+            return Err(Failure::usage("a header has a `${` without a `}`"));
         };
         let value = variable(name).ok_or_else(|| {
             Failure::usage(format_args!("the variable `{name}` is not set"))
@@ -108,7 +123,7 @@ mod tests {
             ("a: <${A}${A}> $A", Ok(("a", "<11> $A"))),
             ("a:", Ok(("a", ""))),
             ("a: ${B}", Err("the variable `B` is not set")),
-            ("a: ${A", Err("a header has a `${` that is never closed")),
+            ("a: ${A", Err("a header has a `${` without a `}`")),
             ("nonsense", Err("`nonsense` is not a header")),
             (": x", Err("`: x` is not a header")),
         ] {

@@ -1,6 +1,7 @@
-//! The program against servers of HTTP that answer as real ones do, and not as one would wish. What they are sent is
-//! looked at too.
+//! The program against HTTP servers: sessions, traces, and what they are sent.
 
+// The sessions are for `sh`.
+#![cfg(unix)]
 #![allow(clippy::unwrap_used)]
 
 mod shell;
@@ -53,8 +54,8 @@ impl Server {
     }
 }
 
-/// One request, if one comes, and its answer; `ID` in that is the request's own.
-fn exchange(stream: &TcpStream, answer: &str, kept: &Mutex<Vec<Request>>) -> Option<()> {
+/// The next request, if one comes.
+fn request(stream: &TcpStream) -> Option<Request> {
     let mut reader = BufReader::new(stream);
     let mut head = String::new();
     while !head.ends_with("\r\n\r\n") {
@@ -67,54 +68,34 @@ fn exchange(stream: &TcpStream, answer: &str, kept: &Mutex<Vec<Request>>) -> Opt
     let mut body = vec![0; length.map_or(0, |length| length.parse().unwrap())];
     reader.read_exact(&mut body).ok()?;
     let body = String::from_utf8(body).unwrap();
+    Some(Request { head, body })
+}
+
+/// One request, if one comes, and its answer; `ID` in that is the request's own.
+fn exchange(stream: &TcpStream, answer: &str, kept: &Mutex<Vec<Request>>) -> Option<()> {
+    let request = request(stream)?;
+    let body = &request.body;
     let id = body.split("\"id\":").nth(1).map_or("null", |rest| rest.split([',', '}']).next().unwrap());
     let answer = answer.replace("ID", id);
     let (headers, text) = answer.split_once("\r\n\r\n").unwrap();
     let length = text.len();
-    kept.lock().unwrap().push(Request { head, body: body.clone() });
+    kept.lock().unwrap().push(request.clone());
     let mut stream = stream;
     let _ = write!(stream, "{headers}\r\ncontent-length: {length}\r\n\r\n{text}");
     Some(())
 }
 
-/// What is said, by what a server answers.
+/// What a command prints on standard error.
 fn check(command: &str, answer: &str, exit: i32, stderr: &str) {
     let run = Server::new(answer).run("http", command);
     assert_eq!((run.stderr.trim_end(), run.exit), (stderr, exit), "{command}: {answer}");
 }
 
-const HTML: &str = "content-type: text/html\r\n\r\n<!doctype html>\n<p>hello\n";
-
 #[test]
-fn what_http_answers_is_said() {
+fn a_large_answer_is_refused_with_the_option_that_accepts_it() {
     for command in
         ["sabir list URL", "sabir call URL add", "sabir describe URL", "sabir generate --lang rust URL"]
     {
-        check(
-            command,
-            &format!("HTTP/1.1 401 Unauthorized\r\n{HTML}"),
-            3,
-            "error: HTTP 401 Unauthorized from URL\nhint: give what it wants, as in -H 'Authorization: Bearer ${TOKEN}'",
-        );
-        check(
-            command,
-            &format!("HTTP/1.1 404 Not Found\r\n{HTML}"),
-            3,
-            "error: HTTP 404 Not Found from URL\nhint: check the path of the URL",
-        );
-        check(
-            command,
-            &format!("HTTP/1.1 500 Oops\r\n{HTML}"),
-            3,
-            "error: HTTP 500 Internal Server Error from URL\nhint: the server has trouble: try again later",
-        );
-        check(
-            command,
-            &format!("HTTP/1.1 200 OK\r\n{HTML}"),
-            5,
-            "error: the answer from URL is `text/html`, not JSON\n\
-             hint: check the URL: what answers there may not be a JSON-RPC server; --trace shows what came",
-        );
         let large = "x".repeat(2000);
         check(
             &format!("{command} --max-size 1kB"),
@@ -122,7 +103,7 @@ fn what_http_answers_is_said() {
                 "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n{{\"id\":ID,\"result\":\"{large}\"}}"
             ),
             5,
-            "error: the answer from URL is larger than 1000 bytes\nhint: take larger answers with --max-size 1MiB",
+            "error: the answer from URL is larger than 1 kB\nhint: accept larger answers with --max-size 1MiB",
         );
     }
 }
@@ -140,7 +121,7 @@ fn a_trace_shows_failures_of_http() {
          # sho\\u001brt\n\
          # and stout\n\
          # error: HTTP 418 I'm a teapot from URL\n\
-         # hint: check the URL",
+         # hint: check that the URL is a JSON-RPC endpoint",
     );
 }
 
@@ -175,7 +156,7 @@ fn a_check_takes_no_refusal_for_silence() {
          {\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32000,\"message\":\"not initialized\"}}",
     );
     let run = server.run("silence", "sabir check URL --timeout 5s --allow RPC021");
-    let said = "error: URL answers with HTTP 400\nhint: if it is an MCP server, try --profile mcp";
+    let said = "error: HTTP 400 Bad Request from URL\nhint: if it is an MCP server, try --profile mcp";
     assert_eq!((run.stderr.trim_end(), run.exit), (said, 3), "{}", run.stdout);
     assert_eq!(server.requests().len(), 1);
     let run = server.run("silence", "sabir check URL --timeout 5s --profile mcp --allow RPC021,RPC022");
@@ -192,4 +173,78 @@ fn a_check_knows_what_a_status_says() {
     let run = server.run("status", "sabir check URL --timeout 20s | grep -c LIVE001");
     assert_eq!(run.stdout, "0\n", "{}", run.stderr);
     assert!(server.requests().iter().all(|request| !request.body.is_empty()));
+}
+
+/// Gives each request its own answer, as it is written here, and closes the connection. The last one is held open.
+fn scripted(answers: &'static [&'static str]) -> Server {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/rpc", listener.local_addr().unwrap());
+    let requests = Arc::<Mutex<Vec<Request>>>::default();
+    let kept = Arc::clone(&requests);
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (mut stream, kept) = (stream.unwrap(), Arc::clone(&kept));
+            thread::spawn(move || {
+                let Some(request) = request(&stream) else { return };
+                let number = {
+                    let mut kept = kept.lock().unwrap();
+                    kept.push(request);
+                    kept.len() - 1
+                };
+                let _ = stream
+                    .write_all(answers.get(number).unwrap_or(&"HTTP/1.1 202 Accepted\r\n\r\n").as_bytes());
+                if answers.get(number).is_some_and(|answer| answer.is_empty()) {
+                    thread::sleep(std::time::Duration::from_secs(5));
+                }
+            });
+        }
+    });
+    Server { url, requests }
+}
+
+/// The answers to a batch may come one by one, over several connections.
+#[test]
+fn a_stream_that_ends_early_is_resumed() {
+    let batch = "echo '[{\"id\":\"a\",\"method\":\"x\"},{\"id\":2,\"method\":\"y\"}]' | sabir call URL --batch - --timeout 5s";
+    let server = scripted(&[
+        concat!(
+            "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n",
+            "retry: 10\nid: e1\ndata: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":\"two\"}\n\n"
+        ),
+        concat!(
+            "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n",
+            "id: e2\ndata: {\"jsonrpc\":\"2.0\",\"id\":\"a\",\"result\":\"one\"}\n\n"
+        ),
+    ]);
+    let run = server.run("resume", batch);
+    assert_eq!((run.stdout.as_str(), run.exit), ("\"one\"\n\"two\"\n", 0), "{}", run.stderr);
+    let requests = server.requests();
+    assert!(requests[1].head.starts_with("get "), "{}", requests[1].head);
+    assert!(requests[1].head.contains("last-event-id: e1"), "{}", requests[1].head);
+    assert_eq!(requests.len(), 2);
+    // Without an id there is nothing to resume: what came is printed.
+    let server = scripted(&[concat!(
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n",
+        "data: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":\"two\"}\n\n"
+    )]);
+    let run = server.run("resume", batch);
+    let said = "error: the answer from URL ended before the answer was complete\n\
+                hint: see the log of the server, or try again";
+    assert_eq!((run.stdout.as_str(), run.stderr.trim_end(), run.exit), ("\"two\"\n", said, 5));
+}
+
+/// In a session, a batch whose time is up is cancelled by messages; without one, by closing the connection.
+#[test]
+fn a_batch_is_cancelled() {
+    let batch =
+        "echo '[{\"id\":\"a\",\"method\":\"x\"}]' | sabir call URL --batch - --timeout 300ms --dialect mcp";
+    for (session, want) in [("", 1), (" -H 'Mcp-Session-Id: mine'", 2)] {
+        let server = scripted(&[""]);
+        let run = server.run("cancel", &format!("{batch}{session}"));
+        assert_eq!(run.exit, 4, "{}", run.stderr);
+        let requests = server.requests();
+        assert_eq!(requests.len(), want, "{requests:?}");
+        let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"a"}}"#;
+        assert!(want == 1 || requests[1].body == cancel, "{requests:?}");
+    }
 }

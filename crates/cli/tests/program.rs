@@ -4,6 +4,8 @@
 //! lines of standard error behind `2> `, and `[exit N]` unless that is 0. `UPDATE=1 cargo test` writes down what
 //! really came, to be looked at in the diff.
 
+// The sessions are for `sh`.
+#![cfg(unix)]
 #![allow(clippy::unwrap_used)]
 
 mod shell;
@@ -100,6 +102,11 @@ fn check_peers() {
 #[test]
 fn discovery() {
     check("discovery");
+}
+
+#[test]
+fn hostile_peers() {
+    check("hostile_peers");
 }
 
 #[test]

@@ -334,7 +334,7 @@ impl Outcome {
 }
 
 /// The name of a type without its path, and the types that stand in its angle brackets.
-fn outline(type_: &Type) -> (String, Vec<&Type>) {
+pub(crate) fn outline(type_: &Type) -> (String, Vec<&Type>) {
     let Type::Path(path) = type_ else { return Default::default() };
     let Some(segment) = path.path.segments.last() else { return Default::default() };
     let types = match &segment.arguments {

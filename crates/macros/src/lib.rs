@@ -1,4 +1,5 @@
-//! The macros of `sabir`, which re-exports and documents them: a service from a trait, and errors with codes from an enum.
+//! The macros of `sabir` and `sabir-mcp`, which re-export and document them: a service from a trait, errors with codes from an enum,
+//! and tools from the methods of a struct.
 
 mod attributes;
 mod client;
@@ -7,6 +8,7 @@ mod errors;
 mod names;
 mod params;
 mod server;
+mod tools;
 
 use proc_macro::TokenStream;
 use quote::quote;
@@ -44,4 +46,12 @@ pub fn service(attribute: TokenStream, item: TokenStream) -> TokenStream {
 pub fn rpc_error(item: TokenStream) -> TokenStream {
     let item = parse_macro_input!(item as syn::DeriveInput);
     errors::derive(item).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Makes tools of MCP of the methods with `#[tool]`. `sabir_mcp` shows it with an example.
+#[proc_macro_attribute]
+pub fn tools(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    parse_macro_input!(attribute as syn::parse::Nothing);
+    let item = parse_macro_input!(item as syn::ItemImpl);
+    tools::expand(item).unwrap_or_else(syn::Error::into_compile_error).into()
 }

@@ -88,6 +88,6 @@ async fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let Some(url) = std::env::args().nth(1) else {
         return Ok(server().serve(transport::stdio().with_signals()).await?);
     };
-    let listening = sabir::listen(&url, server().into_router()).await?;
-    Ok(listening.dialect(sabir::MCP).http(sabir_mcp::streamable_http()).run().await?)
+    let listening = sabir::listen(url, server().into_router());
+    Ok(listening.dialect(sabir::MCP).http(sabir_mcp::streamable_http()).await?.run().await?)
 }

@@ -79,10 +79,10 @@ async fn many(call: impl Fn() -> McpCall<ToolResult>, count: usize) -> String {
 
 /// What comes of a call, after the progress that it has told of.
 async fn finished(call: McpCall<ToolResult>) -> String {
-    let seen = Arc::<Mutex<Vec<f64>>>::default();
+    let seen = Arc::<Mutex<Vec<Option<f64>>>>::default();
     let note = Arc::clone(&seen);
-    let call =
-        call.on_progress(move |p| note.lock().map(|mut seen| seen.push(p.progress)).unwrap_or_default());
+    let call = call
+        .on_progress(move |p| note.lock().map(|mut seen| seen.push(p.progress.as_f64())).unwrap_or_default());
     let outcome = match call.await {
         Ok(result) if result.is_error => format!("failed: {}", result.text()),
         Ok(result) => result.text(),

@@ -103,8 +103,9 @@ pub mod code {
     pub const UNSUPPORTED_REVISION: ErrorCode = ErrorCode(-32022);
 }
 
+/// The reason may repeat what a client sent, of any length: it is cut.
 pub(crate) fn invalid(reason: impl fmt::Display) -> ErrorObject {
-    ErrorObject::because(ErrorCode::INVALID_PARAMS, reason)
+    ErrorObject::because(ErrorCode::INVALID_PARAMS, shown(&reason.to_string()))
 }
 
 /// Params of whose members some do not fit.
@@ -118,7 +119,7 @@ pub(crate) fn reason(error: &serde_json::Error) -> String {
 }
 
 /// Bytes of what a client sent that an error repeats.
-const SHOWN: usize = 256;
+const SHOWN: usize = 512;
 
 /// As much of a text as an answer repeats: what answers junk is small.
 pub(crate) fn shown(text: &str) -> Cow<'_, str> {

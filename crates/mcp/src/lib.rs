@@ -37,6 +37,12 @@
 //! # }
 //! ```
 //!
+//! # What grows with the protocol
+//!
+//! Enums, and structs that a program only receives, are `#[non_exhaustive]`. Structs that a program writes, such as [`Tool`]
+//! or [`McpLimits`], are open: end them with `..Tool::new(name, description)` or `..Default::default()`, and they compile
+//! with the fields of later revisions, too.
+//!
 //! # Two eras
 //!
 //! | | up to 2025-11-25 | from 2026-07-28 |
@@ -51,14 +57,17 @@
 //!
 //! # Features
 //!
-//! None is on by default.
+//! `macros` is on by default.
 //!
 //! | feature | adds |
 //! |---|---|
+//! | `macros` | `#[sabir_mcp::tools]` |
+//! | `validate` | arguments of tools checked against the schemas that they are listed with |
 //! | `http` | Streamable HTTP, as a server and as a client |
 //! | `tracing` | spans of requests, for the crate `tracing` |
 //! | `fuzzing` | private parsers for the project's own fuzz targets; not part of the API |
 
+mod bounded;
 mod client;
 mod error;
 mod form;
@@ -82,7 +91,7 @@ pub use error::{McpResult, ToolError, code};
 pub use sabir::McpRevision;
 pub use server::{
     Cache, Catalog, Change, Interests, IntoContents, IntoPrompt, IntoToolResult, Json, McpCtx, McpLimits,
-    McpServer, Partial,
+    McpServer, Partial, Tools,
 };
 #[cfg(feature = "http")]
 pub use streamable_http::streamable_http;
@@ -92,6 +101,72 @@ pub use types::{
     PromptResult, Resource, Resources, Role, Root, Sample, Sampled, SamplingMessage, ServerCapabilities,
     Template, Tool, ToolAnnotations, ToolResult,
 };
+
+/// Makes the methods of a struct tools: those with the attribute `#[tool]`. [`McpServer::tools`] adds them to a server.
+///
+/// ```
+/// use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+///
+/// use sabir_mcp::{McpCtx, McpResult, McpServer};
+///
+/// #[derive(Default)]
+/// struct Counter {
+///     value: AtomicI64,
+/// }
+///
+/// #[sabir_mcp::tools]
+/// impl Counter {
+///     /// Adds to the counter
+///     #[tool]
+///     async fn add(
+///         &self,
+///         /// How much
+///         amount: i64,
+///     ) -> i64 {
+///         self.value.fetch_add(amount, Relaxed) + amount
+///     }
+///
+///     /// Counts down to zero
+///     #[tool(title = "Count down", idempotent)]
+///     async fn reset(&self, ctx: McpCtx) -> McpResult<&'static str> {
+///         let from = self.value.swap(0, Relaxed);
+///         ctx.progress((from, from)).await;
+///         if from == 0 { Err("it is zero already")? }
+///         Ok("reset")
+///     }
+///
+///     /// Writes the counter to a file
+///     #[tool(name = "save_to")]
+///     fn save(&self, path: std::path::PathBuf, comment: Option<String>) -> std::io::Result<()> {
+///         std::fs::write(path, format!("{} {}", self.value.load(Relaxed), comment.unwrap_or_default()))
+///     }
+/// }
+///
+/// let server = McpServer::new("counter", "1.0.0").tools(Counter::default());
+/// ```
+///
+/// - Methods take `&self`. An `async fn` runs in the task of its connection; a plain `fn` may block, and runs on a thread
+///   ([`McpServer::max_blocking_threads`]).
+/// - Arguments are the tool's arguments, by name: owned types with serde's `Deserialize` and `JsonSchema`. An `Option` may be
+///   left out; `#[serde(…)]` and `#[schemars(…)]` work as on the field of a struct, so `#[serde(default)]` or
+///   `#[serde(flatten)]`, too. An argument of the type [`McpCtx`] is the call's context.
+/// - The return type is whatever implements [`IntoToolResult`], or a `Result` of it with any error that `?` takes.
+/// - Doc comments of the method and its arguments are the descriptions that the model reads.
+///
+/// | option of `#[tool(…)]` | says |
+/// |---|---|
+/// | `name = "save_to"` | its name; the method's, unless this is set |
+/// | `title = "Count down"` | a name for people |
+/// | `read_only`, `destructive`, `idempotent`, `open_world` | the hints of [`ToolAnnotations`]; also `destructive = false` |
+#[cfg(feature = "macros")]
+pub use sabir_macros::tools;
+
+/// What the macros make use of. Not for anybody else: it changes without notice.
+#[cfg(feature = "macros")]
+#[doc(hidden)]
+pub mod private {
+    pub use {schemars, serde};
+}
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -21,8 +21,8 @@ const MODERN: &[&str] = &[McpRevision::V2026_07_28.as_str()];
 /// ```no_run
 /// # async fn run() -> Result<(), sabir::Error> {
 /// let router = sabir_mcp::McpServer::new("empty", "1.0.0").into_router();
-/// let server = sabir::listen("http://127.0.0.1:8080/mcp", router).await?;
-/// server.dialect(sabir::MCP).http(sabir_mcp::streamable_http()).run().await
+/// let server = sabir::listen("http://127.0.0.1:8080/mcp", router);
+/// server.dialect(sabir::MCP).http(sabir_mcp::streamable_http()).await?.run().await
 /// # }
 /// ```
 pub fn streamable_http() -> Http {

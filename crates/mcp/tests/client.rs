@@ -88,11 +88,11 @@ async fn progress_logs_and_changes_are_told() {
             .on_log(move |message| logged.lock().unwrap().push(message.data))
             .on_change(move |change| tell.send(change).unwrap());
         let server = connected(client).await;
-        let seen = Arc::<Mutex<Vec<f64>>>::default();
+        let seen = Arc::<Mutex<Vec<serde_json::Number>>>::default();
         let seeing = Arc::clone(&seen);
         let steps = server.call("steps", ()).on_progress(move |p| seeing.lock().unwrap().push(p.progress));
         assert_eq!(steps.await.unwrap().text(), "done");
-        assert_eq!(*seen.lock().unwrap(), [1.0, 2.0, 3.0], "{revision}");
+        assert_eq!(*seen.lock().unwrap(), [1.into(), 2.into(), 3.into()], "{revision}");
         assert_eq!(*logs.lock().unwrap(), [json!("three steps were made")], "{revision}");
         let interests = Interests {
             tools_list_changed: true,

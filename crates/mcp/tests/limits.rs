@@ -151,8 +151,22 @@ async fn maps_from_a_client_are_limited() {
 /// An answer to junk is small, whatever the junk is.
 #[tokio::test]
 async fn errors_repeat_little_of_what_came() {
-    let raw = Raw::open(files()).await;
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    struct Count {
+        to: u32,
+    }
+    let server = files()
+        .prompt("count", |_, Count { to }| async move { Ok(format!("Count to {to}.")) })
+        .template(Template::new("day:///{to}", "a day"), |_, Count { to }| async move { Ok(to.to_string()) })
+        .tool("count", |_, Count { to }| async move { Ok(to) });
+    let raw = Raw::open(server).await;
     let giant = "ü".repeat(1 << 20);
+    for arguments in [json!({"to": giant}), json!({"to": {giant.clone(): 1}})] {
+        let result =
+            raw.modern("tools/call", json!({"name": "count", "arguments": arguments}), json!({})).await;
+        let size = result.unwrap().to_string().len();
+        assert!(size < 2000, "tools/call: {size} bytes");
+    }
     for (method, params, meta) in [
         ("tools/call", json!({"name": giant}), json!({})),
         ("prompts/get", json!({"name": giant}), json!({})),
@@ -161,9 +175,22 @@ async fn errors_repeat_little_of_what_came() {
         ("tools/list", json!({}), json!({"io.modelcontextprotocol/protocolVersion": giant})),
         ("tools/list", json!({}), json!({"io.modelcontextprotocol/logLevel": giant})),
         ("subscriptions/listen", json!({"notifications": {"toolsListChanged": giant}}), json!({})),
+        ("prompts/get", json!({"name": "count", "arguments": {"to": giant}}), json!({})),
+        ("resources/read", json!({"uri": format!("day:///{giant}")}), json!({})),
     ] {
         let error = raw.modern(method, params, meta).await.unwrap_err();
         let size = serde_json::to_string(&error).unwrap().len();
         assert!(size < 1000, "{method}: {size} bytes");
+    }
+}
+
+/// A list is read no further than its limit: read whole, `["","",…]` would take ten times the text.
+#[tokio::test]
+async fn lists_from_a_client_are_limited() {
+    let raw = Raw::open(files()).await;
+    for (count, why) in [(65_536, "more than 1024 subscriptions"), (1_000_000, "more than 65536 entries")] {
+        let wanted = json!({"notifications": {"resourceSubscriptions": vec![""; count]}});
+        let error = raw.modern("subscriptions/listen", wanted, json!({})).await.unwrap_err();
+        assert!(reason(&error).contains(why), "{count}: {error:?}");
     }
 }

@@ -40,6 +40,7 @@
 //! | `schemars` | `JsonSchema` for [`RawJson`]: anything |
 
 // Text: JSON, and what a terminal may be shown.
+mod byte_size;
 mod escape;
 mod json;
 #[cfg(feature = "schemars")]
@@ -59,6 +60,7 @@ mod session;
 mod time;
 mod transcript;
 
+pub use byte_size::ByteSize;
 pub use dialect::{
     Dialect, LENIENT, LSP, MCP, MCP_2024_11_05, MCP_2025_03_26, MCP_2025_06_18, MCP_2025_11_25,
     MCP_2026_07_28, NotificationStyle, PLAIN,
@@ -77,8 +79,8 @@ pub use message::id::Id;
 pub use message::{ErrorPart, Fault, Invalid, Member, Message, Notification, Request, Response};
 pub use revision::McpRevision;
 pub use session::{
-    Batch, CallError, CallKey, CallOptions, Cause, Config, Event, Lost, Origin, Outgoing, Output, Purpose,
-    Report, RequestKey, Role, SendError, Session, TraceContext, Undelivered, Usage, Wait,
+    Batch, CallError, CallKey, CallOptions, Cause, Config, DeliveryFailure, Event, Lost, Origin, Outgoing,
+    Output, Purpose, Report, RequestKey, Role, SendError, Session, TraceContext, Undelivered, Usage, Wait,
 };
 pub use time::Time;
 pub use transcript::{Line, TranscriptError, transcript};

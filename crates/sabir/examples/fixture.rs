@@ -83,7 +83,7 @@ async fn main() -> Result<(), sabir::Error> {
                 Some(url) => (url, true),
                 None => (url, false),
             };
-            let server = sabir::listen(url, router()).await?;
+            let server = sabir::listen(url, router());
             #[cfg(feature = "http")]
             let server = match sessions {
                 true => server.http(sabir::Http::new().sessions(sabir::Sessions::opened_by("echo"))),
@@ -91,7 +91,7 @@ async fn main() -> Result<(), sabir::Error> {
             };
             #[cfg(not(feature = "http"))]
             let _ = sessions;
-            let server = if handles_signals { server.with_signals() } else { server };
+            let server = if handles_signals { server.with_signals() } else { server }.await?;
             println!("{}", server.url());
             return server.run().await;
         }

@@ -124,7 +124,7 @@ mod sync {
 pub mod fuzzing {
     pub use crate::client::http::fuzzing::{Streamed, events};
     pub use crate::server::fuzzing::detect;
-    pub use crate::server::http::fuzzing::{PlainHead, event, event_id, plain_head};
+    pub use crate::server::http::fuzzing::{FastHead, event, event_id, fast_head, serve_connection};
 }
 
 /// The types of HTTP that this crate takes and gives.
@@ -155,8 +155,8 @@ pub use sabir_macros::RpcError;
 #[doc = include_str!("schema/service.md")]
 pub use sabir_macros::service;
 pub use sabir_proto::{
-    CallError, Cause, Dialect, ErrorCode, Framing, Id, JsonKind, LENIENT, LSP, Limits, Lost, MCP,
-    MCP_2024_11_05, MCP_2025_03_26, MCP_2025_06_18, MCP_2025_11_25, MCP_2026_07_28, McpRevision, PLAIN,
+    CallError, Cause, DeliveryFailure, Dialect, ErrorCode, Framing, Id, JsonKind, LENIENT, LSP, Limits, Lost,
+    MCP, MCP_2024_11_05, MCP_2025_03_26, MCP_2025_06_18, MCP_2025_11_25, MCP_2026_07_28, McpRevision, PLAIN,
     RawJson, Report, SendError, TraceContext, Undelivered, error_reason,
 };
 #[cfg(feature = "schema")]
@@ -169,13 +169,14 @@ pub use schema::service::private;
 #[cfg(feature = "schema")]
 pub use schema::service::{Progress, RpcError, ServiceError};
 pub use server::acceptor::{Connections, Protocols};
+pub use server::builder::{ServerBuilder, listen};
 #[cfg(all(feature = "http", feature = "tls"))]
 pub use server::http::caller::PeerCertificates;
 #[cfg(feature = "http")]
 pub use server::http::{Body, Denied, Http, HttpService, Remote, Sessions};
 #[cfg(feature = "tls")]
 pub use server::tls::ServerTls;
-pub use server::{Server, Stopper, listen};
+pub use server::{Server, Stopper};
 #[cfg(feature = "http")]
 pub use transport::websocket::WebSocket;
 pub use transport::{ConnectError, ConnectErrorKind, Transport};

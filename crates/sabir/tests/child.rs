@@ -45,6 +45,31 @@ async fn outcome(call: impl Future<Output = Result<(), CallError>>) -> String {
     }
 }
 
+/// The last line of a process need not have its end.
+#[tokio::test]
+async fn the_last_answer_counts_without_a_newline() {
+    let answer = r#"read -r line; printf '{"jsonrpc":"2.0","id":1,"result":7}'; exit 3"#;
+    let (peer, _lines) = start(sh(answer), SHORT).await;
+    assert_eq!(timeout(LONG, peer.call::<i64>("add", ())).await.unwrap(), Ok(7));
+    // Half of one does not.
+    let (peer, _lines) =
+        start(sh(r#"read -r line; printf '{"jsonrpc":"2.0","id":1,"resu'; exit 3"#), SHORT).await;
+    assert_eq!(outcome(peer.call("add", ())).await, "the process ended with exit status: 3");
+}
+
+/// Writing to a process that has ended fails as often as it is tried.
+#[tokio::test]
+async fn writing_to_a_process_that_has_ended_fails_each_time() {
+    use tokio::io::AsyncWriteExt;
+    let child = Child::new(sh("exit 3")).patience(SHORT).spawn().unwrap();
+    let mut streams = child.into_streams().await.unwrap();
+    assert_eq!(streams.exit_reason().await.as_deref(), Some("the process ended with exit status: 3"));
+    for _ in 0..3 {
+        let error = timeout(LONG, streams.write.write_all(b"x\n")).await.unwrap().unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe);
+    }
+}
+
 #[tokio::test]
 async fn every_call_learns_how_the_process_ended() {
     for (killed, cause) in [

@@ -9,6 +9,11 @@
 mod answers;
 #[path = "client/hostile.rs"]
 mod hostile;
+#[cfg(feature = "tls")]
+#[path = "client/hostile_http2.rs"]
+mod hostile_http2;
+#[path = "client/hostile_websocket.rs"]
+mod hostile_websocket;
 #[path = "client/script.rs"]
 mod script;
 #[path = "client/sessions.rs"]

@@ -4,8 +4,8 @@
 mod detect;
 #[path = "../../../fuzz/targets/event_ids.rs"]
 mod event_ids;
-#[path = "../../../fuzz/targets/http_head.rs"]
-mod http_head;
+#[path = "../../../fuzz/targets/fast_path.rs"]
+mod fast_path;
 #[path = "../../../fuzz/replay.rs"]
 mod replay;
 #[path = "../../../fuzz/targets/sse.rs"]
@@ -18,7 +18,7 @@ type Target = (&'static str, fn(&[u8]));
 const TARGETS: &[Target] = &[
     ("detect", detect::run),
     ("event_ids", event_ids::run),
-    ("http_head", http_head::run),
+    ("fast_path", fast_path::run),
     ("sse", sse::run),
     ("url", url::run),
 ];

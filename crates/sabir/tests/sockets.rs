@@ -100,7 +100,7 @@ async fn both_framings_on_one_listener() {
 async fn the_file_of_a_unix_socket() {
     let path = path("file");
     let url = format!("unix:{}", path.display());
-    let refused = async || sabir::listen(&url, router()).await.unwrap_err().to_string();
+    let refused = async || sabir::listen(url.as_str(), router()).await.unwrap_err().to_string();
 
     let server = listen(&url, router()).await;
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
@@ -279,4 +279,17 @@ async fn a_lost_connection_is_made_again() {
     let again = tokio::spawn(async move { reconnect.peer().await.unwrap().call("add", (3, 4)).await });
     let _server = listening(&url);
     assert_eq!(within(again).await.unwrap(), Ok(7));
+}
+
+/// What cannot be served is refused when the server is made, before anybody is told that it serves.
+#[tokio::test]
+async fn a_scheme_with_tls_needs_a_certificate() {
+    let schemes: &[&str] = if cfg!(feature = "http") { &["tls", "https", "wss"] } else { &["tls"] };
+    for scheme in schemes {
+        let url = format!("{scheme}://127.0.0.1:0");
+        let error = sabir::listen(url.as_str(), router()).await.unwrap_err();
+        assert!(matches!(error, sabir::Error::Config(_)), "{error:?}");
+        let reason = error.to_string();
+        assert!(reason.starts_with(&format!("cannot listen at `{url}` without TLS: ")), "{reason}");
+    }
 }

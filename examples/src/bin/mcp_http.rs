@@ -22,15 +22,14 @@ async fn word_count(_: McpCtx, WordCount { text }: WordCount) -> McpResult<usize
     }
 }
 
-async fn listen(url: &str) -> Result<sabir::Server, Box<dyn Error>> {
-    let router = McpServer::new("words", "1.0.0").tool("word_count", word_count).into_router();
-    Ok(sabir::listen(url, router).await?.dialect(sabir::MCP).http(sabir_mcp::streamable_http()))
+fn listen(url: &str) -> sabir::ServerBuilder {
+    McpServer::new("words", "1.0.0").tool("word_count", word_count).listen(url)
 }
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     if let Some(url) = std::env::args().nth(1) {
-        return Ok(listen(&url).await?.with_signals().run().await?);
+        return Ok(listen(&url).with_signals().await?.run().await?);
     }
     let server = listen("http://127.0.0.1:0/mcp").await?;
     let (url, stopper): (String, Stopper) = (server.url().to_owned(), server.stopper());

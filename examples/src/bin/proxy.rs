@@ -57,7 +57,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             forward(server, &ctx, method, params).await
         }
     });
-    let server = sabir::listen(&url, router).await?.with_signals();
+    let server = sabir::listen(&url, router).with_signals().await?;
     eprintln!("listening at {}", server.url());
     Ok(server.run().await?)
 }

@@ -1,4 +1,4 @@
-//! What can be typed to `sabir graph` and `sabir model`.
+//! The command lines of `sabir graph` and `sabir model`.
 
 use clap::ValueEnum;
 
@@ -10,11 +10,11 @@ FILE is a capture, one message per line, a transcript, or messages behind Conten
 A QUERY is SPARQL, @FILE, or one of
   slowest-methods      how long each method took
   error-rate           how often each method failed
-  unanswered-requests  requests that nobody answered
-  late-notifications   news of progress that came after the answer
-  reused-ids           requests whose id was still in flight
-  ignored-cancels      requests that were answered as if they had not been cancelled
-  call-tree            who called what while working on what, by trace
+  unanswered-requests  requests without an answer
+  late-notifications   progress that came after the answer
+  reused-ids           requests with the id of an open request
+  ignored-cancels      cancelled requests that were answered with a result
+  call-tree            which call caused which, by trace context
 The prefixes jrpc, rpcx, prov, rdf and xsd need not be declared; `sabir model ontology` explains the terms.
 
 Exit codes: 0 ok, 1 the query found too much, 2 usage, 3 cannot read, 4 the query took too long.
@@ -26,10 +26,10 @@ Examples:
 pub(crate) struct GraphArgs {
     /// Captured traffic; - for standard input
     pub(crate) file: String,
-    /// In which syntax to write the graph
+    /// The syntax of the graph
     #[arg(long, value_enum, value_name = "SYNTAX", default_value = "turtle", conflicts_with = "query")]
     pub(crate) format: GraphFormat,
-    /// Ask this of the graph instead of writing it
+    /// Run this query instead of writing the graph
     #[arg(long, value_name = "QUERY")]
     pub(crate) query: Option<String>,
     /// Print one JSON object per row
@@ -41,7 +41,7 @@ pub(crate) struct GraphArgs {
     /// How long the query may take, such as 500ms, 30s or 2m
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = super::duration, requires = "query")]
     pub(crate) timeout: std::time::Duration,
-    /// What the names of messages begin with [default: urn:sabir:capture:NAME#, by the name of the file]
+    /// The prefix of the IRIs of messages [default: urn:sabir:capture:NAME#, with the name of the file]
     #[arg(long, value_name = "IRI", value_parser = base_iri)]
     pub(crate) base: Option<String>,
 }
@@ -76,17 +76,17 @@ impl From<GraphFormat> for sabir_model::graph::Syntax {
     }
 }
 
-/// Absolute, and with nothing in it that would end it in one of the syntaxes.
+/// An absolute IRI, without characters that would end it in one of the syntaxes.
 #[cfg(feature = "graph")]
 fn base_iri(text: &str) -> Result<String, String> {
     let (scheme, rest) = text.split_once(':').ok_or("it must begin with a scheme, such as https: or urn:")?;
     let plain = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
     if !scheme.starts_with(|c: char| c.is_ascii_alphabetic()) || !scheme.chars().all(plain) {
-        return Err(format!("`{scheme}` is no scheme such as https or urn"));
+        return Err(format!("`{scheme}` is not a valid scheme; one is https or urn"));
     }
     let bad = |c: char| c.is_whitespace() || c.is_control() || "<>\"{}|^`\\".contains(c);
     match rest.chars().find(|c| bad(*c)) {
-        Some(bad) => Err(format!("{bad:?} has no place in an IRI")),
+        Some(bad) => Err(format!("{bad:?} is not allowed in an IRI")),
         None if rest.ends_with(['#', '/', ':']) => Ok(text.to_owned()),
         None => Err("it must end with #, / or : for names to follow".to_owned()),
     }
@@ -116,11 +116,11 @@ pub(crate) enum ModelPart {
     Schema,
     /// JSON-LD context, to read messages as RDF
     Context,
-    /// What the terms mean, in OWL
+    /// The meaning of the terms, in OWL
     Ontology,
-    /// What must hold beyond the schema, in SHACL
+    /// Constraints beyond the schema, in SHACL
     Shapes,
-    /// Questions to a session, in SPARQL; lists them without a name
+    /// Queries on a session, in SPARQL; lists them without a name
     Query,
 }
 

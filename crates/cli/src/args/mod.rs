@@ -1,4 +1,4 @@
-//! What can be typed. What it means is decided by each command.
+//! The command line. What it means is decided by each command.
 
 mod graph;
 
@@ -22,14 +22,14 @@ use sabir_model::rules::Profile;
     arg_required_else_help = true,
     after_help = "\
 Examples:
-  sabir tour                              see the whole protocol at work
+  sabir tour                              show the whole protocol
   sabir call demo: add 2 3                call a method of the built-in service
-  sabir describe demo: add                what a method takes and gives
+  sabir describe demo: add                show the params and the result of a method
   sabir call stdio:'my-server --stdio' initialize -d @params.json
   sabir call https://example.org/rpc add 2 3 -H 'Authorization: Bearer ${TOKEN}'
-  sabir check session.jrl                 see what is wrong with captured traffic
+  sabir check session.jrl                 check captured traffic
 
-Exit codes: 0 ok, 1 the peer answered with an error or something was found, 2 usage, 3 cannot connect or start,
+Exit codes: 0 ok, 1 the peer answered with an error or `check` found problems, 2 usage, 3 cannot connect or start,
 4 timeout, 5 the peer broke the protocol, 130 interrupted."
 )]
 pub(crate) struct Args {
@@ -41,23 +41,23 @@ pub(crate) struct Args {
 // Only the command that is named is set up: a server should start fast.
 #[command(defer = true)]
 pub(crate) enum Command {
-    /// Play the whole protocol, live, as a transcript
+    /// Show the whole protocol, live, as a transcript
     #[command(after_help = "\
-Lines that begin with > go to the server, with < come from it, with # say why. Everything is sent to the
-demo service in this process, and what is shown is what came back.")]
+Lines with > are sent to the server, lines with < are received from it, lines with # explain. Everything is sent to
+the demo service in this process, and the answers shown are those that it gives.")]
     Tour,
     /// Call a method, and print its result
     Call(CallArgs),
-    /// Check captured traffic or a live peer by the rules of the protocol
+    /// Check captured traffic or a live peer against the rules of the protocol
     Check(CheckArgs),
-    /// Say what a rule means, why it matters and how to fix a violation
+    /// Explain a rule: why it matters and how to fix a violation
     #[command(after_help = "\
 Examples:
   sabir explain                           list all rules
   sabir explain RPC021
   sabir explain mcp013 --json")]
     Explain {
-        /// Which rule; all of them in a list, if none is named
+        /// Which rule [default: lists all]
         rule: Option<String>,
         /// Print one JSON object per rule
         #[arg(long)]
@@ -71,7 +71,7 @@ Examples:
     Generate(GenerateArgs),
     /// Serve the demo service
     Demo(DemoArgs),
-    /// Turn captured traffic into a graph, and ask it questions
+    /// Convert captured traffic to RDF, or query it with SPARQL
     #[cfg(feature = "graph")]
     Graph(GraphArgs),
     /// Print the formal model of JSON-RPC: schema, context, ontology, shapes, queries
@@ -98,33 +98,33 @@ pub(crate) struct CompleteArgs {
     pub(crate) prefix: String,
 }
 
-// What goes along over HTTP, WebSocket and TLS. A comment of the documentation would take the place of the command's.
+// Options for HTTP, WebSocket and TLS. Not a doc comment: clap would show it as the command's own.
 #[derive(Debug, clap::Args)]
 pub(crate) struct WebArgs {
-    /// A header for http(s):// and ws(s)://, as NAME: VALUE; ${NAME} stands for a variable of the environment
+    /// A header for http(s):// and ws(s)://, as NAME: VALUE; ${NAME} is replaced by the environment variable
     #[arg(short = 'H', long = "header", value_name = "HEADER")]
     pub(crate) headers: Vec<String>,
-    /// Trust the servers that this certificate vouches for, in PEM, instead of those that the system trusts
+    /// Trust this root certificate (PEM) instead of those of the system
     #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
     pub(crate) cacert: Option<String>,
-    /// Take any certificate: whoever is in between can read and change everything
+    /// Do not verify the certificate: anyone in between can read and change everything
     #[arg(long)]
     pub(crate) insecure: bool,
 }
 
-// Whom to ask what it offers.
+// The peer to describe.
 #[derive(Debug, clap::Args)]
 pub(crate) struct PeerArgs {
-    /// The target, unless a command stands at the end
+    /// The target, unless a command is given after --
     #[arg(value_name = "TARGET", hide = true)]
     pub(crate) words: Vec<String>,
-    /// A program to start and to talk to over its standard input and output
+    /// A program to start, and to use over its standard input and output
     #[arg(last = true, value_name = "COMMAND", hide = true)]
     pub(crate) command: Vec<String>,
     /// How long to wait, such as 500ms, 30s or 2m
     #[arg(long, value_name = "TIME", default_value = "20s", value_parser = duration)]
     pub(crate) timeout: Duration,
-    /// The largest answer that is taken, such as 500kB, 64MiB or 1GiB
+    /// The largest answer to accept, such as 500kB, 64MiB or 1GiB
     #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = size)]
     pub(crate) max_size: usize,
     /// Message framing
@@ -132,7 +132,7 @@ pub(crate) struct PeerArgs {
     pub(crate) framing: ClientFraming,
     #[command(flatten)]
     pub(crate) web: WebArgs,
-    /// Show what goes over the wire, as a transcript on standard error
+    /// Show the messages on the wire, as a transcript on standard error
     #[arg(long)]
     pub(crate) trace: bool,
 }
@@ -143,8 +143,8 @@ pub(crate) struct PeerArgs {
 sabir list [OPTIONS] TARGET
        sabir list [OPTIONS] -- COMMAND [WORD]...",
     after_help = "\
-TARGET is one of those of `sabir call`, or an OpenRPC file. A peer is asked by rpc.discover, then by
-system.listMethods, then for its tools by MCP.
+TARGET is one of those of `sabir call`, or an OpenRPC file. A peer is asked with rpc.discover, then with
+system.listMethods, then for its MCP tools.
 
 Examples:
   sabir list demo:
@@ -165,8 +165,8 @@ pub(crate) struct ListArgs {
 sabir describe [OPTIONS] TARGET [METHOD]
        sabir describe [OPTIONS] [METHOD] -- COMMAND [WORD]...",
     after_help = "\
-TARGET is one of those of `sabir call`, or an OpenRPC file. A peer is asked by rpc.discover, then by
-system.listMethods, then for its tools by MCP.
+TARGET is one of those of `sabir call`, or an OpenRPC file. A peer is asked with rpc.discover, then with
+system.listMethods, then for its MCP tools.
 
 Examples:
   sabir describe demo:
@@ -238,35 +238,35 @@ Examples:
   sabir demo --listen https://127.0.0.1:8443 --tls-cert server.pem --tls-key server.key
 
 At tcp:// and unix: one port serves all: JSON-RPC in lines or with Content-Length headers, HTTP/1.1, HTTP/2 and
-WebSocket, and with a certificate TLS of each. A connection's first bytes tell. At http:// and ws:// it serves HTTP and
-WebSocket only.
+WebSocket, and with a certificate TLS of each. The first bytes of a connection decide. At http:// and ws:// it
+serves HTTP and WebSocket only.
 
 The methods: add, subtract, sum, get_data, echo, sleep, progress, work, tick, ask, fail, panic, notes, and the
 notifications update, notify_hello, notify_sum, log.")]
 pub(crate) struct DemoArgs {
-    /// Serve a Model Context Protocol server with some of everything instead
+    /// Serve a Model Context Protocol server that has one of every feature instead
     #[arg(long)]
     pub(crate) mcp: bool,
     /// Serve connections at tcp://HOST:PORT, http://HOST:PORT/PATH or unix:PATH (on Windows pipe:NAME)
     /// instead of standard input and output
     #[arg(long, value_name = "URL")]
     pub(crate) listen: Option<String>,
-    /// The certificate to serve TLS with, and those that vouch for it, in PEM
+    /// The certificate chain to serve TLS with (PEM)
     #[arg(long, value_name = "FILE", requires_all = ["tls_key", "listen"])]
     pub(crate) tls_cert: Option<PathBuf>,
-    /// Its private key, in PEM
+    /// Its private key (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
-    /// Ask HTTP and WebSocket for this token; connections that cannot show one are not served
+    /// Require this bearer token over HTTP and WebSocket; other connections are refused
     #[arg(long, value_name = "TOKEN", requires = "listen", value_parser = token)]
     pub(crate) bearer: Option<String>,
-    /// Let pages of this origin call, such as https://app.example; may be given again
+    /// Allow calls from pages of this origin, such as https://app.example; may be repeated
     #[arg(long, value_name = "ORIGIN", requires = "listen", value_parser = origin)]
     pub(crate) allow_origin: Vec<String>,
-    /// Serve requests to this host, such as demo.example; may be given again
+    /// Accept requests to this host, such as demo.example; may be repeated
     #[arg(long, value_name = "HOST", requires = "listen", value_parser = host)]
     pub(crate) allow_host: Vec<String>,
-    /// Message framing; auto finds out from what comes [default: lines, and auto with --listen]
+    /// Message framing; auto detects it [default: lines, and auto with --listen]
     #[arg(
         long,
         value_enum,
@@ -333,10 +333,10 @@ Examples:
   sabir call demo: --batch calls.json --json"
 )]
 pub(crate) struct CallArgs {
-    /// The target, unless a command stands at the end; the method; its arguments
+    /// The target, unless a command is given after --; the method; its arguments
     #[arg(value_name = "TARGET METHOD ARG", hide = true, allow_negative_numbers = true)]
     pub(crate) words: Vec<String>,
-    /// A program to start and to talk to over its standard input and output
+    /// A program to start, and to use over its standard input and output
     #[arg(last = true, value_name = "COMMAND", hide = true)]
     pub(crate) command: Vec<String>,
     /// All params: JSON, @FILE, or - for standard input
@@ -345,13 +345,13 @@ pub(crate) struct CallArgs {
     /// Send a notification: no answer is expected
     #[arg(long)]
     pub(crate) notify: bool,
-    /// Send what is in a file as one batch; - for standard input
+    /// Send the messages in a file as one batch; - for standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["notify", "data"])]
     pub(crate) batch: Option<String>,
     /// How long to wait, such as 500ms, 30s or 2m
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
     pub(crate) timeout: Duration,
-    /// The largest answer that is taken, such as 500kB, 64MiB or 1GiB
+    /// The largest answer to accept, such as 500kB, 64MiB or 1GiB
     #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = size)]
     pub(crate) max_size: usize,
     /// Message framing
@@ -365,7 +365,7 @@ pub(crate) struct CallArgs {
     /// Ask for progress, by a token in the params, which must be named
     #[arg(long, conflicts_with_all = ["notify", "batch"])]
     pub(crate) progress: bool,
-    /// Show what goes over the wire, as a transcript on standard error
+    /// Show the messages on the wire, as a transcript on standard error
     #[arg(long)]
     pub(crate) trace: bool,
     /// Print one JSON object per event: ok, id, method, result or error, ms, target
@@ -380,19 +380,20 @@ sabir check [OPTIONS] FILE
        sabir check [OPTIONS] TARGET
        sabir check [OPTIONS] -- COMMAND [WORD]...",
     after_help = "\
-FILE holds captured traffic; - is standard input. What it is shows in its first line:
+FILE holds captured traffic; - is standard input. Its first line decides which of these it is:
   a capture           Sabir's own format, {\"jrl\":1} and a line for each message
   messages            one JSON message per line
   a transcript        lines that begin with > and <
   a dump              messages behind Content-Length headers, as language servers write them
 
 TARGET is one of those of `sabir call`, or a command after --. It is sent calls of methods that cannot exist, and
-messages that are wrong, and what comes back is checked.
+invalid messages, and the answers are checked.
 
-PROFILE is jsonrpc, mcp, mcp@REVISION, lsp, a2a, eth or lenient. Unless told, it is what the capture's header says,
+PROFILE is jsonrpc, mcp, mcp@REVISION, lsp, a2a, eth or lenient. By default it is that of the capture's header,
 lsp for a dump, and jsonrpc for everything else.
 
-Exit codes: 0 no errors or warnings, 1 some, 2 usage, 3 cannot read or connect.
+Exit codes: 0 no errors or warnings, 1 some, 2 usage, 3 cannot read or connect, 4 timeout, 5 no usable answer. If
+standard output is closed early, as by `| head`, the rest is still checked for the exit code.
 
 Examples:
   sabir check session.jrl
@@ -407,20 +408,20 @@ pub(crate) struct CheckArgs {
     /// The file or the target
     #[arg(value_name = "FILE|TARGET", hide = true)]
     pub(crate) what: Option<String>,
-    /// A program to start and to talk to over its standard input and output
+    /// A program to start, and to use over its standard input and output
     #[arg(last = true, value_name = "COMMAND", hide = true, conflicts_with = "what")]
     pub(crate) command: Vec<String>,
-    /// The protocol that the traffic is meant to be
+    /// The protocol to check against
     #[arg(long)]
     pub(crate) profile: Option<Profile>,
-    /// What the server's methods take and give, as an OpenRPC document; otherwise what the traffic itself says
+    /// Check params and results against this OpenRPC document [default: the schemas in the traffic]
     #[cfg(feature = "schemas")]
     #[arg(long, value_name = "FILE")]
     pub(crate) openrpc: Option<String>,
-    /// Make errors of what breaks these rules
+    /// Report violations of these rules as errors
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     pub(crate) deny: Vec<String>,
-    /// Leave out what breaks these rules
+    /// Ignore violations of these rules
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     pub(crate) allow: Vec<String>,
     /// Print one JSON object per finding
@@ -432,13 +433,13 @@ pub(crate) struct CheckArgs {
     /// Print a JUnit report, with a test for each rule
     #[arg(long, group = "format")]
     pub(crate) junit: bool,
-    /// How many findings of one rule are shown; all are counted
+    /// Findings to show for each rule; all are counted
     #[arg(long, value_name = "COUNT", default_value_t = 100)]
     pub(crate) most: u64,
-    /// How long a target may take for everything
+    /// How long the check of a target may take in all
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
     pub(crate) timeout: Duration,
-    /// The largest answer that is taken, such as 500kB, 64MiB or 1GiB
+    /// The largest answer to accept, such as 500kB, 64MiB or 1GiB
     #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = size)]
     pub(crate) max_size: usize,
     /// Message framing of a target
@@ -464,7 +465,7 @@ pub(crate) enum DialectName {
     Lsp,
     /// The Model Context Protocol
     Mcp,
-    /// Lives with the habits of old servers
+    /// Accepts the deviations of old servers
     Lenient,
 }
 
@@ -512,7 +513,7 @@ fn origin(text: &str) -> Result<String, String> {
     }
 }
 
-/// Longer than anybody waits, and short enough for every clock.
+/// The longest timeout, short enough for every clock.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 
 fn duration(text: &str) -> Result<Duration, String> {
@@ -531,8 +532,8 @@ fn duration(text: &str) -> Result<Duration, String> {
         .map_err(|error| error.to_string())
 }
 
-/// The most that can be asked for: what is larger does not fit into the memory of most machines a few times.
-const LARGEST: usize = 1 << 30;
+/// The largest `--max-size`: a message is held in memory a few times.
+pub(crate) const LARGEST_SIZE: usize = 1 << 30;
 
 fn size(text: &str) -> Result<usize, String> {
     let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
@@ -548,7 +549,7 @@ fn size(text: &str) -> Result<usize, String> {
     };
     let number: f64 = number.parse().map_err(|_| format!("`{number}` is not a number"))?;
     let bytes = number * f64::from(unit);
-    match bytes >= 1.0 && bytes <= LARGEST as f64 {
+    match bytes >= 1.0 && bytes <= LARGEST_SIZE as f64 {
         true => Ok(bytes as usize),
         false => Err("a size is between 1 byte and 1 GiB".to_owned()),
     }

@@ -1,4 +1,4 @@
-//! What `--batch` reads: messages, as an array or one per line.
+//! Reads the messages of `--batch`: an array, or one message per line.
 
 use std::collections::HashSet;
 

@@ -1,9 +1,9 @@
 //! `sabir call`: one call, one notification or one batch, to any peer.
 
 mod batch;
+mod exchange;
 mod params;
 mod plan;
-mod raw;
 mod received;
 mod report;
 
@@ -11,22 +11,31 @@ use std::time::Duration;
 
 use plan::{Plan, What};
 use report::{Named, Reporter};
-use sabir::{Cause, Framing, Limits, Peer, RawJson};
+use sabir::{CallError, Cause, ErrorCode, JsonKind, Limits, Peer, RawJson};
 use tokio::time::Instant;
 
 use crate::args::CallArgs;
 use crate::exit::{Exit, Failure};
-use crate::failed;
 use crate::print::Printer;
+use crate::problem::mcp_meta;
 use crate::trace;
 
-/// How long what was sent last, such as a cancel, may take to go out.
-const FLUSH: Duration = Duration::from_millis(500);
+/// How long the last messages, such as a cancel, may take to be sent.
+const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// How long a server may take to list its tools, for a hint.
+const TOOLS_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// How long an answer may still come after an error without an id. That error is then taken for the answer.
+const AFTER_PEER_ERROR: Duration = Duration::from_millis(500);
 
 pub(crate) async fn run(args: CallArgs, printer: &Printer) -> Result<Exit, Failure> {
     let plan = Plan::new(args)?;
     let reporter = Reporter::new(&plan, printer);
-    let done = talk(&plan, &reporter, printer).await;
+    let done = match &plan.what {
+        What::Batch(entries) => exchange::send(entries, &plan, &reporter, printer).await,
+        _ => talk(&plan, &reporter, printer).await,
+    };
     if let Err(failure) = &done {
         reporter.failed(failure, plan.what.method());
     }
@@ -34,22 +43,24 @@ pub(crate) async fn run(args: CallArgs, printer: &Printer) -> Result<Exit, Failu
 }
 
 async fn talk(plan: &Plan, reporter: &Reporter, printer: &Printer) -> Result<Exit, Failure> {
-    let deadline = Instant::now() + plan.timeout;
-    if let What::Batch(entries) = &plan.what {
-        return in_time(deadline, plan, reporter, raw::send(entries, plan, reporter, printer)).await;
-    }
-    let tracing = plan.trace.then_some(printer);
-    let transport = plan.web.apply(plan.target.open(plan.framing, tracing)?);
+    let deadline = Instant::now() + plan.peer.timeout;
+    let tracing = plan.peer.traces().then_some(printer);
+    let opened = plan.peer.target.open(plan.peer.framing, tracing);
+    let transport = plan.peer.web.apply(opened.map_err(|error| plan.peer.unreachable(&error))?);
     let reports = reporter.clone();
-    let limits = Limits { message_bytes: plan.max_size, ..Limits::default() };
+    let limits = Limits { message_bytes: plan.peer.max_size, ..Limits::default() };
     let mut transport =
         transport.dialect(plan.dialect).limits(limits).on_report(move |report| reports.report(report));
-    let framing = if plan.target.keeps_messages_apart() { Framing::Whole } else { plan.framing };
-    let mut shown = tracing.map(|printer| trace::tap(framing, plan.max_size, printer));
-    let mut told = plan.json.then(|| received::tap(plan, framing, reporter));
+    let framing = plan.peer.wire_framing();
+    let mut watch = reporter.watch.tap(&plan.peer);
+    let mut shown = tracing.map(|printer| trace::tap(framing, plan.peer.max_size, printer));
+    let mut printed = plan.json.then(|| received::tap(plan, framing, reporter));
     transport = transport.tap(move |wire, bytes| {
+        if wire == sabir::transport::Wire::Received {
+            watch.feed(bytes);
+        }
         shown.iter_mut().for_each(|tap| tap(wire, bytes));
-        told.iter_mut().for_each(|tap| tap(wire, bytes));
+        printed.iter_mut().for_each(|tap| tap(wire, bytes));
     });
     if let Some(printer) = tracing {
         let printer = printer.clone();
@@ -57,13 +68,13 @@ async fn talk(plan: &Plan, reporter: &Reporter, printer: &Printer) -> Result<Exi
     }
     let connecting = async {
         let connected = sabir::connect(transport, reporter.router()).await;
-        connected.map_err(|error| plan.target.unreachable(&error))
+        connected.map_err(|error| plan.peer.unreachable(&error))
     };
     let peer = in_time(deadline, plan, reporter, connecting).await?;
     let done = in_time(deadline, plan, reporter, send(plan, &peer, reporter)).await;
-    let cause = peer.shutdown(FLUSH).await;
+    let cause = peer.shutdown(FLUSH_TIMEOUT).await;
     if let (What::Notify { .. }, Some(lost)) = (&plan.what, reporter.lost()) {
-        return Err(failed::undelivered(&lost));
+        return Err(plan.peer.undelivered(&lost));
     }
     match (&plan.what, &cause) {
         (What::Notify { .. }, Cause::Lost(_) | Cause::Stalled) => {
@@ -73,7 +84,7 @@ async fn talk(plan: &Plan, reporter: &Reporter, printer: &Printer) -> Result<Exi
     }
 }
 
-/// Gives up when the time is up, or when the user does.
+/// Ends the work when the time is up, when the user interrupts it, or when the peer speaks another protocol.
 async fn in_time<T>(
     deadline: Instant,
     plan: &Plan,
@@ -81,9 +92,13 @@ async fn in_time<T>(
     work: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
     tokio::select! {
-        done = tokio::time::timeout_at(deadline, work) => done.unwrap_or_else(|_| Err(failed::timed_out(&plan.target, plan.timeout))),
-        failure = reporter.misframed.noticed(&plan.target) => Err(failure),
+        biased;
+        // First, so that its handler is there before anything is started.
         Ok(()) = tokio::signal::ctrl_c() => Err(Failure::new(Exit::Interrupted, "interrupted")),
+        protocol = reporter.watch.mismatch() => Err(plan.peer.speaks(protocol)),
+        done = tokio::time::timeout_at(deadline, work) => {
+            done.unwrap_or_else(|_| Err(plan.peer.timed_out(&reporter.watch)))
+        }
     }
 }
 
@@ -91,17 +106,38 @@ async fn send(plan: &Plan, peer: &Peer, reporter: &Reporter) -> Result<Exit, Fai
     match &plan.what {
         What::Call { method, params, progress } => {
             let mut call = peer.call_raw(method.clone(), params.clone());
-            if *progress {
-                while let Some(value) = call.progress::<RawJson<'static>>().await {
-                    // With --json it was printed when it came.
-                    if !plan.json {
-                        reporter.progress(&value);
+            let id = RawJson::new(received::ID).map_err(Failure::usage)?;
+            let named = Named { id: &id, method, params: params.as_ref(), in_batch: false };
+            let answered = async {
+                if *progress {
+                    while let Some(value) = call.progress::<RawJson<'static>>().await {
+                        // With --json it was printed when it came.
+                        if !plan.json {
+                            reporter.progress(&value);
+                        }
                     }
                 }
+                call.await
+            };
+            let outcome = tokio::select! {
+                biased;
+                outcome = answered => outcome,
+                error = reporter.refused(AFTER_PEER_ERROR) => return reporter.refusal(named, &error),
+            };
+            match (&outcome, reporter.peer_error()) {
+                (Err(CallError::Closed(_)), Some(error)) => return reporter.refusal(named, &error),
+                // A trace and --json show the call alone.
+                (Err(CallError::Error(error)), _)
+                    if error.code == ErrorCode::METHOD_NOT_FOUND
+                        && !plan.json
+                        && !plan.peer.traces()
+                        && is_tool(peer, method, params.as_ref()).await =>
+                {
+                    reporter.found_tool();
+                }
+                _ => {}
             }
-            let outcome = call.await;
-            let id = RawJson::new(received::ID).map_err(Failure::usage)?;
-            reporter.outcome(Named { id: &id, method, among_others: false }, outcome, plan)
+            reporter.outcome(named, outcome, plan)
         }
         What::Notify { method, params } => {
             let sent = peer.notify(method.clone(), params.clone()).await;
@@ -109,8 +145,24 @@ async fn send(plan: &Plan, peer: &Peer, reporter: &Reporter) -> Result<Exit, Fai
             reporter.sent(method)?;
             Ok(Exit::Ok)
         }
-        What::Batch(_) => unreachable!("batches are sent as they are"),
+        What::Batch(_) => unreachable!("batches are sent by `exchange`"),
     }
+}
+
+/// Whether a method that does not exist is the name of an MCP tool, which is called by `tools/call`.
+async fn is_tool(peer: &Peer, method: &str, params: Option<&RawJson<'static>>) -> bool {
+    if params.is_some_and(|params| params.kind() != JsonKind::Object) {
+        return false;
+    }
+    let params = RawJson::new(format!(r#"{{"_meta":{}}}"#, mcp_meta())).ok();
+    let Ok(listed) = peer.call_raw("tools/list", params).timeout(TOOLS_TIMEOUT).await else { return false };
+    let Some(tools) = listed.get("tools").filter(|tools| tools.kind() == JsonKind::Array) else {
+        return false;
+    };
+    tools.elements().any(|tool| {
+        let name = tool.get("name").and_then(|name| name.parse::<String>().ok());
+        name.is_some_and(|name| name == method)
+    })
 }
 
 impl What {

@@ -1,4 +1,4 @@
-//! Arguments as they are typed, to params as they are sent.
+//! Converts the arguments of the command line to params.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use sabir::{JsonKind, RawJson};
 use crate::exit::Failure;
 use crate::platform::word;
 
-/// Most bytes of a file, or of standard input, that are read: more is no message anyway.
+/// The most that is read of a file or of standard input. More cannot be a message.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
 
 enum Arg<'a> {
@@ -15,7 +15,7 @@ enum Arg<'a> {
     Positional(&'a str),
 }
 
-/// The params of arguments. None are no params at all.
+/// The params for these arguments; `None` if there are none.
 pub(super) fn from_args(args: &[String]) -> Result<Option<RawJson<'static>>, Failure> {
     let mut named = Vec::new();
     let mut positional = Vec::new();
@@ -49,7 +49,7 @@ fn read(arg: &str) -> Result<Arg<'_>, Failure> {
         Ok(_) => return Ok(Arg::Positional(arg)),
         Err(error) => error,
     };
-    // What begins like JSON was meant to be JSON, whatever else is in it.
+    // An argument that begins like JSON was meant to be JSON, also if it has a `=` in it.
     if let (false, Some((name, value))) = (arg.starts_with(['{', '[', '"']), arg.split_once('=')) {
         return match name.strip_suffix(':') {
             Some(name) => match RawJson::new(value) {
@@ -63,7 +63,7 @@ fn read(arg: &str) -> Result<Arg<'_>, Failure> {
     let failure = Failure::usage(format_args!("the argument `{arg}` is not JSON: {not_json}"));
     Err(match serde_json::Value::from(arg).to_string() {
         _ if arg.starts_with(['{', '[', '"']) => {
-            failure.hint("the shell may have taken its quotes: put '…' around it")
+            failure.hint("the shell may have removed its quotes: put '…' around it")
         }
         quoted => failure.hint(format_args!(
             "quote a string as {}, or name it: {}",
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_argument_says_why() {
+    fn invalid_arguments_say_why() {
         for (arg, want) in [
             ("hello", "the argument `hello` is not JSON"),
             ("a:=x", "`a:=x`: the value is not JSON"),

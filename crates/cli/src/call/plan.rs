@@ -1,27 +1,21 @@
 //! What the command line of `sabir call` means.
 
-use std::time::Duration;
-
-use sabir::{Dialect, Framing, JsonKind, RawJson};
+use sabir::{Dialect, JsonKind, RawJson};
 
 use super::batch::{self, Entry};
 use super::params;
 use crate::args::CallArgs;
 use crate::exit::Failure;
+use crate::peer::PeerOptions;
 use crate::platform::word;
 use crate::target::Target;
 use crate::web::Web;
 
 #[derive(Debug)]
 pub(super) struct Plan {
-    pub(super) target: Target,
+    pub(super) peer: PeerOptions,
     pub(super) what: What,
-    pub(super) timeout: Duration,
-    pub(super) framing: Framing,
     pub(super) dialect: Dialect,
-    pub(super) web: Web,
-    pub(super) max_size: usize,
-    pub(super) trace: bool,
     pub(super) json: bool,
 }
 
@@ -58,7 +52,7 @@ impl Plan {
                 None => What::Batch(batch::read(&path)?),
                 Some(word) => {
                     return Err(Failure::usage(format_args!("`{word}` cannot be combined with --batch"))
-                        .hint("the methods to call stand in the file"));
+                        .hint("the batch names the methods to call"));
                 }
             },
             None => {
@@ -77,21 +71,22 @@ impl Plan {
                 match (args.notify, args.progress) {
                     (true, _) => What::Notify { method, params },
                     (false, false) => What::Call { method, params, progress: false },
-                    (false, true) => What::Call { method, params: Some(with_room(params)?), progress: true },
+                    (false, true) => What::Call { method, params: Some(object(params)?), progress: true },
                 }
             }
         };
         let CallArgs { timeout, framing, dialect, max_size, trace, json, .. } = args;
         let (framing, dialect) = (framing.into(), dialect.into());
-        Ok(Plan { target, what, timeout, framing, dialect, web, max_size, trace, json })
+        let peer = PeerOptions { target, framing, web, timeout, max_size, trace: Some(trace) };
+        Ok(Plan { peer, what, dialect, json })
     }
 }
 
-/// Params that a token can be put into.
-fn with_room(params: Option<RawJson<'static>>) -> Result<RawJson<'static>, Failure> {
+/// Params that a progress token can be added to.
+fn object(params: Option<RawJson<'static>>) -> Result<RawJson<'static>, Failure> {
     match params {
         Some(params) if params.kind() != JsonKind::Object => {
-            Err(Failure::usage("--progress needs named params, to put a token in")
+            Err(Failure::usage("--progress needs named params, to add a token to them")
                 .hint("name the arguments, as in a:=1"))
         }
         Some(params) => Ok(params),

@@ -1,4 +1,4 @@
-//! `--json` of a call: what comes, in the order in which it comes, and as it came.
+//! `--json` of a call: prints messages in the order in which they are received, unchanged.
 
 use sabir::transport::Wire;
 use sabir::{Dialect, Framing, Limits, RawJson};
@@ -17,12 +17,12 @@ pub(super) fn tap(
     framing: Framing,
     reporter: &Reporter,
 ) -> impl FnMut(Wire, &[u8]) + Send + 'static {
-    let mut cutter = Cutter::new(framing, plan.max_size);
+    let mut cutter = Cutter::new(framing, plan.peer.max_size);
     let (method, progress) = match &plan.what {
         What::Call { method, progress, .. } => (Some(method.clone()), *progress),
         What::Notify { .. } | What::Batch(_) => (None, false),
     };
-    let limits = Limits { message_bytes: plan.max_size, ..Limits::default() };
+    let limits = Limits { message_bytes: plan.peer.max_size, ..Limits::default() };
     let mut printer =
         Received { reporter: reporter.clone(), dialect: plan.dialect, limits, method, progress };
     move |wire, bytes| {
@@ -40,7 +40,7 @@ struct Received {
     reporter: Reporter,
     dialect: Dialect,
     limits: Limits,
-    /// What was called, until that is answered.
+    /// The method that was called, until it is answered.
     method: Option<String>,
     /// Whether progress was asked for.
     progress: bool,
@@ -68,7 +68,7 @@ impl Received {
                 if let (Some(method), Ok(id)) = (self.method.take(), RawJson::new(ID)) {
                     let _ = self
                         .reporter
-                        .envelope_of(Named { id: &id, method: &method, among_others: false }, text);
+                        .envelope_of(Named { id: &id, method: &method, params: None, in_batch: false }, text);
                 }
             }
             Message::Notification(notification) => match self.progress_of(&notification.method, text) {
@@ -79,7 +79,7 @@ impl Received {
         }
     }
 
-    /// How far the call is, if that was asked for and this tells it.
+    /// The progress of the call, if the message reports it and it was asked for.
     fn progress_of(&self, method: &str, text: &RawJson<'_>) -> Option<RawJson<'static>> {
         let params = text.get("params").filter(|_| self.progress)?;
         let (token, value) = match method {

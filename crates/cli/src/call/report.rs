@@ -1,35 +1,54 @@
-//! What comes of a call, told in the way that was asked for.
+//! Prints the outcome of a call, and what else happens on its connection.
 
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use sabir::{CallError, Ctx, ErrorCode, ErrorObject, RawJson, Report, Router, Undelivered};
+use sabir_proto::{ByteSize, FrameFault};
 use serde::{Deserialize, Serialize};
+use tokio::sync::Notify;
 
 use super::batch::Entry;
 use super::plan::Plan;
+use crate::detect::Watch;
 use crate::exit::{Exit, Failure};
-use crate::failed;
 use crate::json::compact;
-use crate::misframed::Misframed;
-use crate::platform::word;
+use crate::peer::PeerOptions;
 use crate::print::Printer;
+use crate::problem::{method_not_found, tool_call};
 
-/// Characters of a stray line that are shown.
+/// Characters that are shown of output that is not JSON.
 const SHOWN: usize = 200;
 
-/// Tells of everything that happens on the connection.
+/// Characters of a note. What the peer sends may be much longer, and is not the answer.
+const LONGEST_NOTE: usize = 2000;
+
+/// Prints everything that happens on the connection.
 #[derive(Debug, Clone)]
 pub(super) struct Reporter {
     printer: Printer,
     json: bool,
-    trace: bool,
+    peer: PeerOptions,
     target: String,
     start: Instant,
-    /// What was sent without an answer and did not arrive.
-    lost: Arc<Mutex<Option<Undelivered>>>,
-    pub(super) misframed: Misframed,
+    state: Arc<State>,
+    pub(super) watch: Watch,
+}
+
+/// What the peer did, beside its answer.
+#[derive(Debug, Default)]
+struct State {
+    /// A notification of ours that was not delivered.
+    lost: Mutex<Option<Undelivered>>,
+    /// The last method that the peer called.
+    called: Mutex<Option<String>>,
+    /// The method that was called is a tool of an MCP server.
+    is_tool: AtomicBool,
+    /// An error without an id.
+    refused: Mutex<Option<ErrorObject>>,
+    refusal: Notify,
 }
 
 /// One line of `--json`.
@@ -58,8 +77,9 @@ struct Envelope<'a> {
 pub(super) struct Named<'a> {
     pub(super) id: &'a RawJson<'a>,
     pub(super) method: &'a str,
-    /// Whether there are others, from which it must be told apart.
-    pub(super) among_others: bool,
+    pub(super) params: Option<&'a RawJson<'a>>,
+    /// Whether its id must be shown, because there are other calls.
+    pub(super) in_batch: bool,
 }
 
 impl Reporter {
@@ -67,11 +87,11 @@ impl Reporter {
         Reporter {
             printer: printer.clone(),
             json: plan.json,
-            trace: plan.trace,
-            target: plan.target.to_string(),
+            target: plan.peer.target.to_string(),
+            peer: plan.peer.clone(),
             start: Instant::now(),
-            lost: Arc::default(),
-            misframed: Misframed::default(),
+            state: Arc::default(),
+            watch: Watch::default(),
         }
     }
 
@@ -94,18 +114,56 @@ impl Reporter {
                 self.rpc_error(call, &error);
                 Ok(Exit::Error)
             }
-            Err(error) => Err(failed::call(&error, &plan.target, plan.framing, plan.timeout)),
+            Err(error) => Err(plan.peer.call_failed(&error, &self.watch)),
         }
     }
 
     fn rpc_error(&self, call: Named<'_>, error: &ErrorObject) {
         let id = call.id.to_string();
-        let unknown = (error.code == ErrorCode::METHOD_NOT_FOUND)
-            .then(|| format!("`sabir list {}` shows the methods, if the server tells", word(&self.target)));
-        self.printer.rpc_error(call.among_others.then_some(&id), error, unknown.as_deref());
+        let hint = (error.code == ErrorCode::METHOD_NOT_FOUND).then(|| {
+            let called = lock(&self.state.called);
+            match self.state.is_tool.load(Ordering::Relaxed) {
+                true => format!("it is an MCP tool: {}", tool_call(&self.target, call.method, call.params)),
+                false => method_not_found(&self.target, called.as_deref()),
+            }
+        });
+        self.printer.rpc_error(call.in_batch.then_some(&id), error, hint.as_deref());
     }
 
-    /// What a valid response says, for people.
+    /// The method that was called is a tool of an MCP server.
+    pub(super) fn found_tool(&self) {
+        self.state.is_tool.store(true, Ordering::Relaxed);
+    }
+
+    /// An error without an id that has come.
+    pub(super) fn peer_error(&self) -> Option<RawJson<'static>> {
+        lock(&self.state.refused).as_ref().map(raw)
+    }
+
+    /// Waits for an error without an id, and for a moment more, in which the real answer may come.
+    pub(super) async fn refused(&self, grace: Duration) -> RawJson<'static> {
+        let error = loop {
+            match self.peer_error() {
+                Some(error) => break error,
+                None => self.state.refusal.notified().await,
+            }
+        };
+        tokio::time::sleep(grace).await;
+        error
+    }
+
+    /// The peer answers with an error that has no id.
+    pub(super) fn refusal(&self, call: Named<'_>, error: &RawJson<'_>) -> Result<Exit, Failure> {
+        if self.json {
+            self.envelope(Envelope { ok: Some(false), error: Some(error), ..Envelope::default() })?;
+        } else {
+            let error: ErrorObject = error.parse().map_err(|error| Failure::new(Exit::Protocol, error))?;
+            self.rpc_error(Named { in_batch: false, ..call }, &error);
+        }
+        Ok(Exit::Error)
+    }
+
+    /// Prints a valid response, for people.
     pub(super) fn answer(&self, call: Named<'_>, response: &RawJson<'_>) -> Result<Exit, Failure> {
         match response.get("error").filter(|error| *error != RawJson::NULL) {
             Some(_) if self.json => Ok(Exit::Error),
@@ -127,13 +185,14 @@ impl Reporter {
     pub(super) fn came(&self, entry: &Entry, response: &RawJson<'_>) -> io::Result<()> {
         match (&entry.id, self.json) {
             (Some(id), true) => {
-                self.envelope_of(Named { id, method: &entry.method, among_others: true }, response)
+                let named = Named { id, method: &entry.method, params: None, in_batch: true };
+                self.envelope_of(named, response)
             }
             _ => Ok(()),
         }
     }
 
-    /// A valid response, with all that is in it, as one line of `--json`.
+    /// A valid response, with all its members, as one line of `--json`.
     pub(super) fn envelope_of(&self, call: Named<'_>, response: &RawJson<'_>) -> io::Result<()> {
         let error = response.get("error").filter(|error| *error != RawJson::NULL);
         let result = response.get("result").filter(|_| error.is_none());
@@ -148,7 +207,7 @@ impl Reporter {
         })
     }
 
-    /// Something was sent that gets no answer.
+    /// A notification was sent.
     pub(super) fn sent(&self, method: &str) -> Result<(), Failure> {
         if self.json {
             self.envelope(Envelope { ok: Some(true), method: Some(method), ..Envelope::default() })?;
@@ -156,7 +215,7 @@ impl Reporter {
         Ok(())
     }
 
-    /// It went wrong in a way that is not the peer's answer. People are told on standard error.
+    /// The call failed without an answer of the peer. For people this goes to standard error, elsewhere.
     pub(super) fn failed(&self, failure: &Failure, method: Option<&str>) {
         #[derive(Serialize)]
         struct Error<'a> {
@@ -182,7 +241,7 @@ impl Reporter {
         }
     }
 
-    /// Answers what the peer asks in return, and passes on what it tells.
+    /// Answers requests of the peer with an error, and prints its notifications.
     pub(super) fn router(&self) -> Router {
         let reporter = self.clone();
         Router::new().fallback(move |ctx: Ctx, method: String, params: Option<RawJson<'static>>| {
@@ -200,12 +259,15 @@ impl Reporter {
         })
     }
 
-    /// The peer asks for something.
+    /// The peer called a method.
     pub(super) fn called(&self, method: &str) {
-        self.note(|| format!("the server called `{method}`: answered that there is no such method"));
+        *lock(&self.state.called) = Some(method.to_owned());
+        self.note(|| {
+            format!("the server called `{method}`, which was answered with -32601 Method not found")
+        });
     }
 
-    /// The peer tells something.
+    /// The peer sent a notification.
     pub(super) fn notification(&self, method: &str, params: Option<&RawJson<'_>>) {
         if self.json {
             let _ = self.envelope(Envelope { method: Some(method), params, ..Envelope::default() });
@@ -219,31 +281,39 @@ impl Reporter {
         }
     }
 
-    /// What was sent without an answer and did not arrive.
+    /// The notification of ours that was not delivered.
     pub(super) fn lost(&self) -> Option<Undelivered> {
-        self.lost.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.state.lost).clone()
     }
 
-    /// The peer did something that it should not.
+    /// The peer did something wrong.
     pub(super) fn report(&self, report: &Report<'_>) {
-        if let Report::Undelivered(lost) = report {
-            *self.lost.lock().unwrap_or_else(PoisonError::into_inner) = Some(lost.clone());
-            return;
-        }
-        if self.misframed.look(report) {
+        // That the peer speaks another protocol is said once, at the end.
+        if self.watch.found().is_some() {
             return;
         }
         match report {
-            Report::NotJson { text, .. } => self.noise(text),
+            Report::Undelivered(undelivered) => *lock(&self.state.lost) = Some(undelivered.clone()),
+            Report::PeerError(error) => {
+                *lock(&self.state.refused) = Some(error.clone().into_owned());
+                self.state.refusal.notify_one();
+            }
+            Report::NotJson { text, .. } => self.not_json(text),
+            Report::Frame(FrameFault::TooLarge { limit }) => {
+                self.warning(&format!("skipped a message that is larger than {}", ByteSize(*limit)));
+            }
             other => self.warning(&other.to_string()),
         }
     }
 
-    /// Something that is no message.
-    pub(super) fn noise(&self, text: &[u8]) {
+    /// Output of the peer that is not a message.
+    pub(super) fn not_json(&self, text: &[u8]) {
+        if self.watch.found().is_some() {
+            return;
+        }
         self.note(|| {
             let text: String = String::from_utf8_lossy(text).chars().take(SHOWN).collect();
-            format!("noise from the server: {text}")
+            format!("ignored, not JSON: {text}")
         });
     }
 
@@ -251,10 +321,15 @@ impl Reporter {
         self.note(|| format!("warning: {what}"));
     }
 
-    /// A trace shows it all already.
+    /// With a trace, nothing is printed: it shows everything.
     fn note(&self, text: impl FnOnce() -> String) {
-        if !self.trace {
-            self.printer.note(&text());
+        if !self.peer.traces() {
+            let mut text = text();
+            if let Some((end, _)) = text.char_indices().nth(LONGEST_NOTE) {
+                text.truncate(end);
+                text.push('…');
+            }
+            self.printer.note(&text);
         }
     }
 
@@ -265,11 +340,15 @@ impl Reporter {
     }
 }
 
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn raw(value: &impl Serialize) -> RawJson<'static> {
     RawJson::from_value(value).unwrap_or(RawJson::NULL)
 }
 
-/// How far the peer is, in any of the spellings that are about.
+/// Progress, in any of the forms that servers use.
 #[derive(Debug, Deserialize)]
 struct Progress {
     #[serde(alias = "step", alias = "percentage")]

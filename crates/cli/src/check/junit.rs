@@ -1,10 +1,10 @@
-//! Findings as a JUnit report: one test for each rule, which fails with all that breaks it.
+//! Findings as a JUnit report: one test for each rule, which fails with all violations of it.
 
 use std::fmt::Write;
 
 use sabir_model::rules::{Finding, Profile, Severity, rules};
 
-use crate::json::is_hidden;
+use crate::json::is_terminal_control;
 
 pub(super) fn report(findings: &[Finding], file: &str, profile: Profile) -> String {
     let (mut cases, mut tests, mut failures) = (String::new(), 0, 0);
@@ -28,7 +28,7 @@ pub(super) fn report(findings: &[Finding], file: &str, profile: Profile) -> Stri
             continue;
         }
         let text: String = broken.iter().map(|finding| line(finding, file)).collect();
-        // A note is worth reading, and fails nothing.
+        // A note does not fail the test.
         match broken.iter().any(|finding| finding.severity > Severity::Note) {
             true => {
                 failures += 1;
@@ -62,7 +62,7 @@ fn line(finding: &Finding, file: &str) -> String {
     )
 }
 
-/// XML has no way to write most control characters, not even as references.
+/// XML cannot represent most control characters, not even as references.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -73,7 +73,7 @@ fn escaped(text: &str) -> String {
             '"' => out.push_str("&quot;"),
             '\n' => out.push('\n'),
             c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
-            c if is_hidden(c) => {
+            c if is_terminal_control(c) => {
                 let _ = write!(out, "&#x{:x};", u32::from(c));
             }
             c => out.push(c),

@@ -1,13 +1,12 @@
-//! Talks to a live peer, byte by byte, so that it can be sent what no session would send.
+//! Sends probes to a live peer, byte by byte: a session would not send what is wrong.
 //!
-//! Behind each probe goes a fence, a call whose answer shows that the peer is done with what came before. So
-//! silence is known without waiting for it.
+//! A barrier follows each probe: a call whose answer shows that the peer has handled what came before. So the absence of
+//! an answer is known without waiting for a timeout.
 
 use std::borrow::Cow;
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-use sabir::Framing;
 use sabir_model::capture::{Direction, Record, What};
 use sabir_model::rules::{Checker, Finding, LIVE001, LIVE008, Profile, Rule};
 use sabir_proto::{Incoming, LENIENT, Limits, Message, RawJson, decode};
@@ -16,21 +15,20 @@ use tokio::time::{Instant, timeout_at};
 use super::output::Output;
 use super::probes::{Probe, ProbeBuilder, START};
 use super::wire::{Got, Wire, WireTarget};
-use crate::exit::{Exit, Failure};
-use crate::failed;
-use crate::misframed::is_header;
-use crate::target::status_hint;
+use crate::exit::Failure;
+use crate::peer::PeerOptions;
+use sabir::{DeliveryFailure, Undelivered};
 
 /// How long the first answer may take: the peer may have to start.
-const FIRST: Duration = Duration::from_secs(10);
+const FIRST_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a later one may take.
-const LATER: Duration = Duration::from_secs(2);
-/// How long an answer may come after that to the fence behind it.
-const STRAGGLER: Duration = Duration::from_millis(100);
+const TIMEOUT: Duration = Duration::from_secs(2);
+/// How long an answer to a probe may come after the answer to the barrier behind it.
+const LATE: Duration = Duration::from_millis(100);
 /// Messages of the peer that are looked at for one probe.
-const MANY: usize = 1000;
+const MOST_MESSAGES: usize = 1000;
 
-/// What was done.
+/// How much was sent and received.
 pub(super) struct Done {
     pub(super) probes: u64,
     pub(super) answers: u64,
@@ -38,21 +36,21 @@ pub(super) struct Done {
 
 /// Sends everything to the target, and checks what comes back.
 pub(super) async fn probe(
-    way: &WireTarget,
+    target: &WireTarget,
     checker: &mut Checker,
     output: &mut Output<'_>,
 ) -> Result<Done, Failure> {
     let random = RandomState::new().hash_one(0);
-    let builder = ProbeBuilder { profile: way.profile, method: format!("sabir.probe.{random:016x}") };
+    let builder = ProbeBuilder { profile: target.profile, method: format!("sabir.probe.{random:016x}") };
     let mut prober = Prober {
         builder: builder.clone(),
-        way,
+        target,
         checker,
         output,
-        wire: way.open().await?,
+        wire: target.open().await?,
         number: 0,
         connection: 1,
-        fences: 0,
+        barriers: 0,
         capabilities: None,
         done: Done { probes: 0, answers: 0 },
     };
@@ -72,28 +70,28 @@ pub(super) async fn probe(
     Ok(prober.done)
 }
 
-/// What came before a fence.
+/// What came before the answer to a barrier.
 #[derive(Default)]
 struct Replies {
     texts: Vec<Vec<u8>>,
     /// Which message of the exchange each of them is.
     numbers: Vec<u64>,
-    /// What HTTP said instead of a reply, if it refused.
+    /// The status of HTTP that came instead of a reply, if it is not a success.
     refused: Option<u16>,
-    /// A reply came with a status that refuses.
+    /// A reply came with such a status.
     with_refusal: bool,
 }
 
 struct Prober<'p, 'o> {
     builder: ProbeBuilder,
-    way: &'p WireTarget,
+    target: &'p WireTarget,
     checker: &'p mut Checker,
     output: &'p mut Output<'o>,
     wire: Wire,
     number: u64,
     connection: u64,
-    fences: u64,
-    /// What the peer says it can do, in its first answer.
+    barriers: u64,
+    /// The capabilities in the peer's first answer.
     capabilities: Option<RawJson<'static>>,
     done: Done,
 }
@@ -106,8 +104,8 @@ enum Waited {
     Ended,
 }
 
-/// A fence, and what waiting for it brought.
-struct Fence {
+/// A barrier, and what came until it was answered.
+struct Barrier {
     waited: Waited,
     replies: Replies,
     text: String,
@@ -123,9 +121,9 @@ impl Prober<'_, '_> {
         };
         if let Some(request) = request {
             let number = self.send(&request).await?;
-            let (waited, _) = self.collect(START, FIRST, |_| true).await?;
+            let (waited, _) = self.collect(START, FIRST_TIMEOUT, |_| true).await?;
             if waited != Waited::Answered {
-                self.silent(&request, number, waited)?;
+                self.unanswered(&request, number, waited)?;
                 return Ok(false);
             }
             if let Some(notification) = notification {
@@ -133,14 +131,14 @@ impl Prober<'_, '_> {
             }
             self.lists().await?;
         }
-        let Fence { waited, text, number, .. } = self.barrier(FIRST, |_| true).await?;
+        let Barrier { waited, text, number, .. } = self.barrier(FIRST_TIMEOUT, |_| true).await?;
         if waited != Waited::Answered {
-            self.silent(&text, number, waited)?;
+            self.unanswered(&text, number, waited)?;
         }
         Ok(waited == Waited::Answered)
     }
 
-    /// Asks a peer of MCP for what it says it has. The rules look at what comes.
+    /// Asks an MCP server for the lists that it declares. The rules check what comes.
     async fn lists(&mut self) -> Result<(), Failure> {
         let Some(capabilities) =
             self.capabilities.take().filter(|_| matches!(self.builder.profile, Profile::Mcp(_)))
@@ -149,45 +147,61 @@ impl Prober<'_, '_> {
         };
         for (id, request) in self.builder.lists(&capabilities) {
             let number = self.send(&request).await?;
-            let (waited, _) = self.collect(&id, LATER, |_| true).await?;
+            let (waited, _) = self.collect(&id, TIMEOUT, |_| true).await?;
             if waited != Waited::Answered {
-                self.silent(&request, number, waited)?;
+                self.unanswered(&request, number, waited)?;
             }
         }
         Ok(())
     }
 
     /// The request was valid, and no answer came.
-    fn silent(&mut self, request: &str, number: u64, waited: Waited) -> Result<(), Failure> {
-        if let Some(status @ 300..) = self.wire.status() {
-            let failure =
-                Failure::new(Exit::Connect, format_args!("{} answers with HTTP {status}", self.way.target));
-            let hint = match (status, self.builder.profile) {
-                (400 | 405 | 406 | 415, Profile::JsonRpc) => "if it is an MCP server, try --profile mcp",
-                _ => status_hint(status),
-            };
-            return Err(failure.hint(hint));
+    fn unanswered(&mut self, request: &str, number: u64, waited: Waited) -> Result<(), Failure> {
+        let peer = &self.target.peer;
+        let is_plain = self.builder.profile == Profile::JsonRpc;
+        let status = self.wire.status();
+        if let Some(failure) = self.wire.failure(peer) {
+            return Err(match status {
+                Some(400 | 405 | 406 | 415) if is_plain => {
+                    failure.hint("if it is an MCP server, try --profile mcp")
+                }
+                _ => failure,
+            });
+        }
+        // A body that is a message comes with a status all the same.
+        if let Some(status @ 300..) = status {
+            let name =
+                hyper::StatusCode::from_u16(status).map_or_else(|_| status.to_string(), |s| s.to_string());
+            let what = format!("HTTP {name} from {}", peer.target);
+            let lost =
+                Undelivered { status: Some(status), ..Undelivered::new(DeliveryFailure::Refused, what) };
+            let failure = peer.undelivered(&lost);
+            return Err(match is_plain && matches!(status, 400 | 405 | 406 | 415) {
+                true => failure.hint("if it is an MCP server, try --profile mcp"),
+                false => failure,
+            });
         }
         let what = match waited {
-            Waited::Ended => "the peer ended without an answer",
-            _ => "no answer comes",
+            Waited::Ended => "the peer closed the connection without an answer",
+            _ => "no answer came",
         };
+        self.output.hint(peer.other_protocols(is_plain, &self.target.watch));
         self.found(&LIVE001, request.as_bytes(), (number, Direction::ToServer), what.to_owned())
     }
 
-    /// Sends one probe and judges the replies. Whether there is any sense in going on.
+    /// Sends one probe and checks the replies. Returns whether the peer can be sent more.
     async fn probe(&mut self, probe: &Probe) -> Result<bool, Failure> {
         self.done.probes += 1;
         let number = self.send(&probe.text).await?;
-        let Fence { waited, replies, .. } = self.barrier(LATER, |replies| probe.is_met(replies)).await?;
-        // Over HTTP, a status that refuses tells the sender as well as an error does.
-        let told = match probe.wants_answer() {
-            true => probe.is_rude() && replies.texts.is_empty() && replies.refused.is_some(),
+        let Barrier { waited, replies, .. } = self.barrier(TIMEOUT, |replies| probe.is_met(replies)).await?;
+        // Over HTTP, a status tells the sender as well as an error does.
+        let is_told = match probe.wants_answer() {
+            true => probe.is_invalid() && replies.texts.is_empty() && replies.refused.is_some(),
             false => replies.with_refusal,
         };
         if let Some((rule, mut what, shown)) = probe.verdict(&replies.texts)
             && waited == Waited::Answered
-            && !told
+            && !is_told
         {
             if let Some(status) = replies.refused.filter(|_| replies.texts.is_empty()) {
                 what = format!("{what} (HTTP {status})");
@@ -200,78 +214,74 @@ impl Prober<'_, '_> {
         if waited == Waited::Answered {
             return Ok(true);
         }
-        let what = match (waited, probe.is_rude()) {
-            (Waited::Ended, _) => "the peer ends on this",
-            (_, true) => "after this the peer answers nothing more",
-            (_, false) => "after this valid message the peer answers nothing more",
+        let what = match (waited, probe.is_invalid()) {
+            (Waited::Ended, _) => "the peer closes the connection after this",
+            (_, true) => "the peer does not answer any more after this",
+            (_, false) => "the peer does not answer any more after this valid message",
         };
         self.found(&LIVE008, probe.text.as_bytes(), (number, Direction::ToServer), what.to_owned())?;
         self.connection += 1;
-        self.wire = self.way.open().await?;
+        self.wire = self.target.open().await?;
         self.open().await
     }
 
-    /// Which message of the exchange it is.
+    /// Returns the number of the message in the exchange.
     async fn send(&mut self, text: &str) -> Result<u64, Failure> {
         let number = self.look(text.as_bytes(), Direction::ToServer)?;
-        // A peer that is gone shows when its answer is waited for.
+        // If the peer is gone, waiting for its answer shows it.
         let _ = self.wire.send(text).await;
         Ok(number)
     }
 
-    /// Sends a fence and waits for it.
+    /// Sends a barrier and waits for its answer.
     async fn barrier(
         &mut self,
-        patience: Duration,
+        timeout: Duration,
         is_met: impl Fn(&[Vec<u8>]) -> bool,
-    ) -> Result<Fence, Failure> {
-        self.fences += 1;
-        let id = format!("\"sabir-fence-{}\"", self.fences);
+    ) -> Result<Barrier, Failure> {
+        self.barriers += 1;
+        let id = format!("\"sabir-barrier-{}\"", self.barriers);
         let text = self.builder.call(Some(&id));
         let number = self.send(&text).await?;
-        let (waited, replies) = self.collect(&id, patience, is_met).await?;
-        Ok(Fence { waited, replies, text, number })
+        let (waited, replies) = self.collect(&id, timeout, is_met).await?;
+        Ok(Barrier { waited, replies, text, number })
     }
 
-    /// Takes replies until one has this id, and a little longer for what is still wanted.
+    /// Collects replies until one has this id, and a little longer if the probe's own answer is missing.
     async fn collect(
         &mut self,
         id: &str,
-        patience: Duration,
+        timeout: Duration,
         is_met: impl Fn(&[Vec<u8>]) -> bool,
     ) -> Result<(Waited, Replies), Failure> {
-        let mut deadline = Instant::now() + patience;
+        let mut deadline = Instant::now() + timeout;
         let mut replies = Replies::default();
-        let mut fenced = false;
-        while replies.texts.len() < MANY && !(fenced && is_met(&replies.texts)) && !self.wire.is_idle() {
+        let mut passed = false;
+        let mut messages = 0;
+        while messages < MOST_MESSAGES && !(passed && is_met(&replies.texts)) && !self.wire.is_idle() {
+            messages += 1;
             let text = match timeout_at(deadline, self.wire.next()).await {
                 Err(_) => break,
-                Ok(Got::End) if fenced => break,
+                Ok(Got::End) if passed => break,
                 Ok(Got::End) => return Ok((Waited::Ended, replies)),
-                Ok(Got::Nothing { status }) => {
-                    if status >= 300 {
+                Ok(Got::Nothing(lost)) => {
+                    if let Some(status @ 300..) = lost.status {
                         replies.refused.get_or_insert(status);
                     }
                     continue;
                 }
                 Ok(Got::TooLarge { limit }) => {
-                    let what = format_args!("a message of {} is larger than {limit} bytes", self.way.target);
-                    return Err(failed::too_large(what, limit));
+                    return Err(self.target.peer.too_large(PeerOptions::larger_than(limit), limit));
                 }
                 Ok(Got::Message(text)) => text,
             };
-            if self.way.framing == Framing::Lines && is_header(&text) {
-                let what =
-                    format_args!("{} answers with Content-Length headers, not in lines", self.way.target);
-                return Err(Failure::new(Exit::Protocol, what).hint("try --framing headers"));
-            }
             self.done.answers += 1;
             let number = self.look(&text, Direction::ToClient)?;
-            let limits = Limits { message_bytes: self.way.max_size, ..Limits::default() };
+            let limits = Limits { message_bytes: self.target.peer.max_size, ..Limits::default() };
             match decode(&text, &LENIENT, &limits) {
                 Ok(Incoming::One(Ok(Message::Response(response)))) if response.id.text() == id => {
-                    fenced = true;
-                    deadline = Instant::now() + STRAGGLER;
+                    passed = true;
+                    deadline = Instant::now() + LATE;
                     if let Ok(result) = &response.outcome
                         && id == START
                     {
@@ -293,11 +303,11 @@ impl Prober<'_, '_> {
                 }
             }
         }
-        Ok((if fenced { Waited::Answered } else { Waited::TimedOut }, replies))
+        Ok((if passed { Waited::Answered } else { Waited::TimedOut }, replies))
     }
 
-    /// Checks a message by the rules. What we send ourselves is wrong on purpose.
-    /// Which message of the exchange it is.
+    /// Checks a message by the rules, and returns its number in the exchange. What we send ourselves may be wrong on
+    /// purpose, and is not reported.
     fn look(&mut self, text: &[u8], direction: Direction) -> Result<u64, Failure> {
         self.number += 1;
         let record = self.record(text, (self.number, direction));
@@ -323,7 +333,7 @@ impl Prober<'_, '_> {
         }
     }
 
-    /// A message of the exchange, whose number stands in for a line.
+    /// A message of the exchange. Its number takes the place of a line number.
     fn record<'t>(&self, text: &'t [u8], (number, direction): (u64, Direction)) -> Record<'t> {
         Record {
             number,

@@ -1,4 +1,4 @@
-//! `sabir check`: captured traffic, or a live peer, by the rules of the protocol.
+//! `sabir check`: checks captured traffic, or a live peer, against the rules of the protocol.
 
 mod human;
 mod junit;
@@ -19,9 +19,12 @@ use sabir_model::rules::{Checker, Profile};
 use wire::WireTarget;
 
 use crate::args::CheckArgs;
+use crate::detect::Watch;
 use crate::exit::{Exit, Failure};
 use crate::explain::named;
+use crate::peer::PeerOptions;
 use crate::print::Printer;
+use crate::suggest;
 use crate::target::Target;
 use crate::web::Web;
 
@@ -33,8 +36,8 @@ pub(crate) async fn run(args: CheckArgs, printer: &Printer) -> Result<Exit, Fail
         openrpc: args.openrpc.as_deref().map(|path| document(path, printer)).transpose()?,
     };
     match (&args.what, &args.command[..]) {
-        (None, []) => Err(Failure::usage("nothing to check is named")
-            .hint("name a file, - for standard input, or a target such as stdio:COMMAND")),
+        (None, []) => Err(Failure::usage("no file or target is given")
+            .hint("give a file, - for standard input, or a target such as stdio:COMMAND")),
         (None, words) => live(Target::program(words.to_vec())?, &args, rules, printer).await,
         (Some(target), _) if Target::is_one(target) => {
             live(Target::parse(target)?, &args, rules, printer).await
@@ -47,7 +50,7 @@ pub(crate) async fn run(args: CheckArgs, printer: &Printer) -> Result<Exit, Fail
     }
 }
 
-/// What was said about rules.
+/// The options about rules.
 struct Rules {
     allow: Vec<&'static sabir_model::rules::Rule>,
     deny: Vec<&'static sabir_model::rules::Rule>,
@@ -77,7 +80,7 @@ fn document(path: &str, printer: &Printer) -> Result<OpenRpc, Failure> {
     let document = OpenRpc::parse(&text).map_err(|error| unusable(&error))?;
     for place in document.unusable() {
         printer.note(&format!(
-            "nothing is compared with the schema at {place} in {path}: it is not valid, or refers to what is not in it"
+            "ignored the schema at {place} in {path}: it is not valid, or has a reference to another document"
         ));
     }
     Ok(document)
@@ -110,12 +113,12 @@ fn traffic(
         output.finding(&finding)?;
     }
     if reader.torn() {
-        printer.note("the last line is torn, and was left out");
+        printer.note("skipped the last line: it is incomplete");
     }
     match checker.messages() {
-        0 => printer.note("there are no messages: nothing was checked"),
+        0 => printer.note("no messages: nothing was checked"),
         all if all == output.count("RPC000") => {
-            printer.note("nothing in it is a message: is this captured traffic?");
+            printer.note("none of the lines is a message: is this captured traffic?");
         }
         _ => {}
     }
@@ -127,25 +130,23 @@ async fn live(target: Target, args: &CheckArgs, rules: Rules, printer: &Printer)
     let web = Web::new(&args.web)?;
     web.check(&target)?;
     let name = target.to_string();
-    let framing = args.framing.into();
-    let way = WireTarget { target, framing, web, profile, max_size: args.max_size, printer: None };
+    let CheckArgs { timeout, max_size, .. } = *args;
+    let peer = PeerOptions { target, framing: args.framing.into(), web, timeout, max_size, trace: None };
+    let watch = Watch::default();
+    let target = WireTarget { peer, profile, printer: None, watch: watch.clone() };
     let mut checker = rules.checker(profile);
     let mut output = Output::new(args, &name, profile, printer);
     let done = tokio::select! {
-        done = live::probe(&way, &mut checker, &mut output) => done?,
-        () = tokio::time::sleep(args.timeout) => {
-            return Err(Failure::new(Exit::Timeout, format_args!("{name} did not finish within {:?}", args.timeout))
-                .hint(match way.target.keeps_messages_apart() {
-                    true => "wait longer with --timeout 2m",
-                    false => "wait longer with --timeout 2m, or try --framing headers",
-                }));
-        }
+        biased;
+        // First, so that its handler is there before anything is started.
         Ok(()) = tokio::signal::ctrl_c() => return Err(Failure::new(Exit::Interrupted, "interrupted")),
+        done = live::probe(&target, &mut checker, &mut output) => done?,
+        () = tokio::time::sleep(timeout) => return Err(target.peer.unfinished(&watch)),
     };
     output.end(&format!("{}, {}", count(done.probes, "probe"), count(done.answers, "answer")))
 }
 
-/// What the header says, or what the format is for.
+/// The profile in the header, or the usual one of the format.
 fn usual_profile<R: Read>(reader: &Reader<R>) -> Result<Profile, Failure> {
     match (reader.format(), reader.header().and_then(|header| header.profile.as_deref())) {
         (_, Some(name)) => name.parse().map_err(|error| {
@@ -160,8 +161,10 @@ fn unreadable(name: &str, error: &ReadError) -> Failure {
     let failure = Failure::new(Exit::Connect, format_args!("cannot read {name}: {error}"));
     match error {
         ReadError::Io(error) if error.kind() == io::ErrorKind::NotFound && !Path::new(name).exists() => {
+            let other =
+                "check the path; a target is stdio:COMMAND, http://HOST/PATH, tcp://HOST:PORT or unix:PATH";
             failure.hint(
-                "check the path; a target is written as stdio:COMMAND, http://HOST/PATH, tcp://HOST:PORT or unix:PATH (on Windows pipe:NAME)",
+                suggest::target(name).filter(|_| name.contains(':')).unwrap_or_else(|| other.to_owned()),
             )
         }
         _ => failure,

@@ -1,6 +1,7 @@
-//! What was found, in the way that was asked for.
+//! Prints the findings, in the format that was asked for.
 
 use std::collections::HashMap;
+use std::io;
 
 use sabir_model::rules::{Finding, Profile, Severity};
 use serde::Serialize;
@@ -8,7 +9,7 @@ use serde::Serialize;
 use super::{count, human, junit, sarif};
 use crate::args::CheckArgs;
 use crate::exit::{Exit, Failure};
-use crate::json::harmless_lines;
+use crate::json::escape_lines;
 use crate::print::Printer;
 
 /// Takes findings as they come.
@@ -26,6 +27,10 @@ pub(super) struct Output<'a> {
     notes: u64,
     /// For formats that are printed as a whole.
     kept: Vec<Finding>,
+    /// What to try if the peer does not answer.
+    hint: Option<String>,
+    /// Standard output was closed. The rest is still checked, for the exit code.
+    closed: bool,
 }
 
 enum Format {
@@ -54,6 +59,8 @@ impl<'a> Output<'a> {
             warnings: 0,
             notes: 0,
             kept: Vec::new(),
+            hint: None,
+            closed: false,
         }
     }
 
@@ -71,12 +78,31 @@ impl<'a> Output<'a> {
         match self.format {
             Format::Human => {
                 let text = human::finding(finding, self.name, *count == 1, self.printer.painter());
-                self.printer.data(&text)?;
+                self.print(|printer| printer.data(&text))?;
             }
-            Format::Json => self.printer.json(&as_json(finding, self.name))?,
+            Format::Json => self.print(|printer| printer.json(&as_json(finding, self.name)))?,
             Format::Sarif | Format::Junit => self.kept.push(finding.clone()),
         }
         Ok(())
+    }
+
+    /// What to try, once all is printed.
+    pub(super) fn hint(&mut self, hint: Option<String>) {
+        self.hint = hint;
+    }
+
+    /// Prints, unless the reader has closed standard output.
+    fn print(&mut self, print: impl FnOnce(&Printer) -> io::Result<()>) -> Result<(), Failure> {
+        if self.closed {
+            return Ok(());
+        }
+        match print(self.printer) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.closed = true;
+                Ok(())
+            }
+            printed => Ok(printed?),
+        }
     }
 
     /// How often a rule was broken.
@@ -84,12 +110,15 @@ impl<'a> Output<'a> {
         self.counts.get(rule).copied().unwrap_or_default()
     }
 
-    /// All is looked at: `what` was.
-    pub(super) fn end(&self, what: &str) -> Result<Exit, Failure> {
-        match self.format {
-            Format::Human | Format::Json => {}
-            Format::Sarif => self.printer.data(&harmless_lines(&sarif::log(&self.kept, self.name)))?,
-            Format::Junit => self.printer.data(&junit::report(&self.kept, self.name, self.profile))?,
+    /// Everything is checked; `what` says how much.
+    pub(super) fn end(mut self, what: &str) -> Result<Exit, Failure> {
+        let whole = match self.format {
+            Format::Human | Format::Json => None,
+            Format::Sarif => Some(escape_lines(&sarif::log(&self.kept, self.name))),
+            Format::Junit => Some(junit::report(&self.kept, self.name, self.profile)),
+        };
+        if let Some(text) = whole {
+            self.print(|printer| printer.data(&text))?;
         }
         let mut hidden: Vec<(&str, u64)> =
             self.counts.iter().filter(|(_, n)| **n > self.most).map(|(id, n)| (*id, n - self.most)).collect();
@@ -101,6 +130,9 @@ impl<'a> Output<'a> {
         let found: Vec<String> = found.iter().filter(|(n, _)| *n > 0).map(|(n, of)| count(*n, of)).collect();
         let found = if found.is_empty() { "nothing found".to_owned() } else { found.join(", ") };
         self.printer.note(&format!("{found} in {what}, profile {}", self.profile));
+        if let Some(hint) = &self.hint {
+            self.printer.hint(hint);
+        }
         Ok(if self.errors + self.warnings > 0 { Exit::Error } else { Exit::Ok })
     }
 }
@@ -130,7 +162,7 @@ struct Related<'f> {
 }
 
 fn as_json(finding: &Finding, file: &str) -> String {
-    let told = JsonFinding {
+    let shown = JsonFinding {
         rule: finding.rule.id,
         severity: finding.severity.to_string(),
         message: &finding.what,
@@ -144,5 +176,5 @@ fn as_json(finding: &Finding, file: &str) -> String {
         why: finding.rule.why,
         fix: finding.rule.fix,
     };
-    serde_json::to_string(&told).unwrap_or_default()
+    serde_json::to_string(&shown).unwrap_or_default()
 }

@@ -1,15 +1,15 @@
-//! What a live peer is sent, and what must come back. Nothing here calls a method that can exist, but for the lists of
-//! MCP, which change nothing.
+//! The probes that are sent to a live peer, and the answers that they require. Only methods that cannot exist are
+//! called, and the lists of MCP, which have no side effects.
 
 use sabir_model::rules::{
     LIVE002, LIVE003, LIVE004, LIVE005, LIVE006, LIVE007, LIVE009, Profile, Revision, Rule,
 };
 use sabir_proto::{Entry, Id, Incoming, LENIENT, Limits, Message, RawJson, Response, decode};
 
-/// The id of the request that comes first.
+/// The id of the first request.
 pub(super) const START: &str = "\"sabir-start\"";
 
-/// One thing to send.
+/// A message to send, and what must come back.
 pub(super) struct Probe {
     pub(super) text: String,
     wants: Wants,
@@ -28,10 +28,10 @@ enum Wants {
     Nothing(&'static Rule),
 }
 
-/// A breach: the rule, what is wrong, and the reply that shows it.
+/// A violation: the rule, what is wrong, and the index of the reply that shows it.
 pub(super) type Verdict = Option<(&'static Rule, String, Option<usize>)>;
 
-/// Who is asked, and how calls are dressed.
+/// Builds probes for a profile.
 #[derive(Clone)]
 pub(super) struct ProbeBuilder {
     pub(super) profile: Profile,
@@ -60,7 +60,7 @@ impl ProbeBuilder {
         format!(r#"{{"jsonrpc":"2.0"{id},"method":"{method}"{params}}}"#)
     }
 
-    /// What a peer of MCP can be asked for by its capabilities: each an id and a request.
+    /// The lists that an MCP server declares by its capabilities: an id and a request for each.
     pub(super) fn lists(&self, capabilities: &RawJson<'_>) -> Vec<(String, String)> {
         const LISTS: [(&str, &str); 4] = [
             ("tools", "tools/list"),
@@ -77,13 +77,13 @@ impl ProbeBuilder {
             .collect()
     }
 
-    /// The request whose answer has the capabilities, where no session is opened.
+    /// The request whose answer has the capabilities, in revisions without sessions.
     pub(super) fn discovery(&self) -> Option<String> {
         let modern = self.profile == Profile::Mcp(Some(Revision::V2026_07_28));
         modern.then(|| self.call_of("server/discover", Some(START)))
     }
 
-    /// What opens a session, if the protocol has sessions: a request, and a notification after its answer.
+    /// The messages that open a session, if the protocol has sessions: a request, and a notification after its answer.
     pub(super) fn opening(&self) -> Option<(String, String)> {
         let revision = match self.profile {
             Profile::Lsp => {
@@ -102,7 +102,7 @@ impl ProbeBuilder {
         Some((initialize(&params), notification("notifications/initialized", "")))
     }
 
-    /// What closes it.
+    /// The messages that close a session.
     pub(super) fn closing(&self) -> Vec<String> {
         match self.profile {
             Profile::Lsp => {
@@ -115,7 +115,7 @@ impl ProbeBuilder {
         }
     }
 
-    /// From the polite to the rude.
+    /// Valid messages first, then invalid ones.
     pub(super) fn probes(&self) -> Vec<Probe> {
         let call = |id: &str, wants: fn(Id<'static>) -> Wants| {
             RawJson::new(id.to_owned())
@@ -158,22 +158,22 @@ fn notification(method: &str, params: &str) -> String {
 }
 
 impl Probe {
-    /// Whether all that is wanted has come.
+    /// Whether the required answer has come.
     pub(super) fn is_met(&self, replies: &[Vec<u8>]) -> bool {
         !matches!(self.wants, Wants::Nothing(_)) && !replies.is_empty()
     }
 
-    /// Whether anything is to come back.
+    /// Whether an answer is required.
     pub(super) fn wants_answer(&self) -> bool {
         !matches!(self.wants, Wants::Nothing(_))
     }
 
-    /// Whether the peer was sent something wrong, which it may not take amiss.
-    pub(super) fn is_rude(&self) -> bool {
+    /// Whether the probe is not a valid message.
+    pub(super) fn is_invalid(&self) -> bool {
         matches!(self.wants, Wants::Refusal(..))
     }
 
-    /// What is wrong with the replies.
+    /// Checks the replies.
     pub(super) fn verdict(&self, replies: &[Vec<u8>]) -> Verdict {
         match &self.wants {
             Wants::UnknownMethod(id) => unknown_method(id, replies),
@@ -182,7 +182,7 @@ impl Probe {
             Wants::Array(ids) => array(ids, replies),
             Wants::Nothing(rule) => match replies.is_empty() {
                 true => None,
-                false => Some((rule, "this answers what has no id".to_owned(), Some(0))),
+                false => Some((rule, "this answers a message without an id".to_owned(), Some(0))),
             },
         }
     }
@@ -196,16 +196,16 @@ fn response(reply: &[u8]) -> Option<Response<'_>> {
 }
 
 fn unknown_method(id: &Id<'_>, replies: &[Vec<u8>]) -> Verdict {
-    if let Some(breach) = echo(id, replies) {
-        return Some(breach);
+    if let Some(violation) = echo(id, replies) {
+        return Some(violation);
     }
     let answer = replies.first().and_then(|reply| response(reply))?;
     let what = match &answer.outcome {
         Err(error) if error.code.0 == -32601 => return None,
-        Err(error) => format!("the code is {}", error.code),
-        Ok(_) => "there is a result".to_owned(),
+        Err(error) => format!("the answer has the code {}", error.code),
+        Ok(_) => "the answer has a result".to_owned(),
     };
-    Some((&LIVE002, format!("a method that does not exist is called, and {what}"), Some(0)))
+    Some((&LIVE002, format!("a call of a method that does not exist: {what}"), Some(0)))
 }
 
 fn echo(id: &Id<'_>, replies: &[Vec<u8>]) -> Verdict {
@@ -214,8 +214,8 @@ fn echo(id: &Id<'_>, replies: &[Vec<u8>]) -> Verdict {
         Some(reply) => {
             let came = response(reply).map(|response| response.id);
             (came.as_ref() != Some(id)).then(|| {
-                let came = came.map_or("no answer".to_owned(), |came| came.to_string());
-                (&LIVE007, format!("the id {id} was sent, and {came} came back"), Some(0))
+                let came = came.map_or("no id".to_owned(), |came| came.to_string());
+                (&LIVE007, format!("the id {id} was sent, and the answer has {came}"), Some(0))
             })
         }
     }
@@ -223,14 +223,14 @@ fn echo(id: &Id<'_>, replies: &[Vec<u8>]) -> Verdict {
 
 fn refusal(code: i64, rule: &'static Rule, replies: &[Vec<u8>]) -> Verdict {
     let Some(reply) = replies.first() else {
-        return Some((rule, format!("nothing comes back: the sender is to be told {code}"), None));
+        return Some((rule, format!("no answer: the error {code} is required"), None));
     };
     let what = match response(reply).map(|answer| (answer.outcome.map_err(|error| error.code.0), answer.id)) {
         Some((Err(came), id)) if came == code && id.is_null() => return None,
         Some((Err(came), _)) if came == code => "the id is not null".to_owned(),
         Some((Err(came), _)) => format!("the code is {came}, not {code}"),
-        Some((Ok(_), _)) => "there is a result".to_owned(),
-        None => "this is no single response".to_owned(),
+        Some((Ok(_), _)) => "the answer has a result".to_owned(),
+        None => "this is not a single response".to_owned(),
     };
     Some((rule, what, Some(0)))
 }
@@ -241,7 +241,7 @@ fn array(ids: &[Id<'static>], replies: &[Vec<u8>]) -> Verdict {
     };
     let entries = match decode(reply, &LENIENT, &Limits::default()) {
         Ok(Incoming::Batch(entries)) => entries,
-        _ => return Some((&LIVE006, "the answer to a batch is no array".to_owned(), Some(0))),
+        _ => return Some((&LIVE006, "the answer to a batch is not an array".to_owned(), Some(0))),
     };
     let came = |entry: &Entry<'_>| match entry {
         Ok(Message::Response(response)) => Some(response.id.clone().into_owned()),

@@ -71,7 +71,7 @@ fn result(finding: &Finding, index: usize, file: &str) -> Value {
     result
 }
 
-/// A path as the reference that the format wants. Targets have their own scheme.
+/// A path as a URI reference. Targets have their own scheme.
 fn uri(file: &str) -> String {
     let absolute = Path::new(file).is_absolute();
     let path = file.replace(MAIN_SEPARATOR, "/");

@@ -1,4 +1,4 @@
-//! `sabir demo`: the demo service on standard input and output, or for all who connect.
+//! `sabir demo`: serves the demo service on standard input and output, or on a port.
 
 mod mcp;
 pub(crate) mod rpc;
@@ -21,7 +21,7 @@ pub(crate) async fn run(args: DemoArgs, printer: &Printer) -> Result<Exit, Failu
     }
 }
 
-/// Which of the two services, and how it is spoken to.
+/// The service to serve, and its dialect.
 fn served(args: &DemoArgs) -> (Router, Dialect) {
     match args.mcp {
         true => (mcp::server().into_router(), MCP),
@@ -51,12 +51,12 @@ async fn listen(url: &str, args: &DemoArgs, printer: &Printer) -> Result<Exit, F
             .hint("give it with --tls-cert server.pem --tls-key server.key"));
     }
     let (router, dialect) = served(args);
-    let server = sabir::listen(url, router).await.map_err(|error| cannot_listen(&error))?;
-    let server = server.framing(args.framing.known()).dialect(dialect);
+    let server = sabir::listen(url, router).framing(args.framing.known()).dialect(dialect);
     let mut server = server.http(http(args)).with_signals();
     if let (Some(cert), Some(key)) = (&args.tls_cert, &args.tls_key) {
         server = server.tls(ServerTls::from_files(cert, key).map_err(Failure::usage)?);
     }
+    let server = server.await.map_err(|error| cannot_listen(&error))?;
     printer.note(&format!("serving on {}", server.url()));
     match server.run().await {
         Ok(()) => Ok(Exit::Ok),
@@ -92,7 +92,7 @@ fn cannot_listen(error: &Error) -> Failure {
             Failure::new(Exit::Usage, error).hint(format_args!("write it as {LISTEN}"))
         }
         io::ErrorKind::AddrInUse => {
-            Failure::new(Exit::Connect, error).hint("take another port or path; port 0 is any that is free")
+            Failure::new(Exit::Connect, error).hint("use another port or path; port 0 is any free port")
         }
         _ => Failure::new(Exit::Connect, error),
     }

@@ -1,4 +1,4 @@
-//! The same as a document for the web, or for a repository.
+//! The same in Markdown.
 
 use std::fmt::Write;
 
@@ -105,13 +105,13 @@ fn cell(text: &str) -> String {
     inline(text).replace('|', "\\|")
 }
 
-/// Text on one line, with no markup of its own that could begin something larger.
+/// Text on one line, with markup escaped that could start a block.
 fn inline(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     escape_controls(&line).replace('<', "&lt;")
 }
 
-/// Text over many lines. Its own markup is wanted, but no HTML.
+/// Text over many lines. Its Markdown is kept, HTML is escaped.
 fn block(text: &str) -> String {
     let lines: Vec<_> = text.lines().map(|line| escape_controls(line).replace('<', "&lt;")).collect();
     lines.join("\n")

@@ -1,4 +1,4 @@
-//! `sabir describe`: what a peer offers, as a page to read or as data.
+//! `sabir describe`: describes what a peer offers, as a page or as data.
 
 mod markdown;
 mod page;

@@ -1,17 +1,21 @@
-//! A page for people who sit at a terminal.
+//! A page for a terminal.
 
 use std::collections::BTreeSet;
 
+use sabir::RawJson;
 use sabir::openrpc::{Document, Method};
 use serde_json::Value;
 
-use crate::discovery::words::{example, fields, reference_name, signature, structure, type_words};
+use crate::discovery::words::{
+    example, example_object, fields, reference_name, signature, structure, type_words,
+};
 use crate::discovery::{DiscoverySource, Found};
 use crate::json::escape_controls;
 use crate::paint::{Paint, Painter};
 use crate::platform::word;
+use crate::problem::tool_call;
 
-/// A page under construction. All that is put on it is made harmless.
+/// A page that is being written. Control characters in it are escaped.
 struct Page {
     text: String,
     painter: Painter,
@@ -44,7 +48,7 @@ impl Page {
         self.line(0, Some(Paint::Hint), text);
     }
 
-    /// Names with what they are, in two columns.
+    /// Names and descriptions, in two columns.
     fn table(&mut self, rows: &[(String, String)]) {
         let widest = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
         for (name, what) in rows {
@@ -57,7 +61,7 @@ impl Page {
     }
 }
 
-/// Everything, a line or two for each.
+/// All methods, one or two lines for each.
 pub(super) fn all(found: &Found, painter: Painter) -> String {
     let mut page = Page::new(painter);
     let info = &found.document.info;
@@ -77,7 +81,7 @@ pub(super) fn all(found: &Found, painter: Painter) -> String {
     page.text
 }
 
-/// One method, whole.
+/// One method, in full.
 pub(super) fn method(method: &Method, found: &Found, painter: Painter) -> String {
     let mut page = Page::new(painter);
     page.line(0, Some(Paint::Key), &signature(method));
@@ -150,9 +154,13 @@ fn with_words(type_: &str, description: Option<&str>) -> String {
     }
 }
 
-/// What to type to call it.
+/// A command that calls it.
 fn call(page: &mut Page, method: &Method, found: &Found) {
-    if matches!(found.via, DiscoverySource::Discover | DiscoverySource::ListMethods) {
+    if found.via == DiscoverySource::McpTools {
+        let arguments = RawJson::from_value(&example_object(method)).ok();
+        page.heading("Try");
+        page.line(2, None, &tool_call(&found.source, &method.name, arguments.as_ref()));
+    } else if found.via != DiscoverySource::File {
         page.heading("Try");
         let notify = if method.result.is_none() { " --notify" } else { "" };
         let line = format!("sabir call {} {} {}", word(&found.source), word(&method.name), example(method));
@@ -183,7 +191,7 @@ fn describe_types(page: &mut Page, names: &[String], document: &Document) {
     }
 }
 
-/// The types that a method mentions, directly or by others.
+/// The types that a method uses, directly or through others.
 pub(super) fn used_types(method: &Method, document: &Document) -> Vec<String> {
     let mut used = BTreeSet::new();
     let params = method.params.iter().map(|param| &param.schema);

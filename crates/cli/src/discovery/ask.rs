@@ -1,56 +1,58 @@
-//! Asking a peer what it offers: one way after the other, over one connection for as long as it lasts.
+//! Asks a peer what it offers, in one way after the other, over one connection while it lasts.
 
 use sabir::openrpc::{Document, Info, Method, VERSION};
-use sabir::{CallError, Framing, LENIENT, Limits, McpRevision, Peer, RawJson, Router};
+use sabir::transport::Wire;
+use sabir::{CallError, LENIENT, Limits, McpRevision, Peer, RawJson, Router, Undelivered};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{DiscoverySource, Found, Inquiry, slow_hint, tools};
+use super::{DiscoverySource, Found, tools};
+use crate::detect::Watch;
 use crate::exit::{Exit, Failure};
-use crate::failed;
+use crate::peer::PeerOptions;
 use crate::print::Printer;
 use crate::trace;
 
-/// Pages of tools that are read. A peer that always has one more would keep us for ever.
+/// Pages of tools that are read: a hostile peer always has one more.
 const MOST_PAGES: usize = 100;
 
 /// The revision that is offered; a server that knows only others answers with one of them.
 const REVISION: &str = McpRevision::NEWEST_LEGACY.as_str();
 
-/// What came of one way to ask.
+/// The result of asking in one way.
 type Attempt = Result<(Document, Option<RawJson<'static>>), CallError>;
 
-pub(super) async fn ask(inquiry: &Inquiry, printer: &Printer) -> Result<Found, Failure> {
-    let mut peer = connect(inquiry, printer).await?;
+pub(super) async fn ask(options: &PeerOptions, watch: &Watch, printer: &Printer) -> Result<Found, Failure> {
+    let mut peer = connect(options, watch, printer).await?;
     let mut last = None;
     for via in [DiscoverySource::Discover, DiscoverySource::ListMethods, DiscoverySource::McpTools] {
         if peer.cause().is_some() {
-            peer = connect(inquiry, printer).await?;
+            peer = connect(options, watch, printer).await?;
         }
         let attempt = match via {
-            DiscoverySource::Discover => discover(&peer, inquiry).await,
-            DiscoverySource::ListMethods => list_methods(&peer, inquiry).await,
-            _ => mcp_tools(&peer, inquiry).await,
+            DiscoverySource::Discover => discover(&peer, options).await,
+            DiscoverySource::ListMethods => list_methods(&peer, options).await,
+            _ => mcp_tools(&peer, options).await,
         };
         match attempt {
             Ok((document, text)) => {
                 peer.shutdown(std::time::Duration::ZERO).await;
-                return Ok(Found { source: inquiry.target.to_string(), via, document, text });
+                return Ok(Found { source: options.target.to_string(), via, document, text });
             }
-            // HTTP refuses, or what answers is something else: the next question would fare no better.
+            // HTTP refuses, or something else answers: another method would not change that.
             Err(CallError::Undelivered(lost)) => {
                 peer.shutdown(std::time::Duration::ZERO).await;
-                return Err(failed::undelivered(&lost));
+                return Err(options.undelivered(&lost));
             }
             Err(error) => last = Some(error),
         }
     }
     peer.shutdown(std::time::Duration::ZERO).await;
-    Err(untold(inquiry, last))
+    Err(unsupported(options, last, watch))
 }
 
-fn untold(inquiry: &Inquiry, last: Option<CallError>) -> Failure {
-    let target = &inquiry.target;
+fn unsupported(options: &PeerOptions, last: Option<CallError>, watch: &Watch) -> Failure {
+    let target = &options.target;
     match last {
         Some(CallError::Error(_)) | None => {
             let what =
@@ -59,58 +61,60 @@ fn untold(inquiry: &Inquiry, last: Option<CallError>) -> Failure {
                 .hint("if there is an OpenRPC document of it, give that file instead")
         }
         Some(CallError::TimedOut) => {
-            Failure::new(Exit::Timeout, format_args!("{target} did not say what it offers in time"))
-                .hint(slow_hint(target))
+            let what =
+                format!("{target} answers none of rpc.discover, system.listMethods and MCP's initialize");
+            Failure { what, ..options.undiscovered(watch) }
         }
-        Some(error) => {
-            let why = failed::call(&error, target, inquiry.framing, inquiry.timeout);
-            let what = format!("{target} did not say what it offers: {}", why.what);
-            Failure { what, ..why }
+        Some(CallError::Unfit(why)) => {
+            options.invalid_answer(format_args!("{target} lists its methods in an unknown form: {why}"))
         }
+        Some(error) => options.call_failed(&error, watch),
     }
 }
 
-async fn connect(inquiry: &Inquiry, printer: &Printer) -> Result<Peer, Failure> {
-    let Inquiry { target, framing, max_size, .. } = inquiry;
-    let tracing = inquiry.trace.then_some(printer);
+async fn connect(options: &PeerOptions, watch: &Watch, printer: &Printer) -> Result<Peer, Failure> {
+    let PeerOptions { target, framing, max_size, web, .. } = options;
+    let tracing = options.traces().then_some(printer);
     let limits = Limits { message_bytes: *max_size, ..Limits::default() };
-    let misframed = inquiry.misframed.clone();
-    let mut transport = inquiry.web.apply(target.open(*framing, tracing)?).dialect(LENIENT).limits(limits);
-    transport = transport.on_report(move |report| {
-        misframed.look(report);
+    let opened = target.open(*framing, tracing).map_err(|error| options.unreachable(&error))?;
+    let mut transport = web.apply(opened).dialect(LENIENT).limits(limits);
+    let mut watch = watch.tap(options);
+    let mut shown = tracing.map(|printer| trace::tap(options.wire_framing(), *max_size, printer));
+    transport = transport.tap(move |wire, bytes| {
+        if wire == Wire::Received {
+            watch.feed(bytes);
+        }
+        shown.iter_mut().for_each(|tap| tap(wire, bytes));
     });
-    if let Some(printer) = tracing {
-        let framing = if target.keeps_messages_apart() { Framing::Whole } else { *framing };
-        transport = transport.tap(trace::tap(framing, *max_size, printer));
-        let printer = printer.clone();
+    if let Some(printer) = tracing.cloned() {
         transport = transport.on_http_failure(move |failure| trace::failure(failure, &printer));
     }
-    sabir::connect(transport, Router::new()).await.map_err(|error| target.unreachable(&error))
+    sabir::connect(transport, Router::new()).await.map_err(|error| options.unreachable(&error))
 }
 
-/// One call. A peer that leaves questions unanswered must leave time for the next.
+/// One call. If the peer does not answer, there must be time for the next one.
 async fn call(
     peer: &Peer,
-    inquiry: &Inquiry,
+    options: &PeerOptions,
     method: &'static str,
     params: Value,
 ) -> Result<RawJson<'static>, CallError> {
     let params = (!params.is_null()).then(|| RawJson::from_value(&params)).transpose();
     let params = params.map_err(|error| CallError::Unfit(error.to_string().into()))?;
-    peer.call_raw(method, params).timeout(inquiry.timeout / 4).await
+    peer.call_raw(method, params).timeout(options.timeout / 4).await
 }
 
-async fn discover(peer: &Peer, inquiry: &Inquiry) -> Attempt {
-    let text = call(peer, inquiry, "rpc.discover", Value::Null).await?;
+async fn discover(peer: &Peer, options: &PeerOptions) -> Attempt {
+    let text = call(peer, options, "rpc.discover", Value::Null).await?;
     let document = Document::from_json(text.as_str()).map_err(|error| CallError::Unfit(error.into()))?;
     Ok((document, Some(text)))
 }
 
-async fn list_methods(peer: &Peer, inquiry: &Inquiry) -> Attempt {
-    let text = call(peer, inquiry, "system.listMethods", Value::Null).await?;
+async fn list_methods(peer: &Peer, options: &PeerOptions) -> Attempt {
+    let text = call(peer, options, "system.listMethods", Value::Null).await?;
     let names: Vec<String> = text.parse().map_err(|error| CallError::Unfit(error.to_string().into()))?;
     let methods = names.into_iter().map(undescribed).collect();
-    Ok((document(Info::new(inquiry.target.to_string(), ""), methods), None))
+    Ok((document(Info::new(options.target.to_string(), ""), methods), None))
 }
 
 /// A method of which only the name is known.
@@ -141,18 +145,23 @@ struct Page {
     next_cursor: Option<String>,
 }
 
-async fn mcp_tools(peer: &Peer, inquiry: &Inquiry) -> Attempt {
+async fn mcp_tools(peer: &Peer, options: &PeerOptions) -> Attempt {
     let hello = json!({
         "protocolVersion": REVISION,
         "capabilities": {},
         "clientInfo": {"name": "sabir", "version": env!("CARGO_PKG_VERSION")},
     });
-    let server = call(peer, inquiry, "initialize", hello).await?;
+    let server = call(peer, options, "initialize", hello).await?;
     let _ = peer.notify("notifications/initialized", ()).await;
     let mut all = Vec::new();
     let mut params = Value::Null;
+    let mut bytes = 0;
     for _ in 0..MOST_PAGES {
-        let text = call(peer, inquiry, "tools/list", params).await?;
+        let text = call(peer, options, "tools/list", params).await?;
+        bytes += text.as_str().len();
+        if bytes > options.max_size {
+            return Err(CallError::Undelivered(Undelivered::too_large(options.max_size)));
+        }
         let page: Page = text.parse().map_err(|error| CallError::Unfit(error.to_string().into()))?;
         all.extend(page.tools);
         match page.next_cursor {

@@ -1,36 +1,36 @@
-//! What a peer offers, found out by whichever way it knows to tell.
+//! Finds out what a peer offers, in whichever way it supports.
 
 mod ask;
 mod tools;
 pub(crate) mod words;
 
 use std::path::Path;
-use std::time::Duration;
 
+use sabir::RawJson;
 use sabir::openrpc::{Document, Method};
-use sabir::{Framing, RawJson};
 use tokio::time::Instant;
 
 use crate::args::PeerArgs;
+use crate::detect::Watch;
 use crate::exit::{Exit, Failure};
-use crate::misframed::Misframed;
+use crate::peer::PeerOptions;
 use crate::platform::word;
 use crate::print::Printer;
 use crate::target::Target;
 use crate::web::Web;
 
-/// What a peer offers, and how that is known.
+/// What a peer offers, and how that was found out.
 #[derive(Debug)]
 pub(crate) struct Found {
     /// As it was typed.
     pub(crate) source: String,
     pub(crate) via: DiscoverySource,
     pub(crate) document: Document,
-    /// The document as it came, if one came.
+    /// The document as received, if there is one.
     pub(crate) text: Option<RawJson<'static>>,
 }
 
-/// Who told.
+/// How it was found out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DiscoverySource {
     Discover,
@@ -50,18 +50,7 @@ impl DiscoverySource {
     }
 }
 
-/// Whom to ask, and for how long.
-pub(crate) struct Inquiry {
-    pub(crate) target: Target,
-    pub(crate) framing: Framing,
-    pub(crate) web: Web,
-    pub(crate) timeout: Duration,
-    pub(crate) max_size: usize,
-    pub(crate) trace: bool,
-    pub(crate) misframed: Misframed,
-}
-
-/// The words of the command line: a source, unless a command stands at the end, and what follows it.
+/// The words of the command line: a source, unless a command is given after `--`, and what follows it.
 pub(crate) fn split(args: &PeerArgs, command: &str) -> Result<(Option<String>, Vec<String>), Failure> {
     let mut words = args.words.iter().cloned();
     if !args.command.is_empty() {
@@ -85,32 +74,26 @@ pub(crate) async fn find(source: Option<&str>, args: &PeerArgs, printer: &Printe
     web.check(&target)?;
     let PeerArgs { timeout, max_size, trace, .. } = *args;
     let framing = args.framing.into();
-    let inquiry = Inquiry { target, framing, web, timeout, max_size, trace, misframed: Misframed::default() };
-    inquire(&inquiry, printer).await
+    let peer = PeerOptions { target, framing, web, timeout, max_size, trace: Some(trace) };
+    discover(&peer, printer).await
 }
 
-/// Asks, until the time is up or the user gives up.
-pub(crate) async fn inquire(inquiry: &Inquiry, printer: &Printer) -> Result<Found, Failure> {
-    let deadline = Instant::now() + inquiry.timeout;
+/// Asks a peer, until the time is up, the user interrupts it, or the peer speaks another protocol.
+pub(crate) async fn discover(peer: &PeerOptions, printer: &Printer) -> Result<Found, Failure> {
+    let deadline = Instant::now() + peer.timeout;
+    let watch = Watch::default();
     tokio::select! {
-        found = tokio::time::timeout_at(deadline, ask::ask(inquiry, printer)) => found.unwrap_or_else(|_| {
-            let what = format!("{} did not say what it offers within {:?}", inquiry.target, inquiry.timeout);
-            Err(Failure::new(Exit::Timeout, what).hint(slow_hint(&inquiry.target)))
-        }),
-        failure = inquiry.misframed.noticed(&inquiry.target) => Err(failure),
+        biased;
+        // First, so that its handler is there before anything is started.
         Ok(()) = tokio::signal::ctrl_c() => Err(Failure::new(Exit::Interrupted, "interrupted")),
+        protocol = watch.mismatch() => Err(peer.speaks(protocol)),
+        found = tokio::time::timeout_at(deadline, ask::ask(peer, &watch, printer)) => {
+            found.unwrap_or_else(|_| Err(peer.undiscovered(&watch)))
+        }
     }
 }
 
-/// What to try if nothing comes.
-fn slow_hint(target: &Target) -> &'static str {
-    match target.keeps_messages_apart() {
-        true => "wait longer with --timeout, or see with --trace what came",
-        false => "wait longer with --timeout, or try --framing headers",
-    }
-}
-
-/// Targets have a scheme; a file has a name that ends in `.json`, or is there.
+/// Targets have a scheme; a file has a name that ends in `.json`, or exists.
 fn is_file(source: &str) -> bool {
     let path = Path::new(source);
     path.extension().is_some_and(|extension| extension == "json") && !Target::is_one(source) || path.is_file()

@@ -21,7 +21,7 @@ pub(super) struct Tool {
     output_schema: Option<Value>,
 }
 
-/// `server` is what the server said of itself.
+/// `server` is the answer to `initialize`.
 pub(super) fn document(server: &RawJson<'_>, tools: Vec<Tool>) -> Document {
     let server: Value = server.parse().unwrap_or_default();
     let text = |pointer| server.pointer(pointer).and_then(Value::as_str).map(str::to_owned);

@@ -1,14 +1,14 @@
-//! Schemas in words, as short as they can be and still be read.
+//! Short descriptions of schemas.
 
 use sabir::openrpc::{Content, Method, ParamStructure};
 use serde_json::Value;
 
 use crate::platform::word;
 
-/// Schemas that lie deeper are not shown.
+/// Schemas that are nested deeper are not shown.
 const DEEPEST: usize = 6;
 
-/// What a schema takes.
+/// The type that a schema describes.
 pub(crate) fn type_words(schema: &Value) -> String {
     at_depth(schema, 0)
 }
@@ -129,6 +129,12 @@ pub(crate) fn example(method: &Method) -> String {
         })
     });
     joined(words, " ")
+}
+
+/// The required arguments by name, with made-up values.
+pub(crate) fn example_object(method: &Method) -> Value {
+    let required = method.params.iter().filter(|param| param.required);
+    Value::Object(required.map(|param| (param.name.clone(), sample_of(&param.schema))).collect())
 }
 
 fn sample(param: &Content) -> Option<Value> {

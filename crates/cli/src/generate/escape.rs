@@ -1,21 +1,21 @@
-//! What comes from a peer, as generated code can hold it: one function for each language and position. Nothing of a
-//! document goes into a client but through here, or as an identifier through [`names`](super::names).
+//! Escapes text of a document for generated code: one function for each language and position. All text of a document
+//! goes through here, or as an identifier through [`names`](super::names).
 //!
 //! A comment must not end early, a string must not end early, documentation must not be run as a test or as a page's
 //! script, and nothing may look like something else.
 
 use std::fmt::Write;
 
-use crate::json::{escape_controls, is_hidden};
+use crate::json::{escape_controls, is_terminal_control};
 
-/// Text on one line: white space is one space, and what cannot be seen is escaped as `\u202e`.
+/// Text on one line: white space becomes one space, and invisible characters are escaped as `\u202e`.
 fn line(text: &str) -> String {
     let words: Vec<_> = text.split(|c: char| c.is_whitespace() && !is_separator(c)).collect();
     let text = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
     escape_controls(&text).into_owned()
 }
 
-/// White space that nobody means as such.
+/// White space that is not visible as such.
 fn is_separator(c: char) -> bool {
     matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}' | '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1f}')
 }
@@ -25,7 +25,7 @@ fn lines(text: &str) -> impl Iterator<Item = String> {
     text.trim().lines().map(line)
 }
 
-/// Text in double quotes. `escape` writes what cannot be seen.
+/// Text in double quotes. `escape` writes invisible characters.
 fn quoted(text: &str, escape: impl Fn(&mut String, char)) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
@@ -33,7 +33,7 @@ fn quoted(text: &str, escape: impl Fn(&mut String, char)) -> String {
         match c {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
-            c if is_hidden(c) => escape(&mut out, c),
+            c if is_terminal_control(c) => escape(&mut out, c),
             c => out.push(c),
         }
     }
@@ -49,8 +49,8 @@ pub(super) mod rust {
         line(text)
     }
 
-    /// Each behind `///`. Code in it is no test, HTML no markup and brackets no link. Indentation, which would make
-    /// code, is gone with all other white space.
+    /// Each after `///`. Code in it is not a test, HTML is not markup and brackets are not links. Indentation, which
+    /// would make code, is removed with all other white space.
     pub(in super::super) fn doc(text: &str) -> impl Iterator<Item = String> {
         lines(text).map(|text| {
             let mut out = String::with_capacity(text.len());

@@ -28,7 +28,7 @@ pub(crate) async fn run(args: GenerateArgs, printer: &Printer) -> Result<Exit, F
     }
     let found = discovery::find(source.as_deref(), &args.peer, printer).await?;
     if found.via == DiscoverySource::McpTools {
-        return Err(Failure::new(Exit::Error, format_args!("{} has only tools of MCP", found.source))
+        return Err(Failure::new(Exit::Error, format_args!("{} has only MCP tools", found.source))
             .hint("any MCP client can call them; clients are generated from OpenRPC"));
     }
     let text = of_document(&found.document, args.lang, args.name.as_deref());
@@ -59,7 +59,7 @@ fn of_document(document: &Document, lang: Language, name: Option<&str>) -> Strin
     }
 }
 
-/// A template with its placeholders replaced, each once it is met: what is put in is not looked at again.
+/// A template with its placeholders replaced in one pass: a value is not searched for placeholders.
 fn filled(template: &str, values: &[(&str, &str)]) -> String {
     let mut out = String::with_capacity(template.len());
     let mut rest = template;

@@ -1,4 +1,4 @@
-//! What all clients have in common: methods and types, with nothing of any language in them.
+//! Methods and types of a client, independent of the language.
 
 use std::collections::HashSet;
 
@@ -34,7 +34,7 @@ pub(super) enum Params {
     Named(Vec<Field>),
     /// Sent as an array.
     Positions(Vec<Field>),
-    /// One value, which is all of them; it may be left out.
+    /// One value that is the params as a whole; it is optional.
     Whole(Type),
 }
 
@@ -80,7 +80,7 @@ pub(super) enum Body {
     Alias(Type),
 }
 
-/// The names that no type can have: those that the clients themselves use, and words, of one language or another.
+/// Names that a type cannot have: keywords of a language, and names that the clients themselves use.
 const RESERVED: &[&str] = &[
     "Any",
     "Array",

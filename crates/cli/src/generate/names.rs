@@ -1,8 +1,8 @@
-//! Names from elsewhere, as each language can spell them.
+//! Converts names of a document to identifiers of each language.
 
 use std::collections::HashSet;
 
-/// Names are cut off behind this many letters, all of which are ASCII.
+/// Longer names are cut to this many ASCII letters.
 const LONGEST: usize = 100;
 
 /// The words of a name, however it is spelt: `getBlock_by-hash` has four.
@@ -44,7 +44,7 @@ fn capital(word: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// No name begins with a digit, is empty, or is longer than compilers like.
+/// Makes sure that a name is not empty or too long, and does not begin with a digit.
 fn beginning(mut name: String, unnamed: &str, with: &str) -> String {
     name.truncate(LONGEST);
     match name.chars().next() {
@@ -60,7 +60,7 @@ pub(super) fn is_type_name(name: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// Names that are given once, and never a word that the language has for itself.
+/// Assigns each name once, and never a keyword of the language.
 #[derive(Debug, Default)]
 pub(super) struct Taken {
     keywords: Vec<&'static [&'static str]>,
@@ -72,7 +72,7 @@ impl Taken {
         Taken { keywords: vec![keywords], given: HashSet::new() }
     }
 
-    /// More words that cannot be given.
+    /// More words that cannot be assigned.
     pub(super) fn and(mut self, keywords: &'static [&'static str]) -> Self {
         self.keywords.push(keywords);
         self

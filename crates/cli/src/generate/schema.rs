@@ -1,4 +1,4 @@
-//! Schemas to types. What has members or alternatives becomes a definition with a name.
+//! Converts schemas to types. A schema with members or alternatives becomes a named definition.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,7 +8,7 @@ use super::model::{Body, Field, Type, TypeDef};
 use super::names::{self, Taken};
 use crate::discovery::words::{fields, reference_name};
 
-/// What lies deeper may be anything.
+/// Schemas that are nested deeper become the type for any value.
 const DEEPEST: usize = 32;
 
 /// A longer tuple is a list: in Rust, nothing can be derived for it.

@@ -60,7 +60,7 @@ const KEYWORDS: &[&str] = &[
     "yield",
 ];
 
-/// What objects have already, or what is called without being asked for.
+/// Members that objects have already, or that are called implicitly.
 const MEMBERS: &[&str] = &["constructor", "then", "toString", "valueOf"];
 
 pub(super) fn client(api: &Api) -> String {

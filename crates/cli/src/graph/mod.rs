@@ -1,4 +1,4 @@
-//! `sabir graph`: a capture as RDF, or what a query finds in it.
+//! `sabir graph`: a capture as RDF, or the results of a query on it.
 
 mod table;
 
@@ -17,6 +17,7 @@ use crate::args::GraphArgs;
 use crate::exit::{Exit, Failure};
 use crate::json::escape_controls;
 use crate::print::Printer;
+use crate::problem::time;
 
 /// The longest name of a capture in its IRI.
 const LONGEST_NAME: usize = 64;
@@ -57,14 +58,14 @@ pub(crate) fn run(args: &GraphArgs, printer: &Printer) -> Result<Exit, Failure> 
     Ok(Exit::Ok)
 }
 
-/// Answers a query, unless it takes too long.
-fn ask(graph: Graph, query: String, patience: Duration) -> Result<Answer, Failure> {
+/// Runs a query, within a time limit.
+fn ask(graph: Graph, query: String, timeout: Duration) -> Result<Answer, Failure> {
     let stop = Stop::default();
-    let (tell, told) = mpsc::channel();
+    let (send, receive) = mpsc::channel();
     let asked = stop.clone();
-    // Where the engine does not look whether it is to stop, its thread ends with the program.
-    std::thread::spawn(move || tell.send(graph.query(&query, &asked)));
-    let answer = told.recv_timeout(patience);
+    // Where the engine does not check whether to stop, its thread ends with the program.
+    std::thread::spawn(move || send.send(graph.query(&query, &asked)));
+    let answer = receive.recv_timeout(timeout);
     stop.stop();
     match answer {
         Ok(Ok(answer)) => Ok(answer),
@@ -73,16 +74,16 @@ fn ask(graph: Graph, query: String, patience: Duration) -> Result<Answer, Failur
                 .hint("ask for less: narrow it down, count, or add LIMIT 1000"))
         }
         Ok(Err(error)) => Err(Failure::usage(error).hint("`sabir model query` lists queries to start from")),
-        Err(RecvTimeoutError::Timeout) => {
-            Err(Failure::new(Exit::Timeout, format_args!("the query was not done within {patience:?}")).hint(
-                "narrow it down: patterns that share no variable multiply; or wait longer with --timeout 2m",
-            ))
-        }
+        Err(RecvTimeoutError::Timeout) => Err(Failure::new(
+            Exit::Timeout,
+            format_args!("the query did not finish within {}", time(timeout)),
+        )
+        .hint("narrow it down: patterns that share no variable multiply; or wait longer with --timeout 2m")),
         Err(RecvTimeoutError::Disconnected) => Err(Failure::new(Exit::Error, "the query engine has failed")),
     }
 }
 
-/// Reads the capture to its end, and says what could not be read.
+/// Reads the capture to its end, and reports what could not be read.
 fn read<E>(
     args: &GraphArgs,
     printer: &Printer,
@@ -109,13 +110,13 @@ where
     if let Some((line, damage)) = damaged {
         let others = match damages {
             1 => String::new(),
-            2 => "; so was one more".to_owned(),
-            _ => format!("; so were {} more", damages - 1),
+            2 => " and one more".to_owned(),
+            _ => format!(" and {} more", damages - 1),
         };
-        printer.note(&format!("line {line} was left out: {damage}{others}"));
+        printer.note(&format!("skipped line {line}{others}: {damage}"));
     }
     if reader.torn() {
-        printer.note("the last line is torn, and was left out");
+        printer.note("skipped the last line: it is incomplete");
     }
     Ok(())
 }
@@ -135,7 +136,7 @@ impl From<Infallible> for Failure {
     }
 }
 
-/// What was typed behind `--query`: a name, a file or the query itself.
+/// The value of `--query`: a name, a file or the query itself.
 fn sparql(typed: &str) -> Result<String, Failure> {
     if let Some(path) = typed.strip_prefix('@') {
         return std::fs::read_to_string(path)

@@ -1,4 +1,4 @@
-//! The rows that a query found: for people, as JSON, as CSV.
+//! Prints the rows of a query: for people, as JSON or as CSV.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ use crate::print::Printer;
 /// Decimals of a number in a table for people.
 const DECIMALS: usize = 3;
 
-/// Prefixes that are told by their short names.
+/// Prefixes that are shown by their short names.
 const PREFIXES: [(&str, &str); 3] = [
     ("http://json-rpc.org/ontology#", "jrpc:"),
     ("urn:sabir:ontology#", "rpcx:"),
@@ -89,8 +89,8 @@ pub(super) fn json(out: &mut impl Write, table: &Table) -> io::Result<()> {
     Ok(())
 }
 
-/// As SPARQL's results are written in CSV: the bare values, quoted where they must be. Only a terminal is spared
-/// what it would obey.
+/// As SPARQL's results are written in CSV: the bare values, quoted where they must be. For a terminal, control
+/// characters are escaped.
 pub(super) fn csv(out: &mut impl Write, table: &Table, printer: &Printer) -> io::Result<()> {
     let bare = |text: &str| match text.contains(['"', ',', '\n', '\r']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),

@@ -6,18 +6,22 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::time::Duration;
 
-use sabir::{CallError, RawJson};
+use sabir::{CallError, JsonKind, RawJson};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::session::McpSession;
+use crate::bounded::BoundedMap;
+use crate::error::{reason, shown};
 use crate::types::{Meta, ProgressUpdate};
 
 pub(super) type Params = BTreeMap<&'static str, RawJson<'static>>;
 
 /// How often a server may ask back before it is taken for one that goes round in circles.
 const MOST_ROUNDS: usize = 32;
+/// Questions that a server may ask in one round: each may end up before the user.
+const MOST_QUESTIONS: usize = 64;
 
 /// A request: await it for its result. Drop it, and it is cancelled.
 #[must_use = "a request is sent when it is awaited"]
@@ -35,7 +39,7 @@ pub struct McpCall<R> {
 #[serde(rename_all = "camelCase")]
 struct InputRequired {
     #[serde(default)]
-    input_requests: BTreeMap<String, Question>,
+    input_requests: BoundedMap<Question, MOST_QUESTIONS>,
     request_state: Option<RawJson<'static>>,
 }
 
@@ -87,6 +91,10 @@ impl<R: DeserializeOwned> McpCall<R> {
         }
         for _ in 0..MOST_ROUNDS {
             let result = self.round(&params).await?;
+            if result.kind() != JsonKind::Object {
+                // A struct could be read from an array, too.
+                return Err(CallError::Unfit(format!("expected an object, found {}", result.kind()).into()));
+            }
             let kind = result.get("resultType").and_then(|kind| kind.parse::<String>().ok());
             match kind.as_deref() {
                 None | Some("complete") => return result.parse().map_err(unfit),
@@ -95,7 +103,7 @@ impl<R: DeserializeOwned> McpCall<R> {
                     answer(&self.session, &mut params, asked).await?;
                 }
                 Some(other) => {
-                    let reason = format!("its type `{}` is unknown", other.escape_debug());
+                    let reason = format!("its type `{}` is unknown", shown(other).escape_debug());
                     return Err(CallError::Unfit(reason.into()));
                 }
             }
@@ -121,7 +129,7 @@ impl<R: DeserializeOwned> McpCall<R> {
 /// Answers what the server wants to know first.
 async fn answer(session: &McpSession, params: &mut Params, asked: InputRequired) -> Result<(), CallError> {
     let mut answers = BTreeMap::new();
-    for (key, Question { method, params }) in asked.input_requests {
+    for (key, Question { method, params }) in asked.input_requests.0 {
         let answer = session.callbacks().answer(&method, params.as_ref()).await;
         answers.insert(key, answer.map_err(CallError::Error)?);
     }
@@ -142,8 +150,8 @@ fn written<T: serde::Serialize>(value: &T) -> Result<RawJson<'static>, CallError
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is made for `map_err`")]
-fn unfit(error: serde_json::Error) -> CallError {
-    CallError::Unfit(error.to_string().into())
+pub(super) fn unfit(error: serde_json::Error) -> CallError {
+    CallError::Unfit(reason(&error).into())
 }
 
 impl<R: DeserializeOwned + 'static> IntoFuture for McpCall<R> {

@@ -26,6 +26,8 @@ impl ToolHeaders {
             return tools;
         }
         let mut known = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
+        // A server may name its tools anew each time.
+        known.clear();
         let mut fit = |tool: &Tool| match ParamHeader::of(&tool.input_schema) {
             Ok(asked) => {
                 known.insert(tool.name.clone(), asked);

@@ -10,7 +10,8 @@ use serde_json::json;
 use super::session::{Agreed, McpSession};
 use super::{McpClient, McpConnectError};
 use crate::McpRevision;
-use crate::error::code;
+use crate::bounded;
+use crate::error::{code, shown};
 use crate::server::{CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION};
 use crate::types::{Implementation, Meta, ServerCapabilities};
 
@@ -43,6 +44,9 @@ pub(super) async fn connect(client: McpClient, transport: Transport) -> Result<M
     }
 }
 
+/// Revisions that a server may name.
+const MOST_VERSIONS: usize = 1024;
+
 /// Servers print what they should not, and send numbers back as strings.
 fn forgiving(revision: McpRevision) -> Dialect {
     Dialect { allow_non_json: true, lenient_responses: true, ..revision.dialect() }
@@ -51,6 +55,7 @@ fn forgiving(revision: McpRevision) -> Dialect {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Discovered {
+    #[serde(deserialize_with = "bounded::list::<MOST_VERSIONS, _, _>")]
     supported_versions: Vec<String>,
     capabilities: ServerCapabilities,
     instructions: Option<String>,
@@ -90,7 +95,7 @@ async fn ask(
             return match common(client, &supported).filter(|_| first) {
                 Some(other) => Box::pin(ask(client, peer, other, false)).await,
                 None if supported.iter().any(|date| legacy(date)) => Ok(None),
-                None => Err(McpConnectError::Revision(supported.join(", "))),
+                None => Err(unspoken(&supported.join(", "))),
             };
         }
         Err(error @ CallError::Closed(_)) => return Err(error.into()),
@@ -101,7 +106,7 @@ async fn ask(
         let versions = discovered.supported_versions;
         return match versions.iter().any(|date| legacy(date)) {
             true => Ok(None),
-            false => Err(McpConnectError::Revision(versions.join(", "))),
+            false => Err(unspoken(&versions.join(", "))),
         };
     };
     Ok(Some(Agreed {
@@ -111,6 +116,10 @@ async fn ask(
         instructions: discovered.instructions,
         meta: meta(client, revision),
     }))
+}
+
+fn unspoken(revisions: &str) -> McpConnectError {
+    McpConnectError::Revision(shown(revisions).into_owned())
 }
 
 fn legacy(date: &str) -> bool {
@@ -172,7 +181,7 @@ async fn initialize(
     let answer: Initialized = peer.call("initialize", asked).await?;
     let agreed = McpRevision::parse(&answer.protocol_version)
         .filter(|found| !found.is_modern() && client.revision.is_none_or(|only| only == *found));
-    let revision = agreed.ok_or(McpConnectError::Revision(answer.protocol_version))?;
+    let revision = agreed.ok_or_else(|| unspoken(&answer.protocol_version))?;
     peer.set_dialect(forgiving(revision));
     #[cfg(feature = "http")]
     peer.set_header(crate::headers::PROTOCOL_VERSION, revision.as_str())?;

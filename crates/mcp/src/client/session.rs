@@ -1,6 +1,7 @@
 //! An agreement with a server, and everything that can be asked of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use super::call::{McpCall, Params};
 use super::callbacks::Callbacks;
 #[cfg(feature = "http")]
 use super::headers::ToolHeaders;
+use crate::bounded;
 use crate::types::{
     Contents, Implementation, LogLevel, Meta, Prompt, PromptResult, Resource, ServerCapabilities, Template,
     Tool, ToolResult,
@@ -23,6 +25,14 @@ use crate::{Interests, McpRevision};
 const MOST_PAGES: usize = 10_000;
 /// Bytes that all pages of a list may have together: four times what one message may have.
 const LARGEST_LIST: usize = 64 << 20;
+
+/// Entries that all pages of a list may have together: read, one takes up to thirty times its text.
+const MOST_ENTRIES: usize = 100_000;
+
+/// The entries of one page.
+#[derive(Deserialize)]
+#[serde(bound = "T: DeserializeOwned")]
+struct Page<T>(#[serde(deserialize_with = "bounded::list::<MOST_ENTRIES, _, _>")] Vec<T>);
 
 /// A server, and what was agreed on with it. Cheap to clone.
 #[derive(Clone)]
@@ -244,24 +254,32 @@ impl McpSession {
         method: &'static str,
         member: &str,
     ) -> Result<Vec<T>, CallError> {
-        let unfit = |error: serde_json::Error| CallError::Unfit(error.to_string().into());
+        let unfit = |why: String| CallError::Unfit(why.into());
         let mut all = Vec::new();
         let mut params = Params::new();
         let mut bytes = 0;
+        let (mut cursors, hashes) = (HashSet::new(), RandomState::new());
         for _ in 0..MOST_PAGES {
             let page: RawJson<'static> = McpCall::new(self, method, Ok(params.clone())).await?;
             bytes += page.as_str().len();
             if bytes > LARGEST_LIST {
-                return Err(CallError::Unfit(format!("the list has more than {LARGEST_LIST} bytes").into()));
+                return Err(unfit(format!("the list has more than {LARGEST_LIST} bytes")));
             }
-            let missing = || CallError::Unfit(format!("`{member}` is missing").into());
-            all.extend(page.get(member).ok_or_else(missing)?.parse::<Vec<T>>().map_err(unfit)?);
-            match page.get("nextCursor").filter(|next| *next != RawJson::NULL) {
-                Some(next) => params.insert("cursor", next.into_owned()),
-                None => return Ok(all),
+            let listed = page.get(member).ok_or_else(|| unfit(format!("`{member}` is missing")))?;
+            let Page(entries) = listed.parse().map_err(super::call::unfit)?;
+            all.extend(entries);
+            if all.len() > MOST_ENTRIES {
+                return Err(unfit(format!("the list has more than {MOST_ENTRIES} entries")));
+            }
+            let Some(next) = page.get("nextCursor").filter(|next| *next != RawJson::NULL) else {
+                return Ok(all);
             };
+            if !cursors.insert(hashes.hash_one(next.as_str())) {
+                return Err(unfit("the list goes round in circles: a cursor came twice".to_owned()));
+            }
+            params.insert("cursor", next.into_owned());
         }
-        Err(CallError::Unfit(format!("the list has more than {MOST_PAGES} pages").into()))
+        Err(unfit(format!("the list has more than {MOST_PAGES} pages")))
     }
 }
 

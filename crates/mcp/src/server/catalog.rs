@@ -8,10 +8,11 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
+use super::argument_check::ArgumentCheck;
 use super::ctx::McpCtx;
 use super::function::{
     CompleteFunction, Partial, Plain, PromptEntry, ResourceEntry, TemplateEntry, TemplateReader, ToolEntry,
-    TypedPrompt, TypedTool,
+    ToolFunction, TypedPrompt, TypedTool,
 };
 use super::output::{IntoContents, IntoPrompt, IntoToolResult};
 use super::registry::Named;
@@ -20,7 +21,26 @@ use crate::error::McpResult;
 use crate::headers::ParamHeader;
 use crate::schema;
 use crate::template::Pattern;
-use crate::types::{ListChanged, Meta, Prompt, Resource, Resources, ServerCapabilities, Template, Tool};
+use crate::types::{
+    ListChanged, Meta, Prompt, Resource, Resources, ServerCapabilities, Template, Tool, ToolResult,
+};
+
+/// Tools that are methods of a value. The attribute [`tools`](macro@crate::tools) implements it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no tools",
+    note = "write `#[sabir_mcp::tools]` before its `impl` block, and `#[tool]` before its methods"
+)]
+pub trait Tools: Send + Sync + Sized + 'static {
+    /// Adds them.
+    #[doc(hidden)]
+    fn add_shared(this: &Arc<Self>, catalog: &Catalog);
+}
+
+impl<T: Tools> Tools for Arc<T> {
+    fn add_shared(this: &Arc<Self>, catalog: &Catalog) {
+        T::add_shared(this, catalog);
+    }
+}
 
 /// The tools, resources and prompts of a server. Cheap to clone; changes are told to all clients that want
 /// to know.
@@ -61,19 +81,56 @@ impl Catalog {
         P: DeserializeOwned + JsonSchema + 'static,
         R: IntoToolResult,
     {
-        let mut tool = tool.into();
+        self.insert_tool::<P, R>(tool.into(), |nothing| {
+            Box::new(TypedTool { function, nothing, types: PhantomData })
+        });
+    }
+
+    /// Adds a tool that runs on a thread, or replaces it. See
+    /// [`McpServer::tool_blocking`](crate::McpServer::tool_blocking).
+    pub fn add_tool_blocking<F, P, R>(&self, tool: impl Into<Tool>, function: F)
+    where
+        F: Fn(McpCtx, P) -> McpResult<R> + Send + Sync + 'static,
+        P: DeserializeOwned + JsonSchema + Send + 'static,
+        R: IntoToolResult,
+    {
+        let function = Arc::new(function);
+        let beside = move |ctx: McpCtx, arguments: P| {
+            let function = Arc::clone(&function);
+            ctx.clone().run_blocking(move || function(ctx, arguments)?.into_tool_result())
+        };
+        self.insert_tool::<P, R>(tool.into(), |nothing| {
+            let function = move |ctx, arguments| {
+                let running = beside(ctx, arguments);
+                async move { running.await? }
+            };
+            Box::new(TypedTool { function, nothing, types: PhantomData::<fn(P) -> ToolResult> })
+        });
+    }
+
+    /// Adds the tools that are methods of a value, or replaces them. See [`McpServer::tools`](crate::McpServer::tools).
+    pub fn add_tools<T: Tools>(&self, tools: T) {
+        T::add_shared(&Arc::new(tools), self);
+    }
+
+    fn insert_tool<P: JsonSchema, R: IntoToolResult>(
+        &self,
+        mut tool: Tool,
+        function: impl FnOnce(bool) -> Box<dyn ToolFunction>,
+    ) {
         let input = schema::input::<P>(&tool.name);
-        if !tool.has_schema() {
+        let by_hand = tool.has_schema();
+        if !by_hand {
             tool.input_schema = input.schema;
         }
         tool.description = tool.description.or(input.description);
         tool.output_schema = tool.output_schema.or_else(R::output_schema);
-        let headers = ParamHeader::of(&tool.input_schema)
-            .unwrap_or_else(|reason| panic!("the schema of tool `{}` is wrong: {reason}", tool.name));
-        let function = Box::new(TypedTool { function, nothing: input.nothing, types: PhantomData });
-        let name = tool.name.clone();
+        let wrong = |reason| -> ! { panic!("the schema of tool `{}` is wrong: {reason}", tool.name) };
+        let headers = ParamHeader::of(&tool.input_schema).unwrap_or_else(|reason| wrong(reason.to_string()));
+        let check = ArgumentCheck::new(&tool.input_schema, by_hand).unwrap_or_else(|reason| wrong(reason));
+        let entry = ToolEntry { headers, check, function: function(input.nothing), tool };
         self.change(&Change::Tools, |lists| {
-            lists.tools.add(name, ToolEntry { tool, headers, function });
+            lists.tools.add(entry.tool.name.clone(), entry);
             true
         });
     }

@@ -1,6 +1,8 @@
 //! What a server's function knows of the request that it runs for, and what it may say and ask meanwhile.
 
+use std::any::Any;
 use std::future::Future;
+use std::io;
 use std::sync::Arc;
 
 use sabir::{ErrorCode, RawJson};
@@ -72,13 +74,44 @@ impl McpCtx {
         &self.rpc
     }
 
+    /// The state of this type that the server was given by [`McpServer::state`](crate::McpServer::state).
+    ///
+    /// # Panics
+    /// If it was given none.
+    pub fn state<T: Any + Send + Sync>(&self) -> &T {
+        self.core.settings.states.get().unwrap_or_else(|| {
+            panic!(
+                "the server has no state of type `{}`: add it with `McpServer::state`",
+                std::any::type_name::<T>()
+            )
+        })
+    }
+
+    /// Runs a function that takes its time on a thread, beside the connection: see
+    /// [`McpServer::max_blocking_threads`](crate::McpServer::max_blocking_threads).
+    ///
+    /// ```
+    /// # use sabir_mcp::{McpCtx, McpResult};
+    /// async fn checksum(ctx: McpCtx, (): ()) -> McpResult<String> {
+    ///     let bytes = ctx.run_blocking(|| std::fs::read("disk.img")).await??;
+    ///     Ok(format!("{:x}", bytes.iter().fold(0u8, |sum, byte| sum ^ byte)))
+    /// }
+    /// ```
+    pub fn run_blocking<T, F>(&self, function: F) -> impl Future<Output = io::Result<T>> + Send + use<T, F>
+    where
+        T: Send + 'static,
+        F: FnOnce() -> T + Send + 'static,
+    {
+        self.rpc.run_blocking(function)
+    }
+
     /// What the server offers, to change it.
     pub fn catalog(&self) -> &Catalog {
         &self.core.catalog
     }
 
-    /// Tells how far the call is, if the client wants to know: an `f64`, two of them as `(done, total)`, or
-    /// [`ProgressUpdate`].
+    /// Tells how far the call is, if the client wants to know: a number, two of them as `(done, total)`, or a
+    /// [`ProgressUpdate`] with a message.
     pub async fn progress(&self, progress: impl Into<ProgressUpdate>) {
         let mut progress = progress.into();
         if self.revision() < McpRevision::V2025_03_26 {
@@ -224,17 +257,5 @@ fn can_elicit(needed: Option<&Meta>, has: Option<&Meta>) -> bool {
 impl std::fmt::Debug for McpCtx {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("McpCtx").field("revision", &self.revision()).finish_non_exhaustive()
-    }
-}
-
-impl From<f64> for ProgressUpdate {
-    fn from(progress: f64) -> Self {
-        ProgressUpdate { progress, ..ProgressUpdate::default() }
-    }
-}
-
-impl From<(f64, f64)> for ProgressUpdate {
-    fn from((progress, total): (f64, f64)) -> Self {
-        ProgressUpdate { progress, total: Some(total), message: None }
     }
 }

@@ -8,9 +8,10 @@ use std::pin::Pin;
 use sabir::{ErrorObject, RawJson};
 use serde::de::DeserializeOwned;
 
+use super::argument_check::ArgumentCheck;
 use super::ctx::McpCtx;
 use super::output::{IntoContents, IntoPrompt, IntoToolResult};
-use crate::error::{McpResult, invalid};
+use crate::error::{McpResult, invalid, shown};
 use crate::headers::ParamHeader;
 use crate::string_args;
 use crate::template::Pattern;
@@ -18,15 +19,27 @@ use crate::types::{Contents, Prompt, PromptResult, Resource, Template, Tool, Too
 
 type Running<T> = Pin<Box<dyn Future<Output = McpResult<T>> + Send>>;
 
+impl ToolEntry {
+    /// Checks and reads the arguments, and starts. The error says in words which argument does not fit.
+    pub(crate) fn start(
+        &self,
+        ctx: McpCtx,
+        arguments: Option<&RawJson<'_>>,
+    ) -> Result<Running<ToolResult>, String> {
+        self.check.run(arguments)?;
+        self.function.start(ctx, arguments)
+    }
+}
+
 pub(crate) struct ToolEntry {
     pub(crate) tool: Tool,
     #[cfg_attr(not(feature = "http"), allow(dead_code))]
     pub(crate) headers: Vec<ParamHeader>,
+    pub(crate) check: ArgumentCheck,
     pub(crate) function: Box<dyn ToolFunction>,
 }
 
 pub(crate) trait ToolFunction: Send + Sync {
-    /// Reads the arguments and starts. The error says in words which argument does not fit.
     fn start(&self, ctx: McpCtx, arguments: Option<&RawJson<'_>>) -> Result<Running<ToolResult>, String>;
 }
 
@@ -65,7 +78,8 @@ fn misfit<P: DeserializeOwned>(text: &str) -> String {
         Err(error) => {
             let path = error.path().to_string();
             let reason = sabir::error_reason(&error.into_inner());
-            if path == "." { reason } else { format!("{path}: {reason}") }
+            let text = if path == "." { reason } else { format!("{path}: {reason}") };
+            shown(&text).into_owned()
         }
     }
 }
@@ -176,6 +190,7 @@ where
 
 /// An argument that somebody is filling in.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Partial {
     /// What is there so far.
     pub value: String,

@@ -10,10 +10,10 @@ use sabir::RawJson;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::bounded::BoundedMap;
 use crate::error::{McpResult, ToolError, invalid, reason};
 use crate::server::Settings;
 use crate::server::digest::{JsonDigest, digest};
-use crate::server::limits::Few;
 use crate::server::state_signer::Binding;
 
 type Answers = BTreeMap<String, RawJson<'static>>;
@@ -120,7 +120,7 @@ impl InputRound {
         if let Some(responses) = responses {
             let unfit =
                 |error: serde_json::Error| invalid(format_args!("`inputResponses`: {}", reason(&error)));
-            let Few(responses) = responses.parse().map_err(unfit)?;
+            let BoundedMap(responses) = responses.parse::<BoundedMap<RawJson<'static>>>().map_err(unfit)?;
             answers.extend(responses);
         }
         Ok(InputRound { target, answers, state, asked: Mutex::default() })

@@ -1,12 +1,9 @@
 //! What one client may make a server keep.
 
-use std::collections::BTreeMap;
 use std::fmt;
-use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sabir::{ErrorCode, ErrorObject};
-use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 
 /// What one client may make a server keep. What is beyond it is refused with an error that says so.
 ///
@@ -113,45 +110,4 @@ impl Drop for Listening {
 
 fn too_many(what: impl fmt::Display) -> ErrorObject {
     ErrorObject::because(ErrorCode::INVALID_PARAMS, format_args!("the limit is reached: {what}"))
-}
-
-/// Entries that a map from a client may have: a text of 16 MiB has room for millions, each of which takes many times its
-/// text once it is read.
-const MOST_ENTRIES: usize = 1024;
-
-/// A map of a client's, which is not read to its end if it has too many entries.
-#[derive(Debug)]
-pub(crate) struct Few<V>(pub(crate) BTreeMap<String, V>);
-
-impl<V> Default for Few<V> {
-    fn default() -> Self {
-        Few(BTreeMap::new())
-    }
-}
-
-impl<'de, V: Deserialize<'de>> Deserialize<'de> for Few<V> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reading<V>(PhantomData<V>);
-
-        impl<'de, V: Deserialize<'de>> Visitor<'de> for Reading<V> {
-            type Value = Few<V>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Few<V>, A::Error> {
-                let mut entries = BTreeMap::new();
-                while let Some((name, value)) = map.next_entry()? {
-                    entries.insert(name, value);
-                    if entries.len() > MOST_ENTRIES {
-                        return Err(A::Error::custom(format_args!("more than {MOST_ENTRIES} entries")));
-                    }
-                }
-                Ok(Few(entries))
-            }
-        }
-
-        deserializer.deserialize_map(Reading(PhantomData))
-    }
 }

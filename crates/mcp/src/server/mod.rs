@@ -1,5 +1,6 @@
 //! A server: what it offers, and how that becomes a router that any transport can serve.
 
+mod argument_check;
 mod catalog;
 mod ctx;
 mod digest;
@@ -15,15 +16,17 @@ mod session;
 #[cfg(feature = "tracing")]
 mod spans;
 mod state_signer;
+mod states;
 mod subscribers;
 mod target_params;
 
+use std::any::Any;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-pub use catalog::Catalog;
 use catalog::Completed;
+pub use catalog::{Catalog, Tools};
 pub use ctx::McpCtx;
 pub use function::Partial;
 use input_round::{State, Target};
@@ -36,6 +39,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::{RawValue, to_raw_value};
 pub(crate) use session::{CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION};
 use state_signer::{Binding, Rejected, StateSigner, TIME_TO_LIVE};
+use states::States;
 pub use subscribers::{Change, Interests};
 
 use crate::error::{McpResult, invalid};
@@ -85,6 +89,8 @@ pub(crate) struct Settings {
     identify: Arc<Identify>,
     clock: Arc<dyn Fn() -> SystemTime + Send + Sync>,
     limits: McpLimits,
+    pub(crate) states: States,
+    threads: Option<usize>,
     #[cfg(feature = "tracing")]
     spans: bool,
 }
@@ -164,6 +170,8 @@ impl McpServer {
             identify: Arc::new(credentials),
             clock: Arc::new(SystemTime::now),
             limits: McpLimits::default(),
+            states: States::default(),
+            threads: None,
             #[cfg(feature = "tracing")]
             spans: false,
         };
@@ -200,6 +208,65 @@ impl McpServer {
         R: IntoToolResult,
     {
         self.catalog.add_tool(tool, function);
+        self
+    }
+
+    /// Adds a tool whose function is a plain one that takes its time: calls run on a thread, beside the connection.
+    ///
+    /// There are up to 64 threads for all connections together, or as many as [`max_blocking_threads`](Self::max_blocking_threads) says. When all
+    /// are at work, further calls wait for one.
+    ///
+    /// ```
+    /// use sabir_mcp::{McpServer, Tool};
+    ///
+    /// let server = McpServer::new("disk", "1.0.0")
+    ///     .tool_blocking(Tool::new("notes", "Reads the notes"), |_, ()| Ok(std::fs::read_to_string("notes.txt")?));
+    /// ```
+    ///
+    /// # Panics
+    /// If the arguments are not an object, or the structured output is not one.
+    #[must_use]
+    pub fn tool_blocking<F, P, R>(self, tool: impl Into<Tool>, function: F) -> Self
+    where
+        F: Fn(McpCtx, P) -> McpResult<R> + Send + Sync + 'static,
+        P: DeserializeOwned + JsonSchema + Send + 'static,
+        R: IntoToolResult,
+    {
+        self.catalog.add_tool_blocking(tool, function);
+        self
+    }
+
+    /// Adds the tools that are methods of a value: see [`tools`](macro@crate::tools). The value may be in an [`Arc`],
+    /// to be used elsewhere too.
+    #[must_use]
+    pub fn tools<T: Tools>(self, tools: T) -> Self {
+        self.catalog.add_tools(tools);
+        self
+    }
+
+    /// Gives all functions a value to share, by [`McpCtx::state`]. One of each type.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+    ///
+    /// use sabir_mcp::{McpCtx, McpServer, Tool};
+    ///
+    /// let server = McpServer::new("counter", "1.0.0")
+    ///     .state(AtomicU64::new(0))
+    ///     .tool(Tool::new("increment", "Counts up"), |ctx: McpCtx, ()| async move {
+    ///         Ok(ctx.state::<AtomicU64>().fetch_add(1, Relaxed) + 1)
+    ///     });
+    /// ```
+    #[must_use]
+    pub fn state<T: Any + Send + Sync>(mut self, state: T) -> Self {
+        self.settings.states.add(state);
+        self
+    }
+
+    /// Sets how many threads blocking tools may have at once, for all connections together: at least one. 64.
+    #[must_use]
+    pub fn max_blocking_threads(mut self, most: usize) -> Self {
+        self.settings.threads = Some(most);
         self
     }
 
@@ -388,12 +455,51 @@ impl McpServer {
     pub fn into_router(self) -> Router {
         let info = to_raw_value(&self.settings.info).expect("a name and a version are JSON");
         let core = Arc::new(Core { settings: self.settings, catalog: self.catalog, info });
-        let router = routes::router(&core);
+        let mut router = routes::router(&core);
+        if let Some(most) = core.settings.threads {
+            router = router.max_blocking_threads(most);
+        }
         #[cfg(feature = "tracing")]
         if core.settings.spans {
             return spans::wrap(router, &core);
         }
         router
+    }
+
+    /// Listens at a URL such as `http://127.0.0.1:8080/mcp`, for clients of both eras. The builder has the settings of
+    /// the listener, such as hosts, authentication and TLS; awaiting it binds the address, and [`sabir::Server::run`]
+    /// serves.
+    ///
+    /// ```no_run
+    /// # async fn run() -> Result<(), sabir::Error> {
+    /// let server = sabir_mcp::McpServer::new("empty", "1.0.0");
+    /// server.listen("http://127.0.0.1:8080/mcp").await?.run().await
+    /// # }
+    /// ```
+    #[cfg(feature = "http")]
+    pub fn listen(self, url: impl Into<String>) -> sabir::ServerBuilder {
+        sabir::listen(url, self.into_router()).dialect(sabir::MCP).http(crate::streamable_http())
+    }
+
+    /// Serves in memory, in a task of its own, and returns the client's end: for tests. Must be called in a runtime of
+    /// `tokio`.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use sabir_mcp::{McpClient, McpServer, Tool};
+    ///
+    /// let server = McpServer::new("greeter", "1.0.0")
+    ///     .tool(Tool::new("greet", "Says hello"), |_, ()| async { Ok("hello") });
+    /// let session = McpClient::new("test", "1.0.0").connect(server.in_memory()).await?;
+    /// assert_eq!(session.call("greet", ()).await?.text(), "hello");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn in_memory(self) -> Transport {
+        let (near, far) = sabir::transport::memory();
+        tokio::spawn(self.serve(far));
+        near
     }
 
     /// Serves one connection until it ends: `server.serve(transport::stdio())`.

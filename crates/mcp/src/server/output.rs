@@ -6,7 +6,7 @@ use sabir::RawJson;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::error::McpResult;
+use crate::error::{McpResult, ToolError};
 use crate::schema;
 use crate::types::{Content, Contents, PromptMessage, PromptResult, ToolResult};
 
@@ -91,6 +91,17 @@ impl<T: Serialize + JsonSchema + Send + 'static> IntoToolResult for Json<T> {
             structured_content: Some(json),
             ..ToolResult::default()
         })
+    }
+}
+
+/// For tools that are methods: they may return any error that `?` takes.
+impl<R: IntoToolResult, E: Into<ToolError> + Send + 'static> IntoToolResult for Result<R, E> {
+    fn output_schema() -> Option<RawJson<'static>> {
+        R::output_schema()
+    }
+
+    fn into_tool_result(self) -> McpResult<ToolResult> {
+        self.map_err(Into::into)?.into_tool_result()
     }
 }
 

@@ -100,6 +100,12 @@ fn agree(_: &sabir::Ctx, _: &RawJson<'_>, _: &str, _: Option<&RawJson<'_>>) -> s
 
 #[cfg(feature = "http")]
 pub(crate) fn header(rpc: &sabir::Ctx, name: &str) -> Option<String> {
-    let value = rpc.http()?.headers.get(name)?;
-    Some(String::from_utf8_lossy(value.as_bytes()).into_owned())
+    let mut values = rpc.http()?.headers.get_all(name).iter();
+    let mut all = String::from_utf8_lossy(values.next()?.as_bytes()).into_owned();
+    // One that comes twice says what HTTP takes it for: a list, which is not what the body says.
+    for value in values {
+        all.push_str(", ");
+        all.push_str(&String::from_utf8_lossy(value.as_bytes()));
+    }
+    Some(all)
 }

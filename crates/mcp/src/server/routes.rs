@@ -13,7 +13,7 @@ use tokio::sync::broadcast::error::RecvError;
 use super::catalog::{Completed, Lists};
 use super::function::Partial;
 use super::input_round::{InputRound, Target};
-use super::limits::{Few, Usage};
+use super::limits::Usage;
 use super::registry::Named;
 use super::request_context::{self, Eras, request_context};
 use super::response::{Answer, ResponseBuilder};
@@ -22,6 +22,7 @@ use super::subscribers::{Change, Interests};
 use super::target_params::TargetParams;
 use super::{Core, McpCtx};
 use crate::McpRevision;
+use crate::bounded::BoundedMap;
 use crate::error::{ToolError, invalid, not_found, reason, shown, unknown_resource, unread};
 use crate::page::page;
 use crate::types::{Contents, Implementation, LogLevel, Meta, PromptResult, ServerCapabilities, ToolResult};
@@ -245,7 +246,7 @@ fn call_tool(
     }
     ctx.begin_round("tools/call", &target)?;
     let end = ResponseBuilder::of(&ctx);
-    let running = entry.function.start(ctx, target.arguments.as_ref());
+    let running = entry.start(ctx, target.arguments.as_ref());
     Ok(async move {
         let outcome = match running {
             Ok(running) => running.await,
@@ -269,11 +270,11 @@ fn get_prompt(
 ) -> sabir::Result<impl Future<Output = sabir::Result<Answer<PromptResult>>> + use<>> {
     let target = TargetParams::by_name(params)?;
     let entry = named(&ctx.core.catalog.lists().prompts, "prompt", &target.name)?;
-    let Few(arguments) = match &target.arguments {
+    let BoundedMap(arguments): BoundedMap<String> = match &target.arguments {
         Some(arguments) => arguments.parse().map_err(|error| {
             invalid(format_args!("the arguments of a prompt are strings: {}", reason(&error)))
         })?,
-        None => Few::default(),
+        None => BoundedMap::default(),
     };
     ctx.begin_round("prompts/get", &target)?;
     let end = ResponseBuilder::of(&ctx);
@@ -351,7 +352,7 @@ struct Argument {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Context {
-    arguments: Few<String>,
+    arguments: BoundedMap<String>,
 }
 
 #[derive(Serialize)]

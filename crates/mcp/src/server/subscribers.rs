@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::sync::broadcast;
 
+use crate::bounded;
 use crate::server::session::Session;
 
 /// Something that a server's clients may want to hear of.
@@ -34,6 +35,9 @@ impl Change {
     }
 }
 
+/// URIs that are read of one request, whatever the limits are.
+const MOST_URIS: usize = 65_536;
+
 /// What a subscription asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -48,7 +52,7 @@ pub struct Interests {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub resources_list_changed: bool,
     /// Changes of the resources at these URIs.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "bounded::list::<MOST_URIS, _, _>")]
     pub resource_subscriptions: Vec<String>,
 }
 

@@ -101,6 +101,7 @@ impl Sampled {
 /// A question to the client's user.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "ElicitWire", into = "ElicitWire")]
+#[non_exhaustive]
 pub enum Elicit {
     /// By a form.
     Form {
@@ -183,6 +184,7 @@ impl Elicit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub enum Action {
     Accept,
     Decline,

@@ -57,6 +57,7 @@ pub struct ClientCapabilities {
 /// What a server can do.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct ServerCapabilities {
     /// It has tools.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -84,6 +85,7 @@ pub struct ServerCapabilities {
 /// A list that may change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
+#[non_exhaustive]
 pub struct ListChanged {
     /// Changes are told.
     pub list_changed: bool,
@@ -92,6 +94,7 @@ pub struct ListChanged {
 /// Resources that may change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
+#[non_exhaustive]
 pub struct Resources {
     /// Changes of one resource are told to those who ask.
     pub subscribe: bool,

@@ -14,6 +14,7 @@ use crate::McpRevision;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub enum Role {
     User,
     Assistant,

@@ -4,6 +4,7 @@
 mod ask;
 mod capabilities;
 mod content;
+mod progress;
 mod prompt;
 mod resource;
 mod tool;
@@ -11,6 +12,7 @@ mod tool;
 pub use ask::{Action, Elicit, ElicitResult, Root, Sample, Sampled, SamplingMessage};
 pub use capabilities::{ClientCapabilities, Implementation, ListChanged, Resources, ServerCapabilities};
 pub use content::{Annotations, Content, Icon, Role};
+pub use progress::ProgressUpdate;
 pub use prompt::{Prompt, PromptArgument, PromptMessage, PromptResult};
 pub use resource::{Contents, Resource, Template};
 use serde::{Deserialize, Serialize};
@@ -34,21 +36,9 @@ pub enum LogLevel {
     Emergency,
 }
 
-/// How far a call is.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct ProgressUpdate {
-    /// Rises with each message.
-    pub progress: f64,
-    /// What it will be at the end, if that is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub total: Option<f64>,
-    /// For people. Sent from 2025-03-26 on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub message: Option<String>,
-}
-
 /// A log message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct LogMessage {
     /// How serious it is.
     pub level: LogLevel,

@@ -101,6 +101,7 @@ listed! {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, rename_all_fields = "camelCase")]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub enum Contents {
     Text {
         uri: String,

@@ -65,8 +65,7 @@ pub(crate) fn server() -> McpServer {
         })
         .tool(Tool::new("steps", "Reports three steps"), |ctx: McpCtx, ()| async move {
             for step in 1..=3 {
-                let message = Some(format!("step {step}"));
-                ctx.progress(ProgressUpdate { progress: step.into(), total: Some(3.0), message }).await;
+                ctx.progress(ProgressUpdate::from((step, 3)).message(format!("step {step}"))).await;
             }
             ctx.log(LogLevel::Warning, "three steps were made").await;
             Ok("done")

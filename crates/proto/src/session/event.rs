@@ -5,6 +5,7 @@ use std::fmt;
 
 use super::lost::Lost;
 use super::outgoing::SendError;
+use crate::byte_size::ByteSize;
 use crate::escape::escape_controls;
 use crate::frame::FrameFault;
 use crate::json::raw::RawJson;
@@ -132,19 +133,61 @@ pub struct Undelivered {
     pub status: Option<u16>,
     /// The limit in bytes, if an answer is larger than that.
     pub too_large: Option<usize>,
+    /// What went wrong, for programs that decide by it.
+    pub failure: DeliveryFailure,
+}
+
+/// What went wrong when a message was not delivered, or its answer was not usable.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum DeliveryFailure {
+    /// None of the others.
+    #[default]
+    Other,
+    /// No connection could be opened.
+    Connect,
+    /// The peer closed the connection without an answer.
+    Closed,
+    /// The peer does not speak the transport's protocol. These are the first bytes that it sent.
+    WrongProtocol(Box<[u8]>),
+    /// The peer's side refused the message with [`Undelivered::status`].
+    Refused,
+    /// It was refused with a redirect to this URL. Redirects are not followed.
+    Redirected(Box<str>),
+    /// It was refused for now. This is the value of `Retry-After`: seconds, or a date.
+    RetryAfter(Box<str>),
+    /// The session of the transport has ended.
+    SessionEnded,
+    /// The answer is empty.
+    Empty,
+    /// The connection closed before the answer was complete.
+    Incomplete,
+    /// The answer has this content type, which is not JSON.
+    ContentType(Box<str>),
+    /// The answer is not a JSON-RPC message.
+    NotAMessage,
+    /// The answer does not contain a response to this call.
+    NoResponse,
+    /// The answer is larger than [`Undelivered::too_large`].
+    TooLarge,
 }
 
 impl Undelivered {
     /// The answer is larger than the limit for one message.
     pub fn too_large(limit: usize) -> Self {
-        let reason = format!("the answer is larger than {limit} bytes").into();
-        Undelivered { reason, status: None, too_large: Some(limit) }
+        let reason = format!("the answer is larger than {}", ByteSize(limit)).into();
+        Undelivered { reason, status: None, too_large: Some(limit), failure: DeliveryFailure::TooLarge }
+    }
+
+    /// With this failure.
+    pub fn new(failure: DeliveryFailure, reason: impl Into<Cow<'static, str>>) -> Self {
+        Undelivered { reason: reason.into(), status: None, too_large: None, failure }
     }
 }
 
 impl<R: Into<Cow<'static, str>>> From<R> for Undelivered {
     fn from(reason: R) -> Self {
-        Undelivered { reason: reason.into(), status: None, too_large: None }
+        Undelivered::new(DeliveryFailure::Other, reason)
     }
 }
 

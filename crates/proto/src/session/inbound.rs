@@ -196,7 +196,7 @@ impl Core {
         let asks = |entry: &Entry<'_>| {
             !matches!(entry, Ok(Message::Response(_)) | Err(Invalid { response: true, .. }))
         };
-        if self.is_outbound_full() && entries.iter().any(asks) {
+        if (self.is_outbound_full() || self.overloaded) && entries.iter().any(asks) {
             self.send_error("null", &overloaded(), None);
             self.pending_events.push_back(Event::Report(Report::Overloaded(Id::NULL)));
             self.outbox.settle(self.incoming);
@@ -303,6 +303,10 @@ impl Core {
         if matches!(self.phase, Phase::Draining(_) | Phase::Flushing(_)) {
             self.send_error(id.text(), &ErrorObject::standard(ErrorCode::SHUTTING_DOWN), batch);
             return Next::Again;
+        }
+        if self.overloaded {
+            self.send_error(id.text(), &overloaded(), batch);
+            return Next::Event(Event::Report(Report::Overloaded(id)));
         }
         let bytes = method.len() + text.map_or(0, str::len) + id.text().len();
         let at_once = batch.is_none() && self.queue.is_empty() && self.can_start(bytes);

@@ -5,6 +5,9 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
+use super::{Cause, Core, Session};
+use crate::time::Time;
+
 /// Why a transport failed: in words, and as the error that the driver met, if it met one.
 ///
 /// ```
@@ -76,3 +79,20 @@ impl PartialEq for Lost {
 }
 
 impl Eq for Lost {}
+
+impl Session {
+    /// The peer is gone, such as a process that has exited. What it sent last is taken in first, also a last line
+    /// without its end; then every call that is still open ends with this cause.
+    pub fn handle_gone(&mut self, now: Time, cause: impl Into<Lost>) {
+        self.handle_eof(now);
+        self.core.gone.get_or_insert_with(|| cause.into());
+    }
+}
+
+impl Core {
+    pub(super) fn close_gone(&mut self) {
+        if let Some(cause) = self.gone.take() {
+            self.close(Cause::Lost(cause));
+        }
+    }
+}

@@ -28,8 +28,8 @@ use batch_requests::BatchRequests;
 use calls::Calls;
 pub use config::{Config, Role, Usage};
 pub use event::{
-    CallError, CallKey, Cause, Event, Origin, Outgoing, Output, Purpose, Report, RequestKey, Undelivered,
-    Wait,
+    CallError, CallKey, Cause, DeliveryFailure, Event, Origin, Outgoing, Output, Purpose, Report, RequestKey,
+    Undelivered, Wait,
 };
 use inbound::Next;
 use input::Input;
@@ -105,6 +105,8 @@ struct Core {
     /// The peer sends no more, and then: everything that it sent is taken in.
     eof: bool,
     read: bool,
+    /// Why the peer is gone: the session closes once everything that it sent is taken in.
+    gone: Option<Lost>,
     now: Time,
     /// When something last came or went, or the application last gave a command.
     active: Time,
@@ -114,6 +116,8 @@ struct Core {
     rested: bool,
     /// Since when the peer has read nothing although there is something to send.
     write_blocked_since: Option<Time>,
+    /// The driver has no memory for more.
+    overloaded: bool,
 }
 
 /// A message of a transport that keeps messages apart.
@@ -176,11 +180,13 @@ impl Session {
             phase: Phase::Open,
             eof: false,
             read: false,
+            gone: None,
             now: Time::START,
             active: Time::START,
             untidy: None,
             rested: false,
             write_blocked_since: None,
+            overloaded: false,
         };
         Session { input: Input::new(), core }
     }
@@ -323,6 +329,23 @@ impl Session {
         self.core.close(Cause::Lost(cause.into()));
     }
 
+    /// The transport refused a message for its size, and cannot go on behind it. It may have been the answer to any
+    /// of our calls: they all end with [`Undelivered::too_large`], and the session with them.
+    pub fn handle_oversize(&mut self, now: Time, limit: usize) {
+        self.core.advance(now);
+        let calls = self.core.calls.take_all();
+        let mut reason = Undelivered::too_large(limit);
+        if calls.len() > 1 {
+            reason.reason =
+                format!("an answer, to this call or to another one, is larger than {limit} bytes").into();
+        }
+        for call in calls {
+            let outcome = Err(CallError::Undelivered(reason.clone()));
+            self.core.pending_events.push_back(Event::Reply { call, outcome });
+        }
+        self.core.close(Cause::Lost(format!("a message was larger than {limit} bytes").into()));
+    }
+
     /// Ends the session in good order: no new requests are taken, what is open is finished. What is still
     /// open after `grace` is answered [`SHUTTING_DOWN`](ErrorCode::SHUTTING_DOWN).
     pub fn shutdown(&mut self, now: Time, grace: Duration) {
@@ -392,6 +415,12 @@ impl Session {
     /// Speaks another dialect from the next message on. Some protocols agree on one in their first messages.
     pub fn set_dialect(&mut self, dialect: Dialect) {
         self.core.dialect = dialect;
+    }
+
+    /// The driver has no memory for more work, or has some again. Until then nothing is read, and requests that have
+    /// come are answered [`OVERLOADED`](ErrorCode::OVERLOADED). What is running goes on.
+    pub fn set_overloaded(&mut self, overloaded: bool) {
+        self.core.overloaded = overloaded;
     }
 
     /// Whether the peer leaves so much unread that handlers should rest.
@@ -523,6 +552,7 @@ impl Core {
     fn finish(&mut self) -> bool {
         let answered = self.requests.len() == 0 && self.queue.is_empty() && !self.barrier;
         match self.phase {
+            _ if self.read && self.gone.is_some() => self.close_gone(),
             _ if self.read && self.calls.len() > 0 => self.end_calls(&Cause::Ended),
             Phase::Ended if self.read && answered && self.outbox.is_empty() => self.close(Cause::Ended),
             Phase::Draining(_) | Phase::Flushing(_)
@@ -589,7 +619,8 @@ impl Core {
         // Waking up a connection that holds little would cost more than it gives.
         let tidy = self.tidy_at().filter(|_| self.held(input_capacity) > WORTH_TIDYING);
         let deadlines = [self.calls.deadline(), self.stall_deadline(), self.idle_deadline(), drain, tidy];
-        let read = !self.eof && !matches!(self.phase, Phase::Closed(_)) && self.may_take();
+        let read =
+            !self.eof && !matches!(self.phase, Phase::Closed(_)) && self.may_take() && !self.overloaded;
         Wait { write: self.outbox.unsent(), read, deadline: deadlines.into_iter().flatten().min() }
     }
 }

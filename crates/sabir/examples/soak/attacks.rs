@@ -17,6 +17,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
+use crate::floods;
+use crate::server::Target;
+
 type Running = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 #[derive(Clone, Copy)]
@@ -24,12 +27,15 @@ pub(crate) struct Attack {
     pub(crate) name: &'static str,
     /// MiB that the server may hold: 128 for one connection, more for many.
     pub(crate) bound: usize,
-    pub(crate) run: fn(SocketAddr) -> Running,
+    pub(crate) run: fn(Target) -> Running,
 }
 
 macro_rules! attack {
     ($name:literal, $bound:literal, $run:expr) => {
-        Attack { name: $name, bound: $bound, run: |address| Box::pin($run(address)) }
+        Attack { name: $name, bound: $bound, run: |target| Box::pin($run(target.plain)) }
+    };
+    ($name:literal, $bound:literal, sessions: $run:expr) => {
+        Attack { name: $name, bound: $bound, run: |target| Box::pin($run(target.sessions)) }
     };
 }
 
@@ -47,29 +53,42 @@ pub(crate) const ALL: &[Attack] = &[
     attack!("HTTP/2: answers that nobody takes", 128, http2_answers),
     attack!("HTTP/2: requests that are reset", 128, http2_resets),
     attack!("WebSocket: echoes of 15 MB that nobody reads", 128, websocket),
-    attack!("2,000 sessions from one address", 256, sessions),
+    attack!("HTTP/1.1: pipelined calls that work for 2 ms each", 128, floods::pipelined),
+    attack!("HTTP/1.1 with sessions: the same", 128, sessions: floods::pipelined),
+    attack!("HTTP/1.1 with sessions: odd methods, bodies that do not end", 700, sessions: web_of_sessions),
+    attack!("HTTP/2: pings, settings and continuations", 128, floods::http2_frames),
+    attack!("HTTP/2 with sessions: answers that nobody takes", 128, sessions: http2_answers),
+    attack!("WebSocket: pings and fragments", 128, floods::websocket_frames),
+    attack!("4,096 silent WebSockets", 256, floods::silent_websockets),
+    attack!("4,096 lines that call `sleep 1e12` and stay", 256, floods::sleepers_that_stay),
+    attack!("2,000 sessions from one address", 256, sessions: sessions),
+    attack!("256 streams of a session that nobody reads", 256, sessions: floods::streams),
 ];
 
-async fn dial(address: SocketAddr) -> Option<TcpStream> {
+async fn web_of_sessions(address: SocketAddr) {
+    tokio::join!(odd_methods(address), bodies(address));
+}
+
+pub(crate) async fn dial(address: SocketAddr) -> Option<TcpStream> {
     TcpStream::connect(address).await.ok()
 }
 
 /// Sends for as long as the server takes it. Whether it has taken all.
-async fn send(stream: &mut TcpStream, bytes: &[u8]) -> bool {
+pub(crate) async fn send(stream: &mut TcpStream, bytes: &[u8]) -> bool {
     matches!(timeout(Duration::from_secs(1), stream.write_all(bytes)).await, Ok(Ok(())))
 }
 
 /// Holds on to something until the attack is over.
-async fn hold<T>(held: T) {
+pub(crate) async fn hold<T>(held: T) {
     std::future::pending::<()>().await;
     drop(held);
 }
 
-fn call(id: usize, method: &str, params: &str) -> String {
+pub(crate) fn call(id: usize, method: &str, params: &str) -> String {
     format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\",\"params\":[{params}]}}\n")
 }
 
-fn post(headers: &str, body: &str) -> String {
+pub(crate) fn post(headers: &str, body: &str) -> String {
     format!(
         "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{headers}Content-Length: {}\r\n\r\n{body}",
         body.len()

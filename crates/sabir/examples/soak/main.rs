@@ -1,11 +1,12 @@
 //! Attacks on a live server, while an honest client measures its worst latency, and the server's memory is watched.
 //!
-//! Run with `cargo run --release -p sabir --features http --example soak -- [SECONDS]`: about three minutes unless told
+//! Run with `cargo run --release -p sabir --features http --example soak -- [SECONDS]`: about five minutes unless told
 //! otherwise. It prints a table, and fails if a bound is broken. Everything stays on the loopback interface.
 
 #![allow(clippy::print_stdout, clippy::unwrap_used)] // It is a program for people who look at it.
 
 mod attacks;
+mod floods;
 mod honest;
 mod server;
 
@@ -32,7 +33,7 @@ async fn main() -> ExitCode {
         server::serve().await;
         return ExitCode::SUCCESS;
     }
-    let seconds: u64 = argument.and_then(|seconds| seconds.parse().ok()).unwrap_or(180);
+    let seconds: u64 = argument.and_then(|seconds| seconds.parse().ok()).unwrap_or(300);
     let each = Duration::from_secs(seconds) / (attacks::ALL.len() as u32 + 1);
     println!("| attack | worst latency | honest calls | memory | bound |");
     println!("|---|---|---|---|---|");
@@ -47,11 +48,11 @@ async fn main() -> ExitCode {
 /// Runs attacks on a server of their own. Whether a bound is broken.
 async fn run(name: &str, attacks: &[Attack], time: Duration, bound: usize) -> bool {
     let process = Process::start();
-    let address = process.address;
-    let honest = Honest::start(address);
+    let target = process.target;
+    let honest = Honest::start(target.plain);
     let mut running = JoinSet::new();
     for attack in attacks {
-        running.spawn((attack.run)(address));
+        running.spawn((attack.run)(target));
     }
     // Attacks that are done begin again: what they hold is let go then.
     let _ = timeout(time, async {
@@ -59,7 +60,7 @@ async fn run(name: &str, attacks: &[Attack], time: Duration, bound: usize) -> bo
             let _ = done;
             if running.is_empty() {
                 tokio::time::sleep(Duration::from_millis(500)).await;
-                attacks.iter().for_each(|attack| drop(running.spawn((attack.run)(address))));
+                attacks.iter().for_each(|attack| drop(running.spawn((attack.run)(target))));
             }
         }
     })

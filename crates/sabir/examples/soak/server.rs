@@ -5,11 +5,17 @@ use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use sabir::{Http, RawJson, Router, Sessions};
+use sabir::{Connections, Http, RawJson, Router, Sessions};
 
-/// Serves everything at one port, until it is killed.
-pub(crate) async fn serve() {
-    let router = Router::new()
+/// Where a server can be attacked: without sessions, where small POSTs have a path of their own, and with them.
+#[derive(Clone, Copy)]
+pub(crate) struct Target {
+    pub(crate) plain: SocketAddr,
+    pub(crate) sessions: SocketAddr,
+}
+
+fn router() -> Router {
+    Router::new()
         .method("add", |_, (a, b): (i64, i64)| async move { Ok(a + b) })
         .method_raw("echo", |_, params| async move { Ok(params.unwrap_or(RawJson::NULL)) })
         .method("big", |_, bytes: usize| async move { Ok("x".repeat(bytes)) })
@@ -17,12 +23,30 @@ pub(crate) async fn serve() {
             tokio::time::sleep(Duration::from_millis(ms)).await;
             Ok(ms)
         })
-        .method("initialize", |_, (): ()| async { Ok("ready") });
+        .method("work", |_, (): ()| async {
+            let start = std::time::Instant::now();
+            while start.elapsed() < Duration::from_millis(2) {}
+            Ok(())
+        })
+        .method("initialize", |_, (): ()| async { Ok("ready") })
+}
+
+/// Serves everything at two ports, until it is killed.
+pub(crate) async fn serve() {
+    // As by default, but for a soak test that has little time.
+    let connections = Connections {
+        evict_after: Duration::from_millis(500),
+        idle: Duration::from_secs(2),
+        ..Connections::default()
+    };
     let sessions = Sessions { stateless: &["none"], ..Sessions::opened_by("initialize") };
-    let server = sabir::listen("tcp://127.0.0.1:0", router).await.unwrap();
-    let server = server.http(Http::new().sessions(sessions));
-    println!("{}", server.url());
-    server.run().await.unwrap();
+    for http in [Http::new(), Http::new().sessions(sessions)] {
+        let server = sabir::listen("tcp://127.0.0.1:0", router()).connections(connections).http(http);
+        let server = server.await.unwrap();
+        println!("{}", server.url());
+        tokio::spawn(server.run());
+    }
+    std::future::pending().await
 }
 
 /// Thousands of connections need as many descriptors. Windows has no such limit.
@@ -40,17 +64,17 @@ pub(crate) fn raise_descriptor_limit() {
 /// A server process. Killed when it is dropped.
 pub(crate) struct Process {
     child: Child,
-    pub(crate) address: SocketAddr,
+    pub(crate) target: Target,
 }
 
 impl Process {
     pub(crate) fn start() -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
         let mut child = command.arg("serve").stdout(Stdio::piped()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim_end().strip_prefix("tcp://").unwrap().parse().unwrap();
-        Process { child, address }
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut address = || lines.next().unwrap().unwrap().strip_prefix("tcp://").unwrap().parse().unwrap();
+        let target = Target { plain: address(), sessions: address() };
+        Process { child, target }
     }
 
     /// The most memory that it has had, in MiB. Linux tells.

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::future::Future;
+use std::io;
 use std::sync::Arc;
 
 use sabir_proto::{Id, RequestKey, TraceContext};
@@ -11,6 +12,7 @@ use crate::RawJson;
 use crate::handler::test_ctx::TestCtx;
 use crate::peer::Peer;
 use crate::peer::commands::Command;
+use crate::runtime::driving;
 
 /// The call that a handler is running for: who called, and what the handler may say before it answers.
 #[derive(Clone)]
@@ -125,6 +127,29 @@ impl Ctx {
                 _ = peer.closed() => {}
             }
         }
+    }
+
+    /// Runs a function that takes its time on a thread of the router's pool, beside the connection: see
+    /// [`Router::max_blocking_threads`](crate::Router::max_blocking_threads). Fails if no thread can be started, or if the function panics. Dropped
+    /// before the function has started, it is never run; one that runs goes on to its end.
+    ///
+    /// ```
+    /// # async fn handler(ctx: sabir::Ctx, path: String) -> sabir::Result<u64> {
+    /// let bytes = ctx.run_blocking(move || std::fs::read(path)).await??;
+    /// # Ok(bytes.len() as u64)
+    /// # }
+    /// ```
+    pub fn run_blocking<T, F>(&self, function: F) -> impl Future<Output = io::Result<T>> + Send + use<T, F>
+    where
+        T: Send + 'static,
+        F: FnOnce() -> T + Send + 'static,
+    {
+        let shared = Arc::clone(&self.peer.shared);
+        let started = self.peer.shared.routes.threads.run(move || {
+            let _handled = driving::handle(&shared);
+            function()
+        });
+        async move { started?.await.ok_or_else(|| io::Error::other("the function panicked")) }
     }
 
     /// Runs `hook` right after the answer to this call is on its way: what it sends comes after it.

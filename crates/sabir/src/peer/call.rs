@@ -21,6 +21,8 @@ use crate::{CallError, RawJson};
 
 /// Progress that nobody has looked at yet. The oldest is dropped first.
 const KEPT_PROGRESS: usize = 256;
+/// Bytes of it. The newest is kept, whatever its size.
+const KEPT_PROGRESS_BYTES: usize = 256 << 10;
 
 /// Where a connection puts what comes of a call.
 #[derive(Default)]
@@ -40,7 +42,7 @@ struct Slot {
     outcome: Option<Outcome>,
     /// It has an outcome, or is about to have one.
     over: bool,
-    progress: VecDeque<RawJson<'static>>,
+    progress: Unseen,
     hook: Option<OnReply>,
     waker: Option<Waker>,
 }
@@ -49,6 +51,30 @@ type Outcome = Result<RawJson<'static>, CallError>;
 
 /// Sees the outcome before anything that came behind it.
 type OnReply = Box<dyn FnOnce(&Outcome) + Send>;
+
+/// Progress that nobody has looked at, as much of it as is kept.
+#[derive(Default)]
+struct Unseen {
+    values: VecDeque<RawJson<'static>>,
+    bytes: usize,
+}
+
+impl Unseen {
+    fn push(&mut self, value: RawJson<'static>) {
+        self.bytes += value.as_str().len();
+        self.values.push_back(value);
+        while self.values.len() > KEPT_PROGRESS || (self.bytes > KEPT_PROGRESS_BYTES && self.values.len() > 1)
+        {
+            self.pop();
+        }
+    }
+
+    fn pop(&mut self) -> Option<RawJson<'static>> {
+        let value = self.values.pop_front()?;
+        self.bytes -= value.as_str().len();
+        Some(value)
+    }
+}
 
 impl CallSlot {
     /// For a call of a batch.
@@ -119,10 +145,7 @@ impl CallSlot {
 
     pub(crate) fn progress(&self, value: RawJson<'static>) {
         let mut slot = lock(&self.0);
-        if slot.progress.len() == KEPT_PROGRESS {
-            slot.progress.pop_front();
-        }
-        slot.progress.push_back(value);
+        slot.progress.push(value);
         if let Some(waker) = slot.waker.take() {
             drop(slot);
             waker.wake();
@@ -294,7 +317,7 @@ impl<R, E, T> Call<R, E, T> {
         self.send();
         poll_fn(|cx| {
             let mut slot = lock(&self.slot.0);
-            while let Some(value) = slot.progress.pop_front() {
+            while let Some(value) = slot.progress.pop() {
                 let number = || value.get("progress").and_then(|number| number.parse().ok());
                 if let Some(progress) = value.parse().ok().or_else(number) {
                     return Poll::Ready(Some(progress));
@@ -448,5 +471,28 @@ impl<R, E, T> Drop for Call<R, E, T> {
 impl<R, E, T> std::fmt::Debug for Call<R, E, T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Call").field("sent", &self.unsent.is_none()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test may")]
+
+    use super::*;
+
+    #[test]
+    fn progress_that_nobody_reads_takes_little_memory() {
+        let mut unseen = Unseen::default();
+        let text = |size: usize| RawJson::from_value(&"x".repeat(size)).unwrap();
+        for _ in 0..1000 {
+            unseen.push(text(10));
+        }
+        assert_eq!((unseen.values.len(), unseen.bytes), (KEPT_PROGRESS, KEPT_PROGRESS * 12));
+        for _ in 0..10 {
+            unseen.push(text(1 << 20));
+        }
+        assert_eq!((unseen.values.len(), unseen.bytes), (1, (1 << 20) + 2));
+        assert!(unseen.pop().is_some() && unseen.pop().is_none());
+        assert_eq!(unseen.bytes, 0);
     }
 }

@@ -6,21 +6,29 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use sabir_proto::{Cause, Config, Time};
+#[cfg(feature = "http")]
+use sabir_proto::Origin;
+use sabir_proto::{Cause, Config, Time, Usage};
 use tokio::time::{Instant, Sleep};
 
 use crate::peer::Peer;
+use crate::peer::commands::Command;
 use crate::router::Routes;
 use crate::router::observe::Observed;
+#[cfg(feature = "http")]
+use crate::router::observe::Side;
 use crate::runtime::engine::{Engine, OnReport, Stop};
 use crate::runtime::io::{Io, IoProgress};
+use crate::runtime::turn::yield_turn;
+#[cfg(feature = "http")]
+use crate::server::http::caller::HttpCaller;
 
 /// How long the goodbye of a transport may take.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Drives one session over its transport until it ends.
 pub(crate) struct Connection<P> {
-    pub(crate) engine: Engine,
+    pub(super) engine: Engine,
     /// Whether it is more than the exchange of one request.
     counts: bool,
     sleep: Pin<Box<Sleep>>,
@@ -45,6 +53,72 @@ impl<P: Io> Connection<P> {
             closing: None,
             io,
         }
+    }
+
+    /// Takes bytes that were read before the connection was made.
+    pub(crate) fn take_bytes(&mut self, bytes: &[u8]) {
+        let context = &mut self.engine.context;
+        context.session.handle_bytes(context.now, bytes);
+    }
+
+    /// Takes a message that came outside of the port. What answers it has this origin.
+    #[cfg(feature = "http")]
+    pub(crate) fn take_message(&mut self, message: &[u8], origin: Origin) {
+        self.engine.context.read_clock();
+        self.engine.resume();
+        let context = &mut self.engine.context;
+        context.session.handle_message_from(context.now, message, origin);
+        context.tell(&Observed::Bytes { side: Side::Theirs, count: message.len() });
+    }
+
+    /// Runs what can be run without waiting, and sends what came of it.
+    #[cfg(feature = "http")]
+    pub(crate) fn run_once(&mut self, cx: &mut Context<'_>) {
+        self.engine.run();
+        self.io.send(cx, &mut self.engine.context);
+    }
+
+    /// Who opened the connection: what handlers see as their caller. Nobody, to forget it.
+    #[cfg(feature = "http")]
+    pub(crate) fn set_caller(&mut self, caller: Option<Arc<HttpCaller>>) {
+        self.engine.context.callers.opener = caller;
+    }
+
+    /// How much it holds.
+    pub(crate) fn usage(&self) -> Usage {
+        self.engine.context.session.usage()
+    }
+
+    /// Whether it would read if something came.
+    pub(crate) fn wants_read(&mut self) -> bool {
+        self.engine.context.session.wait().read
+    }
+
+    /// Reads nothing more, and refuses the requests that it has read; or no longer.
+    pub(crate) fn set_overloaded(&mut self, overloaded: bool) {
+        self.engine.context.session.set_overloaded(overloaded);
+    }
+
+    /// When it last looked at the clock.
+    pub(crate) fn now(&self) -> Instant {
+        let context = &self.engine.context;
+        context.instant(context.now).unwrap_or_else(Instant::now)
+    }
+
+    /// Whether everything that came is dealt with.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.engine.context.session.is_idle()
+    }
+
+    /// Whether nobody else holds on to it, so that it can serve somebody else.
+    #[cfg(feature = "http")]
+    pub(crate) fn is_unshared(&self) -> bool {
+        self.engine.is_unshared()
+    }
+
+    /// Lets it finish what is open, for so long at the most.
+    pub(crate) fn shut_down(&self, grace: Duration) {
+        let _ = self.engine.context.peer.shared.command(Command::Shutdown(grace));
     }
 
     pub(crate) fn peer(&self) -> Peer {
@@ -105,8 +179,7 @@ impl<P: Io> Connection<P> {
             let wrote = self.io.send(cx, &mut self.engine.context);
             self.engine.tell_congestion();
             if self.engine.is_pausing() {
-                cx.waker().wake_by_ref();
-                return Poll::Pending;
+                return yield_turn(cx);
             }
             // What was written may let the session say more, which only the engine listens to.
             if let IoProgress::Yes = wrote {

@@ -20,7 +20,7 @@ use crate::runtime::session_context::SessionContext;
 use crate::{CallError, ErrorObject, RawJson};
 
 /// How long one connection may keep its thread before others have their turn.
-const TURN: Duration = Duration::from_millis(1);
+pub(crate) const TURN: Duration = Duration::from_millis(1);
 
 /// Handlers between two looks at the clock, at the most.
 const LONGEST_PACE: u32 = 16;

@@ -122,7 +122,7 @@ impl<S: Duplex> ByteTransport<S> {
         };
         self.exit_reason = None;
         match exit_reason {
-            Some(cause) => context.session.handle_lost(context.now, cause),
+            Some(cause) => context.session.handle_gone(context.now, cause),
             None => {
                 if let Some(output_watch) = &mut self.output_watch {
                     output_watch.watch();

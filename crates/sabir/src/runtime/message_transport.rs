@@ -29,6 +29,8 @@ pub(crate) enum Incoming {
     Undelivered { ids: Vec<u64>, reason: Undelivered },
     /// A notification or an answer of ours was lost on the way.
     NotDelivered(Undelivered),
+    /// A message is larger than this limit, and the link cannot go on behind it.
+    TooLarge { limit: usize },
     /// The link is broken.
     Lost(Lost),
 }
@@ -82,6 +84,7 @@ impl<L: Link> MessageTransport<L> {
                 }
             }
             Incoming::NotDelivered(reason) => context.session.handle_not_delivered(context.now, reason),
+            Incoming::TooLarge { limit } => context.session.handle_oversize(context.now, limit),
             Incoming::Lost(reason) => context.session.handle_lost(context.now, reason),
         }
     }

@@ -6,43 +6,95 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use crate::peer::commands::Command;
+use tokio::time::{Sleep, sleep};
+
 use crate::runtime::connection::Connection;
 use crate::runtime::io::Io;
-use crate::server::budget::{MemoryBudget, Reservation};
+use crate::server::budget::{MemoryBudget, Reservation, STEP};
 
-/// Runs a connection, and reserves what it holds. Once there is no room for that it is shut down: what it has open is
-/// answered with an error.
+/// How often a connection that may not read looks whether there is memory again.
+const RETRY: Duration = Duration::from_millis(100);
+
+/// Runs a connection, and reserves what it holds.
+///
+/// When nearly all of the budget is spent, a connection that holds more than a little reads nothing more, and refuses
+/// the requests that it has read. One that goes on growing, by answers to what runs already, is shut down when all of it
+/// is spent: there is nothing left to refuse.
 pub(crate) struct Metered<P> {
     pub(crate) connection: Connection<P>,
     budget: Arc<MemoryBudget>,
     reservation: Reservation,
     /// Bytes that the transport holds.
     held: fn(&P) -> usize,
+    /// Bytes that it held when it last ran.
+    used: usize,
+    /// Set while it may not read: when to look again.
+    overloaded: Option<Pin<Box<Sleep>>>,
     /// It was asked to shut down.
     pub(crate) is_closing: bool,
 }
 
 impl<P: Io> Metered<P> {
     pub(crate) fn new(connection: Connection<P>, budget: Arc<MemoryBudget>, held: fn(&P) -> usize) -> Self {
-        Metered { connection, budget, reservation: Reservation::default(), held, is_closing: false }
+        Metered {
+            connection,
+            budget,
+            reservation: Reservation::default(),
+            held,
+            used: 0,
+            overloaded: None,
+            is_closing: false,
+        }
+    }
+
+    /// Whether it may not read for lack of memory.
+    pub(crate) fn is_overloaded(&self) -> bool {
+        self.overloaded.is_some()
     }
 
     /// Lets it finish what is open.
     pub(crate) fn shut_down(&mut self, grace: Duration) {
         self.is_closing = true;
-        let _ = self.connection.engine.context.peer.shared.command(Command::Shutdown(grace));
+        self.connection.shut_down(grace);
     }
 
     pub(crate) fn poll_run(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        // Others may have spent the budget since it last ran.
+        self.check_budget(cx);
         if self.connection.poll_run(cx).is_ready() {
             return Poll::Ready(());
         }
-        let used = self.connection.engine.context.session.usage().bytes + (self.held)(&self.connection.io);
-        if !self.reservation.resize(&self.budget, used) && !self.is_closing {
+        self.used = self.connection.usage().bytes + (self.held)(&self.connection.io);
+        if !self.reservation.resize(&self.budget, self.used) && !self.is_closing {
             self.shut_down(Duration::ZERO);
         }
+        self.check_budget(cx);
         Poll::Pending
+    }
+
+    #[inline]
+    fn check_budget(&mut self, cx: &mut Context<'_>) {
+        let is_overloaded = self.used >= STEP && self.budget.is_nearly_spent();
+        if is_overloaded || self.overloaded.is_some() {
+            self.pause(cx, is_overloaded);
+        }
+    }
+
+    #[cold]
+    fn pause(&mut self, cx: &mut Context<'_>, is_overloaded: bool) {
+        if is_overloaded != self.overloaded.is_some() {
+            self.connection.set_overloaded(is_overloaded);
+        }
+        if !is_overloaded {
+            self.overloaded = None;
+            cx.waker().wake_by_ref();
+            return;
+        }
+        let retry = self.overloaded.get_or_insert_with(|| Box::pin(sleep(RETRY)));
+        if retry.as_mut().poll(cx).is_ready() {
+            *retry = Box::pin(sleep(RETRY));
+            cx.waker().wake_by_ref();
+        }
     }
 }
 

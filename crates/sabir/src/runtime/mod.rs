@@ -13,3 +13,4 @@ pub(crate) mod metered;
 pub(crate) mod serve;
 pub(crate) mod session_context;
 pub(crate) mod signals;
+pub(crate) mod turn;

@@ -9,12 +9,12 @@ use std::sync::Arc;
 use std::task::{Poll, ready};
 use std::time::Duration;
 
-use crate::Error;
+use crate::server::activity::Activity;
 use crate::server::deadline_timer::DeadlineTimer;
 use crate::server::detect::{Protocol, detect};
-use crate::server::limiter::ConnectionLimiter;
 #[cfg(feature = "http")]
 pub(crate) use crate::server::limiter::network;
+use crate::server::limiter::{ConnectionLimiter, Evictable};
 use sabir_proto::{Config, Framing, Limits};
 use tokio::io::{AsyncWriteExt, ReadBuf};
 use tokio::sync::{OwnedSemaphorePermit, watch};
@@ -56,7 +56,8 @@ impl Default for Protocols {
 /// [`Limits`](crate::Limits).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Connections {
-    /// Connections at once; more wait to be accepted. 4,096.
+    /// Connections at once. One more takes the place of one that is not used (see
+    /// [`evict_after`](Self::evict_after)); while all are, it waits. 4,096.
     pub total: usize,
     /// Connections at once from one address; more are closed. 2,048.
     pub per_address: usize,
@@ -64,9 +65,13 @@ pub struct Connections {
     /// request of HTTP. 30 s.
     pub head: Duration,
     /// How long a connection may say nothing before its first byte, and one of HTTP between two requests. One
-    /// of lines or headers may be silent for longer, as it may be waiting for notifications: it is
-    /// closed after this time only if there are [`total`](Self::total) connections, and others wait. 2 min.
+    /// of lines, headers or WebSocket may be silent for longer, as it may be waiting for notifications. 2 min.
     pub idle: Duration,
+    /// When there are [`total`](Self::total) connections and another one comes, one is closed to make room: one that
+    /// has had no message, in either direction, for this time and has nothing running; or, if there is none, one that
+    /// has had none for [`idle`](Self::idle) and waits for a call. Among these it is one of the address with the most
+    /// connections, and of those the one that has been silent for longest. 10 s.
+    pub evict_after: Duration,
     /// How long a message in lines or with headers may take from its first byte to its last. 30 s.
     pub message: Duration,
     /// How long a peer that sends no more, of lines or headers, is still answered. Handlers that take longer are
@@ -80,7 +85,9 @@ pub struct Connections {
     /// [`Limits`](crate::Limits). 64 MiB.
     pub connection_bytes: usize,
     /// Bytes that all connections and sessions together may hold in these. From there on, requests of HTTP that
-    /// need more than 64 KiB are answered 503, and other connections that do are shut down. 512 MiB.
+    /// need more than 64 KiB are answered 503. Other connections that hold more than 64 KiB read nothing more, and
+    /// refuse requests as [`OVERLOADED`](crate::ErrorCode::OVERLOADED), when seven eighths of this are spent; those that
+    /// still grow when all of it is, by answers to what runs already, are shut down. 512 MiB.
     pub total_bytes: usize,
 }
 
@@ -91,6 +98,7 @@ impl Default for Connections {
             per_address: 2048,
             head: Duration::from_secs(30),
             idle: Duration::from_secs(120),
+            evict_after: Duration::from_secs(10),
             streams: 256,
             message: Duration::from_secs(30),
             after_end: Duration::from_secs(30),
@@ -106,7 +114,7 @@ const READ: usize = 4 * 1024;
 /// How long a refusal may take to be sent.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What a door is made from.
+/// What an acceptor is made from.
 pub(crate) struct ServerConfig {
     pub(crate) routes: Arc<Routes>,
     pub(crate) config: Config,
@@ -125,11 +133,11 @@ pub(crate) struct ServerConfig {
     #[cfg(feature = "http")]
     pub(crate) host: Option<String>,
     #[cfg(feature = "tls")]
-    pub(crate) tls: Option<crate::server::tls::ServerTls>,
+    pub(crate) tls: Option<tokio_rustls::TlsAcceptor>,
     pub(crate) stop: watch::Sender<bool>,
 }
 
-/// A door that is open.
+/// Accepts and serves connections.
 pub(crate) struct Acceptor {
     state: Arc<ServerState>,
     limiter: Arc<ConnectionLimiter>,
@@ -166,17 +174,7 @@ pub(crate) struct PeerInfo {
 }
 
 impl ServerConfig {
-    pub(crate) fn open(self) -> Result<Acceptor, Error> {
-        #[cfg(feature = "tls")]
-        let tls = self.tls.as_ref().map(crate::server::tls::ServerTls::acceptor).transpose()?;
-        #[cfg(feature = "tls")]
-        let has_certificate = tls.is_some();
-        #[cfg(not(feature = "tls"))]
-        let has_certificate = false;
-        if self.secure && !has_certificate {
-            let reason = "a certificate is needed to serve TLS: give one by `Server::tls` (feature `tls`)";
-            return Err(Error::config(reason));
-        }
+    pub(crate) fn open(self) -> Acceptor {
         let Protocols { lines, headers, .. } = self.protocols;
         let framing = match (lines, headers) {
             (true, false) => Some(Framing::Lines),
@@ -189,7 +187,9 @@ impl ServerConfig {
         #[cfg(not(feature = "http"))]
         let streams = lines || headers;
         let config = Config { framing, ..self.config };
-        let limiter = ConnectionLimiter::new(self.connections.total, self.connections.per_address);
+        let Connections { total, per_address, idle, evict_after, .. } = self.connections;
+        let evictable = Evictable { idle: evict_after, waiting: idle };
+        let limiter = ConnectionLimiter::new(total, per_address, evictable);
         let Limits { message_bytes, outbound_bytes, .. } = self.config.limits;
         let connection_bytes =
             self.connections.connection_bytes.max(message_bytes.saturating_add(outbound_bytes));
@@ -206,21 +206,33 @@ impl ServerConfig {
             #[cfg(feature = "http")]
             http,
             #[cfg(feature = "tls")]
-            tls,
+            tls: self.tls,
             stop: self.stop.subscribe(),
             memory,
             #[cfg(feature = "http")]
             connection_bytes,
         };
-        Ok(Acceptor { state: Arc::new(state), limiter })
+        Acceptor { state: Arc::new(state), limiter }
     }
 }
 
 impl Acceptor {
     /// The next connection, once there is room for it.
     pub(crate) async fn next(&self, listener: &Listener) -> io::Result<(OwnedSemaphorePermit, Accepted)> {
-        let Some(permit) = self.limiter.reserve().await else { return std::future::pending().await };
-        Ok((permit, listener.accept().await?))
+        if let Some(permit) = self.limiter.try_reserve() {
+            return Ok((permit, listener.accept().await?));
+        }
+        // Nobody is closed before somebody has come who needs the place.
+        let accepted = loop {
+            let accepted = listener.accept().await?;
+            if !self.limiter.is_at_limit(accepted.address()) {
+                break accepted;
+            }
+        };
+        match self.limiter.make_room().await {
+            Some(permit) => Ok((permit, accepted)),
+            None => std::future::pending().await,
+        }
     }
 
     /// Serves a connection in a task of its own.
@@ -241,6 +253,15 @@ impl Acceptor {
         tokio::spawn(state.serve_connection(stream, peer_info));
     }
 
+    /// Serves a single connection, and waits for its end.
+    #[cfg(all(feature = "fuzzing", feature = "http"))]
+    pub(crate) async fn serve_one<S: Duplex + 'static>(&self, stream: S) {
+        if let Some(permit) = self.limiter.try_reserve() {
+            self.spawn(permit, stream, None);
+        }
+        self.wait_until_empty().await;
+    }
+
     /// Waits until all have left.
     pub(crate) async fn wait_until_empty(&self) {
         self.limiter.wait_until_empty().await;
@@ -253,7 +274,8 @@ type Serving<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 impl ServerState {
     /// Serves a connection.
     async fn serve_connection<S: Duplex + 'static>(self: Arc<Self>, mut stream: S, peer_info: PeerInfo) {
-        let Some((first, timer)) = self.first_bytes(&mut stream).await else { return };
+        let activity = Arc::clone(&peer_info.permit.activity);
+        let Some((first, timer)) = self.first_bytes(&mut stream, activity).await else { return };
         match detect(&first).unwrap_or(Protocol::Unknown) {
             #[cfg(feature = "tls")]
             Protocol::Tls => Box::pin(self.accept_tls(Prefixed::new(first, stream), peer_info)).await,
@@ -264,10 +286,14 @@ impl ServerState {
 
     /// What a connection begins with, as much as is needed to tell what it speaks and all else that is
     /// there; and what it is held by from then on.
-    async fn first_bytes<S: Duplex>(&self, stream: &mut S) -> Option<(Vec<u8>, DeadlineTimer)> {
+    async fn first_bytes<S: Duplex>(
+        &self,
+        stream: &mut S,
+        activity: Arc<Activity>,
+    ) -> Option<(Vec<u8>, DeadlineTimer)> {
         let Connections { head, idle, .. } = self.connections;
         let mut deadline = Instant::now() + idle;
-        let mut timer = DeadlineTimer::new(&self.stop, deadline);
+        let mut timer = DeadlineTimer::new(&self.stop, deadline, activity);
         let mut first = Vec::new();
         let came = poll_fn(|cx| {
             loop {
@@ -322,13 +348,17 @@ impl ServerState {
     #[cfg(feature = "tls")]
     async fn accept_tls<S: Duplex + 'static>(&self, stream: S, peer_info: PeerInfo) {
         let Some(tls) = &self.tls else { return };
-        let Ok(Ok(mut stream)) = tokio::time::timeout(self.connections.head, tls.accept(stream)).await else {
-            return;
+        let accepting = tokio::time::timeout(self.connections.head, tls.accept(stream));
+        let accepted = tokio::select! {
+            accepted = accepting => accepted,
+            () = peer_info.permit.activity.evicted() => return,
         };
+        let Ok(Ok(mut stream)) = accepted else { return };
         let certificates = stream.get_ref().1.peer_certificates();
         let certificates = certificates.map(|chain| chain.iter().map(|c| c.clone().into_owned()).collect());
         let peer_info = PeerInfo { certificates, ..peer_info };
-        let Some((first, timer)) = self.first_bytes(&mut stream).await else { return };
+        let activity = Arc::clone(&peer_info.permit.activity);
+        let Some((first, timer)) = self.first_bytes(&mut stream, activity).await else { return };
         let protocol = detect(&first).unwrap_or(Protocol::Unknown);
         self.serve(protocol, (first, stream), peer_info, timer).await;
     }

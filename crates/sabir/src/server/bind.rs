@@ -25,6 +25,16 @@ pub(crate) enum Accepted {
     Local(local::Stream),
 }
 
+impl Accepted {
+    /// Where it comes from, if that is known.
+    pub(crate) fn address(&self) -> Option<IpAddr> {
+        match self {
+            Accepted::Tcp(_, address) => Some(address.ip()),
+            Accepted::Local(_) => None,
+        }
+    }
+}
+
 /// What a URL to listen at asks for.
 #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only HTTP has paths and hosts"))]
 #[derive(Debug)]
@@ -45,8 +55,9 @@ pub(crate) struct BoundListener {
 }
 
 impl BoundListener {
-    /// Binds the address of a URL. Without a host that is this machine alone.
-    pub(crate) async fn bind(url: &str) -> Result<BoundListener, Error> {
+    /// Binds the address of a URL. Without a host that is this machine alone. A scheme that asks for TLS needs a
+    /// certificate.
+    pub(crate) async fn bind(url: &str, has_certificate: bool) -> Result<BoundListener, Error> {
         let failed = |source| Error::Bind { url: url.to_owned(), source };
         let unusable = |reason| Error::config(format!("cannot listen: {reason}"));
         if let Some(address) = local::address(url).map_err(unusable)? {
@@ -68,6 +79,14 @@ impl BoundListener {
             return Err(Error::config(reason));
         }
         let secure = known.is_secure();
+        if secure && !has_certificate {
+            let how = match cfg!(feature = "tls") {
+                true => "give a certificate to `ServerBuilder::tls`",
+                false => "sabir was built without its feature `tls`",
+            };
+            let reason = format!("cannot listen at `{url}` without TLS: {how}");
+            return Err(Error::config(reason));
+        }
         let (authority, path) = match rest.find('/') {
             Some(slash) => rest.split_at(slash),
             None => (rest, ""),
@@ -84,7 +103,7 @@ impl BoundListener {
             path: if path.is_empty() { "/".to_owned() } else { path.to_owned() },
             secure,
             local: bound.ip().is_loopback(),
-            web: scheme.starts_with("http") || scheme.starts_with("ws"),
+            web: known.is_web(),
             host: host_of(&address, bound.ip()),
         })
     }

@@ -31,7 +31,6 @@ impl MemoryBudget {
 
     /// Whether so much is held here that what comes next would most likely be refused once it is done. What the
     /// others hold makes no difference.
-    #[cfg(feature = "http")]
     pub(crate) fn is_nearly_spent(&self) -> bool {
         self.used.load(Relaxed) > self.limit - self.limit / 8
     }
@@ -153,7 +152,6 @@ mod tests {
         assert_eq!((one.used(), server.used()), (0, 0), "what is small costs nothing");
         assert!(first.resize(&one, 6 * STEP + 1));
         assert_eq!((one.used(), server.used()), (6 * STEP, 6 * STEP));
-        #[cfg(feature = "http")]
         assert!(!one.is_nearly_spent() && !server.is_nearly_spent());
         // Over the limit of the connection, and over that of the server.
         assert!(!first.resize(&one, 9 * STEP));
@@ -161,7 +159,6 @@ mod tests {
         assert!(!second.resize(&other, 5 * STEP));
         assert_eq!((one.used(), other.used(), server.used()), (6 * STEP, 0, 6 * STEP));
         assert!(second.resize(&other, 4 * STEP));
-        #[cfg(feature = "http")]
         assert!(!one.is_nearly_spent() && server.is_nearly_spent());
         // One step less is no reason to give any back; none at all is.
         assert!(first.resize(&one, 5 * STEP));

@@ -1,53 +1,127 @@
-//! How many connections there are, in total and from each address.
+//! How many connections there are, in total and from each address; and which one is closed when there is no place left.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, sleep};
 
 use crate::peer::commands::lock;
+use crate::server::activity::{Activity, Doing};
+
+/// How long a connection that was asked to end may take, before another one is asked too.
+const LEAVING: Duration = Duration::from_secs(1);
+
+/// How long silence lasts before a connection may be closed for others.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Evictable {
+    /// One that does nothing.
+    pub(crate) idle: Duration,
+    /// One that waits for calls.
+    pub(crate) waiting: Duration,
+}
 
 /// The connections of a server, counted.
 #[derive(Debug)]
 pub(crate) struct ConnectionLimiter {
+    start: Instant,
     free: Arc<Semaphore>,
     total: u32,
     per_address: usize,
-    is_full: AtomicBool,
-    by_address: Mutex<HashMap<IpAddr, usize>>,
+    evictable: Evictable,
+    taken: Mutex<Taken>,
+}
+
+/// The places that are taken.
+#[derive(Debug, Default)]
+struct Taken {
+    next: u64,
+    connections: HashMap<u64, (Option<IpAddr>, Arc<Activity>)>,
+    by_address: HashMap<Option<IpAddr>, usize>,
 }
 
 /// A connection's place, given back when it is dropped.
 pub(crate) struct ConnectionPermit {
     limiter: Arc<ConnectionLimiter>,
-    address: Option<IpAddr>,
+    number: u64,
+    pub(crate) activity: Arc<Activity>,
     _permit: OwnedSemaphorePermit,
 }
 
 impl ConnectionLimiter {
-    pub(crate) fn new(total: usize, per_address: usize) -> Arc<Self> {
+    pub(crate) fn new(total: usize, per_address: usize, evictable: Evictable) -> Arc<Self> {
         let total = u32::try_from(total.max(1)).unwrap_or(u32::MAX).min(Semaphore::MAX_PERMITS as u32);
         Arc::new(ConnectionLimiter {
+            start: Instant::now(),
             free: Arc::new(Semaphore::new(total as usize)),
             total,
             per_address: per_address.max(1),
-            is_full: AtomicBool::new(false),
-            by_address: Mutex::default(),
+            evictable,
+            taken: Mutex::default(),
         })
     }
 
-    /// Waits until there is room for one more.
-    pub(crate) async fn reserve(&self) -> Option<OwnedSemaphorePermit> {
-        let free = Arc::clone(&self.free);
-        if let Ok(permit) = Arc::clone(&free).try_acquire_owned() {
-            return Some(permit);
+    /// A place, if there is one.
+    pub(crate) fn try_reserve(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.free).try_acquire_owned().ok()
+    }
+
+    /// A place for a connection that waits for one. Those that may be closed are, one after the other, until there is.
+    pub(crate) async fn make_room(&self) -> Option<OwnedSemaphorePermit> {
+        let mut free = std::pin::pin!(Arc::clone(&self.free).acquire_owned());
+        loop {
+            let wait = self.evict();
+            tokio::select! {
+                permit = &mut free => return permit.ok(),
+                () = sleep(wait) => {}
+            }
         }
-        self.is_full.store(true, Ordering::Relaxed);
-        let permit = free.acquire_owned().await.ok();
-        self.is_full.store(false, Ordering::Relaxed);
-        permit
+    }
+
+    /// Asks one connection to end, if there is one that may be closed. Returns how long to wait before the next try.
+    ///
+    /// Those that do nothing come first, then those that wait for calls; among them those of the address that has the
+    /// most connections, and among these the one that has been silent for longest.
+    fn evict(&self) -> Duration {
+        let now = self.start.elapsed();
+        let taken = lock(&self.taken);
+        let mut soonest = LEAVING;
+        let mut chosen: Option<(_, &Activity)> = None;
+        for (address, activity) in taken.connections.values() {
+            let doing = activity.doing();
+            let needed = match doing {
+                Doing::Nothing => self.evictable.idle,
+                Doing::Waiting => self.evictable.waiting,
+                Doing::Ending => continue,
+            };
+            let last = activity.last();
+            let silent = now.saturating_sub(Duration::from_millis(last));
+            if let Some(left) = needed.checked_sub(silent).filter(|left| !left.is_zero()) {
+                soonest = soonest.min(left);
+                continue;
+            }
+            let share = taken.by_address.get(address).copied().unwrap_or_default();
+            let rank = (doing, std::cmp::Reverse(share), last);
+            if chosen.is_none_or(|(best, _)| rank < best) {
+                chosen = Some((rank, activity));
+            }
+        }
+        match chosen {
+            Some((_, activity)) => {
+                activity.evict();
+                LEAVING
+            }
+            None => soonest,
+        }
+    }
+
+    /// Whether an address has all the connections that it may have.
+    pub(crate) fn is_at_limit(&self, address: Option<IpAddr>) -> bool {
+        let address = address.map(network);
+        let count = lock(&self.taken).by_address.get(&address).copied();
+        address.is_some() && count.is_some_and(|count| count >= self.per_address)
     }
 
     /// Lets a connection in, unless its address has too many already.
@@ -57,15 +131,19 @@ impl ConnectionLimiter {
         address: Option<IpAddr>,
     ) -> Option<ConnectionPermit> {
         let address = address.map(network);
-        if let Some(address) = address {
-            let mut by_address = lock(&self.by_address);
-            let count = by_address.entry(address).or_default();
-            if *count >= self.per_address {
-                return None;
-            }
-            *count += 1;
+        let activity = Arc::new(Activity::new(self.start, Instant::now()));
+        let mut taken = lock(&self.taken);
+        let Taken { next, connections, by_address } = &mut *taken;
+        let count = by_address.entry(address).or_default();
+        if address.is_some() && *count >= self.per_address {
+            return None;
         }
-        Some(ConnectionPermit { limiter: Arc::clone(self), address, _permit: permit })
+        *count += 1;
+        let number = *next;
+        *next += 1;
+        connections.insert(number, (address, Arc::clone(&activity)));
+        drop(taken);
+        Some(ConnectionPermit { limiter: Arc::clone(self), number, activity, _permit: permit })
     }
 
     /// Waits until all have left.
@@ -85,21 +163,14 @@ pub(crate) fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-impl ConnectionPermit {
-    /// Whether all places are taken, so that others may be waiting for one.
-    pub(crate) fn is_wanted(&self) -> bool {
-        self.limiter.is_full.load(Ordering::Relaxed)
-    }
-}
-
 impl Drop for ConnectionPermit {
     fn drop(&mut self) {
-        let Some(address) = self.address else { return };
-        let mut by_address = lock(&self.limiter.by_address);
-        if let Some(count) = by_address.get_mut(&address) {
+        let mut taken = lock(&self.limiter.taken);
+        let Some((address, _)) = taken.connections.remove(&self.number) else { return };
+        if let Some(count) = taken.by_address.get_mut(&address) {
             *count -= 1;
             if *count == 0 {
-                by_address.remove(&address);
+                taken.by_address.remove(&address);
             }
         }
     }
@@ -109,11 +180,14 @@ impl Drop for ConnectionPermit {
 mod tests {
     use super::*;
 
+    const EVICTABLE: Evictable =
+        Evictable { idle: Duration::from_secs(10), waiting: Duration::from_secs(120) };
+
     #[tokio::test]
     async fn an_address_has_its_share_and_gets_it_back() {
-        let limiter = ConnectionLimiter::new(3, 2);
+        let limiter = ConnectionLimiter::new(3, 2, EVICTABLE);
         let (one, other) = (IpAddr::from([127, 0, 0, 1]), IpAddr::from([127, 0, 0, 2]));
-        let admit = async |address| limiter.admit(limiter.reserve().await?, Some(address));
+        let admit = async |address| limiter.admit(limiter.try_reserve()?, Some(address));
         let first = admit(one).await;
         let second = admit(one).await;
         assert!(first.is_some() && second.is_some() && admit(one).await.is_none());
@@ -122,7 +196,50 @@ mod tests {
         assert!(admit(one).await.is_some());
         drop(second);
         limiter.wait_until_empty().await;
-        assert!(lock(&limiter.by_address).is_empty());
+        let taken = lock(&limiter.taken);
+        assert!(taken.by_address.is_empty() && taken.connections.is_empty());
+    }
+
+    /// Who is closed, and in which order.
+    #[tokio::test(start_paused = true)]
+    async fn the_least_used_makes_room() {
+        let limiter = ConnectionLimiter::new(6, 6, EVICTABLE);
+        let admit = |last| {
+            let permit = limiter.try_reserve()?;
+            limiter.admit(permit, Some(IpAddr::from([127, 0, 0, last])))
+        };
+        let second = Duration::from_secs(1);
+        // One address has three connections, another one two, and the last one waits for a call.
+        let mut permits = Vec::new();
+        for address in [2, 1, 1, 2, 1, 3] {
+            permits.extend(admit(address));
+            tokio::time::advance(second).await;
+        }
+        permits[5].activity.set(Doing::Waiting);
+        permits[1].activity.touch(Instant::now());
+        let evicted = |permits: &[ConnectionPermit]| {
+            (0..permits.len()).filter(|index| permits[*index].activity.is_evicted()).collect::<Vec<_>>()
+        };
+        // None of them has been silent for long enough.
+        assert!(limiter.evict() <= LEAVING);
+        assert!(evicted(&permits).is_empty());
+        tokio::time::advance(EVICTABLE.idle).await;
+        // First those of the address that has the most, the one that is silent for longest before the others.
+        let mut order = Vec::new();
+        for _ in 0..5 {
+            limiter.evict();
+            let now = evicted(&permits);
+            order.extend(now.iter().copied().filter(|index| !order.contains(index)).collect::<Vec<_>>());
+        }
+        assert_eq!(order, [2, 4, 1, 0, 3]);
+        limiter.evict();
+        assert!(!permits[5].activity.is_evicted(), "its call may still be answered");
+        tokio::time::advance(EVICTABLE.waiting).await;
+        limiter.evict();
+        assert!(permits[5].activity.is_evicted());
+        // One that leaves makes room for whoever waits.
+        let (room, ()) = tokio::join!(limiter.make_room(), async { drop(permits.pop()) });
+        assert!(room.is_some());
     }
 
     #[test]

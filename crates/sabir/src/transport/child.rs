@@ -279,7 +279,10 @@ impl Input {
                 done => return done,
             },
         };
-        broken.as_mut().poll(cx).map(Err)
+        let error = std::task::ready!(broken.as_mut().poll(cx));
+        // The next attempt finds the pipe closed again.
+        self.broken = None;
+        Poll::Ready(Err(error))
     }
 }
 

@@ -22,6 +22,7 @@ pub struct ConnectError {
     kind: ConnectErrorKind,
     url: String,
     reason: String,
+    received: Box<[u8]>,
     /// What the system said.
     source: Option<Arc<io::Error>>,
 }
@@ -38,7 +39,9 @@ pub enum ConnectErrorKind {
     Timeout,
     /// The way there is blocked: no route, no such socket, no permission.
     Unreachable,
-    /// TLS could not be set up, most often for the certificate.
+    /// The server does not speak TLS.
+    NotTls,
+    /// TLS could not be set up, most often because of the certificate.
     Tls,
     /// The server refused in the language of HTTP, with this status.
     Status(u16),
@@ -56,13 +59,14 @@ impl ConnectErrorKind {
             ConnectErrorKind::Unreachable => {
                 "check the address or path, that the server runs, and the permissions"
             }
+            ConnectErrorKind::NotTls => "check the scheme of the URL and its port: TLS is not served there",
             ConnectErrorKind::Tls => {
-                "check that TLS is served there; a certificate of your own making must be given as a root"
+                "check the certificate; a private authority must be given as a root certificate"
             }
             ConnectErrorKind::Status(401 | 403) => "check the token or the headers that the server wants",
             ConnectErrorKind::Status(404) => "check the path of the URL",
-            ConnectErrorKind::Status(300..=399) => "use the new address: redirects are not followed",
-            ConnectErrorKind::Status(500..=599) => "the server has trouble: try again later",
+            ConnectErrorKind::Status(300..=399) => "redirects are not followed: use the new URL",
+            ConnectErrorKind::Status(500..=599) => "the server failed: see its log, or try again later",
             ConnectErrorKind::Status(_) => "check the URL",
             ConnectErrorKind::Protocol => {
                 "check the scheme of the URL and its port: something else answers there"
@@ -73,7 +77,14 @@ impl ConnectErrorKind {
 
 impl ConnectError {
     pub(crate) fn new(kind: ConnectErrorKind, url: &str, reason: impl fmt::Display) -> Self {
-        ConnectError { kind, url: url.to_owned(), reason: reason.to_string(), source: None }
+        let (url, reason) = (url.to_owned(), reason.to_string());
+        ConnectError { kind, url, reason, source: None, received: Box::default() }
+    }
+
+    /// The same, with the first bytes that the server sent.
+    #[cfg(feature = "http")]
+    pub(crate) fn received_bytes(self, received: Box<[u8]>) -> Self {
+        ConnectError { received, ..self }
     }
 
     /// A socket that could not be connected.
@@ -102,6 +113,12 @@ impl ConnectError {
         &self.reason
     }
 
+    /// The first bytes that the server sent, if it speaks something else than the URL says
+    /// ([`ConnectErrorKind::Protocol`]).
+    pub fn received(&self) -> &[u8] {
+        &self.received
+    }
+
     /// What to try.
     pub fn hint(&self) -> &'static str {
         self.kind.hint()
@@ -111,7 +128,10 @@ impl ConnectError {
     pub(crate) fn may_pass(&self) -> bool {
         !matches!(
             self.kind,
-            ConnectErrorKind::Tls | ConnectErrorKind::Protocol | ConnectErrorKind::Status(300..=499)
+            ConnectErrorKind::NotTls
+                | ConnectErrorKind::Tls
+                | ConnectErrorKind::Protocol
+                | ConnectErrorKind::Status(300..=499)
         )
     }
 }
@@ -137,9 +157,10 @@ impl ConnectErrorKind {
             ConnectErrorKind::Timeout => io::ErrorKind::TimedOut,
             ConnectErrorKind::Unreachable => io::ErrorKind::AddrNotAvailable,
             ConnectErrorKind::Status(401 | 403) => io::ErrorKind::PermissionDenied,
-            ConnectErrorKind::Tls | ConnectErrorKind::Status(_) | ConnectErrorKind::Protocol => {
-                io::ErrorKind::InvalidData
-            }
+            ConnectErrorKind::NotTls
+            | ConnectErrorKind::Tls
+            | ConnectErrorKind::Status(_)
+            | ConnectErrorKind::Protocol => io::ErrorKind::InvalidData,
         }
     }
 }

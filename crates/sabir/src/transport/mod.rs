@@ -17,6 +17,8 @@ pub(crate) mod endpoint;
 pub(crate) mod error;
 #[cfg(unix)]
 pub(crate) mod fd;
+#[cfg(feature = "http")]
+pub(crate) mod first_bytes;
 pub(crate) mod local;
 pub(crate) mod net;
 mod output_watch;
@@ -288,9 +290,9 @@ impl Transport {
     /// Only streams can be: not HTTP, nor WebSocket.
     pub async fn into_streams(self) -> Result<Streams, Error> {
         match (self.open)(self.dial).await? {
-            OpenTransport::Bytes(ByteTransport { stream, process, _keep, .. }) => {
+            OpenTransport::Bytes(ByteTransport { stream, process, exit_reason, _keep, .. }) => {
                 let (read, write) = tokio::io::split(stream);
-                Ok(Streams { read: Box::new(read), write: Box::new(write), process, _keep })
+                Ok(Streams { read: Box::new(read), write: Box::new(write), process, exit_reason, _keep })
             }
             #[cfg(feature = "http")]
             OpenTransport::Messages { .. } => {
@@ -338,10 +340,17 @@ pub struct Streams {
     /// What goes to the peer.
     pub write: Box<dyn AsyncWrite + Send + Unpin>,
     process: Option<watch::Receiver<bool>>,
+    exit_reason: Option<Pin<Box<dyn Future<Output = Option<String>> + Send>>>,
     _keep: Box<dyn Any + Send>,
 }
 
 impl Streams {
+    /// How a process that was started for them ended, in words. Waits a moment for its end. `None` if it has not
+    /// ended, or if there is none.
+    pub async fn exit_reason(&mut self) -> Option<String> {
+        self.exit_reason.take()?.await
+    }
+
     /// Closes both ways, and waits until a process that was started for them has ended.
     pub async fn close(self) {
         let process = self.process.clone();

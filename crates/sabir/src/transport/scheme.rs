@@ -94,7 +94,7 @@ impl Scheme {
     }
 
     /// The port of URLs that name none.
-    fn default_port(self) -> Option<u16> {
+    pub fn default_port(self) -> Option<u16> {
         match self {
             Scheme::Http | Scheme::Ws => Some(80),
             Scheme::Https | Scheme::Wss => Some(443),

@@ -89,17 +89,25 @@ pub(crate) async fn wrap(
     endpoint: &Endpoint,
     stream: TcpStream,
 ) -> Result<TlsStream<TcpStream>, ConnectError> {
-    let failed = |reason: String| ConnectError::new(ConnectErrorKind::Tls, &endpoint.url, reason);
-    let name = ServerName::try_from(endpoint.host.clone())
-        .map_err(|_| failed(format!("`{}` is no name that a certificate can have", endpoint.host)))?;
+    let failed = |failure, reason: String| ConnectError::new(failure, &endpoint.url, reason);
+    let name = ServerName::try_from(endpoint.host.clone()).map_err(|_| {
+        failed(ConnectErrorKind::Tls, format!("`{}` cannot be a name in a certificate", endpoint.host))
+    })?;
     connector.connect(name, stream).await.map_err(|error| {
         let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
-        failed(match inner {
-            Some(rustls::Error::InvalidMessage(_)) => "the server does not speak TLS".to_owned(),
-            Some(rustls::Error::InvalidCertificate(error)) => unacceptable(error, &endpoint.host),
-            Some(error) => format!("TLS: {error}"),
-            None => "the server closed the connection instead of speaking TLS".to_owned(),
-        })
+        match inner {
+            Some(rustls::Error::InvalidMessage(_)) => {
+                failed(ConnectErrorKind::NotTls, "the server does not speak TLS".to_owned())
+            }
+            Some(rustls::Error::InvalidCertificate(error)) => {
+                failed(ConnectErrorKind::Tls, unacceptable(error, &endpoint.host))
+            }
+            Some(error) => failed(ConnectErrorKind::Tls, format!("TLS: {error}")),
+            None => failed(
+                ConnectErrorKind::NotTls,
+                "the server closed the connection during the TLS handshake".to_owned(),
+            ),
+        }
     })
 }
 

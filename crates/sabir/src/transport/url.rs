@@ -123,7 +123,10 @@ mod web {
     use crate::client::http::Http;
     use crate::transport::ConnectErrorKind;
     use crate::transport::Duplex;
+    use crate::transport::first_bytes::FirstBytes;
     use crate::transport::websocket::{Socket, WebSocket};
+
+    type Stream = FirstBytes<Box<dyn Duplex>>;
 
     pub(super) async fn open(url: &Url, dial: Dial) -> Result<OpenTransport, Error> {
         let (endpoint, secure) = (Endpoint::of(url), url.scheme().is_secure());
@@ -182,7 +185,7 @@ mod web {
         uri: &Uri,
         dial: &Dial,
         stream: Box<dyn Duplex>,
-    ) -> Result<Socket<Box<dyn Duplex>>, ConnectError> {
+    ) -> Result<Socket<Stream>, ConnectError> {
         let failed = |failure, reason: String| ConnectError::new(failure, &endpoint.url, reason);
         let mut parts = uri.clone().into_parts();
         parts.scheme = "ws".parse().ok();
@@ -193,18 +196,27 @@ mod web {
         for (name, value) in &dial.headers {
             request.headers_mut().insert(name, value.clone());
         }
-        let config = Socket::<Box<dyn Duplex>>::config(dial.limits.message_bytes);
+        let config = Socket::<Stream>::config(dial.limits.message_bytes);
+        let (stream, received) = FirstBytes::new(stream);
         match client_async_with_config(request, stream, Some(config)).await {
             Ok((stream, _)) => Ok(Socket::over(stream, Role::Client, WebSocket::default())),
             Err(WebSocketError::Http(response)) => {
                 let status = response.status();
                 let mut reason = format!("HTTP {status} instead of a WebSocket");
                 if let Some(location) = response.headers().get("location").and_then(|l| l.to_str().ok()) {
-                    reason = format!("{reason}: the server says it moved to {location}");
+                    reason = format!("{reason}: moved to {location}");
                 }
                 Err(failed(ConnectErrorKind::Status(status.as_u16()), reason))
             }
-            Err(error) => Err(failed(ConnectErrorKind::Protocol, error.to_string())),
+            Err(error) => {
+                let received = received.bytes();
+                let reason = match (received.is_empty(), received.starts_with(b"HTTP/")) {
+                    (true, _) => "the server closed the connection without an answer".to_owned(),
+                    (false, true) => error.to_string(),
+                    (false, false) => "the server does not speak HTTP".to_owned(),
+                };
+                Err(failed(ConnectErrorKind::Protocol, reason).received_bytes(received))
+            }
         }
     }
 }

@@ -78,8 +78,9 @@ pub(crate) struct Socket<S> {
     /// The peer has closed, or the connection is broken: nothing can be sent any more.
     gone: bool,
     said_goodbye: bool,
-    /// Messages that came, and bytes of pings and pongs.
+    /// Messages that came and went, and bytes of pings and pongs that came.
     messages: u64,
+    sent: u64,
     control: u64,
 }
 
@@ -126,6 +127,13 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for CountedReads<S> {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Socket<CountedReads<S>> {
+    /// How many messages came and went, and a number for the one that has begun to come. One that is so short that it
+    /// may be nothing but what was read ahead counts as none.
+    pub(crate) fn progress(&self) -> (u64, Option<u64>) {
+        let has_begun = self.unfinished() > 2 * READ_BUFFER;
+        (self.messages + self.sent, has_begun.then_some(self.messages))
+    }
+
     /// Bytes of a message that has not all come.
     pub(crate) fn unfinished(&self) -> usize {
         let reads = self.stream.get_ref();
@@ -169,6 +177,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Socket<S> {
             gone: false,
             said_goodbye: false,
             messages: 0,
+            sent: 0,
             control: 0,
         }
     }
@@ -224,8 +233,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Socket<S> {
 
     fn fail(&mut self, error: Error) -> Incoming {
         match error {
-            Error::Capacity(CapacityError::MessageTooLong { .. }) => {
-                self.break_off(CloseCode::Size, "a WebSocket message was too large")
+            Error::Capacity(CapacityError::MessageTooLong { max_size, .. }) => {
+                self.fault = Some((CloseCode::Size, "a WebSocket message was too large"));
+                Incoming::TooLarge { limit: max_size }
             }
             Error::Utf8(_) => self.break_off(CloseCode::Invalid, "a WebSocket text message was not UTF-8"),
             Error::Protocol(_) => {
@@ -312,7 +322,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Link for Socket<S> {
             let payload = Bytes::copy_from_slice(outgoing.message);
             Message::Frame(Frame::message(payload, OpCode::Data(kind), true))
         };
-        self.poll_write(cx, message).map_err(io::Error::other)
+        let written = self.poll_write(cx, message).map_err(io::Error::other);
+        self.sent += u64::from(matches!(written, Poll::Ready(Ok(()))));
+        written
     }
 
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

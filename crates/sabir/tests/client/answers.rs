@@ -60,7 +60,7 @@ async fn answers_of_every_shape() {
     let text = full("403 Forbidden", "content-type: text/plain\r\n", "bad \x1b[31m host\nmore");
     check("403 with a line of text", Act::Send(text), Err(told)).await;
     let moved = status("301 Moved Permanently", "location: https://elsewhere/\r\n");
-    let told = "HTTP 301 Moved Permanently from URL: the server says it moved to https://elsewhere/; redirects are not followed";
+    let told = "HTTP 301 Moved Permanently from URL: moved to https://elsewhere/";
     check("301", moved, Err(told)).await;
 
     check("202", status("202 Accepted", ""), Err("the answer from URL is empty")).await;
@@ -72,7 +72,12 @@ async fn answers_of_every_shape() {
     let told = "the answer from URL is not a JSON-RPC message: there is no `method`, `result` or `error`";
     check("no message", json("{\"a\":1}"), Err(told)).await;
     let other = r#"{"jsonrpc":"2.0","id":77,"result":3}"#;
-    check("another's answer", json(other), Err("the answer from URL holds no answer to this call")).await;
+    check(
+        "another's answer",
+        json(other),
+        Err("the answer from URL does not contain a response to this call"),
+    )
+    .await;
     // The response belongs to the request that it came for, with or without an id.
     check("an error without an id", json(nameless), Err("-32001: no session")).await;
     check("the same as an event", sse(&format!("data: {nameless}\n\n")), Err("-32001: no session")).await;

@@ -24,8 +24,10 @@ pub(crate) enum Act {
     Last(Vec<u8>),
     /// Sends this and then nothing, but keeps the connection.
     Hold(Vec<u8>),
-    /// Sends this again and again.
-    Flood(Vec<u8>),
+    /// Sends the first, and then the second again and again.
+    Flood(Vec<u8>, Vec<u8>),
+    /// Sends the first, and then a byte of the second now and then, without end.
+    Trickle(Vec<u8>, u8),
 }
 
 /// One request, as it came.
@@ -163,7 +165,16 @@ impl Script {
                     while stream.read(&mut [0; 1024]).await.is_ok_and(|count| count > 0) {}
                     return;
                 }
-                Act::Flood(bytes) => while stream.write_all(&bytes).await.is_ok() {},
+                Act::Flood(first, again) => {
+                    let _ = stream.write_all(&first).await;
+                    while stream.write_all(&again).await.is_ok() {}
+                }
+                Act::Trickle(first, byte) => {
+                    let _ = stream.write_all(&first).await;
+                    while stream.write_all(&[byte]).await.is_ok() {
+                        tokio::time::sleep(Duration::from_millis(5)).await;
+                    }
+                }
             }
             let _ = stream.flush().await;
         }

@@ -45,6 +45,28 @@ async fn a_session_from_its_beginning_to_its_end() {
     assert_eq!(kinds(&seen), ["POST", "POST", "GET", "POST", "DELETE"]);
 }
 
+/// A server that closes the connection after each answer, whether it says so or not, is told of the end all the same.
+#[tokio::test]
+async fn a_session_is_ended_over_a_connection_of_its_own() {
+    for headers in ["", "connection: close\r\n"] {
+        let script = Script::answer(move |seen| match session(seen) {
+            Act::Send(answer) => {
+                let answer = String::from_utf8(answer).unwrap();
+                Act::Last(answer.replacen("\r\n", &format!("\r\n{headers}"), 1).into_bytes())
+            }
+            other => other,
+        })
+        .await;
+        for round in 1..=20 {
+            let peer = sabir::connect(script.url(), Router::new()).await.unwrap();
+            assert_eq!(within(peer.call("initialize", ())).await, Ok(3));
+            within(peer.shutdown(Duration::from_secs(5))).await;
+            let seen = script.seen(2 * round).await;
+            assert_eq!(seen.last().unwrap().method(), "DELETE", "{headers:?}, {round}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_session_that_is_lost_ends_the_connection() {
     let script = Script::answer(|seen| match seen.body.contains("gone") {

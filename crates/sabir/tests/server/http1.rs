@@ -188,3 +188,40 @@ async fn half_a_stream_is_answered() {
     }
     server.stop().await;
 }
+
+/// What docs/http.md says of requests that are allowed but rare.
+#[tokio::test]
+async fn what_is_unusual_is_judged_as_documented() {
+    let server = open("http", router(), |server| server).await;
+    let length = ADD.len();
+    let host = "Host: localhost\r\n";
+    let json = "Content-Type: application/json\r\n";
+    let sized = format!("Content-Length: {length}\r\n");
+    for (name, request, status) in [
+        ("LF", format!("POST / HTTP/1.1\r\n{host}{json}{sized}\r\n").replace("\r\n", "\n") + ADD, 200),
+        ("equal lengths", format!("{POST}{sized}{sized}\r\n{ADD}"), 200),
+        ("a list of lengths", format!("{POST}Content-Length: {length}, {length}\r\n\r\n{ADD}"), 400),
+        ("an unknown Expect", format!("{POST}Expect: 200-maybe\r\n{sized}\r\n{ADD}"), 200),
+        ("1.0 without a Host", format!("POST / HTTP/1.0\r\n{json}{sized}\r\n{ADD}"), 200),
+        (
+            "1.0 from a page",
+            format!("POST / HTTP/1.0\r\n{json}Origin: http://evil.example\r\n{sized}\r\n{ADD}"),
+            403,
+        ),
+        ("1.1 without a Host", format!("POST / HTTP/1.1\r\n{json}{sized}\r\n{ADD}"), 400),
+    ] {
+        for http in [true, false] {
+            let mut client = Client::connect(server.port).await;
+            // Behind another request it is hyper's or not, as that one was.
+            let before = if http { format!("{POST}{sized}\r\n{ADD}") } else { String::new() };
+            client.send(format!("{before}{request}")).await;
+            if http {
+                assert_eq!(client.answer().await, (200, SUM.to_owned()));
+            }
+            let (got, answer) = client.answer().await;
+            assert_eq!(got, status, "{name}: {answer}");
+            assert!(status != 200 || answer == SUM, "{name}: {answer}");
+        }
+    }
+    server.stop().await;
+}

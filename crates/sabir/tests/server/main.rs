@@ -6,16 +6,19 @@
 mod client;
 mod first_bytes;
 mod frames;
+mod hostile_frames;
 mod http1;
 mod http2;
 mod limits;
 mod open;
 mod openers;
+mod overload;
 mod posts;
 mod refused;
 #[path = "../http/server.rs"]
 mod server;
 mod slow;
 mod stop;
+mod turns;
 mod websocket;
 mod wedges;

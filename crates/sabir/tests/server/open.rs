@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
-use sabir::{Router, Server, ServerTls, Stopper};
+use sabir::{Router, ServerBuilder, ServerTls, Stopper};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
@@ -24,8 +24,12 @@ pub(crate) struct Open {
 }
 
 /// Listens at a port of this machine.
-pub(crate) async fn open(scheme: &str, router: Router, set: impl FnOnce(Server) -> Server) -> Open {
-    let server = set(sabir::listen(&format!("{scheme}://127.0.0.1:0"), router).await.unwrap());
+pub(crate) async fn open(
+    scheme: &str,
+    router: Router,
+    set: impl FnOnce(ServerBuilder) -> ServerBuilder,
+) -> Open {
+    let server = set(sabir::listen(format!("{scheme}://127.0.0.1:0"), router)).await.unwrap();
     let port = server.url().rsplit(':').next().unwrap().parse().unwrap();
     Open { port, stopper: server.stopper(), running: tokio::spawn(server.run()) }
 }

@@ -208,7 +208,7 @@ async fn asked_once(http: Http, asked: &AtomicUsize) {
     let path = r#"{"jsonrpc":"2.0","id":1,"method":"path"}"#;
     for (headers, body, status, answer) in [
         ("X-User: ann\r\n", who, 200, r#"{"jsonrpc":"2.0","id":1,"result":"ann"}"#),
-        ("", who, 401, "say who you are: see WWW-Authenticate\n"),
+        ("", who, 401, "authentication required: see WWW-Authenticate\n"),
         ("X-User: bob\r\n", who, 200, r#"{"jsonrpc":"2.0","id":1,"result":"bob"}"#),
         ("X-User: bob\r\n", path, 200, r#"{"jsonrpc":"2.0","id":1,"result":["POST","/",4]}"#),
     ] {

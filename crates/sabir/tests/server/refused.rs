@@ -101,7 +101,7 @@ async fn hosts_beyond_this_machine_are_named() {
         (Http::new(), "localhost", "rebound.example"),
         (Http::new().allow_host("rpc.example"), "rpc.example", "rebound.example"),
     ] {
-        let server = sabir::listen("http://0.0.0.0:0", router()).await.unwrap().http(http);
+        let server = sabir::listen("http://0.0.0.0:0", router()).http(http).await.unwrap();
         let port: u16 = server.url().rsplit(':').next().unwrap().parse().unwrap();
         let (stopper, running) = (server.stopper(), tokio::spawn(server.run()));
         for (host, status) in [(good, 200), (bad, 421)] {

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use sabir::Connections;
+use sabir::{Connections, Http};
 use tokio::io::AsyncWriteExt;
 
 use crate::client::{Client, within};
+use crate::frames::{HANDSHAKE, TEXT, frame};
 use crate::open::{ADD, SUM, open};
 use crate::server::router;
 use crate::stop::holding;
@@ -38,6 +39,7 @@ const FEW: Connections = Connections {
     per_address: 100,
     head: Duration::from_secs(60),
     idle: Duration::from_secs(60),
+    evict_after: Duration::from_secs(60),
     message: Duration::from_secs(60),
     after_end: Duration::from_secs(60),
     streams: 256,
@@ -113,7 +115,7 @@ async fn each_message_has_its_own_time() {
 /// Whoever is idle keeps its place until others need it.
 #[tokio::test]
 async fn idle_connections_make_room_only_if_they_must() {
-    let connections = Connections { idle: BRIEF, total: 2, ..FEW };
+    let connections = Connections { evict_after: BRIEF, total: 2, ..FEW };
     let server = open("tcp", router(), |server| server.connections(connections)).await;
     let mut idle = Client::connect(server.port).await;
     idle.send(format!("{ADD}\n")).await;
@@ -128,5 +130,107 @@ async fn idle_connections_make_room_only_if_they_must() {
     let mut third = Client::connect(server.port).await;
     third.send(format!("{ADD}\n")).await;
     assert_eq!(within(third.until("\n")).await, SUM);
+    server.stop().await;
+}
+
+fn post(body: &str) -> String {
+    let length = body.len();
+    format!(
+        "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+    )
+}
+
+/// The same, with a length that only hyper reads.
+fn chunked(body: &str) -> String {
+    let length = body.len();
+    format!(
+        "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+         Transfer-Encoding: chunked\r\n\r\n{length:x}\r\n{body}\r\n0\r\n\r\n"
+    )
+}
+
+fn socket(text: &str) -> Vec<u8> {
+    let text = if text.is_empty() { Vec::new() } else { frame(TEXT, text.as_bytes()) };
+    [HANDSHAKE.as_bytes(), &text].concat()
+}
+
+/// Whatever is said, or not, nobody keeps a place that it does not use when others need it.
+#[tokio::test]
+async fn those_that_do_nothing_make_room() {
+    for (name, said) in [
+        ("nothing", Vec::new()),
+        ("a byte", b"{".to_vec()),
+        ("half a head", b"POST / HTTP/1.1\r\nHost: localhost\r\n".to_vec()),
+        ("a line", format!("{ADD}\n").into_bytes()),
+        ("a POST", post(ADD).into_bytes()),
+        ("a POST to hyper", chunked(ADD).into_bytes()),
+        ("half a head to hyper", [chunked(ADD).as_bytes(), b"POST"].concat()),
+        ("a WebSocket", socket("")),
+        ("a WebSocket that was used", socket(ADD)),
+    ] {
+        let (server, clients) = fill(Connections { evict_after: BRIEF, ..FEW }, &said, false).await;
+        within(server.assert_serves()).await;
+        drop(clients);
+        server.stop().await;
+        eprintln!("{name}");
+    }
+}
+
+/// The same of those that only wait for a call, after a longer time.
+#[tokio::test]
+async fn those_that_only_wait_for_calls_make_room() {
+    for said in
+        [format!("{HOLD}\n").into_bytes(), post(HOLD).into_bytes(), chunked(HOLD).into_bytes(), socket(HOLD)]
+    {
+        let (server, clients) = fill(Connections { idle: BRIEF, ..FEW }, &said, false).await;
+        within(server.assert_serves()).await;
+        drop(clients);
+        server.stop().await;
+    }
+}
+
+/// Pings are answered by every client, used or not: a WebSocket that is only kept alive makes room, and is told why.
+#[tokio::test]
+async fn a_websocket_is_told_that_it_makes_room() {
+    let connections = Connections { evict_after: BRIEF, total: 1, ..FEW };
+    let server = open("http", router(), |server| server.connections(connections)).await;
+    let mut socket = Client::connect(server.port).await.upgrade("").await;
+    let (served, code) = tokio::join!(server.assert_serves(), socket.close_code());
+    assert_eq!((served, code), ((), Some(1001)));
+    server.stop().await;
+}
+
+/// Who has used its connection last keeps it.
+#[tokio::test]
+async fn those_in_use_keep_their_places() {
+    let connections = Connections { evict_after: BRIEF, total: 3, ..FEW };
+    let server = open("tcp", router(), |server| server.connections(connections)).await;
+    let mut line = Client::connect(server.port).await;
+    let mut socket = Client::connect(server.port).await.upgrade("").await;
+    let mut web = Client::connect(server.port).await;
+    for round in 0..6 {
+        line.send(format!("{ADD}\n")).await;
+        assert_eq!(line.until("\n").await, SUM, "{round}");
+        socket.send(frame(TEXT, ADD.as_bytes())).await;
+        assert_eq!(socket.frame().await, (TEXT, SUM.as_bytes().to_vec()), "{round}");
+        web.send(post(ADD)).await;
+        assert_eq!(web.answer().await, (200, SUM.to_owned()), "{round}");
+        // Another one comes, and waits: it finds no place within this time.
+        let mut other = Client::connect(server.port).await;
+        other.send(format!("{ADD}\n")).await;
+        tokio::time::sleep(BRIEF / 6).await;
+    }
+    server.stop().await;
+}
+
+/// A message that was begun over a WebSocket must end, too.
+#[tokio::test]
+async fn half_a_message_of_a_websocket_is_given_up() {
+    let http = Http::new().body_deadline(BRIEF);
+    let server = open("http", router(), |server| server.http(http)).await;
+    let mut socket = Client::connect(server.port).await.upgrade("").await;
+    let message = frame(TEXT, &[b' '; 100_000]);
+    socket.send(&message[..50_000]).await;
+    assert_eq!(within(socket.close_code()).await, Some(1001));
     server.stop().await;
 }

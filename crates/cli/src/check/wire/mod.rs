@@ -1,5 +1,6 @@
-//! A way to a live peer on which anything can be sent, even what is no message.
+//! A connection to a live peer on which anything can be sent, also what is not a message.
 
+mod peek;
 mod post;
 mod socket;
 mod stream;
@@ -7,51 +8,43 @@ mod stream;
 use std::io;
 
 use post::Post;
-use sabir::Framing;
+use sabir::Undelivered;
 use sabir_model::rules::{Profile, Revision};
-use socket::{NoSocket, Socket};
+use socket::Socket;
 use stream::Stream;
 
-use crate::exit::{Exit, Failure};
+use crate::detect::Watch;
+use crate::exit::Failure;
+use crate::peer::PeerOptions;
 use crate::print::Printer;
-use crate::target::{Target, status_hint};
-use crate::web::Web;
+use crate::target::Target;
 
-/// How a peer is reached.
+/// A peer, and how to talk to it.
 pub(crate) struct WireTarget {
-    pub(crate) target: Target,
-    pub(crate) framing: Framing,
-    pub(crate) web: Web,
+    pub(crate) peer: PeerOptions,
     pub(crate) profile: Profile,
-    /// The largest message that is taken.
-    pub(crate) max_size: usize,
-    /// Shows failures of HTTP, if the wire is to be shown.
+    /// Shows failures of HTTP, if there is a trace.
     pub(crate) printer: Option<Printer>,
+    pub(crate) watch: Watch,
 }
 
 impl WireTarget {
     pub(crate) async fn open(&self) -> Result<Wire, Failure> {
-        let unreachable = |error: io::Error| self.target.unreachable(&error.into());
-        match &self.target {
+        let unreachable = |error: sabir::Error| self.peer.unreachable(&error);
+        match &self.peer.target {
             Target::Url(url) if url.scheme().is_http() => {
-                Post::open(url, self).await.map(|post| Wire::Post(Box::new(post))).map_err(unreachable)
+                let opened = Post::open(url, self).await.map_err(sabir::Error::from);
+                opened.map(|post| Wire::Post(Box::new(post))).map_err(unreachable)
             }
             Target::Url(url) if url.scheme().is_websocket() => {
-                let opened = Socket::open(url, &self.web, self.max_size).await;
-                opened.map(|socket| Wire::Socket(Box::new(socket))).map_err(|why| match why {
-                    NoSocket::Io(error) => unreachable(error),
-                    NoSocket::Status(status) => {
-                        let what =
-                            format_args!("cannot connect to {url}: HTTP {status} instead of a WebSocket");
-                        Failure::new(Exit::Connect, what).hint(status_hint(status.as_u16()))
-                    }
-                })
+                let opened = Socket::open(url, &self.peer).await;
+                opened.map(|socket| Wire::Socket(Box::new(socket)))
             }
             target => {
-                let transport = target.open(self.framing, self.printer.as_ref())?;
-                let streams = self.web.apply(transport).into_streams().await;
-                let streams = streams.map_err(|error| self.target.unreachable(&error))?;
-                Ok(Wire::Stream(Stream::new(streams, self.framing, self.max_size)))
+                let transport = target.open(self.peer.framing, self.printer.as_ref()).map_err(unreachable)?;
+                let streams = self.peer.web.apply(transport).into_streams().await;
+                let stream = Stream::new(streams.map_err(unreachable)?, &self.peer, &self.watch);
+                Ok(Wire::Stream(Box::new(stream)))
             }
         }
     }
@@ -64,21 +57,20 @@ impl WireTarget {
 /// What came next.
 pub(crate) enum Got {
     Message(Vec<u8>),
-    /// A message was skipped for its size.
+    /// A message was skipped because of its size.
     TooLarge {
         limit: usize,
     },
-    /// What was posted over HTTP was answered with this status, and without a message.
-    Nothing {
-        status: u16,
-    },
-    /// The peer has gone.
+    /// What was posted over HTTP was answered without a message. This is why the answer is not one; its status may
+    /// be a success.
+    Nothing(Undelivered),
+    /// The connection has ended, or the peer speaks another protocol.
     End,
 }
 
-/// An open way: what is sent goes out byte for byte, what comes is cut into messages.
+/// An open connection: what is sent goes out byte for byte, and what comes is cut into messages.
 pub(crate) enum Wire {
-    Stream(Stream),
+    Stream(Box<Stream>),
     Post(Box<Post>),
     Socket(Box<Socket>),
 }
@@ -92,6 +84,22 @@ impl Wire {
                 Ok(())
             }
             Wire::Socket(socket) => socket.send(text).await,
+        }
+    }
+
+    /// Sends a notification without waiting for what was posted before.
+    pub(crate) async fn send_now(&mut self, text: &str) -> io::Result<()> {
+        match self {
+            Wire::Post(post) => post.post_aside(text).await,
+            other => other.send(text).await,
+        }
+    }
+
+    /// Whether a cancel has to be sent. Over HTTP without a session, closing the connection cancels.
+    pub(crate) fn takes_cancels(&self) -> bool {
+        match self {
+            Wire::Post(post) => post.has_session(),
+            Wire::Stream(_) | Wire::Socket(_) => true,
         }
     }
 
@@ -111,7 +119,24 @@ impl Wire {
         }
     }
 
-    /// Whether something was posted over HTTP whose answer has not come to its end.
+    /// Why the last message has no answer, if the wire knows it.
+    pub(crate) fn failure(&self, peer: &PeerOptions) -> Option<Failure> {
+        match self {
+            Wire::Post(post) => post.undelivered().map(|undelivered| peer.undelivered(undelivered)),
+            Wire::Stream(stream) => stream.mismatch().map(|protocol| peer.speaks(protocol)),
+            Wire::Socket(_) => None,
+        }
+    }
+
+    /// How the program ended, if one was started and has ended.
+    pub(crate) async fn exit_reason(&mut self) -> Option<String> {
+        match self {
+            Wire::Stream(stream) => stream.exit_reason().await,
+            _ => None,
+        }
+    }
+
+    /// Whether something was posted over HTTP whose answer is not complete.
     pub(crate) fn is_posting(&self) -> bool {
         matches!(self, Wire::Post(post) if post.is_posting())
     }
@@ -121,7 +146,7 @@ impl Wire {
         matches!(self, Wire::Post(post) if !post.is_posting())
     }
 
-    /// Says goodbye, where there is a way to, and waits for a program to end.
+    /// Closes the connection in order, and waits for a program to end.
     pub(crate) async fn close(self) {
         match self {
             Wire::Post(post) => post.close().await,

@@ -1,20 +1,23 @@
-//! HTTP, each message posted by itself over a connection of its own. What is posted need not be JSON, and an answer is
-//! looked at whatever its status.
+//! HTTP: each message is posted by itself over a connection of its own. What is posted need not be JSON, and an answer
+//! is used whatever its status. A stream of events that ends early is resumed.
 
 use std::collections::VecDeque;
 use std::io;
+use std::time::Duration;
 
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue};
-use hyper::{Method, Request, Response};
+use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
+use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use sabir::sse::{Event, Parser};
 use sabir::transport::{self, HttpFailure, Streams, Url};
-use sabir::{LENIENT, Limits, McpRevision};
+use sabir::{DeliveryFailure, LENIENT, Limits, McpRevision, Undelivered};
 use sabir_proto::{Incoming as Decoded, Message, RawJson, decode};
 
+use super::peek::{Peek, Start};
 use super::{Got, WireTarget};
+use crate::peer::PeerOptions;
 use crate::print::Printer;
 use crate::trace;
 use crate::web::Web;
@@ -24,6 +27,16 @@ const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 /// What the stateless revision of MCP wants said about a message outside it.
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+
+/// The most that is read of the body of a refusal, and how long that may take.
+const REFUSAL: usize = 256 << 10;
+const REFUSAL_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How often in a row a stream is resumed that brings nothing new.
+const ATTEMPTS: u32 = 5;
+/// How long to wait before that, unless the server says.
+const PAUSE: Duration = Duration::from_secs(1);
 
 pub(crate) struct Post {
     url: Url,
@@ -43,6 +56,8 @@ pub(crate) struct Post {
     /// Whether a message has come in answer to the last post.
     answered: bool,
     status: Option<u16>,
+    /// Why the last post has no answer.
+    undelivered: Option<Undelivered>,
     max_size: usize,
     printer: Option<Printer>,
 }
@@ -51,19 +66,28 @@ pub(crate) struct Post {
 struct Events {
     body: Incoming,
     parser: Parser,
+    /// Responses that are still to come.
+    expected: usize,
+    /// The id of the last event, over all connections.
+    last: Option<String>,
+    attempts: u32,
 }
 
-/// An answer is larger than it may be.
-struct TooLarge;
+/// Why there is no answer.
+enum NoAnswer {
+    TooLarge,
+    Undelivered(Undelivered),
+}
 
 impl Post {
-    /// Makes sure that there is somebody.
-    pub(super) async fn open(url: &Url, way: &WireTarget) -> io::Result<Post> {
-        streams(url, &way.web).await?;
+    /// Makes sure that the server can be reached.
+    pub(super) async fn open(url: &Url, target: &WireTarget) -> io::Result<Post> {
+        let PeerOptions { web, max_size, .. } = &target.peer;
+        streams(url, web).await?;
         Ok(Post {
             url: url.clone(),
-            web: way.web.clone(),
-            stateless: way.is_stateless(),
+            web: web.clone(),
+            stateless: target.is_stateless(),
             session: None,
             version: None,
             initializing: false,
@@ -72,8 +96,9 @@ impl Post {
             events: None,
             answered: true,
             status: None,
-            max_size: way.max_size,
-            printer: way.printer.clone(),
+            undelivered: None,
+            max_size: *max_size,
+            printer: target.printer.clone(),
         })
     }
 
@@ -81,49 +106,113 @@ impl Post {
         self.queue.push_back(text.to_owned());
     }
 
+    /// Posts a message that wants no answer, whatever else is under way.
+    pub(super) async fn post_aside(&self, text: &str) -> io::Result<()> {
+        let sent = self.exchange(Method::POST, text.to_owned(), None).await;
+        sent.map(drop).map_err(|(_, error)| error)
+    }
+
+    pub(super) fn has_session(&self) -> bool {
+        self.session.is_some() || self.web.has(SESSION.as_str())
+    }
+
     pub(super) fn status(&self) -> Option<u16> {
         self.status
+    }
+
+    pub(super) fn undelivered(&self) -> Option<&Undelivered> {
+        self.undelivered.as_ref()
     }
 
     pub(super) fn is_posting(&self) -> bool {
         !self.queue.is_empty() || !self.ready.is_empty() || self.events.is_some()
     }
 
-    /// The next message of the answers. Posts the next message once those to the last are all there.
+    /// The next message of the answers. The next post starts when those to the last one are complete.
     pub(super) async fn next(&mut self) -> Got {
-        let too_large = Got::TooLarge { limit: self.max_size };
         loop {
             if let Some(text) = self.ready.pop_front() {
                 return self.message(text);
             }
-            if let Some(events) = &mut self.events {
-                match events.next().await {
-                    Ok(Some(text)) => {
-                        // Some servers leave the stream open after the answer.
-                        if is_response(&text) {
-                            self.events = None;
-                        }
-                        return self.message(text);
-                    }
-                    Ok(None) => self.events = None,
-                    Err(TooLarge) => {
-                        self.events = None;
-                        return too_large;
-                    }
+            let posted = if self.events.is_some() {
+                match self.next_event().await {
+                    Ok(Some(text)) => return self.message(text),
+                    Ok(None) => Ok(()),
+                    Err(error) => Err(error),
                 }
             } else if let Some(text) = self.queue.pop_front() {
                 self.answered = false;
-                match self.post(text).await {
-                    Ok(Ok(())) => {}
-                    Ok(Err(TooLarge)) => return too_large,
-                    Err(_) => return Got::End,
-                }
+                self.undelivered = None;
+                self.post(text).await
             } else {
                 return std::future::pending().await;
+            };
+            match posted {
+                Ok(()) if !self.ready.is_empty() || self.events.is_some() || self.answered => {}
+                Ok(()) => {
+                    self.answered = true;
+                    let lost = self.says(DeliveryFailure::Empty, "is empty");
+                    let lost = Undelivered { status: self.status, ..lost };
+                    self.undelivered = Some(lost.clone());
+                    return Got::Nothing(lost);
+                }
+                Err(NoAnswer::TooLarge) => {
+                    self.events = None;
+                    return Got::TooLarge { limit: self.max_size };
+                }
+                Err(NoAnswer::Undelivered(lost)) => {
+                    self.events = None;
+                    self.answered = true;
+                    self.undelivered = Some(lost.clone());
+                    return match self.status {
+                        Some(_) => Got::Nothing(lost),
+                        None => Got::End,
+                    };
+                }
             }
-            if self.ready.is_empty() && self.events.is_none() && !self.answered {
-                self.answered = true;
-                return Got::Nothing { status: self.status.unwrap_or_default() };
+        }
+    }
+
+    /// The data of the next event. The stream is resumed if it ends before all responses came.
+    async fn next_event(&mut self) -> Result<Option<Vec<u8>>, NoAnswer> {
+        let Some(events) = &mut self.events else { return Ok(None) };
+        match events.next().await? {
+            Some(text) => {
+                events.attempts = 0;
+                events.expected = events.expected.saturating_sub(responses(&text));
+                // Some servers leave the stream open after the answer.
+                if events.expected == 0 {
+                    self.events = None;
+                }
+                Ok(Some(text))
+            }
+            None => {
+                let Some(Events { parser, expected, last, attempts, .. }) = self.events.take() else {
+                    return Ok(None);
+                };
+                let last = parser.id.clone().or(last);
+                if expected == 0 {
+                    return Ok(None);
+                }
+                let reason = "ended before the answer was complete";
+                let Some(id) = last.filter(|_| attempts < ATTEMPTS) else {
+                    return Err(NoAnswer::Undelivered(self.says(DeliveryFailure::Incomplete, reason)));
+                };
+                tokio::time::sleep(parser.retry.unwrap_or(PAUSE)).await;
+                let resumed = self.exchange(Method::GET, String::new(), Some(&id)).await;
+                let retry = parser.retry;
+                let mut parser = Parser::new(self.max_size);
+                parser.retry = retry;
+                let (response, _) = resumed.map_err(|(start, error)| self.broken(&start, &error))?;
+                if !response.status().is_success() || !is_stream(response.headers()) {
+                    let reason =
+                        format!("{reason}, and cannot be resumed (HTTP {})", response.status().as_u16());
+                    return Err(NoAnswer::Undelivered(self.says(DeliveryFailure::Incomplete, &reason)));
+                }
+                let attempts = attempts + 1;
+                let body = response.into_body();
+                self.events = Some(Events { body, parser, expected, last: Some(id), attempts });
+                Ok(None)
             }
         }
     }
@@ -144,61 +233,133 @@ impl Post {
     /// Ends a session of MCP that was opened here.
     pub(super) async fn close(self) {
         if self.session.is_some() {
-            let _ = self.exchange(Method::DELETE, String::new()).await;
+            let _ = self.exchange(Method::DELETE, String::new(), None).await;
         }
     }
 
-    async fn post(&mut self, text: String) -> io::Result<Result<(), TooLarge>> {
+    async fn post(&mut self, text: String) -> Result<(), NoAnswer> {
         let opens = method_of(&text).is_some_and(|method| method == "initialize");
+        let expected = requests(&text);
         self.initializing |= opens;
-        let response = self.exchange(Method::POST, text).await?;
+        self.status = None;
+        let posted = self.exchange(Method::POST, text, None).await;
+        let (response, start) = posted.map_err(|(start, error)| self.broken(&start, &error))?;
         let status = response.status();
         self.status = Some(status.as_u16());
-        let brought = self.web.headers().any(|(name, _)| name.eq_ignore_ascii_case(SESSION.as_str()));
         if let Some(session) = response.headers().get(&SESSION)
             && opens
             && status.is_success()
-            && !brought
+            && !self.web.has(SESSION.as_str())
         {
             self.session = Some(session.clone());
         }
-        let kind =
-            response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        let is_json = kind.starts_with("application/json");
-        if kind.starts_with("text/event-stream") {
-            let parser = Parser::new(self.max_size);
-            self.events = Some(Events { body: response.into_body(), parser });
-            return Ok(Ok(()));
+        if is_stream(response.headers()) {
+            let (body, parser) = (response.into_body(), Parser::new(self.max_size));
+            self.events = Some(Events { body, parser, expected, last: None, attempts: 0 });
+            return Ok(());
         }
         let (head, body) = response.into_parts();
-        let body = match whole(body, self.max_size).await? {
-            Ok(body) => body,
-            Err(TooLarge) => return Ok(Err(TooLarge)),
+        let body = if status.is_success() {
+            whole(body, self.max_size).await.map_err(|error| match error {
+                Some(error) => self.broken(&start, &error),
+                None => NoAnswer::TooLarge,
+            })?
+        } else {
+            // The status says what matters, whatever becomes of the body.
+            let read = tokio::time::timeout(REFUSAL_TIMEOUT, whole(body, REFUSAL)).await;
+            read.ok().and_then(Result::ok).unwrap_or_default()
         };
-        // What comes with a failure need not be a message; if it is one, it counts.
-        let is_message = match status.is_success() {
-            true => (is_json && !body.trim_ascii().is_empty()) || RawJson::from_bytes(&body).is_ok(),
+        let kind = content_type(&head.headers);
+        // The body of a failure need not be a message; if it is one, it counts.
+        let is_used = match status.is_success() {
+            true => {
+                (kind == "application/json" && !body.trim_ascii().is_empty())
+                    || RawJson::from_bytes(&body).is_ok()
+            }
             false => is_message(&body),
         };
-        if let Some(printer) = self.printer.as_ref().filter(|_| !status.is_success() || !is_message) {
+        if let Some(printer) = self.printer.as_ref().filter(|_| !status.is_success() || !is_used) {
             trace::failure(&HttpFailure { status, headers: &head.headers, body: &body }, printer);
         }
-        if is_message {
+        if is_used {
             self.ready.push_back(body);
+        } else if !status.is_success() {
+            return Err(NoAnswer::Undelivered(self.refused(status, &head.headers)));
+        } else if !body.trim_ascii().is_empty() {
+            let (kind, what) = (kind.clone().into(), format!("is `{kind}`, not JSON"));
+            let lost = self.says(DeliveryFailure::ContentType(kind), &what);
+            return Err(NoAnswer::Undelivered(Undelivered { status: self.status, ..lost }));
         }
-        Ok(Ok(()))
+        Ok(())
     }
 
-    async fn exchange(&self, method: Method, text: String) -> io::Result<Response<Incoming>> {
-        let Streams { read, write, .. } = streams(&self.url, &self.web).await?;
+    /// A status that is not a success.
+    fn refused(&self, status: StatusCode, headers: &HeaderMap) -> Undelivered {
+        let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+        let mut reason = format!("HTTP {status} from {}", self.url);
+        let location = headers.get(LOCATION).filter(|_| status.is_redirection()).map(text);
+        let failure = match (location, headers.get(RETRY_AFTER)) {
+            (Some(location), _) => {
+                reason = format!("{reason}: moved to {location}");
+                DeliveryFailure::Redirected(location.into())
+            }
+            (None, Some(time)) => DeliveryFailure::RetryAfter(text(time).into()),
+            (None, None) => DeliveryFailure::Refused,
+        };
+        Undelivered { status: Some(status.as_u16()), ..Undelivered::new(failure, reason) }
+    }
+
+    /// The connection broke, or does not carry HTTP.
+    fn broken(&self, start: &Start, error: &io::Error) -> NoAnswer {
+        let start = start.bytes();
+        NoAnswer::Undelivered(if start.is_empty() {
+            let reason = format!("{} closed the connection without an answer", self.url);
+            Undelivered::new(DeliveryFailure::Closed, reason)
+        } else if !start.starts_with(b"HTTP/") {
+            let reason = format!("{} does not speak HTTP", self.url);
+            Undelivered::new(DeliveryFailure::WrongProtocol(start.into()), reason)
+        } else if error.kind() == io::ErrorKind::InvalidData {
+            self.says(DeliveryFailure::Other, &format!("is not valid HTTP: {error}"))
+        } else if error.kind() == io::ErrorKind::UnexpectedEof {
+            self.says(DeliveryFailure::Incomplete, "is incomplete: the connection was closed early")
+        } else {
+            self.says(DeliveryFailure::Incomplete, &format!("is incomplete: {error}"))
+        })
+    }
+
+    fn says(&self, failure: DeliveryFailure, what: &str) -> Undelivered {
+        Undelivered::new(failure, format!("the answer from {} {what}", self.url))
+    }
+
+    /// Sends a request, after the event with the id `last` if it resumes a stream. The first bytes of the answer come
+    /// with it, also if there is none.
+    async fn exchange(
+        &self,
+        method: Method,
+        text: String,
+        last: Option<&str>,
+    ) -> Result<(Response<Incoming>, Start), (Start, io::Error)> {
+        let failed = |error| (Start::default(), error);
+        let Streams { read, write, .. } = streams(&self.url, &self.web).await.map_err(failed)?;
+        let (read, start) = Peek::new(read);
         let stream = TokioIo::new(tokio::io::join(read, write));
-        let (mut sender, connection) =
-            hyper::client::conn::http1::handshake(stream).await.map_err(io::Error::other)?;
+        let failed = |error: hyper::Error| (start.clone(), io_error(error));
+        let (mut sender, connection) = hyper::client::conn::http1::handshake(stream).await.map_err(failed)?;
         tokio::spawn(connection);
-        let mut request =
-            Request::builder().method(method).uri(self.url.path()).body(()).map_err(io::Error::other)?;
-        *request.headers_mut() = self.headers(&text)?;
-        sender.send_request(request.map(|()| Full::new(Bytes::from(text)))).await.map_err(io::Error::other)
+        let mut headers = self.headers(&text).map_err(|error| (start.clone(), error))?;
+        if let Some(last) = last.and_then(|last| HeaderValue::from_str(last).ok()) {
+            headers.insert(LAST_EVENT, last);
+        }
+        let mut request = Request::new(Full::new(Bytes::from(text)));
+        *request.method_mut() = method;
+        *request.uri_mut() = self
+            .url
+            .path()
+            .parse()
+            .map_err(|error| (start.clone(), invalid::<hyper::http::uri::InvalidUri>(error)))?;
+        *request.headers_mut() = headers;
+        let response = sender.send_request(request).await.map_err(failed)?;
+        Ok((response, start))
     }
 
     fn headers(&self, text: &str) -> io::Result<HeaderMap> {
@@ -229,12 +390,12 @@ impl Post {
 }
 
 impl Events {
-    /// The data of the next event.
-    async fn next(&mut self) -> Result<Option<Vec<u8>>, TooLarge> {
+    /// The data of the next event; nothing at the end.
+    async fn next(&mut self) -> Result<Option<Vec<u8>>, NoAnswer> {
         loop {
             match self.parser.next() {
                 Some(Event::Data(data)) => return Ok(Some(data)),
-                Some(Event::TooLarge) => return Err(TooLarge),
+                Some(Event::TooLarge) => return Err(NoAnswer::TooLarge),
                 None => {}
             }
             let Some(Ok(frame)) = self.body.frame().await else { return Ok(None) };
@@ -245,11 +406,34 @@ impl Events {
     }
 }
 
-fn is_response(text: &[u8]) -> bool {
+/// The type of a body, without its parameters, in lower case.
+fn content_type(headers: &HeaderMap) -> String {
+    let value = headers.get(CONTENT_TYPE).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+    value.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+fn is_stream(headers: &HeaderMap) -> bool {
+    content_type(headers) == "text/event-stream"
+}
+
+/// How many responses are in a message.
+fn responses(text: &[u8]) -> usize {
+    let is_response = |entry: &Result<Message<'_>, _>| matches!(entry, Ok(Message::Response(_)));
     match decode(text, &LENIENT, &Limits::default()) {
-        Ok(Decoded::One(Ok(Message::Response(_)))) => true,
-        Ok(Decoded::Batch(entries)) => entries.iter().any(|e| matches!(e, Ok(Message::Response(_)))),
-        _ => false,
+        Ok(Decoded::One(entry)) => usize::from(is_response(&entry)),
+        Ok(Decoded::Batch(entries)) => entries.iter().filter(|entry| is_response(entry)).count(),
+        Err(_) => 0,
+    }
+}
+
+/// How many responses a message asks for. One that is not valid gets one error.
+fn requests(text: &str) -> usize {
+    match decode(text.as_bytes(), &LENIENT, &Limits::default()) {
+        Ok(Decoded::One(Ok(Message::Request(_)) | Err(_))) | Err(_) => 1,
+        Ok(Decoded::One(Ok(_))) => 0,
+        Ok(Decoded::Batch(entries)) => {
+            entries.iter().filter(|entry| matches!(entry, Ok(Message::Request(_)) | Err(_))).count()
+        }
     }
 }
 
@@ -266,18 +450,31 @@ fn method_of(text: &str) -> Option<String> {
     RawJson::new(text).ok()?.get("method")?.parse().ok()
 }
 
-/// All of a body, as far as it may go.
-async fn whole(mut body: Incoming, limit: usize) -> io::Result<Result<Vec<u8>, TooLarge>> {
+/// A whole body. The error is `None` if it is larger than the limit.
+async fn whole(mut body: Incoming, limit: usize) -> Result<Vec<u8>, Option<io::Error>> {
     let mut text = Vec::new();
     while let Some(frame) = body.frame().await {
-        if let Some(data) = frame.map_err(io::Error::other)?.data_ref() {
+        if let Some(data) = frame.map_err(|error| Some(io_error(error)))?.data_ref() {
             text.extend_from_slice(data);
         }
         if text.len() > limit {
-            return Ok(Err(TooLarge));
+            return Err(None);
         }
     }
-    Ok(Ok(text))
+    Ok(text)
+}
+
+/// The error of the connection that is behind one of hyper.
+fn io_error(error: hyper::Error) -> io::Error {
+    let source = std::error::Error::source(&error).and_then(|source| source.downcast_ref::<io::Error>());
+    match source.map(io::Error::kind) {
+        _ if error.is_parse() || error.is_parse_too_large() => {
+            io::Error::new(io::ErrorKind::InvalidData, error)
+        }
+        Some(kind) => io::Error::new(kind, error),
+        None if error.is_incomplete_message() => io::Error::new(io::ErrorKind::UnexpectedEof, error),
+        None => io::Error::other(error),
+    }
 }
 
 /// A connection to the host of a URL, with TLS if its scheme says so.
@@ -290,6 +487,6 @@ pub(super) async fn streams(url: &Url, web: &Web) -> io::Result<Streams> {
     Ok(web.trust(transport::url(format!("{scheme}://{host}:{}", url.port()))).into_streams().await?)
 }
 
-fn invalid(what: impl std::fmt::Display) -> io::Error {
+fn invalid<E: std::fmt::Display>(what: E) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, what.to_string())
 }

@@ -4,7 +4,6 @@ use std::io;
 use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
-use hyper::StatusCode;
 use sabir::transport::{Streams, Url};
 use tokio::io::{AsyncRead, AsyncWrite, Join};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
@@ -12,51 +11,52 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
+use super::peek::Peek;
 use super::{Got, post};
-use crate::web::Web;
+use crate::detect::Protocol;
+use crate::exit::{Exit, Failure};
+use crate::peer::PeerOptions;
 
-/// How long the peer may take to be told that this is the end.
-const GOODBYE: Duration = Duration::from_millis(500);
+/// How long closing in order may take.
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 
-type Stream = Join<Box<dyn AsyncRead + Send + Unpin>, Box<dyn AsyncWrite + Send + Unpin>>;
+type Stream = Join<Peek<Box<dyn AsyncRead + Send + Unpin>>, Box<dyn AsyncWrite + Send + Unpin>>;
 
 pub(crate) struct Socket {
     stream: WebSocketStream<Stream>,
     max_size: usize,
 }
 
-/// Why there is no WebSocket.
-pub(super) enum NoSocket {
-    Io(io::Error),
-    /// What HTTP says instead.
-    Status(StatusCode),
-}
-
-impl From<io::Error> for NoSocket {
-    fn from(error: io::Error) -> Self {
-        NoSocket::Io(error)
-    }
-}
-
 impl Socket {
-    pub(super) async fn open(url: &Url, web: &Web, max_size: usize) -> Result<Socket, NoSocket> {
-        let invalid = |what: String| io::Error::new(io::ErrorKind::InvalidInput, what);
-        let Streams { read, write, .. } = post::streams(url, web).await?;
+    pub(super) async fn open(url: &Url, peer: &PeerOptions) -> Result<Socket, Failure> {
+        let unreachable = |error: io::Error| peer.unreachable(&error.into());
+        let invalid = |what: String| Failure::usage(what);
+        let Streams { read, write, .. } = post::streams(url, &peer.web).await.map_err(unreachable)?;
         let mut request = url.as_str().into_client_request().map_err(|error| invalid(error.to_string()))?;
-        for (name, value) in web.headers() {
+        for (name, value) in peer.web.headers() {
             let name: hyper::header::HeaderName =
-                name.parse().map_err(|_| invalid(format!("`{name}` is not the name of a header")))?;
+                name.parse().map_err(|_| invalid(format!("`{name}` is not a valid header name")))?;
             let value = value
                 .parse()
                 .map_err(|_| invalid("the value of a header has control characters".to_owned()))?;
             request.headers_mut().insert(name, value);
         }
+        let max_size = peer.max_size;
         let config =
             WebSocketConfig::default().max_message_size(Some(max_size)).max_frame_size(Some(max_size));
+        let (read, start) = Peek::new(read);
         match client_async_with_config(request, tokio::io::join(read, write), Some(config)).await {
             Ok((stream, _)) => Ok(Socket { stream, max_size }),
-            Err(Error::Http(response)) => Err(NoSocket::Status(response.status())),
-            Err(error) => Err(io::Error::other(error).into()),
+            Err(Error::Http(response)) => {
+                let location = response.headers().get("location").and_then(|location| location.to_str().ok());
+                Err(peer.not_a_websocket(response.status(), location))
+            }
+            Err(error) => Err(match start.bytes() {
+                start if !start.is_empty() && !start.starts_with(b"HTTP/") => {
+                    peer.speaks(Protocol::of(&start))
+                }
+                _ => Failure::new(Exit::Protocol, format_args!("cannot connect to {url}: {error}")),
+            }),
         }
     }
 
@@ -77,6 +77,6 @@ impl Socket {
     }
 
     pub(super) async fn close(mut self) {
-        let _ = tokio::time::timeout(GOODBYE, self.stream.close(None)).await;
+        let _ = tokio::time::timeout(CLOSE_TIMEOUT, self.stream.close(None)).await;
     }
 }

@@ -155,8 +155,7 @@ struct Count {
 
 async fn count(ctx: McpCtx, Count { steps }: Count) -> McpResult<u32> {
     for step in 1..=steps {
-        let message = Some(format!("step {step}"));
-        ctx.progress(ProgressUpdate { progress: step.into(), total: Some(steps.into()), message }).await;
+        ctx.progress(ProgressUpdate::from((step, steps)).message(format!("step {step}"))).await;
     }
     Ok(steps)
 }
@@ -195,8 +194,8 @@ struct Region {
 const PAUSE: Duration = Duration::from_millis(50);
 
 async fn with_progress(ctx: McpCtx, (): ()) -> McpResult<&'static str> {
-    for progress in [0.0, 50.0, 100.0] {
-        ctx.progress((progress, 100.0)).await;
+    for progress in [0, 50, 100] {
+        ctx.progress((progress, 100)).await;
         tokio::time::sleep(PAUSE).await;
     }
     Ok("Progress is complete.")

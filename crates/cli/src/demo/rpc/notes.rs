@@ -1,4 +1,4 @@
-//! What `update` remembers, and forgets.
+//! The notes that `update` keeps.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! Numbers that add exactly, or say that they cannot.
+//! Numbers that are added exactly, or fail.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -41,6 +41,7 @@ pub(crate) struct MemoryBudget(Arc<Budget>);
 struct Budget {
     taken: AtomicUsize,
     most: usize,
+    #[cfg_attr(not(feature = "schemas"), expect(dead_code, reason = "nothing is made ready without it"))]
     steps_left: AtomicUsize,
 }
 

@@ -6,7 +6,7 @@ define! { pub LIVE:
 LIVE001 Error Live {
     title: "a valid request is not answered",
     why: "The caller waits until its time is up, or for ever.",
-    fix: "Answer every request, with -32601 if there is no such method. Perhaps the peer wants --framing headers, or --profile lsp or mcp.",
+    fix: "Answer every request, with -32601 if there is no such method.",
     source: "JSON-RPC 2.0, section 5",
 }
 LIVE002 Warning Live {

@@ -12,12 +12,14 @@ use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::client::conn::{TrySendError, http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use sabir_proto::DeliveryFailure;
 use tokio::time::{Instant, timeout};
 
 use crate::peer::commands::lock;
 use crate::transport::Duplex;
 use crate::transport::endpoint::{Endpoint, in_time};
 use crate::transport::error::ConnectError;
+use crate::transport::first_bytes::{FirstBytes, Received};
 
 /// Bytes of an answer's head, and of its trailers.
 const HEAD: usize = 64 * 1024;
@@ -30,6 +32,9 @@ const MOST_IDLE: usize = 64;
 
 /// How long a connection may take to be ready again once an answer was read from it.
 const SETTLING: Duration = Duration::from_millis(50);
+
+/// What every answer begins with.
+const HTTP: &[u8] = b"HTTP/";
 
 type Body = Full<Bytes>;
 
@@ -47,34 +52,43 @@ pub(crate) struct Pool {
 }
 
 struct Idle {
-    sender: http1::SendRequest<Body>,
+    sender: Http1,
     until: Instant,
 }
 
+/// A connection of HTTP/1.1, for one request at a time.
+struct Http1 {
+    sender: http1::SendRequest<Body>,
+    received: Received,
+}
+
 enum Sender {
-    One(http1::SendRequest<Body>),
+    One(Http1),
     Many(http2::SendRequest<Body>),
 }
 
 /// Why there is no answer.
 pub(crate) enum RequestError {
     Dial(ConnectError),
-    /// The connection broke, in these words.
-    Broken(String),
+    /// The connection broke.
+    Broken {
+        failure: DeliveryFailure,
+        reason: String,
+    },
 }
 
 impl std::fmt::Display for RequestError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             RequestError::Dial(error) => error.fmt(f),
-            RequestError::Broken(reason) => f.write_str(reason),
+            RequestError::Broken { reason, .. } => f.write_str(reason),
         }
     }
 }
 
 /// A connection that carries an answer. Give it back once that is read to its end; drop it otherwise.
 pub(crate) struct Lease {
-    sender: http1::SendRequest<Body>,
+    sender: Http1,
     keep: Duration,
 }
 
@@ -104,18 +118,20 @@ impl Pool {
         Ok(pool)
     }
 
-    /// Sends a request. On a connection that was used before, one that the server closed before anything was
-    /// written is replaced by a new one.
+    /// Sends a request. On a connection that was used before, which the server may have closed meanwhile, a new one is
+    /// made for what was not written, and for what does no harm if it comes twice: a GET, or the DELETE of a session.
     pub(crate) async fn send(&self, mut request: Request<Body>) -> Result<Reply, RequestError> {
         if let Some(sender) = self.used().await {
-            match self.send_over(sender, request).await {
-                Ok(reply) => return Ok(reply),
-                Err((_, Some(unsent))) => request = *unsent,
-                Err((reason, None)) => return Err(RequestError::Broken(reason)),
+            let again = request.method().is_idempotent().then(|| request.clone());
+            match (self.send_over(sender, request).await, again) {
+                (Ok(reply), _) => return Ok(reply),
+                (Err((_, Some(unsent))), _) => request = *unsent,
+                (Err((_, None)), Some(again)) => request = again,
+                (Err((error, None)), None) => return Err(error),
             }
         }
         let sender = self.dial().await.map_err(RequestError::Dial)?;
-        self.send_over(sender, request).await.map_err(|(reason, _)| RequestError::Broken(reason))
+        self.send_over(sender, request).await.map_err(|(error, _)| error)
     }
 
     pub(crate) fn give_back(&self, lease: Option<Lease>) {
@@ -124,7 +140,7 @@ impl Pool {
         }
     }
 
-    fn keep(&self, sender: http1::SendRequest<Body>, keep: Duration) {
+    fn keep(&self, sender: Http1, keep: Duration) {
         let mut idle = lock(&self.idle);
         if idle.len() < MOST_IDLE && !keep.is_zero() {
             idle.push(Idle { sender, until: Instant::now() + keep });
@@ -139,9 +155,9 @@ impl Pool {
         }
         loop {
             let Idle { mut sender, until } = lock(&self.idle).pop()?;
-            let fresh = Instant::now() < until && !sender.is_closed();
+            let fresh = Instant::now() < until && !sender.sender.is_closed();
             // It has just been read from: it takes a moment until it knows that it is free.
-            if fresh && matches!(timeout(SETTLING, sender.ready()).await, Ok(Ok(()))) {
+            if fresh && matches!(timeout(SETTLING, sender.sender.ready()).await, Ok(Ok(()))) {
                 return Some(Sender::One(sender));
             }
         }
@@ -152,25 +168,44 @@ impl Pool {
         &self,
         sender: Sender,
         mut request: Request<Body>,
-    ) -> Result<Reply, (String, Option<Box<Request<Body>>>)> {
-        let failed = |mut error: TrySendError<Request<Body>>| {
+    ) -> Result<Reply, (RequestError, Option<Box<Request<Body>>>)> {
+        let failed = |mut error: TrySendError<Request<Body>>, received: &[u8]| {
             let unsent = error.take_message().map(Box::new);
-            (describe(error.error()), unsent)
+            (self.broken(error.error(), received), unsent)
         };
         match sender {
             Sender::One(mut sender) => {
                 *request.uri_mut() = self.path.clone().into();
                 request.headers_mut().entry(HOST).or_insert_with(|| self.host.clone());
-                let response = sender.try_send_request(request).await.map_err(failed)?;
+                sender.received.clear();
+                let sent = sender.sender.try_send_request(request).await;
+                let response = sent.map_err(|error| failed(error, &sender.received.bytes()))?;
                 let keep = keep_alive(&response);
                 Ok((response, Some(Lease { sender, keep })))
             }
             Sender::Many(mut sender) => {
                 *request.uri_mut() = self.uri.clone();
                 request.headers_mut().remove(HOST);
-                Ok((sender.try_send_request(request).await.map_err(failed)?, None))
+                let sent = sender.try_send_request(request).await;
+                Ok((sent.map_err(|error| failed(error, HTTP))?, None))
             }
         }
+    }
+
+    /// Why a request has no response.
+    fn broken(&self, error: &hyper::Error, received: &[u8]) -> RequestError {
+        let url = &self.endpoint.url;
+        let (failure, reason) = if !received.is_empty() && !received.starts_with(HTTP) {
+            (DeliveryFailure::WrongProtocol(received.into()), format!("{url} does not speak HTTP"))
+        } else if error.is_parse() || error.is_parse_too_large() {
+            (DeliveryFailure::Other, format!("the answer from {url} is not valid HTTP: {}", describe(error)))
+        } else if received.is_empty() {
+            (DeliveryFailure::Closed, format!("{url} closed the connection without an answer"))
+        } else {
+            let reason = format!("the answer from {url} is incomplete: {}", describe(error));
+            (DeliveryFailure::Incomplete, reason)
+        };
+        RequestError::Broken { failure, reason }
     }
 
     async fn dial(&self) -> Result<Sender, ConnectError> {
@@ -190,26 +225,26 @@ impl Pool {
     async fn shake_hands(&self, stream: Box<dyn Duplex>, many: bool) -> Result<Sender, ConnectError> {
         use crate::transport::error::ConnectErrorKind::Protocol;
         let failed = |error: hyper::Error| ConnectError::new(Protocol, &self.endpoint.url, describe(&error));
-        let stream = TokioIo::new(stream);
         if many {
             let (sender, connection) = http2::Builder::new(TokioExecutor::new())
                 .timer(TokioTimer::new())
                 .max_header_list_size(HEAD as u32)
-                .handshake(stream)
+                .handshake(TokioIo::new(stream))
                 .await
                 .map_err(failed)?;
             tokio::spawn(connection);
             *lock(&self.shared) = Some(sender.clone());
             return Ok(Sender::Many(sender));
         }
+        let (stream, received) = FirstBytes::new(stream);
         let (sender, connection) = http1::Builder::new()
             .max_header_size(HEAD)
             .max_buf_size(2 * HEAD)
-            .handshake(stream)
+            .handshake(TokioIo::new(stream))
             .await
             .map_err(failed)?;
         tokio::spawn(connection);
-        Ok(Sender::One(sender))
+        Ok(Sender::One(Http1 { sender, received }))
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::StatusCode;
-use sabir_proto::{Origin, Undelivered};
+use sabir_proto::{DeliveryFailure, Origin, Undelivered};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{sleep, timeout};
 
@@ -56,7 +56,9 @@ impl Exchange {
             Ok(reply) => self.take(reply).await.err(),
             Err(error) => Some(error.into()),
         };
-        let undelivered = undelivered.unwrap_or_else(|| self.says("holds no answer to this call"));
+        let undelivered = undelivered.unwrap_or_else(|| {
+            self.says(DeliveryFailure::NoResponse, "does not contain a response to this call")
+        });
         self.give_up(undelivered).await;
         Done::default()
     }
@@ -71,7 +73,8 @@ impl Exchange {
             Ok(Ok(())) => Done { accepted: true, unheard: None },
             Ok(Err(unheard)) => Done { accepted: false, unheard: Some(unheard) },
             Err(_) => {
-                let unheard = self.says(&format!("did not come within {} s", ACCEPTING.as_secs()));
+                let why = format!("did not come within {} s", ACCEPTING.as_secs());
+                let unheard = self.says(DeliveryFailure::Other, &why);
                 Done { accepted: false, unheard: Some(unheard) }
             }
         }
@@ -108,7 +111,7 @@ impl Exchange {
         let (head, body) = response.into_parts();
         if head.status == StatusCode::NOT_FOUND && self.client.has_session() {
             self.lose_session().await;
-            return Err(Undelivered { status: Some(404), ..LOST_SESSION.into() });
+            return Err(lost_session());
         }
         if !head.status.is_success() {
             let (text, found) = refusal(&self.client, head.status, &head.headers, body, &self.open).await?;
@@ -121,19 +124,19 @@ impl Exchange {
                 self.client.pool.give_back(lease);
                 match self.open.is_empty() {
                     true => Ok(()),
-                    false => Err(self.says("is empty")),
+                    false => Err(self.says(DeliveryFailure::Empty, "is empty")),
                 }
             }
             // Whatever a server has to say to what wants no answer, it has taken it. A stream in its place may
             // never end.
-            Content::Other(_) | Content::Events if self.open.is_empty() => Ok(()),
-            Content::Other(what) => {
-                if let Some(on_failure) = &self.client.on_failure
+            Content::Other(..) | Content::Events if self.open.is_empty() => Ok(()),
+            Content::Other(kind, what) => {
+                if self.client.on_failure.is_some()
                     && let Ok((body, _)) = whole(&self.client, body, REFUSAL).await
                 {
-                    on_failure(&HttpFailure { status: head.status, headers: &head.headers, body: &body });
+                    self.on_failure(&head, &body);
                 }
-                Err(self.says(&what))
+                Err(self.says(DeliveryFailure::ContentType(kind), &what))
             }
             Content::Json => {
                 let limit = self.client.limits.message_bytes;
@@ -143,7 +146,10 @@ impl Exchange {
                 if text.is_empty() && self.open.is_empty() {
                     return Ok(());
                 }
-                let found = answers(&text, &self.client.limits).map_err(|reason| self.says(&reason))?;
+                let found = answers(&text, &self.client.limits).map_err(|reason| {
+                    self.on_failure(&head, &text[..text.len().min(REFUSAL)]);
+                    self.says(DeliveryFailure::NotAMessage, &reason)
+                })?;
                 self.deliver(text, found, room).await;
                 Ok(())
             }
@@ -162,7 +168,7 @@ impl Exchange {
         while !self.open.is_empty() {
             let reason = why.take().unwrap_or_else(|| "ended without the answer".to_owned());
             if cursor.id.is_none() || failures == ATTEMPTS {
-                return Err(self.says(&reason));
+                return Err(self.says(DeliveryFailure::Incomplete, &reason));
             }
             failures += 1;
             sleep(cursor.pause(failures)).await;
@@ -174,19 +180,23 @@ impl Exchange {
                             Err(Broken::TooLarge(limit)) => return Err(self.broken(&Broken::TooLarge(limit))),
                             followed => followed.err().map(|broken| broken.to_string()),
                         },
-                        _ => return Err(self.says(&format!("{reason}, and cannot be resumed"))),
+                        _ => {
+                            let reason = format!("{reason}, and cannot be resumed");
+                            return Err(self.says(DeliveryFailure::Incomplete, &reason));
+                        }
                     };
                 }
                 Ok((response, _))
                     if response.status() == StatusCode::NOT_FOUND && self.client.has_session() =>
                 {
                     self.lose_session().await;
-                    return Err(Undelivered { status: Some(404), ..LOST_SESSION.into() });
+                    return Err(lost_session());
                 }
                 Ok((response, _)) if response.status().is_client_error() => {
                     let status = response.status();
                     let reason = format!("{reason}, and cannot be resumed (HTTP {})", status.as_str());
-                    return Err(Undelivered { status: Some(status.as_u16()), ..self.says(&reason) });
+                    let undelivered = self.says(DeliveryFailure::Refused, &reason);
+                    return Err(Undelivered { status: Some(status.as_u16()), ..undelivered });
                 }
                 Ok(_) => why = Some(reason),
                 Err(error) => why = Some(error.to_string()),
@@ -202,8 +212,8 @@ impl Exchange {
     async fn follow(&mut self, reply: Reply, cursor: &mut Cursor) -> Result<(), Broken> {
         let (response, lease) = reply;
         let client = Arc::clone(&self.client);
-        let mut events = Events::new(&client, response.into_body());
         let asked = !self.open.is_empty();
+        let mut events = Events::new(&client, response.into_body(), asked);
         loop {
             let next = if asked && self.open.is_empty() {
                 match timeout(ENDING, events.next()).await {
@@ -258,23 +268,38 @@ impl Exchange {
     }
 
     fn broken(&self, broken: &Broken) -> Undelivered {
-        let too_large = match broken {
-            Broken::TooLarge(limit) => Some(*limit),
-            Broken::Off(_) => None,
+        let (too_large, failure) = match broken {
+            Broken::TooLarge(limit) => (Some(*limit), DeliveryFailure::TooLarge),
+            Broken::Off(_) => (None, DeliveryFailure::Incomplete),
         };
-        Undelivered { too_large, ..self.says(&broken.to_string()) }
+        Undelivered { too_large, ..self.says(failure, &broken.to_string()) }
     }
 
-    fn says(&self, what: &str) -> Undelivered {
-        format!("the answer from {} {what}", self.client.url).into()
+    fn says(&self, failure: DeliveryFailure, what: &str) -> Undelivered {
+        Undelivered::new(failure, format!("the answer from {} {what}", self.client.url))
     }
+
+    /// Shows an answer that cannot be used to whoever asked for that.
+    fn on_failure(&self, head: &http::response::Parts, body: &[u8]) {
+        if let Some(on_failure) = &self.client.on_failure {
+            on_failure(&HttpFailure { status: head.status, headers: &head.headers, body });
+        }
+    }
+}
+
+fn lost_session() -> Undelivered {
+    Undelivered { status: Some(404), ..Undelivered::new(DeliveryFailure::SessionEnded, LOST_SESSION) }
 }
 
 const LOST_SESSION: &str = "the server has ended the session, or forgotten it: connect again";
 
 impl From<RequestError> for Undelivered {
     fn from(error: RequestError) -> Self {
-        error.to_string().into()
+        let reason = error.to_string();
+        match error {
+            RequestError::Dial(_) => Undelivered::new(DeliveryFailure::Connect, reason),
+            RequestError::Broken { failure, .. } => Undelivered::new(failure, reason),
+        }
     }
 }
 

@@ -1,13 +1,17 @@
 //! Answers as they come: one body, or a stream of events, within the limits.
 
+use std::error::Error;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{CONTENT_ENCODING, CONTENT_TYPE, LOCATION};
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE, LOCATION, RETRY_AFTER};
 use http::{HeaderMap, StatusCode};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
-use sabir_proto::{ErrorObject, Id, Invalid, LENIENT, Limits, Message, Response, Undelivered, decode};
+use sabir_proto::{
+    ByteSize, DeliveryFailure, ErrorObject, Id, Invalid, LENIENT, Limits, Message, Response, Undelivered,
+    decode,
+};
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::client::http::client::{Client, HttpFailure};
@@ -20,6 +24,9 @@ const SMALL: usize = 64 * 1024;
 /// How long the next piece of a large answer may take: while it is not whole, it takes the room of others.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// How long the body of a refusal may take: its status says what matters.
+const REFUSAL_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// Bytes of a refusal that are read, and of its text that are told.
 pub(crate) const REFUSAL: usize = 256 * 1024;
 const TOLD: usize = 200;
@@ -30,8 +37,8 @@ pub(crate) enum Content {
     Nothing,
     Json,
     Events,
-    /// Neither, in these words.
-    Other(String),
+    /// Neither: of this type, and why it is not used, in words.
+    Other(Box<str>, String),
 }
 
 /// Judges by the headers.
@@ -40,7 +47,9 @@ pub(crate) fn content(headers: &HeaderMap, body: &Incoming) -> Content {
         return Content::Nothing;
     }
     if let Some(encoding) = headers.get(CONTENT_ENCODING).filter(|encoding| *encoding != "identity") {
-        return Content::Other(format!("is compressed ({}), which was not asked for", shown(encoding)));
+        let encoding = shown(encoding);
+        let why = format!("is compressed ({encoding}), which was not asked for");
+        return Content::Other(encoding.into(), why);
     }
     let Some(kind) = headers.get(CONTENT_TYPE) else { return Content::Json };
     let kind = shown(kind);
@@ -49,7 +58,10 @@ pub(crate) fn content(headers: &HeaderMap, body: &Incoming) -> Content {
         "text/event-stream" => Content::Events,
         "application/json" | "application/json-rpc" | "application/jsonrequest" => Content::Json,
         other if other.starts_with("application/") && other.ends_with("+json") => Content::Json,
-        _ => Content::Other(format!("is `{essence}`, not JSON")),
+        _ => {
+            let why = format!("is `{essence}`, not JSON");
+            Content::Other(essence.into(), why)
+        }
     }
 }
 
@@ -69,8 +81,8 @@ pub(crate) enum Broken {
 impl std::fmt::Display for Broken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Broken::TooLarge(limit) => write!(f, "is larger than {limit} bytes"),
-            Broken::Off(why) => write!(f, "broke off: {why}"),
+            Broken::TooLarge(limit) => write!(f, "is larger than {}", ByteSize(*limit)),
+            Broken::Off(why) => write!(f, "is incomplete: {why}"),
         }
     }
 }
@@ -111,7 +123,7 @@ async fn next_piece(body: &mut Incoming, hurried: bool) -> Result<Option<Bytes>,
         };
         match frame {
             None => return Ok(None),
-            Some(Err(error)) => return Err(Broken::Off(describe(&error))),
+            Some(Err(error)) => return Err(Broken::Off(cause(&error))),
             // Trailers say nothing to us.
             Some(Ok(frame)) => {
                 if let Ok(data) = frame.into_data() {
@@ -122,17 +134,29 @@ async fn next_piece(body: &mut Incoming, hurried: bool) -> Result<Option<Bytes>,
     }
 }
 
+/// Why a body has no more.
+fn cause(error: &hyper::Error) -> String {
+    let source = error.source().and_then(|source| source.downcast_ref::<std::io::Error>());
+    match source.map(std::io::Error::kind) {
+        Some(std::io::ErrorKind::UnexpectedEof) => "the connection was closed early".to_owned(),
+        _ if error.is_incomplete_message() => "the connection was closed early".to_owned(),
+        _ => describe(error),
+    }
+}
+
 /// A stream of events.
 pub(crate) struct Events<'c> {
     client: &'c Client,
     body: Incoming,
     pub(crate) parser: Parser,
     room: Option<OwnedSemaphorePermit>,
+    /// An event that is over the limit is told of as soon as that is known, and not only at its end, which may never come.
+    early: bool,
 }
 
 impl<'c> Events<'c> {
-    pub(crate) fn new(client: &'c Client, body: Incoming) -> Self {
-        Events { client, body, parser: Parser::new(client.limits.message_bytes), room: None }
+    pub(crate) fn new(client: &'c Client, body: Incoming, early: bool) -> Self {
+        Events { client, body, parser: Parser::new(client.limits.message_bytes), room: None, early }
     }
 
     /// The next event, with the room that it takes; nothing at the end.
@@ -140,6 +164,9 @@ impl<'c> Events<'c> {
         loop {
             if let Some(event) = self.parser.next() {
                 return Ok(Some((event, self.room.take())));
+            }
+            if self.early && self.parser.is_over_limit() {
+                return Ok(Some((Event::TooLarge, None)));
             }
             if self.parser.held() <= SMALL {
                 self.room = None;
@@ -221,8 +248,7 @@ pub(crate) async fn refusal(
     let json = content(headers, &body) == Content::Json && headers.contains_key(CONTENT_TYPE);
     let plain = headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/plain"));
     let text = if json || plain || client.on_failure.is_some() {
-        // Somebody who refuses must not keep us waiting for the reason.
-        let read = tokio::time::timeout(CONNECT_TIMEOUT, whole(client, body, REFUSAL)).await;
+        let read = tokio::time::timeout(REFUSAL_TIMEOUT, whole(client, body, REFUSAL)).await;
         read.ok().and_then(Result::ok).map(|(text, _)| text)
     } else {
         None
@@ -230,8 +256,9 @@ pub(crate) async fn refusal(
     if let (Some(on_failure), Some(body)) = (&client.on_failure, &text) {
         on_failure(&HttpFailure { status, headers, body });
     }
-    let detail = if let Some(location) = headers.get(LOCATION).filter(|_| status.is_redirection()) {
-        Some(format!("the server says it moved to {}; redirects are not followed", shown(location)))
+    let location = headers.get(LOCATION).filter(|_| status.is_redirection()).map(shown);
+    let detail = if let Some(location) = &location {
+        Some(format!("moved to {location}"))
     } else {
         match text {
             Some(text) if json => match answers(&text, &client.limits) {
@@ -249,7 +276,12 @@ pub(crate) async fn refusal(
     if let Some(detail) = detail {
         reason = format!("{reason}: {}", detail.escape_debug());
     }
-    Err(Undelivered { status: Some(status.as_u16()), ..reason.into() })
+    let failure = match (location, headers.get(RETRY_AFTER)) {
+        (Some(location), _) => DeliveryFailure::Redirected(location.into()),
+        (None, Some(time)) => DeliveryFailure::RetryAfter(shown(time).into()),
+        (None, None) => DeliveryFailure::Refused,
+    };
+    Err(Undelivered { status: Some(status.as_u16()), ..Undelivered::new(failure, reason) })
 }
 
 /// `404 Not Found`.

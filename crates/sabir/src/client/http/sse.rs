@@ -81,6 +81,11 @@ impl Parser {
         }
     }
 
+    /// Whether the event that is coming is over the limit already, so that it will be skipped.
+    pub fn is_over_limit(&self) -> bool {
+        self.too_large
+    }
+
     /// Bytes that it holds.
     pub fn held(&self) -> usize {
         self.unread.len() + self.data.len()

@@ -86,7 +86,7 @@ impl Driver {
         let session = &mut context.session;
         match self.io.read(session.space()) {
             Ok(Some(0)) => match self.process.as_mut().and_then(Process::exit_reason) {
-                Some(cause) => session.handle_lost(now, cause),
+                Some(cause) => session.handle_gone(now, cause),
                 None => context.handle_eof(),
             },
             Ok(Some(count)) => session.handle_read(now, count),

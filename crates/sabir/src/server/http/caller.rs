@@ -3,13 +3,13 @@
 use std::any::Any;
 use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use http::Extensions;
 use http::request::Parts;
 use sabir_proto::Origin;
 
-use crate::server::http::{Head, Remote};
+use crate::server::http::Remote;
 
 /// The certificates that a client has shown, its own first: in the extensions of
 /// [`Ctx::http`](crate::Ctx::http).
@@ -40,44 +40,22 @@ impl PeerAddress {
 
 /// The HTTP request that a message came in, and who its sender has proved to be.
 pub(crate) struct HttpCaller {
-    parts: OnceLock<Box<Parts>>,
-    /// What the parts are made from, should anybody ask for them.
-    unread: Option<(Head, PeerAddress)>,
+    parts: Box<Parts>,
     pub(crate) identity: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl HttpCaller {
-    pub(crate) fn new(parts: Parts, identity: Option<Arc<dyn Any + Send + Sync>>) -> Self {
-        HttpCaller { parts: OnceLock::from(Box::new(parts)), unread: None, identity }
-    }
-
-    /// One whose request nobody has looked at yet.
-    pub(crate) fn unread(head: Head, peer_address: PeerAddress) -> Self {
-        HttpCaller { parts: OnceLock::new(), unread: Some((head, peer_address)), identity: None }
+    pub(crate) fn new(parts: impl Into<Box<Parts>>, identity: Option<Arc<dyn Any + Send + Sync>>) -> Self {
+        HttpCaller { parts: parts.into(), identity }
     }
 
     /// Adds something for whoever looks at the request.
     pub(crate) fn extend<T: Clone + Send + Sync + 'static>(&mut self, extension: T) {
-        self.parts();
-        if let Some(parts) = self.parts.get_mut() {
-            parts.extensions.insert(extension);
-        }
-    }
-
-    /// The head that nobody has looked at; otherwise nothing.
-    pub(crate) fn head(&self) -> &[u8] {
-        self.unread.as_ref().map_or(&[], |(head, _)| head.bytes())
+        self.parts.extensions.insert(extension);
     }
 
     pub(crate) fn parts(&self) -> &Parts {
-        self.parts.get_or_init(|| {
-            let mut parts = http::Request::new(()).into_parts().0;
-            if let Some((head, peer_address)) = &self.unread {
-                head.read(&mut parts);
-                peer_address.tell(&mut parts.extensions);
-            }
-            Box::new(parts)
-        })
+        &self.parts
     }
 }
 

@@ -47,6 +47,8 @@ pub struct Http {
     pub(crate) keep_alive: Option<Duration>,
     pub(crate) websocket: WebSocket,
     pub(crate) speaks: Speaks,
+    /// Every request is hyper's, to compare with.
+    pub(crate) hyper_only: bool,
 }
 
 /// What is served.
@@ -265,6 +267,15 @@ impl Http {
     #[must_use]
     pub fn websocket(mut self, websocket: WebSocket) -> Self {
         self.websocket = websocket;
+        self
+    }
+
+    /// Leaves every request to hyper, so that tests can compare the two.
+    #[cfg(feature = "fuzzing")]
+    #[doc(hidden)]
+    #[must_use]
+    pub fn hyper_only(mut self) -> Self {
+        self.hyper_only = true;
         self
     }
 

@@ -1,18 +1,18 @@
 //! Connections of HTTP, handed to hyper and watched over.
 
 use std::convert::Infallible;
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use http::{Request, Response, header};
-use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 
 use crate::peer::commands::lock;
+use crate::runtime::turn::next_turn;
 use crate::server::acceptor::{PeerInfo, Protocols, ServerConfig, ServerState};
 use crate::server::budget::MemoryBudget;
 use crate::server::deadline_timer::DeadlineTimer;
@@ -20,11 +20,12 @@ use crate::server::detect::Protocol;
 use crate::server::http::caller::PeerAddress;
 #[cfg(feature = "tls")]
 use crate::server::http::caller::PeerCertificates;
+use crate::server::http::fast::FirstRequest;
 use crate::server::http::fast::connection::{FastConnection, HandOver};
 use crate::server::http::idle_monitor::{ActivityMonitor, BusyBody, Timeouts, Watched};
+use crate::server::http::service::Refused;
 use crate::server::http::{
     Body, Bound, ConflictingLength, ConnectionBudget, ConnectionGuard, HeadWatch, HttpService, Speaks, Stop,
-    Streaming,
 };
 use crate::server::limiter::ConnectionPermit;
 use crate::server::lingering_close::LingeringClose;
@@ -58,9 +59,16 @@ impl ServerConfig {
 }
 
 impl ServerState {
-    /// How long a peer may take nothing of what is to be sent.
-    pub(crate) fn stall(&self) -> Duration {
-        self.config.limits.stall.unwrap_or(self.connections.idle)
+    /// How long each step of a connection of HTTP may take.
+    fn timeouts(&self, service: &HttpService) -> Timeouts {
+        Timeouts {
+            head: self.connections.head,
+            idle: self.connections.idle,
+            body: service.body_deadline(),
+            stall: self.config.limits.stall.unwrap_or(self.connections.idle),
+            // What is open may finish, and then a little longer: the service answers what it has given up.
+            stop: self.grace + self.grace,
+        }
     }
 
     /// Serves a connection of HTTP of which something was read already.
@@ -80,41 +88,39 @@ impl ServerState {
             certificates: peer_info.certificates.map(PeerCertificates).map(Arc::new),
         };
         let budget = self.memory.child(self.connection_bytes);
-        let into_hand_over = if protocol == Protocol::Http1 && service.takes_plain() {
-            let mut connection = FastConnection::new(
-                self,
-                service,
-                (first, stream),
-                peer_address.clone(),
-                timer,
-                Arc::clone(&budget),
-            );
-            let end = poll_fn(|cx| connection.poll(cx)).await;
-            match connection.into_hand_over(end) {
-                Some(into_hand_over) => into_hand_over,
-                None => return,
-            }
+        let timeouts = self.timeouts(service);
+        let hand_over = if protocol == Protocol::Http1 && service.has_fast_path() {
+            let (read, peer_address, budget) = ((first, stream), peer_address.clone(), Arc::clone(&budget));
+            let mut connection = FastConnection::new(service, read, peer_address, budget, timeouts, timer);
+            poll_fn(|cx| connection.poll(cx)).await;
+            let Some(hand_over) = connection.into_hand_over() else { return };
+            hand_over
         } else {
-            HandOver { read: first, stream, pending: None }
+            HandOver { read: first, stream, first: None }
         };
-        let stream = Prefixed::new(into_hand_over.read, into_hand_over.stream);
+        let stream = Prefixed::new(hand_over.read, hand_over.stream);
         let answers = Answers {
             service: service.clone(),
-            pending: Arc::new(Mutex::new(into_hand_over.pending)),
+            first: Arc::new(Mutex::new(hand_over.first)),
             peer_address,
-            permit,
-            monitor: ActivityMonitor::new(protocol == Protocol::Http2),
+            monitor: ActivityMonitor::new(protocol == Protocol::Http2, Arc::clone(&permit.activity)),
             conflicting: ConflictingLength::default(),
             budget: ConnectionBudget(budget),
+            permit,
         };
         // This future is large, and only those who need it are to have it.
-        Box::pin(self.serve_by_hyper(protocol, stream, answers)).await;
+        Box::pin(self.serve_by_hyper(protocol, stream, answers, timeouts)).await;
     }
 
-    async fn serve_by_hyper<S: Duplex + 'static>(&self, protocol: Protocol, stream: S, answers: Answers) {
-        let timeouts =
-            Timeouts { head: self.connections.head, idle: self.connections.idle, stall: self.stall() };
+    async fn serve_by_hyper<S: Duplex + 'static>(
+        &self,
+        protocol: Protocol,
+        stream: S,
+        answers: Answers,
+        timeouts: Timeouts,
+    ) {
         let monitor = Arc::clone(&answers.monitor);
+        let permit = Arc::clone(&answers.permit);
         let heads = HeadWatch::new(answers.conflicting.clone());
         let linger = LingeringClose::default();
         let io = TokioIo::new(Watched { stream, monitor: Arc::clone(&monitor), heads, linger });
@@ -130,7 +136,10 @@ impl ServerState {
                 let mut connection = pin!($connection);
                 let mut wait_until_expired = pin!(monitor.wait_until_expired(timeouts));
                 tokio::select! {
-                    _ = connection.as_mut() => return,
+                    () = poll_fn(|cx| {
+                        monitor.begin_turn();
+                        connection.as_mut().poll(cx).map(drop)
+                    }) => return,
                     () = &mut wait_until_expired => {
                         // An idle client is told, so that it sends no request that nobody will read.
                         if monitor.is_idle() {
@@ -139,10 +148,14 @@ impl ServerState {
                         }
                         return;
                     }
+                    () = permit.activity.evicted() => {
+                        connection.as_mut().graceful_shutdown();
+                        let _ = tokio::time::timeout(CLOSE_TIMEOUT, connection).await;
+                        return;
+                    }
                     () = stopped => connection.as_mut().graceful_shutdown(),
                 }
-                // What is open may finish, and then a little longer: the service answers what it has given up.
-                let _ = tokio::time::timeout(self.grace + self.grace, connection).await;
+                let _ = tokio::time::timeout(timeouts.stop, connection).await;
             }};
         }
         match protocol {
@@ -168,8 +181,8 @@ impl ServerState {
 #[derive(Clone)]
 struct Answers {
     service: HttpService,
-    /// The answer to the first request, if that has begun.
-    pending: Arc<Mutex<Option<Streaming>>>,
+    /// What is known of the first request.
+    first: Arc<Mutex<Option<FirstRequest>>>,
     peer_address: PeerAddress,
     permit: Arc<ConnectionPermit>,
     monitor: Arc<ActivityMonitor>,
@@ -180,17 +193,22 @@ struct Answers {
 impl Answers {
     async fn answer(self, mut request: Request<Incoming>) -> Response<BusyBody<Body>> {
         let busy = self.monitor.begin();
+        if self.monitor.is_turn_over() {
+            next_turn().await;
+        }
         let version = request.version();
-        let pending = lock(&self.pending).take();
-        if let Some(pending) = pending {
-            // It has been read already.
-            let _ = request.into_body().collect().await;
-            return pending.response.await.map(|body| BusyBody::new(body, busy, version));
+        let first = lock(&self.first).take();
+        match first {
+            Some(FirstRequest::Answered(response)) => {
+                return response.await.map(|body| BusyBody::new(body, busy, version));
+            }
+            Some(FirstRequest::Refused(refusal)) => drop(request.extensions_mut().insert(Refused(refusal))),
+            None => {}
         }
         request.extensions_mut().insert(self.conflicting);
         request.extensions_mut().insert(self.budget);
         if request.headers().contains_key(header::UPGRADE) {
-            request.extensions_mut().insert(ConnectionGuard(self.permit as _));
+            request.extensions_mut().insert(ConnectionGuard(self.permit));
         }
         self.peer_address.tell(request.extensions_mut());
         self.service.handle(request).await.map(|body| BusyBody::new(body, busy, version))

@@ -6,16 +6,11 @@ use http::{HeaderMap, header};
 pub(crate) fn is_json(headers: &HeaderMap) -> bool {
     let mut types = headers.get_all(header::CONTENT_TYPE).iter();
     let (Some(value), None) = (types.next(), types.next()) else { return false };
-    names_json(value.as_bytes())
-}
-
-/// Whether a content type is that of JSON.
-pub(crate) fn names_json(value: &[u8]) -> bool {
     // What nearly everybody sends.
-    if value == b"application/json" {
+    if value == "application/json" {
         return true;
     }
-    let Ok(value) = std::str::from_utf8(value) else { return false };
+    let Ok(value) = std::str::from_utf8(value.as_bytes()) else { return false };
     let (kind, parameters) = value.split_once(';').unwrap_or((value, ""));
     let kind = kind.trim();
     let known = ["application/json", "application/json-rpc", "application/jsonrequest"];
@@ -59,26 +54,13 @@ impl Accepts {
     /// it.
     pub(crate) fn of(headers: &HeaderMap) -> Self {
         let values = headers.get_all(header::ACCEPT).into_iter();
-        Self::named(values.map(|value| value.to_str().unwrap_or_default()))
-    }
-
-    /// The same, of a header that can stand there once.
-    pub(crate) fn in_one(value: Option<&[u8]>) -> Self {
-        match value {
-            // What nearly everybody sends.
-            None | Some(b"application/json" | b"*/*") => Accepts::JSON,
-            Some(value) => Self::named([std::str::from_utf8(value).unwrap_or_default()].into_iter()),
-        }
-    }
-
-    fn named<'a>(values: impl Iterator<Item = &'a str>) -> Self {
         let mut json = None;
         let mut events = None;
         let mut any = None;
         let mut is_given = false;
         for value in values {
             is_given = true;
-            for range in value.split(',') {
+            for range in value.to_str().unwrap_or_default().split(',') {
                 let (range, parameters) = range.split_once(';').unwrap_or((range, ""));
                 let weight = weight(parameters);
                 match range.trim().to_ascii_lowercase().as_str() {
@@ -144,10 +126,8 @@ mod tests {
             let mut headers = HeaderMap::new();
             headers.insert(header::ACCEPT, accept.parse().unwrap_or_else(|_| panic!("{accept}")));
             assert_eq!(Accepts::of(&headers), Accepts { json, events }, "{accept}");
-            assert_eq!(Accepts::in_one(Some(accept.as_bytes())), Accepts { json, events }, "{accept}");
         }
         assert_eq!(Accepts::of(&HeaderMap::new()), Accepts::JSON);
-        assert_eq!(Accepts::in_one(None), Accepts::JSON);
     }
 
     #[test]

@@ -8,11 +8,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use sabir_proto::{Cause, Config, ErrorCode, Framing, Origin, Outgoing};
 
-use crate::peer::commands::{Command, lock};
+use crate::peer::commands::lock;
 use crate::router::Routes;
-use crate::router::observe::{Observed, Side};
 use crate::runtime::connection::Connection;
-use crate::runtime::io::Io;
 use crate::runtime::message_transport::{Incoming, Link, MessageTransport};
 use crate::server::budget::{MemoryBudget, Reservation};
 use crate::server::http::caller::HttpCaller;
@@ -126,20 +124,13 @@ impl Exchange {
         link.settled = false;
         link.error = None;
         let origin = link.origin;
-        let context = &mut self.connection.engine.context;
-        context.read_clock();
-        self.connection.engine.resume();
-        let context = &mut self.connection.engine.context;
-        context.callers.opener = Some(caller);
-        context.session.handle_message_from(context.now, message, origin);
-        context.tell(&Observed::Bytes { side: Side::Theirs, count: message.len() });
+        self.connection.set_caller(Some(caller));
+        self.connection.take_message(message, origin);
     }
 
     /// Does what can be done at once. Whatever has to wait is to be polled.
     pub(crate) fn run(&mut self, cx: &mut Context<'_>, budget: &Arc<MemoryBudget>) -> Poll<Step> {
-        let Connection { engine, io, .. } = &mut self.connection;
-        engine.run();
-        io.send(cx, &mut engine.context);
+        self.connection.run_once(cx);
         self.reserve(budget);
         self.step()
     }
@@ -154,15 +145,14 @@ impl Exchange {
 
     /// Reserves what the engine holds by now. Without room for that it ends, and an error is the answer.
     fn reserve(&mut self, budget: &Arc<MemoryBudget>) {
-        let used = self.connection.engine.context.session.usage().bytes;
-        if !self.reservation.resize(budget, used) {
+        if !self.reservation.resize(budget, self.connection.usage().bytes) {
             self.over = true;
             self.connection.io.link.next = Some(OVERLOADED);
         }
     }
 
     fn step(&mut self) -> Poll<Step> {
-        let idle = self.over || self.connection.engine.context.session.is_idle();
+        let idle = self.over || self.connection.is_idle();
         let link = &mut self.connection.io.link;
         if (link.settled && idle) || self.over {
             return Poll::Ready(Step::Done(link.next.take()));
@@ -180,15 +170,14 @@ impl Exchange {
     }
 
     pub(crate) fn shut_down(&self, grace: Duration) {
-        let _ = self.connection.peer().shared.command(Command::Shutdown(grace));
+        self.connection.shut_down(grace);
     }
 
     /// Whether nothing is left of what it did: no handle, no task, no large buffer.
     fn is_as_new(&mut self) -> bool {
-        let engine = &mut self.connection.engine;
-        engine.context.callers.opener = None;
+        self.connection.set_caller(None);
         self.reservation = Reservation::default();
-        !self.over && engine.is_unshared() && engine.context.session.usage().bytes <= POOLED_BYTES
+        !self.over && self.connection.is_unshared() && self.connection.usage().bytes <= POOLED_BYTES
     }
 }
 

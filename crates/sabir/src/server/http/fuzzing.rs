@@ -1,27 +1,24 @@
 //! Parsers of the HTTP server, for fuzzers.
 
-use crate::server::http::fast::head::{ParseOutcome, ParsedHead};
+use crate::server::http::fast::head::{Parsed, parse};
 use crate::server::http::sse::{self, EventId};
 
-/// The head of a request that the fast path takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PlainHead<'a> {
-    pub head: &'a [u8],
-    pub length: usize,
-    pub path: &'a [u8],
-    pub host: &'a [u8],
-    pub content_type: &'a [u8],
-    pub accept: Option<&'a [u8]>,
+/// What the fast path makes of these bytes.
+#[derive(Debug)]
+pub enum FastHead {
+    /// A request that it takes: its parts, the length of its head, and that of its body.
+    Post(Box<http::request::Parts>, usize, usize),
+    /// More bytes are needed.
+    Partial,
+    /// They are hyper's.
+    Other,
 }
 
-/// What the fast path makes of these bytes: a head, `Ok(None)` if more are needed, `Err` if it leaves them to others.
-pub fn plain_head(bytes: &[u8]) -> Result<Option<PlainHead<'_>>, ()> {
-    match ParsedHead::find(bytes) {
-        ParseOutcome::ParsedHead(ParsedHead { head, length, path, host, content_type, accept }) => {
-            Ok(Some(PlainHead { head, length, path, host, content_type, accept }))
-        }
-        ParseOutcome::Part => Ok(None),
-        ParseOutcome::Other => Err(()),
+pub fn fast_head(bytes: &[u8]) -> FastHead {
+    match parse(bytes) {
+        Parsed::Post { parts, head, length } => FastHead::Post(parts, head, length),
+        Parsed::Partial => FastHead::Partial,
+        Parsed::Other => FastHead::Other,
     }
 }
 
@@ -34,4 +31,28 @@ pub fn event_id(text: &str) -> Option<(bool, u64, u64)> {
 pub fn event(id: Option<(bool, u64, u64)>, message: &[u8]) -> Vec<u8> {
     let id = id.map(|(posted, stream, number)| EventId { posted, stream, number });
     sse::event(id, message).to_vec()
+}
+
+/// Serves one connection, as a server at an `http:` URL does.
+pub async fn serve_connection<S>(stream: S, router: crate::Router, http: crate::Http)
+where
+    S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Send + Unpin + 'static,
+{
+    use crate::server::acceptor::{Connections, Protocols, ServerConfig};
+    let config = ServerConfig {
+        routes: router.into_routes(),
+        config: sabir_proto::Config::default(),
+        grace: std::time::Duration::from_secs(1),
+        protocols: Protocols { lines: false, headers: false, ..Protocols::default() },
+        connections: Connections::default(),
+        secure: false,
+        http,
+        path: "/".to_owned(),
+        local: true,
+        host: None,
+        #[cfg(feature = "tls")]
+        tls: None,
+        stop: tokio::sync::watch::channel(false).0,
+    };
+    config.open().serve_one(stream).await;
 }

@@ -15,7 +15,9 @@ use http_body::{Body, Frame, SizeHint};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 
-use crate::server::http::HeadWatch;
+use crate::runtime::engine::TURN;
+use crate::server::activity::{Activity, Doing};
+use crate::server::http::{HeadWatch, sse};
 use crate::server::lingering_close::LingeringClose;
 use crate::transport::Duplex;
 
@@ -29,19 +31,27 @@ pub(crate) struct Timeouts {
     pub(crate) head: Duration,
     /// From the end of an answer to the next request.
     pub(crate) idle: Duration,
+    /// From the end of a head to the end of its body.
+    pub(crate) body: Duration,
     /// While the peer reads nothing of what is to be sent.
     pub(crate) stall: Duration,
+    /// From the moment that the server stops to the end of what is open.
+    pub(crate) stop: Duration,
 }
 
 /// What is known of a connection: moments are in milliseconds since its start, and 0 is never.
 pub(crate) struct ActivityMonitor {
     start: Instant,
+    /// What others know of it.
+    activity: Arc<Activity>,
     /// Since when a head is being read.
     head: AtomicU64,
     /// When the last answer ended, or something was read.
     active: AtomicU64,
     /// Since when nothing can be written.
     write_blocked_since: AtomicU64,
+    /// When the connection was last given a turn, in microseconds.
+    turn: AtomicU64,
     /// Requests that are being answered.
     busy: AtomicUsize,
     /// Frames that belong to no request may come at any time: only before the first request are bytes the start of
@@ -56,12 +66,14 @@ pub(crate) struct ActivityMonitor {
 
 impl ActivityMonitor {
     /// Watches over HTTP/1, or over the frames of HTTP/2.
-    pub(crate) fn new(framed: bool) -> Arc<Self> {
+    pub(crate) fn new(framed: bool, activity: Arc<Activity>) -> Arc<Self> {
         Arc::new(ActivityMonitor {
             start: Instant::now(),
+            activity,
             head: AtomicU64::new(0),
             active: AtomicU64::new(1),
             write_blocked_since: AtomicU64::new(0),
+            turn: AtomicU64::new(0),
             busy: AtomicUsize::new(0),
             framed,
             pending: AtomicBool::new(false),
@@ -71,7 +83,11 @@ impl ActivityMonitor {
     }
 
     fn now(&self) -> u64 {
-        (self.start.elapsed().as_millis() as u64).max(1)
+        self.moment(Instant::now())
+    }
+
+    fn moment(&self, now: Instant) -> u64 {
+        ((now - self.start).as_millis() as u64).max(1)
     }
 
     /// A request has come. It is busy until the guard is dropped.
@@ -79,7 +95,20 @@ impl ActivityMonitor {
         self.head.store(0, Relaxed);
         self.pending.store(true, Relaxed);
         self.busy.fetch_add(1, Relaxed);
+        self.activity.set(Doing::Waiting);
         Busy(Arc::clone(self))
+    }
+
+    /// The connection is given a turn.
+    pub(crate) fn begin_turn(&self) {
+        self.turn.store(self.start.elapsed().as_micros() as u64, Relaxed);
+    }
+
+    /// Whether requests that follow one another have kept the thread for so long that others come first. In HTTP/2
+    /// each request has a task to itself, and the runtime sees to that.
+    pub(crate) fn is_turn_over(&self) -> bool {
+        let turn = Duration::from_micros(self.turn.load(Relaxed));
+        !self.framed && self.start.elapsed().saturating_sub(turn) >= TURN
     }
 
     /// Something was read: of a head, unless a request is being answered.
@@ -125,8 +154,12 @@ pub(crate) struct Busy(Arc<ActivityMonitor>);
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        self.0.active.store(self.0.now(), Relaxed);
-        self.0.busy.fetch_sub(1, Relaxed);
+        let now = Instant::now();
+        self.0.active.store(self.0.moment(now), Relaxed);
+        self.0.activity.touch(now);
+        if self.0.busy.fetch_sub(1, Relaxed) == 1 {
+            self.0.activity.set(Doing::Nothing);
+        }
     }
 }
 
@@ -244,6 +277,13 @@ impl<B: Body<Data = Bytes> + Unpin> Body for BusyBody<B> {
     ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
         self.hold(false);
         let frame = Pin::new(&mut self.body).poll_frame(cx);
+        // Of a stream of events, each is a message, but for the signs of life.
+        if let Poll::Ready(Some(Ok(event))) = &frame
+            && !self.body.is_end_stream()
+            && event.data_ref().is_some_and(|event| *event != sse::COMMENT)
+        {
+            self.busy.0.activity.touch(Instant::now());
+        }
         if self.paced && matches!(frame, Poll::Ready(Some(Ok(_)))) {
             self.hold(true);
         }

@@ -61,10 +61,6 @@ impl PendingResponse {
         }
     }
 
-    pub(crate) fn takes_events(&self) -> bool {
-        self.accepts.takes_events()
-    }
-
     /// Whether this, as all there is, is no stream.
     fn is_whole(&self, message: Option<&Bytes>) -> bool {
         message.is_none() || !self.accepts.prefers_events()

@@ -79,6 +79,10 @@ impl Refusal {
     );
     pub(crate) const UNKNOWN_SESSION: Self =
         Self::new(StatusCode::NOT_FOUND, "there is no such session, or it has ended: open a new one");
+    pub(crate) const REPEATED_HEADER: Self = Self::new(
+        StatusCode::BAD_REQUEST,
+        "Mcp-Session-Id, MCP-Protocol-Version and Last-Event-ID may each come once",
+    );
     pub(crate) const VERSION: Self =
         Self::new(StatusCode::BAD_REQUEST, "this MCP-Protocol-Version is not served here");
     pub(crate) const UNKNOWN_EVENT: Self =
@@ -111,7 +115,7 @@ impl Refusal {
         match challenge {
             Some(challenge) => Refusal {
                 header: Some((header::WWW_AUTHENTICATE, challenge)),
-                ..Self::new(StatusCode::UNAUTHORIZED, "say who you are: see WWW-Authenticate")
+                ..Self::new(StatusCode::UNAUTHORIZED, "authentication required: see WWW-Authenticate")
             },
             None => Self::new(StatusCode::FORBIDDEN, "this caller may not"),
         }

@@ -32,7 +32,7 @@ use crate::server::http::{host_origin, request_body, upgrade};
 /// speaks it already. [`listen`](crate::listen) needs none of this.
 ///
 /// ```no_run
-/// # async fn run() -> Result<(), sabir::Error> {
+/// # async fn run() -> std::io::Result<()> {
 /// use sabir::{Http, HttpService, Router};
 ///
 /// let router = Router::new().method("add", |_, (a, b): (i64, i64)| async move { Ok(a + b) });
@@ -62,6 +62,16 @@ pub(crate) struct Inner {
     /// What all connections and sessions together may hold.
     pub(crate) budget: Arc<MemoryBudget>,
 }
+
+/// A POST that has passed every check of its head.
+pub(crate) struct Admitted {
+    pub(crate) caller: HttpCaller,
+    pub(crate) accepts: Accepts,
+}
+
+/// A request whose head was judged already, and refused: an extension of it.
+#[derive(Clone)]
+pub(crate) struct Refused(pub(crate) Refusal);
 
 /// What the connection that a request came over may hold: an extension of the request.
 #[derive(Clone)]
@@ -123,6 +133,11 @@ impl HttpService {
         HttpService::bound(Arc::clone(routes), http.clone(), config, *bound, stop.clone(), budget)
     }
 
+    /// How long a body may take to come.
+    pub(crate) fn body_deadline(&self) -> Duration {
+        request_body::deadline(&self.inner.http)
+    }
+
     /// Ends everything in good order: new requests are refused with 503, streams and sessions finish what
     /// is open, for 1.5 s at the most.
     pub fn stop(&self) {
@@ -174,33 +189,12 @@ impl Inner {
     where
         B: http_body::Body,
     {
-        if parts.extensions.get::<ConflictingLength>().is_some_and(ConflictingLength::is_seen) {
-            return Err(Refusal::CONFLICTING_LENGTH);
+        if let Some(Refused(refusal)) = parts.extensions.get() {
+            return Err(refusal.clone());
         }
-        if !content::is_chunked_at_most(&parts.headers) {
-            return Err(Refusal::CODING);
-        }
-        if self.stop.is_told() {
-            return Err(Refusal::STOPPING);
-        }
-        let origin = host_origin::check(&self.http, self.bound, &parts)?;
-        if self.http.path.as_ref().is_some_and(|path| path != parts.uri.path()) {
-            return Err(Refusal::PATH);
-        }
+        let origin = self.check(&parts)?;
         let is_page = origin.is_some();
         *page = origin;
-        self.spawn(parts, body, is_page).await
-    }
-
-    async fn spawn<B>(
-        self: &Arc<Self>,
-        parts: Parts,
-        body: Pin<&mut B>,
-        is_page: bool,
-    ) -> Result<Response<Body>, Refusal>
-    where
-        B: http_body::Body,
-    {
         let methods = self.methods(&parts);
         if parts.method == Method::OPTIONS {
             return self.options(&parts, methods, is_page);
@@ -214,11 +208,62 @@ impl Inner {
         }
         let caller = HttpCaller::new(parts, identity);
         match (&caller.parts().method, self.sessions_for(caller.parts())) {
-            (&Method::POST, _) => self.post(caller, body).await,
+            (&Method::POST, _) => {
+                let budget = self.budget_of(caller.parts());
+                let accepts = self.check_post(caller.parts(), &budget)?;
+                self.post(Admitted { caller, accepts }, body, &budget).await
+            }
             (&Method::GET, Some(sessions)) => session::get(self, sessions, &caller),
             (&Method::DELETE, Some(sessions)) => session::delete(self, sessions, &caller),
             _ => Err(Refusal::method(methods)),
         }
+    }
+
+    /// Every check of the head of a POST, for the fast path: one that has neither an `Origin` nor an upgrade.
+    pub(crate) fn admit(&self, parts: Box<Parts>, budget: &MemoryBudget) -> Result<Admitted, Refusal> {
+        self.check(&parts)?;
+        let identity = self.identify_now(&parts)?;
+        let accepts = self.check_post(&parts, budget)?;
+        Ok(Admitted { caller: HttpCaller::new(parts, identity), accepts })
+    }
+
+    /// The checks of every request. Returns the origin of a page that may call.
+    fn check(&self, parts: &Parts) -> Result<Option<HeaderValue>, Refusal> {
+        if parts.extensions.get::<ConflictingLength>().is_some_and(ConflictingLength::is_seen) {
+            return Err(Refusal::CONFLICTING_LENGTH);
+        }
+        if !content::is_chunked_at_most(&parts.headers) {
+            return Err(Refusal::CODING);
+        }
+        if self.stop.is_told() {
+            return Err(Refusal::STOPPING);
+        }
+        let origin = host_origin::check(&self.http, self.bound, parts)?;
+        if self.http.path.as_ref().is_some_and(|path| path != parts.uri.path()) {
+            return Err(Refusal::PATH);
+        }
+        Ok(origin)
+    }
+
+    /// The checks of a POST. Returns what its sender accepts.
+    fn check_post(&self, parts: &Parts, budget: &MemoryBudget) -> Result<Accepts, Refusal> {
+        if !content::is_json(&parts.headers) {
+            return Err(Refusal::NOT_JSON);
+        }
+        if content::has_encoding(&parts.headers) {
+            return Err(Refusal::ENCODED);
+        }
+        let accepts = Accepts::of(&parts.headers);
+        if accepts.is_nothing() {
+            return Err(Refusal::ACCEPT);
+        }
+        request_body::check_length(&parts.headers, self.config.limits.message_bytes)?;
+        // A connection that leaves its answers unread is not computed more of them, only to throw them away.
+        let is_connection = !std::ptr::eq(budget, &raw const *self.budget);
+        if is_connection && budget.is_nearly_spent() {
+            return Err(Refusal::OVERLOADED);
+        }
+        Ok(accepts)
     }
 
     /// The methods that are served, as they stand in `Allow`.
@@ -274,31 +319,15 @@ impl Inner {
 
     async fn post<B>(
         self: &Arc<Self>,
-        caller: HttpCaller,
+        Admitted { caller, accepts }: Admitted,
         body: Pin<&mut B>,
+        budget: &Arc<MemoryBudget>,
     ) -> Result<Response<Body>, Refusal>
     where
         B: http_body::Body,
     {
-        let headers = &caller.parts().headers;
-        if !content::is_json(headers) {
-            return Err(Refusal::NOT_JSON);
-        }
-        if content::has_encoding(headers) {
-            return Err(Refusal::ENCODED);
-        }
-        let accepts = Accepts::of(headers);
-        if accepts.is_nothing() {
-            return Err(Refusal::ACCEPT);
-        }
         let limit = self.config.limits.message_bytes;
-        request_body::check_length(headers, limit)?;
-        let budget = self.budget_of(caller.parts());
-        // A connection that leaves its answers unread is not computed more of them, only to throw them away.
-        if budget.is_nearly_spent() && caller.parts().extensions.get::<ConnectionBudget>().is_some() {
-            return Err(Refusal::OVERLOADED);
-        }
-        let message = request_body::whole(body, limit, request_body::deadline(&self.http), &budget).await?;
+        let message = request_body::whole(body, limit, request_body::deadline(&self.http), budget).await?;
         match self.sessions_for(caller.parts()) {
             Some(sessions) => session::post(self, sessions, message, caller, accepts).await,
             None => Ok(pending::answer(self, message, caller, accepts).await),

@@ -28,6 +28,15 @@ impl Stop {
         self.told.send_replace(true);
     }
 
+    /// Tells whether it is told, also if that was before.
+    pub(crate) fn subscribe(&self) -> watch::Receiver<bool> {
+        let mut told = self.told.subscribe();
+        if *told.borrow() {
+            told.mark_changed();
+        }
+        told
+    }
+
     /// Waits until it is told.
     pub(crate) async fn wait(self) {
         let _ = self.told.subscribe().wait_for(|told| *told).await;

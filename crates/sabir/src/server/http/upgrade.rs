@@ -1,25 +1,31 @@
 //! Requests that turn their connection into a WebSocket.
 
-use std::any::Any;
+use std::future::poll_fn;
 use std::sync::Arc;
 
 use http::request::Parts;
 use http::{HeaderValue, Method, Response, StatusCode, Version, header};
-use hyper::upgrade::OnUpgrade;
+use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
-use sabir_proto::{Config, Framing};
+use sabir_proto::{Config, Framing, Usage};
+use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::Role;
 
 use crate::runtime::connection::Connection;
 use crate::runtime::message_transport::MessageTransport;
 use crate::runtime::metered::Metered;
+use crate::server::activity::Activity;
+use crate::server::deadline_timer::DeadlineTimer;
 use crate::server::http::body::Body;
 use crate::server::http::caller::HttpCaller;
 use crate::server::http::config::Identity;
 use crate::server::http::conflicting_length::ConflictingLength;
+use crate::server::http::request_body;
 use crate::server::http::response::Refusal;
 use crate::server::http::service::Inner;
+use crate::server::limiter::ConnectionPermit;
+use crate::server::serving::{Progress, Serving, ServingTimeouts};
 use crate::transport::seed;
 use crate::transport::websocket::{CountedReads, Socket};
 
@@ -31,9 +37,7 @@ const SUBPROTOCOL: &str = "jsonrpc";
 
 /// Kept by what a connection has become, for as long as that lasts: an extension of its request.
 #[derive(Clone)]
-pub(crate) struct ConnectionGuard(
-    #[expect(dead_code, reason = "it is kept, not looked at")] pub(crate) Arc<dyn Any + Send + Sync>,
-);
+pub(crate) struct ConnectionGuard(pub(crate) Arc<ConnectionPermit>);
 
 pub(crate) fn is_websocket(parts: &Parts) -> bool {
     let upgrade = parts.headers.get(header::UPGRADE);
@@ -93,19 +97,29 @@ fn handshake(parts: &Parts) -> Result<HeaderValue, Refusal> {
 async fn serve(inner: Arc<Inner>, caller: HttpCaller, upgrade: OnUpgrade) {
     let Ok(upgraded) = upgrade.await else { return };
     // The caller's extensions, and with them the connection's place, live as long as the connection.
+    let guard = caller.parts().extensions.get::<ConnectionGuard>();
+    let activity = match guard {
+        Some(ConnectionGuard(permit)) => Arc::clone(&permit.activity),
+        // In another application, which counts connections by itself.
+        None => Arc::new(Activity::new(Instant::now(), Instant::now())),
+    };
+    activity.touch(Instant::now());
     let config = Config { framing: Some(Framing::Whole), seed: seed(), ..inner.config };
-    let settings = inner.http.websocket;
     let stream = CountedReads::new(TokioIo::new(upgraded));
-    let socket = Socket::new(stream, Role::Server, settings, config.limits.message_bytes).await;
-    let io = MessageTransport::new(socket, None);
-    let mut connection = Connection::new(config, Arc::clone(&inner.routes), io, None);
-    connection.engine.context.callers.opener = Some(Arc::new(caller));
+    let socket = Socket::new(stream, Role::Server, inner.http.websocket, config.limits.message_bytes).await;
+    let mut connection =
+        Connection::new(config, Arc::clone(&inner.routes), MessageTransport::new(socket, None), None);
+    connection.set_caller(Some(Arc::new(caller)));
     let budget = Arc::clone(&inner.budget);
-    let mut connection = Box::new(Metered::new(connection, budget, |io| io.link.unfinished()));
-    tokio::select! {
-        () = &mut *connection => return,
-        () = inner.stop.clone().wait() => {}
-    }
-    connection.shut_down(inner.stop.grace);
-    connection.await;
+    let connection = Metered::new(connection, budget, |io| io.link.unfinished());
+    let message = request_body::deadline(&inner.http);
+    let timer = DeadlineTimer::new(&inner.stop.subscribe(), Instant::now() + message, activity);
+    let timeouts = ServingTimeouts { message, after_end: message, stop: inner.stop.grace };
+    let mut serving = Box::new(Serving::new(connection, progress, timer, timeouts));
+    poll_fn(|cx| serving.poll(cx)).await;
+}
+
+fn progress(io: &MessageTransport<Socket<CountedReads<TokioIo<Upgraded>>>>, _: &Usage) -> Progress {
+    let (done, unfinished) = io.link.progress();
+    Progress { done, unfinished, ended: false }
 }

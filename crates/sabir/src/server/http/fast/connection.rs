@@ -1,43 +1,46 @@
-//! A connection of HTTP/1.1 over which calls are posted, one after the other.
-//!
-//! Plain requests are read and answered right here, and cost little more than the calls that they carry.
-//! With the first one that is not plain, or whose answer is a stream, the connection is hyper's, and all that
-//! was read with it.
+//! A connection of HTTP/1.1 over which small calls are posted, one after the other.
 
-use std::future::Future;
 use std::io;
 use std::mem::MaybeUninit;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use bytes::Bytes;
-use http::{Response, header};
-use tokio::io::{AsyncReadExt, ReadBuf};
+use tokio::io::ReadBuf;
 use tokio::time::Instant;
 
-use crate::server::acceptor::ServerState;
+use crate::runtime::engine::TURN;
+use crate::runtime::turn::yield_turn;
+use crate::server::activity::Doing;
 use crate::server::budget::{MemoryBudget, Reservation};
 use crate::server::deadline_timer::DeadlineTimer;
 use crate::server::http::caller::PeerAddress;
-use crate::server::http::{
-    Admission, Admitted, Answer, Answering, HttpService, ParseOutcome, ParsedHead, Start, Streaming,
-};
+use crate::server::http::fast::head::{Parsed, parse};
+use crate::server::http::fast::{FirstRequest, write};
+use crate::server::http::idle_monitor::Timeouts;
+use crate::server::http::pending::PendingResponse;
+use crate::server::http::response::{Answer, Refusal};
+use crate::server::http::service::{Admitted, HttpService};
 use crate::server::lingering_close::LingeringClose;
 use crate::transport::Duplex;
 
-/// What is read at once.
 const READ: usize = 8 * 1024;
+/// The largest request that is taken here. Two of them may be held: less than what is counted in a budget.
+const REQUEST: usize = 16 * 1024;
 
-/// What is taken of the next requests while one is being answered, and of answers before they are sent.
-const ENOUGH: usize = 64 * 1024;
+/// The largest answer that is sent from here, and how much of them is gathered.
+const ANSWER: usize = 16 * 1024;
 
-/// A connection, and where it stands.
+/// What hyper reads in the place of a request that was read here already, and of one whose body did not come.
+const READ_ALREADY: &[u8] = b"POST / HTTP/1.1\r\ncontent-length: 0\r\n\r\n";
+const UNFINISHED: &[u8] = b"POST / HTTP/1.1\r\ncontent-length: 1\r\n\r\n";
+
 pub(crate) struct FastConnection<'a, S> {
-    state: &'a ServerState,
     service: &'a HttpService,
     stream: S,
     peer_address: PeerAddress,
+    budget: Arc<MemoryBudget>,
+    timeouts: Timeouts,
     timer: DeadlineTimer,
     phase: Phase,
     /// What came and is not dealt with. Between two requests it holds nothing, not even memory.
@@ -45,25 +48,20 @@ pub(crate) struct FastConnection<'a, S> {
     /// What is to be sent, and how much of it was.
     output: Vec<u8>,
     sent: usize,
-    /// What it waits for, and since when.
     waiting_for: WaitingFor,
     since: Option<Instant>,
-    /// When it was seen that the server stops.
     stopped: Option<Instant>,
-    /// What it may hold, and what is held of that in the input and the output.
-    budget: Arc<MemoryBudget>,
-    reservation: Reservation,
+    /// When the first answer of this turn was ready, and whether others are to have their turn.
+    turn: Option<Instant>,
+    is_turn_over: bool,
 }
 
 enum Phase {
-    /// The next is the head of a request.
     Head,
     /// The next is a body of this length.
     Body(Admitted, usize),
-    Answering(Answering),
-    /// Hyper is to send this.
-    Streaming(Streaming),
-    /// Nothing more is answered.
+    Answering(Pin<Box<dyn Future<Output = Answer> + Send>>),
+    HandingOver(Option<FirstRequest>),
     Closing(LingeringClose),
 }
 
@@ -72,18 +70,7 @@ pub(crate) struct HandOver<S> {
     /// What was read, from the head of a request on.
     pub(crate) read: Vec<u8>,
     pub(crate) stream: S,
-    /// The answer to the first request, if that has begun.
-    pub(crate) pending: Option<Streaming>,
-}
-
-/// What came of the input.
-enum Step {
-    /// More is needed, or an answer.
-    Needs,
-    /// There is more, once the answers are sent.
-    HasMore,
-    /// It is not plain.
-    Other,
+    pub(crate) first: Option<FirstRequest>,
 }
 
 /// What a connection waits for.
@@ -93,33 +80,24 @@ enum WaitingFor {
     Head,
     Body,
     Answer,
-    /// To be read by the peer.
     Room,
 }
 
-/// How it ends here.
-pub(crate) enum Outcome {
-    Over,
-    /// What has come is for hyper.
-    Other,
-}
-
 impl<'a, S: Duplex> FastConnection<'a, S> {
-    /// A connection of which something was read already.
     pub(crate) fn new(
-        state: &'a ServerState,
         service: &'a HttpService,
-        read: (Vec<u8>, S),
+        (input, stream): (Vec<u8>, S),
         peer_address: PeerAddress,
-        timer: DeadlineTimer,
         budget: Arc<MemoryBudget>,
+        timeouts: Timeouts,
+        timer: DeadlineTimer,
     ) -> Self {
-        let (input, stream) = read;
         FastConnection {
-            state,
             service,
             stream,
             peer_address,
+            budget,
+            timeouts,
             timer,
             phase: Phase::Head,
             input,
@@ -128,159 +106,173 @@ impl<'a, S: Duplex> FastConnection<'a, S> {
             waiting_for: WaitingFor::Request,
             since: None,
             stopped: None,
-            budget,
-            reservation: Reservation::default(),
+            turn: None,
+            is_turn_over: false,
         }
     }
 
-    /// Answers plain requests, until the connection ends or something else has come.
-    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Outcome> {
+    /// Answers requests, until the connection ends or is to be handed over.
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        (self.turn, self.is_turn_over) = (None, false);
         loop {
-            let worked = self.work(cx);
+            let has_more = self.work(cx);
             // Everything that is ready goes out at once; only then is more taken in.
             match self.send(cx) {
                 Poll::Ready(Ok(())) => {}
-                Poll::Ready(Err(_)) => return Poll::Ready(Outcome::Over),
-                Poll::Pending => return self.wait(cx, WaitingFor::Room).map(|()| Outcome::Over),
+                Poll::Ready(Err(_)) => return self.end(),
+                Poll::Pending => {
+                    ready!(self.wait(cx, WaitingFor::Room));
+                    return self.end();
+                }
             }
-            match worked {
-                Step::Needs => {}
-                Step::HasMore => continue,
-                Step::Other => return Poll::Ready(Outcome::Other),
+            if self.is_turn_over {
+                return yield_turn(cx);
             }
-            if let Phase::Closing(linger) = &mut self.phase {
-                return linger.poll_close(cx, &mut self.stream).map(|_| Outcome::Over);
+            if has_more {
+                continue;
             }
-            let waiting_for = self.waiting_for();
+            let waiting_for = match &mut self.phase {
+                Phase::HandingOver(_) => return Poll::Ready(()),
+                Phase::Closing(linger) => return linger.poll_close(cx, &mut self.stream).map(drop),
+                Phase::Answering(_) => WaitingFor::Answer,
+                Phase::Body(..) => WaitingFor::Body,
+                Phase::Head if self.input.is_empty() => WaitingFor::Request,
+                Phase::Head => WaitingFor::Head,
+            };
             match self.receive(cx) {
                 Poll::Ready(Ok(1..)) => {}
-                Poll::Ready(Ok(0)) if waiting_for == WaitingFor::Body => self.refuse(&HttpService::broken()),
-                // Whoever sends no more has gone, and what it still waits for is of no use to anybody.
-                Poll::Ready(Ok(0) | Err(_)) => return Poll::Ready(Outcome::Over),
+                Poll::Ready(Ok(0)) if waiting_for == WaitingFor::Body => self.refuse(Refusal::BROKEN),
+                // Whoever sends no more has gone, and nobody would read what it still waits for.
+                Poll::Ready(Ok(0) | Err(_)) => return self.end(),
                 Poll::Pending => {
                     ready!(self.wait(cx, waiting_for));
                     if waiting_for != WaitingFor::Body {
-                        return Poll::Ready(Outcome::Over);
+                        return self.end();
                     }
-                    self.refuse(&HttpService::too_slow());
+                    self.refuse(Refusal::TOO_SLOW);
                 }
             }
         }
+    }
+
+    /// The connection is over, and nothing is left to hyper.
+    fn end(&mut self) -> Poll<()> {
+        self.phase = Phase::Head;
+        Poll::Ready(())
     }
 
     /// What is left to hyper, if anything is.
-    pub(crate) fn into_hand_over(self, end: Outcome) -> Option<HandOver<S>> {
-        let pending = match (end, self.phase) {
-            (Outcome::Over, _) => return None,
-            (Outcome::Other, Phase::Streaming(streaming)) => Some(streaming),
-            (Outcome::Other, _) => None,
-        };
-        Some(HandOver { read: self.input, stream: self.stream, pending })
+    pub(crate) fn into_hand_over(self) -> Option<HandOver<S>> {
+        match self.phase {
+            Phase::HandingOver(first) => Some(HandOver { read: self.input, stream: self.stream, first }),
+            _ => None,
+        }
     }
 
-    /// Deals with what has come.
-    fn work(&mut self, cx: &mut Context<'_>) -> Step {
-        match &mut self.phase {
-            Phase::Answering(answering) => match answering.as_mut().poll(cx) {
-                Poll::Pending => return Step::Needs,
-                Poll::Ready(answer) => self.answer(&answer),
-            },
-            Phase::Streaming(_) => return Step::Other,
-            Phase::Head | Phase::Body(..) | Phase::Closing(_) => {}
+    /// Deals with what has come. Whether there is more to do once the answers are sent.
+    fn work(&mut self, cx: &mut Context<'_>) -> bool {
+        if let Phase::Answering(answering) = &mut self.phase {
+            let Poll::Ready(answer) = answering.as_mut().poll(cx) else { return false };
+            self.answer(answer);
         }
         let mut input = std::mem::take(&mut self.input);
-        let mut at = 0;
-        let worked = loop {
-            let rest = &input[at..];
-            if self.output.len() > ENOUGH {
-                break Step::HasMore;
+        let mut used = 0;
+        let has_more = loop {
+            let rest = &input[used..];
+            if self.output.len() > ANSWER || self.is_turn_over {
+                break true;
             }
             match std::mem::replace(&mut self.phase, Phase::Head) {
-                Phase::Head if rest.is_empty() => break Step::Needs,
-                Phase::Head => match ParsedHead::find(rest) {
-                    ParseOutcome::ParsedHead(parsed) => match self.admit(&parsed, rest.len()) {
-                        Some(taken) => at += taken,
-                        None => break Step::Other,
-                    },
-                    ParseOutcome::Part => break Step::Needs,
-                    ParseOutcome::Other => break Step::Other,
+                Phase::Head if rest.is_empty() => break false,
+                Phase::Head => match self.head(rest) {
+                    0 => break false,
+                    head => used += head,
                 },
                 Phase::Body(admitted, length) if length <= rest.len() => {
-                    match self.service.start(cx, admitted, &rest[..length], &self.budget) {
-                        Start::Answered(answer) => self.answer(&answer),
-                        Start::Answering(answering) => self.phase = Phase::Answering(answering),
-                        Start::Streaming(streaming) => {
-                            // For hyper the request is put together again.
-                            self.input = [streaming.head(), rest].concat();
-                            self.phase = Phase::Streaming(streaming);
-                            return Step::Other;
-                        }
-                    }
-                    at += length;
+                    used += length;
+                    self.start(cx, admitted, &rest[..length]);
                 }
                 phase => {
                     self.phase = phase;
-                    break Step::Needs;
+                    break false;
                 }
             }
         };
-        if at < input.len() {
-            input.drain(..at);
-            if input.capacity() > ENOUGH {
-                input.shrink_to_fit();
-            }
+        if let Phase::HandingOver(Some(FirstRequest::Answered(_))) = self.phase {
+            self.input = [READ_ALREADY, &input[used..]].concat();
+        } else if used < input.len() {
+            input.drain(..used);
             self.input = input;
         }
-        // Less is held than before, or no more than was reserved.
-        let body = if let Phase::Body(_, length) = self.phase { length } else { 0 };
-        let held = body.max(self.input.capacity()) + self.output.capacity();
-        let _ = self.reservation.resize(&self.budget, held);
-        worked
+        has_more
     }
 
-    /// Looks at a request whose head has come, and as much of its body as was read. Returns how much of that
-    /// is dealt with; `None` if it is not for here.
-    fn admit(&mut self, parsed: &ParsedHead<'_>, read: usize) -> Option<usize> {
-        let head = parsed.head.len();
-        let whole = parsed.length <= read - head;
+    /// Looks at what should be the head of a request. Returns its length if it is taken.
+    fn head(&mut self, bytes: &[u8]) -> usize {
+        let (mut parts, head, length) = match parse(bytes) {
+            Parsed::Post { parts, head, length } if head + length.min(REQUEST) <= REQUEST => {
+                (parts, head, length)
+            }
+            Parsed::Partial => return 0,
+            Parsed::Post { .. } | Parsed::Other => {
+                self.phase = Phase::HandingOver(None);
+                return 0;
+            }
+        };
         self.since = None;
-        match self.service.admit(parsed, whole, &self.peer_address) {
-            Admission::Admitted(_)
-                if !self.reservation.resize(&self.budget, parsed.length + self.output.capacity()) =>
-            {
-                self.refuse(&HttpService::overloaded());
-                Some(head)
+        self.peer_address.tell(&mut parts.extensions);
+        match self.service.inner.admit(parts, &self.budget) {
+            Ok(admitted) => {
+                self.phase = Phase::Body(admitted, length);
+                head
             }
-            Admission::Admitted(admitted) => {
-                self.phase = Phase::Body(admitted, parsed.length);
-                Some(head)
+            Err(refusal) => {
+                self.phase = Phase::HandingOver(Some(FirstRequest::Refused(refusal)));
+                0
             }
-            Admission::Refused(response) => {
-                self.refuse(&response);
-                Some(head + parsed.length)
-            }
-            Admission::Other => None,
         }
     }
 
-    fn answer(&mut self, answer: &Answer) {
-        let closes = self.timer.is_stopped();
+    fn start(&mut self, cx: &mut Context<'_>, admitted: Admitted, message: &[u8]) {
+        let Admitted { caller, accepts } = admitted;
+        let inner = &self.service.inner;
+        let pending = PendingResponse::new(inner, message, Reservation::default(), Arc::new(caller), accepts);
+        let pending = match pending.now(inner, cx, &self.budget) {
+            Ok(answer) => return self.answer(answer),
+            Err(pending) => pending,
+        };
+        let (inner, budget) = (Arc::clone(inner), Arc::clone(&self.budget));
+        if accepts.takes_events() {
+            let response = Box::pin(pending.begins(inner, budget));
+            self.phase = Phase::HandingOver(Some(FirstRequest::Answered(response)));
+            return;
+        }
+        let mut answering = Box::pin(pending.whole(inner, budget));
+        match answering.as_mut().poll(cx) {
+            Poll::Ready(answer) => self.answer(answer),
+            Poll::Pending => self.phase = Phase::Answering(answering),
+        }
+    }
+
+    fn answer(&mut self, answer: Answer) {
         // It is idle from now on, as far as anybody knows.
         let now = *self.since.insert(Instant::now());
-        let before = self.output.len();
-        crate::server::http::fast::write::answer(&mut self.output, answer, closes, now);
-        if !self.reservation.resize(&self.budget, self.output.capacity()) {
-            self.output.truncate(before);
-            self.output.shrink_to_fit();
-            return self.refuse(&HttpService::overloaded());
+        self.timer.activity().touch(now);
+        self.is_turn_over = now - *self.turn.get_or_insert(now) >= TURN;
+        if answer.message.as_ref().is_some_and(|message| message.len() > ANSWER) {
+            let response = Box::pin(std::future::ready(answer.response()));
+            self.phase = Phase::HandingOver(Some(FirstRequest::Answered(response)));
+            return;
         }
+        let closes = self.timer.is_stopped();
+        write::answer(&mut self.output, &answer, closes, now);
         self.phase = if closes { Phase::Closing(LingeringClose::default()) } else { Phase::Head };
     }
 
-    fn refuse(&mut self, response: &Response<Bytes>) {
-        crate::server::http::fast::write::response(&mut self.output, response, Instant::now());
-        let closes = response.headers().contains_key(header::CONNECTION);
-        self.phase = if closes { Phase::Closing(LingeringClose::default()) } else { Phase::Head };
+    /// The body did not come. Hyper says so: what has come of the body is dropped.
+    fn refuse(&mut self, refusal: Refusal) {
+        self.input = UNFINISHED.to_vec();
+        self.phase = Phase::HandingOver(Some(FirstRequest::Refused(refusal)));
     }
 
     fn send(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -304,15 +296,8 @@ impl<'a, S: Duplex> FastConnection<'a, S> {
 
     /// Takes in more. Returns how much; 0 is the end.
     fn receive(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
-        match self.phase {
-            // Nothing is made room for that has not come: twice of what is there at the most.
-            Phase::Body(_, length) => {
-                let missing = length - self.input.len();
-                self.input.reserve_exact(missing.min(self.input.len().max(READ)));
-                return pin!(self.stream.read_buf(&mut self.input)).poll(cx);
-            }
-            Phase::Answering(_) if self.input.len() >= ENOUGH => return Poll::Pending,
-            _ => {}
+        if self.input.len() >= REQUEST {
+            return Poll::Pending;
         }
         let mut space = [const { MaybeUninit::uninit() }; READ];
         let mut read = ReadBuf::uninit(&mut space);
@@ -321,35 +306,27 @@ impl<'a, S: Duplex> FastConnection<'a, S> {
         Poll::Ready(Ok(read.filled().len()))
     }
 
-    fn waiting_for(&self) -> WaitingFor {
-        match self.phase {
-            Phase::Answering(_) => WaitingFor::Answer,
-            Phase::Body(..) => WaitingFor::Body,
-            _ if self.input.is_empty() => WaitingFor::Request,
-            _ => WaitingFor::Head,
-        }
-    }
-
-    /// Waits for as long as there is patience.
+    /// Waits until the deadline of what it waits for.
     fn wait(&mut self, cx: &mut Context<'_>, waiting_for: WaitingFor) -> Poll<()> {
         if self.waiting_for != waiting_for {
             (self.waiting_for, self.since) = (waiting_for, None);
         }
         let limit = match waiting_for {
-            WaitingFor::Request => Some(self.state.connections.idle),
-            WaitingFor::Head => Some(self.state.connections.head),
-            WaitingFor::Body => Some(self.service.body_deadline()),
-            WaitingFor::Room => Some(self.state.stall()),
+            WaitingFor::Request => Some(self.timeouts.idle),
+            WaitingFor::Head => Some(self.timeouts.head),
+            WaitingFor::Body => Some(self.timeouts.body),
+            WaitingFor::Room => Some(self.timeouts.stall),
             WaitingFor::Answer => None,
         };
+        let is_idle = matches!(waiting_for, WaitingFor::Request | WaitingFor::Head);
+        self.timer.activity().set(if is_idle { Doing::Nothing } else { Doing::Waiting });
         let since = *self.since.get_or_insert_with(Instant::now);
         let mut deadline = limit.map(|limit| since + limit);
         if self.timer.is_stopped() {
-            if matches!(waiting_for, WaitingFor::Request | WaitingFor::Head) {
+            if is_idle {
                 return Poll::Ready(());
             }
-            // What is open may finish, and then a little longer: the service answers what it has given up.
-            let end = *self.stopped.get_or_insert_with(Instant::now) + 2 * self.state.grace;
+            let end = *self.stopped.get_or_insert_with(Instant::now) + self.timeouts.stop;
             deadline = Some(deadline.map_or(end, |deadline| deadline.min(end)));
         }
         self.timer.poll(cx, deadline)

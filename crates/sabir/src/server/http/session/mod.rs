@@ -44,8 +44,17 @@ fn version(parts: &Parts) -> Option<&str> {
     parts.headers.get(VERSION)?.to_str().ok()
 }
 
+/// A header that comes once. Somebody in front of us may have gone by the other one.
+fn single<'a>(parts: &'a Parts, name: &str) -> Result<Option<&'a HeaderValue>, Refusal> {
+    let mut values = parts.headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (_, Some(_)) => Err(Refusal::REPEATED_HEADER),
+        (value, None) => Ok(value),
+    }
+}
+
 fn check_version(sessions: &Sessions, parts: &Parts) -> Result<(), Refusal> {
-    let known = match parts.headers.get(VERSION) {
+    let known = match single(parts, VERSION)? {
         Some(value) if !sessions.versions.is_empty() => {
             sessions.versions.iter().any(|known| value.as_bytes() == known.as_bytes())
         }
@@ -56,7 +65,7 @@ fn check_version(sessions: &Sessions, parts: &Parts) -> Result<(), Refusal> {
 
 /// The session that a request names, which must be the caller's own.
 fn find(inner: &Inner, sessions: &Sessions, caller: &HttpCaller) -> Result<Arc<Session>, Refusal> {
-    let id = caller.parts().headers.get(SESSION_ID).ok_or(Refusal::NO_SESSION)?;
+    let id = single(caller.parts(), SESSION_ID)?.ok_or(Refusal::NO_SESSION)?;
     let session = inner.sessions.get(id.as_bytes()).ok_or(Refusal::UNKNOWN_SESSION)?;
     let same = match (&session.owner, &caller.identity, &inner.http.auth) {
         (Some(owner), Some(identity), Some(auth)) => (auth.same)(&**owner, &**identity),
@@ -186,7 +195,7 @@ pub(crate) fn get(
         return Err(Refusal::ACCEPT_EVENTS);
     }
     let session = find(inner, sessions, caller)?;
-    let reader = match caller.parts().headers.get(LAST_EVENT_ID) {
+    let reader = match single(caller.parts(), LAST_EVENT_ID)? {
         Some(id) => {
             let id = id.to_str().ok().and_then(EventId::parse).ok_or(Refusal::UNKNOWN_EVENT)?;
             Hub::resume(&session.hub, id)?

@@ -1,6 +1,6 @@
 #![no_main]
 
-#[path = "../../targets/http_head.rs"]
+#[path = "../../targets/fast_path.rs"]
 mod target;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| target::run(data));

@@ -1,0 +1,407 @@
+//! What can go wrong between the program and a peer. This is the one place where it becomes a message and a hint.
+//!
+//! A hint says what to do next. It never names an option that was given already, and a command in it can be pasted
+//! into a shell.
+
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+use sabir::transport::Scheme;
+use sabir::{
+    CallError, Cause, ConnectError, ConnectErrorKind, DeliveryFailure, Error, Framing, McpRevision, RawJson,
+    Undelivered,
+};
+use sabir_proto::ByteSize;
+
+use crate::detect::{Protocol, Watch};
+use crate::exit::{Exit, Failure};
+use crate::json::compact;
+use crate::peer::PeerOptions;
+use crate::platform::word;
+use crate::target::Target;
+
+/// What the keys of `_meta` begin with.
+const PREFIX: &str = "io.modelcontextprotocol";
+
+/// Characters of a name that are shown.
+const LONGEST_NAME: usize = 100;
+
+const CREDENTIALS: &str = "-H 'Authorization: Bearer ${TOKEN}'";
+
+impl PeerOptions {
+    /// No connection could be opened, or the program could not be started.
+    pub(crate) fn unreachable(&self, error: &Error) -> Failure {
+        match error {
+            Error::Connect(error) => self.not_connected(error),
+            Error::Config(error) => Failure::usage(error),
+            Error::Start { source, .. } => Failure::new(Exit::Connect, error).hint(match source.kind() {
+                io::ErrorKind::NotFound => "check the spelling, or give its whole path",
+                io::ErrorKind::PermissionDenied => "check that the file is executable",
+                _ => "run it by itself to see what is wrong",
+            }),
+            _ => Failure::new(Exit::Connect, format_args!("cannot connect to {}: {error}", self.target))
+                .hint("check the address, and that the server is running"),
+        }
+    }
+
+    fn not_connected(&self, error: &ConnectError) -> Failure {
+        let target = &self.target;
+        let failed =
+            |exit| Failure::new(exit, format_args!("cannot connect to {target}: {}", error.reason()));
+        let plain = || {
+            self.with_scheme(|scheme| match scheme {
+                Scheme::Https => Some(Scheme::Http),
+                Scheme::Wss => Some(Scheme::Ws),
+                Scheme::Tls => Some(Scheme::Tcp),
+                _ => None,
+            })
+        };
+        match error.kind() {
+            ConnectErrorKind::Resolve => {
+                failed(Exit::Connect).hint("check the host name, and that the network is up")
+            }
+            ConnectErrorKind::Refused => {
+                failed(Exit::Connect).hint("check the address, and that the server is running")
+            }
+            ConnectErrorKind::Timeout => {
+                failed(Exit::Connect).hint("check the address; a firewall may block the connection")
+            }
+            ConnectErrorKind::Unreachable if target.scheme() == Some(Scheme::Unix) => {
+                failed(Exit::Connect).hint("check the path, its permissions, and that the server is running")
+            }
+            ConnectErrorKind::Unreachable => {
+                failed(Exit::Connect).hint("check the address, and that the network is up")
+            }
+            ConnectErrorKind::NotTls => failed(Exit::Connect).hints([plain().map(|url| try_this(&url))]),
+            ConnectErrorKind::Tls => failed(Exit::Connect).hint(match (self.web.has_root(), self.web.is_insecure()) {
+                (_, true) => "see the log of the server: it may not support TLS 1.2 or 1.3",
+                (true, _) => "--cacert must name the authority that signed the server's certificate; --insecure skips verification",
+                (false, false) => "trust its authority with --cacert FILE, or skip verification with --insecure",
+            }),
+            ConnectErrorKind::Status(status) => self.no_websocket(status, error.reason()),
+            ConnectErrorKind::Protocol => match error.received() {
+                [] => failed(Exit::Protocol).hint("see the log of the server; the port may serve another protocol"),
+                received if received.starts_with(b"HTTP/") => failed(Exit::Protocol),
+                received => self.speaks(Protocol::of(received)),
+            },
+            other => failed(Exit::Connect).hint(other.hint()),
+        }
+    }
+
+    /// A server of HTTP has no WebSocket there.
+    pub(crate) fn not_a_websocket(&self, status: hyper::StatusCode, location: Option<&str>) -> Failure {
+        let moved = location.map_or_else(String::new, |location| format!(": moved to {location}"));
+        let reason = format!("HTTP {status} instead of a WebSocket{moved}");
+        self.no_websocket(status.as_u16(), &reason)
+    }
+
+    fn no_websocket(&self, status: u16, reason: &str) -> Failure {
+        let failure =
+            Failure::new(Exit::Connect, format_args!("cannot connect to {}: {reason}", self.target));
+        let http = self.with_scheme(|scheme| match scheme {
+            Scheme::Ws => Some(Scheme::Http),
+            Scheme::Wss => Some(Scheme::Https),
+            _ => None,
+        });
+        match (http, status) {
+            (Some(url), 200..=299 | 400 | 405 | 426) => {
+                failure.hint(format_args!("if the server does not use WebSocket, {}", try_this(&url)))
+            }
+            // The message names the new URL, if there is one.
+            (_, 300..=399) => failure.hint("redirects are not followed"),
+            _ => failure.hints(self.status_hint(status, &DeliveryFailure::Refused)),
+        }
+    }
+
+    /// A call that did not end with the peer's answer.
+    pub(crate) fn call_failed(&self, error: &CallError, watch: &Watch) -> Failure {
+        match error {
+            CallError::NotSent(refused) => Failure::usage(format_args!("not sent: {refused}")),
+            CallError::TimedOut => self.timed_out(watch),
+            CallError::Undelivered(lost) => self.undelivered(lost),
+            CallError::Closed(cause @ (Cause::Lost(_) | Cause::Ended)) => {
+                self.closed(&cause.to_string(), watch)
+            }
+            _ => self.invalid_answer(error),
+        }
+    }
+
+    /// The transport delivered no usable answer.
+    pub(crate) fn undelivered(&self, lost: &Undelivered) -> Failure {
+        let failed = |exit| Failure::new(exit, lost);
+        let endpoint = "check that the URL is a JSON-RPC endpoint".to_owned();
+        match &lost.failure {
+            DeliveryFailure::Connect => failed(Exit::Connect),
+            DeliveryFailure::Closed => {
+                failed(Exit::Protocol).hint("see the log of the server; the port may serve another protocol")
+            }
+            DeliveryFailure::WrongProtocol(received) => self.speaks(Protocol::of(received)),
+            DeliveryFailure::SessionEnded => {
+                failed(Exit::Connect).hint("start a new session, and use its Mcp-Session-Id")
+            }
+            DeliveryFailure::Empty => failed(Exit::Protocol).hints([Some(endpoint)]),
+            DeliveryFailure::Incomplete => {
+                failed(Exit::Protocol).hint("see the log of the server, or try again")
+            }
+            DeliveryFailure::ContentType(kind) if **kind == *"text/html" => {
+                failed(Exit::Protocol).hint("this is a web page: check the path of the URL")
+            }
+            DeliveryFailure::ContentType(_) | DeliveryFailure::NotAMessage => {
+                failed(Exit::Protocol).hints([Some(endpoint), self.trace_hint()])
+            }
+            DeliveryFailure::TooLarge => self.too_large(lost, lost.too_large.unwrap_or(self.max_size)),
+            failure => match lost.status {
+                Some(status) => failed(Exit::Connect).hints(self.status_hint(status, failure)),
+                // A trace shows messages, but not what is not HTTP.
+                None if *failure == DeliveryFailure::NoResponse => {
+                    failed(Exit::Protocol).hints([self.trace_hint()])
+                }
+                None => failed(Exit::Protocol),
+            },
+        }
+    }
+
+    /// What to do about a status of HTTP.
+    fn status_hint(&self, status: u16, failure: &DeliveryFailure) -> [Option<String>; 2] {
+        let hint = match (failure, status) {
+            (DeliveryFailure::Redirected(_), _) => "redirects are not followed: use the new URL".to_owned(),
+            (DeliveryFailure::RetryAfter(time), _) => match time.parse::<u64>() {
+                Ok(seconds) => format!("wait {seconds} s, then try again"),
+                Err(_) => format!("try again after {time}"),
+            },
+            (_, 401) if self.web.has("authorization") => {
+                "the server does not accept this Authorization header: check the credentials".to_owned()
+            }
+            (_, 401) => format!("authentication is required: pass credentials with {CREDENTIALS}"),
+            (_, 403) if self.web.has("authorization") => {
+                "these credentials do not give access; ask for others, or see the log of the server"
+                    .to_owned()
+            }
+            (_, 403) => format!("access is denied; if credentials are needed, pass them with {CREDENTIALS}"),
+            (_, 404 | 410) => "check the path of the URL".to_owned(),
+            (_, 405) => "the server does not accept POST there: check the path of the URL".to_owned(),
+            (_, 413) => "the message is too large for the server: send less".to_owned(),
+            (_, 408 | 425 | 429) => "wait a while, then try again".to_owned(),
+            (_, 300..=399) => "redirects are not followed, and no new URL is given".to_owned(),
+            (_, 502 | 504) => "a proxy cannot reach the server: check that the server is running".to_owned(),
+            (_, 503) => "the server is overloaded or not ready: try again later".to_owned(),
+            (_, 500..=599) => "the server failed: see its log".to_owned(),
+            _ => "check that the URL is a JSON-RPC endpoint".to_owned(),
+        };
+        let is_clear =
+            !matches!(status, 400 | 402 | 406..=407 | 409 | 411..=412 | 414..=424 | 426..=428 | 430..=499);
+        [Some(hint), self.trace_hint().filter(|_| !is_clear)]
+    }
+
+    /// The peer speaks another protocol than the target says.
+    pub(crate) fn speaks(&self, protocol: Protocol) -> Failure {
+        let target = &self.target;
+        let is_web = target.has_headers();
+        let (what, hint) = match protocol {
+            Protocol::Tls => {
+                let secure = self.with_scheme(|scheme| match scheme {
+                    Scheme::Http => Some(Scheme::Https),
+                    Scheme::Ws => Some(Scheme::Wss),
+                    Scheme::Tcp => Some(Scheme::Tls),
+                    _ => None,
+                });
+                (format!("{target} expects TLS"), secure.map(|url| try_this(&url)))
+            }
+            Protocol::Http => {
+                let http = self.with_scheme(|scheme| match scheme {
+                    Scheme::Tcp => Some(Scheme::Http),
+                    Scheme::Tls => Some(Scheme::Https),
+                    _ => None,
+                });
+                let hint = http.map_or_else(
+                    || "HTTP is not supported over a Unix socket".to_owned(),
+                    |url| format!("{}, with the path of the service", try_this(&url)),
+                );
+                (format!("{target} answers with HTTP"), Some(hint))
+            }
+            Protocol::Lines | Protocol::Headers if is_web => {
+                let stream = self.with_scheme(|scheme| {
+                    Some(match scheme.is_secure() {
+                        true => Scheme::Tls,
+                        false => Scheme::Tcp,
+                    })
+                });
+                let (spoken, option) = match protocol {
+                    Protocol::Lines => ("JSON lines", ""),
+                    _ => ("Content-Length headers", " --framing headers"),
+                };
+                let hint = stream.map(|url| format!("{}{option}", try_this(&url)));
+                (format!("{target} answers with {spoken}, not with HTTP"), hint)
+            }
+            Protocol::Lines => (
+                format!("{target} answers in lines, not with Content-Length headers"),
+                Some("try --framing lines".to_owned()),
+            ),
+            Protocol::Headers => (
+                format!("{target} answers with Content-Length headers, not in lines"),
+                Some("try --framing headers".to_owned()),
+            ),
+            Protocol::Unknown => {
+                (format!("{target} does not speak HTTP"), Some("check the port of the URL".to_owned()))
+            }
+        };
+        let exit = if is_web || matches!(protocol, Protocol::Tls | Protocol::Http) {
+            Exit::Connect
+        } else {
+            Exit::Protocol
+        };
+        Failure::new(exit, what).hints([hint])
+    }
+
+    /// The connection ended first.
+    pub(crate) fn closed(&self, cause: &str, watch: &Watch) -> Failure {
+        if let Some(protocol) = watch.found() {
+            return self.speaks(protocol);
+        }
+        let target = &self.target;
+        match target {
+            Target::Program(_) => Failure::new(Exit::Protocol, format_args!("no answer: {cause}"))
+                .hints([Some("run it by itself to see what it prints".to_owned()), self.framing_hint(watch)]),
+            Target::Url(_) => {
+                Failure::new(Exit::Protocol, format_args!("{target} closed the connection without an answer"))
+                    .hints([Some("see the log of the server".to_owned()), self.framing_hint(watch)])
+            }
+            Target::Demo => Failure::new(Exit::Protocol, format_args!("no answer: {cause}")),
+        }
+    }
+
+    /// Nothing came in time.
+    pub(crate) fn timed_out(&self, watch: &Watch) -> Failure {
+        let what = format!("no answer from {} within {}", self.target, time(self.timeout));
+        let failure = Failure::new(Exit::Timeout, what);
+        let seen = match watch.received() {
+            true => self.trace_hint(),
+            false => self.framing_hint(watch),
+        };
+        failure.hints([Some(self.longer()), seen])
+    }
+
+    /// `check` did not finish in time.
+    pub(crate) fn unfinished(&self, watch: &Watch) -> Failure {
+        let what = format!("{} did not finish within {}", self.target, time(self.timeout));
+        Failure::new(Exit::Timeout, what).hints([Some(self.longer()), self.framing_hint(watch)])
+    }
+
+    /// A peer did not say in time what it offers.
+    pub(crate) fn undiscovered(&self, watch: &Watch) -> Failure {
+        let what = format!("{} did not list its methods within {}", self.target, time(self.timeout));
+        let seen = match watch.received() {
+            true => self.trace_hint(),
+            false => self.framing_hint(watch),
+        };
+        Failure::new(Exit::Timeout, what).hints([Some(self.longer()), seen])
+    }
+
+    /// What else a silent peer may speak.
+    pub(crate) fn other_protocols(&self, is_plain: bool, watch: &Watch) -> Option<String> {
+        let profile =
+            is_plain.then_some("if it is a language server or an MCP server, try --profile lsp or mcp");
+        let hints = [self.framing_hint(watch), profile.map(str::to_owned)];
+        let hints: Vec<String> = hints.into_iter().flatten().collect();
+        (!hints.is_empty()).then(|| hints.join("; "))
+    }
+
+    /// How to wait longer.
+    pub(crate) fn longer(&self) -> String {
+        let minutes = match self.timeout.as_secs() {
+            0..15 => 1,
+            15..60 => 5,
+            seconds => seconds.div_ceil(60).saturating_mul(4),
+        };
+        format!("wait longer with --timeout {minutes}m")
+    }
+
+    /// A message was skipped because of its size.
+    pub(crate) fn too_large(&self, what: impl fmt::Display, limit: usize) -> Failure {
+        const LARGEST: usize = crate::args::LARGEST_SIZE;
+        let more = limit.saturating_mul(4).div_ceil(1 << 20).min(LARGEST >> 20);
+        let hint = (limit < LARGEST).then(|| format!("accept larger answers with --max-size {more}MiB"));
+        Failure::new(Exit::Protocol, what).hints([hint])
+    }
+
+    /// The answer is not what the protocol allows.
+    pub(crate) fn invalid_answer(&self, what: impl fmt::Display) -> Failure {
+        Failure::new(Exit::Protocol, what).hints([self.trace_hint()])
+    }
+
+    /// A limit in words.
+    pub(crate) fn larger_than(limit: usize) -> String {
+        format!("the answer is larger than {}", ByteSize(limit))
+    }
+
+    fn trace_hint(&self) -> Option<String> {
+        (self.trace == Some(false)).then(|| "--trace shows what was received".to_owned())
+    }
+
+    /// The other framing, if the peer may wait for that.
+    fn framing_hint(&self, watch: &Watch) -> Option<String> {
+        if watch.received() || self.target == Target::Demo {
+            return None;
+        }
+        match self.wire_framing() {
+            Framing::Lines => Some("if it uses Content-Length headers, try --framing headers".to_owned()),
+            Framing::Headers => Some("if it uses lines, try --framing lines".to_owned()),
+            _ => None,
+        }
+    }
+
+    /// The URL with another scheme. Streams have no path.
+    fn with_scheme(&self, other: impl Fn(Scheme) -> Option<Scheme>) -> Option<String> {
+        let Target::Url(url) = &self.target else { return None };
+        let scheme = other(url.scheme())?;
+        let host = match url.host() {
+            host if host.contains(':') => format!("[{host}]"),
+            host => host.to_owned(),
+        };
+        let path = if scheme.is_web() && url.path() != "/" { url.path() } else { "" };
+        Some(format!("{}://{host}:{}{path}", scheme.name(), url.port()))
+    }
+}
+
+/// What to do about a method that the server does not have. `called` is a method that the server itself called
+/// meanwhile, and that `sabir call` does not have.
+pub(crate) fn method_not_found(target: &str, called: Option<&str>) -> String {
+    match called {
+        Some(called) => {
+            let called: String = called.chars().take(LONGEST_NAME).collect();
+            format!("the error may be about `{called}`, which the server called: `sabir call` has no methods")
+        }
+        None => format!("`sabir list {}` lists the methods, if the server supports that", word(target)),
+    }
+}
+
+/// The command that calls a tool of an MCP server. A server that needs no `initialize` accepts it in any revision:
+/// the newest wants its version in `_meta`, and older ones ignore that.
+pub(crate) fn tool_call(target: &str, name: &str, arguments: Option<&RawJson<'_>>) -> String {
+    let arguments =
+        arguments.map_or_else(|| "{}".to_owned(), |arguments| compact(arguments.as_str()).into_owned());
+    let words = [format!("name={name}"), format!("arguments:={arguments}"), format!("_meta:={}", mcp_meta())];
+    let words: Vec<String> = words.iter().map(|text| word(text)).collect();
+    format!("sabir call {} tools/call {}", word(target), words.join(" "))
+}
+
+/// What a request says of itself in the newest revision of MCP.
+pub(crate) fn mcp_meta() -> String {
+    format!(
+        r#"{{"{PREFIX}/protocolVersion":"{}","{PREFIX}/clientCapabilities":{{}}}}"#,
+        McpRevision::V2026_07_28.as_str()
+    )
+}
+
+fn try_this(url: &str) -> String {
+    format!("try {}", word(url))
+}
+
+/// A time in words.
+pub(crate) fn time(time: Duration) -> String {
+    match time.as_millis() {
+        millis @ 0..1000 => format!("{millis} ms"),
+        _ => format!("{} s", time.as_secs_f64()),
+    }
+}

@@ -1,0 +1,82 @@
+//! Keeps the first bytes of what a connection receives. If they are not HTTP, they show what the server speaks instead.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::peer::commands::lock;
+
+/// Enough to tell protocols apart.
+const KEPT: usize = 16;
+
+/// A stream that keeps its first bytes.
+pub(crate) struct FirstBytes<S> {
+    stream: S,
+    received: Received,
+}
+
+/// The first bytes since the connection was opened, or since they were cleared.
+#[derive(Clone, Default)]
+pub(crate) struct Received(Arc<Mutex<Vec<u8>>>);
+
+impl Received {
+    pub(crate) fn bytes(&self) -> Box<[u8]> {
+        lock(&self.0).as_slice().into()
+    }
+
+    pub(crate) fn clear(&self) {
+        lock(&self.0).clear();
+    }
+}
+
+impl<S> FirstBytes<S> {
+    pub(crate) fn new(stream: S) -> (Self, Received) {
+        let received = Received::default();
+        (FirstBytes { stream, received: received.clone() }, received)
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for FirstBytes<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
+        let mut kept = lock(&self.received.0);
+        let wanted = KEPT - kept.len();
+        kept.extend(buffer.filled()[before..].iter().take(wanted));
+        drop(kept);
+        read
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for FirstBytes<S> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        parts: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(cx, parts)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
