@@ -57,10 +57,9 @@
 //!
 //! # Features
 //!
-//! `macros` is on by default.
-//!
 //! | feature | adds |
 //! |---|---|
+//! | `default` | `macros` |
 //! | `macros` | `#[sabir_mcp::tools]` |
 //! | `validate` | arguments of tools checked against the schemas that they are listed with |
 //! | `http` | Streamable HTTP, as a server and as a client |
