@@ -41,6 +41,7 @@ pub use outgoing::{Batch, CallOptions, SendError};
 use queue::Queue;
 use requests::Requests;
 
+use crate::byte_size::ByteSize;
 use crate::dialect::Dialect;
 use crate::frame::{Deframer, Framing};
 use crate::limits::Limits;
@@ -259,13 +260,14 @@ impl Session {
         let mut reason = Undelivered::too_large(limit);
         if calls.len() > 1 {
             reason.reason =
-                format!("an answer, to this call or to another one, is larger than {limit} bytes").into();
+                format!("an answer, to this call or to another one, is larger than {}", ByteSize(limit))
+                    .into();
         }
         for call in calls {
             let outcome = Err(CallError::Undelivered(reason.clone()));
             self.core.pending_events.push_back(Event::Reply { call, outcome });
         }
-        self.core.close(Cause::Lost(format!("a message was larger than {limit} bytes").into()));
+        self.core.close(Cause::Lost(format!("a message was larger than {}", ByteSize(limit)).into()));
     }
 
     /// Ends the session in good order: no new requests are taken, what is open is finished. What is still
