@@ -70,6 +70,9 @@ impl PeerOptions {
             ConnectErrorKind::Unreachable if target.scheme() == Some(Scheme::Unix) => {
                 failed(Exit::Connect).hint("check the path, its permissions, and that the server is running")
             }
+            ConnectErrorKind::Unreachable if target.scheme() == Some(Scheme::Pipe) => {
+                failed(Exit::Connect).hint("check the name of the pipe, and that the server is running")
+            }
             ConnectErrorKind::Unreachable => {
                 failed(Exit::Connect).hint("check the address, and that the network is up")
             }
