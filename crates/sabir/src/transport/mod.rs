@@ -19,6 +19,8 @@ pub(crate) mod error;
 pub(crate) mod fd;
 #[cfg(feature = "http")]
 pub(crate) mod first_bytes;
+#[cfg(any(feature = "http", feature = "tls"))]
+pub(crate) mod forward_writes;
 pub(crate) mod local;
 pub(crate) mod net;
 mod output_watch;
