@@ -1,4 +1,4 @@
-// A server with the TypeScript MCP SDK, for the client of `sabir-mcp` to visit: on standard input and output, or with
+// A server with the TypeScript MCP SDK, called by the client of `sabir-mcp`: on standard input and output, or with
 // `http` on a free port, which it says.
 
 import {

@@ -5,7 +5,7 @@ import sys
 import traceback
 
 # Far more than any test needs; a peer that hangs must not hang the run.
-PATIENCE = 30
+TIMEOUT = 30
 
 
 def run(peer, tests):
@@ -14,7 +14,7 @@ def run(peer, tests):
     for test in tests:
         name = f"{peer}: {test.__name__.replace('_', ' ')}"
         try:
-            asyncio.run(asyncio.wait_for(test(), PATIENCE))
+            asyncio.run(asyncio.wait_for(test(), TIMEOUT))
             print(f"ok - {name}", flush=True)
         except Exception:
             failed = True

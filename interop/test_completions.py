@@ -51,9 +51,9 @@ class Zsh:
 
     def read_until(self, pattern):
         """What it has shown when that is seen."""
-        shown, patience = "", time.monotonic() + 20
+        shown, deadline = "", time.monotonic() + 20
         while not re.search(pattern, shown):
-            assert time.monotonic() < patience, f"{pattern!r} is not in {shown!r}"
+            assert time.monotonic() < deadline, f"{pattern!r} is not in {shown!r}"
             if select.select([self.terminal], [], [], 1)[0]:
                 shown += os.read(self.terminal, 4096).decode(errors="replace").replace("\r", "")
         return shown

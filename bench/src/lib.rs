@@ -14,5 +14,5 @@ pub use cores::{PLACEMENTS, Placed, Placement};
 pub use load::{Load, Ring, add, check_count, sum, wrong};
 pub use process::{Process, cpu_of, cpu_of_this_thread};
 pub use report::{Goal, Kind, Line, Table};
-pub use rounds::{Program, Row, report, visit_all};
+pub use rounds::{Program, Row, measure_all, report};
 pub use sample::{Metric, Sample, metric, percentile};

@@ -1,4 +1,4 @@
-//! A run: every server is visited in every place, round after round, and what came of it is told.
+//! A run: measures every server in every placement, round after round, and reports the results.
 
 use std::io;
 use std::process::ExitCode;
@@ -8,7 +8,7 @@ use crate::cores::{PLACEMENTS, Placement};
 use crate::report::{Goal, Kind, Line, Table, write_results};
 use crate::sample::{Outcome, Sample};
 
-/// A server, as far as all benchmarks have the same to say of it.
+/// What all benchmarks know of a server.
 pub struct Program {
     pub name: &'static str,
     /// As seen from `bench/`, with its arguments.
@@ -16,7 +16,7 @@ pub struct Program {
     pub kind: Kind,
 }
 
-/// A server in one place.
+/// A server in one placement.
 pub struct Row<S: 'static> {
     pub server: &'static S,
     pub placement: Placement,
@@ -30,13 +30,13 @@ impl<S> Row<S> {
     }
 }
 
-/// Visits those of the servers whose names contain one of the words in the variable `ONLY`. They take turns,
-/// so that a bad hour is bad for all.
+/// Measures the servers whose names contain one of the words in the variable `ONLY`. They take turns, so noise
+/// on the machine affects all of them.
 pub fn visit_all<S>(
     rounds: usize,
     servers: &'static [S],
     program: impl Fn(&'static S) -> &'static Program,
-    visit: impl Fn(&'static S, Placement) -> io::Result<Sample>,
+    measure: impl Fn(&'static S, Placement) -> io::Result<Sample>,
 ) -> Vec<Row<S>> {
     let only = std::env::var("ONLY").unwrap_or_default();
     let wanted = |server: &&'static S| only.split(',').any(|part| program(server).name.contains(part));
@@ -50,7 +50,7 @@ pub fn visit_all<S>(
     for round in 1..=rounds {
         eprintln!("round {round} of {rounds}");
         for row in &mut rows {
-            row.outcome.add(|| visit(row.server, row.placement));
+            row.outcome.add(|| measure(row.server, row.placement));
         }
     }
     rows

@@ -1,4 +1,4 @@
-//! The figures of a visit to a server, and the best over several.
+//! The figures of one round, and the best over several rounds.
 
 use std::io;
 use std::path::Path;
@@ -50,17 +50,17 @@ impl Outcome {
         if Path::new(program).exists() { Outcome::Measured(Vec::new()) } else { Outcome::NotBuilt }
     }
 
-    /// A server that failed once is not visited again.
-    pub(crate) fn add(&mut self, visit: impl FnOnce() -> io::Result<Sample>) {
+    /// A server that failed once is not measured again.
+    pub(crate) fn add(&mut self, measure: impl FnOnce() -> io::Result<Sample>) {
         if let Outcome::Measured(samples) = self {
-            match visit() {
+            match measure() {
                 Ok(sample) => samples.push(sample),
                 Err(e) => *self = Outcome::Failed(e.to_string()),
             }
         }
     }
 
-    /// Of all rounds: what it comes to when nothing else runs. Others on the machine only ever take away.
+    /// The best of all rounds: the figure when nothing else runs, since other work on the machine only makes it worse.
     pub(crate) fn best(&self, by: usize, more_is_better: bool) -> Option<f64> {
         let Outcome::Measured(samples) = self else { return None };
         let values = samples.iter().filter_map(|sample| sample.get(by));

@@ -24,7 +24,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
     let server = client.connect(url).await?;
     let tools = server.tools().await?;
-    visit(&server, &scenario, &tools).await?;
+    run_scenario(&server, &scenario, &tools).await?;
     server.close(Duration::from_secs(1)).await;
     Ok(())
 }
@@ -43,7 +43,7 @@ struct ToolCall {
     arguments: Value,
 }
 
-async fn visit(server: &McpSession, scenario: &str, tools: &[Tool]) -> Result<(), Box<dyn Error>> {
+async fn run_scenario(server: &McpSession, scenario: &str, tools: &[Tool]) -> Result<(), Box<dyn Error>> {
     match scenario {
         "initialize" | "json-schema-ref-no-deref" => {}
         "tools_call" => drop(server.call("add_numbers", json!({"a": 5, "b": 3})).await?),

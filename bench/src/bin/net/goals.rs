@@ -2,8 +2,8 @@
 
 use sabir_bench::{Goal, Kind, Table};
 
+use crate::measure::By;
 use crate::protocol::Speaks;
-use crate::visit::By;
 
 /// Of the table of one protocol.
 pub(crate) fn goals(speaks: Speaks, table: &Table<'_>) -> Vec<Goal> {

@@ -1,32 +1,32 @@
-//! Servers on the network side by side: Sabir through its one door, its peers, and a floor that only
-//! moves bytes, visited in turn. All of it stays on this machine.
+//! Servers on the network side by side: Sabir on one port, its peers, and a floor that only
+//! moves bytes, measured in turn. All of it stays on this machine.
 //!
-//! Run with `bench/run net`; `ONLY=lines,sabir bench/run net` visits the servers whose names contain one
+//! Run with `bench/run net`; `ONLY=lines,sabir bench/run net` measures only the servers whose names contain one
 //! of these. It prints the tables and the goals, and writes `results/net.json` and `results/net.svg`. It
 //! fails if a server answers wrongly, too little or too much.
 
 mod connection;
 mod goals;
 mod load;
+mod measure;
 mod protocol;
 mod servers;
 mod service;
-mod visit;
 
 use std::io;
 use std::process::ExitCode;
 
+use measure::{By, METRICS, measure};
 use protocol::Speaks;
-use sabir_bench::{Bars, Goal, Line, PLACEMENTS, Placement, Table, report, visit_all};
+use sabir_bench::{Bars, Goal, Line, PLACEMENTS, Placement, Table, measure_all, report};
 use servers::{SERVERS, Server};
-use visit::{By, METRICS, visit};
 
 const ROUNDS: usize = 15;
 
 type Row = sabir_bench::Row<Server>;
 
 fn main() -> io::Result<ExitCode> {
-    let rows = visit_all(ROUNDS, SERVERS, |server| &server.program, visit);
+    let rows = measure_all(ROUNDS, SERVERS, |server| &server.program, measure);
     println!("The best of {ROUNDS} rounds. The CPU µs after a rate are the server's for one of these calls.");
     let tables = tables(&rows);
     report("net", &tables, &charts(&tables))

@@ -2,7 +2,7 @@
 
 use sabir_bench::{Goal, Table};
 
-use crate::visit::By;
+use crate::measure::By;
 
 /// Of plain methods.
 pub(crate) fn methods(plain: &Table<'_>) -> Vec<Goal> {

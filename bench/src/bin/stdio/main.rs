@@ -1,28 +1,28 @@
-//! Stdio servers side by side: Sabir, its peers, and a floor that only moves bytes, visited in turn.
+//! Stdio servers side by side: Sabir, its peers, and a floor that only moves bytes, measured in turn.
 //!
-//! Run with `bench/run stdio`; `ONLY=floor,sabir bench/run stdio` visits the servers whose names contain
+//! Run with `bench/run stdio`; `ONLY=floor,sabir bench/run stdio` measures only the servers whose names contain
 //! one of these. It prints the tables and the goals, and writes `results/stdio.json` and
 //! `results/stdio.svg`. It fails if a server answers wrongly, too little or too much.
 
 mod child;
 mod goals;
+mod measure;
 mod messages;
 mod servers;
-mod visit;
 
 use std::io;
 use std::process::ExitCode;
 
-use sabir_bench::{Bars, Goal, PLACEMENTS, Placement, Table, report, visit_all};
+use measure::{By, METRICS, measure};
+use sabir_bench::{Bars, Goal, PLACEMENTS, Placement, Table, measure_all, report};
 use servers::{SERVERS, Server, Speaks};
-use visit::{By, METRICS, visit};
 
 const ROUNDS: usize = 15;
 
 type Row = sabir_bench::Row<Server>;
 
 fn main() -> io::Result<ExitCode> {
-    let rows = visit_all(ROUNDS, SERVERS, |server| &server.program, visit);
+    let rows = measure_all(ROUNDS, SERVERS, |server| &server.program, measure);
     println!("The best of {ROUNDS} rounds: what else runs only ever adds time.");
     println!("Echo in MB/s; CPU, gen (the generator's CPU) per pipelined add.");
     let tables = tables(&rows);

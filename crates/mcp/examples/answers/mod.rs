@@ -1,10 +1,10 @@
-//! A client that answers everything that it is asked, for the examples that visit servers.
+//! A client that answers every question of a server, for the examples.
 
 use sabir_mcp::{Elicit, ElicitResult, McpClient, Root, Sampled};
 use serde_json::{Map, Value, json};
 
 pub(crate) fn client() -> McpClient {
-    McpClient::new("sabir-visitor", env!("CARGO_PKG_VERSION"))
+    McpClient::new("sabir-example", env!("CARGO_PKG_VERSION"))
         .on_sample(|question| async move {
             let text: String =
                 question.messages.iter().flat_map(|m| &m.content).filter_map(|c| c.as_text()).collect();

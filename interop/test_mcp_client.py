@@ -1,4 +1,4 @@
-"""The client of `sabir-mcp` visits the servers of the Python and the TypeScript MCP SDK: over standard input and output
+"""The client of `sabir-mcp` calls the servers of the Python and the TypeScript MCP SDK: over standard input and output
 and over HTTP, in both eras."""
 
 import asyncio
@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from tap import check, run
 
 SERVERS = {"python": [sys.executable, "mcp_server.py"], "typescript": ["node", "mcp_server.mjs"]}
-# What is asked for, and what is agreed on.
+# The revision that is requested, and the one that is negotiated.
 REVISIONS = [(None, "2026-07-28"), ("2025-11-25", "2025-11-25"), ("2025-06-18", "2025-06-18")]
 SCRIPT = """add {"a": 2, "b": 3}
 50 add {"a": 1, "b": 1}
@@ -35,23 +35,23 @@ def expected(server, revision):
     ]
 
 
-async def visit(target, revision):
+async def run_client(target, revision):
     environment = dict(os.environ, **({"REVISION": revision} if revision else {}))
     pipe = asyncio.subprocess.PIPE
-    visitor = await asyncio.create_subprocess_exec(
-        os.environ["MCP_VISIT"], *target, stdin=pipe, stdout=pipe, stderr=pipe, env=environment)
+    client = await asyncio.create_subprocess_exec(
+        os.environ["MCP_CLIENT"], *target, stdin=pipe, stdout=pipe, stderr=pipe, env=environment)
     try:
-        said, wrong = await visitor.communicate(SCRIPT.encode())
+        said, wrong = await client.communicate(SCRIPT.encode())
     finally:
-        if visitor.returncode is None:
-            visitor.kill()
-    assert visitor.returncode == 0, f"{said.decode()}\n{wrong.decode()}"
+        if client.returncode is None:
+            client.kill()
+    assert client.returncode == 0, f"{said.decode()}\n{wrong.decode()}"
     return said.decode().splitlines()
 
 
 @asynccontextmanager
 async def over_stdio(command):
-    # The visitor starts it, and waits for its end.
+    # The client starts it and waits for its end.
     yield command
 
 
@@ -66,17 +66,17 @@ async def over_http(command):
         await server.wait()
 
 
-def a_visit(server, way, revision, agreed):
+def client_test(server, way, revision, agreed):
     async def test():
         async with way(SERVERS[server]) as target:
-            check(await visit(target, revision), expected(server, agreed))
+            check(await run_client(target, revision), expected(server, agreed))
 
     test.__name__ = f"to the {server} server {way.__name__}, {agreed}"
     return test
 
 
-run("mcp visit", [
-    a_visit(server, way, revision, agreed)
+run("mcp client", [
+    client_test(server, way, revision, agreed)
     for server in SERVERS
     for way in [over_stdio, over_http]
     for revision, agreed in REVISIONS

@@ -1,4 +1,4 @@
-//! One visit to a server: started, checked, put under each kind of load, and started again to be idle.
+//! Measures a server once: starts it, checks it, applies each kind of load, and starts it again to measure idle connections.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -59,13 +59,13 @@ pub(crate) const METRICS: [Metric; 14] = [
     metric("peak_rss_mib", "RSS MiB", 1, false),
 ];
 
-pub(crate) fn visit(server: &'static Server, placement: Placement) -> io::Result<Sample> {
+pub(crate) fn measure(server: &'static Server, placement: Placement) -> io::Result<Sample> {
     let mut sample = Sample::default();
     let service = Service::start(server)?;
     check(server, &service)?;
     {
         let _placed = placement.apply(&service.process)?;
-        measure(server, &service, &mut sample)?;
+        measure_loads(server, &service, &mut sample)?;
     }
     sample.set(By::Memory as usize, service.process.peak_memory()? / f64::from(1 << 20));
     drop(service);
@@ -75,7 +75,7 @@ pub(crate) fn visit(server: &'static Server, placement: Placement) -> io::Result
     Ok(sample)
 }
 
-fn measure(server: &Server, service: &Service, sample: &mut Sample) -> io::Result<()> {
+fn measure_loads(server: &Server, service: &Service, sample: &mut Sample) -> io::Result<()> {
     let speaks = server.speaks;
     let mut set = |by: By, value| sample.set(by as usize, value);
     let under = |connections: usize, ring: Ring| {

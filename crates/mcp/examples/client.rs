@@ -1,8 +1,8 @@
-//! Visits a server: says what it speaks and offers, and calls its tools.
+//! Connects to a server, prints its revision and tools, and calls them.
 //!
-//! Run with `cargo run -q -p sabir-mcp --features http --example visit -- COMMAND [ARG]…`, or with the server's URL.
+//! Run with `cargo run -q -p sabir-mcp --features http --example client -- COMMAND [ARG]…`, or with the server's URL.
 //! Lines of standard input such as `add {"a": 1, "b": 2}` are calls, `50 add {"a": 1, "b": 2}` is fifty at once, and
-//! `cancel wait` gives up at the first sign of progress. `REVISION` in the environment fixes the revision.
+//! `cancel wait` cancels at the first progress message. `REVISION` in the environment fixes the revision.
 
 mod answers;
 
@@ -16,7 +16,7 @@ use sabir_mcp::{McpCall, McpRevision, McpSession, ToolResult};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 #[tokio::main(flavor = "current_thread")]
 #[allow(clippy::print_stdout)]
@@ -49,7 +49,7 @@ fn target() -> Result<Transport, Box<dyn Error>> {
     Ok(transport::child(command)?)
 }
 
-/// Does what a line says, and tells what came of it.
+/// Executes a line, and returns the outcome as text.
 async fn follow(server: &McpSession, line: &str) -> String {
     let (how, call) = match line.split_once(' ') {
         Some((how, call)) if how == "cancel" || how.parse::<usize>().is_ok() => (how, call),
@@ -59,7 +59,7 @@ async fn follow(server: &McpSession, line: &str) -> String {
     let Ok(arguments) = serde_json::from_str::<Value>(arguments) else {
         return format!("no JSON: {arguments}");
     };
-    let call = || server.call(tool, &arguments).timeout(PATIENCE);
+    let call = || server.call(tool, &arguments).timeout(TIMEOUT);
     let outcome = match how.parse() {
         Ok(count) => many(call, count).await,
         Err(_) => given_up(call()).await,
@@ -77,7 +77,7 @@ async fn many(call: impl Fn() -> McpCall<ToolResult>, count: usize) -> String {
     outcomes.join(" | ")
 }
 
-/// What comes of a call, after the progress that it has told of.
+/// The outcome of a call, after its progress.
 async fn finished(call: McpCall<ToolResult>) -> String {
     let seen = Arc::<Mutex<Vec<Option<f64>>>>::default();
     let note = Arc::clone(&seen);

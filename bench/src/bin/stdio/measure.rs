@@ -1,4 +1,4 @@
-//! One visit to a server: started, checked, measured in every way it supports, stopped.
+//! Measures a server once: starts it, checks it, measures everything it supports, and stops it.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -48,15 +48,15 @@ pub(crate) const METRICS: [Metric; 11] = [
     metric("start_ms", "start ms", 1, false),
 ];
 
-pub(crate) fn visit(server: &Server, placement: Placement) -> io::Result<Sample> {
+pub(crate) fn measure(server: &Server, placement: Placement) -> io::Result<Sample> {
     let started = Instant::now();
     let mut child = child::Server::start(server.program.command, server.speaks.counter())?;
-    let sample = measure(server, &mut child, started, placement)?;
+    let sample = measure_loads(server, &mut child, started, placement)?;
     child.stop()?;
     Ok(sample)
 }
 
-fn measure(
+fn measure_loads(
     server: &Server,
     child: &mut child::Server,
     started: Instant,
