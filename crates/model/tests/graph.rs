@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use oxjsonld::JsonLdParser;
-use oxrdf::Quad;
+use oxrdf::{Quad, Term, Triple};
 use oxttl::{NQuadsParser, NTriplesParser, TriGParser, TurtleParser};
 use sabir_model::capture::Reader;
 use sabir_model::files::QUERIES;
@@ -55,20 +55,32 @@ fn check_golden(path: &Path, came: &str) {
     }
 }
 
-/// Facts without their graphs, whatever the syntax.
-fn facts(text: &str, syntax: Syntax) -> BTreeSet<String> {
+/// The triples of a text, without their graphs.
+fn triples(text: &str, syntax: Syntax) -> Vec<Triple> {
     let text = text.as_bytes();
-    let of_quads = |quads: Vec<Quad>| {
-        quads.into_iter().map(|quad| format!("{} {} {}", quad.subject, quad.predicate, quad.object)).collect()
-    };
-    let triples: Vec<_> = match syntax {
+    let of_quads = |quads: Vec<Quad>| quads.into_iter().map(Triple::from).collect();
+    match syntax {
         Syntax::NTriples => NTriplesParser::new().for_slice(text).map(Result::unwrap).collect(),
         Syntax::Turtle => TurtleParser::new().for_slice(text).map(Result::unwrap).collect(),
-        Syntax::NQuads => return of_quads(NQuadsParser::new().for_slice(text).map(Result::unwrap).collect()),
-        Syntax::TriG => return of_quads(TriGParser::new().for_slice(text).map(Result::unwrap).collect()),
-        Syntax::JsonLd => return of_quads(JsonLdParser::new().for_slice(text).map(Result::unwrap).collect()),
+        Syntax::NQuads => of_quads(NQuadsParser::new().for_slice(text).map(Result::unwrap).collect()),
+        Syntax::TriG => of_quads(TriGParser::new().for_slice(text).map(Result::unwrap).collect()),
+        Syntax::JsonLd => of_quads(JsonLdParser::new().for_slice(text).map(Result::unwrap).collect()),
+        _ => panic!("{syntax:?} has no parser here"),
+    }
+}
+
+/// Facts without their graphs, whatever the syntax.
+fn facts(text: &str, syntax: Syntax) -> BTreeSet<String> {
+    triples(text, syntax).iter().map(|t| format!("{} {} {}", t.subject, t.predicate, t.object)).collect()
+}
+
+/// The texts of all literals.
+fn objects(text: &str, syntax: Syntax) -> Vec<String> {
+    let literal = |triple: Triple| match triple.object {
+        Term::Literal(literal) => Some(literal.value().to_owned()),
+        _ => None,
     };
-    triples.into_iter().map(|t| format!("{} {} {}", t.subject, t.predicate, t.object)).collect()
+    triples(text, syntax).into_iter().filter_map(literal).collect()
 }
 
 const SYNTAXES: [Syntax; 5] =
@@ -241,6 +253,21 @@ fn messages_without_directions_are_linked_by_id() {
     let text =
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\"}\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":0}\n";
     assert_eq!(links(text), ["m2 answers m1"]);
+}
+
+/// Escaped or not, a text stays the same: readers of others get back what the peer sent.
+#[test]
+fn text_survives_every_syntax() {
+    let hostile =
+        "\0\t\u{1b}\u{7f}\u{85}\u{ad}\u{2028}\u{202e}\u{feff}\u{fff9}\u{e0001}\u{e0041}1\u{1f600}\"\\";
+    let name = serde_json::to_string(hostile).unwrap();
+    let message = format!("{{\"jsonrpc\":\"2.0\",\"id\":{name},\"method\":{name},\"params\":[{name}]}}");
+    for syntax in SYNTAXES {
+        let text = written(message.as_bytes(), syntax);
+        assert!(!text.replace('\n', "").contains(sabir_proto::is_terminal_control), "{syntax:?}: {text:?}");
+        let found = objects(&text, syntax).into_iter().filter(|object| object == hostile).count();
+        assert!(found >= 1, "{syntax:?}: {text}");
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::files::SESSION_CONTEXT;
 use crate::graph::canonical::canonical;
 use crate::graph::node::{Node, Value};
 use crate::graph::terms::{AT_MS, DATE_TIME, DURATION_MS, INTEGER, TYPE, Term};
-use crate::graph::write::literal::quoted;
+use crate::graph::write::literal::quoted_json;
 
 /// Numbers up to here are the same in every reader of JSON.
 const EXACT: u64 = 9_007_199_254_740_991;
@@ -18,7 +18,7 @@ pub(crate) fn start(out: &mut String, base: &str) {
     out.push_str(",\n    \"c\": ");
     // Whatever its last character, it is a prefix.
     out.push_str("{ \"@id\": ");
-    quoted(out, base);
+    quoted_json(out, base);
     out.push_str(", \"@prefix\": true }\n  },\n  \"@graph\": [");
 }
 
@@ -47,13 +47,13 @@ fn value(out: &mut String, property: Term, value: &Value<'_>) {
     match value {
         Value::Term(object) => out.extend(["\"", object.prefix.label(), ":", object.local, "\""]),
         Value::Node(object) => out.extend(["\"c:", object, "\""]),
-        Value::Text(text) => quoted(out, text),
+        Value::Text(text) => quoted_json(out, text),
         Value::Typed(text, INTEGER) if is_exact(text) => out.push_str(text),
-        Value::Typed(text, DATE_TIME) => quoted(out, text),
-        Value::Typed(text, _) if [AT_MS, DURATION_MS].contains(&property) => quoted(out, text),
+        Value::Typed(text, DATE_TIME) => quoted_json(out, text),
+        Value::Typed(text, _) if [AT_MS, DURATION_MS].contains(&property) => quoted_json(out, text),
         Value::Typed(text, datatype) => {
             out.push_str("{\"@value\":");
-            quoted(out, text);
+            quoted_json(out, text);
             out.extend([",\"@type\":\"", datatype.prefix.label(), ":", datatype.local, "\"}"]);
         }
         // Not as it came: some processors keep both of two members with the same name.

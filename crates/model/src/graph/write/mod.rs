@@ -11,6 +11,7 @@ use crate::graph::node::Node;
 
 /// A syntax for graphs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Syntax {
     /// Turtle.
     Turtle,

@@ -1,9 +1,8 @@
 //! N-Triples and N-Quads.
 
-use crate::graph::canonical::canonical;
 use crate::graph::node::{Node, Value};
-use crate::graph::terms::{JSON, Term};
-use crate::graph::write::literal::quoted;
+use crate::graph::terms::Term;
+use crate::graph::write::literal::{quoted, typed, typed_json};
 
 pub(crate) fn node(out: &mut String, base: &str, node: &Node<'_>, graph: Option<&str>) {
     for (property, object) in &node.facts {
@@ -25,18 +24,8 @@ fn value(out: &mut String, base: &str, value: &Value<'_>) {
         Value::Term(object) => term(out, *object),
         Value::Node(object) => name(out, base, object),
         Value::Text(text) => quoted(out, text),
-        Value::Typed(text, datatype) => {
-            quoted(out, text);
-            out.push_str("^^");
-            term(out, *datatype);
-        }
-        Value::Json(json) => {
-            let mut text = String::with_capacity(json.as_str().len());
-            canonical(json, &mut text);
-            quoted(out, &text);
-            out.push_str("^^");
-            term(out, JSON);
-        }
+        Value::Typed(text, datatype) => typed(out, text, *datatype, term),
+        Value::Json(json) => typed_json(out, json, term),
     }
 }
 

@@ -1,9 +1,8 @@
 //! Turtle, and what TriG adds to it.
 
-use crate::graph::canonical::canonical;
 use crate::graph::node::{Node, Value};
-use crate::graph::terms::{DECIMAL, INTEGER, JSON, Prefix, TYPE, Term};
-use crate::graph::write::literal::quoted;
+use crate::graph::terms::{DECIMAL, INTEGER, Prefix, TYPE, Term};
+use crate::graph::write::literal::{quoted, typed, typed_json};
 
 pub(crate) fn start(out: &mut String, base: &str) {
     for prefix in Prefix::ALL {
@@ -42,18 +41,8 @@ fn value(out: &mut String, value: &Value<'_>) {
         Value::Text(text) => quoted(out, text),
         // Numbers as they are mean the same in Turtle.
         Value::Typed(text, INTEGER | DECIMAL) => out.push_str(text),
-        Value::Typed(text, datatype) => {
-            quoted(out, text);
-            out.push_str("^^");
-            term(out, *datatype);
-        }
-        Value::Json(json) => {
-            let mut text = String::with_capacity(json.as_str().len());
-            canonical(json, &mut text);
-            quoted(out, &text);
-            out.push_str("^^");
-            term(out, JSON);
-        }
+        Value::Typed(text, datatype) => typed(out, text, *datatype, term),
+        Value::Json(json) => typed_json(out, json, term),
     }
 }
 
