@@ -7,6 +7,7 @@ use sabir::{Router, transport};
 use sabir_proto::{
     CallOptions, Config, Event, Framing, Limits, Output, PLAIN, RawJson, Session, Time, decode,
 };
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 const REQUEST: &[u8] = br#"{"jsonrpc":"2.0","id":7,"method":"add","params":[1,2]}"#;
 
@@ -23,12 +24,13 @@ fn main() {
         "session-headers" => answer_requests(Framing::Headers, count),
         "session-calls" => call_and_be_answered(count),
         "engine" => call_through_engines(count),
+        "http" => post_over_one_connection(count),
         _ => usage(),
     }
 }
 
 fn usage() -> ! {
-    eprintln!("sabir-bench-hot decode|session-lines|session-headers|session-calls|engine COUNT");
+    eprintln!("sabir-bench-hot decode|session-lines|session-headers|session-calls|engine|http COUNT");
     std::process::exit(2)
 }
 
@@ -119,6 +121,29 @@ fn call_through_engines(count: usize) {
         for number in 0..count as i64 {
             let sum: i64 = peer.call("add", (number, 1)).await.expect("it is answered");
             assert_eq!(sum, number + 1);
+        }
+    });
+}
+
+/// A request of HTTP/1.1 on a connection that is kept, and its response.
+fn post_over_one_connection(count: usize) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let router = Router::new().method("add", |_, (a, b): (i64, i64)| async move { Ok(a + b) });
+        let server = sabir::listen("http://127.0.0.1:0", router).await.expect("a free port");
+        let address = server.url().trim_start_matches("http://").trim_end_matches('/').to_owned();
+        tokio::spawn(server.run());
+        let mut socket = tokio::net::TcpStream::connect(&address).await.expect("it listens");
+        let head = format!(
+            "POST / HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+            REQUEST.len()
+        );
+        let request = [head.as_bytes(), REQUEST].concat();
+        let mut response = [0; 1024];
+        for _ in 0..count {
+            socket.write_all(&request).await.expect("it is read");
+            let read = socket.read(&mut response).await.expect("it is answered");
+            assert!(response[..read].ends_with(br#""result":3}"#), "a whole response in one read");
         }
     });
 }
