@@ -96,10 +96,7 @@ impl Routes<'_> {
         eras: Eras,
         handler: impl Fn(&McpCtx, Params<'_>) -> sabir::Result<T> + Send + Sync + 'static,
     ) -> Self {
-        self.on(method, eras, move |ctx, params| {
-            let body = handler(&ctx, params)?;
-            Ok(ready(Ok(ResponseBuilder::of(&ctx).answer(body, None, false))))
-        })
+        self.answered_at_once(method, eras, false, handler)
     }
 
     /// A method that is answered at once, with a result that may be kept.
@@ -109,9 +106,19 @@ impl Routes<'_> {
         eras: Eras,
         handler: impl Fn(&McpCtx, Params<'_>) -> sabir::Result<T> + Send + Sync + 'static,
     ) -> Self {
+        self.answered_at_once(method, eras, true, handler)
+    }
+
+    fn answered_at_once<T: Serialize + Send + 'static>(
+        self,
+        method: &'static str,
+        eras: Eras,
+        cacheable: bool,
+        handler: impl Fn(&McpCtx, Params<'_>) -> sabir::Result<T> + Send + Sync + 'static,
+    ) -> Self {
         self.on(method, eras, move |ctx, params| {
             let body = handler(&ctx, params)?;
-            Ok(ready(Ok(ResponseBuilder::of(&ctx).answer(body, None, true))))
+            Ok(ready(Ok(ResponseBuilder::of(&ctx).answer(body, None, cacheable))))
         })
     }
 
@@ -309,9 +316,9 @@ fn read_resource(
     let running = if let Some(entry) = lists.resources.get(&uri) {
         drop(lists);
         entry.function.start(ctx, &uri, entry.resource.mime_type.as_deref(), &BTreeMap::new())?
-    } else if let Some((entry, gaps)) = lists.template(&uri) {
+    } else if let Some((entry, variables)) = lists.template(&uri) {
         drop(lists);
-        entry.function.start(ctx, &uri, entry.template.mime_type.as_deref(), &gaps)?
+        entry.function.start(ctx, &uri, entry.template.mime_type.as_deref(), &variables)?
     } else if lists.has_resources() {
         return Err(unknown_resource(&uri, end.revision()));
     } else {

@@ -23,6 +23,7 @@ use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 use crate::runtime::message_transport::{Incoming, Link};
+use crate::transport::forward_writes::forward_writes;
 
 /// Read at once, and kept for each connection.
 const READ_BUFFER: usize = 6 * 1024;
@@ -67,7 +68,7 @@ pub(crate) struct Socket<S> {
     /// Set to when the peer is to be pinged, or given up.
     timer_deadline: Option<Pin<Box<Sleep>>>,
     /// The peer has said something since the alarm was set.
-    heard: bool,
+    received: bool,
     pinged: bool,
     /// Pings since everything was last known to be sent.
     pongs: u32,
@@ -113,17 +114,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for CountedReads<S> {
 }
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for CountedReads<S> {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
-    }
+    forward_writes!(stream);
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Socket<CountedReads<S>> {
@@ -169,7 +160,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Socket<S> {
             timer_deadline: settings.ping_every.map(|every| Box::pin(tokio::time::sleep(every))),
             settings,
             role,
-            heard: false,
+            received: false,
             pinged: false,
             pongs: 0,
             kind: Data::Text,
@@ -198,12 +189,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Socket<S> {
             return Poll::Pending;
         };
         ready!(timer_deadline.as_mut().poll(cx));
-        if self.pinged && !self.heard {
+        if self.pinged && !self.received {
             return Poll::Ready(());
         }
         timer_deadline.as_mut().reset(Instant::now() + every);
-        self.pinged = !self.heard;
-        self.heard = false;
+        self.pinged = !self.received;
+        self.received = false;
         // The first poll registers the new moment.
         let again = timer_deadline.as_mut().poll(cx);
         if self.pinged && self.poll_write(cx, || Message::Ping(Bytes::new())).is_ready() {
@@ -249,7 +240,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Socket<S> {
         }
     }
 
-    fn goodbye(&self, cause: &Cause) -> CloseFrame {
+    fn close_frame(&self, cause: &Cause) -> CloseFrame {
         let (code, reason) = match (self.fault, cause) {
             (Some(fault), _) => fault,
             (None, Cause::Shutdown) if self.role == Role::Client => (CloseCode::Normal, ""),
@@ -282,7 +273,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Link for Socket<S> {
                 Poll::Ready(Some(Err(error))) => return Poll::Ready(self.fail(error)),
                 Poll::Ready(Some(Ok(message))) => message,
             };
-            self.heard = true;
+            self.received = true;
             match message.is_ping() || message.is_pong() {
                 true => self.control += (message.len() + CONTROL_HEAD) as u64,
                 false => self.messages += 1,
@@ -337,8 +328,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Link for Socket<S> {
     fn poll_close(&mut self, cx: &mut Context<'_>, cause: &Cause) -> Poll<()> {
         if !self.said_goodbye {
             if !self.gone {
-                let goodbye = self.goodbye(cause);
-                let _ = ready!(self.poll_write(cx, || Message::Close(Some(goodbye))));
+                let frame = self.close_frame(cause);
+                let _ = ready!(self.poll_write(cx, || Message::Close(Some(frame))));
             }
             self.said_goodbye = true;
         }
