@@ -54,8 +54,8 @@ mod tests {
     #[test]
     fn every_revision_is_served_in_its_era() {
         let (modern, legacy): (Vec<&str>, Vec<&str>) = McpRevision::ALL
-            .map(McpRevision::as_str)
-            .into_iter()
+            .iter()
+            .map(|revision| revision.as_str())
             .partition(|date| McpRevision::parse(date).is_some_and(McpRevision::is_modern));
         assert_eq!((LEGACY, MODERN), (&*legacy, &*modern));
     }

@@ -41,7 +41,7 @@ async fn connected(client: McpClient) -> McpSession {
 
 #[tokio::test]
 async fn every_revision_is_spoken() {
-    for revision in McpRevision::ALL {
+    for &revision in McpRevision::ALL {
         let server = connected(client().revision(revision)).await;
         assert_eq!(server.revision(), revision);
         assert_eq!(server.server_info().unwrap().name, "service");
@@ -65,7 +65,7 @@ async fn every_revision_is_spoken() {
 
 #[tokio::test]
 async fn the_same_functions_ask_in_both_eras() {
-    for revision in McpRevision::ALL {
+    for &revision in McpRevision::ALL {
         let server = connected(client().revision(revision)).await;
         for (tool, want) in [("greet", "Hello, Ann (None)!"), ("together", "Ann, 1 roots")] {
             assert_eq!(server.call(tool, ()).await.unwrap().text(), want, "{revision}");
@@ -78,7 +78,7 @@ async fn the_same_functions_ask_in_both_eras() {
 
 #[tokio::test]
 async fn progress_logs_and_changes_are_told() {
-    for revision in McpRevision::ALL {
+    for &revision in McpRevision::ALL {
         let logs = Arc::<Mutex<Vec<Value>>>::default();
         let (tell, mut changes) = mpsc::unbounded_channel();
         let logged = Arc::clone(&logs);

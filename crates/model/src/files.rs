@@ -19,6 +19,7 @@ pub const SHAPES: &str = include_str!("../files/shapes.ttl");
 
 /// A question that many have about a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Query {
     /// What it is called.
     pub name: &'static str,

@@ -38,6 +38,7 @@ fn dump(input: impl Read) -> String {
             What::Stderr(text) => format!("stderr {}", shown(text)),
             What::Event(event, text) => format!("{event:?} {text}"),
             What::Damage(damage) => format!("damage: {damage}"),
+            other => format!("{other:?}"),
         };
         let what: String = what.chars().take(120).collect();
         writeln!(out, "{}:{}+{} {sign}{time} {what}", record.line, record.column, record.offset).unwrap();

@@ -20,6 +20,7 @@ use crate::dialect::{
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub enum McpRevision {
     V2024_11_05,
     V2025_03_26,
@@ -30,7 +31,7 @@ pub enum McpRevision {
 
 impl McpRevision {
     /// All of them, oldest first.
-    pub const ALL: [McpRevision; 5] = [
+    pub const ALL: &[McpRevision] = &[
         McpRevision::V2024_11_05,
         McpRevision::V2025_03_26,
         McpRevision::V2025_06_18,
@@ -44,7 +45,7 @@ impl McpRevision {
 
     /// The revision that a date such as `2025-06-18` names.
     pub fn parse(date: &str) -> Option<McpRevision> {
-        McpRevision::ALL.into_iter().find(|revision| revision.as_str() == date)
+        McpRevision::ALL.iter().copied().find(|revision| revision.as_str() == date)
     }
 
     /// Its date.
@@ -65,7 +66,7 @@ impl McpRevision {
 
     /// Those that are stateless.
     pub fn modern() -> impl Iterator<Item = McpRevision> {
-        McpRevision::ALL.into_iter().filter(|revision| revision.is_modern())
+        McpRevision::ALL.iter().copied().filter(|revision| revision.is_modern())
     }
 
     /// What is legal in it.
@@ -106,7 +107,7 @@ mod tests {
 
     #[test]
     fn dates_dialects_and_order_agree() {
-        for revision in McpRevision::ALL {
+        for &revision in McpRevision::ALL {
             assert_eq!(McpRevision::parse(revision.as_str()), Some(revision));
             assert_eq!(revision.dialect().name, format!("mcp {revision}"));
             assert_eq!(Dialect::mcp(revision.as_str()), Some(revision.dialect()));

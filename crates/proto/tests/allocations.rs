@@ -30,7 +30,7 @@ impl Pair {
         match self.framing {
             Framing::Lines => format!("{message}\n").into_bytes(),
             Framing::Headers => format!("Content-Length: {}\r\n\r\n{message}", message.len()).into_bytes(),
-            Framing::Whole => message.as_bytes().to_vec(),
+            _ => message.as_bytes().to_vec(),
         }
     }
 

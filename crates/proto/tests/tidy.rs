@@ -180,6 +180,56 @@ fn the_map_is_true() {
     report("ARCHITECTURE.md", &breaches);
 }
 
+/// Enums that users must match in full, or that nothing can add to.
+const CLOSED: [&str; 18] = [
+    // The grammars of JSON, JSON-RPC and transcripts.
+    "TokenKind",
+    "JsonKind",
+    "Incoming",
+    "Message",
+    "Member",
+    "Line",
+    // What a driver must deal with: one more is a change for every driver.
+    "Output",
+    "Purpose",
+    "Cut",
+    // One of a few that nobody adds to.
+    "Role",
+    "Side",
+    "Wire",
+    "Direction",
+    "Severity",
+    "Answer",
+    "Cell",
+    "ParamStructure",
+    // For fuzzers.
+    "FastHead",
+];
+
+/// Protocols grow: a variant more must not break those who match on an enum.
+#[test]
+fn public_enums_can_grow() {
+    let mut breaches = Vec::new();
+    let mut open = 0;
+    for krate in ["proto", "sabir", "mcp", "model"] {
+        for (path, text) in files(&root().join(format!("crates/{krate}/src")), &["rs"]) {
+            let lines: Vec<&str> = text.lines().collect();
+            for (i, line) in lines.iter().enumerate() {
+                let Some(rest) = line.strip_prefix("pub enum ") else { continue };
+                let name = rest.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+                let mut attributes = lines[..i].iter().rev().take_while(|line| line.starts_with(['#', '/']));
+                let grows = attributes.any(|line| line.contains("non_exhaustive"));
+                open += usize::from(grows);
+                if !grows && !CLOSED.contains(&name) {
+                    breaches.push(format!("{}:{}: `{name}`", path.display(), i + 1));
+                }
+            }
+        }
+    }
+    assert!(open > 20, "only {open} enums found");
+    report("enums that are neither `#[non_exhaustive]` nor on the list of closed ones", &breaches);
+}
+
 #[test]
 fn every_feature_is_documented_in_its_crate() {
     let mut breaches = Vec::new();

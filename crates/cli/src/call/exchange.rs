@@ -133,6 +133,7 @@ impl Exchange<'_> {
                 NotificationStyle::Notifications => format!(
                     r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#
                 ),
+                _ => continue,
             };
             if self.plan.peer.traces() {
                 trace::message(Direction::Sent, text.as_bytes(), self.printer);

@@ -13,7 +13,7 @@ pub(super) fn report(findings: &[Finding], file: &str, profile: Profile) -> Stri
         Profile::Lsp => "LSP",
         Profile::A2a => "A2A",
         Profile::Eth => "ETH",
-        Profile::JsonRpc | Profile::Lenient => "RPC",
+        _ => "RPC",
     };
     for rule in rules() {
         let broken: Vec<&Finding> = findings.iter().filter(|finding| finding.rule.id == rule.id).collect();

@@ -21,7 +21,7 @@ pub struct Sample {
     pub messages: Vec<SamplingMessage>,
     /// How much the model may say.
     pub max_tokens: u64,
-    /// What the model is told first.
+    /// The system prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system_prompt: Option<String>,
     /// Which model is wanted: `hints`, `costPriority`, `speedPriority`, `intelligencePriority`.
@@ -50,13 +50,13 @@ pub struct Sample {
 impl Sample {
     /// The user says one thing, and the model may say 1,000 tokens.
     pub fn new(text: impl Into<Content>) -> Self {
-        let message = SamplingMessage { role: Role::User, content: vec![text.into()] };
-        Sample { messages: vec![message], max_tokens: 1000, ..Sample::default() }
+        Sample { messages: vec![SamplingMessage::user(text)], max_tokens: 1000, ..Sample::default() }
     }
 }
 
 /// One message of a conversation with a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct SamplingMessage {
     /// Who says it.
     pub role: Role,
@@ -65,9 +65,22 @@ pub struct SamplingMessage {
     pub content: Vec<Content>,
 }
 
+impl SamplingMessage {
+    /// The user says this.
+    pub fn user(content: impl Into<Content>) -> Self {
+        SamplingMessage { role: Role::User, content: vec![content.into()] }
+    }
+
+    /// The model said this before.
+    pub fn assistant(content: impl Into<Content>) -> Self {
+        SamplingMessage { role: Role::Assistant, content: vec![content.into()] }
+    }
+}
+
 /// What the model said.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Sampled {
     /// Who says it: the model.
     pub role: Role,
@@ -193,6 +206,7 @@ pub enum Action {
 
 /// What the user answered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ElicitResult {
     /// What the user did.
     pub action: Action,

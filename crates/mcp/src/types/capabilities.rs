@@ -87,7 +87,7 @@ pub struct ServerCapabilities {
 #[serde(rename_all = "camelCase", default)]
 #[non_exhaustive]
 pub struct ListChanged {
-    /// Changes are told.
+    /// Clients are notified of changes.
     pub list_changed: bool,
 }
 
@@ -96,8 +96,8 @@ pub struct ListChanged {
 #[serde(rename_all = "camelCase", default)]
 #[non_exhaustive]
 pub struct Resources {
-    /// Changes of one resource are told to those who ask.
+    /// Clients can subscribe to changes of one resource.
     pub subscribe: bool,
-    /// Changes of the list are told.
+    /// Clients are notified of changes of the list.
     pub list_changed: bool,
 }

@@ -25,6 +25,7 @@ pub type Meta = serde_json::Map<String, serde_json::Value>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub enum LogLevel {
     Debug,
     Info,

@@ -1,4 +1,4 @@
-//! Which format a file has, told from how it begins.
+//! Detects the format of a file by its first bytes.
 
 use sabir_proto::{Framing, RawJson};
 

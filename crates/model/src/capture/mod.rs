@@ -47,6 +47,7 @@ pub const LONGEST: usize = 64 << 20;
 
 /// How captured traffic is written down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Format {
     /// Sabir's own: see the [module](self).
     Capture,
@@ -162,6 +163,7 @@ pub struct Record<'a> {
 
 /// What a [`Record`] tells of.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum What<'a> {
     /// A session starts: a header.
     Start(Header),
@@ -180,6 +182,7 @@ pub enum What<'a> {
 /// What can happen beside messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub enum Event {
     Open,
     Close,

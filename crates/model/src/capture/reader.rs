@@ -46,6 +46,7 @@ pub struct Reader<R> {
 
 /// Why a file cannot be read at all.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum ReadError {
     /// The system says so.
     Io(io::Error),

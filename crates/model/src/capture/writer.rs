@@ -11,7 +11,7 @@ use sabir_proto::{Entry, Id, Incoming, LENIENT, Limits, Message, decode};
 
 use super::{Direction, Event, Header};
 
-/// Open requests whose answers are told the method and the time. Beyond it they go without.
+/// Open requests whose answers get the method and the duration. Beyond it they do not.
 const OPEN: usize = 16_384;
 
 /// Writes a capture, line by line.

@@ -53,7 +53,7 @@ pub enum Cell {
 pub enum QueryError {
     /// It is not SPARQL.
     Syntax(String),
-    /// It cannot be carried out.
+    /// It cannot be executed.
     Evaluation(String),
     /// It was stopped before it was done.
     Stopped,
@@ -65,7 +65,7 @@ impl fmt::Display for QueryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             QueryError::Syntax(why) => write!(f, "the query is not SPARQL: {why}"),
-            QueryError::Evaluation(why) => write!(f, "the query cannot be carried out: {why}"),
+            QueryError::Evaluation(why) => write!(f, "the query cannot be executed: {why}"),
             QueryError::Stopped => f.write_str("the query was stopped"),
             QueryError::TooLarge => write!(f, "the answer has more than {MOST_CELLS} cells"),
         }
@@ -94,7 +94,7 @@ impl fmt::Debug for Stop {
 }
 
 impl Stop {
-    /// Whatever query runs with this ends soon, and those that are asked later at once.
+    /// Ends every query that runs with this within moments, and later ones at once.
     pub fn stop(&self) {
         self.0.cancel();
     }

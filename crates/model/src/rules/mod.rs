@@ -1,6 +1,6 @@
 //! The rules that traffic is checked by, and the checker.
 //!
-//! [`rules`] lists them; each says why it matters and how to put a breach right. A [`Checker`] is given
+//! [`rules`] lists them; each says why it matters and how to fix a violation. A [`Checker`] is given
 //! [`Record`]s, one after the other, and tells what is wrong with each, by itself and after what came before.
 //!
 //! ```

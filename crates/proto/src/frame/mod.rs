@@ -14,6 +14,7 @@ use lines::Lines;
 
 /// Message framing: how a connection marks where a message ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Framing {
     /// One message per line. `\r\n`, blank lines and a last line without its line break are understood.
     Lines,

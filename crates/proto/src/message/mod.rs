@@ -125,6 +125,7 @@ impl<'de> Deserialize<'de> for Message<'_> {
 
 /// JSON that is not a valid message: what is wrong, and with which id to say so.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Invalid<'a> {
     /// The id, where it can be read.
     pub id: Option<Id<'a>>,

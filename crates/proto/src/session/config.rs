@@ -36,6 +36,7 @@ pub enum Role {
 
 /// How much a session holds, in bytes and in numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Usage {
     /// The peer's requests that are running.
     pub running: usize,

@@ -61,6 +61,7 @@ pub enum Output<'s> {
 
 /// What can move the session on.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Wait<'s> {
     /// Bytes to write, if there are any. With [`Framing::Whole`](crate::Framing::Whole) they are one
     /// message.
@@ -83,6 +84,7 @@ impl Origin {
 
 /// A message to send, on a transport that keeps messages apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Outgoing<'s> {
     /// The message. Empty if there is nothing more to say, and only `last` is news.
     pub message: &'s [u8],
@@ -325,7 +327,7 @@ pub enum Report<'s> {
     PeerError(ErrorObject<'s>),
     /// A notification or an answer of ours that did not reach the peer, or that it refused.
     Undelivered(Undelivered),
-    /// A notification whose handler failed, or that has none: nobody else would hear of it. The engine itself
+    /// A notification whose handler failed, or that has none: nothing else reports it. The engine itself
     /// never says this; it is for what is built on it.
     NotificationFailed {
         /// Its method.

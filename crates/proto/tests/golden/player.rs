@@ -56,7 +56,7 @@ impl Player {
                 let framed = format!("Content-Length: {}\r\n\r\n{message}", message.len());
                 self.session.handle_bytes(self.now, framed.as_bytes());
             }
-            Framing::Whole => self.session.handle_message(self.now, message.as_bytes()),
+            _ => self.session.handle_message(self.now, message.as_bytes()),
         }
         self.pump();
         Ok(())

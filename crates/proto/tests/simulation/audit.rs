@@ -112,7 +112,7 @@ impl Audit {
                         *owed += 1;
                         *open.entry(request.id.into_owned()).or_default() += 1;
                     }
-                    Err(Invalid { response: false, id, fault }) => {
+                    Err(Invalid { response: false, id, fault, .. }) => {
                         *owed += 1;
                         // With the id of an open call it counts as that call's answer, and gets none itself.
                         *silenced += i64::from(fault == Fault::Shapeless);

@@ -73,7 +73,7 @@ impl Link {
         let framed = match self.framing {
             Framing::Lines => format!("{message}\n"),
             Framing::Headers => format!("Content-Length: {}\r\n\r\n{message}", message.len()),
-            Framing::Whole => message.to_owned(),
+            _ => message.to_owned(),
         };
         self.tampered = true;
         self.write(framed.as_bytes(), now);

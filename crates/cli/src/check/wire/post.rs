@@ -396,6 +396,7 @@ impl Events {
             match self.parser.next() {
                 Some(Event::Data(data)) => return Ok(Some(data)),
                 Some(Event::TooLarge) => return Err(NoAnswer::TooLarge),
+                Some(_) => continue,
                 None => {}
             }
             let Some(Ok(frame)) = self.body.frame().await else { return Ok(None) };

@@ -105,7 +105,7 @@ fn names(roots: &[Root]) -> String {
 
 async fn ask(ctx: &McpCtx, message: &str, schema: &Value) -> McpResult<String> {
     let question = Elicit::form(message, RawJson::from_value(schema)?);
-    let ElicitResult { action, content } = ctx.elicit_with("form", question).await?;
+    let ElicitResult { action, content, .. } = ctx.elicit_with("form", question).await?;
     let content = content.unwrap_or(RawJson::from_value(&Meta::new())?);
     Ok(format!("User response: action={action:?}, content={content}"))
 }

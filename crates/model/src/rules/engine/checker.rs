@@ -21,7 +21,7 @@ pub struct Checker {
     sessions: Sessions,
     report: Report,
     walker: Walker,
-    oddities: Vec<ValueIssue>,
+    issues: Vec<ValueIssue>,
     limits: Limits,
     messages: u64,
 }
@@ -33,7 +33,7 @@ impl Checker {
             sessions: Sessions::new(profile),
             report: Report::default(),
             walker: Walker::default(),
-            oddities: Vec::new(),
+            issues: Vec::new(),
             limits: Limits::default(),
             messages: 0,
         }
@@ -135,10 +135,10 @@ impl Checker {
     }
 
     fn message(&mut self, location: Location<'_>) {
-        let Checker { sessions, report, walker, oddities, limits, .. } = self;
+        let Checker { sessions, report, walker, issues, limits, .. } = self;
         let session = sessions.of(location.record);
         let before = session.calls.bytes();
-        MessageCheck { location, session, report, walker, oddities, limits }.message();
+        MessageCheck { location, session, report, walker, issues, limits }.message();
         let after = session.calls.bytes();
         sessions.account(before, after);
     }

@@ -11,8 +11,9 @@ use crate::rules::table::{Rule, Severity};
 /// Characters of a message that are shown around what is wrong in it.
 const SHOWN: usize = 100;
 
-/// A breach of a rule.
+/// A violation of a rule.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Finding {
     /// Which rule.
     pub rule: &'static Rule,
@@ -38,6 +39,7 @@ pub struct Finding {
 
 /// A part of a message. Nothing in it is obeyed by a terminal: control characters are shown as escapes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Excerpt {
     /// One line.
     pub text: String,
@@ -48,7 +50,7 @@ pub struct Excerpt {
 }
 
 impl Finding {
-    /// A breach by a whole record, found by somebody who knows more than the traffic shows.
+    /// A violation by a whole record, found by a caller that knows more than the traffic shows.
     pub fn new(rule: &'static Rule, record: &Record<'_>, what: impl Into<String>) -> Self {
         let text = match &record.what {
             What::Message(text) | What::Noise(text) => &**text,

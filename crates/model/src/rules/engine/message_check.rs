@@ -23,7 +23,7 @@ pub(crate) struct MessageCheck<'c> {
     pub(crate) report: &'c mut Report,
     pub(crate) walker: &'c mut Walker,
     /// Empty; kept for its room.
-    pub(crate) oddities: &'c mut Vec<ValueIssue>,
+    pub(crate) issues: &'c mut Vec<ValueIssue>,
     pub(crate) limits: &'c Limits,
 }
 
@@ -116,7 +116,7 @@ impl MessageCheck<'_> {
                 let what = format!("the id {} is used twice in this batch", request.id.text());
                 self.report.add(&RPC018, &location, request.id.text(), what);
             }
-            // A breach that every entry repeats is not told a million times.
+            // A violation that every entry repeats is not reported a million times.
             if self.report.findings.len() < before + IN_ONE * 50 {
                 self.entry(location, entry.as_str(), decoded);
             }
@@ -144,12 +144,12 @@ impl MessageCheck<'_> {
             },
         };
         let Some(value) = value else { return };
-        self.walker.walk(value.as_str(), self.oddities);
-        if self.oddities.is_empty() {
+        self.walker.walk(value.as_str(), self.issues);
+        if self.issues.is_empty() {
             return;
         }
         let base = location.span(value.as_str()).start;
-        for issue in self.oddities.drain(..).take(IN_ONE) {
+        for issue in self.issues.drain(..).take(IN_ONE) {
             let (rule, span, what) = match issue {
                 ValueIssue::Twice(span) => (&RPC027, span, "this name is in the same object before"),
                 ValueIssue::Rounded(span) => (&RPC030, span, "a double does not hold this number"),

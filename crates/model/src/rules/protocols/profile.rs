@@ -15,6 +15,7 @@ use sabir_proto::{Dialect, LENIENT, LSP, McpRevision as Revision, PLAIN};
 /// # Ok::<(), sabir_model::rules::UnknownProfile>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Profile {
     /// JSON-RPC 2.0 to the letter.
     #[default]
@@ -51,7 +52,7 @@ impl fmt::Display for UnknownProfile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.strip_prefix("mcp@") {
             Some(revision) => {
-                let known: Vec<_> = Revision::ALL.into_iter().map(Revision::as_str).collect();
+                let known: Vec<_> = Revision::ALL.iter().map(|revision| revision.as_str()).collect();
                 write!(f, "`{revision}` is not a revision of MCP: they are {}", known.join(", "))
             }
             None => write!(

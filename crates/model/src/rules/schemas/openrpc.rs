@@ -13,7 +13,7 @@ use crate::rules::schemas::{MemoryBudget, Mismatch, Schema, Taken, value_bytes};
 
 /// References that may lead to each other.
 const STEPS: usize = 16;
-/// Of one message, params that are told to be wrong.
+/// Wrong params that are reported for one message.
 const MOST: usize = 20;
 
 /// What a service says that its methods take and give.

@@ -96,13 +96,13 @@ MCP015 Warning Session {
 MCP016 Error Session {
     title: "the arguments of a tool do not match its `inputSchema`",
     why: "The tool refuses them, or works on what it did not expect.",
-    fix: "Send what the last `tools/list` says, or mend the schema.",
+    fix: "Send what the last `tools/list` says, or correct the schema.",
     source: "MCP, tools, calling tools",
 }
 MCP017 Error Session {
     title: "the structured content of a result does not match the tool's `outputSchema`",
     why: "A tool with a schema promises content that matches it. Clients check, and refuse the whole result.",
-    fix: "Return `structuredContent` as the schema says, or \"isError\":true; or mend the schema.",
+    fix: "Return `structuredContent` as the schema says, or \"isError\":true; or correct the schema.",
     source: "MCP 2025-06-18 and later, tools, output schema",
 }
 MCP018 Error Message {

@@ -21,10 +21,11 @@ use std::fmt;
 
 /// One rule.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Rule {
     /// Such as `RPC001`. It never changes its meaning.
     pub id: &'static str,
-    /// How bad a breach is, usually.
+    /// The usual severity of a violation.
     pub severity: Severity,
     /// What has to be looked at.
     pub scope: Scope,
@@ -59,8 +60,9 @@ impl fmt::Display for Severity {
     }
 }
 
-/// What has to be looked at to see a breach.
+/// What has to be inspected to find a violation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Scope {
     /// One message.
     Message,

@@ -174,13 +174,13 @@ RPC027 Warning Message {
 RPC028 Error Session {
     title: "params do not match what the method is described to take",
     why: "The peer answers -32602, or takes something else for granted. Clients that are generated from the description send other params than this one.",
-    fix: "Send the params that the OpenRPC document names, or mend the document.",
+    fix: "Send the params that the OpenRPC document names, or correct the document.",
     source: "OpenRPC, method objects: params",
 }
 RPC029 Error Session {
     title: "a result or `error.data` does not match what the method is described to give",
     why: "Clients that are generated from the description cannot read it.",
-    fix: "Return what the OpenRPC document says, or mend the document.",
+    fix: "Return what the OpenRPC document says, or correct the document.",
     source: "OpenRPC, method objects: result",
 }
 RPC030 Note Message {

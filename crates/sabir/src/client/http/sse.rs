@@ -15,6 +15,7 @@ const LONGEST_ID: usize = 1024;
 
 /// An event of the stream.
 #[derive(Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Event {
     /// A message.
     Data(Vec<u8>),

@@ -29,7 +29,7 @@ pub(crate) struct Mcp {
     revision: Option<Revision>,
     told: bool,
     stage: Stage,
-    /// The message that answered `initialize`, to complain at if nothing follows.
+    /// The message that answered `initialize`, which is reported if nothing follows.
     opened: Option<Finding>,
     initialized: u32,
     client: Option<Box<str>>,
