@@ -48,9 +48,9 @@ impl Peer {
     /// sent as the only argument. The result is read into `R`, the one type parameter: it follows from where the
     /// result goes, or is written as `call::<i64>(…)`.
     ///
-    /// `call::<()>(…)` takes any result and ignores it. Where nothing else names the type, one must be written: a
-    /// type parameter of a function has no default in Rust, so a bare `peer.call("ping", ()).await?;` does not
-    /// compile in edition 2024.
+    /// `call::<()>(…)` takes any result and ignores it. A bare `peer.call("ping", ()).await?;` does not compile: a
+    /// future has one output type, and where nothing names it, Rust (edition 2024) falls back to `!`, which no result
+    /// can be.
     ///
     /// ```
     /// # async fn run(peer: sabir::Peer) -> Result<(), sabir::CallError> {
