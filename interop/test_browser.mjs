@@ -1,4 +1,4 @@
-// A page in Chromium talks to the one door with fetch, a stream, and WebSocket.
+// A page in Chromium talks to one port with fetch, a stream, and WebSocket.
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";

@@ -98,7 +98,7 @@ impl Target {
             Target::Program(words) => {
                 let mut command = std::process::Command::new(platform::program(&words[0]));
                 command.args(&words[1..]);
-                let mut child = Child::new(command).patience(EXIT_TIMEOUT);
+                let mut child = Child::new(command).exit_timeout(EXIT_TIMEOUT);
                 if let Some(printer) = tracing.cloned() {
                     child = child.stderr(Stderr::Lines(Box::new(move |line| printer.note(&line))));
                 }

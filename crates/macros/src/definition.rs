@@ -65,7 +65,7 @@ pub(crate) struct Argument {
 
 pub(crate) enum Kind {
     Ctx,
-    /// The type of what is told.
+    /// The type of the progress.
     Progress(Box<Type>),
     Param(Box<Param>),
 }

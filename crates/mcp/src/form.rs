@@ -96,7 +96,7 @@ fn field(property: Object, revision: McpRevision) -> Option<Object> {
     property.retain(|word, value| match &**word {
         "type" | "title" | "description" => true,
         "default" => !value.is_null(),
-        // Formats that clients know. Others are told to the type, which reads the answer.
+        // Formats that clients know. Others are left to the type, which reads the answer.
         "format" => {
             words.contains(&"format")
                 && ["email", "uri", "date", "date-time"].iter().any(|known| value == known)

@@ -38,7 +38,7 @@ pub fn decode_header(value: &str) -> Result<Option<String>, ErrorObject> {
     headers::decoded("x", Some(value.to_owned()))
 }
 
-/// What stands in the gaps of a template; `Err` if the template is none.
+/// The variables of a template; `Err` if it is not a valid template.
 pub fn match_template(template: &str, uri: &str) -> Result<Option<BTreeMap<String, String>>, String> {
     Pattern::parse(template).map(|pattern| pattern.matches(uri))
 }

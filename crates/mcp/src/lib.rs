@@ -20,7 +20,7 @@
 //! }
 //! ```
 //!
-//! [`McpServer`] has the rest: resources, templates, prompts, completions. A function's [`McpCtx`] tells progress and log
+//! [`McpServer`] has the rest: resources, templates, prompts, completions. A function's [`McpCtx`] sends progress and log
 //! messages, and asks the client's user or model. [`Catalog`] changes what is offered while the server runs.
 //!
 //! # A client
@@ -49,7 +49,7 @@
 //! |---|---|---|
 //! | opens with | `initialize`, once | nothing: every request says who asks |
 //! | a function asks back | by a request to the client | by a result with questions; the client calls again |
-//! | changes are told | to everybody, and by `resources/subscribe` | on `subscriptions/listen` |
+//! | changes are sent | to everybody, and by `resources/subscribe` | on `subscriptions/listen` |
 //! | log messages | by `logging/setLevel` | for requests that ask for them |
 //!
 //! The same functions serve both, at the same time and on the same connection. What a revision does not know is

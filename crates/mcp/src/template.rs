@@ -1,10 +1,10 @@
-//! URI templates: whether a URI follows a pattern, and what stands in its gaps.
+//! URI templates: whether a URI follows a pattern, and its variables.
 
 use std::collections::BTreeMap;
 
 /// A pattern such as `notes://{id}/text`. `{name}` takes one segment of a path, `{+name}` may take several.
 ///
-/// What stands in a gap often becomes a part of a file's path or of another URI. So what has a slash only once it is
+/// The value of a variable often becomes a part of a file's path or of another URI. So what has a slash only once it is
 /// unescaped does not fit into `{name}`, and what steps out of a folder fits nowhere: see [`is_safe`].
 #[derive(Debug, Clone)]
 pub(crate) struct Pattern(Vec<Part>);
@@ -12,7 +12,7 @@ pub(crate) struct Pattern(Vec<Part>);
 #[derive(Debug, Clone)]
 enum Part {
     Text(String),
-    Gap { name: String, any: bool },
+    Variable { name: String, any: bool },
 }
 
 impl Pattern {
@@ -35,9 +35,9 @@ impl Pattern {
             let (name, any) = name.strip_prefix('+').map_or((name, false), |name| (name, true));
             let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
             if name.is_empty() || !name.chars().all(plain) {
-                return Err(format!("`{pattern}` has a gap that is not {{name}} or {{+name}}"));
+                return Err(format!("`{pattern}` has a variable that is not {{name}} or {{+name}}"));
             }
-            parts.push(Part::Gap { name: name.to_owned(), any });
+            parts.push(Part::Variable { name: name.to_owned(), any });
             rest = after;
         }
         if !rest.is_empty() {
@@ -46,7 +46,7 @@ impl Pattern {
         Ok(Pattern(parts))
     }
 
-    /// What stands in the gaps, with percent-escapes resolved; `None` if the URI does not follow the pattern.
+    /// The values of the variables, with percent-escapes resolved; `None` if the URI does not follow the pattern.
     pub(crate) fn matches(&self, uri: &str) -> Option<BTreeMap<String, String>> {
         let mut found = BTreeMap::new();
         let mut rest = uri;
@@ -54,8 +54,8 @@ impl Pattern {
         while let Some(part) = parts.next() {
             match part {
                 Part::Text(text) => rest = rest.strip_prefix(text.as_str())?,
-                Part::Gap { name, any } => {
-                    // A gap ends where the text behind it is found, the last time if it may hold anything.
+                Part::Variable { name, any } => {
+                    // A variable ends where the text behind it is found, the last time if it may hold anything.
                     let end = match parts.peek() {
                         Some(Part::Text(text)) if *any => rest.rfind(text.as_str())?,
                         Some(Part::Text(text)) => rest.find(text.as_str())?,
@@ -75,7 +75,7 @@ impl Pattern {
     }
 }
 
-/// Whether an unescaped value may stand in a gap. Segments `.` and `..` never do: a URI that was normalized, as RFC 3986
+/// Whether an unescaped value may be the value of a variable. Segments `.` and `..` never do: a URI that was normalized, as RFC 3986
 /// has it, has none. Nor do control characters; some systems end a path at the first NUL. Backslashes are slashes to
 /// some systems, too.
 fn is_safe(value: &str, any: bool) -> bool {
@@ -181,7 +181,7 @@ mod tests {
         check("x:{a}", "x:%252f", Some(&[("a", "%2f")]));
         check("f:{+a}", "f:a/b%2Fc/.d/e..", Some(&[("a", "a/b/c/.d/e..")]));
         check("f:{+a}", "f:/etc", Some(&[("a", "/etc")]));
-        // The text around a gap cannot complete a step either.
+        // The text around a variable cannot complete a step either.
         check("f:{a}./{b}", "f:./.", None);
     }
 }

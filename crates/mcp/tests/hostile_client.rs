@@ -70,7 +70,7 @@ impl Target {
     }
 
     /// Sends a request, and reads what comes until the end, or for a while if there is none.
-    async fn send(&self, method: &str, headers: &[(&str, &str)], body: &str, patience: Duration) -> Answer {
+    async fn send(&self, method: &str, headers: &[(&str, &str)], body: &str, wait: Duration) -> Answer {
         let mut stream = TcpStream::connect(&self.address).await.unwrap();
         let mut text = format!("{method} /mcp HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n", self.address);
         if !headers.iter().any(|(name, _)| *name == "accept") {
@@ -87,7 +87,7 @@ impl Target {
         // The server may refuse the head before it has read all of it.
         let _ = stream.write_all(text.as_bytes()).await;
         let mut bytes = Vec::new();
-        let _ = timeout(patience, stream.read_to_end(&mut bytes)).await;
+        let _ = timeout(wait, stream.read_to_end(&mut bytes)).await;
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);

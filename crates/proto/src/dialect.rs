@@ -1,4 +1,4 @@
-//! The habits in which users of JSON-RPC differ, as plain data.
+//! The rules in which protocols on JSON-RPC differ, as plain data.
 //!
 //! A dialect decides what is allowed, and which cancel and progress messages are used. The results:
 //!
@@ -21,7 +21,7 @@
 //! | text that is not JSON | `-32700` | `-32700` | `-32700` | `-32700` | `-32700` | reported |
 //! | members that nobody defined | ignored | ignored | ignored | ignored | ignored | ignored |
 //!
-//! *Reported* means that the application hears of it and the peer does not: what looks like a response is
+//! *Reported* means that the application learns of it and the peer does not: what looks like a response is
 //! never answered with an error.
 
 use crate::revision::McpRevision;
@@ -53,7 +53,7 @@ pub struct Dialect {
     pub batches: bool,
     /// An error response may leave out its id; it then counts as null.
     pub errors_without_id: bool,
-    /// Habits of old servers are lived with: `result` beside `"error": null` and the reverse, and a
+    /// Deviations of old servers are accepted: `result` beside `"error": null` and the reverse, and a
     /// number that comes back as a string.
     pub lenient_responses: bool,
     /// Text that is not JSON is reported to the application and not answered: log lines on a server's
@@ -61,7 +61,7 @@ pub struct Dialect {
     pub allow_non_json: bool,
     /// How a call of ours is cancelled.
     pub cancel: NotificationStyle,
-    /// Whether the peer may spell a cancel in the other way too.
+    /// Whether the other cancel notification is understood, too.
     pub either_cancel: bool,
     /// How the progress of a call of ours is asked for.
     pub progress: NotificationStyle,
@@ -71,6 +71,7 @@ pub struct Dialect {
 
 /// The two styles of cancel and progress notifications.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum NotificationStyle {
     /// `$/cancelRequest {id}`, answered with `-32800`; `workDoneToken` and `$/progress {token, value}`.
     Dollar,
@@ -79,7 +80,7 @@ pub enum NotificationStyle {
     Notifications,
 }
 
-/// JSON-RPC 2.0 to the letter. Both spellings of cancel are understood.
+/// JSON-RPC 2.0 to the letter. Both cancel notifications are understood.
 pub const PLAIN: Dialect = Dialect {
     name: "plain",
     version_required: true,
@@ -137,7 +138,7 @@ pub const MCP_2026_07_28: Dialect = Dialect { name: "mcp 2026-07-28", ..MCP_2025
 /// The newest published revision of MCP.
 pub const MCP: Dialect = MCP_2026_07_28;
 
-/// For living with real servers: forgives what can be understood, and takes what is not JSON for noise.
+/// For servers that deviate: accepts what can be understood, and ignores what is not JSON.
 pub const LENIENT: Dialect = Dialect {
     name: "lenient",
     version_required: false,

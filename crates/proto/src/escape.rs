@@ -1,4 +1,4 @@
-//! Text of a peer's, made fit for a log or a terminal.
+//! Makes a peer's text safe for a log or a terminal.
 
 use std::borrow::Cow;
 use std::fmt::Write;

@@ -1,7 +1,7 @@
 //! The server that the tests start as a process, with handlers that misbehave.
 //!
 //! Run with `cargo run -p sabir --example fixture -- [no-signals] [lines|headers|auto|unguarded|listen URL|
-//! [blocking-]parent CMD…|blocking-visit CMD…|farewell]`.
+//! [blocking-]parent CMD…|blocking-connect CMD…|farewell]`.
 
 // To print where nothing should is what it is for.
 #![allow(clippy::print_stdout)]
@@ -117,7 +117,7 @@ async fn main() -> Result<(), sabir::Error> {
             .map_err(std::io::Error::other)?;
         }
         // Connects without a runtime, and ends at once.
-        ["blocking-visit", program, ref args @ ..] => {
+        ["blocking-connect", program, ref args @ ..] => {
             let mut command = Command::new(program);
             command.args(args);
             let peer = blocking::connect(blocking::child(command)?, Router::new())?;

@@ -19,10 +19,10 @@ use tokio::time::timeout;
 const SHORT: Duration = Duration::from_millis(200);
 
 /// A process, and the lines of its standard error.
-async fn start(command: Command, patience: Duration) -> (Peer, UnboundedReceiver<String>) {
+async fn start(command: Command, timeout: Duration) -> (Peer, UnboundedReceiver<String>) {
     let (sender, lines) = unbounded_channel();
     let stderr = Stderr::Lines(Box::new(move |line| drop(sender.send(line))));
-    let child = Child::new(command).stderr(stderr).patience(patience).spawn().unwrap();
+    let child = Child::new(command).stderr(stderr).exit_timeout(timeout).spawn().unwrap();
     (sabir::connect(child, Router::new()).await.unwrap(), lines)
 }
 
@@ -61,7 +61,7 @@ async fn the_last_answer_counts_without_a_newline() {
 #[tokio::test]
 async fn writing_to_a_process_that_has_ended_fails_each_time() {
     use tokio::io::AsyncWriteExt;
-    let child = Child::new(sh("exit 3")).patience(SHORT).spawn().unwrap();
+    let child = Child::new(sh("exit 3")).exit_timeout(SHORT).spawn().unwrap();
     let mut streams = child.into_streams().await.unwrap();
     assert_eq!(streams.exit_reason().await.as_deref(), Some("the process ended with exit status: 3"));
     for _ in 0..3 {

@@ -68,13 +68,13 @@ fn nothing_is_left(take: fn(&Inbox) -> Vec<u32>) {
 }
 
 #[test]
-fn wishes_are_not_overlooked() {
+fn commands_are_not_overlooked() {
     nothing_is_left(Inbox::take);
 }
 
 #[test]
 #[should_panic(expected = "assertion")]
-fn wishes_are_overlooked_if_the_flag_is_lowered_late() {
+fn commands_are_overlooked_if_the_flag_is_lowered_late() {
     nothing_is_left(Inbox::take_wrongly);
 }
 

@@ -64,6 +64,14 @@ async fn assert_bounded(server: &Listening, what: &str) {
     assert!(most < MOST, "{what}: {} MiB", most / 1024);
 }
 
+/// A call that is never answered, and wants progress by a token of this many bytes.
+fn held_with_token(bytes: usize) -> String {
+    let token = "t".repeat(bytes);
+    format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"hold","params":{{"_meta":{{"progressToken":"{token}"}}}}}}"#
+    )
+}
+
 const SLEEP: &str = "4000000000000";
 
 #[tokio::test]
@@ -77,6 +85,8 @@ async fn lines() {
             call(1, "sleep", SLEEP).replace(SLEEP, &format!("{SLEEP},{echo}")),
         ),
         ("many calls that sleep", call(1, "sleep", SLEEP)),
+        ("calls with short progress tokens", held_with_token(900)),
+        ("calls with long progress tokens", held_with_token(100_000)),
     ] {
         let server = listening("tcp://127.0.0.1:0");
         let mut client = dial(&server).await;

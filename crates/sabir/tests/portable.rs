@@ -115,7 +115,7 @@ fn the_death_of_the_client_is_a_quiet_end() {
 async fn start(command: Command) -> (Peer, UnboundedReceiver<String>) {
     let (sender, lines) = unbounded_channel();
     let stderr = Stderr::Lines(Box::new(move |line| drop(sender.send(line))));
-    let child = Child::new(command).stderr(stderr).patience(Duration::from_millis(200)).spawn().unwrap();
+    let child = Child::new(command).stderr(stderr).exit_timeout(Duration::from_millis(200)).spawn().unwrap();
     (sabir::connect(child, Router::new()).await.unwrap(), lines)
 }
 
@@ -290,7 +290,7 @@ fn the_end_of_a_connection_without_a_runtime_is_seen() {
 #[test]
 fn a_process_without_a_runtime_ends_with_its_input() {
     let mut parent = fixture();
-    parent.args(["blocking-visit"]).arg(fixture().get_program()).arg("farewell");
+    parent.args(["blocking-connect"]).arg(fixture().get_program()).arg("farewell");
     let output = finish(parent.stderr(Stdio::piped()).spawn().unwrap());
     assert_eq!((text(&output.stderr).trim_end(), output.status.code()), ("the input has ended", Some(0)));
 }

@@ -145,7 +145,7 @@ async fn calls_that_may_run_twice_are_made_again() {
 
     // Patience ends.
     let (server, called) = flaky(usize::MAX);
-    let server = server.patience(Duration::from_secs(10));
+    let server = server.timeout(Duration::from_secs(10));
     assert!(server.call_idempotent::<usize>("get", ()).await.is_err());
     assert!(called.load(Ordering::SeqCst) > 3);
 }

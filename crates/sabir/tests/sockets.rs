@@ -263,7 +263,7 @@ async fn a_lost_connection_is_made_again() {
     let path = path("again");
     let url = format!("unix:{}", path.display());
     let server = listening(&url);
-    let reconnect = Reconnect::new(Router::new(), move || transport::unix(path.clone())).patience(LONG);
+    let reconnect = Reconnect::new(Router::new(), move || transport::unix(path.clone())).timeout(LONG);
     let peer = reconnect.peer().await.unwrap();
     let calls: Vec<_> = (0..10)
         .map(|_| {

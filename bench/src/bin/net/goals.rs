@@ -54,13 +54,13 @@ pub(crate) fn goals(speaks: Speaks, table: &Table<'_>) -> Vec<Goal> {
                 ),
                 Goal::at_least(
                     0.95,
-                    "TCP, pipelined, found out, times told",
-                    times(By::Piped, ours, "sabir, told lines"),
+                    "TCP, pipelined, detected, times fixed",
+                    times(By::Piped, ours, "sabir, fixed lines"),
                 ),
                 Goal::at_most(
                     1.05,
-                    "TCP, CPU of a fresh connection, found out, times told",
-                    times(By::FreshCpu, ours, "sabir, told lines"),
+                    "TCP, CPU of a fresh connection, detected, times fixed",
+                    times(By::FreshCpu, ours, "sabir, fixed lines"),
                 ),
                 Goal::at_most(1.0, "TCP, idle bytes, times the leanest peer's", idle(ours)),
             ]

@@ -24,23 +24,23 @@ const fn server(name: &'static str, command: &'static [&'static str], speaks: Sp
     Server { program: Program { name, command, kind }, speaks, by: By::Socket }
 }
 
-const DOOR: &[&str] = &["../target/dist/sabir", "demo", "--listen", "tcp://127.0.0.1:0"];
-const TOLD: &[&str] =
+const ONE_PORT: &[&str] = &["../target/dist/sabir", "demo", "--listen", "tcp://127.0.0.1:0"];
+const FIXED: &[&str] =
     &["../target/dist/sabir", "demo", "--listen", "tcp://127.0.0.1:0", "--framing", "lines"];
 const PIPES: &[&str] = &["../target/dist/sabir", "demo"];
 
 pub(crate) const SERVERS: &[Server] = &[
     server("floor, HTTP", &["peers/target/release/floor_net", "http"], Http, Floor),
-    server("sabir, HTTP", DOOR, Http, Ours),
+    server("sabir, HTTP", ONE_PORT, Http, Ours),
     server("hyper by hand", &["peers/target/release/by_hand_hyper"], Http, ByHand),
     server("jsonrpsee, HTTP", &["peers/target/release/jsonrpsee_net", "http"], Http, Complete),
     server("floor, WebSocket", &["peers/target/release/floor_net", "websocket"], WebSocket, Floor),
-    server("sabir, WebSocket", DOOR, WebSocket, Ours),
+    server("sabir, WebSocket", ONE_PORT, WebSocket, Ours),
     server("tungstenite by hand", &["peers/target/release/by_hand_tungstenite"], WebSocket, ByHand),
     server("jsonrpsee, WebSocket", &["peers/target/release/jsonrpsee_net", "ws"], WebSocket, Complete),
     server("floor, lines", &["peers/target/release/floor_net", "lines"], Lines, Floor),
-    server("sabir, lines", DOOR, Lines, Ours),
-    server("sabir, told lines", TOLD, Lines, Ours),
+    server("sabir, lines", ONE_PORT, Lines, Ours),
+    server("sabir, fixed lines", FIXED, Lines, Ours),
     Server { by: By::Pipes, ..server("sabir, stdio", PIPES, Lines, Ours) },
     server("serde_json by hand", &["peers/target/release/by_hand_lines"], Lines, ByHand),
 ];

@@ -22,7 +22,7 @@ pub(crate) fn program(name: &str) -> OsString {
     files.find(|file| file.is_file()).map_or_else(|| name.into(), PathBuf::into_os_string)
 }
 
-/// A console shows colours once it is told to.
+/// A console shows colours once that is enabled.
 pub(crate) fn enable_colour() -> bool {
     anstyle_query::windows::enable_ansi_colors().unwrap_or(false)
 }

@@ -65,8 +65,8 @@ impl McpClient {
     /// How long a server may be silent when it is asked for its era, before it is taken for one of the legacy
     /// era. 5 s.
     #[must_use]
-    pub fn probe_timeout(mut self, patience: Duration) -> Self {
-        self.probe = patience;
+    pub fn probe_timeout(mut self, timeout: Duration) -> Self {
+        self.probe = timeout;
         self
     }
 
@@ -106,14 +106,14 @@ impl McpClient {
         self
     }
 
-    /// Is told of log messages.
+    /// Sets what is called for log messages.
     #[must_use]
     pub fn on_log(mut self, log: impl Fn(LogMessage) + Send + Sync + 'static) -> Self {
         self.callbacks.log = Some(Arc::new(log));
         self
     }
 
-    /// Is told of changes: all of them in the legacy era, those that [`McpSession::listen`] asks for in the modern
+    /// Sets what is called for changes: all of them in the legacy era, those that [`McpSession::listen`] asks for in the modern
     /// one.
     #[must_use]
     pub fn on_change(mut self, change: impl Fn(Change) + Send + Sync + 'static) -> Self {

@@ -174,17 +174,17 @@ impl McpSession {
         self.complete(serde_json::json!({"type": "ref/prompt", "name": prompt}), argument, value).await
     }
 
-    /// Completes what stands in a gap of a template.
+    /// Completes a variable of a template.
     pub async fn complete_template(
         &self,
         uri_template: &str,
-        gap: &str,
+        variable: &str,
         value: &str,
     ) -> Result<Vec<String>, CallError> {
-        self.complete(serde_json::json!({"type": "ref/resource", "uri": uri_template}), gap, value).await
+        self.complete(serde_json::json!({"type": "ref/resource", "uri": uri_template}), variable, value).await
     }
 
-    /// Wants to hear of changes of a resource. Only in the legacy era: later it is [`listen`](Self::listen).
+    /// Subscribes to changes of a resource. Only in the legacy era: later it is [`listen`](Self::listen).
     pub async fn subscribe(&self, uri: &str) -> Result<(), CallError> {
         let _: Meta = McpCall::new(self, "resources/subscribe", self.uri(uri)).await?;
         Ok(())

@@ -31,7 +31,7 @@ mod validated {
     use sabir::RawJson;
     use serde_json::Value;
 
-    /// Violations that are told: arguments can have as many as they are long.
+    /// Violations that are reported: arguments can have as many as they are long.
     const MOST_VIOLATIONS: usize = 8;
 
     pub(crate) struct ArgumentCheck {

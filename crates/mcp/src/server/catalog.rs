@@ -42,7 +42,7 @@ impl<T: Tools> Tools for Arc<T> {
     }
 }
 
-/// The tools, resources and prompts of a server. Cheap to clone; changes are told to all clients that want
+/// The tools, resources and prompts of a server. Cheap to clone; changes are sent to all clients that want
 /// to know.
 #[derive(Clone)]
 pub struct Catalog(Arc<Shared>);
@@ -237,7 +237,7 @@ impl Lists {
         self.resources.is_offered() || self.templates.is_offered()
     }
 
-    /// The template that a URI follows, and what stands in its gaps.
+    /// The template that a URI follows, and its variables.
     pub(crate) fn template(&self, uri: &str) -> Option<(Arc<TemplateEntry>, BTreeMap<String, String>)> {
         let matching = |entry: &Arc<TemplateEntry>| Some((Arc::clone(entry), entry.pattern.matches(uri)?));
         self.templates.list().iter().find_map(matching)

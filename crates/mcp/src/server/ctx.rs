@@ -129,7 +129,7 @@ impl McpCtx {
         };
         if let (true, Ok(data)) = (wanted, serde_json::to_value(data)) {
             let logger = Some(self.core.settings.info.name.clone());
-            // A message that cannot be told is no reason to stop.
+            // A function goes on if its log message cannot be sent.
             let _ = self.rpc.peer().notify("notifications/message", LogMessage { level, logger, data }).await;
         }
     }

@@ -1,4 +1,4 @@
-//! The functions behind tools, resources, prompts and completions, with their types forgotten.
+//! The functions behind tools, resources, prompts and completions, type-erased.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -95,14 +95,14 @@ pub(crate) struct TemplateEntry {
     pub(crate) function: Box<dyn ReadFunction>,
 }
 
-/// Reads a resource: `gaps` is what stands in the gaps of a template.
+/// Reads a resource: `variables` are those of the template.
 pub(crate) trait ReadFunction: Send + Sync {
     fn start(
         &self,
         ctx: McpCtx,
         uri: &str,
         mime_type: Option<&str>,
-        gaps: &BTreeMap<String, String>,
+        variables: &BTreeMap<String, String>,
     ) -> Result<Running<Vec<Contents>>, ErrorObject>;
 }
 
@@ -144,11 +144,11 @@ where
         ctx: McpCtx,
         uri: &str,
         mime_type: Option<&str>,
-        gaps: &BTreeMap<String, String>,
+        variables: &BTreeMap<String, String>,
     ) -> Result<Running<Vec<Contents>>, ErrorObject> {
-        let gaps = string_args::read(gaps).map_err(invalid)?;
+        let variables = string_args::read(variables).map_err(invalid)?;
         let (uri, mime_type) = (uri.to_owned(), mime_type.map(str::to_owned));
-        let running = (self.function)(ctx, gaps);
+        let running = (self.function)(ctx, variables);
         Ok(Box::pin(async move { running.await?.into_contents(&uri, mime_type.as_deref()) }))
     }
 }

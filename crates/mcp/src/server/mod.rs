@@ -195,7 +195,7 @@ impl McpServer {
     /// Adds a tool. Its name will do, where the documentation of its arguments describes it; a [`Tool`] says
     /// more.
     ///
-    /// Arguments that do not fit are told to the model; from 2025-11-25 on as a result, before as an error.
+    /// Arguments that do not match are reported to the model; from 2025-11-25 on as a result, before as an error.
     ///
     /// # Panics
     /// If the arguments are not an object, or the structured output is not one.
@@ -289,7 +289,7 @@ impl McpServer {
         self
     }
 
-    /// Adds resources whose URIs follow a pattern. What stands in its gaps is read into a struct.
+    /// Adds resources whose URIs follow a pattern. Its variables are read into a struct.
     ///
     /// ```
     /// use sabir_mcp::{McpServer, Template};
@@ -306,13 +306,13 @@ impl McpServer {
     ///     });
     /// ```
     ///
-    /// A gap `{name}` takes one segment of a path: no slash, none that is escaped (`%2F`) either, and no backslash.
+    /// A variable `{name}` takes one segment of a path: no slash, none that is escaped (`%2F`) either, and no backslash.
     /// `{+name}` takes slashes too. Neither takes a segment `.` or `..` or a control character, however it is escaped:
     /// such a URI follows no template. What `{+name}` takes may begin with a slash; check that before you make it a part
     /// of a file's path.
     ///
     /// # Panics
-    /// If the pattern has a gap that is not `{name}` or `{+name}`.
+    /// If the pattern has a variable that is not `{name}` or `{+name}`.
     #[must_use]
     pub fn template<F, P, R, Fut>(self, template: impl Into<Template>, read: F) -> Self
     where
@@ -349,14 +349,14 @@ impl McpServer {
         self
     }
 
-    /// Completes what stands in a gap of a template.
+    /// Completes a variable of a template.
     #[must_use]
-    pub fn complete_template<F, Fut>(self, uri_template: &str, gap: &str, function: F) -> Self
+    pub fn complete_template<F, Fut>(self, uri_template: &str, variable: &str, function: F) -> Self
     where
         F: Fn(McpCtx, Partial) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = McpResult<Vec<String>>> + Send + 'static,
     {
-        self.catalog.complete(Completed::Template(uri_template.to_owned()), gap.to_owned(), function);
+        self.catalog.complete(Completed::Template(uri_template.to_owned()), variable.to_owned(), function);
         self
     }
 

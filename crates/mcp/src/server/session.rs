@@ -25,7 +25,7 @@ pub(crate) struct Session {
     /// The least level that is logged, as a number.
     level: AtomicU8,
     subscriptions: Mutex<BTreeSet<String>>,
-    /// It hears of changes.
+    /// It is notified of changes.
     joined: AtomicBool,
 }
 
@@ -98,7 +98,7 @@ impl Session {
         level as u8 >= self.level.load(Ordering::Relaxed)
     }
 
-    /// Whether this is the first time that it is to hear of changes.
+    /// Whether this is its first registration for changes.
     pub(crate) fn joins(&self) -> bool {
         self.agreed().is_some() && !self.joined.swap(true, Ordering::Relaxed)
     }

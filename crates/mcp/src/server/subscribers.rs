@@ -1,4 +1,4 @@
-//! Who hears of changes: sessions of the legacy era, and open subscriptions of the modern one.
+//! Who is notified of changes: sessions of the legacy era, and open subscriptions of the modern one.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -10,7 +10,7 @@ use tokio::sync::broadcast;
 use crate::bounded;
 use crate::server::session::Session;
 
-/// Something that a server's clients may want to hear of.
+/// A change that clients can be notified of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Change {
@@ -74,7 +74,7 @@ impl Interests {
     }
 }
 
-/// Changes that a slow subscription may be behind before it is told of everything at once.
+/// Changes that a slow subscription may be behind before it is notified of everything at once.
 const BACKLOG: usize = 64;
 
 pub(crate) struct Subscribers {
@@ -97,7 +97,7 @@ impl Subscribers {
         sessions.push((peer.downgrade(), Arc::downgrade(session)));
     }
 
-    /// A subscription of the modern era hears of everything and picks what it wants.
+    /// A subscription of the modern era receives every change and filters.
     pub(crate) fn subscribe(&self) -> broadcast::Receiver<Change> {
         self.changes.subscribe()
     }

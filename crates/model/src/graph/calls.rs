@@ -100,12 +100,12 @@ impl Calls {
         self.open.get(&key).map(|open| open.name).or_else(|| self.done.get(&key))
     }
 
-    /// Progress of this request will be told with this token.
+    /// Progress of this request will carry this token.
     pub(crate) fn expect_progress(&mut self, asked: Option<Direction>, token: &Id<'_>, name: Name) {
         self.tokens.insert((asked, token.clone().into_owned()), name);
     }
 
-    /// The request whose progress is told with this token.
+    /// The request whose progress carries this token.
     pub(crate) fn progress(&self, asked: Option<Direction>, token: &Id<'_>) -> Option<Name> {
         self.tokens.get(&(asked, token.clone().into_owned()))
     }

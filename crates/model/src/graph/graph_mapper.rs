@@ -33,7 +33,7 @@ struct Part {
 #[derive(Debug)]
 struct Session {
     name: String,
-    /// Whether it was told who its peers are.
+    /// Whether its peers are described.
     peers: bool,
     calls: Calls,
 }
@@ -93,7 +93,7 @@ impl GraphMapper {
     }
 }
 
-/// The record's session. What there is to know of it is told as soon as it is known.
+/// The record's session. Facts about it are written as soon as they are known.
 fn known<'t, E>(
     sessions: &'t mut HashMap<u64, Session>,
     part: &Part,

@@ -14,7 +14,7 @@ use crate::graph::node::{Node, Value};
 use crate::graph::terms::*;
 use crate::graph::traces::{Span, Traces};
 
-/// One message being told of.
+/// One message that is mapped to facts.
 pub(crate) struct MessageMapper<'r, 'c, 's, E> {
     pub(crate) place: Place<'r>,
     pub(crate) calls: &'c mut Calls,
@@ -26,7 +26,7 @@ impl<E> MessageMapper<'_, '_, '_, E> {
     /// What is not valid to the letter is taken for what it was meant to be, if that can be seen, and its fault is
     /// told beside.
     pub(crate) fn message(&mut self, bytes: &[u8]) -> Result<(), E> {
-        // Nothing is refused for its length: a capture is to be told as it is.
+        // Nothing is refused for its length: a capture is mapped as it is.
         let limits = Limits { batch_len: usize::MAX, ..Limits::default() };
         let whole = Name { line: self.place.line, entry: None };
         let meant = || decode(bytes, &LENIENT, &limits).ok();
@@ -177,7 +177,7 @@ impl<E> MessageMapper<'_, '_, '_, E> {
         if let Some(error) = error {
             (self.sink)(&error)?;
         }
-        // The request has told of its id.
+        // The facts of the id came with the request.
         if answered.is_none() { (self.sink)(&id) } else { Ok(()) }
     }
 }

@@ -15,7 +15,7 @@ use crate::graph::canonical::canonical;
 use crate::graph::node::{Node, Value};
 use crate::graph::terms::{JSON, Term};
 
-/// Takes nodes in; [`build`](Self::build) makes the graph that can be asked.
+/// Takes nodes in; [`build`](Self::build) makes the graph that can be queried.
 #[derive(Debug, Default)]
 pub struct GraphBuilder {
     base: String,

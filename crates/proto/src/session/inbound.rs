@@ -162,7 +162,7 @@ impl Core {
     #[cold]
     fn not_json<'i>(&mut self, body: &'i [u8], error: ParseError) -> Event<'i> {
         if !self.dialect.allow_non_json {
-            self.complain("null", &error.error());
+            self.reply_unreadable("null", &error.error());
         }
         self.outbox.settle(self.incoming);
         Event::Report(Report::NotJson { text: Cow::Borrowed(body), error })
@@ -176,14 +176,14 @@ impl Core {
 
     fn frame_fault(&mut self, fault: FrameFault) -> Event<'static> {
         if !self.dialect.allow_non_json {
-            self.complain("null", &ErrorObject::because(ErrorCode::PARSE_ERROR, fault));
+            self.reply_unreadable("null", &ErrorObject::because(ErrorCode::PARSE_ERROR, fault));
         }
         Event::Report(Report::Frame(fault))
     }
 
     /// Answers something that is not a message, unless that has gone on for too long. A client does not: what a
     /// server prints beside its answers would be answered with something that it has not asked for.
-    pub(crate) fn complain(&mut self, id: &str, error: &ErrorObject<'_>) {
+    pub(crate) fn reply_unreadable(&mut self, id: &str, error: &ErrorObject<'_>) {
         if self.role == Role::Server && self.error_replies < self.limits.max_error_replies {
             self.error_replies += 1;
             self.send_error(id, error, None);
@@ -271,7 +271,7 @@ impl Core {
                 match batch {
                     Some(_) if self.role == Role::Client => {}
                     Some(_) => self.send_error(id, &invalid.error(), batch),
-                    None => self.complain(id, &invalid.error()),
+                    None => self.reply_unreadable(id, &invalid.error()),
                 }
                 Next::Event(Event::Report(Report::Invalid(invalid)))
             }
@@ -403,10 +403,10 @@ impl Core {
         let Notification { method, params } = notification;
         let params = params.map(RawJson::borrowed);
         match method.as_ref() {
-            "$/cancelRequest" if self.hears_cancel(NotificationStyle::Dollar) => {
+            "$/cancelRequest" if self.accepts_cancel(NotificationStyle::Dollar) => {
                 return self.cancelled(NotificationStyle::Dollar, params?);
             }
-            "notifications/cancelled" if self.hears_cancel(NotificationStyle::Notifications) => {
+            "notifications/cancelled" if self.accepts_cancel(NotificationStyle::Notifications) => {
                 return self.cancelled(NotificationStyle::Notifications, params?);
             }
             "$/progress" | "notifications/progress" => {
@@ -436,7 +436,7 @@ impl Core {
         None
     }
 
-    fn hears_cancel(&self, spelling: NotificationStyle) -> bool {
+    fn accepts_cancel(&self, spelling: NotificationStyle) -> bool {
         self.dialect.cancel == spelling || self.dialect.either_cancel
     }
 

@@ -146,7 +146,7 @@ enum Phase {
 /// What `poll_output` has decided on, before it borrows.
 enum Pick {
     Start,
-    Unfold,
+    BatchRequest,
     Wait,
     Done(Cause),
 }
@@ -299,7 +299,7 @@ impl Session {
             }
             if !core.batch_requests.is_empty() {
                 if core.has_batch_request() {
-                    break Pick::Unfold;
+                    break Pick::BatchRequest;
                 }
                 core.queue_rest();
                 continue;
@@ -316,7 +316,7 @@ impl Session {
         };
         match pick {
             Pick::Start => Output::Event(core.start_waiting()),
-            Pick::Unfold => Output::Event(core.next_batch_request()),
+            Pick::BatchRequest => Output::Event(core.next_batch_request()),
             Pick::Done(cause) => Output::Done(cause),
             Pick::Wait => {
                 core.rested = true;

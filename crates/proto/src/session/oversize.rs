@@ -1,4 +1,4 @@
-//! What a message is that was too large to keep, told by how it begins.
+//! Classifies a message that was too large to keep by its first bytes.
 
 use crate::json::raw::RawJson;
 use crate::message::id::Id;

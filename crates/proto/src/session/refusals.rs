@@ -22,12 +22,12 @@ impl Core {
             Oversize::Answer { id, in_array } => self.take_answered(&id, in_array),
             Oversize::Asks(id) => {
                 let id = self.answerable(id.as_ref());
-                self.complain(id, &refusal);
+                self.reply_unreadable(id, &refusal);
                 Vec::new()
             }
             // It may be an answer, or a request whose sender waits for one.
             Oversize::Unknown => {
-                self.complain("null", &refusal);
+                self.reply_unreadable("null", &refusal);
                 self.calls.take_one_message()
             }
         };

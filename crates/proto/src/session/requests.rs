@@ -50,7 +50,7 @@ pub(super) struct Slot {
     state: State,
     id: String,
     place: Place,
-    /// Where it stands among the loose ones.
+    /// Its position among the unindexed ones.
     at: u32,
     /// Hash of the id, once it is in the index.
     hash: u64,
@@ -72,8 +72,8 @@ enum Place {
     /// Nowhere: its id is null.
     #[default]
     Nameless,
-    /// Only by looking at all the loose ones.
-    Loose,
+    /// Only by looking at all unindexed ones.
+    Unindexed,
     Indexed,
 }
 
@@ -177,7 +177,7 @@ impl Requests {
             }
             grow::reserve(&mut self.unindexed, 1);
             self.unindexed.push(index);
-            (Place::Loose, 0)
+            (Place::Unindexed, 0)
         } else {
             self.index_loose();
             let Requests { slots, by_id, hasher, .. } = self;
@@ -278,7 +278,7 @@ impl Requests {
         let Slot { place, at, hash, .. } = slots[key.index as usize];
         match place {
             Place::Nameless => {}
-            Place::Loose => {
+            Place::Unindexed => {
                 unindexed.swap_remove(at as usize);
                 if let Some(&moved) = unindexed.get(at as usize) {
                     slots[moved as usize].at = at;

@@ -92,21 +92,21 @@ impl Ctx {
         })
     }
 
-    /// Where the caller's trace stands, if it said so.
+    /// The caller's trace context, if it sent one.
     pub fn trace(&self) -> Option<TraceContext<'_>> {
         TraceContext::from_meta(self.meta()?)
     }
 
-    /// What came in `_meta` beside the arguments, in a request or in a notification.
+    /// The `_meta` of the params, of a request or a notification.
     pub fn meta(&self) -> Option<&RawJson<'static>> {
         self.meta.as_deref()
     }
 
-    /// Tells the caller how far the call is, if it asked to know: a number, or an object with `progress`,
-    /// `total` and `message`. Waits while the peer leaves too much unread.
+    /// Sends progress to the caller, if it asked for progress: a number, or an object with `progress`, `total` and
+    /// `message`. Waits while the peer leaves too much unread.
     pub async fn progress<T: Serialize>(&self, value: T) {
         if let (Some(key), Ok(value)) = (self.key, RawJson::from_value(&value)) {
-            // Progress that cannot be told is no reason to stop.
+            // A handler goes on if its progress cannot be sent.
             let _ = self.peer.shared.send_when_ready(Command::Progress { key, value }).await;
         }
     }

@@ -13,10 +13,9 @@ use crate::handler::ctx::Ctx;
 use crate::runtime::session_context::SessionContext;
 use crate::{ErrorCode, ErrorObject, RawJson, Result};
 
-/// A handler at work on a call, with its types forgotten. When it is done it can take on another call, so
-/// that its memory is used again and again.
+/// A type-erased handler that runs for a call. When it is done it can start another call, so its memory is reused.
 ///
-/// It is given the desk when it is polled, so that a result goes from the handler's own type straight into
+/// It is given the session context when it is polled, so that a result goes from the handler's own type straight into
 /// the output buffer, with nothing in between.
 pub(crate) trait Task: Send {
     /// Takes on a call. The error is its answer.
@@ -144,8 +143,7 @@ where
     }
 }
 
-/// Runs what others wrote. The caller learns of a panic, but nothing of the inside: the panic hook has
-/// printed it already.
+/// Runs user code. The caller learns that it panicked, without details: the panic hook has printed them already.
 #[inline]
 fn guarded<T>(run: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(run))

@@ -1,4 +1,4 @@
-//! Tasks that are done, kept for the next calls.
+//! Finished tasks, kept for the next calls of their methods.
 
 use crate::handler::ctx::Ctx;
 use crate::handler::task::BoxTask;

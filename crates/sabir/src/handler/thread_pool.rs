@@ -1,4 +1,4 @@
-//! Threads for handlers that take their time: a bounded number of them, and a queue of what waits.
+//! The bounded thread pool for blocking handlers, and its queue.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 
 use crate::peer::commands::lock;
 
-/// Threads that there are at most, unless somebody says otherwise.
+/// The default for the largest number of threads.
 const MOST: usize = 64;
 
 /// How long a thread waits for work before it ends.
@@ -30,7 +30,7 @@ pub(crate) struct Pool {
 #[derive(Default)]
 struct Queue {
     state: Mutex<State>,
-    /// Told of each job that is added.
+    /// Notified of each job that is added.
     added: Condvar,
 }
 

@@ -125,7 +125,7 @@ impl CallSlot {
         while let Some(hook) = slot.hook.take() {
             // It may do anything, and so look at this call.
             drop(slot);
-            // The panic hook has printed it already; the connection is not to die of it.
+            // The panic hook has printed it already; the connection must survive it.
             let _ = catch_unwind(AssertUnwindSafe(|| hook(&outcome)));
             slot = lock(&self.0);
         }
@@ -136,7 +136,7 @@ impl CallSlot {
         }
     }
 
-    /// The caller gives up: it does not want to hear of the outcome.
+    /// The caller gives up: its hook is not called.
     fn forget_hook(&self) {
         // Dropped outside of the lock: it may hold anything.
         let hook = lock(&self.0).hook.take();
@@ -178,7 +178,7 @@ pub struct Call<R, E = CallError, T = RawJson<'static>> {
     unsent: Option<Unsent>,
     /// Whether it waits for room if there are too many calls.
     waits_for_room: bool,
-    /// When it began, for those who observe.
+    /// When it began, for observers.
     watched: Option<(Instant, String)>,
     types: Types<R, E, T>,
 }
@@ -201,7 +201,7 @@ impl<R, E, T> Call<R, E, T> {
         call
     }
 
-    /// Tells those who observe that it begins.
+    /// Reports its start to observers.
     fn watch(&mut self, method: &str) {
         let routes = &self.peer.shared.routes;
         if routes.is_observed() {
@@ -210,7 +210,7 @@ impl<R, E, T> Call<R, E, T> {
         }
     }
 
-    /// And that it has ended.
+    /// Reports its end to observers.
     fn watched(&mut self, end: CallEnd) {
         if let Some((start, method)) = self.watched.take() {
             let ended = Observed::CallEnded {

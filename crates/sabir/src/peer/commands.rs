@@ -1,4 +1,4 @@
-//! What a connection shares with the handles to it: wishes that wait to be carried out, and wake-ups.
+//! What a connection shares with the handles to it: commands that wait to be executed, and wake-ups.
 
 use std::any::{Any, TypeId};
 use std::borrow::Cow;
@@ -17,7 +17,7 @@ use crate::peer::flags::{Flag, Queued};
 use crate::router::Routes;
 use crate::{CallError, RawJson};
 
-/// Bytes that may wait in the wishes before senders have to.
+/// Bytes of queued commands from which on senders have to wait.
 const ENOUGH: usize = 256 * 1024;
 
 /// Something that a handle wants from its connection.
@@ -58,7 +58,7 @@ pub(crate) enum Command {
     Shutdown(Duration),
 }
 
-/// The request on whose behalf something is wished for.
+/// The request on whose behalf a command is executed.
 pub(crate) type OnBehalfOf = Option<RequestKey>;
 
 /// A call to be sent. Wherever it is dropped before that, its caller is told.
@@ -91,7 +91,7 @@ pub(crate) struct Shared {
     extensions: Mutex<Vec<(TypeId, Arc<dyn Any + Send + Sync>)>>,
     /// Who the caller is, where the transport itself does not tell.
     pub(crate) identity: OnceLock<Arc<dyn Any + Send + Sync>>,
-    /// Set while there are wishes or hooks, so that the connection need not lock to see that there are none.
+    /// Set while there are commands or hooks, so that the connection need not lock to see that there are none.
     pub(crate) has_commands: Flag,
     pub(crate) has_hooks: Flag,
     waker: Mutex<Option<Waker>>,
@@ -140,7 +140,7 @@ impl Shared {
         Shared { routes, ..Shared::default() }
     }
 
-    /// Hands a wish to the connection, or says that it is over.
+    /// Queues a command for the connection, unless that has ended.
     pub(crate) fn command(&self, command: Command) -> Result<(), CallError> {
         let mut state = lock(&self.state);
         if let Some(cause) = &state.cause {
@@ -176,7 +176,7 @@ impl Shared {
         state.cause.is_none() && (state.congested || state.bytes > ENOUGH)
     }
 
-    /// Takes all wishes, leaving `into`, which is empty, in their place.
+    /// Takes all commands, leaving `into`, which is empty, in their place.
     pub(crate) fn take_commands(&self, into: &mut Vec<Command>) {
         self.has_commands.lower();
         let mut state = lock(&self.state);
@@ -210,7 +210,7 @@ impl Shared {
         lock(&self.state).cause.clone()
     }
 
-    /// The connection has ended. Wishes that nobody will carry out any more are returned.
+    /// The connection has ended. Returns the commands that will not be executed.
     pub(crate) fn close(&self, cause: &Cause) -> Vec<Command> {
         let mut state = lock(&self.state);
         state.cause = Some(cause.clone());
@@ -339,7 +339,7 @@ impl EventFlag {
 }
 
 impl Command {
-    /// It will not be carried out: whoever waits is told why.
+    /// It will not be executed: ends what waits for it with the reason.
     pub(crate) fn refuse(&self, why: &CallError) {
         match self {
             Command::Call { call, .. } => call.slot.end_unsent(why),

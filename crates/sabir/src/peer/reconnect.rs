@@ -27,7 +27,7 @@ type Dial = Box<dyn Fn() -> Pin<Box<dyn Future<Output = Result<Transport, Error>
 /// Keeps a connection to a server that may come and go.
 ///
 /// [`peer`](Self::peer) gives the connection that is open, or opens one, trying again for as long as
-/// [`patience`](Self::patience) with growing pauses, unless that is hopeless: a wrong certificate or a refused
+/// [`timeout`](Self::timeout) with growing pauses, unless that is hopeless: a wrong certificate or a refused
 /// token. Nothing is sent twice unless [`call_idempotent`](Self::call_idempotent) is asked to: a call that was in flight
 /// when the connection was lost ends with [`CallError::Closed`](crate::CallError::Closed), and only the
 /// caller knows whether it may be made again. What the server kept for the old connection is gone with it.
@@ -46,7 +46,7 @@ type Dial = Box<dyn Fn() -> Pin<Box<dyn Future<Output = Result<Transport, Error>
 pub struct Reconnect {
     dial: Dial,
     router: Router,
-    patience: Duration,
+    timeout: Duration,
     peer: Mutex<Option<Peer>>,
 }
 
@@ -63,13 +63,13 @@ impl Reconnect {
             let dialling = dial();
             Box::pin(async move { dialling.await.map_err(Into::into) })
         });
-        Reconnect { dial, router, patience: Duration::from_secs(30), peer: Mutex::new(None) }
+        Reconnect { dial, router, timeout: Duration::from_secs(30), peer: Mutex::new(None) }
     }
 
     /// Sets for how long [`peer`](Self::peer) tries to connect before it gives up. 30 s.
     #[must_use]
-    pub fn patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
         self
     }
 
@@ -99,7 +99,7 @@ impl Reconnect {
 
     /// Calls a method that may run twice without harm. If the connection is lost before the answer has come, or the
     /// server is overloaded or shutting down, the call is made again with growing pauses, until
-    /// [`patience`](Self::patience) is over. Only the caller knows which methods these are: those that read, or that set
+    /// [`timeout`](Self::timeout) is over. Only the caller knows which methods these are: those that read, or that set
     /// a value.
     pub async fn call_idempotent<R: DeserializeOwned>(
         &self,
@@ -107,7 +107,7 @@ impl Reconnect {
         params: impl Serialize,
     ) -> Result<R, Error> {
         let (method, params) = (method.into(), written(&params)?);
-        let end = tokio::time::Instant::now() + self.patience;
+        let end = tokio::time::Instant::now() + self.timeout;
         let mut pause = FIRST_PAUSE;
         loop {
             let error = match self.attempt_call(method.clone(), params.clone()).await {
@@ -145,18 +145,18 @@ impl Reconnect {
         Ok(call.await?)
     }
 
-    /// The connected peer, or the last error once [`patience`](Self::patience) is over.
+    /// The connected peer, or the last error once [`timeout`](Self::timeout) is over.
     pub async fn peer(&self) -> Result<Peer, Error> {
         let mut current = self.peer.lock().await;
         if let Some(peer) = current.as_ref().filter(|peer| peer.cause().is_none()) {
             return Ok(peer.clone());
         }
-        let end = tokio::time::Instant::now() + self.patience;
+        let end = tokio::time::Instant::now() + self.timeout;
         let mut pause = FIRST_PAUSE;
         loop {
             let error = match tokio::time::timeout_at(end, self.attempt()).await {
                 Err(_) => {
-                    let reason = format!("no connection within {:?}", self.patience);
+                    let reason = format!("no connection within {:?}", self.timeout);
                     return Err(ConnectError::new(ConnectErrorKind::Timeout, "the server", reason).into());
                 }
                 Ok(Ok(peer)) => {
@@ -189,6 +189,6 @@ fn may_call_again(error: &Error) -> bool {
 
 impl std::fmt::Debug for Reconnect {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Reconnect").field("patience", &self.patience).finish_non_exhaustive()
+        f.debug_struct("Reconnect").field("timeout", &self.timeout).finish_non_exhaustive()
     }
 }

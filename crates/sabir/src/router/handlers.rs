@@ -1,4 +1,4 @@
-//! Handlers with their types forgotten: one kind for each verb of the router.
+//! Type-erased handlers: one kind for each `method…` function of the router.
 
 use std::future::Future;
 use std::marker::PhantomData;
@@ -15,13 +15,13 @@ use crate::{RawJson, Result};
 
 pub(crate) type RawFuture = Pin<Box<dyn Future<Output = Result<RawJson<'static>>> + Send>>;
 
-/// A handler with its types forgotten.
+/// A type-erased handler.
 pub(crate) trait Handler: Send + Sync {
     /// A task that runs the handler and writes its result straight into the output, for one call after the
     /// other.
     fn task(&self) -> BoxTask;
 
-    /// The same for middleware, which wants the result in its hands.
+    /// The same for layers, which need the result as a value.
     fn call(&self, ctx: Ctx, method: &str, params: Option<&RawJson<'_>>) -> Result<RawFuture>;
 }
 

@@ -1,4 +1,4 @@
-//! Layers around handlers, and the way through them.
+//! Layers around handlers, and the order in which a call passes them.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -70,7 +70,7 @@ impl Handler for Wrapped {
     }
 }
 
-/// The rest of the way to a handler, as a layer sees it.
+/// The rest of the layers and the handler, as a layer sees them.
 pub struct Next {
     ctx: Ctx,
     method: String,

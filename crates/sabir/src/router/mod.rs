@@ -55,7 +55,7 @@ pub(crate) use routes::Routes;
 /// | the handler | is added by |
 /// |---|---|
 /// | an `async` function | [`method`](Router::method) |
-/// | a function that returns soon | [`method_sync`](Router::method_sync) |
+/// | a function that returns quickly | [`method_sync`](Router::method_sync) |
 /// | a function that computes or waits for long | [`method_blocking`](Router::method_blocking) |
 /// | an `async` function of JSON text | [`method_raw`](Router::method_raw) |
 /// | a function that reads the params in place | [`method_borrowed`](Router::method_borrowed) |
@@ -69,9 +69,9 @@ pub(crate) use routes::Routes;
 ///   [`method_borrowed`](Router::method_borrowed), fallbacks and layers see the params as they came.
 /// - Any error that `?` meets is answered `-32603` with its text: those of any type, `anyhow::Error` and its like,
 ///   `Box<dyn Error + Send + Sync>`, texts. An [`ErrorObject`] is answered as it is. What the caller should not read
-///   must not be in the text; the type of the error is told only after
+///   must not be in the text; the type of the error is sent only after
 ///   [`expose_exceptions`](Router::expose_exceptions).
-/// - A panic is answered `-32603` and shows nothing of the inside; the connection lives.
+/// - A panic is answered `-32603` without details, and the connection continues.
 /// - A notification runs the same handler; whatever it returns is dropped. One that fails is a
 ///   [`Report`](crate::Report), for the transport's `on_report` and for [`observe`](Router::observe).
 #[derive(Clone, Default)]
@@ -167,7 +167,7 @@ impl Router {
         self
     }
 
-    /// Adds a method that takes its params and gives its result as JSON text: for those who forward.
+    /// Adds a method that takes its params and returns its result as JSON text, for forwarding.
     #[must_use]
     pub fn method_raw<F, Fut>(self, method: impl Into<Cow<'static, str>>, handler: F) -> Self
     where
@@ -177,8 +177,8 @@ impl Router {
         self.add(method.into(), Raw(Arc::new(handler)))
     }
 
-    /// Adds a method that reads its params itself, while they still lie in the message, and then starts: for
-    /// protocols built on this one, whose params say which type they are to be read into. Nothing is copied.
+    /// Adds a method that reads its params in place, before they are copied out of the message, and then starts: for
+    /// protocols on top of JSON-RPC, whose params say which type they must be read into.
     ///
     /// ```
     /// use sabir::{RawJson, Router};

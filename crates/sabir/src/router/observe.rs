@@ -1,4 +1,4 @@
-//! Telling others what happens: for metrics, and for traces.
+//! Observers of calls, for metrics and traces.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ pub enum Side {
     Theirs,
 }
 
-/// Something that happened, as [`Router::observe`] is told of it.
+/// An event that [`Router::observe`] reports.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Observed<'a> {
@@ -115,15 +115,15 @@ impl CallEnd {
     }
 }
 
-/// Is told of everything.
+/// Called with every event.
 pub(crate) type Observer = Arc<dyn Fn(&Observed<'_>) + Send + Sync>;
 
 impl Router {
-    /// Tells `observer` of every call, notification and connection that has to do with this router: for
-    /// metrics. It is called where the connection runs, so it should only count. With several, all are told.
+    /// Calls `observer` for every call, notification and connection of this router, for metrics. It runs in the
+    /// connection's task, so it should return quickly. All observers are called.
     ///
-    /// It stands outside of all [layers](Router::layer), whichever was added first: what a layer refuses is told
-    /// too. A notification that fails, or that no method takes, is an [`Observed::Report`].
+    /// Observers are outside of all [layers](Router::layer), whichever was added first: they also see what a layer
+    /// refuses. A notification that fails, or that no method takes, is an [`Observed::Report`].
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU64, Ordering};
@@ -143,8 +143,8 @@ impl Router {
     }
 }
 
-/// The calls of the peer that are being handled. Each is told of once when it begins and once when it ends, be
-/// it by being dropped.
+/// The calls of the peer that are being handled. Each is reported once when it begins and once when it ends, also if
+/// it is dropped.
 pub(crate) struct Watches {
     routes: Arc<Routes>,
     /// By the index of the request.

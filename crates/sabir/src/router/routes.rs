@@ -1,4 +1,4 @@
-//! Where calls go, as a connection sees it.
+//! The routes of a router, as a connection uses them: from method names to handlers.
 
 use std::any::{Any, TypeId};
 use std::borrow::Cow;
@@ -26,7 +26,7 @@ pub(crate) struct Routes {
     pub(super) count: usize,
     pub(super) state: HashMap<TypeId, (&'static str, Arc<dyn Any + Send + Sync>)>,
     pub(super) observers: Vec<Observer>,
-    /// Whether callers are told the types of errors.
+    /// Whether answers include the types of errors.
     pub(crate) exposes_exceptions: bool,
     /// Where blocking handlers run.
     pub(crate) threads: Arc<Pool>,
@@ -128,7 +128,7 @@ impl Routes {
         self
     }
 
-    /// Tells whoever wants to know.
+    /// Calls the observers.
     #[inline]
     pub(crate) fn tell(&self, event: &Observed<'_>) {
         for observer in &self.observers {

@@ -17,7 +17,7 @@ impl Router {
     /// as `tracing-opentelemetry` makes the rest of it.
     ///
     /// The span is outside of all [layers](Router::layer), whichever was added first. A notification that fails is
-    /// also logged in it, as a warning: nobody else hears of it.
+    /// also logged in it, as a warning: nothing else reports it.
     #[must_use]
     pub fn spans(self) -> Self {
         self.layer(in_span).outermost()

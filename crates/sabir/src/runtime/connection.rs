@@ -23,7 +23,7 @@ use crate::runtime::turn::yield_turn;
 #[cfg(feature = "http")]
 use crate::server::http::caller::HttpCaller;
 
-/// How long the goodbye of a transport may take.
+/// How long closing a transport may take.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Drives one session over its transport until it ends.
@@ -34,7 +34,7 @@ pub(crate) struct Connection<P> {
     sleep: Pin<Box<Sleep>>,
     /// What `sleep` is set to.
     timer_deadline: Option<Time>,
-    /// It is over, and the transport says goodbye.
+    /// The session has ended, and the transport is being closed.
     closing: Option<Cause>,
     pub(crate) io: P,
 }
@@ -140,7 +140,7 @@ impl<P: Io> Connection<P> {
         Poll::Ready(())
     }
 
-    /// Whoever waits is told first; then the peer.
+    /// Ends what waits first, then closes the transport.
     fn begin_close(&mut self, cause: Cause) {
         self.closing = Some(self.engine.context.close(cause));
         self.sleep.as_mut().reset(Instant::now() + CLOSE_TIMEOUT);

@@ -28,7 +28,7 @@ const LONGEST_PACE: u32 = 16;
 /// Slots for tasks that are kept for the next flood.
 const KEPT_SLOTS: usize = 1024;
 
-/// Called with everything that the peer does wrong.
+/// Called for every protocol violation of the peer.
 pub(crate) type OnReport = Box<dyn FnMut(&Report<'_>) + Send>;
 
 /// Nearly all notifications have none, which a plain search shows fastest.
@@ -338,14 +338,14 @@ impl Engine {
         }
     }
 
-    /// Nobody waits for an answer to a notification: that it failed is told to those who watch.
+    /// Nobody waits for an answer to a notification: a failure is reported.
     #[cold]
     fn report_failed(&mut self, error: ErrorObject) {
         let report = Report::NotificationFailed { method: self.context.notification.as_str().into(), error };
         tell_report(&self.context.peer.shared.routes, &mut self.on_report, &report);
     }
 
-    /// Ensures that a slot has its waker, and that it is heard: the slot's task has not been polled yet.
+    /// Ensures that a slot has a waker, and re-arms it: the slot's task has not been polled yet.
     #[inline]
     fn prepare_waker(&mut self, index: usize) {
         match self.wakers.get(index) {
@@ -446,14 +446,14 @@ impl Engine {
 }
 
 impl Engine {
-    /// Ends, if it has not: whoever waits is told. Returns why it ended.
+    /// Ends, unless it has ended, and ends everything that waits. Returns why it ended.
     pub(crate) fn end(&mut self) -> Cause {
         if let Some(cause) = self.context.peer.cause() {
             return cause;
         }
         self.context.session.handle_lost(self.context.now, "the connection was dropped");
         self.answered = false;
-        // What is left to tell is told in one go.
+        // All remaining events are handled in one go.
         while let Stop::Pausing = self.run() {
             self.resume();
         }

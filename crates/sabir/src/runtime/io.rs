@@ -25,7 +25,7 @@ pub(crate) trait Io: Send {
     /// Takes in what has come. Only called while the session wants to read.
     fn receive(&mut self, cx: &mut Context<'_>, context: &mut SessionContext) -> IoProgress;
 
-    /// Says goodbye once everything is sent.
+    /// Closes the transport once everything is sent.
     fn poll_close(&mut self, cx: &mut Context<'_>, cause: &Cause) -> Poll<()>;
 }
 
@@ -99,7 +99,7 @@ impl<T: Io + ?Sized> Io for Box<T> {
 }
 
 impl<S: Duplex> ByteTransport<S> {
-    /// A stream that gathers, as TLS does, is told when there is nothing more to come.
+    /// Flushes a stream that buffers, as TLS does, once there is nothing more to write.
     fn flush(&mut self, cx: &mut Context<'_>, context: &mut SessionContext) -> IoProgress {
         if self.unflushed {
             match Pin::new(&mut self.stream).poll_flush(cx) {

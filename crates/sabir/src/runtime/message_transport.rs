@@ -47,7 +47,7 @@ pub(crate) trait Link: Send {
     /// Sends what was taken over. Called whenever there is nothing more to take for now.
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
 
-    /// Says goodbye, and why.
+    /// Closes the link, and tells the peer why.
     fn poll_close(&mut self, cx: &mut Context<'_>, cause: &Cause) -> Poll<()>;
 }
 

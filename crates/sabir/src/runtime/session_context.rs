@@ -1,4 +1,4 @@
-//! What handlers touch while they run: the session, the calls that wait, and what handles wish for.
+//! What handlers touch while they run: the session, the calls that wait, and the commands of handles.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -64,7 +64,7 @@ impl SessionContext {
         self.start.checked_add(at.elapsed())
     }
 
-    /// Carries out what handles wish for.
+    /// Executes the commands of handles.
     #[inline]
     pub(crate) fn execute_commands(&mut self) {
         if self.peer.shared.has_commands.is_up() {
@@ -269,7 +269,7 @@ impl SessionContext {
         }
     }
 
-    /// Nothing more will happen: whoever waits is told why.
+    /// The connection has ended: everything that waits ends with the reason.
     pub(crate) fn close(&mut self, cause: Cause) -> Cause {
         if let Some(watches) = &mut self.watches {
             watches.end_all();

@@ -135,16 +135,16 @@ impl<E: RpcError> From<ServiceError<E>> for Error {
     }
 }
 
-/// An argument of a service's method by which it tells its progress. It is not sent: the caller reads what
-/// comes of it from [`Call::next_progress`](crate::Call::next_progress).
+/// An argument of a service's method, by which it sends progress. It is not a param: the caller reads the progress
+/// from [`Call::next_progress`](crate::Call::next_progress).
 pub struct Progress<T> {
     ctx: Ctx,
     type_: PhantomData<fn(T)>,
 }
 
 impl<T: Serialize> Progress<T> {
-    /// Tells the caller how far it is, if it asked to know: a number, or an object. Waits while the caller
-    /// leaves too much unread.
+    /// Sends progress to the caller, if it asked for progress: a number, or an object. Waits while the caller leaves too
+    /// much unread.
     pub async fn send(&self, value: T) {
         self.ctx.progress(value).await;
     }

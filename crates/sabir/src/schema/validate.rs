@@ -19,7 +19,7 @@ use crate::schema::discover::Shape;
 use crate::schema::openrpc::Content;
 use crate::{ErrorCode, ErrorObject, JsonKind, RawJson, Result};
 
-/// Violations that are told. Params can have as many as they are long.
+/// Violations that are reported. Params can have as many as they are long.
 const MOST_VIOLATIONS: usize = 16;
 
 /// A handler behind a check.

@@ -1,4 +1,4 @@
-//! What a connection speaks, told by its first bytes.
+//! Detects the protocol of a connection by its first bytes.
 //!
 //! A web page can make a browser send a request with any method and nearly any body. So what begins like a request of
 //! HTTP must never be read as a stream of messages: its body would be executed, past all checks of `Host`, `Origin` and

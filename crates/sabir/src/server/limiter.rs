@@ -1,4 +1,4 @@
-//! How many connections there are, in total and from each address; and which one is closed when there is no place left.
+//! How many connections there are, in total and from each address; and which one is closed when no slot is left.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};

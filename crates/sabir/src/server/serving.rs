@@ -75,7 +75,7 @@ impl<P: Io> Serving<P> {
         if self.timer.is_stopped() && !self.connection.is_closing {
             self.connection.shut_down(self.timeouts.stop);
         }
-        // It wakes itself when it is told to shut down, and ends by itself then.
+        // A shutdown command wakes it, and it ends by itself then.
         if !self.connection.is_closing {
             let deadline = self.deadline();
             if self.timer.poll(cx, deadline).is_ready() {
@@ -85,7 +85,7 @@ impl<P: Io> Serving<P> {
         Poll::Pending
     }
 
-    /// Until when what it waits for must have happened. Others are told what it is doing.
+    /// The deadline of what it waits for. Publishes what it is doing.
     fn deadline(&mut self) -> Option<Instant> {
         let is_overloaded = self.connection.is_overloaded();
         let connection = &mut self.connection.connection;

@@ -29,7 +29,7 @@ const LONGEST_LINE: u64 = 64 * 1024;
 ///
 /// Its standard error is passed on to ours; see [`Child::stderr`]. When the connection ends, the process is
 /// ended too, with all that it started: its input is closed, and what it still prints is read and dropped. After
-/// [`Child::patience`] its process group gets SIGTERM, and after as long again SIGKILL. It is also killed if this
+/// [`Child::exit_timeout`] its process group gets SIGTERM, and after as long again SIGKILL. It is also killed if this
 /// process dies.
 ///
 /// On Windows the process is in a job object. In the place of SIGTERM it gets Ctrl-Break, if this process has a
@@ -75,13 +75,13 @@ impl std::fmt::Debug for Stderr {
 pub struct Child {
     command: Command,
     stderr: Stderr,
-    patience: Duration,
+    exit_timeout: Duration,
 }
 
 impl Child {
     /// Runs this command, when it is spawned.
     pub fn new(command: impl Into<Command>) -> Self {
-        Child { command: command.into(), stderr: Stderr::Inherit, patience: Duration::from_secs(2) }
+        Child { command: command.into(), stderr: Stderr::Inherit, exit_timeout: Duration::from_secs(2) }
     }
 
     /// Sets what becomes of its standard error.
@@ -93,8 +93,8 @@ impl Child {
 
     /// Sets how long the process may take to exit by itself, and again after SIGTERM or Ctrl-Break. 2 s.
     #[must_use]
-    pub fn patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
+    pub fn exit_timeout(mut self, timeout: Duration) -> Self {
+        self.exit_timeout = timeout;
         self
     }
 
@@ -130,15 +130,15 @@ impl Child {
         let (ended, process_ended) = watch::channel(false);
         let (release, released) = watch::channel(());
         tokio::spawn(async move {
-            let text = match end(process, &group, self.patience, released).await {
+            let text = match end(process, &group, self.exit_timeout, released).await {
                 Ok(status) => format!("the process ended with {status}"),
                 Err(error) => format!("the process ended, {error}"),
             };
             exited.send_replace(Some(text));
-            group.end(self.patience).await;
+            group.end(self.exit_timeout).await;
             ended.send_replace(true);
         });
-        let rest = Rest { runtime: Handle::current(), longest: self.patience * 3 };
+        let rest = Rest { runtime: Handle::current(), longest: self.exit_timeout * 3 };
         let read = Output { stdout: Some(read), over: Box::pin(over(exit.clone())), rest };
         let write = Input { stdin: write, broken: None, exit: exit.clone() };
         Ok(Transport::new(move || {
@@ -156,7 +156,7 @@ impl Child {
 async fn end(
     mut process: tokio::process::Child,
     group: &Group,
-    patience: Duration,
+    exit_timeout: Duration,
     mut released: watch::Receiver<()>,
 ) -> io::Result<ExitStatus> {
     tokio::select! {
@@ -165,7 +165,7 @@ async fn end(
         _ = released.changed() => {}
     }
     for signal in [Signal::Terminate, Signal::Kill] {
-        if let Ok(status) = timeout(patience, process.wait()).await {
+        if let Ok(status) = timeout(exit_timeout, process.wait()).await {
             return status;
         }
         group.signal(signal);
@@ -173,7 +173,7 @@ async fn end(
     process.wait().await
 }
 
-/// The process and all that it started. Killed if the runtime goes away, which leaves no time for patience.
+/// The process and all that it started. Killed if the runtime goes away, which leaves no time to wait.
 struct Group(Option<ProcessGroup>);
 
 impl Group {
@@ -184,7 +184,7 @@ impl Group {
     }
 
     /// Ends what the process leaves behind: it has lost its purpose.
-    async fn end(mut self, patience: Duration) {
+    async fn end(mut self, exit_timeout: Duration) {
         let is_empty = |group: &Group| group.0.as_ref().is_none_or(ProcessGroup::is_empty);
         self.signal(Signal::Terminate);
         let emptied = async {
@@ -192,7 +192,7 @@ impl Group {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
-        if timeout(patience, emptied).await.is_ok() {
+        if timeout(exit_timeout, emptied).await.is_ok() {
             // The number may be another's from now on.
             self.0 = None;
         }

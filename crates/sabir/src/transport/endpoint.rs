@@ -13,7 +13,7 @@ pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 /// How to open a connection to a URL.
 #[derive(Default)]
 pub(crate) struct Dial {
-    /// The first setting that makes no sense: it is told when the connection is opened.
+    /// The first invalid setting: reported when the connection is opened.
     pub(crate) fault: Option<String>,
     #[cfg(feature = "http")]
     pub(crate) headers: http::HeaderMap,

@@ -9,7 +9,7 @@
 //! | [`memory`] | the other half of a pair, for tests |
 //! | [`streams`] | anything that reads and writes |
 //!
-//! Each knows both framings. What is made here speaks lines unless told otherwise; servers made by
+//! Each knows both framings. Transports from here use lines unless configured otherwise; servers made by
 //! [`listen`](crate::listen) find out what the peer speaks.
 
 pub(crate) mod child;
@@ -87,9 +87,9 @@ pub(crate) struct ByteTransport<S = Box<dyn Duplex>> {
     pub(crate) stream: S,
     /// Says, once the input has ended, whether it ended for a reason.
     pub(crate) exit_reason: Option<Pin<Box<dyn Future<Output = Option<String>> + Send>>>,
-    /// Who reads what is written, where that can be told.
+    /// Detects whether anything still reads the output, where the system can tell.
     pub(crate) output_watch: Option<output_watch::OutputWatch>,
-    /// Told of all bytes as they go.
+    /// Called with all bytes that are sent and received.
     pub(crate) tap: Option<Tap>,
     /// Becomes true once the process at the other end has ended.
     pub(crate) process: Option<watch::Receiver<bool>>,
@@ -199,14 +199,15 @@ impl Transport {
         self
     }
 
-    /// Is told of everything that the peer does wrong: noise, invalid messages, answers to nothing.
+    /// Sets what is called for every protocol violation of the peer: text that is not JSON, invalid messages, answers to
+    /// nothing.
     #[must_use]
     pub fn on_report(mut self, report: impl FnMut(&Report<'_>) + Send + 'static) -> Self {
         self.on_report = Some(Box::new(report));
         self
     }
 
-    /// Is told of all bytes that are sent and received, as they go: for tracing and recording.
+    /// Sets what is called with all bytes that are sent and received, for tracing and recording.
     #[must_use]
     pub fn tap(mut self, tap: impl FnMut(Wire, &[u8]) + Send + 'static) -> Self {
         self.tap = Some(Box::new(tap));
@@ -254,7 +255,7 @@ impl Transport {
         self
     }
 
-    /// Is told of each answer over HTTP that is a failure, with its status, headers and body: for tracing.
+    /// Sets what is called for each failed HTTP response, with its status, headers and body, for tracing.
     #[cfg(feature = "http")]
     #[must_use]
     pub fn on_http_failure(mut self, told: impl Fn(&HttpFailure<'_>) + Send + Sync + 'static) -> Self {

@@ -69,7 +69,7 @@ async fn each_is_told_apart_on_one_port() {
 }
 
 #[tokio::test]
-async fn a_door_of_tls_lets_nothing_else_in() {
+async fn a_tls_server_accepts_nothing_else() {
     let certificate = Certificate::new();
     for scheme in ["https", "wss", "tls"] {
         let protocols = Protocols::default();

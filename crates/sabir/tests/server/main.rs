@@ -1,4 +1,4 @@
-//! The one door, over real sockets: what is told apart, what is refused, and what is lived through.
+//! The server over real sockets: what it detects, what it refuses, and what it survives.
 
 #![allow(clippy::unwrap_used)]
 

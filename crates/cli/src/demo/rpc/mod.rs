@@ -96,12 +96,12 @@ fn notifications(router: Router) -> Router {
             describe("notes").doc("Returns what `update` was given, the oldest first."),
             |ctx: Ctx, ()| async move { Ok(ctx.state::<Notes>().all()) },
         )
-        .method_raw("notify_hello", heard)
-        .describe(describe("notify_hello").doc("Is heard, and does nothing.").notification())
-        .method_raw("notify_sum", heard)
-        .describe(describe("notify_sum").doc("Is heard, and does nothing.").notification())
-        .method_raw("log", heard)
-        .describe(describe("log").doc("Is heard, and does nothing.").notification())
+        .method_raw("notify_hello", ignore)
+        .describe(describe("notify_hello").doc("Accepts the notification and does nothing.").notification())
+        .method_raw("notify_sum", ignore)
+        .describe(describe("notify_sum").doc("Accepts the notification and does nothing.").notification())
+        .method_raw("log", ignore)
+        .describe(describe("log").doc("Accepts the notification and does nothing.").notification())
         .state(Notes::default())
 }
 
@@ -119,7 +119,7 @@ struct Subtract {
     subtrahend: Number,
 }
 
-async fn heard(_: Ctx, _: Option<RawJson<'static>>) -> sabir::Result<RawJson<'static>> {
+async fn ignore(_: Ctx, _: Option<RawJson<'static>>) -> sabir::Result<RawJson<'static>> {
     Ok(RawJson::NULL)
 }
 
@@ -159,7 +159,7 @@ struct Meta {
 }
 
 #[derive(Serialize)]
-struct Told<'a> {
+struct ProgressParams<'a> {
     #[serde(rename = "progressToken")]
     token: &'a RawJson<'a>,
     progress: u64,
@@ -181,7 +181,7 @@ async fn progress(ctx: Ctx, Progress { steps, ms, meta }: Progress) -> sabir::Re
         }
         match &token {
             Some(token) => {
-                let params = Told { token, progress: step, total: steps };
+                let params = ProgressParams { token, progress: step, total: steps };
                 ctx.peer().notify("notifications/progress", params).await?;
             }
             None => ctx.peer().notify("progress", Step { step, steps: Some(steps) }).await?,

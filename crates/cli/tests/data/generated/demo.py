@@ -192,7 +192,7 @@ class SabirDemo:
         return cast("tuple[str, int]", self._call("get_data", None))
 
     def log(self, params: Any = None) -> None:
-        """Is heard, and does nothing."""
+        """Accepts the notification and does nothing."""
         self._notify("log", params)
 
     def notes(self) -> list[Any]:
@@ -200,11 +200,11 @@ class SabirDemo:
         return cast("list[Any]", self._call("notes", None))
 
     def notify_hello(self, params: Any = None) -> None:
-        """Is heard, and does nothing."""
+        """Accepts the notification and does nothing."""
         self._notify("notify_hello", params)
 
     def notify_sum(self, params: Any = None) -> None:
-        """Is heard, and does nothing."""
+        """Accepts the notification and does nothing."""
         self._notify("notify_sum", params)
 
     def panic(self) -> None:

@@ -139,7 +139,7 @@ export class SabirDemo {
     return this.#call("get_data", undefined) as Promise<[string, number]>
   }
 
-  /** Is heard, and does nothing. */
+  /** Accepts the notification and does nothing. */
   log(params?: unknown): Promise<void> {
     return this.#notify("log", params)
   }
@@ -149,12 +149,12 @@ export class SabirDemo {
     return this.#call("notes", undefined) as Promise<Array<unknown>>
   }
 
-  /** Is heard, and does nothing. */
+  /** Accepts the notification and does nothing. */
   notifyHello(params?: unknown): Promise<void> {
     return this.#notify("notify_hello", params)
   }
 
-  /** Is heard, and does nothing. */
+  /** Accepts the notification and does nothing. */
   notifySum(params?: unknown): Promise<void> {
     return this.#notify("notify_sum", params)
   }

@@ -21,7 +21,7 @@ const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 /// Answers of which more than a small piece is held at a time.
 const LARGE_ANSWERS: usize = 2;
 
-/// Is shown each message before it is posted, and may add headers.
+/// Called with each message before it is posted; may add headers.
 pub(crate) type OnPost = Box<dyn Fn(&RawJson<'_>, &mut HeaderMap) + Send + Sync>;
 
 /// An answer of HTTP whose status is not a success, or which is not JSON-RPC.
@@ -35,7 +35,7 @@ pub struct HttpFailure<'a> {
     pub body: &'a [u8],
 }
 
-/// Is told of answers that are failures of HTTP.
+/// Called for failed HTTP responses.
 pub(crate) type OnFailure = Box<dyn Fn(&HttpFailure<'_>) + Send + Sync>;
 
 /// A header as it was typed. The fault does not repeat the value, which may be a secret.

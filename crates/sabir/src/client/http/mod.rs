@@ -56,8 +56,8 @@ pub(crate) struct Http {
     listening: bool,
     deliver: Deliver,
     inbox: mpsc::Receiver<Delivery>,
-    /// What the link itself has to tell.
-    soon: VecDeque<Incoming>,
+    /// Events of the link itself, for the session.
+    pending_events: VecDeque<Incoming>,
     closing: Closing,
 }
 
@@ -81,7 +81,7 @@ enum Task {
 enum Notifying {
     Nothing,
     Underway,
-    /// It is through, or lost; the session hears of the loss first.
+    /// It is through, or lost; the session learns of the loss first.
     Over {
         told: bool,
     },
@@ -90,7 +90,7 @@ enum Notifying {
 enum Closing {
     No,
     Settling,
-    Goodbye(Pin<Box<dyn Future<Output = ()> + Send>>),
+    SessionEnd(Pin<Box<dyn Future<Output = ()> + Send>>),
 }
 
 impl Http {
@@ -119,7 +119,7 @@ impl Http {
             listening: false,
             deliver,
             inbox,
-            soon: VecDeque::new(),
+            pending_events: VecDeque::new(),
             closing: Closing::No,
         })
     }
@@ -188,15 +188,16 @@ impl Http {
     fn failed(&mut self, id: Id) {
         if let Some(Running { task: Task::Calls(ids), .. }) = self.running.get_mut(&id) {
             let ids = std::mem::take(ids);
-            self.soon.push_back(Incoming::Undelivered { ids, reason: "the transport failed".into() });
+            self.pending_events
+                .push_back(Incoming::Undelivered { ids, reason: "the transport failed".into() });
         }
         self.ended(id, Done::default());
     }
 
     fn ended(&mut self, id: Id, done: Done) {
         let Some(task) = self.finish(id) else { return };
-        if let Some(unheard) = done.unheard {
-            self.soon.push_back(Incoming::NotDelivered(unheard));
+        if let Some(not_delivered) = done.not_delivered {
+            self.pending_events.push_back(Incoming::NotDelivered(not_delivered));
         }
         match task {
             Task::Notification => {
@@ -228,7 +229,7 @@ impl Http {
                 Poll::Pending
             }
             Notifying::Underway => Poll::Pending,
-            Notifying::Over { told } if !*told && !self.soon.is_empty() => {
+            Notifying::Over { told } if !*told && !self.pending_events.is_empty() => {
                 *told = true;
                 cx.waker().wake_by_ref();
                 Poll::Pending
@@ -273,7 +274,7 @@ impl Http {
 impl Link for Http {
     fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<Incoming> {
         self.advance(cx);
-        if let Some(incoming) = self.soon.pop_front() {
+        if let Some(incoming) = self.pending_events.pop_front() {
             return Poll::Ready(incoming);
         }
         match ready!(self.inbox.poll_recv(cx)) {
@@ -328,14 +329,14 @@ impl Link for Http {
                 return Poll::Pending;
             }
             let client = Arc::clone(&self.client);
-            self.closing = Closing::Goodbye(Box::pin(async move {
+            self.closing = Closing::SessionEnd(Box::pin(async move {
                 if client.owns_session() {
                     let _ = client.delete().await;
                 }
             }));
         }
         match &mut self.closing {
-            Closing::Goodbye(goodbye) => goodbye.as_mut().poll(cx),
+            Closing::SessionEnd(ending) => ending.as_mut().poll(cx),
             _ => Poll::Ready(()),
         }
     }

@@ -38,7 +38,7 @@ pub(crate) struct Done {
     /// The server has taken what wanted no answer.
     pub(crate) accepted: bool,
     /// It was lost, and nobody waits for it.
-    pub(crate) unheard: Option<Undelivered>,
+    pub(crate) not_delivered: Option<Undelivered>,
 }
 
 /// One message, until everything is answered that it asks.
@@ -65,17 +65,17 @@ impl Exchange {
 
     /// Posts what wants no answer.
     pub(crate) async fn tell(mut self, message: Bytes) -> Done {
-        let telling = async {
+        let posting = async {
             let reply = self.client.post(message).await?;
             self.take(reply).await
         };
-        match timeout(ACCEPTING, telling).await {
-            Ok(Ok(())) => Done { accepted: true, unheard: None },
-            Ok(Err(unheard)) => Done { accepted: false, unheard: Some(unheard) },
+        match timeout(ACCEPTING, posting).await {
+            Ok(Ok(())) => Done { accepted: true, not_delivered: None },
+            Ok(Err(not_delivered)) => Done { accepted: false, not_delivered: Some(not_delivered) },
             Err(_) => {
                 let why = format!("did not come within {} s", ACCEPTING.as_secs());
-                let unheard = self.says(DeliveryFailure::Other, &why);
-                Done { accepted: false, unheard: Some(unheard) }
+                let not_delivered = self.says(DeliveryFailure::Other, &why);
+                Done { accepted: false, not_delivered: Some(not_delivered) }
             }
         }
     }
@@ -85,7 +85,7 @@ impl Exchange {
         let mut cursor = Cursor::default();
         let mut failures = 0;
         loop {
-            let heard = cursor.events;
+            let before = cursor.events;
             match self.client.get(cursor.id.as_deref()).await {
                 Ok(reply) if reply.0.status().is_success() => {
                     match content(reply.0.headers(), reply.0.body()) {
@@ -100,7 +100,7 @@ impl Exchange {
                 Ok((response, _)) if response.status().is_client_error() => return Done::default(),
                 Ok(_) | Err(_) => {}
             }
-            failures = if cursor.events > heard { 0 } else { failures + 1 };
+            failures = if cursor.events > before { 0 } else { failures + 1 };
             sleep(cursor.pause(failures)).await;
         }
     }
@@ -172,7 +172,7 @@ impl Exchange {
             }
             failures += 1;
             sleep(cursor.pause(failures)).await;
-            let heard = cursor.events;
+            let before = cursor.events;
             match self.client.get(cursor.id.as_deref()).await {
                 Ok(reply) if reply.0.status().is_success() => {
                     why = match content(reply.0.headers(), reply.0.body()) {
@@ -201,7 +201,7 @@ impl Exchange {
                 Ok(_) => why = Some(reason),
                 Err(error) => why = Some(error.to_string()),
             }
-            if cursor.events > heard {
+            if cursor.events > before {
                 failures = 0;
             }
         }

@@ -27,7 +27,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long the body of a refusal may take: its status says what matters.
 const REFUSAL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Bytes of a refusal that are read, and of its text that are told.
+/// Bytes of a refusal that are read, and of its text that are reported.
 pub(crate) const REFUSAL: usize = 256 * 1024;
 const TOLD: usize = 200;
 
@@ -150,7 +150,7 @@ pub(crate) struct Events<'c> {
     body: Incoming,
     pub(crate) parser: Parser,
     room: Option<OwnedSemaphorePermit>,
-    /// An event that is over the limit is told of as soon as that is known, and not only at its end, which may never come.
+    /// An event that is over the limit is reported as soon as that is known, not at its end, which may never come.
     early: bool,
 }
 

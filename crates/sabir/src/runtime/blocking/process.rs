@@ -37,8 +37,8 @@ impl Process {
         self.child.wait().ok().map(|status| format!("the process ended with {status}"))
     }
 
-    fn exits_within(&mut self, patience: Duration) -> bool {
-        let end = Instant::now() + patience;
+    fn exits_within(&mut self, timeout: Duration) -> bool {
+        let end = Instant::now() + timeout;
         while matches!(self.child.try_wait(), Ok(None)) {
             if Instant::now() >= end {
                 return false;

@@ -270,7 +270,7 @@ mod tests {
         waking.join().unwrap();
     }
 
-    /// Whoever reads what we write is told at once that there is no more.
+    /// The reader of our output sees its end at once.
     #[test]
     fn dropping_it_closes_the_output() {
         let (io, theirs, mut input) = streams();

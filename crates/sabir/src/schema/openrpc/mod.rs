@@ -76,7 +76,7 @@ impl Components {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Method {
-    /// What it is called by.
+    /// Its name.
     pub name: String,
     /// One line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -102,7 +102,7 @@ pub struct Method {
     /// The schemas of the `data` of these errors, by code.
     #[serde(default, rename = "x-error-data", skip_serializing_if = "Map::is_empty")]
     pub error_data: Map<String, Value>,
-    /// The schema of the progress that it tells while it runs.
+    /// The schema of the progress that it sends while it runs.
     #[serde(default, rename = "x-progress", skip_serializing_if = "Option::is_none")]
     pub progress: Option<Value>,
 }

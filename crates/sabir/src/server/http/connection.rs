@@ -35,14 +35,14 @@ use crate::transport::Duplex;
 /// The most that the head of a request may have.
 const HEAD_BYTES: usize = 32 * 1024;
 
-/// How long a client that is idle may take to hear that the connection ends.
+/// How long telling an idle client that the connection ends may take.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What is read at once, of a body too.
 const BUFFER: usize = 64 * 1024;
 
 impl ServerConfig {
-    /// The service behind the door, if HTTP is spoken there.
+    /// The HTTP service of the server, if it serves HTTP.
     pub(crate) fn http_service(&self, memory: &Arc<MemoryBudget>) -> Option<HttpService> {
         let Protocols { http, websocket, .. } = self.protocols;
         if !http && !websocket {

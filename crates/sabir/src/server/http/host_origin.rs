@@ -1,4 +1,4 @@
-//! Who may call at all: by the host that was called, and by the page that calls.
+//! Checks `Host` and `Origin`: which host names are served, and which pages may call.
 
 use std::net::IpAddr;
 

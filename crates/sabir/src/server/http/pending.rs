@@ -40,7 +40,7 @@ impl PendingResponse {
         caller: Arc<HttpCaller>,
         accepts: Accepts,
     ) -> Self {
-        let mut exchange = inner.spare.take(inner.config, &inner.routes);
+        let mut exchange = inner.exchange_pool.take(inner.config, &inner.routes);
         exchange.begin(message, reservation, Arc::clone(&caller), accepts);
         PendingResponse { exchange, caller, accepts, first: None }
     }
@@ -126,7 +126,7 @@ impl PendingResponse {
             (Some(_), Some(code)) => inner.http.status_of(self.caller.parts(), code),
             (Some(_), None) => StatusCode::OK,
         };
-        inner.spare.put(self.exchange);
+        inner.exchange_pool.put(self.exchange);
         Answer { status, message }
     }
 }

@@ -57,7 +57,7 @@ pub(crate) struct Inner {
     pub(crate) config: Config,
     pub(crate) bound: Bound,
     pub(crate) stop: Stop,
-    pub(crate) spare: ExchangePool,
+    pub(crate) exchange_pool: ExchangePool,
     pub(crate) sessions: Table,
     /// What all connections and sessions together may hold.
     pub(crate) budget: Arc<MemoryBudget>,
@@ -104,7 +104,7 @@ impl HttpService {
                 config,
                 bound,
                 stop,
-                spare: ExchangePool::default(),
+                exchange_pool: ExchangePool::default(),
                 sessions: Table::default(),
                 budget,
             }),
@@ -141,7 +141,7 @@ impl HttpService {
     /// Ends everything in good order: new requests are refused with 503, streams and sessions finish what
     /// is open, for 1.5 s at the most.
     pub fn stop(&self) {
-        self.inner.stop.tell();
+        self.inner.stop.stop();
     }
 
     /// Answers a request.
@@ -235,7 +235,7 @@ impl Inner {
         if !content::is_chunked_at_most(&parts.headers) {
             return Err(Refusal::CODING);
         }
-        if self.stop.is_told() {
+        if self.stop.is_stopping() {
             return Err(Refusal::STOPPING);
         }
         let origin = host_origin::check(&self.http, self.bound, parts)?;
@@ -306,7 +306,7 @@ impl Inner {
         identified.map_err(|denied| Refusal::denied(denied.challenge))
     }
 
-    /// Who calls, if that can be told at once.
+    /// The caller, if it is known at once.
     pub(crate) fn identify_now(&self, parts: &Parts) -> Result<Option<Identity>, Refusal> {
         match &self.http.auth {
             Some(Auth { check: AuthCheck::Now(check), .. }) => {

@@ -10,36 +10,36 @@ use tokio::sync::watch;
 /// Tells everything that is open to end in good order.
 #[derive(Debug, Clone)]
 pub(crate) struct Stop {
-    told: watch::Sender<bool>,
+    stopping: watch::Sender<bool>,
     /// How long what is open may take to finish.
     pub(crate) grace: Duration,
 }
 
 impl Stop {
-    pub(crate) fn new(told: watch::Sender<bool>, grace: Duration) -> Self {
-        Stop { told, grace }
+    pub(crate) fn new(stopping: watch::Sender<bool>, grace: Duration) -> Self {
+        Stop { stopping, grace }
     }
 
-    pub(crate) fn is_told(&self) -> bool {
-        *self.told.borrow()
+    pub(crate) fn is_stopping(&self) -> bool {
+        *self.stopping.borrow()
     }
 
-    pub(crate) fn tell(&self) {
-        self.told.send_replace(true);
+    pub(crate) fn stop(&self) {
+        self.stopping.send_replace(true);
     }
 
-    /// Tells whether it is told, also if that was before.
+    /// Is notified of the stop, also if it came before.
     pub(crate) fn subscribe(&self) -> watch::Receiver<bool> {
-        let mut told = self.told.subscribe();
-        if *told.borrow() {
-            told.mark_changed();
+        let mut stopping = self.stopping.subscribe();
+        if *stopping.borrow() {
+            stopping.mark_changed();
         }
-        told
+        stopping
     }
 
-    /// Waits until it is told.
+    /// Waits for the stop.
     pub(crate) async fn wait(self) {
-        let _ = self.told.subscribe().wait_for(|told| *told).await;
+        let _ = self.stopping.subscribe().wait_for(|stopping| *stopping).await;
     }
 }
 
@@ -53,10 +53,10 @@ impl Stopping {
 
     /// Whether it is time, said once.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> bool {
-        let told = self.0.as_mut().is_some_and(|stop| matches!(stop.as_mut().poll(cx), Poll::Ready(())));
-        if told {
+        let stopped = self.0.as_mut().is_some_and(|stop| matches!(stop.as_mut().poll(cx), Poll::Ready(())));
+        if stopped {
             self.0 = None;
         }
-        told
+        stopped
     }
 }

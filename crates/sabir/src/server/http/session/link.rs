@@ -18,12 +18,12 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 pub(crate) struct SessionLink {
     hub: Arc<Hub>,
     /// Runs while a stream has no room.
-    patience: Option<Pin<Box<Sleep>>>,
+    stalled: Option<Pin<Box<Sleep>>>,
 }
 
 impl SessionLink {
     pub(crate) fn new(hub: Arc<Hub>) -> Self {
-        SessionLink { hub, patience: None }
+        SessionLink { hub, stalled: None }
     }
 }
 
@@ -41,12 +41,12 @@ impl Link for SessionLink {
 
     fn poll_send(&mut self, cx: &mut Context<'_>, outgoing: Outgoing<'_>) -> Poll<io::Result<()>> {
         if self.hub.poll_send(cx, outgoing).is_ready() {
-            self.patience = None;
+            self.stalled = None;
             return Poll::Ready(Ok(()));
         }
-        // A reader that does not move is cut off. It may come back, and be told what it has missed.
-        ready!(self.patience.get_or_insert_with(|| Box::pin(sleep(CONNECT_TIMEOUT))).as_mut().poll(cx));
-        self.patience = None;
+        // A stalled reader is cut off. It may resume, and receives what it has missed.
+        ready!(self.stalled.get_or_insert_with(|| Box::pin(sleep(CONNECT_TIMEOUT))).as_mut().poll(cx));
+        self.stalled = None;
         self.hub.cut_off(outgoing.origin);
         self.hub.poll_send(cx, outgoing).map(Ok)
     }

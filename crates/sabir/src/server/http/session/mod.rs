@@ -108,7 +108,7 @@ pub(crate) async fn post(
     let session = Table::open(inner, sessions, &caller)?;
     let message = budget::attach(message, reservation);
     let answered = pass_on(inner, sessions, &session.hub, message, caller, accepts).await;
-    // Whoever is told that it did not work has no session either.
+    // A client whose opening request failed has no session either.
     match answered {
         Ok(mut response) if !session.hub.has_failed() => {
             response.headers_mut().insert(SESSION_ID, session.id.clone());

@@ -50,7 +50,7 @@ pub(crate) struct Logged {
 pub(crate) struct Stream {
     /// Of a POST: what its client takes.
     pub(crate) posted: Option<Accepts>,
-    /// Its client is told at the start how to come back.
+    /// Its client gets an event id at the start, to resume from.
     pub(crate) primed: bool,
     /// Its client is to come back for the rest.
     pub(crate) hung_up: bool,
