@@ -52,6 +52,34 @@ async fn every_request_behind_a_refused_one_is_answered() {
     server.stop().await;
 }
 
+/// A client that sends no more has all its answers, also where the last of its requests is refused.
+#[tokio::test]
+async fn half_closed_connections_have_all_their_answers() {
+    let server = open("http", router(), |server| server).await;
+    let request = |line: &str| {
+        format!(
+            "{line} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{ADD}",
+            ADD.len()
+        )
+    };
+    for lines in [
+        &["POST /elsewhere"][..],
+        &["PUT /"],
+        &["POST /", "POST /elsewhere"],
+        &["POST /elsewhere", "PUT /", "POST /elsewhere", "POST /"],
+    ] {
+        for _ in 0..20 {
+            let mut client = Client::connect(server.port).await;
+            // The end is there before anything is read.
+            client.send(lines.iter().map(|line| request(line)).collect::<String>()).await;
+            client.stream.shutdown().await.unwrap();
+            let answers = client.rest().await;
+            assert_eq!(answers.matches("HTTP/1.1 ").count(), lines.len(), "{lines:?}: {answers}");
+        }
+    }
+    server.stop().await;
+}
+
 /// One whose body does not come is told that the connection ends.
 #[tokio::test]
 async fn a_refused_request_without_its_body_ends_the_connection() {

@@ -123,7 +123,7 @@ impl ServerState {
         let permit = Arc::clone(&answers.permit);
         let heads = HeadWatch::new(answers.conflicting.clone());
         let linger = LingeringClose::default();
-        let io = TokioIo::new(Watched { stream, monitor: Arc::clone(&monitor), heads, linger });
+        let io = TokioIo::new(Watched { stream, monitor: Arc::clone(&monitor), heads, linger, ended: false });
         let answer = service_fn(move |request| {
             let answers = answers.clone();
             async move { Ok::<_, Infallible>(answers.answer(request).await) }

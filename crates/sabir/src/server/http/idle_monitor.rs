@@ -169,6 +169,8 @@ pub(crate) struct Watched<S> {
     pub(crate) monitor: Arc<ActivityMonitor>,
     pub(crate) heads: HeadWatch,
     pub(crate) linger: LingeringClose,
+    /// The input has ended, and the next read says so.
+    pub(crate) ended: bool,
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
@@ -179,6 +181,13 @@ impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
+        // At the end of the input hyper drops the request at hand, also if its answer only waits to be polled once more.
+        // So the service has a turn first.
+        if buffer.filled().len() == before && buffer.remaining() > 0 && !self.ended {
+            self.ended = true;
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         if self.monitor.read() {
             self.heads.watch(&buffer.filled()[before..]);
         } else {
