@@ -156,7 +156,7 @@ impl Dialect {
     }
 
     /// Whether calls of this method may be cancelled.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn can_be_cancelled(&self, method: &str) -> bool {
         self.never_cancelled.iter().all(|never| *never != method)
     }

@@ -111,7 +111,7 @@ impl Core {
         self.read = self.eof;
     }
 
-    #[inline(always)]
+    #[inline]
     fn message<'i>(&mut self, body: &'i [u8]) -> Next<'i> {
         if is_batch(body) {
             return self.batch_message(body);
@@ -149,7 +149,7 @@ impl Core {
     }
 
     /// A message that is not a batch, or a batch that counts as one message.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn single<'i>(&mut self, entry: Entry<'i>) -> Next<'i> {
         let open = self.requests.len();
         let next = self.entry(entry, None);
@@ -247,7 +247,7 @@ impl Core {
     }
 
     /// One message, alone or in a batch.
-    #[inline(always)]
+    #[inline]
     fn entry<'i>(&mut self, entry: Entry<'i>, batch: Option<u32>) -> Next<'i> {
         match entry {
             Ok(message) => {
@@ -296,7 +296,7 @@ impl Core {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn request<'i>(&mut self, request: Request<'i>, batch: Option<u32>) -> Next<'i> {
         let Request { id, method, params } = request;
         let text = params.map(RawJson::borrowed);
@@ -338,7 +338,7 @@ impl Core {
     /// back before it can give that. So each open call makes room for one more request: were all that run
     /// waiting for answers, there would still be `in_flight` places free, and two peers cannot block each
     /// other, however deep they nest.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn can_start(&self, bytes: usize) -> bool {
         !self.barrier
             && !self.is_congested()
@@ -512,7 +512,7 @@ fn overloaded() -> ErrorObject<'static> {
 }
 
 /// Starts a request that is in the table.
-#[inline(always)]
+#[inline]
 pub(crate) fn start<'t>(
     requests: &mut Requests,
     dialect: &Dialect,
