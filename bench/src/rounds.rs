@@ -32,7 +32,7 @@ impl<S> Row<S> {
 
 /// Measures the servers whose names contain one of the words in the variable `ONLY`. They take turns, so noise
 /// on the machine affects all of them.
-pub fn visit_all<S>(
+pub fn measure_all<S>(
     rounds: usize,
     servers: &'static [S],
     program: impl Fn(&'static S) -> &'static Program,
