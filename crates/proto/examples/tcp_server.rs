@@ -24,9 +24,9 @@ fn drive(mut stream: &TcpStream, mut session: Session) -> io::Result<Cause> {
             Output::Event(Event::Notification { .. }) => session.finish_notification(now()),
             Output::Event(_) => {}
             Output::Wait(wait) => {
-                let patience = wait.deadline.map(|at| (at - now()).max(Duration::from_millis(1)));
+                let timeout = wait.deadline.map(|at| (at - now()).max(Duration::from_millis(1)));
                 if wait.write.is_empty() {
-                    stream.set_read_timeout(patience)?;
+                    stream.set_read_timeout(timeout)?;
                     match stream.read(session.space()) {
                         Ok(0) => session.handle_eof(now()),
                         Ok(count) => session.handle_read(now(), count),
@@ -34,7 +34,7 @@ fn drive(mut stream: &TcpStream, mut session: Session) -> io::Result<Cause> {
                         Err(e) => session.handle_lost(now(), e.to_string()),
                     }
                 } else {
-                    stream.set_write_timeout(patience)?;
+                    stream.set_write_timeout(timeout)?;
                     match stream.write(wait.write) {
                         Ok(count) => session.handle_written(now(), count),
                         Err(e) if is_timeout(&e) => {}
