@@ -1,6 +1,7 @@
 //! A handler at work: its context, and the task that runs it.
 
 pub(crate) mod ctx;
+pub(crate) mod spawned;
 pub(crate) mod task;
 pub(crate) mod task_pool;
 pub(crate) mod test_ctx;

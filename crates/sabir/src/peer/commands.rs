@@ -3,7 +3,7 @@
 use std::any::{Any, TypeId};
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Wake, Waker};
 use std::time::Duration;
@@ -95,6 +95,8 @@ pub(crate) struct Shared {
     pub(crate) has_commands: Flag,
     pub(crate) has_hooks: Flag,
     waker: Mutex<Option<Waker>>,
+    /// Handlers that run beside the connection, on a runtime with several threads.
+    pub(crate) spawned: AtomicUsize,
     /// Tasks that can go on.
     ready: Mutex<Vec<usize>>,
     has_ready: Flag,
@@ -304,6 +306,11 @@ impl Shared {
         if let Some(waker) = &*lock(&self.waker) {
             waker.wake_by_ref();
         }
+    }
+
+    /// Whether a task can go on while spawned handlers are still at work.
+    pub(crate) fn is_gathering(&self) -> bool {
+        self.spawned.load(Ordering::Relaxed) > 0 && self.has_ready.is_up()
     }
 
     pub(crate) fn take_ready(&self, into: &mut Vec<usize>) {

@@ -138,6 +138,6 @@ where
     }
 }
 
-pub(super) fn owned(params: &RawJson<'_>) -> RawJson<'static> {
+pub(crate) fn owned(params: &RawJson<'_>) -> RawJson<'static> {
     params.clone().into_owned()
 }

@@ -57,6 +57,7 @@ pub(crate) use routes::Routes;
 /// | an `async` function | [`method`](Router::method) |
 /// | a function that returns quickly | [`method_sync`](Router::method_sync) |
 /// | a function that computes or waits for long | [`method_blocking`](Router::method_blocking) |
+/// | an `async` function that computes much | [`method_spawned`](Router::method_spawned), or [`spawned`](Router::spawned) for a whole router |
 /// | an `async` function of JSON text | [`method_raw`](Router::method_raw) |
 /// | a function that reads the params in place | [`method_borrowed`](Router::method_borrowed) |
 ///
@@ -157,6 +158,65 @@ impl Router {
                 outcome.unwrap_or_else(|| Err(ErrorObject::standard(ErrorCode::INTERNAL_ERROR)))
             }
         })
+    }
+
+    /// Adds a method whose calls run as tasks of the runtime, beside the connection and each other: for `async`
+    /// handlers that compute so much that others would wait. What [`spawned`](Router::spawned) says of all methods of
+    /// a router holds for this one.
+    ///
+    /// ```
+    /// let router = sabir::Router::new().method_spawned("sum", |_, numbers: Vec<f64>| async move {
+    ///     Ok(numbers.iter().sum::<f64>())
+    /// });
+    /// ```
+    #[must_use]
+    pub fn method_spawned<M, F, P, R, Fut>(self, method: M, handler: F) -> Self
+    where
+        M: MethodName<P, R>,
+        F: Fn(Ctx, P) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<R>> + Send + 'static,
+        P: DeserializeOwned + 'static,
+        R: Serialize + 'static,
+    {
+        let index = self.routes.count;
+        let mut router = self.method(method, handler);
+        if let Some(route) = router.routes.handlers.values_mut().find(|route| route.index == index) {
+            route.spawned = true;
+        }
+        router
+    }
+
+    /// Runs all handlers of this router as tasks of the runtime, beside their connection and each other, so that calls
+    /// of one connection use several cores. Without it they share the task of their connection, which is faster for
+    /// everything that computes little. A group of methods is a router of its own:
+    ///
+    /// ```
+    /// use sabir::{Ctx, Router};
+    ///
+    /// async fn render(_: Ctx, pixels: Vec<u8>) -> sabir::Result<u64> {
+    ///     Ok(pixels.iter().map(|&pixel| u64::from(pixel)).sum())
+    /// }
+    ///
+    /// let heavy = Router::new().method("render", render).spawned();
+    /// let router = Router::new().method("ping", |_, ()| async { Ok("pong") }).merge(heavy);
+    /// ```
+    ///
+    /// - It does not matter whether a method was added before or after. [Layers](Router::layer) and checks of params
+    ///   run in the connection's task; params are read and results are written as JSON in the handler's.
+    /// - Requests are started in the order in which they came, and run in any. A notification's handler still
+    ///   finishes before the handler of the next message starts, so state that notifications change stays in order: a
+    ///   notification that is not to hold up others spawns its own work, since nobody waits for its answer.
+    /// - What a handler sends before it returns goes out before its answer, as always. That a handler has the answer to
+    ///   a call of its own before the next message is handled is not promised here.
+    /// - A call that is cancelled, or whose connection has ended, is stopped at its next `await`, unless it has called
+    ///   [`Ctx::cancelled`]. A panic is answered `-32603`. Each call counts against its connection's
+    ///   [`Limits`](crate::Limits) until it is answered.
+    /// - On a runtime with one thread the handlers take turns. Without a runtime, under [`blocking`](crate::blocking),
+    ///   they run on the threads of [`method_blocking`](Router::method_blocking).
+    #[must_use]
+    pub fn spawned(mut self) -> Self {
+        self.routes.spawned = true;
+        self
     }
 
     /// Sets how many threads handlers of [`method_blocking`](Router::method_blocking) may have at once, for all

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 
+use crate::handler::spawned::Spawned;
 use crate::handler::task::BoxTask;
 use crate::handler::thread_pool::Pool;
 use crate::router::handlers::Handler;
@@ -30,6 +31,8 @@ pub(crate) struct Routes {
     pub(crate) exposes_exceptions: bool,
     /// Where blocking handlers run.
     pub(crate) threads: Arc<Pool>,
+    /// Whether all handlers run beside their connections.
+    pub(super) spawned: bool,
 }
 
 /// Where a call goes.
@@ -41,6 +44,8 @@ pub(crate) struct Route {
     /// Of the routers that it was merged from, the outermost first. They are put around the handler when the
     /// router is used.
     pub(super) layers: Vec<Arc<dyn Layer>>,
+    /// Whether it runs beside the connection, whatever the router that it was merged into says.
+    pub(super) spawned: bool,
     /// Whether its params are checked, whatever the router that it was merged into says.
     #[cfg(feature = "validate")]
     pub(crate) validates: bool,
@@ -52,6 +57,7 @@ impl Routes {
             index: self.next_index(),
             handler,
             layers: Vec::new(),
+            spawned: false,
             #[cfg(feature = "validate")]
             validates: false,
         }
@@ -90,10 +96,10 @@ impl Routes {
 
     /// Takes over everything of another router, with `prefix` before its names.
     pub(super) fn merge(&mut self, prefix: &str, other: Routes) {
-        let layers = other.layers;
+        let (layers, spawned) = (other.layers, other.spawned);
         let adopt = |routes: &mut Routes, route: Route| {
             let layers = layers.iter().chain(&route.layers).map(Arc::clone).collect();
-            Route { index: routes.next_index(), layers, ..route }
+            Route { index: routes.next_index(), layers, spawned: spawned || route.spawned, ..route }
         };
         for (name, route) in other.handlers {
             let name = prefixed(prefix, name);
@@ -116,10 +122,13 @@ impl Routes {
         self.observers.extend(other.observers);
     }
 
-    /// Puts the layers of merged routers around their handlers.
+    /// Makes tasks of the handlers that are to be, and puts the layers of merged routers around their handlers.
     pub(super) fn wrapped(mut self) -> Self {
         let fallbacks = self.fallbacks.iter_mut().map(|(_, route)| route);
         for route in self.handlers.values_mut().chain(fallbacks) {
+            if self.spawned || route.spawned {
+                route.handler = Arc::new(Spawned(Arc::clone(&route.handler)));
+            }
             if !route.layers.is_empty() {
                 let layers = std::mem::take(&mut route.layers);
                 route.handler = Arc::new(Wrapped::new(layers, Arc::clone(&route.handler)));

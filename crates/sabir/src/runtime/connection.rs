@@ -26,6 +26,9 @@ use crate::server::http::caller::HttpCaller;
 /// How long closing a transport may take.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// Answers of spawned handlers that come so soon after a turn are gathered, and go out together.
+const GATHERING: Duration = Duration::from_micros(20);
+
 /// Drives one session over its transport until it ends.
 pub(crate) struct Connection<P> {
     pub(super) engine: Engine,
@@ -36,6 +39,8 @@ pub(crate) struct Connection<P> {
     timer_deadline: Option<Time>,
     /// The session has ended, and the transport is being closed.
     closing: Option<Cause>,
+    /// It waits for spawned handlers that are about to finish.
+    gathering: bool,
     pub(crate) io: P,
 }
 
@@ -51,6 +56,7 @@ impl<P: Io> Connection<P> {
             sleep: Box::pin(tokio::time::sleep(Duration::ZERO)),
             timer_deadline: None,
             closing: None,
+            gathering: false,
             io,
         }
     }
@@ -157,7 +163,16 @@ impl<P: Io> Connection<P> {
     /// Everything that can be done now is done. Returns how it ended, if it has.
     pub(crate) fn poll_run(&mut self, cx: &mut Context<'_>) -> Poll<Cause> {
         self.engine.context.peer.shared.register(cx.waker());
-        self.engine.context.read_clock();
+        let last = self.engine.context.now;
+        let now = self.engine.context.read_clock();
+        // Each of them wakes the connection, which a runtime with several threads then runs before anything else. It
+        // steps back once, behind the tasks that are ready, or each answer would be a write of its own.
+        if !self.gathering && self.engine.context.peer.shared.is_gathering() && now - last < GATHERING {
+            self.gathering = true;
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        self.gathering = false;
         self.engine.resume();
         loop {
             if let Some(cause) = self.closing.take() {
