@@ -106,6 +106,8 @@ mod router;
 mod schema;
 // What a caller holds.
 mod peer;
+// What passes calls on.
+mod proxy;
 // Where connections come from.
 #[cfg(feature = "http")]
 mod client;
@@ -138,6 +140,7 @@ pub use peer::batch::Batch;
 pub use peer::call::Call;
 pub use peer::reconnect::Reconnect;
 pub use peer::{Peer, WeakPeer};
+pub use proxy::proxy;
 pub use router::Router;
 pub use router::call::RouterCall;
 pub use router::layer::Next;

@@ -57,5 +57,6 @@ pub(crate) fn call_options(bits: u8) -> CallOptions<'static> {
             tracestate: Some("a=b".into()),
             baggage: None,
         }),
+        relay: bits & 32 != 0,
     }
 }

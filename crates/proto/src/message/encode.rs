@@ -36,6 +36,11 @@ pub(crate) fn result(out: &mut Vec<u8>, id: &str, result: &RawJson<'_>) {
 
 pub(crate) fn error(out: &mut Vec<u8>, id: &str, error: &ErrorObject<'_>) {
     head(out, Some(id));
+    if let Some(text) = error.text() {
+        out.extend_from_slice(b",\"error\":");
+        out.extend_from_slice(text.as_bytes());
+        return out.push(b'}');
+    }
     out.extend_from_slice(b",\"error\":{\"code\":");
     out.extend_from_slice(itoa::Buffer::new().format(error.code.0).as_bytes());
     out.extend_from_slice(b",\"message\":");

@@ -43,6 +43,9 @@ impl ErrorCode {
     /// The receiver is about to close the connection and takes no new requests.
     pub const SHUTTING_DOWN: ErrorCode = ErrorCode(-32013);
 
+    /// A proxy had no answer from the server behind it: `data.reason` says why.
+    pub const UPSTREAM_FAILED: ErrorCode = ErrorCode(-32014);
+
     /// The caller asked to cancel the request (from LSP).
     pub const REQUEST_CANCELLED: ErrorCode = ErrorCode(-32800);
 
@@ -60,6 +63,7 @@ impl ErrorCode {
             ErrorCode::BATCH_TOO_LONG => "Batch too long",
             ErrorCode::TIMED_OUT => "Timed out",
             ErrorCode::SHUTTING_DOWN => "Shutting down",
+            ErrorCode::UPSTREAM_FAILED => "Upstream failed",
             ErrorCode::REQUEST_CANCELLED => "Request cancelled",
             _ => return None,
         })
@@ -118,8 +122,22 @@ pub struct ErrorObject<'a> {
     pub message: Cow<'a, str>,
     /// Anything more, for programs.
     pub data: Option<RawJson<'a>>,
-    /// Names the type of the error that it was made from.
-    exception: Option<fn() -> &'static str>,
+    made_from: MadeFrom,
+}
+
+/// What an error object was made from.
+#[derive(Debug, Clone)]
+enum MadeFrom {
+    /// Names the type of an error that `?` met.
+    Error(Option<fn() -> &'static str>),
+    /// Text that would not be written in the same way.
+    Text(Box<str>),
+}
+
+impl Default for MadeFrom {
+    fn default() -> Self {
+        MadeFrom::Error(None)
+    }
 }
 
 /// What is sent decides: two objects are equal if they look the same to a peer.
@@ -134,7 +152,8 @@ impl Eq for ErrorObject<'_> {}
 impl<'a> ErrorObject<'a> {
     /// An error without data.
     pub fn new(code: impl Into<ErrorCode>, message: impl Into<Cow<'a, str>>) -> Self {
-        ErrorObject { code: code.into(), message: message.into(), data: None, exception: None }
+        let (code, message) = (code.into(), message.into());
+        ErrorObject { code, message, data: None, made_from: MadeFrom::default() }
     }
 
     /// An error with the standard message of its code.
@@ -161,7 +180,19 @@ impl<'a> ErrorObject<'a> {
     /// The type of the error that `?` made it from, with its path: for logs. It is not sent, since it says more
     /// of a program's inside than a caller need know; [`with_exception`](Self::with_exception) puts it into the data.
     pub fn exception(&self) -> Option<&'static str> {
-        self.exception.map(|name| name())
+        match self.made_from {
+            MadeFrom::Error(name) => name.map(|name| name()),
+            MadeFrom::Text(_) => None,
+        }
+    }
+
+    /// The text that it was read from, unless it was changed since: who passes an error on sends it as it came, with
+    /// the same escapes and in the same order.
+    pub(crate) fn text(&self) -> Option<&str> {
+        match &self.made_from {
+            MadeFrom::Text(text) if ErrorObject::read(text).is_ok_and(|read| read == *self) => Some(text),
+            _ => None,
+        }
     }
 
     /// The same error with [`exception`](Self::exception) in its data, as `{"exception": …}`, if it was made from
@@ -184,7 +215,7 @@ impl<'a> ErrorObject<'a> {
             code: self.code,
             message: Cow::Owned(self.message.into_owned()),
             data: self.data.map(RawJson::into_owned),
-            exception: self.exception,
+            made_from: self.made_from,
         }
     }
 
@@ -225,7 +256,12 @@ impl<'a> ErrorObject<'a> {
         let number = code.parse().map_err(|_| ErrorFault::Code(JsonKind::of(code)))?;
         let string = JsonStr::trusted(message).ok_or_else(|| ErrorFault::Message(JsonKind::of(message)))?;
         let message = string.value().unwrap_or(Cow::Borrowed(message));
-        Ok(ErrorObject { data: data.map(RawJson::trusted), ..ErrorObject::new(ErrorCode(number), message) })
+        Ok(ErrorObject {
+            code: ErrorCode(number),
+            message,
+            data: data.map(RawJson::trusted),
+            made_from: MadeFrom::Text(text.into()),
+        })
     }
 }
 
@@ -278,7 +314,7 @@ impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for ErrorObject<'_> {
             Some(CallError::Error(answered)) => answered.clone(),
             Some(CallError::TimedOut) => ErrorObject::standard(ErrorCode::TIMED_OUT),
             _ => ErrorObject {
-                exception: Some(type_name::<E>),
+                made_from: MadeFrom::Error(Some(type_name::<E>)),
                 ..ErrorObject::new(ErrorCode::INTERNAL_ERROR, error.to_string())
             },
         }

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::event::{Purpose, RequestKey};
 use super::{Core, Session};
 use crate::dialect::NotificationStyle;
+use crate::json::cursor::Cursor;
 use crate::json::raw::RawJson;
 use crate::message::encode;
 use crate::message::error::{ErrorCode, ErrorObject};
@@ -66,6 +67,16 @@ impl Session {
     pub fn progress<T: Serialize + ?Sized>(&mut self, now: Time, key: RequestKey, value: &T) -> bool {
         self.core.act(now);
         self.core.send_progress(key, value)
+    }
+}
+
+impl Session {
+    /// Passes on the progress of a call that [relays](super::CallOptions::relay) this request: the params of a
+    /// `notifications/progress`, in which the caller's own token takes the place of ours. Whether the caller waits for it, and there
+    /// is room.
+    pub fn relay_progress(&mut self, now: Time, key: RequestKey, params: &RawJson<'_>) -> bool {
+        self.core.act(now);
+        self.core.relay_progress(key, params.as_str())
     }
 }
 
@@ -209,6 +220,28 @@ impl Core {
         if !(written && fits && room) {
             self.outbox.cancel(mark);
             return false;
+        }
+        self.outbox.end(mark, Purpose::Notify);
+        self.notified = true;
+        true
+    }
+}
+
+impl Core {
+    fn relay_progress(&mut self, key: RequestKey, params: &str) -> bool {
+        let Some(slot) = self.requests.get(key).filter(|slot| slot.cancelled.is_none()) else { return false };
+        let Some((NotificationStyle::Notifications, token)) = slot.token() else { return false };
+        let Some(ours) = Cursor::trusted(params).member("progressToken") else { return false };
+        let at = ours.as_ptr() as usize - params.as_ptr() as usize;
+        if self.outbox.load() + self.gathering.bytes() + params.len() + token.len() > self.limits.outbound_bytes {
+            return false;
+        }
+        self.outbox.set_origin(slot.origin);
+        let mark = self.outbox.begin();
+        let out = self.outbox.buffer();
+        out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":");
+        for part in [&params[..at], token, &params[at + ours.len()..], "}"] {
+            out.extend_from_slice(part.as_bytes());
         }
         self.outbox.end(mark, Purpose::Notify);
         self.notified = true;

@@ -44,6 +44,8 @@ pub struct Usage {
     pub requests: usize,
     /// Our calls that wait for an answer.
     pub calls: usize,
+    /// Bytes of requests and notifications that wait for their turn.
+    pub queued: usize,
     /// Bytes that wait to be sent.
     pub unsent: usize,
     /// Bytes that came and are not a whole message yet.

@@ -42,6 +42,8 @@ impl<'a> TraceContext<'a> {
     }
 }
 
+static META: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"_meta\""));
+
 #[derive(Debug, Default)]
 pub(super) struct Meta<'a> {
     /// The style of the token, and its JSON text.
@@ -58,7 +60,6 @@ impl<'a> Meta<'a> {
     }
 
     fn read_object(params: &'a str, dialect: &Dialect) -> Self {
-        static META: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"_meta\""));
         static TOKEN: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"workDoneToken\""));
         let mut found = Meta::default();
         if META.find(params.as_bytes()).is_some()
@@ -144,6 +145,48 @@ pub(super) fn insert(
         open_with(out, start, &outer);
     }
     Some(taken)
+}
+
+/// Puts our token and our trace where there are others in the params at the end of `out`, which begin with
+/// `,"params":` at `start`, or are not there. Returns whether the token is in it.
+pub(super) fn relay(out: &mut Vec<u8>, start: usize, id: u64, trace: Option<&TraceContext<'_>>) -> bool {
+    const HEAD: usize = ",\"params\":".len();
+    let text = out.get(start + HEAD..).filter(|params| params.first() == Some(&b'{')).unwrap_or_default();
+    if META.find(text).is_none() {
+        return false;
+    }
+    let Some(meta) = std::str::from_utf8(text).ok().and_then(|text| Cursor::trusted(text).member("_meta")) else {
+        return false;
+    };
+    let at = |member: &str| member.as_ptr() as usize - text.as_ptr() as usize + start + HEAD;
+    let find = |name| Cursor::trusted(meta).member(name).map(|value| at(value)..at(value) + value.len());
+    let is_token = |token: &&str| matches!(JsonKind::of(token), JsonKind::String | JsonKind::Number);
+    let token = Cursor::trusted(meta).member("progressToken").filter(is_token);
+    let has_token = token.is_some();
+    let mut changes = Vec::new();
+    if let Some(token) = token {
+        changes.push((at(token)..at(token) + token.len(), itoa::Buffer::new().format(id).as_bytes().to_vec()));
+    }
+    if let Some(trace) = trace {
+        let members = [
+            ("traceparent", Some(&trace.traceparent)),
+            ("tracestate", trace.tracestate.as_ref()),
+            ("baggage", trace.baggage.as_ref()),
+        ];
+        for (name, value) in members {
+            if let (Some(place), Some(value)) = (find(name), value) {
+                let mut text = Vec::new();
+                encode::string(&mut text, value);
+                changes.push((place, text));
+            }
+        }
+    }
+    // Back to front, so that no change moves the place of another.
+    changes.sort_unstable_by_key(|(place, _)| std::cmp::Reverse(place.start));
+    for (place, text) in changes {
+        out.splice(place, text);
+    }
+    has_token
 }
 
 /// Appends a member to a list of them.

@@ -37,7 +37,7 @@ use input::Input;
 pub use lost::Lost;
 pub use meta::TraceContext;
 use outbox::Outbox;
-pub use outgoing::{Batch, CallOptions, SendError};
+pub use outgoing::{Batch, CallOptions, CancelOptions, SendError};
 use queue::Queue;
 use requests::Requests;
 
@@ -281,6 +281,18 @@ impl Session {
 
     /// What to do next. Call it after anything else was called, until it says [`Output::Wait`].
     pub fn poll_output(&mut self, now: Time) -> Output<'_> {
+        self.poll::<true>(now)
+    }
+
+    /// The same for drivers that ask [`unsent`](Self::unsent), [`wants_read`](Self::wants_read) and
+    /// [`deadline`](Self::deadline) when they need to know: [`Output::Wait`] is empty. That is quicker where nothing but
+    /// an event matters.
+    pub fn poll_event(&mut self, now: Time) -> Output<'_> {
+        self.poll::<false>(now)
+    }
+
+    #[inline(always)]
+    fn poll<const WITH_WAIT: bool>(&mut self, now: Time) -> Output<'_> {
         self.core.advance(now);
         let Session { input, core } = self;
         // Once in a while is enough.
@@ -320,7 +332,10 @@ impl Session {
             Pick::Done(cause) => Output::Done(cause),
             Pick::Wait => {
                 core.rested = true;
-                Output::Wait(core.wait(input.capacity()))
+                Output::Wait(match WITH_WAIT {
+                    true => core.wait(input.capacity()),
+                    false => Wait { write: &[], read: false, deadline: None },
+                })
             }
         }
     }
@@ -329,6 +344,22 @@ impl Session {
     /// again. It takes no event away, and says nothing of those that may be there.
     pub fn wait(&mut self) -> Wait<'_> {
         self.core.wait(self.input.capacity())
+    }
+
+    /// Bytes to write, if there are any: [`Wait::write`].
+    pub fn unsent(&mut self) -> &[u8] {
+        self.core.note_unsent();
+        self.core.outbox.unsent()
+    }
+
+    /// Whether to read: [`Wait::read`].
+    pub fn wants_read(&self) -> bool {
+        self.core.wants_read()
+    }
+
+    /// When to poll again even if nothing comes: [`Wait::deadline`].
+    pub fn deadline(&mut self) -> Option<Time> {
+        self.core.deadline(self.input.capacity())
     }
 
     /// The id of a request that is not answered yet.
@@ -370,6 +401,7 @@ impl Session {
             running: core.requests.running(),
             requests: core.requests.len(),
             calls: core.calls.len(),
+            queued: core.queue.bytes(),
             unsent: core.outbox.pending(),
             unread: self.input.unread().len() - core.consumed,
             bytes: core.held(self.input.capacity()) + core.requests.running_bytes(),
@@ -433,7 +465,7 @@ impl Core {
     /// Deals with everything whose time is up. Whether there was anything.
     fn end_overdue(&mut self) -> bool {
         if let Some(call) = self.calls.expired(self.now) {
-            self.calls.remove(call).inspect(|ended| self.send_cancel(call, ended));
+            self.calls.remove(call).inspect(|ended| self.send_cancel(call, ended, &CancelOptions::default()));
             self.pending_events.push_back(Event::Reply { call, outcome: Err(CallError::TimedOut) });
             return true;
         }
@@ -531,11 +563,25 @@ impl Core {
     }
 
     fn wait(&mut self, input_capacity: usize) -> Wait<'_> {
+        self.note_unsent();
+        let (read, deadline) = (self.wants_read(), self.deadline(input_capacity));
+        Wait { write: self.outbox.unsent(), read, deadline }
+    }
+
+    /// Since when there is something to write.
+    fn note_unsent(&mut self) {
         if self.outbox.pending() > 0 {
             self.write_blocked_since.get_or_insert(self.now);
         } else {
             self.write_blocked_since = None;
         }
+    }
+
+    fn wants_read(&self) -> bool {
+        !self.eof && !matches!(self.phase, Phase::Closed(_)) && self.may_take() && !self.overloaded
+    }
+
+    fn deadline(&mut self, input_capacity: usize) -> Option<Time> {
         let drain = match self.phase {
             Phase::Draining(until) | Phase::Flushing(until) => Some(until),
             _ => None,
@@ -543,8 +589,6 @@ impl Core {
         // Waking up a connection that holds little would cost more than it gives.
         let tidy = self.tidy_at().filter(|_| self.held(input_capacity) > WORTH_TIDYING);
         let deadlines = [self.calls.deadline(), self.stall_deadline(), self.idle_deadline(), drain, tidy];
-        let read =
-            !self.eof && !matches!(self.phase, Phase::Closed(_)) && self.may_take() && !self.overloaded;
-        Wait { write: self.outbox.unsent(), read, deadline: deadlines.into_iter().flatten().min() }
+        deadlines.into_iter().flatten().min()
     }
 }

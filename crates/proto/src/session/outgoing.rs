@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::calls::Call;
-use super::event::{CallKey, Purpose};
+use super::event::{CallKey, Purpose, RequestKey};
 use super::meta::{self, TraceContext};
 use super::{Core, Phase, Session};
 use crate::dialect::NotificationStyle;
@@ -28,6 +28,19 @@ pub struct CallOptions<'a> {
     pub progress: bool,
     /// The trace that the call belongs to. It goes along if the params are an object.
     pub trace: Option<TraceContext<'a>>,
+    /// The call passes on that of another peer, whose params they are. Nothing is added to them: a token of ours takes
+    /// the place of a `_meta.progressToken`, which has this call's progress delivered, and `trace` takes the place of a
+    /// trace. `progress` has no effect.
+    pub relay: bool,
+}
+
+/// How a call is cancelled.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct CancelOptions<'a> {
+    /// The spelling, if it is not to be that of the dialect.
+    pub style: Option<NotificationStyle>,
+    /// Why, where the spelling has a place for it.
+    pub reason: Option<&'a str>,
 }
 
 /// Why something was not sent.
@@ -160,14 +173,24 @@ impl Session {
     /// Ends a call and tells the peer. No event follows; a late answer is ignored. Whether the call was
     /// still open.
     pub fn cancel(&mut self, now: Time, call: CallKey) -> bool {
+        self.cancel_with(now, call, &CancelOptions::default())
+    }
+
+    /// The same, in the words of whoever gave up.
+    pub fn cancel_with(&mut self, now: Time, call: CallKey, options: &CancelOptions<'_>) -> bool {
         self.core.act(now);
         match self.core.calls.remove(call) {
             Some(ended) => {
-                self.core.send_cancel(call, &ended);
+                self.core.send_cancel(call, &ended, options);
                 true
             }
             None => false,
         }
+    }
+
+    /// The spelling in which the peer has cancelled a request that is still open.
+    pub fn cancelled_as(&self, key: RequestKey) -> Option<NotificationStyle> {
+        self.core.requests.get(key)?.cancelled
     }
 
     /// Sets when an open call gives up, from `now` on: its timeout, its total, and whether progress starts it
@@ -340,8 +363,14 @@ impl Core {
         }
         let id = self.calls.next_id();
         encode::call_head(out, Some(id), method);
-        let token = options.progress.then_some((self.dialect.progress, id));
-        let progress = write_params(out, params, token, options.trace.as_ref())?;
+        let progress = if options.relay {
+            let start = out.len();
+            write_params(out, params, None, None)?;
+            meta::relay(out, start, id, options.trace.as_ref())
+        } else {
+            let token = options.progress.then_some((self.dialect.progress, id));
+            write_params(out, params, token, options.trace.as_ref())?
+        };
         out.push(b'}');
         let cancellable = self.dialect.can_be_cancelled(method);
         let mut call = Call::new(progress, cancellable, self.outbox.origin());
@@ -366,15 +395,17 @@ impl Core {
     }
 
     /// Tells the peer that nobody waits for a call any more.
-    pub(super) fn send_cancel(&mut self, call: CallKey, ended: &Call) {
+    pub(super) fn send_cancel(&mut self, call: CallKey, ended: &Call, options: &CancelOptions<'_>) {
         #[derive(Serialize)]
         struct Dollar {
             id: u64,
         }
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
-        struct Notifications {
+        struct Notifications<'a> {
             request_id: u64,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            reason: Option<&'a str>,
         }
         if !ended.cancellable {
             return;
@@ -383,12 +414,12 @@ impl Core {
         self.outbox.set_origin(ended.origin);
         // A peer that reads nothing will not read this either: nothing is lost if it is not sent.
         let cancel = |_: &()| Purpose::Cancel(id);
-        let _ = self.send(cancel, |core, out| match core.dialect.cancel {
+        let _ = self.send(cancel, |core, out| match options.style.unwrap_or(core.dialect.cancel) {
             NotificationStyle::Dollar => {
                 core.write_notification(out, "$/cancelRequest", &mut serialized(&Dollar { id }))
             }
             NotificationStyle::Notifications => {
-                let params = Notifications { request_id: id };
+                let params = Notifications { request_id: id, reason: options.reason };
                 core.write_notification(out, "notifications/cancelled", &mut serialized(&params))
             }
         });

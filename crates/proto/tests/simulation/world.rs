@@ -176,6 +176,7 @@ impl World {
                 traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".into(),
                 ..TraceContext::default()
             }),
+            relay: false,
         };
         let options = match method {
             "echo" | "later" => CallOptions { trace: None, ..options },

@@ -10,13 +10,16 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use sabir_proto::{CallKey, CallOptions, SendError, TraceContext};
+use sabir_proto::{CallKey, CallOptions, RequestKey, SendError, TraceContext};
 use serde::de::{DeserializeOwned, Visitor};
 use serde::{Deserializer, forward_to_deserialize_any};
 
+use crate::handler::ctx::Ctx;
 use crate::peer::Peer;
-use crate::peer::commands::{CallCommand, Command, lock};
+use crate::peer::commands::{CallCommand, Command, Shared, lock};
+use crate::proxy::relay::has_progress_token;
 use crate::router::observe::{CallEnd, Observed, Side};
+use crate::runtime::driving;
 use crate::{CallError, RawJson};
 
 /// Progress that nobody has looked at yet. The oldest is dropped first.
@@ -43,6 +46,8 @@ struct Slot {
     /// It has an outcome, or is about to have one.
     over: bool,
     progress: Unseen,
+    /// The request that the call passes on, which gets the progress.
+    relayed: Option<(Arc<Shared>, RequestKey)>,
     hook: Option<OnReply>,
     waker: Option<Waker>,
 }
@@ -145,6 +150,15 @@ impl CallSlot {
 
     pub(crate) fn progress(&self, value: RawJson<'static>) {
         let mut slot = lock(&self.0);
+        if let Some((shared, key)) = &slot.relayed {
+            let (shared, key) = (Arc::clone(shared), *key);
+            drop(slot);
+            // There will be newer progress.
+            if !shared.is_full() {
+                let _ = shared.command(Command::RelayProgress { key, params: value });
+            }
+            return;
+        }
         slot.progress.push(value);
         if let Some(waker) = slot.waker.take() {
             drop(slot);
@@ -178,6 +192,8 @@ pub struct Call<R, E = CallError, T = RawJson<'static>> {
     unsent: Option<Unsent>,
     /// Whether it waits for room if there are too many calls.
     waits_for_room: bool,
+    /// Whether it passes on a call of another peer.
+    relays: bool,
     /// When it began, for observers.
     watched: Option<(Instant, String)>,
     types: Types<R, E, T>,
@@ -190,13 +206,13 @@ impl<R, E, T> Call<R, E, T> {
         params: Result<Option<RawJson<'static>>, CallError>,
     ) -> Self {
         let unsent = Some((method, params));
-        Call { peer, slot: Arc::default(), unsent, waits_for_room: false, watched: None, types: PhantomData }
+        Call { peer, slot: Arc::default(), unsent, waits_for_room: false, relays: false, watched: None, types: PhantomData }
     }
 
     /// A call that is sent with its batch.
     pub(crate) fn in_batch(peer: Peer, method: &str, slot: Arc<CallSlot>) -> Self {
         let mut call =
-            Call { peer, slot, unsent: None, waits_for_room: false, watched: None, types: PhantomData };
+            Call { peer, slot, unsent: None, waits_for_room: false, relays: false, watched: None, types: PhantomData };
         call.watch(method);
         call
     }
@@ -301,7 +317,8 @@ impl<R, E, T> Call<R, E, T> {
     fn give_up(&self, why: CallError) {
         if !self.slot.is_over() {
             self.slot.forget_hook();
-            let _ = self.peer.shared.command(Command::Cancel(Arc::clone(&self.slot)));
+            let words = self.relays.then(driving::cancel_words).flatten();
+            let _ = self.peer.shared.command(Command::Cancel { slot: Arc::clone(&self.slot), words });
             self.slot.end(Err(why));
         }
     }
@@ -360,6 +377,38 @@ impl<R, E, T> Call<R, E, T> {
         if let Err(error) = sent {
             self.slot.end(Err(error));
         }
+    }
+}
+
+impl Call<RawJson<'static>> {
+    /// Makes it the call that passes on the request of another peer.
+    pub(crate) fn relay(mut self, ctx: &Ctx) -> Self {
+        self.relays = true;
+        self.waits_for_room = true;
+        if ctx.meta().is_some() {
+            let trace = ctx.peer.shared.routes.forward_trace.as_ref().and_then(|trace| trace(ctx));
+            self.set(|options| {
+                options.relay = true;
+                options.trace = trace;
+            });
+            if let Some(key) = ctx.key.filter(|_| has_progress_token(ctx)) {
+                lock(&self.slot.0).relayed = Some((Arc::clone(&ctx.peer.shared), key));
+            }
+        }
+        self
+    }
+
+    /// The outcome as it came, without a copy.
+    pub(crate) fn poll_raw(&mut self, cx: &mut Context<'_>) -> Poll<Outcome> {
+        self.send();
+        let mut slot = lock(&self.slot.0);
+        let Some(outcome) = slot.outcome.take() else {
+            slot.waker = Some(cx.waker().clone());
+            return Poll::Pending;
+        };
+        drop(slot);
+        self.watched(CallEnd::of(&outcome));
+        Poll::Ready(outcome)
     }
 }
 

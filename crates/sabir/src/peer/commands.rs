@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Wake, Waker};
 use std::time::Duration;
 
-use sabir_proto::{CallOptions, Cause, Dialect, Id, RequestKey, SendError};
+use sabir_proto::{CallOptions, Cause, Dialect, Id, NotificationStyle, RequestKey, SendError};
 use tokio::sync::{Notify, oneshot, watch};
 
 use crate::peer::Peer;
@@ -37,7 +37,10 @@ pub(crate) enum Command {
         method: Cow<'static, str>,
         params: Option<RawJson<'static>>,
     },
-    Cancel(Arc<CallSlot>),
+    Cancel {
+        slot: Arc<CallSlot>,
+        words: Option<Box<CancelWords>>,
+    },
     /// A new timeout for a call that was sent already.
     Expire {
         slot: Arc<CallSlot>,
@@ -49,6 +52,11 @@ pub(crate) enum Command {
         key: RequestKey,
         value: RawJson<'static>,
     },
+    /// Progress of the call that passes a request on.
+    RelayProgress {
+        key: RequestKey,
+        params: RawJson<'static>,
+    },
     /// Which id a request has, which only the session knows.
     Id {
         key: RequestKey,
@@ -56,6 +64,13 @@ pub(crate) enum Command {
     },
     SetDialect(Dialect),
     Shutdown(Duration),
+}
+
+/// What somebody who cancels says, to be passed on.
+#[derive(Debug, Clone)]
+pub(crate) struct CancelWords {
+    pub(crate) style: Option<NotificationStyle>,
+    pub(crate) reason: Option<String>,
 }
 
 /// The request on whose behalf a command is executed.
@@ -95,6 +110,8 @@ pub(crate) struct Shared {
     pub(crate) has_commands: Flag,
     pub(crate) has_hooks: Flag,
     waker: Mutex<Option<Waker>>,
+    /// A message of the peer waits for another connection: no more is read than there is room for.
+    pub(crate) holds_input: Flag,
     /// Handlers that run beside the connection, on a runtime with several threads.
     pub(crate) spawned: AtomicUsize,
     /// Tasks that can go on.
@@ -360,7 +377,9 @@ impl Command {
         64 + match self {
             Command::Call { call, .. } => text(&call.params),
             Command::Notify { params, .. } => text(params),
-            Command::Progress { value, .. } => value.as_str().len(),
+            Command::Progress { value: text, .. } | Command::RelayProgress { params: text, .. } => {
+                text.as_str().len()
+            }
             Command::Batch { entries, .. } => {
                 let params = entries.iter().map(|entry| match entry {
                     BatchEntry::Call(CallCommand { params, .. }) | BatchEntry::Notify { params, .. } => {
@@ -369,7 +388,7 @@ impl Command {
                 });
                 params.map(|params| 64 + text(params)).sum()
             }
-            Command::Cancel(_)
+            Command::Cancel { .. }
             | Command::Expire { .. }
             | Command::Settle(_)
             | Command::Id { .. }

@@ -6,13 +6,17 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use foldhash::fast::FixedState;
+use sabir_proto::TraceContext;
 
+use crate::handler::ctx::Ctx;
 use crate::handler::spawned::Spawned;
 use crate::handler::task::BoxTask;
 use crate::handler::thread_pool::Pool;
 use crate::router::handlers::Handler;
 use crate::router::layer::{Layer, Wrapped};
 use crate::router::observe::{Observed, Observer};
+
+pub(crate) type ForwardTrace = Arc<dyn Fn(&Ctx) -> Option<TraceContext<'static>> + Send + Sync>;
 
 #[derive(Clone, Default)]
 pub(crate) struct Routes {
@@ -31,6 +35,8 @@ pub(crate) struct Routes {
     pub(crate) exposes_exceptions: bool,
     /// Where blocking handlers run.
     pub(crate) threads: Arc<Pool>,
+    /// Says in which trace calls stand that are passed on.
+    pub(crate) forward_trace: Option<ForwardTrace>,
     /// Whether all handlers run beside their connections.
     pub(super) spawned: bool,
 }
@@ -88,7 +94,7 @@ impl Routes {
         Some(route)
     }
 
-    pub(super) fn add_fallback(&mut self, prefix: Cow<'static, str>, route: Route) {
+    pub(crate) fn add_fallback(&mut self, prefix: Cow<'static, str>, route: Route) {
         self.fallbacks.retain(|(other, _)| *other != prefix);
         let place = self.fallbacks.partition_point(|(other, _)| other.len() > prefix.len());
         self.fallbacks.insert(place, (prefix, route));

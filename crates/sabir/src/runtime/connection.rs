@@ -29,6 +29,9 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// Answers of spawned handlers that come so soon after a turn are gathered, and go out together.
 const GATHERING: Duration = Duration::from_micros(20);
 
+/// Bytes that may wait for another connection before nothing more is read.
+const ENOUGH_QUEUED: usize = 1 << 20;
+
 /// Drives one session over its transport until it ends.
 pub(crate) struct Connection<P> {
     pub(super) engine: Engine,
@@ -96,8 +99,8 @@ impl<P: Io> Connection<P> {
     }
 
     /// Whether it would read if something came.
-    pub(crate) fn wants_read(&mut self) -> bool {
-        self.engine.context.session.wait().read
+    pub(crate) fn wants_read(&self) -> bool {
+        self.engine.context.session.wants_read()
     }
 
     /// Reads nothing more, and refuses the requests that it has read; or no longer.
@@ -131,9 +134,16 @@ impl<P: Io> Connection<P> {
         self.engine.context.peer.clone()
     }
 
+    /// Whether what came waits for another connection, and is enough.
+    #[inline]
+    fn holds_input(&self) -> bool {
+        let context = &self.engine.context;
+        context.peer.shared.holds_input.is_up() && context.session.usage().queued > ENOUGH_QUEUED
+    }
+
     /// Waits for the session's deadline. Whether it has come.
     fn wait(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let deadline = self.engine.context.session.wait().deadline;
+        let deadline = self.engine.context.session.deadline();
         let Some(deadline) = deadline else { return Poll::Pending };
         if self.timer_deadline != Some(deadline) {
             // A deadline beyond what the clock can tell never comes.
@@ -174,11 +184,11 @@ impl<P: Io> Connection<P> {
         }
         self.gathering = false;
         self.engine.resume();
+        let mut has_read = false;
         loop {
             if let Some(cause) = self.closing.take() {
                 return self.close(cx, cause);
             }
-            self.engine.context.read_clock();
             match self.engine.run() {
                 Stop::Done(cause) => {
                     self.begin_close(cause);
@@ -200,14 +210,20 @@ impl<P: Io> Connection<P> {
             if let IoProgress::Yes = wrote {
                 continue;
             }
-            if self.engine.context.session.wait().read
+            if self.wants_read()
+                && !self.holds_input()
                 && let IoProgress::Yes = self.io.receive(cx, &mut self.engine.context)
             {
+                // What came first came before the turn began. Handlers look at the clock themselves.
+                if std::mem::replace(&mut has_read, true) {
+                    self.engine.context.read_clock();
+                }
                 continue;
             }
             if self.wait(cx).is_pending() {
                 return Poll::Pending;
             }
+            self.engine.context.read_clock();
         }
     }
 }

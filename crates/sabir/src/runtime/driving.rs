@@ -1,15 +1,17 @@
 //! Which connection this thread runs for, so that what would wait for itself can know it.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ptr;
 
-use crate::peer::commands::Shared;
+use crate::peer::commands::{CancelWords, Shared};
 
 thread_local! {
     /// The connection whose engine runs on this thread.
     static DRIVEN: Cell<*const Shared> = const { Cell::new(ptr::null()) };
     /// The connection for which a handler runs on this thread of a pool.
     static HANDLED: Cell<*const Shared> = const { Cell::new(ptr::null()) };
+    /// What the peer says whose cancelled handler is being dropped on this thread.
+    static CANCELLED: RefCell<Option<CancelWords>> = const { RefCell::new(None) };
 }
 
 /// Whether the engine of this connection is running on this thread: whoever asks is one of its handlers, or
@@ -46,4 +48,16 @@ impl Drop for Guard {
             Guard::Handled(before) => HANDLED.set(before),
         }
     }
+}
+
+/// Runs `drop_handler`, during which calls that are dropped can learn what the peer said.
+pub(crate) fn with_cancel_words(words: CancelWords, drop_handler: impl FnOnce()) {
+    CANCELLED.replace(Some(words));
+    drop_handler();
+    CANCELLED.replace(None);
+}
+
+/// What the peer said whose cancelled handler is being dropped, if that is what happens here.
+pub(crate) fn cancel_words() -> Option<Box<CancelWords>> {
+    CANCELLED.with_borrow(|words| words.clone().map(Box::new))
 }

@@ -1,5 +1,6 @@
 //! A session with its handlers, and no I/O: what the drivers with and without a runtime share.
 
+use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -10,7 +11,7 @@ use sabir_proto::{CallKey, Cause, Config, Event, Output, Report, RequestKey, Tim
 use crate::handler::ctx::Ctx;
 use crate::handler::task_pool::{Running, TaskPool};
 use crate::peer::Peer;
-use crate::peer::commands::{Shared, TaskWaker};
+use crate::peer::commands::{CancelWords, Shared, TaskWaker};
 use crate::router::Routes;
 #[cfg(debug_assertions)]
 use crate::router::observe::Watches;
@@ -67,7 +68,7 @@ pub(crate) struct Engine {
 enum Step {
     /// Polls the handler of a request or, without a key, of a notification; or refuses it.
     Run(Option<RequestKey>, Result<Running, ErrorObject>),
-    Cancel(RequestKey),
+    Cancel(RequestKey, Option<String>),
     Reply(CallKey, Result<RawJson<'static>, CallError>),
     Nothing,
     /// It would start a handler, and a caller has not seen its answer yet.
@@ -167,7 +168,7 @@ impl Engine {
                     }
                     self.count_handler();
                 }
-                Step::Cancel(key) => self.cancel(key),
+                Step::Cancel(key, reason) => self.cancel(key, reason),
                 Step::Reply(call, outcome) => {
                     if let Some(slot) = self.context.calls.get_mut(call.index()).and_then(Option::take) {
                         slot.end(outcome);
@@ -196,7 +197,7 @@ impl Engine {
     fn next_step(&mut self) -> Step {
         let output = match self.held.take() {
             Some(held) => Output::Event(held),
-            None => self.context.session.poll_output(self.context.now),
+            None => self.context.session.poll_event(self.context.now),
         };
         let event = match output {
             Output::Event(event) => event,
@@ -242,7 +243,7 @@ impl Engine {
                 };
                 Step::Run(None, self.task_pool.start(routes, ctx, &method, params.as_ref()))
             }
-            Event::Cancel { key, .. } => Step::Cancel(key),
+            Event::Cancel { key, reason } => Step::Cancel(key, reason.map(Cow::into_owned)),
             Event::Progress { call, value } => {
                 if let Some(slot) = self.context.calls.get(call.index()).and_then(Option::as_ref) {
                     slot.progress(value.into_owned());
@@ -411,13 +412,14 @@ impl Engine {
     }
 
     /// The caller no longer wants the answer: the handler is dropped, unless it deals with that itself.
-    fn cancel(&mut self, key: RequestKey) {
+    fn cancel(&mut self, key: RequestKey, reason: Option<String>) {
         let shared = &self.context.peer.shared;
         if shared.has_hooks.is_up() && shared.tell_cancelled(key) {
             return;
         }
         if let Some(task) = self.tasks.get_mut(key.index()) {
-            *task = None;
+            let words = CancelWords { style: self.context.session.cancelled_as(key), reason };
+            driving::with_cancel_words(words, || *task = None);
         }
         if let Some(watches) = &mut self.context.watches {
             watches.end(key, CallEnd::Cancelled);

@@ -36,15 +36,15 @@ impl<S: Duplex> Io for ByteTransport<S> {
         {
             return lost(context, gone);
         }
-        let wait = context.session.wait();
-        if wait.write.is_empty() {
+        let unsent = context.session.unsent();
+        if unsent.is_empty() {
             return self.flush(cx, context);
         }
-        match Pin::new(&mut self.stream).poll_write(cx, wait.write) {
+        match Pin::new(&mut self.stream).poll_write(cx, unsent) {
             Poll::Pending => IoProgress::No,
             Poll::Ready(Ok(count)) => {
                 if let Some(tap) = &mut self.tap {
-                    tap(Wire::Sent, &wait.write[..count]);
+                    tap(Wire::Sent, &unsent[..count]);
                 }
                 context.session.handle_written(context.now, count);
                 context.tell(&Observed::Bytes { side: Side::Ours, count });

@@ -138,7 +138,7 @@ impl<L: Link> Io for MessageTransport<L> {
         }
         // As long as more may have come, what it is answered with may go out together.
         match moved {
-            IoProgress::No if !context.session.wait().read => self.flush(cx, context),
+            IoProgress::No if !context.session.wants_read() => self.flush(cx, context),
             moved => moved,
         }
     }

@@ -1,14 +1,17 @@
 //! Running a connection.
 
 use std::io;
+use std::time::Duration;
 
 use sabir_proto::{Cause, Config, Lost, Role};
+use tokio::task::AbortHandle;
 
 use crate::Error;
 use crate::peer::Peer;
 use crate::peer::commands::Command;
 use crate::router::Router;
 use crate::runtime::connection::Connection;
+use crate::runtime::io::Io;
 use crate::runtime::signals::asked_to_stop;
 use crate::transport::{Opened, Transport};
 
@@ -18,21 +21,34 @@ pub async fn serve(transport: impl Into<Transport>, router: Router) -> Result<()
     let opened = transport.into().open().await?;
     let Opened { io, config, on_report, grace, handles_signals, .. } = opened;
     let connection = Connection::new(config, router.into_routes(), io, on_report);
-    let peer = connection.peer();
-    let cause = if handles_signals {
-        let stop = asked_to_stop();
-        let mut connection = std::pin::pin!(connection);
-        tokio::select! {
-            cause = &mut connection => cause,
-            () = stop => {
-                let _ = peer.shared.command(Command::Shutdown(grace));
-                connection.await
-            }
-        }
-    } else {
-        connection.await
-    };
-    Ok(good_end(cause)?)
+    Ok(good_end(run(connection, handles_signals, grace).await)?)
+}
+
+/// Runs a connection until it ends, or until a signal asks it to stop, if it is to listen for one.
+pub(crate) async fn run(
+    connection: Connection<impl Io + Unpin>,
+    handles_signals: bool,
+    grace: Duration,
+) -> Cause {
+    if !handles_signals {
+        return connection.await;
+    }
+    let (stop, peer) = (asked_to_stop(), connection.peer());
+    // A task of its own: it is not to be looked at with each message.
+    let watching = tokio::spawn(async move {
+        stop.await;
+        let _ = peer.shared.command(Command::Shutdown(grace));
+    });
+    let _watching = AbortOnDrop(watching.abort_handle());
+    connection.await
+}
+
+struct AbortOnDrop(AbortHandle);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }
 
 /// Which ends are good ones.

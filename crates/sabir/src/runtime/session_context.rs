@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use sabir_proto::{CallKey, CallOptions, Cause, Config, RequestKey, SendError, Session, Time};
+use sabir_proto::{CallKey, CallOptions, CancelOptions, Cause, Config, RequestKey, SendError, Session, Time};
 use tokio::time::Instant;
 
 use crate::peer::Peer;
@@ -137,10 +137,14 @@ impl SessionContext {
                     self.tell(&Observed::Notification { side: Side::Ours, method: &method });
                 }
             }
-            Command::Cancel(slot) => {
+            Command::Cancel { slot, words } => {
+                let options = words.as_deref().map_or_else(CancelOptions::default, |words| CancelOptions {
+                    style: words.style,
+                    reason: words.reason.as_deref(),
+                });
                 // Once it has ended, another call may have its index.
                 if let Some(call) = slot.key()
-                    && self.session.cancel(self.now, call)
+                    && self.session.cancel_with(self.now, call, &options)
                     && let Some(kept) = self.calls.get_mut(call.index())
                 {
                     *kept = None;
@@ -158,6 +162,9 @@ impl SessionContext {
                 }
             }
             Command::Progress { key, value } => drop(self.session.progress(self.now, key, &value)),
+            Command::RelayProgress { key, params } => {
+                self.session.relay_progress(self.now, key, &params);
+            }
             Command::Id { key, tell } => {
                 if let Some(id) = self.session.id(key) {
                     let _ = tell.send(id.into_owned());

@@ -68,7 +68,7 @@ impl Driver {
     fn write(&mut self) -> bool {
         let context = &mut self.engine.context;
         let (now, session) = (context.now, &mut context.session);
-        let bytes = session.wait().write;
+        let bytes = session.unsent();
         if bytes.is_empty() {
             return false;
         }

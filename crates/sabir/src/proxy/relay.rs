@@ -1,0 +1,108 @@
+//! One call or notification on its way from one peer to another.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use sabir_proto::{JsonKind, SendError};
+
+use crate::handler::ctx::Ctx;
+use crate::peer::Peer;
+use crate::peer::call::Call;
+use crate::peer::commands::{Command, Shared};
+use crate::{CallError, ErrorCode, ErrorObject, RawJson, Result};
+
+/// Passes a message on, and the answer back. Dropped before the answer, it cancels at the other end.
+pub(super) enum Relay {
+    Call(Call<RawJson<'static>>),
+    /// The other side leaves too much unread.
+    Waiting {
+        sent: Pin<Box<dyn Future<Output = std::result::Result<(), SendError>> + Send>>,
+        _hold: HeldInput,
+    },
+    Done(Option<Result<RawJson<'static>>>),
+}
+
+impl Relay {
+    pub(super) fn new(to: &Peer, ctx: &Ctx, method: String, params: Option<RawJson<'static>>) -> Self {
+        match ctx.key {
+            Some(_) => Relay::Call(Call::new(to.clone(), method.into(), Ok(params)).relay(ctx)),
+            None => Relay::notify(to, ctx, method, params),
+        }
+    }
+
+    pub(super) fn refused(error: ErrorObject) -> Self {
+        Relay::Done(Some(Err(error)))
+    }
+
+    fn notify(to: &Peer, ctx: &Ctx, method: String, params: Option<RawJson<'static>>) -> Self {
+        if method == "notifications/progress"
+            && params.as_ref().is_some_and(|params| params.get("progressToken").is_some())
+        {
+            // Every token of a call that was passed on is ours, and this one belongs to no open call: clients end the
+            // connection for less.
+            return Relay::refused(ErrorObject::because(
+                ErrorCode::INVALID_PARAMS,
+                "the progress of no call that is open",
+            ));
+        }
+        let command = Command::Notify { on_behalf_of: None, method: method.into(), params };
+        let shared = Arc::clone(&to.shared);
+        if shared.is_full() {
+            let _hold = HeldInput::new(&ctx.peer.shared);
+            return Relay::Waiting { sent: Box::pin(async move { shared.send_when_ready(command).await }), _hold };
+        }
+        Relay::Done(Some(shared.command(command).map_err(upstream_error).map(|()| RawJson::NULL)))
+    }
+}
+
+impl Future for Relay {
+    type Output = Result<RawJson<'static>>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.get_mut() {
+            Relay::Call(call) => call.poll_raw(cx).map_err(upstream_error),
+            Relay::Waiting { sent, .. } => {
+                let sent = ready!(sent.as_mut().poll(cx));
+                Poll::Ready(sent.map_err(|refused| upstream_error(CallError::NotSent(refused))).map(|()| RawJson::NULL))
+            }
+            Relay::Done(outcome) => Poll::Ready(outcome.take().unwrap_or(Ok(RawJson::NULL))),
+        }
+    }
+}
+
+/// While it lives, the connection reads no more than it has room to keep: its input waits for another connection.
+pub(super) struct HeldInput(Arc<Shared>);
+
+impl HeldInput {
+    fn new(shared: &Arc<Shared>) -> Self {
+        shared.holds_input.raise();
+        HeldInput(Arc::clone(shared))
+    }
+}
+
+impl Drop for HeldInput {
+    fn drop(&mut self) {
+        self.0.holds_input.lower();
+    }
+}
+
+/// Whether whoever calls wants to hear of progress, by a token that has to be exchanged for one of ours.
+pub(crate) fn has_progress_token(ctx: &Ctx) -> bool {
+    let token = ctx.meta().and_then(|meta| meta.get("progressToken"));
+    token.is_some_and(|token| matches!(token.kind(), JsonKind::String | JsonKind::Number))
+}
+
+/// What a caller is told of a call that could not be passed on, or was not answered.
+pub(super) fn upstream_error(error: CallError) -> ErrorObject {
+    match error {
+        CallError::Error(answered) => answered,
+        CallError::TimedOut => ErrorObject::standard(ErrorCode::TIMED_OUT),
+        CallError::Cancelled => ErrorObject::standard(ErrorCode::REQUEST_CANCELLED),
+        CallError::NotSent(SendError::Congested | SendError::TooManyCalls) => {
+            ErrorObject::because(ErrorCode::OVERLOADED, error)
+        }
+        error => ErrorObject::because(ErrorCode::UPSTREAM_FAILED, error),
+    }
+}
