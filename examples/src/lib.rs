@@ -18,6 +18,7 @@ pages! {
     Client = "docs/client.md",
     Services = "docs/services.md",
     Http = "docs/http.md",
+    Proxy = "docs/proxy.md",
     Mcp = "docs/mcp.md",
     Lsp = "docs/lsp.md",
     Testing = "docs/testing.md",

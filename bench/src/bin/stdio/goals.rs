@@ -15,6 +15,7 @@ pub(crate) fn methods(plain: &Table<'_>) -> Vec<Goal> {
     let to_peer = times(ours(By::Add), plain.best_peer(By::Add as usize));
     let to_dispatch = times(ours(By::Add), of("jsonrpsee dispatch", By::Add));
     let blocking = times(of("sabir blocking", By::Add), floor(By::Add));
+    let added = of("sabir proxy", By::P50).zip(of("sabir blocking", By::P50)).map(|(with, without)| with - without);
     vec![
         Goal::at_least(0.25, "add/s, times the floor", to_floor(By::Add)),
         Goal::at_least(10.0, "add/s, times the best complete peer", to_peer),
@@ -27,6 +28,9 @@ pub(crate) fn methods(plain: &Table<'_>) -> Vec<Goal> {
         Goal::at_most(8.0, "peak RSS, MiB", ours(By::Memory)),
         Goal::at_most(5.0, "start, ms after the floor", late()),
         Goal::at_least(0.35, "sabir blocking: add/s, times the floor", blocking),
+        Goal::at_least(1e6, "sabir spawned: add/s", of("sabir spawned", By::Add)),
+        Goal::at_least(1e6, "sabir proxy: add/s", of("sabir proxy", By::Add)),
+        Goal::at_most(15.0, "sabir proxy: p50, µs more than what is behind it", added),
     ]
 }
 

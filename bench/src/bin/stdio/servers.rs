@@ -30,10 +30,16 @@ const fn server(
     Server { program: Program { name, command, kind }, speaks, batches }
 }
 
+/// In front of `sabir blocking`.
+const PROXY: &str = "../target/dist/examples/stdio_proxy";
+
 pub(crate) const SERVERS: &[Server] = &[
     server("floor", &["peers/target/release/floor"], Lines, Floor, true),
     server("sabir demo", &["../target/dist/sabir", "demo"], Lines, Ours, true),
     server("sabir blocking", &["../target/dist/examples/blocking_adder"], Lines, Ours, true),
+    server("sabir spawned", &["../target/dist/examples/handlers", "spawned"], Lines, Ours, true),
+    server("sabir threads", &["../target/dist/examples/handlers", "blocking"], Lines, Ours, true),
+    server("sabir proxy", &[PROXY, "../target/dist/examples/blocking_adder"], Lines, Ours, true),
     server("serde_json by hand", &["peers/target/release/by_hand"], Lines, ByHand, true),
     server("jsonrpsee dispatch", &["peers/target/release/jsonrpsee"], Lines, Dispatch, false),
     server("tower-lsp-server", &["peers/target/release/tower_lsp_server"], Lsp, Complete, false),

@@ -121,7 +121,7 @@ impl Router {
     ///
     /// let router = Router::new()
     ///     .method("health", |_, ()| async { Ok("well") })
-    ///     .forward_each(|_: &Ctx| async { transport::child(std::process::Command::new("server")).map(Into::into) });
+    ///     .forward_each(|_: &Ctx| async { transport::child(std::process::Command::new("server")) });
     /// sabir::listen("tcp://127.0.0.1:4000", router).await?.run().await?;
     /// # Ok(())
     /// # }
