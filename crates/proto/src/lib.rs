@@ -79,8 +79,9 @@ pub use message::id::Id;
 pub use message::{ErrorPart, Fault, Invalid, Member, Message, Notification, Request, Response};
 pub use revision::McpRevision;
 pub use session::{
-    Batch, CallError, CallKey, CallOptions, CancelOptions, Cause, Config, DeliveryFailure, Event, Lost, Origin, Outgoing,
-    Output, Purpose, Report, RequestKey, Role, SendError, Session, TraceContext, Undelivered, Usage, Wait,
+    Batch, CallError, CallKey, CallOptions, CancelOptions, Cause, Config, DeliveryFailure, Event, Lost,
+    Origin, Outgoing, Output, Purpose, Report, RequestKey, Role, SendError, Session, TraceContext,
+    Undelivered, Usage, Wait,
 };
 pub use time::Time;
 pub use transcript::{Line, TranscriptError, transcript};

@@ -78,6 +78,44 @@ fn commands_are_overlooked_if_the_flag_is_lowered_late() {
     nothing_is_left(Inbox::take_wrongly);
 }
 
+/// Whoever finds the flag up relies on the one who raised it to wake the connection.
+fn the_connection_is_woken(take: fn(&Inbox) -> Vec<u32>) {
+    loom::model(move || {
+        let (inbox, woken) = (Arc::new(Inbox::default()), Arc::new(AtomicBool::new(false)));
+        let senders = [1, 2].map(|thing| {
+            let (inbox, woken) = (Arc::clone(&inbox), Arc::clone(&woken));
+            thread::spawn(move || {
+                inbox.things.lock().unwrap().push(thing);
+                if inbox.flag.raise() {
+                    woken.store(true, Ordering::SeqCst);
+                }
+            })
+        });
+        // A turn that has other reasons.
+        woken.store(false, Ordering::SeqCst);
+        let mut taken = take(&inbox);
+        for sender in senders {
+            sender.join().unwrap();
+        }
+        if woken.swap(false, Ordering::SeqCst) {
+            taken.extend(take(&inbox));
+        }
+        taken.sort_unstable();
+        assert_eq!(taken, [1, 2]);
+    });
+}
+
+#[test]
+fn a_connection_is_woken_for_all_that_it_has_not_taken() {
+    the_connection_is_woken(Inbox::take);
+}
+
+#[test]
+#[should_panic(expected = "assertion")]
+fn a_connection_sleeps_on_if_the_flag_is_lowered_late() {
+    the_connection_is_woken(Inbox::take_wrongly);
+}
+
 /// Requests that are taken over or have hooks, and `has_hooks`.
 #[derive(Default)]
 struct Hooks {

@@ -94,9 +94,13 @@ async fn everything_but_the_envelope_goes_on_byte_for_byte() {
         r#""result":"\ud800""#,
     ];
     for (n, ((id, params), answer)) in ids.into_iter().zip(params).zip(answers).enumerate() {
-        client.send(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"some/thing","params":{params}}}"#)).await;
+        client
+            .send(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"some/thing","params":{params}}}"#))
+            .await;
         let ours = n + 1;
-        server.expect(&format!(r#"{{"jsonrpc":"2.0","id":{ours},"method":"some/thing","params":{params}}}"#)).await;
+        server
+            .expect(&format!(r#"{{"jsonrpc":"2.0","id":{ours},"method":"some/thing","params":{params}}}"#))
+            .await;
         server.send(&format!(r#"{{"jsonrpc":"2.0","id":{ours},{answer}}}"#)).await;
         client.expect(&format!(r#"{{"jsonrpc":"2.0","id":{id},{answer}}}"#)).await;
     }
@@ -161,11 +165,17 @@ async fn progress_has_the_token_of_the_caller_in_its_own_type() {
     let (mut client, mut server) = joined();
     for (n, token) in [r#""a\u0041""#, "7", "1", "9007199254740993", r#""1""#].into_iter().enumerate() {
         let ours = n + 1;
-        let params = |token: &str| format!(r#"{{"name":"t", "_meta":{{ "progressToken" : {token}, "x":1.0 }}}}"#);
-        client.send(&format!(r#"{{"jsonrpc":"2.0","id":{n},"method":"work","params":{}}}"#, params(token))).await;
+        let params =
+            |token: &str| format!(r#"{{"name":"t", "_meta":{{ "progressToken" : {token}, "x":1.0 }}}}"#);
+        client
+            .send(&format!(r#"{{"jsonrpc":"2.0","id":{n},"method":"work","params":{}}}"#, params(token)))
+            .await;
         let ours_text = ours.to_string();
         server
-            .expect(&format!(r#"{{"jsonrpc":"2.0","id":{ours},"method":"work","params":{}}}"#, params(&ours_text)))
+            .expect(&format!(
+                r#"{{"jsonrpc":"2.0","id":{ours},"method":"work","params":{}}}"#,
+                params(&ours_text)
+            ))
             .await;
         let progress = |token: &str, done: &str| {
             format!(
@@ -190,7 +200,8 @@ async fn progress_has_the_token_of_the_caller_in_its_own_type() {
 async fn a_trace_goes_on_and_can_be_continued() {
     let caller = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     let own = "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01";
-    let seen = Router::new().method_raw("seen", |_, params| async move { Ok(params.unwrap_or(RawJson::NULL)) });
+    let seen =
+        Router::new().method_raw("seen", |_, params| async move { Ok(params.unwrap_or(RawJson::NULL)) });
     let (near, far) = transport::memory();
     tokio::spawn(sabir::serve(far, seen));
     let upstream = sabir::connect(near, Router::new()).await.unwrap();
@@ -203,7 +214,8 @@ async fn a_trace_goes_on_and_can_be_continued() {
         let params: RawJson<'static> = serde_json::from_str(params).unwrap();
         router.call::<RawJson<'static>>("seen", params).await.unwrap().as_str().to_owned()
     };
-    let traced = |parent: &str| format!(r#"{{"_meta":{{"tracestate":"a=b","traceparent":"{parent}"}},"x":1.0}}"#);
+    let traced =
+        |parent: &str| format!(r#"{{"_meta":{{"tracestate":"a=b","traceparent":"{parent}"}},"x":1.0}}"#);
     assert_eq!(call(&plain, &traced(caller)).await, traced(caller));
     assert_eq!(call(&tracing, &traced(caller)).await, traced(own));
     // What the caller did not send is not added.
@@ -287,19 +299,20 @@ async fn the_cause_says_how_a_process_ended() {
 async fn an_upstream_that_cannot_be_opened_fails_the_call_and_is_tried_again() {
     let attempts = Arc::new(AtomicUsize::new(0));
     let tried = Arc::clone(&attempts);
-    let router = Router::new()
-        .method("own", |_, ()| async { Ok("here") })
-        .forward_each(move |_: &Ctx| {
-            let attempt = tried.fetch_add(1, Ordering::SeqCst);
-            async move {
-                if attempt == 0 {
-                    return Err(sabir::Error::from(std::io::Error::other("not today")));
-                }
-                let (near, far) = transport::memory();
-                tokio::spawn(sabir::serve(far, Router::new().method("add", |_, (a, b): (i64, i64)| async move { Ok(a + b) })));
-                Ok(near)
+    let router = Router::new().method("own", |_, ()| async { Ok("here") }).forward_each(move |_: &Ctx| {
+        let attempt = tried.fetch_add(1, Ordering::SeqCst);
+        async move {
+            if attempt == 0 {
+                return Err(sabir::Error::from(std::io::Error::other("not today")));
             }
-        });
+            let (near, far) = transport::memory();
+            tokio::spawn(sabir::serve(
+                far,
+                Router::new().method("add", |_, (a, b): (i64, i64)| async move { Ok(a + b) }),
+            ));
+            Ok(near)
+        }
+    });
     let (near, far) = transport::memory();
     tokio::spawn(sabir::serve(far, router));
     let peer = sabir::connect(near, Router::new()).await.unwrap();
@@ -488,4 +501,89 @@ async fn a_dialect_is_kept_on_each_side() {
     server.expect(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call"}"#).await;
     proxy.abort();
     server.expect(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#).await;
+}
+
+/// Spans of calls that are passed on, with their parents.
+#[cfg(feature = "tracing")]
+mod traced {
+    use std::cell::RefCell;
+    use std::sync::atomic::AtomicU64;
+
+    use tracing::field::{Field, Visit};
+    use tracing::span::{Attributes, Id, Record};
+    use tracing::{Event, Metadata, Subscriber};
+
+    use super::*;
+
+    thread_local! {
+        static ENTERED: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
+    }
+
+    /// Keeps the kind of each span with that of its parent.
+    #[derive(Clone, Default)]
+    struct Keep {
+        next: Arc<AtomicU64>,
+        spans: Arc<Mutex<Vec<(String, Option<u64>)>>>,
+    }
+
+    #[derive(Default)]
+    struct Kind(String);
+
+    impl Visit for Kind {
+        fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+            if ["otel.kind", "error.type"].contains(&field.name()) {
+                self.0 += &format!("{value:?}").replace('"', "");
+            }
+        }
+    }
+
+    impl Subscriber for Keep {
+        fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+            metadata.target().starts_with("sabir") && metadata.is_span()
+        }
+
+        fn new_span(&self, span: &Attributes<'_>) -> Id {
+            let mut kind = Kind::default();
+            span.record(&mut kind);
+            let parent = ENTERED.with_borrow(|entered| entered.last().copied());
+            self.spans.lock().unwrap().push((kind.0, parent));
+            Id::from_u64(self.next.fetch_add(1, Ordering::SeqCst) + 1)
+        }
+
+        fn record(&self, id: &Id, values: &Record<'_>) {
+            let mut kind = Kind::default();
+            values.record(&mut kind);
+            self.spans.lock().unwrap()[id.into_u64() as usize - 1].0 += &kind.0;
+        }
+
+        fn enter(&self, id: &Id) {
+            ENTERED.with_borrow_mut(|entered| entered.push(id.into_u64()));
+        }
+
+        fn exit(&self, _: &Id) {
+            ENTERED.with_borrow_mut(Vec::pop);
+        }
+
+        fn event(&self, _: &Event<'_>) {}
+        fn record_follows_from(&self, _: &Id, _: &Id) {}
+    }
+
+    #[tokio::test]
+    async fn the_call_upstream_has_a_span_below_the_one_of_its_handler() {
+        let (near, far) = transport::memory();
+        tokio::spawn(sabir::serve(far, Router::new().method("known", |_, ()| async { Ok(1) })));
+        let upstream = sabir::connect(near, Router::new()).await.unwrap();
+        let keep = Keep::default();
+        let _guard = tracing::subscriber::set_default(keep.clone());
+        let plain = Router::new().forward_to(upstream);
+        plain.call::<i64>("known", ()).await.unwrap();
+        assert!(keep.spans.lock().unwrap().is_empty(), "there is nothing to stand below");
+        let router = plain.spans();
+        router.call::<i64>("known", ()).await.unwrap();
+        router.call::<i64>("unknown", ()).await.unwrap_err();
+        let spans = keep.spans.lock().unwrap();
+        let spans: Vec<_> = spans.iter().map(|(kind, parent)| (kind.as_str(), *parent)).collect();
+        let want = [("server", None), ("client", Some(1)), ("server-32601", None), ("client-32601", Some(3))];
+        assert_eq!(spans, want);
+    }
 }

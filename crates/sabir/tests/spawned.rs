@@ -138,7 +138,9 @@ async fn what_a_handler_sends_goes_out_before_its_answer() {
     for n in 0..200 {
         let answered = Arc::clone(&log);
         let call = peer.call::<usize>("work", n);
-        call.on_reply(move |n| answered.lock().unwrap().push(("answer", *n.as_ref().unwrap()))).await.unwrap();
+        call.on_reply(move |n| answered.lock().unwrap().push(("answer", *n.as_ref().unwrap())))
+            .await
+            .unwrap();
     }
     until(|| log.lock().unwrap().len() == 600).await;
     let log = log.lock().unwrap();
@@ -266,7 +268,8 @@ async fn no_more_run_than_the_limits_allow() {
         }
     });
     let peer = client_with(router, Limits { in_flight: 8, ..Limits::default() }, Router::new()).await;
-    let calls = tokio::spawn(async move { try_join_all((0..100).map(|_| peer.call::<()>("work", ()))).await });
+    let calls =
+        tokio::spawn(async move { try_join_all((0..100).map(|_| peer.call::<()>("work", ()))).await });
     until(|| running.load(Ordering::SeqCst) == 8).await;
     gate.add_permits(100);
     timeout(LONG, calls).await.unwrap().unwrap().unwrap();

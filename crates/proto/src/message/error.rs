@@ -122,19 +122,19 @@ pub struct ErrorObject<'a> {
     pub message: Cow<'a, str>,
     /// Anything more, for programs.
     pub data: Option<RawJson<'a>>,
-    made_from: MadeFrom,
+    made_from: MadeFrom<'a>,
 }
 
 /// What an error object was made from.
 #[derive(Debug, Clone)]
-enum MadeFrom {
+enum MadeFrom<'a> {
     /// Names the type of an error that `?` met.
     Error(Option<fn() -> &'static str>),
     /// Text that would not be written in the same way.
-    Text(Box<str>),
+    Text(Cow<'a, str>),
 }
 
-impl Default for MadeFrom {
+impl Default for MadeFrom<'_> {
     fn default() -> Self {
         MadeFrom::Error(None)
     }
@@ -215,7 +215,10 @@ impl<'a> ErrorObject<'a> {
             code: self.code,
             message: Cow::Owned(self.message.into_owned()),
             data: self.data.map(RawJson::into_owned),
-            made_from: self.made_from,
+            made_from: match self.made_from {
+                MadeFrom::Error(name) => MadeFrom::Error(name),
+                MadeFrom::Text(text) => MadeFrom::Text(Cow::Owned(text.into_owned())),
+            },
         }
     }
 
@@ -260,7 +263,7 @@ impl<'a> ErrorObject<'a> {
             code: ErrorCode(number),
             message,
             data: data.map(RawJson::trusted),
-            made_from: MadeFrom::Text(text.into()),
+            made_from: MadeFrom::Text(Cow::Borrowed(text)),
         })
     }
 }

@@ -233,7 +233,9 @@ impl Core {
         let Some((NotificationStyle::Notifications, token)) = slot.token() else { return false };
         let Some(ours) = Cursor::trusted(params).member("progressToken") else { return false };
         let at = ours.as_ptr() as usize - params.as_ptr() as usize;
-        if self.outbox.load() + self.gathering.bytes() + params.len() + token.len() > self.limits.outbound_bytes {
+        if self.outbox.load() + self.gathering.bytes() + params.len() + token.len()
+            > self.limits.outbound_bytes
+        {
             return false;
         }
         self.outbox.set_origin(slot.origin);

@@ -155,7 +155,8 @@ pub(super) fn relay(out: &mut Vec<u8>, start: usize, id: u64, trace: Option<&Tra
     if META.find(text).is_none() {
         return false;
     }
-    let Some(meta) = std::str::from_utf8(text).ok().and_then(|text| Cursor::trusted(text).member("_meta")) else {
+    let Some(meta) = std::str::from_utf8(text).ok().and_then(|text| Cursor::trusted(text).member("_meta"))
+    else {
         return false;
     };
     let at = |member: &str| member.as_ptr() as usize - text.as_ptr() as usize + start + HEAD;
@@ -165,7 +166,8 @@ pub(super) fn relay(out: &mut Vec<u8>, start: usize, id: u64, trace: Option<&Tra
     let has_token = token.is_some();
     let mut changes = Vec::new();
     if let Some(token) = token {
-        changes.push((at(token)..at(token) + token.len(), itoa::Buffer::new().format(id).as_bytes().to_vec()));
+        changes
+            .push((at(token)..at(token) + token.len(), itoa::Buffer::new().format(id).as_bytes().to_vec()));
     }
     if let Some(trace) = trace {
         let members = [

@@ -358,7 +358,7 @@ impl Session {
     }
 
     /// When to poll again even if nothing comes: [`Wait::deadline`].
-    pub fn deadline(&mut self) -> Option<Time> {
+    pub fn deadline(&self) -> Option<Time> {
         self.core.deadline(self.input.capacity())
     }
 
@@ -581,7 +581,7 @@ impl Core {
         !self.eof && !matches!(self.phase, Phase::Closed(_)) && self.may_take() && !self.overloaded
     }
 
-    fn deadline(&mut self, input_capacity: usize) -> Option<Time> {
+    fn deadline(&self, input_capacity: usize) -> Option<Time> {
         let drain = match self.phase {
             Phase::Draining(until) | Phase::Flushing(until) => Some(until),
             _ => None,

@@ -81,13 +81,14 @@ impl Future for SpawnedCall {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
         let outcome = match self.get_mut() {
             // Thousands may have finished since the connection's last turn: none of them is to wait for another one.
-            SpawnedCall::Task(task) => Pin::new(&mut unconstrained(task)).poll(cx).map(std::result::Result::ok),
+            SpawnedCall::Task(task) => {
+                Pin::new(&mut unconstrained(task)).poll(cx).map(std::result::Result::ok)
+            }
             SpawnedCall::Thread { outcome, .. } => outcome.as_mut().poll(cx),
         };
         // A handler that panicked says nothing.
-        outcome.map(|outcome| {
-            outcome.unwrap_or_else(|| Err(ErrorObject::standard(ErrorCode::INTERNAL_ERROR)))
-        })
+        outcome
+            .map(|outcome| outcome.unwrap_or_else(|| Err(ErrorObject::standard(ErrorCode::INTERNAL_ERROR))))
     }
 }
 

@@ -206,13 +206,28 @@ impl<R, E, T> Call<R, E, T> {
         params: Result<Option<RawJson<'static>>, CallError>,
     ) -> Self {
         let unsent = Some((method, params));
-        Call { peer, slot: Arc::default(), unsent, waits_for_room: false, relays: false, watched: None, types: PhantomData }
+        Call {
+            peer,
+            slot: Arc::default(),
+            unsent,
+            waits_for_room: false,
+            relays: false,
+            watched: None,
+            types: PhantomData,
+        }
     }
 
     /// A call that is sent with its batch.
     pub(crate) fn in_batch(peer: Peer, method: &str, slot: Arc<CallSlot>) -> Self {
-        let mut call =
-            Call { peer, slot, unsent: None, waits_for_room: false, relays: false, watched: None, types: PhantomData };
+        let mut call = Call {
+            peer,
+            slot,
+            unsent: None,
+            waits_for_room: false,
+            relays: false,
+            watched: None,
+            types: PhantomData,
+        };
         call.watch(method);
         call
     }

@@ -171,8 +171,9 @@ impl Shared {
         state.bytes += command.size();
         state.commands.push(command);
         drop(state);
-        self.has_commands.raise();
-        self.wake();
+        if self.has_commands.raise() {
+            self.wake();
+        }
         Ok(())
     }
 
@@ -267,9 +268,11 @@ impl Shared {
         let settle = Command::Settle(key);
         state.bytes += settle.size();
         state.commands.push(settle);
-        self.has_commands.raise();
+        let wakes = self.has_commands.raise();
         drop(state);
-        self.wake();
+        if wakes {
+            self.wake();
+        }
     }
 
     /// Tells the handler that its request was cancelled. Whether it deals with that itself.
@@ -423,8 +426,9 @@ impl Wake for TaskWaker {
     fn wake_by_ref(self: &Arc<Self>) {
         if self.queued.enter() {
             lock(&self.shared.ready).push(self.index);
-            self.shared.has_ready.raise();
-            self.shared.wake();
+            if self.shared.has_ready.raise() {
+                self.shared.wake();
+            }
         }
     }
 }

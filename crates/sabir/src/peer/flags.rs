@@ -18,9 +18,11 @@ impl Flag {
         self.0.load(Ordering::Acquire)
     }
 
+    /// Whether it was down. If it was not, whoever raised it has woken the connection, which has not taken anything out
+    /// since: it need not be woken again.
     #[inline]
-    pub(crate) fn raise(&self) {
-        self.0.store(true, Ordering::Release);
+    pub(crate) fn raise(&self) -> bool {
+        !self.0.swap(true, Ordering::AcqRel)
     }
 
     #[inline]

@@ -51,7 +51,10 @@ impl Relay {
         let shared = Arc::clone(&to.shared);
         if shared.is_full() {
             let _hold = HeldInput::new(&ctx.peer.shared);
-            return Relay::Waiting { sent: Box::pin(async move { shared.send_when_ready(command).await }), _hold };
+            return Relay::Waiting {
+                sent: Box::pin(async move { shared.send_when_ready(command).await }),
+                _hold,
+            };
         }
         Relay::Done(Some(shared.command(command).map_err(upstream_error).map(|()| RawJson::NULL)))
     }
@@ -65,7 +68,10 @@ impl Future for Relay {
             Relay::Call(call) => call.poll_raw(cx).map_err(upstream_error),
             Relay::Waiting { sent, .. } => {
                 let sent = ready!(sent.as_mut().poll(cx));
-                Poll::Ready(sent.map_err(|refused| upstream_error(CallError::NotSent(refused))).map(|()| RawJson::NULL))
+                Poll::Ready(
+                    sent.map_err(|refused| upstream_error(CallError::NotSent(refused)))
+                        .map(|()| RawJson::NULL),
+                )
             }
             Relay::Done(outcome) => Poll::Ready(outcome.take().unwrap_or(Ok(RawJson::NULL))),
         }

@@ -14,8 +14,10 @@ use crate::handler::task::{self, Awaiting, BoxTask};
 use crate::peer::commands::lock;
 use crate::peer::{Peer, WeakPeer};
 use crate::proxy::relay::{Relay, upstream_error};
-use crate::router::handlers::{Handler, RawFuture, owned};
 use crate::router::Router;
+use crate::router::handlers::{Handler, RawFuture, owned};
+#[cfg(feature = "tracing")]
+use crate::router::spans::InClientSpan;
 use crate::runtime::serve::connect;
 use crate::transport::Transport;
 use crate::{CallError, Cause, Error, ErrorCode, ErrorObject, RawJson, Result};
@@ -36,16 +38,28 @@ pub(super) enum Forward {
 impl Handler for Forward {
     fn task(&self) -> BoxTask {
         let this = self.clone();
-        let begin = move |ctx: Ctx, method: &str, raw: Option<&RawJson<'_>>| Ok(this.relay(ctx, method, raw));
+        let begin =
+            move |ctx: Ctx, method: &str, raw: Option<&RawJson<'_>>| Ok(this.pass_on(ctx, method, raw));
         Awaiting::boxed(begin, task::raw())
     }
 
     fn call(&self, ctx: Ctx, method: &str, params: Option<&RawJson<'_>>) -> Result<RawFuture> {
-        Ok(Box::pin(self.relay(ctx, method, params)))
+        Ok(Box::pin(self.pass_on(ctx, method, params)))
     }
 }
 
 impl Forward {
+    #[cfg(not(feature = "tracing"))]
+    fn pass_on(&self, ctx: Ctx, method: &str, params: Option<&RawJson<'_>>) -> Forwarding {
+        self.relay(ctx, method, params)
+    }
+
+    #[cfg(feature = "tracing")]
+    fn pass_on(&self, ctx: Ctx, method: &str, params: Option<&RawJson<'_>>) -> InClientSpan<Forwarding> {
+        let routes = Arc::clone(&ctx.peer.shared.routes);
+        InClientSpan::begin(&routes, method, || self.relay(ctx, method, params))
+    }
+
     fn relay(&self, ctx: Ctx, method: &str, params: Option<&RawJson<'_>>) -> Forwarding {
         let (method, params) = (method.to_owned(), params.map(owned));
         match self {
@@ -61,20 +75,17 @@ impl Forward {
                 }
                 let opener = Arc::clone(opener);
                 Forwarding::Opening(Box::pin(async move {
-                    let opened = upstream.get_or_try_init(|| opener.open(&ctx)).await;
-                    match opened {
-                        Ok(peer) => Relay::new(peer, &ctx, method, params),
-                        Err(error) => Relay::refused(error),
-                    }
+                    let peer = upstream.get_or_try_init(|| opener.open(&ctx)).await?;
+                    Relay::new(peer, &ctx, method, params).await
                 }))
             }
         }
     }
 }
 
-/// A call that is passed on as soon as there is somebody to pass it on to.
+/// A call that is passed on, at once or as soon as there is somebody to pass it on to.
 enum Forwarding {
-    Opening(Pin<Box<dyn Future<Output = Relay> + Send>>),
+    Opening(RawFuture),
     Relay(Relay),
 }
 
@@ -82,21 +93,15 @@ impl Future for Forwarding {
     type Output = Result<RawJson<'static>>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = self.get_mut();
-        if let Forwarding::Opening(opening) = this {
-            match opening.as_mut().poll(cx) {
-                Poll::Ready(relay) => *this = Forwarding::Relay(relay),
-                Poll::Pending => return Poll::Pending,
-            }
-        }
-        match this {
+        match self.get_mut() {
+            Forwarding::Opening(opening) => opening.as_mut().poll(cx),
             Forwarding::Relay(relay) => Pin::new(relay).poll(cx),
-            Forwarding::Opening(_) => Poll::Pending,
         }
     }
 }
 
-type Open = dyn Fn(&Ctx) -> Pin<Box<dyn Future<Output = std::result::Result<Transport, Error>> + Send>> + Send + Sync;
+type Open =
+    dyn Fn(&Ctx) -> Pin<Box<dyn Future<Output = std::result::Result<Transport, Error>> + Send>> + Send + Sync;
 
 /// Opens an upstream for each connection.
 pub(super) struct Opener {

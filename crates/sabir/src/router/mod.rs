@@ -8,7 +8,7 @@ pub(crate) mod observe;
 pub(crate) mod params;
 pub(crate) mod routes;
 #[cfg(feature = "tracing")]
-mod spans;
+pub(crate) mod spans;
 
 use std::any::{Any, TypeId};
 use std::borrow::Cow;

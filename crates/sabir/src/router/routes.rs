@@ -35,6 +35,9 @@ pub(crate) struct Routes {
     pub(crate) exposes_exceptions: bool,
     /// Where blocking handlers run.
     pub(crate) threads: Arc<Pool>,
+    /// Whether handlers run in spans.
+    #[cfg(feature = "tracing")]
+    pub(super) has_spans: bool,
     /// Says in which trace calls stand that are passed on.
     pub(crate) forward_trace: Option<ForwardTrace>,
     /// Whether all handlers run beside their connections.
@@ -126,6 +129,10 @@ impl Routes {
             assert!(before.is_none(), "both routers have a state of type `{name}`");
         }
         self.observers.extend(other.observers);
+        #[cfg(feature = "tracing")]
+        {
+            self.has_spans |= other.has_spans;
+        }
     }
 
     /// Makes tasks of the handlers that are to be, and puts the layers of merged routers around their handlers.

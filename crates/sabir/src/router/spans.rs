@@ -1,11 +1,14 @@
 //! Spans for calls, with the names that OpenTelemetry gives to what is known of them.
 
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
 use tracing::field::Empty;
 use tracing::{Instrument, Span};
 
 use crate::handler::ctx::Ctx;
-use crate::router::Router;
 use crate::router::layer::Next;
+use crate::router::{Router, Routes};
 use crate::{ErrorCode, RawJson, Result};
 
 /// What a span is called whose method nobody knows.
@@ -20,7 +23,9 @@ impl Router {
     /// also logged in it, as a warning: nothing else reports it.
     #[must_use]
     pub fn spans(self) -> Self {
-        self.layer(in_span).outermost()
+        let mut router = self.layer(in_span).outermost();
+        router.routes.has_spans = true;
+        router
     }
 }
 
@@ -69,6 +74,48 @@ impl Drop for Unfinished {
             span.record("error.type", "cancelled");
         }
     }
+}
+
+/// A call that is passed on, in a span of its own below that of its handler.
+pub(crate) struct InClientSpan<F> {
+    call: F,
+    span: Span,
+}
+
+impl<F> InClientSpan<F> {
+    /// Begins a call in a span, if the router has spans at all.
+    pub(crate) fn begin(routes: &Routes, method: &str, begin: impl FnOnce() -> F) -> Self {
+        let span = if routes.has_spans { client_span(method) } else { Span::none() };
+        InClientSpan { call: span.in_scope(begin), span }
+    }
+}
+
+impl<F: Future<Output = Result<RawJson<'static>>> + Unpin> Future for InClientSpan<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let InClientSpan { call, span } = self.get_mut();
+        let outcome = span.in_scope(|| Pin::new(call).poll(cx));
+        if let Poll::Ready(Err(error)) = &outcome {
+            failed(span, &error.code.0.to_string());
+        }
+        outcome
+    }
+}
+
+fn client_span(method: &str) -> Span {
+    tracing::info_span!(
+        "jsonrpc",
+        otel.kind = "client",
+        otel.name = "jsonrpc",
+        otel.status_code = Empty,
+        rpc.system.name = "jsonrpc",
+        rpc.method = OTHER,
+        rpc.method_original = method,
+        jsonrpc.protocol.version = "2.0",
+        rpc.response.status_code = Empty,
+        error.type = Empty,
+    )
 }
 
 fn server_span(next: &Next) -> Span {

@@ -29,9 +29,6 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// Answers of spawned handlers that come so soon after a turn are gathered, and go out together.
 const GATHERING: Duration = Duration::from_micros(20);
 
-/// Bytes that may wait for another connection before nothing more is read.
-const ENOUGH_QUEUED: usize = 1 << 20;
-
 /// Drives one session over its transport until it ends.
 pub(crate) struct Connection<P> {
     pub(super) engine: Engine,
@@ -100,7 +97,7 @@ impl<P: Io> Connection<P> {
 
     /// Whether it would read if something came.
     pub(crate) fn wants_read(&self) -> bool {
-        self.engine.context.session.wants_read()
+        self.engine.context.wants_read()
     }
 
     /// Reads nothing more, and refuses the requests that it has read; or no longer.
@@ -132,13 +129,6 @@ impl<P: Io> Connection<P> {
 
     pub(crate) fn peer(&self) -> Peer {
         self.engine.context.peer.clone()
-    }
-
-    /// Whether what came waits for another connection, and is enough.
-    #[inline]
-    fn holds_input(&self) -> bool {
-        let context = &self.engine.context;
-        context.peer.shared.holds_input.is_up() && context.session.usage().queued > ENOUGH_QUEUED
     }
 
     /// Waits for the session's deadline. Whether it has come.
@@ -211,7 +201,6 @@ impl<P: Io> Connection<P> {
                 continue;
             }
             if self.wants_read()
-                && !self.holds_input()
                 && let IoProgress::Yes = self.io.receive(cx, &mut self.engine.context)
             {
                 // What came first came before the turn began. Handlers look at the clock themselves.

@@ -12,6 +12,9 @@ use crate::peer::commands::{BatchEntry, CallCommand, Command, OnBehalfOf, end_ba
 use crate::router::observe::{CallEnd, Observed, Side, Watches};
 use crate::{CallError, ErrorObject};
 
+/// Bytes that may wait for another connection before nothing more is read.
+const ENOUGH_QUEUED: usize = 1 << 20;
+
 /// The part of an engine that is given to handlers while they are polled.
 pub(crate) struct SessionContext {
     pub(crate) session: Session,
@@ -182,6 +185,14 @@ impl SessionContext {
     #[inline]
     pub(crate) fn tell(&self, event: &Observed<'_>) {
         self.peer.shared.routes.tell(event);
+    }
+
+    /// Whether to read: not while so much of what came waits for another connection.
+    #[inline]
+    pub(crate) fn wants_read(&self) -> bool {
+        let holds_input =
+            || self.peer.shared.holds_input.is_up() && self.session.usage().queued > ENOUGH_QUEUED;
+        self.session.wants_read() && !holds_input()
     }
 
     /// The peer sends no more.

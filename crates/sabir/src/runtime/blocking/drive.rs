@@ -105,9 +105,10 @@ impl Driver {
     /// Waits for whatever the session waits for. Whether there is something to read.
     fn wait(&mut self) -> io::Result<bool> {
         let now = self.engine.context.read_clock();
+        let wants_read = self.engine.context.wants_read();
         let wait = self.engine.context.session.wait();
         // A deadline may be further away than the system can count.
         let timeout = wait.deadline.map(|at| (at - now).min(LONGEST_WAIT));
-        self.io.wait(wait.read, !wait.write.is_empty(), timeout)
+        self.io.wait(wants_read, !wait.write.is_empty(), timeout)
     }
 }
