@@ -295,6 +295,17 @@ async fn the_cause_says_how_a_process_ended() {
     }
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn the_process_ends_with_the_client() {
+    let (client, near) = transport::memory();
+    let proxy = tokio::spawn(sabir::proxy(near, transport::child(std::process::Command::new("cat")).unwrap()));
+    let peer = sabir::connect(client, Router::new()).await.unwrap();
+    peer.notify("tell", ()).await.unwrap();
+    peer.shutdown(LONG).await;
+    timeout(LONG / 2, proxy).await.expect("the proxy waits for the process").unwrap().unwrap();
+}
+
 #[tokio::test]
 async fn an_upstream_that_cannot_be_opened_fails_the_call_and_is_tried_again() {
     let attempts = Arc::new(AtomicUsize::new(0));

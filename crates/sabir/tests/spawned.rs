@@ -79,7 +79,7 @@ async fn calls_of_one_connection_run_at_the_same_time() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn thousands_are_all_answered() {
     let router = Router::new().spawned().method("work", |_, n: u64| async move {
-        if n % 3 == 0 {
+        if n.is_multiple_of(3) {
             tokio::task::yield_now().await;
         }
         Ok(n)

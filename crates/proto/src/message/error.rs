@@ -122,22 +122,17 @@ pub struct ErrorObject<'a> {
     pub message: Cow<'a, str>,
     /// Anything more, for programs.
     pub data: Option<RawJson<'a>>,
-    made_from: MadeFrom<'a>,
+    /// Rarely there, and so behind a pointer: error objects are moved with every message.
+    made_from: Option<Box<MadeFrom>>,
 }
 
 /// What an error object was made from.
 #[derive(Debug, Clone)]
-enum MadeFrom<'a> {
-    /// Names the type of an error that `?` met.
-    Error(Option<fn() -> &'static str>),
+enum MadeFrom {
+    /// An error that `?` met: names its type.
+    Error(fn() -> &'static str),
     /// Text that would not be written in the same way.
-    Text(Cow<'a, str>),
-}
-
-impl Default for MadeFrom<'_> {
-    fn default() -> Self {
-        MadeFrom::Error(None)
-    }
+    Text(Box<str>),
 }
 
 /// What is sent decides: two objects are equal if they look the same to a peer.
@@ -153,7 +148,7 @@ impl<'a> ErrorObject<'a> {
     /// An error without data.
     pub fn new(code: impl Into<ErrorCode>, message: impl Into<Cow<'a, str>>) -> Self {
         let (code, message) = (code.into(), message.into());
-        ErrorObject { code, message, data: None, made_from: MadeFrom::default() }
+        ErrorObject { code, message, data: None, made_from: None }
     }
 
     /// An error with the standard message of its code.
@@ -180,8 +175,8 @@ impl<'a> ErrorObject<'a> {
     /// The type of the error that `?` made it from, with its path: for logs. It is not sent, since it says more
     /// of a program's inside than a caller need know; [`with_exception`](Self::with_exception) puts it into the data.
     pub fn exception(&self) -> Option<&'static str> {
-        match self.made_from {
-            MadeFrom::Error(name) => name.map(|name| name()),
+        match self.made_from.as_deref()? {
+            MadeFrom::Error(name) => Some(name()),
             MadeFrom::Text(_) => None,
         }
     }
@@ -189,7 +184,7 @@ impl<'a> ErrorObject<'a> {
     /// The text that it was read from, unless it was changed since: who passes an error on sends it as it came, with
     /// the same escapes and in the same order.
     pub(crate) fn text(&self) -> Option<&str> {
-        match &self.made_from {
+        match self.made_from.as_deref()? {
             MadeFrom::Text(text) if ErrorObject::read(text).is_ok_and(|read| read == *self) => Some(text),
             _ => None,
         }
@@ -215,10 +210,7 @@ impl<'a> ErrorObject<'a> {
             code: self.code,
             message: Cow::Owned(self.message.into_owned()),
             data: self.data.map(RawJson::into_owned),
-            made_from: match self.made_from {
-                MadeFrom::Error(name) => MadeFrom::Error(name),
-                MadeFrom::Text(text) => MadeFrom::Text(Cow::Owned(text.into_owned())),
-            },
+            made_from: self.made_from,
         }
     }
 
@@ -235,7 +227,7 @@ impl<'a> ErrorObject<'a> {
         let rest = text.strip_prefix(r#"{"code":"#)?;
         let (code, rest) = rest.split_at(rest.bytes().position(|c| c == b',')?);
         let message = rest.strip_prefix(r#","message":""#)?.strip_suffix(r#""}"#)?;
-        if memchr::memchr2(b'"', b'\\', message.as_bytes()).is_some() {
+        if code == "-0" || memchr::memchr2(b'"', b'\\', message.as_bytes()).is_some() {
             return None;
         }
         Some(ErrorObject::new(ErrorCode(code.parse().ok()?), message))
@@ -258,14 +250,24 @@ impl<'a> ErrorObject<'a> {
         let message = message.ok_or(ErrorFault::NoMessage)?;
         let number = code.parse().map_err(|_| ErrorFault::Code(JsonKind::of(code)))?;
         let string = JsonStr::trusted(message).ok_or_else(|| ErrorFault::Message(JsonKind::of(message)))?;
+        let as_written = is_as_written(text, code, message, data);
         let message = string.value().unwrap_or(Cow::Borrowed(message));
         Ok(ErrorObject {
             code: ErrorCode(number),
             message,
             data: data.map(RawJson::trusted),
-            made_from: MadeFrom::Text(Cow::Borrowed(text)),
+            made_from: (!as_written).then(|| Box::new(MadeFrom::Text(text.into()))),
         })
     }
+}
+
+/// Whether an error object with these members would be written as this text: in this order, with nothing between them,
+/// and without escapes, which can be spelled in several ways.
+fn is_as_written(text: &str, code: &str, message: &str, data: Option<&str>) -> bool {
+    let data_length = data.map_or(0, |data| ",\"data\":".len() + data.len());
+    let length = "{\"code\":,\"message\":}".len() + code.len() + message.len() + data_length;
+    let in_order = code.as_ptr() < message.as_ptr() && data.is_none_or(|data| message.as_ptr() < data.as_ptr());
+    text.len() == length && in_order && code != "-0" && memchr::memchr(b'\\', message.as_bytes()).is_none()
 }
 
 /// What is wrong inside an `error` member.
@@ -317,7 +319,7 @@ impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for ErrorObject<'_> {
             Some(CallError::Error(answered)) => answered.clone(),
             Some(CallError::TimedOut) => ErrorObject::standard(ErrorCode::TIMED_OUT),
             _ => ErrorObject {
-                made_from: MadeFrom::Error(Some(type_name::<E>)),
+                made_from: Some(Box::new(MadeFrom::Error(type_name::<E>))),
                 ..ErrorObject::new(ErrorCode::INTERNAL_ERROR, error.to_string())
             },
         }
