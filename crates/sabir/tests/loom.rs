@@ -91,8 +91,8 @@ fn the_connection_is_woken(take: fn(&Inbox) -> Vec<u32>) {
                 }
             })
         });
-        // A turn that has other reasons.
-        woken.store(false, Ordering::SeqCst);
+        // A turn that may have other reasons. As on any runtime, it sees what was done before the wake.
+        woken.swap(false, Ordering::AcqRel);
         let mut taken = take(&inbox);
         for sender in senders {
             sender.join().unwrap();
