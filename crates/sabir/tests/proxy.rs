@@ -299,7 +299,8 @@ async fn the_cause_says_how_a_process_ended() {
 #[tokio::test]
 async fn the_process_ends_with_the_client() {
     let (client, near) = transport::memory();
-    let proxy = tokio::spawn(sabir::proxy(near, transport::child(std::process::Command::new("cat")).unwrap()));
+    let proxy =
+        tokio::spawn(sabir::proxy(near, transport::child(std::process::Command::new("cat")).unwrap()));
     let peer = sabir::connect(client, Router::new()).await.unwrap();
     peer.notify("tell", ()).await.unwrap();
     peer.shutdown(LONG).await;

@@ -266,7 +266,8 @@ impl<'a> ErrorObject<'a> {
 fn is_as_written(text: &str, code: &str, message: &str, data: Option<&str>) -> bool {
     let data_length = data.map_or(0, |data| ",\"data\":".len() + data.len());
     let length = "{\"code\":,\"message\":}".len() + code.len() + message.len() + data_length;
-    let in_order = code.as_ptr() < message.as_ptr() && data.is_none_or(|data| message.as_ptr() < data.as_ptr());
+    let in_order =
+        code.as_ptr() < message.as_ptr() && data.is_none_or(|data| message.as_ptr() < data.as_ptr());
     text.len() == length && in_order && code != "-0" && memchr::memchr(b'\\', message.as_bytes()).is_none()
 }
 

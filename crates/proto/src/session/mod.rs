@@ -332,6 +332,7 @@ impl Session {
             Pick::Done(cause) => Output::Done(cause),
             Pick::Wait => {
                 core.rested = true;
+                core.note_unsent();
                 Output::Wait(match WITH_WAIT {
                     true => core.wait(input.capacity()),
                     false => Wait { write: &[], read: false, deadline: None },

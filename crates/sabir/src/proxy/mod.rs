@@ -49,9 +49,9 @@ pub async fn proxy(client: impl Into<Transport>, server: impl Into<Transport>) -
     let client = Connection::new(opened.config, forward.into_routes(), opened.io, opened.on_report);
     let _ = client_peer.set(client.peer().downgrade());
 
-    // Blocks that own them: a process ends once its streams are dropped.
     let mut client = pin!(run(client, opened.handles_signals, opened.grace));
-    let mut server = pin!(async move { server.await });
+    // It owns the connection, and drops it at its end: a process ends once its streams are gone.
+    let mut server = pin!(run(server, false, GRACE));
     let mut server_ended = false;
     // One task drives both: what one has read, the other writes in the same turn.
     let cause = poll_fn(|cx| {
