@@ -1,173 +1,111 @@
-//! The skeleton of a language server: its lifecycle, open documents, one request, and diagnostics.
+//! A small language server for any text: diagnostics, hover, completion, references and rename of words.
 //!
 //! Start `cargo run -q -p sabir-examples --bin lsp_server` from an editor, or try it by hand:
 //! `sabir call --framing headers --dialect lsp initialize 'capabilities:={}' -- target/debug/lsp_server`.
 
-use std::collections::HashMap;
-use std::process::ExitCode;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
 
-use sabir::{Ctx, ErrorCode, ErrorObject, Framing, Next, Router, transport};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use sabir::{ErrorObject, transport};
+use sabir_lsp::lsp_types::notification::{DidChangeTextDocument, DidOpenTextDocument};
+use sabir_lsp::lsp_types::request::{Completion, HoverRequest, References, Rename};
+use sabir_lsp::lsp_types::{
+    CompletionItem, CompletionParams, CompletionResponse, Diagnostic, DiagnosticSeverity, Hover,
+    HoverContents, HoverParams, Location, MarkedString, ReferenceParams, RenameParams, TextEdit, Uri,
+    WorkspaceEdit,
+};
+use sabir_lsp::{Document, Exit, LspCtx, LspServer, code};
 
-/// LSP's own code for requests that come before `initialize`.
-const SERVER_NOT_INITIALIZED: i64 = -32002;
+const LONGEST_LINE: usize = 100;
 
-#[derive(Default, Clone, Copy, PartialEq)]
-enum Phase {
-    #[default]
-    Starting,
-    Running,
-    ShuttingDown,
-    Exited,
+/// Tells the editor which lines are too long.
+async fn check(ctx: LspCtx, uri: Uri) -> sabir::Result<()> {
+    let document = ctx.document(&uri)?;
+    let too_long = |(line, text): (u32, &str)| {
+        let (at, _) = text.char_indices().nth(LONGEST_LINE)?;
+        let start = document.line_start(line);
+        let range = document.range(start + at..start + text.len());
+        let message = format!("this line is longer than {LONGEST_LINE} characters");
+        let severity = Some(DiagnosticSeverity::WARNING);
+        Some(Diagnostic { range, severity, message, ..Diagnostic::default() })
+    };
+    let diagnostics = (0..).zip(document.lines()).filter_map(too_long).collect();
+    Ok(ctx.client().publish_diagnostics(uri, diagnostics, Some(document.version())).await?)
 }
 
-/// What the server knows. A notification's handler finishes before the next message is handled, so the texts are
-/// always those of the newest `didChange`.
-#[derive(Default)]
-struct State {
-    phase: Phase,
-    texts: HashMap<String, String>,
+async fn hover(ctx: LspCtx, params: HoverParams) -> sabir::Result<Option<Hover>> {
+    let at = params.text_document_position_params;
+    let document = ctx.document(&at.text_document.uri)?;
+    let Some(word) = word_at(&document, document.offset(at.position)) else { return Ok(None) };
+    let count = occurrences(&document, &document.text()[word.clone()]).count();
+    let text = format!("`{}`, {count} times", &document.text()[word.clone()]);
+    let contents = HoverContents::Scalar(MarkedString::String(text));
+    Ok(Some(Hover { contents, range: Some(document.range(word)) }))
 }
 
-type Shared = Arc<Mutex<State>>;
-
-fn state(ctx: &Ctx) -> MutexGuard<'_, State> {
-    ctx.state::<Shared>().lock().unwrap_or_else(PoisonError::into_inner)
+async fn complete(ctx: LspCtx, params: CompletionParams) -> sabir::Result<Option<CompletionResponse>> {
+    let at = params.text_document_position;
+    let document = ctx.document(&at.text_document.uri)?;
+    let end = document.offset(at.position);
+    let prefix = word_at(&document, end).map_or("", |word| &document.text()[word.start..end]);
+    let all: BTreeSet<&str> = words(document.text()).map(|word| &document.text()[word]).collect();
+    let fitting = all.into_iter().filter(|word| word.starts_with(prefix) && *word != prefix);
+    let item = |word: &str| CompletionItem { label: word.to_owned(), ..CompletionItem::default() };
+    Ok(Some(CompletionResponse::Array(fitting.map(item).collect())))
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct DidOpen {
-    text_document: Document,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct DidChange {
-    text_document: DocumentId,
-    content_changes: Vec<Change>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct AtPosition {
-    text_document: DocumentId,
-    position: Position,
-}
-
-#[derive(Deserialize)]
-struct Document {
-    uri: String,
-    text: String,
-}
-
-#[derive(Deserialize)]
-struct DocumentId {
-    uri: String,
-}
-
-#[derive(Deserialize)]
-struct Change {
-    text: String,
-}
-
-#[derive(Deserialize)]
-struct Position {
-    line: usize,
-    character: usize,
-}
-
-async fn initialize(ctx: Ctx, _: Value) -> sabir::Result<Value> {
-    state(&ctx).phase = Phase::Running;
-    // 1: every change sends the whole text.
-    Ok(json!({"capabilities": {"textDocumentSync": 1, "hoverProvider": true}}))
-}
-
-async fn shutdown(ctx: Ctx, (): ()) -> sabir::Result<()> {
-    state(&ctx).phase = Phase::ShuttingDown;
-    Ok(())
-}
-
-async fn exit(ctx: Ctx, (): ()) -> sabir::Result<()> {
-    let phase = &mut state(&ctx).phase;
-    // Without a `shutdown` before it, the process exits with 1.
-    if *phase == Phase::ShuttingDown {
-        *phase = Phase::Exited;
+/// The places are sent as they are found, if the editor asks for that.
+async fn references(ctx: LspCtx, params: ReferenceParams) -> sabir::Result<Option<Vec<Location>>> {
+    let at = params.text_document_position;
+    let document = ctx.document(&at.text_document.uri)?;
+    let Some(word) = word_at(&document, document.offset(at.position)) else { return Ok(None) };
+    let mut found = ctx.partial_results();
+    for place in occurrences(&document, &document.text()[word]) {
+        found.push(Location::new(document.uri().clone(), document.range(place))).await?;
     }
-    let peer = ctx.peer().clone();
-    tokio::spawn(async move { peer.shutdown(Duration::ZERO).await });
-    Ok(())
+    Ok(Some(found.finish().await?))
 }
 
-async fn did_open(ctx: Ctx, DidOpen { text_document }: DidOpen) -> sabir::Result<()> {
-    update(&ctx, text_document.uri, text_document.text).await
-}
-
-async fn did_change(ctx: Ctx, change: DidChange) -> sabir::Result<()> {
-    match change.content_changes.into_iter().last() {
-        Some(Change { text }) => update(&ctx, change.text_document.uri, text).await,
-        None => Ok(()),
+async fn rename(ctx: LspCtx, params: RenameParams) -> sabir::Result<Option<WorkspaceEdit>> {
+    let at = params.text_document_position;
+    let document = ctx.document(&at.text_document.uri)?;
+    let Some(word) = word_at(&document, document.offset(at.position)) else { return Ok(None) };
+    if words(&params.new_name).next() != Some(0..params.new_name.len()) {
+        return Err(ErrorObject::new(code::REQUEST_FAILED, format!("`{}` is not a word", params.new_name)));
     }
+    let edit = |place| TextEdit::new(document.range(place), params.new_name.clone());
+    let edits = occurrences(&document, &document.text()[word]).map(edit).collect();
+    Ok(Some(WorkspaceEdit::new(HashMap::from([(document.uri().clone(), edits)]))))
 }
 
-/// Keeps the text, and tells the editor what is wrong with it.
-async fn update(ctx: &Ctx, uri: String, text: String) -> sabir::Result<()> {
-    let diagnostics: Vec<Value> = text
-        .lines()
-        .enumerate()
-        .filter(|(_, line)| line.len() > 100)
-        .map(|(line, text)| {
-            let range = json!({"start": {"line": line, "character": 100}, "end": {"line": line, "character": text.len()}});
-            json!({"range": range, "severity": 2, "message": "this line is longer than 100 characters"})
-        })
-        .collect();
-    state(ctx).texts.insert(uri.clone(), text);
-    let params = json!({"uri": uri, "diagnostics": diagnostics});
-    Ok(ctx.peer().notify("textDocument/publishDiagnostics", params).await?)
+fn occurrences<'a>(document: &'a Document, word: &'a str) -> impl Iterator<Item = Range<usize>> + 'a {
+    words(document.text()).filter(move |place| &document.text()[place.clone()] == word)
 }
 
-async fn hover(ctx: Ctx, at: AtPosition) -> sabir::Result<Option<Value>> {
-    let state = state(&ctx);
-    let line = state.texts.get(&at.text_document.uri).and_then(|text| text.lines().nth(at.position.line));
-    let Some(line) = line else { return Ok(None) };
-    let word = |c: char| c.is_alphanumeric() || c == '_';
-    let before = line.chars().take(at.position.character).collect::<Vec<_>>();
-    let start = before.iter().rev().take_while(|c| word(**c)).count();
-    let name: String = line.chars().skip(before.len() - start).take_while(|c| word(*c)).collect();
-    Ok((!name.is_empty()).then(|| json!({"contents": format!("`{name}`")})))
+/// The word that an offset is in, or behind.
+fn word_at(document: &Document, offset: usize) -> Option<Range<usize>> {
+    words(document.text()).take_while(|word| word.start <= offset).find(|word| offset <= word.end)
 }
 
-/// Requests out of order are refused, as LSP wants it.
-async fn lifecycle(ctx: Ctx, next: Next) -> sabir::Result<sabir::RawJson<'static>> {
-    let phase = state(&ctx).phase;
-    match (phase, next.method()) {
-        (Phase::Starting, "initialize" | "exit") | (Phase::Running, _) | (_, "exit") => next.run().await,
-        (Phase::Starting, _) => Err(ErrorObject::new(SERVER_NOT_INITIALIZED, "initialize first")),
-        _ => Err(ErrorObject::because(ErrorCode::INVALID_REQUEST, "the server is shutting down")),
-    }
-}
-
-fn router(state: Shared) -> Router {
-    Router::new()
-        .state(state)
-        .layer(lifecycle)
-        .method("initialize", initialize)
-        .method("initialized", |_, _: Value| async { Ok(()) })
-        .method("shutdown", shutdown)
-        .method("exit", exit)
-        .method("textDocument/didOpen", did_open)
-        .method("textDocument/didChange", did_change)
-        .method("textDocument/hover", hover)
+fn words(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let start = from + text[from..].find(is_part)?;
+        from = text[start..].find(|c| !is_part(c)).map_or(text.len(), |length| start + length);
+        Some(start..from)
+    })
 }
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<ExitCode, sabir::Error> {
-    let state = Shared::default();
-    let transport = transport::stdio().framing(Framing::Headers).dialect(sabir::LSP);
-    sabir::serve(transport, router(Arc::clone(&state))).await?;
-    let is_clean = state.lock().is_ok_and(|state| state.phase == Phase::Exited);
-    Ok(if is_clean { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+async fn main() -> Result<Exit, sabir::Error> {
+    LspServer::new("words", "1.0.0")
+        .notification::<DidOpenTextDocument>(|ctx, opened| check(ctx, opened.text_document.uri))
+        .notification::<DidChangeTextDocument>(|ctx, changed| check(ctx, changed.text_document.uri))
+        .request::<HoverRequest>(hover)
+        .request::<Completion>(complete)
+        .request::<References>(references)
+        .request::<Rename>(rename)
+        .serve(transport::stdio())
+        .await
 }

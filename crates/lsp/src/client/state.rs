@@ -1,0 +1,84 @@
+//! What a client keeps of a connection.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use lsp_types::{PositionEncodingKind, Registration, ServerCapabilities, ServerInfo};
+use sabir::{CallError, JsonKind, RawJson};
+use serde_json::{Map, Value, json};
+
+use super::diagnostics::Published;
+use super::partial_call::Parts;
+use crate::document::{DocumentLimits, Documents, PositionEncoding};
+
+/// Registrations that a server may have.
+pub(super) const MOST_REGISTRATIONS: usize = 1000;
+
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    agreed: OnceLock<Agreed>,
+    pub(super) documents: Documents,
+    pub(super) published: Published,
+    pub(super) registrations: Mutex<Vec<Registration>>,
+    /// Calls that take their results in parts, by their tokens.
+    pub(super) parts: Mutex<HashMap<String, Arc<Parts>>>,
+    last_token: AtomicU64,
+}
+
+/// What a server said of itself.
+#[derive(Debug, Default)]
+pub(super) struct Agreed {
+    pub(super) capabilities: ServerCapabilities,
+    pub(super) info: Option<ServerInfo>,
+}
+
+impl State {
+    /// Before the answer to `initialize`, a server can do nothing.
+    pub(super) fn agreed(&self) -> &Agreed {
+        static NOTHING: LazyLock<Agreed> = LazyLock::new(Agreed::default);
+        self.agreed.get().unwrap_or(&NOTHING)
+    }
+
+    pub(super) fn agree(&self, result: &RawJson<'_>) -> Result<(), CallError> {
+        if result.kind() != JsonKind::Object {
+            return Err(CallError::Unfit("the result of `initialize` must be an object".into()));
+        }
+        let member = |name: &str| result.get(name);
+        let said: Map<String, Value> =
+            member("capabilities").and_then(|capabilities| capabilities.parse().ok()).unwrap_or_default();
+        let capabilities = readable(&said);
+        let kind = capabilities.position_encoding.as_ref();
+        let encoding = kind.map_or(Some(PositionEncoding::Utf16), PositionEncoding::from_kind);
+        let Some(encoding) = encoding else {
+            let kind = kind.map_or("", PositionEncodingKind::as_str);
+            return Err(CallError::Unfit(format!("the position encoding `{kind}` was not offered").into()));
+        };
+        // Whatever our own side has open.
+        self.documents.set_up(encoding, DocumentLimits { count: usize::MAX, bytes: usize::MAX });
+        let info = member("serverInfo").and_then(|info| info.parse().ok());
+        let _ = self.agreed.set(Agreed { capabilities, info });
+        Ok(())
+    }
+
+    pub(super) fn next_token(&self) -> String {
+        format!("sabir/{}", self.last_token.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+}
+
+/// Those of the capabilities that can be read: one that a server spells in its own way is no reason not to talk to it.
+fn readable(said: &Map<String, Value>) -> ServerCapabilities {
+    if let Ok(all) = serde_json::from_value(json!(said)) {
+        return all;
+    }
+    let fits = |(name, value): &(&String, &Value)| {
+        serde_json::from_value::<ServerCapabilities>(json!({ name.as_str(): value })).is_ok()
+    };
+    let fitting: Map<String, Value> =
+        said.iter().filter(fits).map(|(name, value)| (name.clone(), value.clone())).collect();
+    serde_json::from_value(json!(fitting)).unwrap_or_default()
+}
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,211 @@
+//! A server: its handlers, and the lifecycle around them.
+
+mod capabilities;
+mod client_peer;
+mod connection;
+mod ctx;
+mod initialize;
+mod partial_results;
+mod routes;
+mod work_done;
+
+use std::any::Any;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+pub use client_peer::ClientPeer;
+use connection::Ending;
+pub use connection::{Exit, ExitReason};
+pub use ctx::LspCtx;
+use lsp_types::notification::Notification;
+use lsp_types::request::Request;
+use lsp_types::{ServerCapabilities, ServerInfo};
+pub use partial_results::PartialResults;
+use routes::Hooks;
+use sabir::{Framing, Router, Transport};
+pub use work_done::WorkDone;
+
+use crate::document::{DocumentLimits, PositionEncoding};
+use crate::handler::{LspHandler, hook};
+use crate::params;
+
+/// A language server.
+///
+/// Handlers are added by the types of [`lsp_types`]: its requests and notifications, and your own by its traits
+/// [`Request`] and [`Notification`]. A handler is an `async` function of a [`LspCtx`] and the params.
+///
+/// ```
+/// use sabir_lsp::lsp_types::request::HoverRequest;
+/// use sabir_lsp::lsp_types::{Hover, HoverContents, HoverParams, MarkedString};
+/// use sabir_lsp::{LspCtx, LspServer};
+///
+/// async fn hover(ctx: LspCtx, params: HoverParams) -> sabir::Result<Option<Hover>> {
+///     let at = params.text_document_position_params;
+///     let document = ctx.document(&at.text_document.uri)?;
+///     let line = document.line(at.position.line).unwrap_or_default();
+///     Ok(Some(Hover { contents: HoverContents::Scalar(MarkedString::String(line.to_owned())), range: None }))
+/// }
+///
+/// let server = LspServer::new("lines", "1.0.0").request::<HoverRequest>(hover);
+/// ```
+///
+/// # What it does itself
+///
+/// | message | what happens before a handler for it, if there is one |
+/// |---|---|
+/// | `initialize` | [capabilities](Self::capabilities) are completed, the position encoding is agreed on; the client's process is watched |
+/// | `shutdown` | requests are answered `-32600` from now on |
+/// | `exit` | the connection ends once the handler is done; [`serve`](Self::serve) returns |
+/// | `textDocument/didOpen`, `didChange`, `didClose` | [`LspCtx::documents`] is brought up to date |
+/// | `$/setTrace` | [`ClientPeer::trace`] changes |
+/// | `window/workDoneProgress/cancel` | [`WorkDone::cancelled`] returns |
+/// | `$/cancelRequest` | the handler of the request is dropped at its next `await`, and answered `-32800` |
+///
+/// Requests before `initialize` are answered `-32002`, unknown ones `-32601`. Notifications before it, and unknown ones
+/// whose name begins with `$/`, are ignored.
+///
+/// # Order
+///
+/// The handler of a notification finishes before any later message is handled, so documents are never seen in a state
+/// that the client has not sent. Handlers of requests run side by side in the task of the connection. Those that compute for
+/// long are added by [`request_blocking`](Self::request_blocking).
+#[must_use = "`serve` runs it"]
+pub struct LspServer {
+    config: Config,
+    router: Router,
+    hooks: Hooks,
+    watches_client: bool,
+}
+
+/// What does not change while the server runs.
+pub(crate) struct Config {
+    info: ServerInfo,
+    capabilities: ServerCapabilities,
+    encodings: Vec<PositionEncoding>,
+    limits: DocumentLimits,
+    /// Those that there are handlers for.
+    methods: BTreeSet<&'static str>,
+}
+
+impl LspServer {
+    /// A server without handlers. The client may show its name and version.
+    pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
+        let config = Config {
+            info: ServerInfo { name: name.into(), version: Some(version.into()) },
+            capabilities: ServerCapabilities::default(),
+            encodings: vec![PositionEncoding::Utf8, PositionEncoding::Utf32],
+            limits: DocumentLimits::default(),
+            methods: BTreeSet::new(),
+        };
+        LspServer { config, router: Router::new(), hooks: HashMap::new(), watches_client: true }
+    }
+
+    /// Adds the handler of a request, or replaces it.
+    ///
+    /// A handler of `initialize` returns the capabilities, in place of [`capabilities`](Self::capabilities).
+    pub fn request<R: Request>(mut self, handler: impl LspHandler<LspCtx, R::Params, R::Result>) -> Self {
+        self.config.methods.insert(R::METHOD);
+        if routes::is_built_in(R::METHOD) {
+            self.hooks.insert(R::METHOD, Box::new(hook::<LspCtx, R::Params, R::Result>(handler)));
+            return self;
+        }
+        self.router = self.router.method_borrowed(R::METHOD, move |rpc, raw| {
+            let ctx = LspCtx::new(rpc, raw);
+            ctx.connection().admit()?;
+            Ok(handler(ctx, params::read(raw)?))
+        });
+        self
+    }
+
+    /// Adds the handler of a request that computes or waits for long: a plain function, which runs on a thread beside the
+    /// connection. See [`Router::method_blocking`].
+    pub fn request_blocking<R: Request>(
+        self,
+        handler: impl Fn(LspCtx, R::Params) -> sabir::Result<R::Result> + Send + Sync + 'static,
+    ) -> Self {
+        let handler = Arc::new(handler);
+        self.request::<R>(move |ctx, params| {
+            let handler = Arc::clone(&handler);
+            async move { ctx.clone().run_blocking(move || handler(ctx, params)).await? }
+        })
+    }
+
+    /// Adds the handler of a notification, or replaces it.
+    pub fn notification<N: Notification>(mut self, handler: impl LspHandler<LspCtx, N::Params, ()>) -> Self {
+        self.config.methods.insert(N::METHOD);
+        if routes::is_built_in(N::METHOD) {
+            self.hooks.insert(N::METHOD, Box::new(hook::<LspCtx, N::Params, ()>(handler)));
+            return self;
+        }
+        self.router = self.router.method_borrowed(N::METHOD, move |rpc, raw| {
+            let ctx = LspCtx::new(rpc, raw);
+            ctx.connection().admit()?;
+            Ok(handler(ctx, params::read(raw)?))
+        });
+        self
+    }
+
+    /// Sets what the server can do. What handlers are there for need not be said, unless there is more to say than yes,
+    /// such as which characters trigger a completion. Documents are synchronised incrementally.
+    pub fn capabilities(mut self, capabilities: ServerCapabilities) -> Self {
+        self.config.capabilities = capabilities;
+        self
+    }
+
+    /// Sets what columns should count, the best first. UTF-16 is taken if the client offers none of them. UTF-8 and
+    /// UTF-32, which the client has to convert and the server has not.
+    pub fn position_encodings(mut self, encodings: impl Into<Vec<PositionEncoding>>) -> Self {
+        self.config.encodings = encodings.into();
+        self
+    }
+
+    /// Sets how much a client may have open.
+    pub fn document_limits(mut self, limits: DocumentLimits) -> Self {
+        self.config.limits = limits;
+        self
+    }
+
+    /// Gives all handlers a value to share, by [`LspCtx::state`]. One of each type.
+    pub fn state<T: Any + Send + Sync>(mut self, state: T) -> Self {
+        self.router = self.router.state(state);
+        self
+    }
+
+    /// Sets whether the server ends with the process that `initialize` names, as the specification wants it. It does. Turn it
+    /// off where that is the number of a process on another machine, or in another container.
+    pub fn watch_client_process(mut self, watch: bool) -> Self {
+        self.watches_client = watch;
+        self
+    }
+
+    /// Serves one client until it ends, in `Content-Length` framing and by the rules of LSP. Return what it returns from
+    /// `main`: the process then exits with the right code.
+    ///
+    /// ```no_run
+    /// use sabir_lsp::{Exit, LspServer};
+    ///
+    /// #[tokio::main(flavor = "current_thread")]
+    /// async fn main() -> Result<Exit, sabir::Error> {
+    ///     LspServer::new("nothing", "1.0.0").serve(sabir::transport::stdio()).await
+    /// }
+    /// ```
+    pub async fn serve(self, transport: impl Into<Transport>) -> Result<Exit, sabir::Error> {
+        let ending = Arc::<Ending>::default();
+        let router = self.routes(&ending);
+        let transport = transport.into().framing(Framing::Headers).dialect(sabir::LSP);
+        sabir::serve(transport, router).await?;
+        Ok(ending.exit())
+    }
+
+    /// The server as a router: for [`sabir::listen`] and whatever else takes one. Each connection has a lifecycle of its
+    /// own. The transport must speak [`sabir::LSP`] with [`Framing::Headers`].
+    pub fn into_router(self) -> Router {
+        self.routes(&Arc::default())
+    }
+}
+
+impl std::fmt::Debug for LspServer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LspServer").field("methods", &self.config.methods).finish_non_exhaustive()
+    }
+}
