@@ -34,5 +34,6 @@ pub fn server_cancelled(retrigger: bool) -> ErrorObject {
     struct Data {
         retrigger_request: bool,
     }
-    ErrorObject::new(code::SERVER_CANCELLED, "Server cancelled").with_data(&Data { retrigger_request: retrigger })
+    ErrorObject::new(code::SERVER_CANCELLED, "Server cancelled")
+        .with_data(&Data { retrigger_request: retrigger })
 }

@@ -24,7 +24,8 @@ fn read_again<P: DeserializeOwned>(params: Option<&RawJson<'_>>) -> Result<P, Er
         #[serde(skip_serializing_if = "Option::is_none")]
         path: Option<String>,
     }
-    let is_empty = |params: &RawJson<'_>| params.kind() == JsonKind::Object && params.members().next().is_none();
+    let is_empty =
+        |params: &RawJson<'_>| params.kind() == JsonKind::Object && params.members().next().is_none();
     let other = match params {
         None => Some("{}"),
         Some(params) => is_empty(params).then_some("null"),

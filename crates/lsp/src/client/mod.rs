@@ -7,6 +7,8 @@ mod diagnostics;
 mod partial_call;
 mod session;
 mod state;
+#[cfg(test)]
+mod tests;
 
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! What a client keeps of a connection.
 
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use lsp_types::{PositionEncodingKind, Registration, ServerCapabilities, ServerInfo};
 use sabir::{CallError, JsonKind, RawJson};

@@ -3,6 +3,8 @@
 mod line_index;
 mod position;
 mod store;
+#[cfg(test)]
+mod tests;
 
 use std::ops;
 

@@ -48,7 +48,11 @@ const PROVIDERS: &[Provider] = &[
         "workspaceSymbolProvider",
         Options("resolveProvider", "workspaceSymbol/resolve"),
     ),
-    provider("textDocument/codeAction", "codeActionProvider", Options("resolveProvider", "codeAction/resolve")),
+    provider(
+        "textDocument/codeAction",
+        "codeActionProvider",
+        Options("resolveProvider", "codeAction/resolve"),
+    ),
     provider("textDocument/codeLens", "codeLensProvider", Options("resolveProvider", "codeLens/resolve")),
     provider(
         "textDocument/documentLink",
@@ -58,7 +62,11 @@ const PROVIDERS: &[Provider] = &[
     provider("textDocument/documentColor", "colorProvider", Yes),
     provider("textDocument/formatting", "documentFormattingProvider", Yes),
     provider("textDocument/rangeFormatting", "documentRangeFormattingProvider", Yes),
-    provider("textDocument/rename", "renameProvider", Options("prepareProvider", "textDocument/prepareRename")),
+    provider(
+        "textDocument/rename",
+        "renameProvider",
+        Options("prepareProvider", "textDocument/prepareRename"),
+    ),
     provider("textDocument/foldingRange", "foldingRangeProvider", Yes),
     provider("textDocument/selectionRange", "selectionRangeProvider", Yes),
     provider("textDocument/linkedEditingRange", "linkedEditingRangeProvider", Yes),

@@ -59,9 +59,7 @@ impl Connection {
         let (from, to) = (Phase::Uninitialized as u8, Phase::Initializing as u8);
         match self.phase.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => Ok(Handshake { connection: Arc::clone(self), done: false }),
-            Err(_) => {
-                Err(ErrorObject::because(ErrorCode::INVALID_REQUEST, "`initialize` was sent already"))
-            }
+            Err(_) => Err(ErrorObject::because(ErrorCode::INVALID_REQUEST, "`initialize` was sent already")),
         }
     }
 

@@ -82,7 +82,8 @@ fn unknown(ctx: LspCtx, method: &str) -> sabir::Result<RawJson<'static>> {
 /// The handler that was added for a method, if any.
 fn take<P: 'static, T: 'static>(hooks: &mut Hooks, method: &'static str) -> Option<Hook<LspCtx, P, T>> {
     let hook = hooks.remove(method)?;
-    let hook = hook.downcast().unwrap_or_else(|_| panic!("`{method}` has the types that `lsp_types` gives it"));
+    let hook =
+        hook.downcast().unwrap_or_else(|_| panic!("`{method}` has the types that `lsp_types` gives it"));
     Some(*hook)
 }
 

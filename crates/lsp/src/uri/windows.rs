@@ -13,5 +13,6 @@ pub(super) fn bytes(path: &Path) -> Option<Vec<u8>> {
 pub(super) fn path(bytes: Vec<u8>) -> Option<PathBuf> {
     let text = String::from_utf8(bytes).ok()?;
     let text = text.strip_prefix('/')?;
-    (text.as_bytes().get(1) == Some(&b':') && !text.contains('\0')).then(|| PathBuf::from(text.replace('/', r"\")))
+    (text.as_bytes().get(1) == Some(&b':') && !text.contains('\0'))
+        .then(|| PathBuf::from(text.replace('/', r"\")))
 }
