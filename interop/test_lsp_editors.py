@@ -43,4 +43,10 @@ async def neovim_edits():
     check(await editor("nvim", "--headless", "--clean", "words.txt", "-c", f"luafile {script}", "-c", "qa!"), WANTED)
 
 
-run("editors", [neovim_edits])
+async def emacs_edits():
+    script = os.path.abspath("editor.el")
+    flags = ["--batch", "--no-init-file", "--eval", "(package-initialize)"]
+    check(await editor("emacs", *flags, "-l", script), WANTED)
+
+
+run("editors", [neovim_edits, emacs_edits])

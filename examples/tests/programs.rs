@@ -133,7 +133,7 @@ async fn lsp_server_lives_by_the_rules() {
         json!({"textDocument": {"uri": "file:///a", "version": 2}, "contentChanges": [{"text": long}]});
     server.notify("textDocument/didChange", change).await.unwrap();
     let shown: Value = server.call("textDocument/hover", hover).await.unwrap();
-    assert_eq!(shown, json!({"contents": "`answer`"}));
+    assert_eq!(shown["contents"], "`answer`, 1 times");
     assert_eq!(diagnostics.recv().await.unwrap()["diagnostics"], json!([]));
     assert_eq!(diagnostics.recv().await.unwrap()["diagnostics"][0]["range"]["start"]["line"], 1);
 

@@ -3,6 +3,8 @@
 //! What a careful programmer writes without a library. It knows `add`, `echo`, and the two messages of
 //! MCP that one table needs; it has no state, no limits, no cancellation.
 
+pub mod words;
+
 use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};

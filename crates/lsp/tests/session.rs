@@ -18,7 +18,9 @@ use sabir_lsp::lsp_types::{
     SetTraceParams, TextDocumentIdentifier, TextDocumentPositionParams, TraceValue, Unregistration, Uri,
     WorkDoneProgressBegin, WorkspaceEdit,
 };
-use sabir_lsp::{LspClient, LspCtx, LspServer, LspSession, PositionEncoding, code, server_cancelled};
+use sabir_lsp::{
+    DocumentLimits, LspClient, LspCtx, LspServer, LspSession, PositionEncoding, code, server_cancelled,
+};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -376,4 +378,26 @@ async fn a_handler_may_block_a_thread() {
     let params = json!({"textDocument": {"uri": uri()}, "position": {"line": 0, "character": 0}});
     let answer: Value = session.peer().call(Completion::METHOD, params).await.unwrap();
     assert_eq!(answer, json!([]));
+}
+
+#[tokio::test]
+async fn what_a_client_may_have_open_is_limited() {
+    let limits = DocumentLimits { count: 2, bytes: 4096 };
+    let session = connect(server().document_limits(limits), client()).await;
+    let text = async || session.request::<Text>(json!({})).await.map(|answer| answer[1].clone());
+    let other = |name: &str| -> Uri { format!("file:///{name}").parse().unwrap() };
+    session.open(other("b"), "text", "").await.unwrap();
+    session.open(other("c"), "text", "").await.unwrap();
+    session.open(uri(), "text", "a").await.unwrap();
+    assert_eq!(code_of(text().await), ErrorCode::INVALID_PARAMS);
+    session.close(&other("b")).await.unwrap();
+    session.open(uri(), "text", "a").await.unwrap();
+    assert_eq!(text().await.unwrap(), "a");
+    // Where lines begin takes room, too.
+    session.change(&uri(), &"\n".repeat(2000)).await.unwrap();
+    assert_eq!(code_of(text().await), ErrorCode::INVALID_PARAMS);
+    session.change(&uri(), "b").await.unwrap();
+    assert_eq!(code_of(text().await), ErrorCode::INVALID_PARAMS);
+    session.open(uri(), "text", "b").await.unwrap();
+    assert_eq!(text().await.unwrap(), "b");
 }

@@ -46,3 +46,13 @@ pub(crate) fn tools(table: &Table<'_>) -> Vec<Goal> {
         Goal::at_most(12.0, "tools/call, peak RSS, MiB", ours(By::Memory)),
     ]
 }
+
+/// Of LSP.
+pub(crate) fn hovers(table: &Table<'_>) -> Vec<Goal> {
+    let ours = |by: By| table.value_of("sabir-lsp, hover", by as usize);
+    let to_peer = || Some(ours(By::Add)? / table.best_peer(By::Add as usize)?);
+    vec![
+        Goal::at_least(3.0, "textDocument/hover, times the best complete peer", to_peer()),
+        Goal::at_most(8.0, "textDocument/hover, peak RSS, MiB", ours(By::Memory)),
+    ]
+}

@@ -34,10 +34,14 @@ fn main() -> io::Result<ExitCode> {
 
 /// A server is compared with those that answer the same kind of call, in the same place.
 fn tables(rows: &[Row]) -> Vec<(Table<'_>, Vec<Goal>)> {
-    let table = |mcp, placement: Placement| {
-        let (calls, goals): (_, fn(&Table<'_>) -> Vec<Goal>) =
-            if mcp { ("MCP tools/call", goals::tools) } else { ("Plain methods", goals::methods) };
-        let here = |row: &&Row| (row.server.speaks == Speaks::Mcp) == mcp && row.placement == placement;
+    type Goals = fn(&Table<'_>) -> Vec<Goal>;
+    let kinds: [(&str, &[Speaks], Goals); 3] = [
+        ("Plain methods", &[Speaks::Lines, Speaks::Lsp], goals::methods),
+        ("MCP tools/call", &[Speaks::Mcp], goals::tools),
+        ("LSP textDocument/hover", &[Speaks::Words], goals::hovers),
+    ];
+    let table = |(calls, speaks, goals): (&str, &[Speaks], Goals), placement: Placement| {
+        let here = |row: &&Row| speaks.contains(&row.server.speaks) && row.placement == placement;
         let table = Table {
             title: format!("{calls}, {}", placement.title()),
             metrics: &METRICS,
@@ -46,6 +50,5 @@ fn tables(rows: &[Row]) -> Vec<(Table<'_>, Vec<Goal>)> {
         let goals = goals(&table);
         (!table.lines.is_empty()).then_some((table, goals))
     };
-    let all = [false, true].into_iter().flat_map(|mcp| PLACEMENTS.map(|placement| table(mcp, placement)));
-    all.flatten().collect()
+    kinds.into_iter().flat_map(|kind| PLACEMENTS.map(|placement| table(kind, placement))).flatten().collect()
 }

@@ -1,6 +1,6 @@
 //! The servers measured. One line here is all that another one needs.
 
-use Speaks::{Lines, Lsp, Mcp};
+use Speaks::{Lines, Lsp, Mcp, Words};
 use sabir_bench::Kind::{self, ByHand, Complete, Dispatch, Floor, Ours};
 use sabir_bench::Program;
 
@@ -18,6 +18,8 @@ pub(crate) enum Speaks {
     Lsp,
     /// `tools/call`, a message a line, after the handshake of MCP.
     Mcp,
+    /// `textDocument/hover` of a language server that knows words, in an open document.
+    Words,
 }
 
 const fn server(
@@ -51,4 +53,14 @@ pub(crate) const SERVERS: &[Server] = &[
     server("serde_json by hand, MCP", &["peers/target/release/by_hand"], Mcp, ByHand, false),
     server("rmcp", &["peers/target/release/rmcp"], Mcp, Complete, false),
     server("rmcp, polled pipes", &["peers/target/release/rmcp", "pipes"], Mcp, Complete, false),
+    server("sabir-lsp, hover", &["../target/dist/lsp_server"], Words, Ours, false),
+    server(
+        "tower-lsp-server, hover",
+        &["peers/target/release/words_tower_lsp_server"],
+        Words,
+        Complete,
+        false,
+    ),
+    server("async-lsp, hover", &["peers/target/release/words_async_lsp"], Words, Complete, false),
+    server("lsp-server, hover", &["peers/target/release/words_lsp_server"], Words, Complete, false),
 ];

@@ -169,15 +169,8 @@ impl LspClient {
         let transport = transport.into().framing(Framing::Headers).dialect(DIALECT);
         let peer = sabir::connect(transport, router.state(config)).await?;
         let session = LspSession::of(&peer);
-        let answer: Result<RawJson<'static>, _> = peer.call("initialize", params).await;
-        let agreed = match answer {
-            Ok(result) => session.agree(&result),
-            Err(error) => {
-                peer.close();
-                return Err(error.into());
-            }
-        };
-        if let Err(error) = agreed {
+        let answer = peer.call::<RawJson<'static>>("initialize", params).await;
+        if let Err(error) = answer.and_then(|result| session.agree(&result)) {
             peer.close();
             return Err(error.into());
         }

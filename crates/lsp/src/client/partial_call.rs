@@ -44,6 +44,8 @@ pub struct PartialCall<R: Request, P> {
     call: Call<R::Result>,
     response: Option<Result<R::Result, CallError>>,
     parts: Arc<Parts>,
+    /// Too much came that was not read.
+    gave_up: bool,
     token: String,
     session: LspSession,
     types: PhantomData<fn() -> P>,
@@ -65,11 +67,10 @@ impl Parts {
     pub(super) fn push(&self, value: RawJson<'static>) {
         let mut waiting = lock(&self.0);
         waiting.bytes += value.as_str().len();
-        if waiting.bytes > MOST_BYTES {
-            waiting.overflowed = true;
-            waiting.values.clear();
-        } else {
+        if waiting.bytes <= MOST_BYTES && !waiting.overflowed {
             waiting.values.push_back(value);
+        } else {
+            *waiting = Waiting { overflowed: true, waker: waiting.waker.take(), ..Waiting::default() };
         }
         let waker = waiting.waker.take();
         drop(waiting);
@@ -81,7 +82,7 @@ impl Parts {
 
 impl<R: Request, P: DeserializeOwned> PartialCall<R, P> {
     pub(super) fn new(session: LspSession, call: Call<R::Result>, token: String, parts: Arc<Parts>) -> Self {
-        PartialCall { call, response: None, parts, token, session, types: PhantomData }
+        PartialCall { call, response: None, parts, gave_up: false, token, session, types: PhantomData }
     }
 
     /// The next part; `None` when the response has come.
@@ -116,13 +117,13 @@ impl<R: Request, P: DeserializeOwned> PartialCall<R, P> {
             self.response = Some(response);
         }
         let mut waiting = lock(&self.parts.0);
-        if waiting.overflowed {
+        if waiting.overflowed && !self.gave_up {
+            self.gave_up = true;
             self.call.cancel();
-            self.response = Some(Err(CallError::Cancelled));
-            waiting.overflowed = false;
-            waiting.bytes = usize::MAX / 2;
             let reason = format!("more than {MOST_BYTES} bytes of partial results were not read");
-            return Poll::Ready(Some(Err(CallError::Unfit(reason.into()))));
+            let error = CallError::Unfit(reason.into());
+            self.response = Some(Err(error.clone()));
+            return Poll::Ready(Some(Err(error)));
         }
         let Some(part) = waiting.values.pop_front() else {
             if self.response.is_some() {
@@ -157,5 +158,23 @@ impl<R: Request, P> Drop for PartialCall<R, P> {
 impl<R: Request, P> std::fmt::Debug for PartialCall<R, P> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("PartialCall").field("token", &self.token).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test may")]
+
+    use super::*;
+
+    #[test]
+    fn parts_that_nobody_reads_are_dropped() {
+        let parts = Parts::default();
+        let part = RawJson::from_value(&"x".repeat(1 << 20)).unwrap();
+        for _ in 0..MOST_BYTES / (1 << 20) + 5 {
+            parts.push(part.clone());
+        }
+        let waiting = lock(&parts.0);
+        assert!(waiting.overflowed && waiting.values.is_empty());
     }
 }

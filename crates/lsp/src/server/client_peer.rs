@@ -154,14 +154,11 @@ impl ClientPeer {
         if window.and_then(|window| window.work_done_progress) != Some(true) {
             return WorkDone::unseen();
         }
-        let (token, cancelled) = self.connection.begin_work();
-        let params = WorkDoneProgressCreateParams { token: NumberOrString::String(token.clone()) };
+        let created = self.connection.work_token();
+        let params = WorkDoneProgressCreateParams { token: NumberOrString::String(created.token.clone()) };
         match self.request::<WorkDoneProgressCreate>(params).await {
-            Ok(()) => WorkDone::begin_created(self, token, cancelled, begin).await,
-            Err(_) => {
-                self.connection.end_work(&token);
-                WorkDone::unseen()
-            }
+            Ok(()) => WorkDone::begin_created(self, created, begin).await,
+            Err(_) => WorkDone::unseen(),
         }
     }
 

@@ -93,16 +93,12 @@ impl Connection {
         self.trace.store(value, Ordering::Relaxed);
     }
 
-    /// A token of our own for work, and what is told when the client cancels it.
-    pub(crate) fn begin_work(&self) -> (String, Arc<Notify>) {
+    /// A token of our own for work.
+    pub(crate) fn work_token(self: &Arc<Self>) -> WorkToken {
         let token = format!("sabir/{}", self.last_token.fetch_add(1, Ordering::Relaxed) + 1);
         let cancelled = Arc::<Notify>::default();
         lock(&self.work).insert(token.clone(), Arc::clone(&cancelled));
-        (token, cancelled)
-    }
-
-    pub(crate) fn end_work(&self, token: &str) {
-        lock(&self.work).remove(token);
+        WorkToken { connection: Arc::clone(self), token, cancelled }
     }
 
     pub(crate) fn cancel_work(&self, token: &str) {
@@ -142,6 +138,21 @@ impl Drop for Handshake {
         if !self.done {
             self.connection.phase.store(Phase::Uninitialized as u8, Ordering::Release);
         }
+    }
+}
+
+/// Names work that the server tells the client of, as long as it lives.
+#[derive(Debug)]
+pub(crate) struct WorkToken {
+    connection: Arc<Connection>,
+    pub(crate) token: String,
+    /// Told when the client cancels the work.
+    pub(crate) cancelled: Arc<Notify>,
+}
+
+impl Drop for WorkToken {
+    fn drop(&mut self) {
+        lock(&self.connection.work).remove(&self.token);
     }
 }
 

@@ -180,11 +180,12 @@ fn exit(router: Router, hooks: &mut Hooks, ending: Arc<Ending>) -> Router {
         let peer = ctx.rpc().peer().clone();
         let handler = hook.as_ref().map(|hook| hook(ctx, ()));
         Ok(async move {
-            if let Some(handler) = handler {
-                handler.await?;
-            }
+            let outcome = match handler {
+                Some(handler) => handler.await,
+                None => Ok(()),
+            };
             peer.shutdown(Duration::ZERO).await;
-            Ok(())
+            outcome
         })
     })
 }

@@ -1,12 +1,10 @@
 //! Work that the user is told of.
 
-use std::sync::Arc;
-
 use lsp_types::{WorkDoneProgress, WorkDoneProgressBegin, WorkDoneProgressEnd, WorkDoneProgressReport};
 use sabir::RawJson;
-use tokio::sync::Notify;
 
 use super::client_peer::ClientPeer;
+use super::connection::WorkToken;
 
 /// Work that has begun, as the client shows it: made by [`LspCtx::begin_work`](crate::LspCtx::begin_work) and
 /// [`ClientPeer::begin_work`]. Dropped before [`end`](Self::end), it ends without a message.
@@ -21,8 +19,8 @@ pub struct WorkDone {
 struct Shown {
     client: ClientPeer,
     token: RawJson<'static>,
-    /// Of a token that we made.
-    created: Option<(String, Arc<Notify>)>,
+    /// The same token, if we made it.
+    created: Option<WorkToken>,
 }
 
 impl WorkDone {
@@ -42,13 +40,12 @@ impl WorkDone {
 
     pub(crate) async fn begin_created(
         client: &ClientPeer,
-        token: String,
-        cancelled: Arc<Notify>,
+        created: WorkToken,
         begin: WorkDoneProgressBegin,
     ) -> Self {
-        let Ok(written) = RawJson::from_value(&token) else { return WorkDone::unseen() };
-        let created = Some((token, cancelled));
-        let work = WorkDone { shown: Some(Shown { client: client.clone(), token: written, created }) };
+        let Ok(token) = RawJson::from_value(&created.token) else { return WorkDone::unseen() };
+        let shown = Shown { client: client.clone(), token, created: Some(created) };
+        let work = WorkDone { shown: Some(shown) };
         work.tell(WorkDoneProgress::Begin(begin)).await;
         work
     }
@@ -65,16 +62,14 @@ impl WorkDone {
     pub async fn end(mut self, message: impl Into<String>) {
         let message = Some(message.into()).filter(|message| !message.is_empty());
         self.tell(WorkDoneProgress::End(WorkDoneProgressEnd { message })).await;
-        if let Some(shown) = self.shown.take() {
-            shown.forget();
-        }
+        self.shown = None;
     }
 
     /// Waits until the user cancels it: for work that began as `cancellable` and belongs to no request. The progress
     /// of a request is cancelled with the request.
     pub async fn cancelled(&self) {
         match self.shown.as_ref().and_then(|shown| shown.created.as_ref()) {
-            Some((_, cancelled)) => cancelled.notified().await,
+            Some(created) => created.cancelled.notified().await,
             None => std::future::pending().await,
         }
     }
@@ -87,20 +82,11 @@ impl WorkDone {
     }
 }
 
-impl Shown {
-    fn forget(&self) {
-        if let Some((token, _)) = &self.created {
-            self.client.connection().end_work(token);
-        }
-    }
-}
-
 impl Drop for WorkDone {
     fn drop(&mut self) {
         if let Some(shown) = &self.shown {
             let end = WorkDoneProgress::End(WorkDoneProgressEnd { message: None });
             shown.client.try_progress(&shown.token, &end);
-            shown.forget();
         }
     }
 }
