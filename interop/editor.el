@@ -27,7 +27,8 @@
   (setq first (save-excursion
                 (goto-char (flymake-diagnostic-beg first))
                 (vector (1- (line-number-at-pos)) (current-column)
-                        (flymake-diagnostic-text first))))
+                        ;; Behind the source, of which there is none.
+                        (string-remove-prefix ": " (flymake-diagnostic-text first)))))
   ;; A change that the server is told of piece by piece.
   (goto-char (point-min))
   (forward-line 1)
@@ -41,10 +42,14 @@
     (let ((table (nth 2 (eglot-completion-at-point))))
       (setq labels (mapcar #'substring-no-properties (all-completions "" table))))
     (eglot-rename "kůň")
+    (eglot--signal-textDocument/didChange)
     (setq after (plist-get (funcall ask :textDocument/hover) :contents)))
   (let ((lines (split-string (buffer-string) "\n" t)))
     (set-buffer-modified-p nil)
-    (eglot-shutdown server nil 10)
+    ;; As `eglot-shutdown' does it, which then kills the server before it can end by itself.
+    (setf (eglot--shutdown-requested server) t)
+    (jsonrpc-request server :shutdown nil :timeout 10)
+    (jsonrpc-notify server :exit nil)
     (wait "the server did not end" (lambda () (not (process-live-p process))))
     (princ (json-encode (list :diagnostic first :hover hover :labels (sort labels #'string<)
                               :lines (vconcat lines) :after after

@@ -33,7 +33,7 @@ async def clangd_finds_an_error():
     out = await diagnose("main.c", "int main() { return x; }\n", "clangd", "--log=error")
     assert "clangd" in out.splitlines()[0], out
     assert "1:21: " in out and "undeclared identifier 'x'" in out, out
-    assert "function main" in out, out
+    assert "function `main`" in out, out
 
 
 async def pylsp_finds_an_error():

@@ -65,12 +65,12 @@ impl LspServer {
             }
             Ok(())
         });
-        router.fallback(|rpc, method, raw| async move { unknown(LspCtx::new(rpc, raw.as_ref()), &method) })
+        router.fallback(|rpc, method, raw| async move { unknown(&LspCtx::new(rpc, raw.as_ref()), &method) })
     }
 }
 
 /// Whatever no handler takes.
-fn unknown(ctx: LspCtx, method: &str) -> sabir::Result<RawJson<'static>> {
+fn unknown(ctx: &LspCtx, method: &str) -> sabir::Result<RawJson<'static>> {
     ctx.connection().admit()?;
     // Those that depend on how a side is made may be ignored, but not if an answer is wanted.
     if method.starts_with("$/") && !ctx.rpc().is_request() {
