@@ -143,7 +143,8 @@ impl LspClient {
         self
     }
 
-    /// Handles a notification of the server. The next one waits until the handler is done.
+    /// Handles a notification of the server. The next one waits until the handler is done, so it should be short: a response
+    /// does not wait, and parts of a result that came before it are lost if they are still behind the handler then.
     pub fn notification<N: Notification>(
         mut self,
         handler: impl LspHandler<LspSession, N::Params, ()>,
