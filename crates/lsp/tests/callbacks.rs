@@ -1,5 +1,7 @@
 //! Handlers that call back, thousands deep and thousands at once: where others stop for ever.
 
+#![allow(clippy::unwrap_used)]
+
 use sabir::transport;
 use sabir_lsp::lsp_types::notification::{DidOpenTextDocument, Initialized};
 use sabir_lsp::lsp_types::request::{Request, WorkspaceConfiguration};

@@ -1,5 +1,7 @@
 //! From `initialize` to `exit`, message by message.
 
+#![allow(clippy::unwrap_used)]
+
 use std::time::Duration;
 
 use sabir::{CallError, Framing, Peer, Router, transport};

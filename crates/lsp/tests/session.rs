@@ -1,5 +1,7 @@
 //! A client and a server of this crate, through a whole session.
 
+#![allow(clippy::unwrap_used)]
+
 use std::sync::Arc;
 use std::time::Duration;
 
