@@ -63,3 +63,35 @@ fn decoded(text: &str) -> Option<Vec<u8>> {
     }
     Some(decoded)
 }
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test may")]
+
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn paths_come_back_as_they_were() {
+        for path in ["/", "/a b/ř#?%41/[x]", "/a:b@c"] {
+            assert_eq!(file_path(&file_uri(path.as_ref()).unwrap()).unwrap().to_str(), Some(path));
+        }
+    }
+
+    #[cfg(windows)]
+    #[test]
+    fn paths_come_back_as_they_were() {
+        let path = r"C:\a b\ř#%41\[x]";
+        let uri = file_uri(path.as_ref()).unwrap();
+        assert_eq!(uri.as_str(), "file:///C%3A/a%20b/%C5%99%23%2541/%5Bx%5D");
+        assert_eq!(file_path(&uri).unwrap().to_str(), Some(path));
+    }
+
+    #[test]
+    fn other_uris_and_relative_paths_are_none() {
+        for uri in ["untitled:a", "http://localhost/a", "file://host/a", "file:///a%00", "file:a"] {
+            assert_eq!(file_path(&uri.parse().unwrap()), None, "{uri}");
+        }
+        assert!(file_uri("a".as_ref()).is_none());
+    }
+}
