@@ -152,8 +152,8 @@ impl LspServer {
         self
     }
 
-    /// Sets what columns should count, the best first. UTF-16 is taken if the client offers none of them. UTF-8 and
-    /// UTF-32, which the client has to convert and the server has not.
+    /// Sets what columns should count, the best first. UTF-16 is taken if the client offers none of them. Unless it is
+    /// set, UTF-8 is best, where the server has nothing to convert, and UTF-32 comes next.
     pub fn position_encodings(mut self, encodings: impl Into<Vec<PositionEncoding>>) -> Self {
         self.config.encodings = encodings.into();
         self
