@@ -217,6 +217,12 @@ fn implementation(name: &Ident, cases: &Cases) -> TokenStream {
                 }
             }
 
+            impl ::core::fmt::Display for #name {
+                fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                    f.write_str(&::sabir::RpcError::to_error(self).message)
+                }
+            }
+
             impl ::core::convert::From<#name> for ::sabir::ErrorObject {
                 fn from(error: #name) -> Self {
                     ::sabir::RpcError::to_error(&error)
@@ -265,7 +271,7 @@ fn to_error(name: &Ident, case: &Case) -> TokenStream {
             quote! {
                 #name::#variant { #(#names),* } => {
                     let error = ::sabir::ErrorObject::new(#code, #message);
-                    error.with_data(&#data { #(#names: ::core::clone::Clone::clone(#names)),* })
+                    error.with_data(#data { #(#names: ::core::clone::Clone::clone(#names)),* })
                 }
             }
         }

@@ -40,6 +40,10 @@ pub fn service(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// |---|---|---|
 /// | variant | `#[rpc(code = 1)]` | its code, which must be its own |
 /// | variant | `#[rpc(message = "only {balance} left")]` | its message, with fields in braces; otherwise the doc comment, or the name |
+/// | variant | `#[rpc(other)]` | holds a `sabir::ErrorObject`: every error that no other variant is |
+/// | variant | `#[rpc(transparent)]` | holds another `RpcError`, which is sent as itself |
+///
+/// The enum also gets `Display`, which writes the message.
 ///
 /// See the trait `sabir::RpcError` for an example.
 #[proc_macro_derive(RpcError, attributes(rpc))]

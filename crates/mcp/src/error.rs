@@ -54,8 +54,8 @@ impl ToolError {
     }
 
     /// There is no such resource. Each revision's own code is sent.
-    pub fn not_found(uri: &str) -> Self {
-        ToolError::Rpc(unknown_resource(uri, McpRevision::NEWEST_LEGACY))
+    pub fn not_found(uri: impl AsRef<str>) -> Self {
+        ToolError::Rpc(unknown_resource(uri.as_ref(), McpRevision::NEWEST_LEGACY))
     }
 
     /// The error that a request is answered with where there is no model to tell.
@@ -139,7 +139,7 @@ pub(crate) fn header_mismatch(reason: impl fmt::Display) -> ErrorObject {
     struct Data {
         reason: String,
     }
-    ErrorObject::new(code::HEADER_MISMATCH, "Header mismatch").with_data(&Data { reason: reason.to_string() })
+    ErrorObject::new(code::HEADER_MISMATCH, "Header mismatch").with_data(Data { reason: reason.to_string() })
 }
 
 pub(crate) fn unsupported_revision(requested: &str) -> ErrorObject {
@@ -149,7 +149,7 @@ pub(crate) fn unsupported_revision(requested: &str) -> ErrorObject {
         requested: Cow<'a, str>,
     }
     ErrorObject::new(code::UNSUPPORTED_REVISION, "Unsupported protocol version")
-        .with_data(&Data { supported: McpRevision::modern().collect(), requested: shown(requested) })
+        .with_data(Data { supported: McpRevision::modern().collect(), requested: shown(requested) })
 }
 
 pub(crate) fn missing_capability(required: &ClientCapabilities) -> ErrorObject {
@@ -159,7 +159,7 @@ pub(crate) fn missing_capability(required: &ClientCapabilities) -> ErrorObject {
         required_capabilities: &'a ClientCapabilities,
     }
     ErrorObject::new(code::MISSING_CAPABILITY, "Missing required client capability")
-        .with_data(&Data { required_capabilities: required })
+        .with_data(Data { required_capabilities: required })
 }
 
 pub(crate) fn unknown_resource(uri: &str, revision: McpRevision) -> ErrorObject {
@@ -168,5 +168,5 @@ pub(crate) fn unknown_resource(uri: &str, revision: McpRevision) -> ErrorObject 
         uri: Cow<'a, str>,
     }
     let code = if revision.is_modern() { ErrorCode::INVALID_PARAMS } else { code::RESOURCE_NOT_FOUND };
-    ErrorObject::new(code, "Resource not found").with_data(&Data { uri: shown(uri) })
+    ErrorObject::new(code, "Resource not found").with_data(Data { uri: shown(uri) })
 }

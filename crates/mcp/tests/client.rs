@@ -24,7 +24,7 @@ fn client() -> McpClient {
             let Elicit::Form { schema, .. } = &question else { return Ok(ElicitResult::decline()) };
             // A form has no types with null.
             assert!(!schema.as_str().contains("null"), "{schema}");
-            Ok(ElicitResult::accept(&json!({"name": "Ann"})))
+            Ok(ElicitResult::accept(json!({"name": "Ann"})))
         })
         .on_sample(|question| async move {
             assert_eq!(question.max_tokens, 10);
@@ -147,7 +147,7 @@ async fn verdict(client: McpClient, server: Router) -> Result<McpRevision, Strin
 fn refusing(code: i64, data: Value) -> Router {
     Router::new().method("server/discover", move |_, _: Value| {
         let data = data.clone();
-        async move { Err::<(), _>(sabir::ErrorObject::new(code, "no").with_data(&data)) }
+        async move { Err::<(), _>(sabir::ErrorObject::new(code, "no").with_data(data)) }
     })
 }
 

@@ -42,7 +42,7 @@ fn failing() -> Router {
         .method_sync("sync", |_, text: String| Ok(parsed(&text)?))
         .method_blocking("blocking", |_, text: String| Ok(boxed(&text)?))
         .method("object", |_, _: String| async move {
-            Err::<i64, _>(ErrorObject::new(7, "as it is").with_data(&[1]))?;
+            Err::<i64, _>(ErrorObject::new(7, "as it is").with_data([1]))?;
             Ok(0i64)
         })
         .method("asks", |ctx: Ctx, _: String| async move { Ok(ctx.peer().call::<i64>("none", ()).await?) })

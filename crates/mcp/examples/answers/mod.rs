@@ -12,7 +12,7 @@ pub(crate) fn client() -> McpClient {
         })
         .on_elicit(|question| async move {
             let Elicit::Form { schema, .. } = question else { return Ok(ElicitResult::decline()) };
-            Ok(ElicitResult::accept(&filled_in(&schema.parse()?)))
+            Ok(ElicitResult::accept(filled_in(&schema.parse()?)))
         })
         .roots([Root { uri: "file:///a".into(), name: Some("a".into()), ..Root::default() }])
 }

@@ -217,8 +217,8 @@ pub struct ElicitResult {
 
 impl ElicitResult {
     /// The user filled in the form.
-    pub fn accept<T: Serialize>(content: &T) -> Self {
-        ElicitResult { action: Action::Accept, content: RawJson::from_value(content).ok() }
+    pub fn accept(content: impl Serialize) -> Self {
+        ElicitResult { action: Action::Accept, content: RawJson::from_value(&content).ok() }
     }
 
     /// The user said no.

@@ -1,6 +1,7 @@
 //! Tools, and what comes of them.
 
 use sabir::RawJson;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::content::is_false;
@@ -143,6 +144,11 @@ impl ToolResult {
     /// The texts, one after the other.
     pub fn text(&self) -> String {
         self.content.iter().filter_map(Content::as_text).collect()
+    }
+
+    /// The structured content as a type, or `None` if there is none.
+    pub fn structured<T: DeserializeOwned>(&self) -> Result<Option<T>, serde_json::Error> {
+        self.structured_content.as_ref().map(RawJson::parse).transpose()
     }
 
     pub(crate) fn fit(&mut self, revision: McpRevision) {

@@ -111,7 +111,7 @@ impl From<i64> for ErrorCode {
 /// ```
 /// use sabir_proto::{ErrorCode, ErrorObject};
 ///
-/// let error = ErrorObject::new(ErrorCode::INVALID_PARAMS, "Invalid params").with_data(&"`b` is missing");
+/// let error = ErrorObject::new(ErrorCode::INVALID_PARAMS, "Invalid params").with_data("`b` is missing");
 /// assert_eq!(error.to_string(), r#"-32602: Invalid params ("`b` is missing")"#);
 /// ```
 #[derive(Debug, Clone)]
@@ -162,13 +162,13 @@ impl<'a> ErrorObject<'a> {
         struct Data {
             reason: String,
         }
-        ErrorObject::standard(code).with_data(&Data { reason: reason.to_string() })
+        ErrorObject::standard(code).with_data(Data { reason: reason.to_string() })
     }
 
     /// The same error with `data` attached. Data that cannot be written as JSON is left out.
     #[must_use]
-    pub fn with_data<T: Serialize + ?Sized>(mut self, data: &T) -> Self {
-        self.data = RawJson::from_value(data).ok();
+    pub fn with_data(mut self, data: impl Serialize) -> Self {
+        self.data = RawJson::from_value(&data).ok();
         self
     }
 
@@ -199,7 +199,7 @@ impl<'a> ErrorObject<'a> {
             exception: &'static str,
         }
         match self.exception() {
-            Some(exception) if self.data.is_none() => self.with_data(&Data { exception }),
+            Some(exception) if self.data.is_none() => self.with_data(Data { exception }),
             _ => self,
         }
     }

@@ -265,6 +265,6 @@ impl ParseError {
             offset: usize,
         }
         ErrorObject::standard(ErrorCode::PARSE_ERROR)
-            .with_data(&Data { reason: self.reason.to_string(), offset: self.offset })
+            .with_data(Data { reason: self.reason.to_string(), offset: self.offset })
     }
 }

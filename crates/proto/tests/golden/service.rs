@@ -75,7 +75,7 @@ impl Service {
                 session.reply(now, key, &id)
             }
             ("fail", _) => {
-                let error = ErrorObject::new(7, "seven \"as\" asked").with_data(&[1, 2]);
+                let error = ErrorObject::new(7, "seven \"as\" asked").with_data([1, 2]);
                 session.reply_error(now, key, &error)
             }
             _ => session.reply_error(now, key, &ErrorObject::standard(ErrorCode::METHOD_NOT_FOUND)),

@@ -36,7 +36,7 @@ type Dial = Box<dyn Fn() -> Pin<Box<dyn Future<Output = Result<Transport, Error>
 /// # async fn run() -> Result<(), sabir::Error> {
 /// use sabir::{Reconnect, Router, transport};
 ///
-/// let server = Reconnect::new(Router::new(), || transport::tcp("127.0.0.1:4000"));
+/// let server = Reconnect::new(Router::new(), || transport::url("tcp://127.0.0.1:4000"));
 /// let sum: i64 = server.call("add", (1, 2)).await?;
 /// let again: i64 = server.call_idempotent("add", (1, 2)).await?; // made again if the connection is lost
 /// let sum: i64 = server.peer().await?.call("add", (1, 2)).timeout(std::time::Duration::from_secs(1)).await?;
@@ -51,16 +51,17 @@ pub struct Reconnect {
 }
 
 impl Reconnect {
-    /// Connects with `dial` whenever a connection is wanted and there is none. The router answers what the
-    /// server asks.
+    /// Connects with `dial` whenever a connection is wanted and there is none: a function that returns a transport, or
+    /// a future of one. The router answers what the server asks.
     pub fn new<F, Fut, E>(router: Router, dial: F) -> Self
     where
         F: Fn() -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<Transport, E>> + Send + 'static,
+        Fut: IntoFuture<Output = Result<Transport, E>>,
+        Fut::IntoFuture: Send + 'static,
         E: Into<Error>,
     {
         let dial: Dial = Box::new(move || {
-            let dialling = dial();
+            let dialling = dial().into_future();
             Box::pin(async move { dialling.await.map_err(Into::into) })
         });
         Reconnect { dial, router, timeout: Duration::from_secs(30), peer: Mutex::new(None) }

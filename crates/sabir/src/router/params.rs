@@ -88,7 +88,7 @@ fn explained<P: DeserializeOwned>(params: Params<'_, true>) -> Result<P, ErrorOb
         let path = error.path().to_string();
         let reason = error_reason(&error.into_inner());
         let path = (path != ".").then_some(path);
-        ErrorObject::standard(ErrorCode::INVALID_PARAMS).with_data(&Data { reason, path })
+        ErrorObject::standard(ErrorCode::INVALID_PARAMS).with_data(Data { reason, path })
     })
 }
 

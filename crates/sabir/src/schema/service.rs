@@ -26,8 +26,9 @@ use crate::{CallError, Error, ErrorObject};
 /// assert_eq!(error.to_string(), r#"2: only 5 left ({"balance":5})"#);
 /// ```
 ///
-/// The fields of a variant travel as `data`. A handler may answer with the enum by `?`, so it is no
-/// [`std::error::Error`] itself; the [`ServiceError`] that a caller gets is one.
+/// The fields of a variant are sent as `data`. The enum gets `Display`, which writes the message. A handler may
+/// answer with the enum by `?`, so it is not a [`std::error::Error`] itself; the [`ServiceError`] that a caller gets
+/// is one.
 ///
 /// Two kinds of variants have no code of their own:
 ///

@@ -149,7 +149,7 @@ fn refusal(validator: &Validator, params: &Value) -> ErrorObject {
         Some(Violation { reason, .. }) => reason.clone(),
         None => "the params do not fit".to_owned(),
     };
-    ErrorObject::standard(ErrorCode::INVALID_PARAMS).with_data(&Violations { reason, violations })
+    ErrorObject::standard(ErrorCode::INVALID_PARAMS).with_data(Violations { reason, violations })
 }
 
 fn object(contents: &[Content]) -> Value {

@@ -162,6 +162,17 @@ pub struct Transport {
     handles_signals: bool,
 }
 
+/// A transport is ready: so a function may return one where others return a future of one
+/// ([`Reconnect::new`](crate::Reconnect::new)).
+impl IntoFuture for Transport {
+    type Output = Result<Transport, Error>;
+    type IntoFuture = std::future::Ready<Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        std::future::ready(Ok(self))
+    }
+}
+
 impl Transport {
     pub(crate) fn new(open: impl FnOnce() -> io::Result<ByteTransport> + Send + 'static) -> Self {
         Transport::dialled(move |_| Box::pin(async move { Ok(OpenTransport::Bytes(open()?)) }))

@@ -291,7 +291,7 @@ async fn fail(_: Ctx, Fail { code, message, data }: Fail) -> sabir::Result<()> {
             // As a handler that fails is answered, but without the path of the type in this program.
             let message = message.unwrap_or_else(|| "failed as asked".to_owned());
             Err(ErrorObject::new(ErrorCode::INTERNAL_ERROR, message)
-                .with_data(&json!({"exception": "Failure"})))
+                .with_data(json!({"exception": "Failure"})))
         }
     }
 }
