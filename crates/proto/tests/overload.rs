@@ -46,3 +46,74 @@ fn requests_are_refused_until_there_is_memory() {
     assert_eq!(written(&mut session), "{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":1}\n");
     assert_eq!(session.usage().running, 1);
 }
+
+/// A batch of so many entries of two bytes.
+const JUNK: usize = 9999;
+
+fn junk() -> String {
+    format!("[{}1]\n", "1,".repeat(JUNK - 1))
+}
+
+#[test]
+fn each_entry_of_a_batch_of_junk_has_its_error_and_the_first_say_why() {
+    let mut session = Session::new(Config::default());
+    session.handle_bytes(Time::START, junk().as_bytes());
+    let reports = events(&mut session);
+    assert!(reports.len() <= 100 && reports.iter().all(|report| report == "Report"), "{reports:?}");
+    let answer = written(&mut session);
+    assert_eq!(answer.matches("-32600").count(), JUNK);
+    assert_eq!(answer.matches("\"data\"").count(), 100);
+    assert!(answer.len() < 1 << 20, "{} bytes", answer.len());
+    // Memory for the entries of such a batch is not kept either.
+    assert!(session.usage().bytes < 3 << 20, "{:?}", session.usage());
+}
+
+/// What an attacker sends in 400 KB is not kept as 30 MB of errors.
+#[test]
+fn junk_behind_answers_that_nobody_reads_is_refused_as_a_whole() {
+    for has_id in [false, true] {
+        let mut session = Session::new(Config::default());
+        let entry = r#"{"jsonrpc":"2.0","id":1,"method":1}"#;
+        let batch =
+            if has_id { format!("[{entry}{}]\n", format!(",{entry}").repeat(JUNK - 1)) } else { junk() };
+        for _ in 0..20 {
+            session.handle_bytes(Time::START, batch.as_bytes());
+            events(&mut session);
+        }
+        assert!(session.usage().unsent < 2 << 20, "{:?}", session.usage());
+        assert!(session.usage().bytes < 6 << 20, "{:?}", session.usage());
+        let answers = written(&mut session);
+        assert_eq!(answers.lines().count(), 20);
+        assert_eq!(answers.matches("-32009").count(), 19);
+        // Once that is read, it is answered by the letter again.
+        session.handle_bytes(Time::START, junk().as_bytes());
+        events(&mut session);
+        assert_eq!(written(&mut session).matches("-32600").count(), JUNK);
+    }
+}
+
+#[test]
+fn what_may_need_more_than_there_is_room_for_is_refused() {
+    const ROOM: usize = 64 * 1024;
+    let calls: Vec<String> =
+        (0..JUNK).map(|id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"add\"}}")).collect();
+    let calls = format!("[{}]\n", calls.join(","));
+    for batch in [&junk(), &calls] {
+        let mut session = Session::new(Config::default());
+        session.set_room(ROOM);
+        session.handle_bytes(Time::START, batch.as_bytes());
+        assert_eq!(events(&mut session), ["Report"]);
+        assert_eq!(written(&mut session).matches("-32009").count(), 1);
+        // Small calls go on, and so does junk, until there is no more room for it.
+        session.handle_bytes(Time::START, b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"add\"}\n1\n");
+        assert_eq!(events(&mut session), ["request add", "Report"]);
+        session.handle_bytes(Time::START, "1\n".repeat(10_000).as_bytes());
+        assert_eq!(events(&mut session).len(), 10_000);
+        assert!(session.usage().unsent < ROOM + 512, "{:?}", session.usage());
+        written(&mut session);
+        session.set_room(usize::MAX);
+        session.handle_bytes(Time::START, batch.as_bytes());
+        events(&mut session);
+        assert!(written(&mut session).len() > ROOM);
+    }
+}

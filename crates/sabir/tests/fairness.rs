@@ -75,3 +75,30 @@ async fn handlers_that_wait_leave_others_their_turn() {
     .await;
     assert!(before < FEW, "{before} of {CALLS} calls came first");
 }
+
+/// What is no message is answered without a handler, and takes its time all the same.
+#[tokio::test]
+async fn junk_leaves_others_their_turn() {
+    const JUNK: usize = 100_000;
+    let done = Arc::new(AtomicUsize::new(0));
+    let (mut busy, served) = tokio::io::duplex(1 << 20);
+    let (reader, writer) = tokio::io::split(served);
+    let counted = Arc::clone(&done);
+    let streams = transport::streams(reader, writer).on_report(move |_| {
+        counted.fetch_add(1, Ordering::Relaxed);
+    });
+    tokio::spawn(sabir::serve(streams, Router::new()));
+    busy.write_all("1\n".repeat(JUNK).as_bytes()).await.unwrap();
+    let (a, b) = transport::memory();
+    tokio::spawn(sabir::serve(a, Router::new().method_sync("ping", |_, ()| Ok(1))));
+    let peer = sabir::connect(b, Router::new()).await.unwrap();
+    assert_eq!(peer.call("ping", ()).await, Ok(1));
+    let before = done.load(Ordering::Relaxed);
+    let mut answers = 0;
+    let mut buffer = vec![0; 1 << 16];
+    while answers < JUNK {
+        let count = busy.read(&mut buffer).await.unwrap();
+        answers += buffer[..count].iter().filter(|byte| **byte == b'\n').count();
+    }
+    assert!(before < JUNK / 4, "{before} of {JUNK} pieces of junk came first");
+}

@@ -299,3 +299,46 @@ async fn a_session() {
     // What is on its way on two hundred connections is beside what the session holds.
     assert!(most < 4 * MOST, "{} MiB", most / 1024);
 }
+
+/// Small batches whose answers are large, from many connections that read nothing, are within what the server as a whole
+/// may hold.
+#[tokio::test]
+async fn batches_whose_answers_are_large() {
+    const TOTAL: usize = 700 * 1024;
+    const ENTRIES: usize = 9999;
+    let batch = |entry: &dyn Fn(usize) -> String| {
+        let entries: Vec<String> = (0..ENTRIES).map(entry).collect();
+        format!("[{}]", entries.join(","))
+    };
+    let numbers = batch(&|_| "1".to_owned());
+    let framed = format!("Content-Length: {}\r\n\r\n{numbers}", numbers.len());
+    for (what, message, times) in [
+        ("numbers in lines", format!("{numbers}\n"), 20),
+        ("numbers with headers", framed, 20),
+        ("numbers one by one", "1\n".repeat(ENTRIES), 20),
+        ("unknown methods", batch(&|id| call(id, "nothing", "")) + "\n", 2),
+        ("the same id", batch(&|_| call(1, "add", "1,2")) + "\n", 2),
+        ("wrong params", batch(&|id| call(id, "add", "\"x\"")) + "\n", 2),
+    ] {
+        let server = listening("tcp://127.0.0.1:0");
+        let mut clients = tokio::task::JoinSet::new();
+        for _ in 0..200 {
+            let mut client = dial(&server).await;
+            let message = message.repeat(times);
+            clients.spawn(async move {
+                send(&mut client, message.as_bytes()).await;
+                client
+            });
+        }
+        let clients = clients.join_all().await;
+        let mut honest = dial(&server).await;
+        honest.write_all(format!("{}\n", call(7, "add", "1,2")).as_bytes()).await.unwrap();
+        let mut answer = [0; 36];
+        timeout(LONG, honest.read_exact(&mut answer)).await.expect("an honest client waits").unwrap();
+        assert!(answer.starts_with(b"{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":3}"));
+        let most = server.memory("VmHWM");
+        eprintln!("{what}: {} MiB", most / 1024);
+        assert!(most < TOTAL, "{what}: {} MiB", most / 1024);
+        drop(clients);
+    }
+}

@@ -10,7 +10,7 @@ use sabir::{Dialect, Error, Http, MCP, PLAIN, Router, ServerTls, transport};
 
 use crate::args::DemoArgs;
 use crate::exit::{Exit, Failure};
-use crate::platform::LISTEN;
+use crate::platform::{LISTEN, raise_descriptor_limit};
 use crate::print::Printer;
 
 pub(crate) async fn run(args: DemoArgs, printer: &Printer) -> Result<Exit, Failure> {
@@ -50,15 +50,26 @@ async fn listen(url: &str, args: &DemoArgs, printer: &Printer) -> Result<Exit, F
         return Err(Failure::usage(format_args!("{url} needs a certificate"))
             .hint("give it with --tls-cert server.pem --tls-key server.key"));
     }
+    raise_descriptor_limit();
+    let (tell, mut told) = tokio::sync::mpsc::channel(1);
     let (router, dialect) = served(args);
     let server = sabir::listen(url, router).framing(args.framing.known()).dialect(dialect);
-    let mut server = server.http(http(args)).with_signals();
+    let mut server = server.http(http(args)).with_signals().on_accept_error(move |error| {
+        let _ = tell.try_send(format!("cannot accept connections: {error}"));
+    });
     if let (Some(cert), Some(key)) = (&args.tls_cert, &args.tls_key) {
         server = server.tls(ServerTls::from_files(cert, key).map_err(Failure::usage)?);
     }
     let server = server.await.map_err(|error| cannot_listen(&error))?;
     printer.note(&format!("serving on {}", server.url()));
-    match server.run().await {
+    let mut running = std::pin::pin!(server.run());
+    let ended = loop {
+        tokio::select! {
+            ended = &mut running => break ended,
+            Some(problem) = told.recv() => printer.note(&problem),
+        }
+    };
+    match ended {
         Ok(()) => Ok(Exit::Ok),
         Err(error) => Err(Failure::new(Exit::Connect, format_args!("stopped serving: {error}"))),
     }

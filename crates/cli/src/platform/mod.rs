@@ -1,4 +1,4 @@
-//! What differs between systems: how a command is written, where a program is found, and colours.
+//! What differs between systems: how a command is written, where a program is found, colours, and descriptors.
 //!
 //! `word` quotes text in commands that are shown to be copied. What comes from a peer stays one word.
 
@@ -10,6 +10,6 @@ mod windows;
 mod words;
 
 #[cfg(unix)]
-pub(crate) use unix::{LISTEN, enable_colour, join, program, split, word};
+pub(crate) use unix::{LISTEN, enable_colour, join, program, raise_descriptor_limit, split, word};
 #[cfg(windows)]
-pub(crate) use windows::{LISTEN, enable_colour, join, program, split, word};
+pub(crate) use windows::{LISTEN, enable_colour, join, program, raise_descriptor_limit, split, word};

@@ -29,6 +29,15 @@ pub(crate) fn enable_colour() -> bool {
     true
 }
 
+/// Each connection needs a descriptor. The limit that most systems set is low for the sake of programs that wait with
+/// `select(2)`, which neither this one does nor any that the demo starts: it starts none.
+pub(crate) fn raise_descriptor_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    // Where it is refused, fewer connections are served.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -22,6 +22,9 @@ pub(crate) fn program(name: &str) -> OsString {
     files.find(|file| file.is_file()).map_or_else(|| name.into(), PathBuf::into_os_string)
 }
 
+/// There is no such limit.
+pub(crate) fn raise_descriptor_limit() {}
+
 /// A console shows colours once that is enabled.
 pub(crate) fn enable_colour() -> bool {
     anstyle_query::windows::enable_ansi_colors().unwrap_or(false)

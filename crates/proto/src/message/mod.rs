@@ -139,11 +139,14 @@ pub struct Invalid<'a> {
 impl Invalid<'_> {
     /// The error to answer with, unless it looks like a response.
     pub fn error(&self) -> ErrorObject<'static> {
-        let code = match self.fault {
+        ErrorObject::because(self.code(), self.fault)
+    }
+
+    pub(crate) fn code(&self) -> ErrorCode {
+        match self.fault {
             Fault::BatchTooLong { .. } => ErrorCode::BATCH_TOO_LONG,
             _ => ErrorCode::INVALID_REQUEST,
-        };
-        ErrorObject::because(code, self.fault)
+        }
     }
 }
 

@@ -6,6 +6,10 @@ use crate::session::{Origin, grow};
 const KEPT: usize = 64 * 1024;
 const KEPT_BATCHES: usize = 4;
 
+/// Errors of one batch that say what is wrong. The others have their code and message alone, so that answers to a batch
+/// of junk take little room and time.
+const EXPLAINED: u32 = 100;
+
 /// The batches of the peer that are being worked on.
 #[derive(Debug, Default)]
 pub(crate) struct Gathering {
@@ -24,6 +28,8 @@ pub(crate) struct Batch {
     open: usize,
     /// An answer found no room among those that wait: nothing more of it is started.
     full: bool,
+    /// Entries that were refused as they were taken in.
+    refused: u32,
     /// `[` and the answers so far with commas between them; empty as long as there is none.
     answers: Vec<u8>,
 }
@@ -49,6 +55,7 @@ impl Gathering {
         let batch = &mut self.batches[index as usize];
         batch.open = 1;
         batch.full = false;
+        batch.refused = 0;
         batch.origin = origin;
         index
     }
@@ -68,6 +75,13 @@ impl Gathering {
         self.bytes += answers.len() - before;
         self.capacity = self.capacity + answers.capacity() - capacity;
         done
+    }
+
+    /// One more entry is refused. Whether the error is to say why.
+    pub(crate) fn explains_next(&mut self, batch: u32) -> bool {
+        let refused = &mut self.batches[batch as usize].refused;
+        *refused += 1;
+        *refused <= EXPLAINED
     }
 
     /// An answer found no room.

@@ -178,6 +178,7 @@ impl Core {
     #[inline(never)]
     pub(crate) fn queue_rest(&mut self) {
         let BatchRequests { text, calls, next, batch } = std::mem::take(&mut self.batch_requests);
+        let mut reports = 0;
         for call in &calls[next..] {
             let request = Request {
                 id: Id::trusted(piece(&text, call.id)),
@@ -185,7 +186,7 @@ impl Core {
                 params: call.params.map(|params| RawJson::trusted(piece(&text, params))),
             };
             if let Next::Event(event) = self.request(request, Some(batch)) {
-                self.pending_events.push_back(event.into_owned());
+                self.push_batch_event(event, &mut reports);
             }
         }
         self.settle(batch);

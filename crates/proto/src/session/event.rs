@@ -295,7 +295,7 @@ pub enum Cause {
     Lost(Lost),
 }
 
-/// What the peer did wrong.
+/// What the peer did wrong. Of one batch, the first hundred are told.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Report<'s> {

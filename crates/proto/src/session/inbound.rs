@@ -17,9 +17,9 @@ use crate::message::{Fault, Invalid, Message, Notification, Request, Response};
 use crate::session::event::{CallError, CallKey, Event, Origin, Report, RequestKey};
 use crate::session::meta::Meta;
 use crate::session::queue::Waiting;
-use crate::session::refusals::is_long_answer;
+use crate::session::refusals::{REPORTED, SMALL_ERROR, is_long_answer};
 use crate::session::requests::Requests;
-use crate::session::{Core, Phase, Role, WholeMessage};
+use crate::session::{Core, KEPT_BATCH, Phase, Role, WholeMessage};
 
 /// Tables up to this size count as nothing.
 const SMALL_TABLE: usize = 64 * 1024;
@@ -184,7 +184,8 @@ impl Core {
     /// Answers something that is not a message, unless that has gone on for too long. A client does not: what a
     /// server prints beside its answers would be answered with something that it has not asked for.
     pub(crate) fn reply_unreadable(&mut self, id: &str, error: &ErrorObject<'_>) {
-        if self.role == Role::Server && self.error_replies < self.limits.max_error_replies {
+        let answers = self.role == Role::Server && self.error_replies < self.limits.max_error_replies;
+        if answers && self.has_room(SMALL_ERROR) {
             self.error_replies += 1;
             self.send_error(id, error, None);
         }
@@ -196,9 +197,9 @@ impl Core {
         let asks = |entry: &Entry<'_>| {
             !matches!(entry, Ok(Message::Response(_)) | Err(Invalid { response: true, .. }))
         };
-        if (self.is_outbound_full() || self.overloaded) && entries.iter().any(asks) {
-            self.send_error("null", &overloaded(), None);
-            self.pending_events.push_back(Event::Report(Report::Overloaded(Id::NULL)));
+        let answers = entries.len() * SMALL_ERROR;
+        if (self.is_outbound_full() || !self.has_room(answers)) && entries.iter().any(asks) {
+            self.refuse_batch();
             self.outbox.settle(self.incoming);
             return;
         }
@@ -207,13 +208,20 @@ impl Core {
             self.error_replies = 0;
             return;
         }
+        if self.is_too_much_junk(entries) {
+            self.refuse_batch();
+            return self.settle(batch);
+        }
         let mut answered = BTreeSet::new();
         let mut refusals = Vec::new();
+        let mut reports = 0;
         for entry in entries.drain(..) {
             if let Ok(Message::Response(Response { id, outcome: Err(error) })) = &entry
                 && id.is_null()
             {
-                refusals.push(error.clone().into_owned());
+                if refusals.len() < REPORTED {
+                    refusals.push(error.clone().into_owned());
+                }
                 continue;
             }
             let response = match &entry {
@@ -224,7 +232,7 @@ impl Core {
             let id = response.and_then(|id| self.number_of(id));
             answered.extend(id.and_then(|id| self.calls.batch_of(id)));
             if let Next::Event(event) = self.entry(entry, Some(batch)) {
-                self.pending_events.push_back(event.into_owned());
+                self.push_batch_event(event, &mut reports);
             }
         }
         self.settle(batch);
@@ -270,7 +278,10 @@ impl Core {
                 let id = self.answerable(invalid.id.as_ref());
                 match batch {
                     Some(_) if self.role == Role::Client => {}
-                    Some(_) => self.send_error(id, &invalid.error(), batch),
+                    Some(_) => {
+                        let error = self.error_in(batch, invalid.code(), || invalid.error());
+                        self.send_error(id, &error, batch);
+                    }
                     None => self.reply_unreadable(id, &invalid.error()),
                 }
                 Next::Event(Event::Report(Report::Invalid(invalid)))
@@ -305,7 +316,8 @@ impl Core {
             return Next::Again;
         }
         if self.overloaded {
-            self.send_error(id.text(), &overloaded(), batch);
+            let error = self.error_in(batch, ErrorCode::OVERLOADED, overloaded);
+            self.send_error(id.text(), &error, batch);
             return Next::Event(Event::Report(Report::Overloaded(id)));
         }
         let bytes = method.len() + text.map_or(0, str::len) + id.text().len();
@@ -314,12 +326,14 @@ impl Core {
         let room = self.limits.queued_bytes.saturating_sub(self.requests.id_bytes() + id.text().len());
         let room = room.saturating_sub(self.requests.held().saturating_sub(SMALL_TABLE));
         if !at_once && !self.queue.has_room(&method, text, room) {
-            self.send_error(id.text(), &overloaded(), batch);
+            let error = self.error_in(batch, ErrorCode::OVERLOADED, overloaded);
+            self.send_error(id.text(), &error, batch);
             return Next::Event(Event::Report(Report::Overloaded(id)));
         }
         let cancellable = self.dialect.can_be_cancelled(&method);
         let Some(key) = self.requests.insert(&id, batch, self.incoming, cancellable) else {
-            self.send_error("null", &in_flight(&id), batch);
+            let error = self.error_in(batch, ErrorCode::INVALID_REQUEST, || in_flight(&id));
+            self.send_error("null", &error, batch);
             return Next::Event(Event::Report(Report::DuplicateId(id)));
         };
         if let Some(batch) = batch {
@@ -507,7 +521,7 @@ pub(crate) fn in_flight(id: &Id<'_>) -> ErrorObject<'static> {
     ErrorObject::because(ErrorCode::INVALID_REQUEST, format!("id {shown}{more} is already in flight"))
 }
 
-fn overloaded() -> ErrorObject<'static> {
+pub(crate) fn overloaded() -> ErrorObject<'static> {
     ErrorObject::because(ErrorCode::OVERLOADED, "too many requests are waiting: try again later")
 }
 
@@ -531,6 +545,9 @@ pub(crate) fn start<'t>(
 /// The vector without its entries, and so free of what they borrowed. The standard library keeps the
 /// allocation, since the types have the same layout.
 fn emptied(mut entries: Vec<Entry<'_>>) -> Vec<Entry<'static>> {
+    if entries.capacity() > KEPT_BATCH {
+        return Vec::new();
+    }
     entries.clear();
     entries.into_iter().map(|_| unreachable!("it was cleared")).collect()
 }

@@ -59,6 +59,9 @@ const WORTH_TIDYING: usize = 512 * 1024;
 /// Entries that the lists of messages and events may keep room for.
 const KEPT_ENTRIES: usize = 64;
 
+/// A batch with more entries leaves no room for so many behind.
+const KEPT_BATCH: usize = 1024;
+
 /// How long the last answers of a shutdown may take to be sent.
 const FLUSH: Duration = Duration::from_secs(1);
 
@@ -120,6 +123,8 @@ struct Core {
     write_blocked_since: Option<Time>,
     /// The driver has no memory for more.
     overloaded: bool,
+    /// Bytes of answers that the driver has memory for.
+    room: usize,
 }
 
 /// A message of a transport that keeps messages apart.
@@ -189,6 +194,7 @@ impl Session {
             rested: false,
             write_blocked_since: None,
             overloaded: false,
+            room: usize::MAX,
         };
         Session { input: Input::new(), core }
     }
@@ -250,6 +256,8 @@ impl Session {
     pub fn handle_lost(&mut self, now: Time, cause: impl Into<Lost>) {
         self.core.advance(now);
         self.core.close(Cause::Lost(cause.into()));
+        self.core.consumed = 0;
+        self.input = Input::new();
     }
 
     /// The transport refused a message for its size, and cannot go on behind it. It may have been the answer to any
@@ -377,6 +385,13 @@ impl Session {
     /// come are answered [`OVERLOADED`](ErrorCode::OVERLOADED). What is running goes on.
     pub fn set_overloaded(&mut self, overloaded: bool) {
         self.core.overloaded = overloaded;
+    }
+
+    /// The driver has memory for so many bytes of answers that wait to be sent. Batches that may need more are answered
+    /// [`OVERLOADED`](ErrorCode::OVERLOADED) as a whole, and what is no message is reported and not answered. As much as
+    /// the [`Limits`] allow, unless this says less.
+    pub fn set_room(&mut self, bytes: usize) {
+        self.core.room = bytes;
     }
 
     /// Whether the peer leaves so much unread that handlers should rest.

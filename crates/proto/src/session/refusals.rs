@@ -1,14 +1,21 @@
-//! What is refused as a whole: messages of the peer that are too large, answers that are too long, and messages of
-//! ours that the peer refuses without an id.
+//! What is refused as a whole: messages of the peer that are too large, batches whose errors would take too much,
+//! answers that are too long, and messages of ours that the peer refuses without an id.
 
 use crate::frame::{FrameFault, message_start};
+use crate::message::decode::Entry;
 use crate::message::error::{ErrorCode, ErrorObject};
 use crate::message::id::Id;
 use crate::message::{Fault, Invalid};
-use crate::session::Core;
 use crate::session::event::{CallError, CallKey, Event, Report, Undelivered};
-use crate::session::inbound::Next;
+use crate::session::inbound::{Next, overloaded};
 use crate::session::oversize::Oversize;
+use crate::session::{Core, Role};
+
+/// What an error without data takes, about.
+pub(crate) const SMALL_ERROR: usize = 96;
+
+/// What is wrong with the entries of one batch is reported so many times.
+pub(crate) const REPORTED: usize = 100;
 
 impl Core {
     /// A message was skipped for its size; `start` is how it begins. A request is refused with its id, where that
@@ -38,6 +45,54 @@ impl Core {
         let replies = calls.into_iter().map(|call| Event::Reply { call, outcome: Err(error()) });
         self.pending_events.extend(replies);
         Next::Again
+    }
+
+    /// Whether the driver has memory for so many more bytes of answers.
+    pub(crate) fn has_room(&self, bytes: usize) -> bool {
+        !self.overloaded && self.outbox.load() + self.gathering.bytes() + bytes <= self.room
+    }
+
+    /// Keeps an event of a batch. Nobody reads thousands of reports, and each takes more memory than its entry.
+    pub(crate) fn push_batch_event(&mut self, event: Event<'_>, reports: &mut usize) {
+        if let Event::Report(_) = event {
+            *reports += 1;
+            if *reports > REPORTED {
+                return;
+            }
+        }
+        self.pending_events.push_back(event.into_owned());
+    }
+
+    /// Whether errors to what is no message would pile up behind what the peer leaves unread. An entry of two bytes
+    /// would have one of forty times its size. A peer that has read everything gets an error for each.
+    pub(crate) fn is_too_much_junk(&self, entries: &[Entry<'_>]) -> bool {
+        let unread = self.outbox.load() + self.gathering.bytes();
+        let is_junk = |entry: &&Entry<'_>| matches!(entry, Err(Invalid { response: false, .. }));
+        let errors = || entries.iter().filter(is_junk).count() * SMALL_ERROR;
+        unread > 0
+            && self.role == Role::Server
+            && unread + entries.len() * SMALL_ERROR > self.limits.high_water
+            && unread + errors() > self.limits.high_water
+    }
+
+    /// One error for a whole batch.
+    #[cold]
+    pub(crate) fn refuse_batch(&mut self) {
+        self.send_error("null", &overloaded(), None);
+        self.pending_events.push_back(Event::Report(Report::Overloaded(Id::NULL)));
+    }
+
+    /// An error that says what is wrong, unless enough of its batch have done so.
+    pub(crate) fn error_in(
+        &mut self,
+        batch: Option<u32>,
+        code: ErrorCode,
+        explain: impl FnOnce() -> ErrorObject<'static>,
+    ) -> ErrorObject<'static> {
+        match batch {
+            Some(batch) if !self.gathering.explains_next(batch) => ErrorObject::standard(code),
+            _ => explain(),
+        }
     }
 
     /// Takes out the call with this id, or its whole batch: the answer to that comes in one piece.

@@ -44,6 +44,16 @@ pub(crate) const ALL: &[Attack] = &[
     attack!("lines: answers that nobody reads", 128, unread_lines),
     attack!("lines: one line without an end, then deep nesting", 128, giant_lines),
     attack!("lines: batches of 9,975 calls", 128, batches),
+    attack!("lines: 400 that send batches of 9,999 numbers", 700, floods::junk_batches),
+    attack!("headers: the same", 700, floods::junk_batches_with_headers),
+    attack!("WebSocket: the same", 700, floods::junk_batches_by_websocket),
+    attack!("HTTP/1.1: the same", 700, floods::junk_batches_by_http),
+    attack!(
+        "lines: 400 that send batches of 9,999 unknown methods, equal ids, wrong params",
+        700,
+        floods::refused_batches
+    ),
+    attack!("lines: 400 that send numbers", 700, floods::junk_lines),
     attack!("lines: calls and their cancels", 128, cancels),
     attack!("lines: 1,500 that call `sleep 1e12` and close", 256, sleepers),
     attack!("1,500 connections that send one byte", 256, silent),

@@ -112,3 +112,59 @@ pub(crate) async fn streams(address: SocketAddr) {
     }
     hold(held).await;
 }
+
+/// Many connections that send this for as long as the server takes it, and read nothing.
+async fn unread(address: SocketAddr, first: &'static [u8], again: Vec<u8>) {
+    let mut senders = tokio::task::JoinSet::new();
+    let again = std::sync::Arc::new(again);
+    for _ in 0..400 {
+        let again = std::sync::Arc::clone(&again);
+        senders.spawn(async move {
+            let Some(mut stream) = dial(address).await else { return };
+            let mut sent = stream.write_all(first).await;
+            while sent.is_ok() {
+                sent = stream.write_all(&again).await;
+            }
+        });
+    }
+    while senders.join_next().await.is_some() {}
+}
+
+/// Twenty kilobytes that ask for as many errors as a batch may have entries.
+fn numbers() -> String {
+    format!("[{}1]", "1,".repeat(9998))
+}
+
+pub(crate) async fn junk_batches(address: SocketAddr) {
+    unread(address, b"", (numbers() + "\n").into_bytes()).await;
+}
+
+pub(crate) async fn junk_batches_with_headers(address: SocketAddr) {
+    let batch = numbers();
+    unread(address, b"", format!("Content-Length: {}\r\n\r\n{batch}", batch.len()).into_bytes()).await;
+}
+
+pub(crate) async fn junk_batches_by_http(address: SocketAddr) {
+    unread(address, b"", post("", &numbers()).into_bytes()).await;
+}
+
+pub(crate) async fn junk_batches_by_websocket(address: SocketAddr) {
+    let batch = numbers();
+    let length = (batch.len() as u16).to_be_bytes();
+    unread(address, HANDSHAKE, [&[0x81, 0xFE][..], &length, &[0; 4], batch.as_bytes()].concat()).await;
+}
+
+pub(crate) async fn junk_lines(address: SocketAddr) {
+    unread(address, b"", b"1\n".repeat(9999)).await;
+}
+
+pub(crate) async fn refused_batches(address: SocketAddr) {
+    let batch = |entry: fn(usize) -> String| {
+        let entries: Vec<String> = (0..9999).map(|id| entry(id).trim_end().to_owned()).collect();
+        format!("[{}]\n", entries.join(","))
+    };
+    let unknown = batch(|id| call(id, "nothing", ""));
+    let equal = batch(|_| call(1, "add", "1,2"));
+    let wrong = batch(|id| call(id, "add", "\"x\""));
+    unread(address, b"", (unknown + &equal + &wrong).into_bytes()).await;
+}

@@ -105,6 +105,17 @@ impl<P: Io> Connection<P> {
         self.engine.context.session.set_overloaded(overloaded);
     }
 
+    /// Refuses what may need more than so many bytes for its answers.
+    pub(crate) fn set_room(&mut self, bytes: usize) {
+        self.engine.context.session.set_room(bytes);
+    }
+
+    /// Ends it at once, and gives back what it holds. Whoever polls it sees that it has ended.
+    pub(crate) fn abort(&mut self, cause: &'static str) {
+        let context = &mut self.engine.context;
+        context.session.handle_lost(context.now, cause);
+    }
+
     /// When it last looked at the clock.
     pub(crate) fn now(&self) -> Instant {
         let context = &self.engine.context;
@@ -206,6 +217,7 @@ impl<P: Io> Connection<P> {
                 // What came first came before the turn began. Handlers look at the clock themselves.
                 if std::mem::replace(&mut has_read, true) {
                     self.engine.context.read_clock();
+                    self.engine.check_turn();
                 }
                 continue;
             }

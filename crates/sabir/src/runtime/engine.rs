@@ -23,7 +23,7 @@ use crate::{CallError, ErrorObject, RawJson};
 /// How long one connection may keep its thread before others have their turn.
 pub(crate) const TURN: Duration = Duration::from_millis(1);
 
-/// Handlers between two looks at the clock, at the most.
+/// Handlers and reports between two looks at the clock, at the most.
 const LONGEST_PACE: u32 = 16;
 
 /// Slots for tasks that are kept for the next flood.
@@ -129,9 +129,15 @@ impl Engine {
         self.pausing
     }
 
-    /// A handler is run: now and then, it is time to look at the clock.
+    /// The clock was just read: the turn may be over without a handler having run, by reading and refusing alone.
     #[inline]
-    fn count_handler(&mut self) {
+    pub(crate) fn check_turn(&mut self) {
+        self.pausing = self.context.now - self.turn >= TURN;
+    }
+
+    /// Something was done for the peer: now and then, it is time to look at the clock.
+    #[inline]
+    fn count_step(&mut self) {
         self.unclocked -= 1;
         if self.unclocked == 0 {
             self.look_at_clock();
@@ -166,16 +172,19 @@ impl Engine {
                         Ok(running) => self.poll_first(key, running),
                         Err(error) => self.refuse(key, error),
                     }
-                    self.count_handler();
+                    self.count_step();
                 }
-                Step::Cancel(key, reason) => self.cancel(key, reason),
+                Step::Cancel(key, reason) => {
+                    self.cancel(key, reason);
+                    self.count_step();
+                }
                 Step::Reply(call, outcome) => {
                     if let Some(slot) = self.context.calls.get_mut(call.index()).and_then(Option::take) {
                         slot.end(outcome);
                         self.answered = true;
                     }
                 }
-                Step::Nothing => {}
+                Step::Nothing => self.count_step(),
                 Step::Hold(event) => {
                     self.held = Some(event);
                     return Stop::Yielding;
@@ -391,7 +400,7 @@ impl Engine {
         while !self.pausing
             && let Some(index) = self.ready.pop()
         {
-            self.count_handler();
+            self.count_step();
             // Before it is polled: what wakes it from here on puts it back among the ready ones.
             if let Some((waker, _)) = self.wakers.get(index) {
                 waker.queued.leave();

@@ -18,8 +18,9 @@ const RETRY: Duration = Duration::from_millis(100);
 /// Runs a connection, and reserves what it holds.
 ///
 /// When nearly all of the budget is spent, a connection that holds more than a little reads nothing more, and refuses
-/// the requests that it has read. One that goes on growing, by answers to what runs already, is shut down when all of it
-/// is spent: there is nothing left to refuse.
+/// the requests that it has read. Others refuse what may make them hold more than that. One that goes on growing, by
+/// answers to what runs already, is ended when all of it is spent, and what it holds is given back at once: there is
+/// nothing left to refuse, and what it holds is not counted.
 pub(crate) struct Metered<P> {
     pub(crate) connection: Connection<P>,
     budget: Arc<MemoryBudget>,
@@ -28,6 +29,8 @@ pub(crate) struct Metered<P> {
     held: fn(&P) -> usize,
     /// Bytes that it held when it last ran.
     used: usize,
+    /// Others have spent so much that it must stay small.
+    is_short: bool,
     /// Set while it may not read: when to look again.
     overloaded: Option<Pin<Box<Sleep>>>,
     /// It was asked to shut down.
@@ -42,6 +45,7 @@ impl<P: Io> Metered<P> {
             reservation: Reservation::default(),
             held,
             used: 0,
+            is_short: false,
             overloaded: None,
             is_closing: false,
         }
@@ -65,8 +69,8 @@ impl<P: Io> Metered<P> {
             return Poll::Ready(());
         }
         self.used = self.connection.usage().bytes + (self.held)(&self.connection.io);
-        if !self.reservation.resize(&self.budget, self.used) && !self.is_closing {
-            self.shut_down(Duration::ZERO);
+        if !self.reservation.resize(&self.budget, self.used) {
+            self.abort(cx);
         }
         self.check_budget(cx);
         Poll::Pending
@@ -74,10 +78,23 @@ impl<P: Io> Metered<P> {
 
     #[inline]
     fn check_budget(&mut self, cx: &mut Context<'_>) {
-        let is_overloaded = self.used >= STEP && self.budget.is_nearly_spent();
+        let is_short = self.budget.is_nearly_spent();
+        if is_short != self.is_short {
+            self.is_short = is_short;
+            self.connection.set_room(if is_short { STEP } else { usize::MAX });
+        }
+        let is_overloaded = self.used >= STEP && is_short;
         if is_overloaded || self.overloaded.is_some() {
             self.pause(cx, is_overloaded);
         }
+    }
+
+    #[cold]
+    fn abort(&mut self, cx: &Context<'_>) {
+        self.is_closing = true;
+        self.connection.abort("the server has no memory left");
+        self.used = 0;
+        cx.waker().wake_by_ref();
     }
 
     #[cold]

@@ -9,8 +9,10 @@ use std::sync::Arc;
 use std::task::{Poll, ready};
 use std::time::Duration;
 
+use crate::server::accept_errors::AcceptErrors;
 use crate::server::activity::Activity;
 use crate::server::deadline_timer::DeadlineTimer;
+use crate::server::descriptors;
 use crate::server::detect::{Protocol, detect};
 #[cfg(feature = "http")]
 pub(crate) use crate::server::limiter::network;
@@ -57,7 +59,9 @@ impl Default for Protocols {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Connections {
     /// Connections at once. One more takes the place of one that is not used (see
-    /// [`evict_after`](Self::evict_after)); while all are, it waits. 4,096.
+    /// [`evict_after`](Self::evict_after)); while all are, it waits. 4,096, or fewer where the process may not have as
+    /// many descriptors: seven eighths of those, less 16, when the server is bound. If none is left all the same, room is
+    /// made in the same way, and [`on_accept_error`](crate::ServerBuilder::on_accept_error) is told.
     pub total: usize,
     /// Connections at once from one address; more are closed. 2,048.
     pub per_address: usize,
@@ -86,8 +90,9 @@ pub struct Connections {
     pub connection_bytes: usize,
     /// Bytes that all connections and sessions together may hold in these. From there on, requests of HTTP that
     /// need more than 64 KiB are answered 503. Other connections that hold more than 64 KiB read nothing more, and
-    /// refuse requests as [`OVERLOADED`](crate::ErrorCode::OVERLOADED), when seven eighths of this are spent; those that
-    /// still grow when all of it is, by answers to what runs already, are shut down. 512 MiB.
+    /// refuse requests as [`OVERLOADED`](crate::ErrorCode::OVERLOADED), when seven eighths of this are spent, and those that
+    /// hold less refuse batches whose answers may take more; those that still grow when all of it is, by answers to what
+    /// runs already, are closed. 512 MiB.
     pub total_bytes: usize,
 }
 
@@ -121,6 +126,7 @@ pub(crate) struct ServerConfig {
     pub(crate) grace: Duration,
     pub(crate) protocols: Protocols,
     pub(crate) connections: Connections,
+    pub(crate) accept_errors: AcceptErrors,
     /// Only TLS is let in.
     pub(crate) secure: bool,
     #[cfg(feature = "http")]
@@ -141,6 +147,7 @@ pub(crate) struct ServerConfig {
 pub(crate) struct Acceptor {
     state: Arc<ServerState>,
     limiter: Arc<ConnectionLimiter>,
+    errors: AcceptErrors,
 }
 
 /// What connections share.
@@ -189,7 +196,7 @@ impl ServerConfig {
         let config = Config { framing, ..self.config };
         let Connections { total, per_address, idle, evict_after, .. } = self.connections;
         let evictable = Evictable { idle: evict_after, waiting: idle };
-        let limiter = ConnectionLimiter::new(total, per_address, evictable);
+        let limiter = ConnectionLimiter::new(descriptors::fitting(total), per_address, evictable);
         let Limits { message_bytes, outbound_bytes, .. } = self.config.limits;
         let connection_bytes =
             self.connections.connection_bytes.max(message_bytes.saturating_add(outbound_bytes));
@@ -212,7 +219,7 @@ impl ServerConfig {
             #[cfg(feature = "http")]
             connection_bytes,
         };
-        Acceptor { state: Arc::new(state), limiter }
+        Acceptor { state: Arc::new(state), limiter, errors: self.accept_errors }
     }
 }
 
@@ -220,11 +227,11 @@ impl Acceptor {
     /// The next connection, once there is room for it.
     pub(crate) async fn next(&self, listener: &Listener) -> io::Result<(OwnedSemaphorePermit, Accepted)> {
         if let Some(permit) = self.limiter.try_reserve() {
-            return Ok((permit, listener.accept().await?));
+            return Ok((permit, self.accept(listener).await?));
         }
         // Nobody is closed before somebody has come who needs the place.
         let accepted = loop {
-            let accepted = listener.accept().await?;
+            let accepted = self.accept(listener).await?;
             if !self.limiter.is_at_limit(accepted.address()) {
                 break accepted;
             }
@@ -232,6 +239,23 @@ impl Acceptor {
         match self.limiter.make_room().await {
             Some(permit) => Ok((permit, accepted)),
             None => std::future::pending().await,
+        }
+    }
+
+    /// Accepts a connection. Where no descriptor is left for it, others have to make room, or it would wait for as long
+    /// as they like to stay.
+    async fn accept(&self, listener: &Listener) -> io::Result<Accepted> {
+        loop {
+            match listener.accept().await {
+                Err(error) => {
+                    self.errors.tell(&error);
+                    if !descriptors::are_spent(&error) {
+                        return Err(error);
+                    }
+                    self.limiter.make_way().await;
+                }
+                accepted => return accepted,
+            }
         }
     }
 

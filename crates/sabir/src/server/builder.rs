@@ -11,6 +11,7 @@ use crate::Error;
 use crate::router::Router;
 use crate::runtime::config::config_setters;
 use crate::server::Server;
+use crate::server::accept_errors::AcceptErrors;
 use crate::server::acceptor::{Connections, Protocols, ServerConfig};
 use crate::server::bind::BoundListener;
 
@@ -54,6 +55,7 @@ pub fn listen(url: impl Into<String>, router: Router) -> ServerBuilder {
         grace: Duration::from_millis(1500),
         protocols: None,
         connections: Connections::default(),
+        accept_errors: AcceptErrors::default(),
         handles_signals: false,
         #[cfg(feature = "http")]
         http: crate::server::http::Http::new(),
@@ -71,6 +73,7 @@ pub struct ServerBuilder {
     grace: Duration,
     protocols: Option<Protocols>,
     connections: Connections,
+    accept_errors: AcceptErrors,
     handles_signals: bool,
     #[cfg(feature = "http")]
     http: crate::server::http::Http,
@@ -93,6 +96,14 @@ impl ServerBuilder {
     #[must_use]
     pub fn connections(mut self, connections: Connections) -> Self {
         self.connections = connections;
+        self
+    }
+
+    /// Calls this when a connection cannot be accepted, most likely because the process has no descriptors left: every ten
+    /// seconds at the most. With the feature `tracing` it is a warning there, too.
+    #[must_use]
+    pub fn on_accept_error(mut self, tell: impl Fn(&std::io::Error) + Send + Sync + 'static) -> Self {
+        self.accept_errors.set(Box::new(tell));
         self
     }
 
@@ -149,6 +160,7 @@ impl ServerBuilder {
                 ..Protocols::default()
             }),
             connections: self.connections,
+            accept_errors: self.accept_errors,
             secure: bound.secure,
             #[cfg(feature = "http")]
             http: self.http,

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep};
 
 use crate::peer::commands::lock;
@@ -32,6 +32,8 @@ pub(crate) struct ConnectionLimiter {
     per_address: usize,
     evictable: Evictable,
     taken: Mutex<Taken>,
+    /// A connection has left.
+    left: Notify,
 }
 
 /// The places that are taken.
@@ -60,6 +62,7 @@ impl ConnectionLimiter {
             per_address: per_address.max(1),
             evictable,
             taken: Mutex::default(),
+            left: Notify::new(),
         })
     }
 
@@ -77,6 +80,16 @@ impl ConnectionLimiter {
                 permit = &mut free => return permit.ok(),
                 () = sleep(wait) => {}
             }
+        }
+    }
+
+    /// Waits until there may be a descriptor again: one connection is asked to end, if there is one that may be closed.
+    pub(crate) async fn make_way(&self) {
+        let left = self.left.notified();
+        let wait = self.evict();
+        tokio::select! {
+            () = left => {}
+            () = sleep(wait) => {}
         }
     }
 
@@ -173,6 +186,8 @@ impl Drop for ConnectionPermit {
                 taken.by_address.remove(&address);
             }
         }
+        drop(taken);
+        self.limiter.left.notify_waiters();
     }
 }
 

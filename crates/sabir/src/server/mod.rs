@@ -1,11 +1,13 @@
 //! Serving every connection that comes.
 
+mod accept_errors;
 pub(crate) mod acceptor;
 pub(crate) mod activity;
 pub(crate) mod bind;
 pub(crate) mod budget;
 pub(crate) mod builder;
 pub(crate) mod deadline_timer;
+mod descriptors;
 pub(crate) mod detect;
 #[cfg(all(feature = "fuzzing", feature = "http"))]
 pub(crate) mod fuzzing;
@@ -77,7 +79,7 @@ impl Server {
             match accepted {
                 Ok((bound, Accepted::Tcp(stream, address))) => acceptor.spawn(bound, stream, Some(address)),
                 Ok((bound, Accepted::Local(stream))) => acceptor.spawn(bound, stream, None),
-                // Out of descriptors, most likely: others will be closed.
+                // It may fail again and again, and must not take the processor for that.
                 Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
             }
         }

@@ -39,7 +39,8 @@ impl ServerState {
         };
         let mut serving = Box::new(Serving::new(connection, progress, timer, timeouts));
         poll_fn(|cx| serving.poll(cx)).await;
-        // Its place is kept until here.
+        // Its place is kept until here: who waits for one may need its descriptor.
+        drop(serving);
         drop(peer_info);
     }
 }

@@ -3,6 +3,7 @@
 use tokio::io::AsyncWriteExt;
 
 use crate::client::Client;
+use crate::frames::HANDSHAKE;
 use crate::open::{ADD, SUM, open};
 use crate::server::router;
 
@@ -209,6 +210,7 @@ async fn what_is_unusual_is_judged_as_documented() {
             403,
         ),
         ("1.1 without a Host", format!("POST / HTTP/1.1\r\n{json}{sized}\r\n{ADD}"), 400),
+        ("an empty port", format!("POST / HTTP/1.1\r\nHost: localhost:\r\n{json}{sized}\r\n{ADD}"), 200),
     ] {
         for http in [true, false] {
             let mut client = Client::connect(server.port).await;
@@ -222,6 +224,25 @@ async fn what_is_unusual_is_judged_as_documented() {
             assert_eq!(got, status, "{name}: {answer}");
             assert!(status != 200 || answer == SUM, "{name}: {answer}");
         }
+    }
+    server.stop().await;
+}
+
+/// What follows the head of a handshake is frames. Were it a body for whoever is in between, the two would not agree on
+/// where it ends.
+#[tokio::test]
+async fn a_handshake_has_no_body() {
+    let server = open("http", router(), |server| server).await;
+    for (headers, status) in [
+        ("", 101),
+        ("Content-Length: 0\r\n", 101),
+        ("Content-Length: 5\r\n", 400),
+        ("Transfer-Encoding: chunked\r\n", 400),
+    ] {
+        let mut client = Client::connect(server.port).await;
+        client.send(HANDSHAKE.replacen("\r\n\r\n", &format!("\r\n{headers}\r\n"), 1)).await;
+        let (got, answer) = client.answer().await;
+        assert_eq!(got, status, "{headers}: {answer}");
     }
     server.stop().await;
 }

@@ -45,6 +45,7 @@ where
         grace: std::time::Duration::from_secs(1),
         protocols: Protocols { lines: false, headers: false, ..Protocols::default() },
         connections: Connections::default(),
+        accept_errors: Default::default(),
         secure: false,
         http,
         path: "/".to_owned(),

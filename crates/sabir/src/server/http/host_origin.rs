@@ -25,7 +25,8 @@ impl Host {
         }
         let authority: Authority = text.parse().ok()?;
         let port = match text.strip_prefix(authority.host())? {
-            "" => None,
+            // The port may be empty (RFC 3986, 3.2.3), which is the same as none.
+            "" | ":" => None,
             // A number for Rust may have a sign.
             port => Some(port.strip_prefix(':').filter(|port| !port.starts_with('+'))?.parse().ok()?),
         };
@@ -160,7 +161,14 @@ mod tests {
             ("LOCALHOST.", true, true, false),
             ("[::1]:80", true, true, false),
             ("127.0.0.1:65536", false, false, false),
-            ("127.0.0.1:", false, false, false),
+            ("127.0.0.1:", true, true, false),
+            ("[::1]:", true, true, false),
+            ("192.0.2.7:", false, true, false),
+            ("rpc.example:", false, false, false),
+            ("evil.example:", false, false, false),
+            (":", false, false, false),
+            ("127.0.0.1::", false, false, false),
+            ("127.0.0.1::80", false, false, false),
             ("127.0.0.1:+1", false, false, false),
             ("127.0.0.1:8x", false, false, false),
             ("127.0.0.1x", false, false, false),

@@ -80,10 +80,16 @@ fn list(parts: &Parts, name: header::HeaderName) -> impl Iterator<Item = &str> {
     values.flat_map(|value| value.split(',')).map(str::trim)
 }
 
+/// Whether the request has a body. What follows the head is frames, and would be read as such.
+fn has_body(parts: &Parts) -> bool {
+    let lengths = parts.headers.get_all(header::CONTENT_LENGTH);
+    parts.headers.contains_key(header::TRANSFER_ENCODING) || lengths.iter().any(|length| length != "0")
+}
+
 /// What proves to the client that it was understood.
 fn handshake(parts: &Parts) -> Result<HeaderValue, Refusal> {
     let upgrades = list(parts, header::CONNECTION).any(|token| token.eq_ignore_ascii_case("upgrade"));
-    if parts.method != Method::GET || parts.version != Version::HTTP_11 || !upgrades {
+    if parts.method != Method::GET || parts.version != Version::HTTP_11 || !upgrades || has_body(parts) {
         return Err(Refusal::HANDSHAKE);
     }
     if parts.headers.get(header::SEC_WEBSOCKET_VERSION).is_none_or(|version| version != VERSION) {
