@@ -10,8 +10,7 @@ use sabir_lsp::lsp_types::notification::{
     DidChangeTextDocument, DidOpenTextDocument, Initialized, LogTrace, Notification, SetTrace,
 };
 use sabir_lsp::lsp_types::request::{
-    ApplyWorkspaceEdit, Completion, DocumentDiagnosticRequest, References, RegisterCapability, Request,
-    SemanticTokensRefresh, UnregisterCapability,
+    ApplyWorkspaceEdit, Completion, DocumentDiagnosticRequest, References, Request, SemanticTokensRefresh,
 };
 use sabir_lsp::lsp_types::{
     ApplyWorkspaceEditResponse, CompletionParams, CompletionResponse, ConfigurationItem, Diagnostic,
@@ -38,7 +37,7 @@ macro_rules! methods {
     };
 }
 
-methods!(Do: "test/do", Text: "test/text", Stale: "test/stale");
+methods!(Do: "test/do", Text: "test/text", Stale: "test/stale", Ask: "test/ask");
 
 fn uri() -> Uri {
     "file:///a.txt".parse().unwrap()
@@ -291,6 +290,12 @@ async fn capabilities_are_registered_and_taken_back() {
         ctx.client().unregister(vec![Unregistration { id, method }]).await?;
         Ok(Value::Null)
     });
+    let server = server.request::<Ask>(|ctx, params| async move {
+        match ctx.client().peer().call::<Value>("client/registerCapability", params).await {
+            Err(CallError::Error(error)) => Ok(json!(error.code.to_string())),
+            other => Ok(json!(format!("{other:?}"))),
+        }
+    });
     let server = server.notification::<Initialized>(move |ctx, _| async move {
         Ok(ctx.client().register(vec![registration("1"), registration("2")]).await?)
     });
@@ -298,8 +303,10 @@ async fn capabilities_are_registered_and_taken_back() {
     session.request::<Do>(json!({"id": "1"})).await.unwrap();
     let left: Vec<String> = session.registrations().into_iter().map(|registration| registration.id).collect();
     assert_eq!(left, ["2"]);
-    assert_eq!(RegisterCapability::METHOD, "client/registerCapability");
-    assert_eq!(UnregisterCapability::METHOD, "client/unregisterCapability");
+    let options = json!("x".repeat(2 << 20));
+    let too_much = json!({"registrations": [{"id": "3", "method": "m", "registerOptions": options}]});
+    assert_eq!(session.request::<Ask>(too_much).await.unwrap(), "-32009");
+    assert_eq!(session.registrations().len(), 1);
 }
 
 #[tokio::test]

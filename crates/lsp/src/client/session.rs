@@ -9,18 +9,17 @@ use lsp_types::notification::{
 use lsp_types::request::{DocumentDiagnosticRequest, Request, Shutdown};
 use lsp_types::{
     Diagnostic, DidChangeTextDocumentParams, DidCloseTextDocumentParams, DidOpenTextDocumentParams,
-    Registration, RegistrationParams, ServerCapabilities, ServerInfo, TextDocumentContentChangeEvent,
-    TextDocumentIdentifier, TextDocumentItem, TextDocumentSyncCapability, TextDocumentSyncKind,
-    UnregistrationParams, Uri, VersionedTextDocumentIdentifier,
+    Registration, ServerCapabilities, ServerInfo, TextDocumentContentChangeEvent, TextDocumentIdentifier,
+    TextDocumentItem, TextDocumentSyncCapability, TextDocumentSyncKind, Uri, VersionedTextDocumentIdentifier,
 };
-use sabir::{Call, CallError, ErrorCode, ErrorObject, Peer, RawJson, SendError};
+use sabir::{Call, CallError, ErrorObject, Peer, RawJson, SendError};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use super::changes::difference;
 use super::partial_call::{PartialCall, Parts};
-use super::state::{MOST_REGISTRATIONS, State, lock};
+use super::state::{State, lock};
 use crate::document::{Document, PositionEncoding};
 use crate::error::code;
 use crate::params;
@@ -65,7 +64,7 @@ impl LspSession {
 
     /// What the server has registered since, and not taken back.
     pub fn registrations(&self) -> Vec<Registration> {
-        lock(&self.state.registrations).clone()
+        self.state.registrations()
     }
 
     /// The server as JSON-RPC has it: for methods without a type.
@@ -222,19 +221,8 @@ impl LspSession {
         match method {
             "textDocument/publishDiagnostics" => self.observe_diagnostics(raw),
             "$/progress" => return Ok(self.observe_progress(raw)),
-            "client/registerCapability" => {
-                let params: RegistrationParams = params::read(raw)?;
-                let mut registrations = lock(&self.state.registrations);
-                if registrations.len() + params.registrations.len() > MOST_REGISTRATIONS {
-                    return Err(ErrorObject::because(ErrorCode::OVERLOADED, "too many registrations"));
-                }
-                registrations.extend(params.registrations);
-            }
-            "client/unregisterCapability" => {
-                let params: UnregistrationParams = params::read(raw)?;
-                let is_gone = |id: &str| params.unregisterations.iter().any(|gone| gone.id == id);
-                lock(&self.state.registrations).retain(|registration| !is_gone(&registration.id));
-            }
+            "client/registerCapability" => raw.map_or(Ok(()), |raw| self.state.register(raw))?,
+            "client/unregisterCapability" => self.state.unregister(&params::read(raw)?),
             _ => {}
         }
         Ok(false)

@@ -4,23 +4,25 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use lsp_types::{PositionEncodingKind, Registration, ServerCapabilities, ServerInfo};
-use sabir::{CallError, JsonKind, RawJson};
+use lsp_types::{PositionEncodingKind, Registration, ServerCapabilities, ServerInfo, UnregistrationParams};
+use sabir::{CallError, ErrorCode, ErrorObject, JsonKind, RawJson};
 use serde_json::{Map, Value, json};
 
 use super::diagnostics::Published;
 use super::partial_call::Parts;
 use crate::document::{DocumentLimits, Documents, PositionEncoding};
 
-/// Registrations that a server may have.
-pub(super) const MOST_REGISTRATIONS: usize = 1000;
+/// Bytes of registrations that a server may have. An empty one counts, too.
+const MOST_REGISTERED: usize = 1 << 20;
+const EACH_REGISTRATION: usize = 256;
 
 #[derive(Debug, Default)]
 pub(crate) struct State {
     agreed: OnceLock<Agreed>,
     pub(super) documents: Documents,
     pub(super) published: Published,
-    pub(super) registrations: Mutex<Vec<Registration>>,
+    /// As they came: options may take many times their text in memory.
+    registrations: Mutex<Vec<RawJson<'static>>>,
     /// Calls that take their results in parts, by their tokens.
     pub(super) parts: Mutex<HashMap<String, Arc<Parts>>>,
     last_token: AtomicU64,
@@ -61,9 +63,36 @@ impl State {
         Ok(())
     }
 
+    pub(super) fn registrations(&self) -> Vec<Registration> {
+        lock(&self.registrations).iter().filter_map(|registration| registration.parse().ok()).collect()
+    }
+
+    pub(super) fn register(&self, params: &RawJson<'_>) -> sabir::Result<()> {
+        let added = params.get("registrations").filter(|added| added.kind() == JsonKind::Array);
+        let added: Vec<_> = added.iter().flat_map(|added| added.elements()).collect();
+        let mut registrations = lock(&self.registrations);
+        if size(&registrations) + size(&added) > MOST_REGISTERED {
+            return Err(ErrorObject::because(ErrorCode::OVERLOADED, "too much is registered"));
+        }
+        registrations.extend(added.into_iter().map(RawJson::into_owned));
+        Ok(())
+    }
+
+    pub(super) fn unregister(&self, params: &UnregistrationParams) {
+        let id = |registration: &RawJson<'_>| registration.get("id")?.parse::<String>().ok();
+        let is_gone = |gone: &Option<String>| {
+            params.unregisterations.iter().any(|unregistered| Some(&unregistered.id) == gone.as_ref())
+        };
+        lock(&self.registrations).retain(|registration| !is_gone(&id(registration)));
+    }
+
     pub(super) fn next_token(&self) -> String {
         format!("sabir/{}", self.last_token.fetch_add(1, Ordering::Relaxed) + 1)
     }
+}
+
+fn size(registrations: &[RawJson<'_>]) -> usize {
+    registrations.iter().map(|registration| registration.as_str().len() + EACH_REGISTRATION).sum()
 }
 
 /// Those of the capabilities that can be read: one that a server spells in its own way is no reason not to talk to it.
