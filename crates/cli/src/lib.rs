@@ -23,6 +23,7 @@ mod peer;
 mod platform;
 mod print;
 mod problem;
+mod stop;
 mod suggest;
 mod target;
 mod tour;
@@ -60,6 +61,10 @@ fn run(command: Command, printer: &Printer) -> Result<Exit, Failure> {
         .build()
         .map_err(|error| Failure::new(Exit::Error, format_args!("cannot start: {error}")))?;
     let exit = runtime.block_on(async {
+        if command.talks() {
+            stop::watch(printer)
+                .map_err(|error| Failure::new(Exit::Error, format_args!("cannot start: {error}")))?;
+        }
         match command {
             Command::Tour => tour::run(printer).await,
             Command::Demo(args) => demo::run(args, printer).await,

@@ -9,6 +9,7 @@ use crate::exit::{Exit, Failure};
 use crate::json::escape_controls;
 use crate::paint::Paint;
 use crate::print::Printer;
+use crate::stop;
 
 /// Longer names do not push the summaries of all others to the right.
 const WIDEST: usize = 32;
@@ -20,6 +21,7 @@ pub(crate) async fn run(args: ListArgs, printer: &Printer) -> Result<Exit, Failu
             .hint("`sabir describe TARGET METHOD` describes one method"));
     }
     let found = discovery::find(source.as_deref(), &args.peer, printer).await?;
+    stop::never();
     let methods = &found.document.methods;
     if args.json {
         for method in methods {

@@ -90,6 +90,21 @@ Examples:
     CompleteMethods(CompleteArgs),
 }
 
+impl Command {
+    /// Whether it waits for a peer, and so has a time limit, and an end in order when it is interrupted.
+    pub(crate) fn talks(&self) -> bool {
+        matches!(
+            self,
+            Command::Call(_)
+                | Command::Check(_)
+                | Command::List(_)
+                | Command::Describe(_)
+                | Command::Generate(_)
+                | Command::CompleteMethods(_)
+        )
+    }
+}
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct CompleteArgs {
     pub(crate) target: String,

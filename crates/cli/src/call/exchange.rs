@@ -13,6 +13,8 @@ use crate::check::wire::{Got, Wire, WireTarget};
 use crate::exit::{Exit, Failure};
 use crate::peer::PeerOptions;
 use crate::print::Printer;
+use crate::problem::unreadable;
+use crate::stop;
 use crate::trace;
 
 /// The answers to the calls, in the order of the file; none for notifications.
@@ -43,6 +45,9 @@ pub(super) async fn send(
     }
     let Exchange { wire, answers, refusal, .. } = exchange;
     wire.close().await;
+    if done.is_ok() {
+        stop::never();
+    }
     let exit = report(entries, &answers, reporter)?;
     // An error without an id answers the calls that have no answer of their own.
     if let (Some(error), Some(entry)) = (refusal, unanswered(entries, &answers).next())

@@ -18,6 +18,7 @@ use crate::args::CallArgs;
 use crate::exit::{Exit, Failure};
 use crate::print::Printer;
 use crate::problem::mcp_meta;
+use crate::stop;
 use crate::trace;
 
 /// How long the last messages, such as a cancel, may take to be sent.
@@ -36,6 +37,7 @@ pub(crate) async fn run(args: CallArgs, printer: &Printer) -> Result<Exit, Failu
         What::Batch(entries) => exchange::send(entries, &plan, &reporter, printer).await,
         _ => talk(&plan, &reporter, printer).await,
     };
+    reporter.end();
     if let Err(failure) = &done {
         reporter.failed(failure, plan.what.method());
     }
@@ -91,10 +93,10 @@ async fn in_time<T>(
     reporter: &Reporter,
     work: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
+    stop::at(deadline);
     tokio::select! {
         biased;
-        // First, so that its handler is there before anything is started.
-        Ok(()) = tokio::signal::ctrl_c() => Err(Failure::new(Exit::Interrupted, "interrupted")),
+        interrupted = stop::interrupted() => Err(interrupted),
         protocol = reporter.watch.mismatch() => Err(plan.peer.speaks(protocol)),
         done = tokio::time::timeout_at(deadline, work) => {
             done.unwrap_or_else(|_| Err(plan.peer.timed_out(&reporter.watch)))

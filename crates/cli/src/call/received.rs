@@ -6,6 +6,7 @@ use sabir_proto::{Cut, Id, Incoming, Message, decode};
 
 use super::plan::{Plan, What};
 use super::report::{Named, Reporter};
+use crate::stop;
 use crate::trace::Cutter;
 
 /// The first call on a connection has this id.
@@ -66,6 +67,7 @@ impl Received {
         match message {
             Message::Response(response) if is_ours(&response.id) => {
                 if let (Some(method), Ok(id)) = (self.method.take(), RawJson::new(ID)) {
+                    stop::never();
                     let _ = self
                         .reporter
                         .envelope_of(Named { id: &id, method: &method, params: None, in_batch: false }, text);

@@ -1,7 +1,7 @@
 //! Prints the outcome of a call, and what else happens on its connection.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -17,13 +17,17 @@ use crate::exit::{Exit, Failure};
 use crate::json::compact;
 use crate::peer::PeerOptions;
 use crate::print::Printer;
-use crate::problem::{method_not_found, tool_call};
+use crate::problem::{method_not_found, tool_call, unreadable};
+use crate::stop;
 
 /// Characters that are shown of output that is not JSON.
 const SHOWN: usize = 200;
 
 /// Characters of a note. What the peer sends may be much longer, and is not the answer.
 const LONGEST_NOTE: usize = 2000;
+
+/// Notes that are printed for a call. The others are counted: a peer can send them faster than anyone reads.
+const MOST_NOTES: u64 = 1000;
 
 /// Prints everything that happens on the connection.
 #[derive(Debug, Clone)]
@@ -42,6 +46,8 @@ pub(super) struct Reporter {
 struct State {
     /// A notification of ours that was not delivered.
     lost: Mutex<Option<Undelivered>>,
+    /// How many notes there were.
+    notes: AtomicU64,
     /// The last method that the peer called.
     called: Mutex<Option<String>>,
     /// The method that was called is a tool of an MCP server.
@@ -102,6 +108,7 @@ impl Reporter {
         outcome: Result<RawJson<'static>, CallError>,
         plan: &Plan,
     ) -> Result<Exit, Failure> {
+        stop::never();
         match outcome {
             // It was printed when it came.
             Ok(_) if self.json => Ok(Exit::Ok),
@@ -323,7 +330,7 @@ impl Reporter {
 
     /// With a trace, nothing is printed: it shows everything.
     fn note(&self, text: impl FnOnce() -> String) {
-        if !self.peer.traces() {
+        if !self.peer.traces() && self.state.notes.fetch_add(1, Ordering::Relaxed) < MOST_NOTES {
             let mut text = text();
             if let Some((end, _)) = text.char_indices().nth(LONGEST_NOTE) {
                 text.truncate(end);
@@ -333,11 +340,32 @@ impl Reporter {
         }
     }
 
+    /// Says how many notes were not printed.
+    pub(super) fn end(&self) {
+        let more = self.state.notes.load(Ordering::Relaxed).saturating_sub(MOST_NOTES);
+        if more > 0 {
+            self.printer.note(&format!("… and {} more", grouped(more)));
+        }
+    }
+
     fn envelope(&self, envelope: Envelope<'_>) -> io::Result<()> {
         let ms = (self.start.elapsed().as_secs_f64() * 1e6).round() / 1e3;
         let text = serde_json::to_string(&Envelope { ms, target: &self.target, ..envelope })?;
         self.printer.json(&text)
     }
+}
+
+/// A number with its digits in groups: `12,345`.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.char_indices() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -16,6 +16,7 @@ use sabir_model::capture::{Format, ReadError, Reader};
 #[cfg(feature = "schemas")]
 use sabir_model::rules::OpenRpc;
 use sabir_model::rules::{Checker, Profile};
+use tokio::time::Instant;
 use wire::WireTarget;
 
 use crate::args::CheckArgs;
@@ -24,6 +25,7 @@ use crate::exit::{Exit, Failure};
 use crate::explain::named;
 use crate::peer::PeerOptions;
 use crate::print::Printer;
+use crate::stop;
 use crate::suggest;
 use crate::target::Target;
 use crate::web::Web;
@@ -136,13 +138,14 @@ async fn live(target: Target, args: &CheckArgs, rules: Rules, printer: &Printer)
     let target = WireTarget { peer, profile, printer: None, watch: watch.clone() };
     let mut checker = rules.checker(profile);
     let mut output = Output::new(args, &name, profile, printer);
+    stop::at(Instant::now() + timeout);
     let done = tokio::select! {
         biased;
-        // First, so that its handler is there before anything is started.
-        Ok(()) = tokio::signal::ctrl_c() => return Err(Failure::new(Exit::Interrupted, "interrupted")),
+        interrupted = stop::interrupted() => return Err(interrupted),
         done = live::probe(&target, &mut checker, &mut output) => done?,
         () = tokio::time::sleep(timeout) => return Err(target.peer.unfinished(&watch)),
     };
+    stop::never();
     output.end(&format!("{}, {}", count(done.probes, "probe"), count(done.answers, "answer")))
 }
 

@@ -10,6 +10,7 @@ use crate::discovery;
 use crate::exit::{Exit, Failure};
 use crate::json::escape_controls;
 use crate::print::Printer;
+use crate::stop;
 
 pub(crate) async fn run(args: DescribeArgs, printer: &Printer) -> Result<Exit, Failure> {
     let (source, rest) = discovery::split(&args.peer, "describe")?;
@@ -23,6 +24,7 @@ pub(crate) async fn run(args: DescribeArgs, printer: &Printer) -> Result<Exit, F
     let text = match method {
         _ if args.openrpc => match &found.text {
             Some(text) => {
+                stop::never();
                 printer.value(text)?;
                 return Ok(Exit::Ok);
             }
@@ -41,6 +43,7 @@ pub(crate) async fn run(args: DescribeArgs, printer: &Printer) -> Result<Exit, F
         Some(method) => page::method(method, &found, printer.painter()),
         None => page::all(&found, printer.painter()),
     };
+    stop::never();
     printer.data(&text)?;
     Ok(Exit::Ok)
 }

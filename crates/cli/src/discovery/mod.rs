@@ -16,6 +16,7 @@ use crate::exit::{Exit, Failure};
 use crate::peer::PeerOptions;
 use crate::platform::word;
 use crate::print::Printer;
+use crate::stop;
 use crate::target::Target;
 use crate::web::Web;
 
@@ -65,6 +66,8 @@ pub(crate) fn split(args: &PeerArgs, command: &str) -> Result<(Option<String>, V
 
 /// Finds out what a source offers: a target, or an OpenRPC file.
 pub(crate) async fn find(source: Option<&str>, args: &PeerArgs, printer: &Printer) -> Result<Found, Failure> {
+    // Also for the work on a file.
+    stop::at(Instant::now() + args.timeout);
     let target = match source {
         Some(path) if is_file(path) => return read(path),
         Some(source) => Target::parse(source)?,
@@ -81,11 +84,11 @@ pub(crate) async fn find(source: Option<&str>, args: &PeerArgs, printer: &Printe
 /// Asks a peer, until the time is up, the user interrupts it, or the peer speaks another protocol.
 pub(crate) async fn discover(peer: &PeerOptions, printer: &Printer) -> Result<Found, Failure> {
     let deadline = Instant::now() + peer.timeout;
+    stop::at(deadline);
     let watch = Watch::default();
     tokio::select! {
         biased;
-        // First, so that its handler is there before anything is started.
-        Ok(()) = tokio::signal::ctrl_c() => Err(Failure::new(Exit::Interrupted, "interrupted")),
+        interrupted = stop::interrupted() => Err(interrupted),
         protocol = watch.mismatch() => Err(peer.speaks(protocol)),
         found = tokio::time::timeout_at(deadline, ask::ask(peer, &watch, printer)) => {
             found.unwrap_or_else(|_| Err(peer.undiscovered(&watch)))

@@ -14,6 +14,7 @@ use crate::args::{GenerateArgs, Language};
 use crate::discovery::{self, DiscoverySource};
 use crate::exit::{Exit, Failure};
 use crate::print::Printer;
+use crate::stop;
 
 pub(crate) async fn run(args: GenerateArgs, printer: &Printer) -> Result<Exit, Failure> {
     let (source, rest) = discovery::split(&args.peer, "generate --lang rust")?;
@@ -32,6 +33,7 @@ pub(crate) async fn run(args: GenerateArgs, printer: &Printer) -> Result<Exit, F
             .hint("any MCP client can call them; clients are generated from OpenRPC"));
     }
     let text = of_document(&found.document, args.lang, args.name.as_deref());
+    stop::never();
     match &args.output {
         Some(path) => std::fs::write(path, text).map_err(|error| {
             Failure::new(Exit::Error, format_args!("cannot write `{}`: {error}", path.display()))

@@ -1,0 +1,135 @@
+//! The program ends when its time is up or when it is interrupted, whatever a peer sends and whoever reads its output.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used)]
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// What hangs is ended, and fails its test.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+const NOTIFICATION: &str = "{\"jsonrpc\":\"2.0\",\"method\":\"log\",\"params\":[\"some text\"]}\n";
+
+/// Sends the same again and again, to everyone who asks for something.
+fn flood(text: &'static str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let target = format!("tcp://{}", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            thread::spawn(move || pour(stream.unwrap(), text));
+        }
+    });
+    target
+}
+
+fn pour(mut stream: TcpStream, text: &str) {
+    let text = text.repeat(1000);
+    if stream.read(&mut [0; 4096]).is_ok() {
+        while stream.write_all(text.as_bytes()).is_ok() {}
+    }
+}
+
+/// Starts the program. Its output is a pipe that nobody reads.
+fn start(command: &str, target: &str) -> Child {
+    let words = command.split(' ').map(|word| if word == "TARGET" { target } else { word });
+    let mut child = Command::new(env!("CARGO_BIN_EXE_sabir"))
+        .args(words)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(b"{\"id\":1,\"method\":\"add\"}").unwrap();
+    child
+}
+
+fn exit(child: &mut Child, what: &str) -> Option<i32> {
+    let start = Instant::now();
+    while start.elapsed() < PATIENCE {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status.code();
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    child.kill().unwrap();
+    panic!("this hangs: {what}");
+}
+
+/// Commands that print what comes while they wait.
+const PRINTING: [(&str, &str); 7] = [
+    ("call TARGET add", NOTIFICATION),
+    ("call TARGET add", "noise\n"),
+    ("call TARGET add --trace", NOTIFICATION),
+    ("call TARGET add --json", NOTIFICATION),
+    ("call TARGET --batch -", NOTIFICATION),
+    ("list TARGET --trace", NOTIFICATION),
+    ("generate --lang rust TARGET --trace", NOTIFICATION),
+];
+
+fn each(check: impl Fn(&str, &str) + Sync) {
+    thread::scope(|scope| {
+        for (command, text) in PRINTING {
+            let (check, target) = (&check, flood(text));
+            scope.spawn(move || check(command, &target));
+        }
+    });
+}
+
+#[test]
+fn the_time_is_up_although_nobody_reads() {
+    each(|command, target| {
+        let command = format!("{command} --timeout 1s");
+        assert_eq!(exit(&mut start(&command, target), &command), Some(4), "{command}");
+    });
+}
+
+#[test]
+fn an_interrupt_is_obeyed_although_nobody_reads() {
+    each(|command, target| {
+        let command = format!("{command} --timeout 10m");
+        let mut child = start(&command, target);
+        // Until its output is full, or before.
+        thread::sleep(Duration::from_secs(1));
+        let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+        assert!(kill.success());
+        assert_eq!(exit(&mut child, &command), Some(130), "{command}");
+    });
+}
+
+/// Whoever reads a result may take any time for it.
+#[test]
+fn a_result_is_not_cut_off() {
+    let long = format!("[\"{}\"]", "x".repeat(1 << 20));
+    for options in [&[][..], &["--json"]] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sabir"));
+        command.args(["call", "demo:", "echo", "-d", "-", "--timeout", "1s"]).args(options);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(long.as_bytes()).unwrap();
+        // Longer than the time limit, and than what hangs is given.
+        thread::sleep(Duration::from_secs(3));
+        let mut text = String::new();
+        child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
+        assert!(text.contains(&long), "{} bytes", text.len());
+        assert_eq!(exit(&mut child, "call"), Some(0));
+    }
+}
+
+/// What a peer floods is counted, not printed.
+#[test]
+fn repeated_notes_are_counted() {
+    let target = flood(NOTIFICATION);
+    let output = Command::new(env!("CARGO_BIN_EXE_sabir"))
+        .args(["call", &target, "add", "--timeout", "1s"])
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    let last: Vec<&str> = stderr.lines().rev().take(3).collect();
+    assert_eq!(stderr.lines().count(), 1003, "{last:?}");
+    assert!(last[2].starts_with("… and ") && last[2].ends_with(" more"), "{last:?}");
+    assert!(last[1].starts_with("error: no answer from "), "{last:?}");
+    assert_eq!(output.status.code(), Some(4));
+}
