@@ -237,3 +237,51 @@ fn doc(attributes: &[syn::Attribute]) -> String {
     });
     lines.collect::<Vec<_>>().join("\n")
 }
+
+/// A document takes time that grows with its size, and not with the square of it: what took hours takes a moment.
+#[test]
+fn large_documents_take_no_time() {
+    const COUNT: usize = 20_000;
+    let reference = |i: usize| json!({"$ref": format!("#/components/schemas/s{i}")});
+    let method = |name: &str, schema: &Value| {
+        let content = json!({"name": "p", "schema": schema});
+        json!({"name": name, "params": [content], "result": content})
+    };
+    let text = json!({"type": "string"});
+    let schemas = |of: &dyn Fn(usize) -> Value| -> Value {
+        (0..COUNT).map(|i| (format!("s{i}"), of(i))).collect::<serde_json::Map<_, _>>().into()
+    };
+    let object = |i: usize, schema: Value| json!({"type": "object", "properties": {format!("a{i}"): schema}});
+    let alternatives: Vec<Value> = (0..COUNT).map(|i| object(i, text.clone())).collect();
+    let same: Vec<Value> = (0..COUNT).map(|_| method("m", &text)).collect();
+    let names: Vec<String> = (0..COUNT).map(|i| format!("a{i}")).collect();
+    let fields: serde_json::Map<_, _> = names.iter().map(|name| (name.clone(), text.clone())).collect();
+    let wide = json!({"type": "object", "properties": fields, "required": names});
+    let cases = [
+        ("a chain", json!([method("m", &reference(0))]), schemas(&|i| reference((i + 1).min(COUNT)))),
+        ("a circle", json!([method("m", &reference(0))]), schemas(&|i| reference((i + 1) % COUNT))),
+        ("a chain of objects", json!([]), schemas(&|i| object(i, reference(i + 1)))),
+        ("a circle of objects", json!([]), schemas(&|i| object(i, reference((i + 1) % COUNT)))),
+        ("the same name", json!(same), json!({})),
+        ("many alternatives", json!([method("m", &json!({"oneOf": alternatives}))]), json!({})),
+        ("many members", json!([method("m", &json!({"allOf": [wide, wide]}))]), json!({})),
+    ];
+    for (name, methods, schemas) in cases {
+        let document = json!({
+            "openrpc": "1.3.2",
+            "info": {"title": "x", "version": "1"},
+            "methods": methods,
+            "components": {"schemas": schemas},
+        });
+        let document = document.to_string();
+        let (done, is_done) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            for language in [Language::Rust, Language::Typescript, Language::Python] {
+                client(&document, language, None).unwrap();
+            }
+            let _ = done.send(());
+        });
+        let done = is_done.recv_timeout(std::time::Duration::from_secs(60));
+        assert!(done.is_ok(), "{name}: it takes too long, or fails");
+    }
+}

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::ask;
+use super::words::fields;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -53,16 +54,11 @@ fn method(tool: Tool) -> Method {
 }
 
 fn params(schema: &Value) -> Vec<Content> {
-    let required = |name: &str| {
-        let all = schema.get("required").and_then(Value::as_array);
-        all.is_some_and(|all| all.iter().any(|one| one == name))
-    };
-    let properties = schema.get("properties").and_then(Value::as_object);
-    let contents = properties.into_iter().flatten().map(|(name, schema)| Content {
-        name: name.clone(),
-        description: schema.get("description").and_then(Value::as_str).map(str::to_owned),
-        required: required(name),
-        schema: schema.clone(),
+    let contents = fields(schema).into_iter().map(|field| Content {
+        name: field.name.to_owned(),
+        description: field.schema.get("description").and_then(Value::as_str).map(str::to_owned),
+        required: field.required,
+        schema: field.schema.clone(),
         ..Content::default()
     });
     contents.collect()

@@ -1,5 +1,7 @@
 //! Short descriptions of schemas.
 
+use std::collections::HashSet;
+
 use sabir::openrpc::{Content, Method, ParamStructure};
 use serde_json::Value;
 
@@ -91,7 +93,8 @@ pub(crate) struct Field<'a> {
 /// The members that an object's schema names.
 pub(crate) fn fields(schema: &Value) -> Vec<Field<'_>> {
     let required = schema.get("required").and_then(Value::as_array);
-    let is_required = |name: &str| required.is_some_and(|all| all.iter().any(|one| one == name));
+    let required: HashSet<&str> = required.into_iter().flatten().filter_map(Value::as_str).collect();
+    let is_required = |name: &str| required.contains(name);
     let properties = schema.get("properties").and_then(Value::as_object);
     let fields = properties.into_iter().flatten();
     fields.map(|(name, schema)| Field { name, schema, required: is_required(name) }).collect()

@@ -1,5 +1,6 @@
 //! `sabir generate`: a typed client as one file, in the language that is asked for.
 
+mod circles;
 mod escape;
 mod model;
 mod names;

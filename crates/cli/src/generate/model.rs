@@ -47,7 +47,7 @@ pub(super) struct Field {
     pub(super) required: bool,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Type {
     Any,
     Null,

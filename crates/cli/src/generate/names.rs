@@ -1,6 +1,6 @@
 //! Converts names of a document to identifiers of each language.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Longer names are cut to this many ASCII letters.
 const LONGEST: usize = 100;
@@ -65,11 +65,13 @@ pub(super) fn is_type_name(name: &str) -> bool {
 pub(super) struct Taken {
     keywords: Vec<&'static [&'static str]>,
     given: HashSet<String>,
+    /// The last number behind each name that came more than once.
+    counts: HashMap<String, usize>,
 }
 
 impl Taken {
     pub(super) fn with(keywords: &'static [&'static str]) -> Self {
-        Taken { keywords: vec![keywords], given: HashSet::new() }
+        Taken { keywords: vec![keywords], ..Taken::default() }
     }
 
     /// More words that cannot be assigned.
@@ -84,13 +86,18 @@ impl Taken {
             true => format!("{name}_"),
             false => name.to_owned(),
         };
-        let mut free = name.clone();
-        let mut count = 1;
-        while !self.given.insert(free.clone()) {
-            count += 1;
-            free = format!("{}_{count}", name.trim_end_matches('_'));
+        if self.given.insert(name.clone()) {
+            return name;
         }
-        free
+        let name = name.trim_end_matches('_');
+        let count = self.counts.entry(name.to_owned()).or_insert(1);
+        loop {
+            *count += 1;
+            let free = format!("{name}_{count}");
+            if self.given.insert(free.clone()) {
+                return free;
+            }
+        }
     }
 }
 

@@ -1,7 +1,9 @@
 //! A client in Rust, on the crate `sabir`.
 
+use std::collections::HashMap;
 use std::fmt::Write;
 
+use super::circles::{self, Graph};
 use super::escape::rust::{comment, doc, string};
 use super::model::{Api, Body, Call, Field, Params, Type, TypeDef};
 use super::names::{self, Taken};
@@ -36,8 +38,9 @@ pub(super) fn client(api: &Api) -> String {
         method(&mut out, call, &taken.free(&names::snake(&call.method)));
     }
     out.push_str("}\n");
+    let boxes = Boxes::new(api);
     for type_ in &api.types {
-        definition(&mut out, type_, api);
+        definition(&mut out, type_, &boxes);
     }
     if api.methods.iter().any(|call| required_positions(&call.params).is_some()) {
         out.push_str(POSITIONS);
@@ -173,7 +176,7 @@ fn spelt(type_: &Type) -> String {
     }
 }
 
-fn definition(out: &mut String, type_: &TypeDef, api: &Api) {
+fn definition(out: &mut String, type_: &TypeDef, boxes: &Boxes<'_>) {
     out.push('\n');
     documented(out, "", if type_.doc.is_empty() { &type_.name } else { &type_.doc });
     let name = &type_.name;
@@ -191,7 +194,7 @@ fn definition(out: &mut String, type_: &TypeDef, api: &Api) {
             for field in fields {
                 documented(out, "    ", if field.doc.is_empty() { &field.name } else { &field.doc });
                 let spelling = format!("pub {}", taken.free(&names::snake(&field.name)));
-                let type_ = boxed(field, name, api);
+                let type_ = boxed(field, name, boxes);
                 // The keyword before it is not part of the name.
                 let renamed = Field { name: format!("pub {}", field.name), ..field.clone() };
                 match spelling == renamed.name {
@@ -206,8 +209,10 @@ fn definition(out: &mut String, type_: &TypeDef, api: &Api) {
             let mut taken = Taken::with(&["Self"]);
             for type_ in types {
                 let variant = taken.free(&names::pascal(&variant(type_)));
-                let held =
-                    if reaches(type_, name, api) { format!("Box<{}>", spelt(type_)) } else { spelt(type_) };
+                let held = match boxes.reaches(type_, name) {
+                    true => format!("Box<{}>", spelt(type_)),
+                    false => spelt(type_),
+                };
                 let _ = writeln!(out, "    {variant}({held}),");
             }
             out.push_str("}\n");
@@ -229,12 +234,12 @@ fn definition(out: &mut String, type_: &TypeDef, api: &Api) {
 }
 
 /// The type of a member, in a box if it would contain itself without one.
-fn boxed(field: &Field, inside: &str, api: &Api) -> String {
+fn boxed(field: &Field, inside: &str, boxes: &Boxes<'_>) -> String {
     let inner = match &field.type_ {
         Type::Nullable(inner) => inner,
         other => other,
     };
-    if !reaches(inner, inside, api) {
+    if !boxes.reaches(inner, inside) {
         return field_type(field);
     }
     match field.required && !matches!(field.type_, Type::Nullable(_)) {
@@ -243,28 +248,34 @@ fn boxed(field: &Field, inside: &str, api: &Api) -> String {
     }
 }
 
-/// Whether a value of the type has one of the type called `name` inside, with no list or map between.
-fn reaches(type_: &Type, name: &str, api: &Api) -> bool {
-    let mut open = vec![type_];
-    let mut seen = Vec::new();
-    while let Some(type_) = open.pop() {
-        match type_ {
-            Type::Named(found) if found == name => return true,
-            Type::Named(found) if !seen.contains(&found) => {
-                seen.push(found);
-                match api.types.iter().find(|definition| definition.name == *found).map(|found| &found.body) {
-                    Some(Body::Record(fields)) => open.extend(fields.iter().map(|field| &field.type_)),
-                    Some(Body::Union(types)) => open.extend(types),
-                    Some(Body::Alias(type_)) => open.push(type_),
-                    Some(Body::Literals(_)) | None => {}
-                }
+/// Which types would contain themselves without a box.
+struct Boxes<'a> {
+    indices: HashMap<&'a str, usize>,
+    groups: Vec<usize>,
+}
+
+impl<'a> Boxes<'a> {
+    fn new(api: &'a Api) -> Self {
+        let graph = Graph::new(&api.types, |type_, out| match &type_.body {
+            Body::Record(fields) => {
+                fields.iter().for_each(|field| circles::names(&field.type_, false, true, out))
             }
-            Type::Nullable(inner) => open.push(inner),
-            Type::Tuple(items) => open.extend(items),
-            _ => {}
-        }
+            Body::Union(types) => types.iter().for_each(|type_| circles::names(type_, false, true, out)),
+            Body::Alias(type_) => circles::names(type_, false, true, out),
+            Body::Literals(_) => {}
+        });
+        let indices = api.types.iter().enumerate().map(|(index, type_)| (type_.name.as_str(), index));
+        Boxes { indices: indices.collect(), groups: graph.groups() }
     }
-    false
+
+    /// Whether a value of the type, which is in the one called `name`, has one of that inside, with no list or map
+    /// between.
+    fn reaches(&self, type_: &Type, name: &str) -> bool {
+        let group = |name: &str| self.indices.get(name).map(|index| self.groups[*index]);
+        let mut names = Vec::new();
+        circles::names(type_, false, true, &mut names);
+        names.iter().any(|found| *found == name || group(found).is_some() && group(found) == group(name))
+    }
 }
 
 fn variant(type_: &Type) -> String {

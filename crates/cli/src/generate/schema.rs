@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
+use super::circles::{self, Graph};
 use super::model::{Body, Field, Type, TypeDef};
 use super::names::{self, Taken};
 use crate::discovery::words::{fields, reference_name};
@@ -38,13 +39,27 @@ impl<'d> Types<'d> {
 
     pub(super) fn finish(mut self) -> Vec<TypeDef> {
         self.definitions.sort_by(|a, b| a.name.cmp(&b.name));
-        // One at a time: breaking a circle in one place is enough.
-        while let Some(circular) =
-            self.definitions.iter().position(|type_| circular(type_, &self.definitions))
-        {
-            self.definitions[circular].body = Body::Alias(Type::Any);
-        }
+        // Definitions that stand for nothing but themselves are what no compiler takes: by other names alone (in Rust
+        // even with lists between them), or by alternatives without a list or a map between (in TypeScript).
+        self.cut(|body, out| {
+            if let Body::Alias(type_) = body {
+                circles::names(type_, true, true, out);
+            }
+        });
+        self.cut(|body, out| match body {
+            Body::Alias(type_) => circles::names(type_, false, false, out),
+            Body::Union(types) => types.iter().for_each(|type_| circles::names(type_, false, false, out)),
+            _ => {}
+        });
         self.definitions
+    }
+
+    /// Makes the type for any value of some definitions, so that no circle of these references is left.
+    fn cut(&mut self, references: for<'t> fn(&'t Body, &mut Vec<&'t str>)) {
+        let cuts = Graph::new(&self.definitions, |type_, out| references(&type_.body, out)).cuts();
+        for cut in cuts {
+            self.definitions[cut].body = Body::Alias(Type::Any);
+        }
     }
 
     fn define(&mut self, name: String, schema: &Value, body: Body) {
@@ -153,6 +168,7 @@ impl<'d> Types<'d> {
 
     fn one_of(&mut self, bodies: Vec<Body>, context: &str) -> Body {
         let mut types = Vec::new();
+        let mut seen = HashSet::new();
         let (mut nullable, mut anything) = (false, false);
         for body in bodies {
             match body {
@@ -160,10 +176,15 @@ impl<'d> Types<'d> {
                 Body::Alias(Type::Any) => anything = true,
                 Body::Alias(Type::Nullable(type_)) => {
                     nullable = true;
-                    types.push(*type_);
+                    if seen.insert((*type_).clone()) {
+                        types.push(*type_);
+                    }
                 }
-                Body::Alias(type_) if types.contains(&type_) => {}
-                Body::Alias(type_) => types.push(type_),
+                Body::Alias(type_) => {
+                    if seen.insert(type_.clone()) {
+                        types.push(type_);
+                    }
+                }
                 body => {
                     let name = self.taken.free(&format!("{context}Object"));
                     self.define(name.clone(), &Value::Null, body);
@@ -191,6 +212,7 @@ impl<'d> Types<'d> {
     /// All of the parts at once, if all of them are objects.
     fn merged(&mut self, parts: &[Value], context: &str) -> Body {
         let mut all: Vec<Field> = Vec::new();
+        let mut known: HashMap<String, usize> = HashMap::new();
         for part in parts {
             let reference = part.get("$ref").and_then(Value::as_str).map(reference_name);
             let part = reference.and_then(|name| self.schemas.get(name)).unwrap_or(part);
@@ -198,50 +220,17 @@ impl<'d> Types<'d> {
                 return Body::Alias(Type::Any);
             }
             for field in self.record(part, context) {
-                match all.iter_mut().find(|known| known.name == field.name) {
-                    Some(known) => known.required |= field.required,
-                    None => all.push(field),
+                match known.get(&field.name) {
+                    Some(&index) => all[index].required |= field.required,
+                    None => {
+                        known.insert(field.name.clone(), all.len());
+                        all.push(field);
+                    }
                 }
             }
         }
         Body::Record(all)
     }
-}
-
-/// Whether a definition stands for nothing but itself, which no compiler takes: by other names alone (in Rust even with
-/// lists between them), or by alternatives without a list or a map between (in TypeScript).
-fn circular(type_: &TypeDef, all: &[TypeDef]) -> bool {
-    let names_only = |body: &Body| matches!(body, Body::Alias(_));
-    let alternatives = |body: &Body| matches!(body, Body::Alias(_) | Body::Union(_));
-    reaches_itself(type_, all, names_only, true) || reaches_itself(type_, all, alternatives, false)
-}
-
-fn reaches_itself(type_: &TypeDef, all: &[TypeDef], through: fn(&Body) -> bool, inside: bool) -> bool {
-    let mut open = vec![&type_.body];
-    let mut seen = HashSet::new();
-    while let Some(body) = open.pop() {
-        if !through(body) {
-            continue;
-        }
-        let mut types: Vec<&Type> = match body {
-            Body::Alias(type_) => vec![type_],
-            Body::Union(types) => types.iter().collect(),
-            Body::Record(_) | Body::Literals(_) => Vec::new(),
-        };
-        while let Some(found) = types.pop() {
-            match found {
-                Type::Named(name) if *name == type_.name => return true,
-                Type::Named(name) if seen.insert(name) => {
-                    open.extend(all.iter().find(|known| known.name == *name).map(|known| &known.body));
-                }
-                Type::Nullable(inner) => types.push(inner),
-                Type::List(inner) | Type::Map(inner) if inside => types.push(inner),
-                Type::Tuple(items) if inside => types.extend(items),
-                _ => {}
-            }
-        }
-    }
-    false
 }
 
 /// The strings that a schema allows, if it allows nothing else.
