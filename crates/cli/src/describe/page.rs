@@ -7,7 +7,7 @@ use sabir::openrpc::{Document, Method};
 use serde_json::Value;
 
 use crate::discovery::words::{
-    example, example_object, fields, reference_name, signature, structure, type_words,
+    example, example_object, fields, one_line, reference_name, signature, structure, type_words,
 };
 use crate::discovery::{DiscoverySource, Found};
 use crate::json::escape_controls;
@@ -65,9 +65,9 @@ impl Page {
 pub(super) fn all(found: &Found, painter: Painter) -> String {
     let mut page = Page::new(painter);
     let info = &found.document.info;
-    page.line(0, Some(Paint::Hint), format!("{} {}", info.title, info.version).trim());
+    page.line(0, Some(Paint::Hint), &one_line(format!("{} {}", info.title, info.version).trim()));
     if let Some(description) = &info.description {
-        page.line(0, None, description);
+        page.line(2, None, description);
     }
     for method in &found.document.methods {
         page.blank();
@@ -159,19 +159,19 @@ fn call(page: &mut Page, method: &Method, found: &Found) {
     if found.via == DiscoverySource::McpTools {
         let arguments = RawJson::from_value(&example_object(method)).ok();
         page.heading("Try");
-        page.line(2, None, &tool_call(&found.source, &method.name, arguments.as_ref()));
+        page.line(2, None, &one_line(&tool_call(&found.source, &method.name, arguments.as_ref())));
     } else if found.via != DiscoverySource::File {
         page.heading("Try");
         let notify = if method.result.is_none() { " --notify" } else { "" };
         let line = format!("sabir call {} {} {}", word(&found.source), word(&method.name), example(method));
-        page.line(2, None, &format!("{}{notify}", line.trim_end()));
+        page.line(2, None, &one_line(&format!("{}{notify}", line.trim_end())));
     }
 }
 
 fn describe_types(page: &mut Page, names: &[String], document: &Document) {
     for name in names {
         let Some(schema) = document.components.schemas.get(name) else { continue };
-        page.heading(name);
+        page.heading(&one_line(name));
         if let Some(description) = schema.get("description").and_then(Value::as_str) {
             page.line(2, None, description);
         }

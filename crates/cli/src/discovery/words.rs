@@ -5,14 +5,20 @@ use std::collections::HashSet;
 use sabir::openrpc::{Content, Method, ParamStructure};
 use serde_json::Value;
 
+use crate::json::escape_controls;
 use crate::platform::word;
 
 /// Schemas that are nested deeper are not shown.
 const DEEPEST: usize = 6;
 
-/// The type that a schema describes.
+/// The type that a schema describes, on one line.
 pub(crate) fn type_words(schema: &Value) -> String {
-    at_depth(schema, 0)
+    one_line(&at_depth(schema, 0))
+}
+
+/// What a peer wrote and what is shown on one line: with its ends of lines escaped, it cannot look like more.
+pub(crate) fn one_line(text: &str) -> String {
+    escape_controls(text).into_owned()
 }
 
 fn at_depth(schema: &Value, depth: usize) -> String {
@@ -108,7 +114,7 @@ pub(crate) fn signature(method: &Method) -> String {
         format!("{dots}{}{mark}: {}", param.name, type_words(&param.schema))
     });
     let result = method.result.as_ref().map(|result| format!(" -> {}", type_words(&result.schema)));
-    format!("{}({}){}", method.name, joined(params, ", "), result.unwrap_or_default())
+    one_line(&format!("{}({}){}", method.name, joined(params, ", "), result.unwrap_or_default()))
 }
 
 /// How params may be given.
