@@ -30,6 +30,7 @@ mod tour;
 mod trace;
 mod web;
 
+use std::io::Write;
 use std::process::ExitCode;
 
 pub use args::Language;
@@ -45,7 +46,14 @@ pub fn main() -> ExitCode {
     let args = Args::try_parse().unwrap_or_else(|mut error| {
         // Its tip to put `--` before an unknown option is wrong here: `--` starts a command.
         error.remove(ContextKind::Suggested);
-        error.exit()
+        let printed = error.print().and_then(|()| std::io::stdout().flush());
+        // What goes to standard error has nowhere else to go.
+        if let (Err(failed), false) = (printed, error.use_stderr()) {
+            let failure = Failure::from(failed);
+            Printer::new().failure(&failure);
+            std::process::exit(failure.exit as i32);
+        }
+        std::process::exit(error.exit_code())
     });
     let printer = Printer::new();
     let exit = run(args.command, &printer).unwrap_or_else(|failure| {

@@ -12,7 +12,7 @@ use sabir::{
     CallError, Cause, ConnectError, ConnectErrorKind, DeliveryFailure, Error, Framing, McpRevision, RawJson,
     Undelivered,
 };
-use sabir_proto::ByteSize;
+use sabir_proto::{ByteSize, ParseError, Syntax};
 
 use crate::detect::{Protocol, Watch};
 use crate::exit::{Exit, Failure};
@@ -395,6 +395,14 @@ pub(crate) fn mcp_meta() -> String {
         r#"{{"{PREFIX}/protocolVersion":"{}","{PREFIX}/clientCapabilities":{{}}}}"#,
         McpRevision::V2026_07_28.as_str()
     )
+}
+
+/// Why a message cannot be read, to follow its name.
+pub(crate) fn unreadable(error: &ParseError) -> String {
+    match error.reason {
+        Syntax::TooDeep => format!("is {error}"),
+        _ => format!("is not JSON: {error}"),
+    }
 }
 
 fn try_this(url: &str) -> String {

@@ -1,5 +1,7 @@
 //! Options for HTTP, WebSocket and TLS: headers and certificates.
 
+use std::env::VarError;
+
 use sabir::transport::Transport;
 
 use crate::args::WebArgs;
@@ -25,7 +27,7 @@ impl std::fmt::Debug for Web {
 impl Web {
     pub(crate) fn new(args: &WebArgs) -> Result<Web, Failure> {
         let WebArgs { headers, cacert, insecure } = args;
-        let variable = |name: &str| std::env::var(name).ok();
+        let variable = |name: &str| std::env::var(name);
         let headers = headers.iter().map(|header| read(header, variable)).collect::<Result<_, _>>()?;
         let root = match cacert {
             Some(path) => Some(std::fs::read(path).map_err(|error| {
@@ -87,7 +89,10 @@ impl Web {
 }
 
 /// `NAME: VALUE`, with the variables in the value filled in.
-fn read(header: &str, variable: impl Fn(&str) -> Option<String>) -> Result<(String, String), Failure> {
+fn read(
+    header: &str,
+    variable: impl Fn(&str) -> Result<String, VarError>,
+) -> Result<(String, String), Failure> {
     let Some((name, value)) = header.split_once(':').filter(|(name, _)| !name.trim().is_empty()) else {
         return Err(Failure::usage(format_args!("`{header}` is not a header"))
             .hint("write it as -H 'Name: value' or -H 'Authorization: Bearer ${TOKEN}'"));
@@ -98,9 +103,10 @@ fn read(header: &str, variable: impl Fn(&str) -> Option<String>) -> Result<(Stri
         let Some((name, after)) = after.split_once('}') else {
             return Err(Failure::usage("a header has a `${` without a `}`"));
         };
-        let value = variable(name).ok_or_else(|| {
-            Failure::usage(format_args!("the variable `{name}` is not set"))
-                .hint(format_args!("set it, as in: export {name}=…"))
+        let value = variable(name).map_err(|error| match error {
+            VarError::NotPresent => Failure::usage(format_args!("the variable `{name}` is not set"))
+                .hint(format_args!("set it, as in: export {name}=…")),
+            VarError::NotUnicode(_) => Failure::usage(format_args!("the variable `{name}` is not UTF-8")),
         })?;
         filled.push_str(before);
         filled.push_str(value.trim());
@@ -116,13 +122,18 @@ mod tests {
 
     #[test]
     fn headers_are_filled_in() {
-        let variable = |name: &str| (name == "A").then(|| "1\n".to_owned());
+        let variable = |name: &str| match name {
+            "A" => Ok("1\n".to_owned()),
+            "Z" => Err(VarError::NotUnicode("z".into())),
+            _ => Err(VarError::NotPresent),
+        };
         for (header, want) in [
             ("Name: value", Ok(("Name", "value"))),
             ("a:b:c", Ok(("a", "b:c"))),
             ("a: <${A}${A}> $A", Ok(("a", "<11> $A"))),
             ("a:", Ok(("a", ""))),
             ("a: ${B}", Err("the variable `B` is not set")),
+            ("a: ${Z}", Err("the variable `Z` is not UTF-8")),
             ("a: ${A", Err("a header has a `${` without a `}`")),
             ("nonsense", Err("`nonsense` is not a header")),
             (": x", Err("`: x` is not a header")),

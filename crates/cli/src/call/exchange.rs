@@ -153,11 +153,13 @@ impl Exchange<'_> {
         let peer = &self.plan.peer;
         let limits = Limits { message_bytes: peer.max_size, ..Limits::default() };
         match decode(text, &self.plan.dialect, &limits) {
-            Err(error) if peer.target.delimits_messages() => {
-                Err(peer.invalid_answer(format_args!("the answer from {} is not JSON: {error}", peer.target)))
-            }
-            Err(_) => {
-                self.reporter.not_json(text);
+            Err(error) if peer.target.delimits_messages() => Err(peer.invalid_answer(format_args!(
+                "the answer from {} {}",
+                peer.target,
+                unreadable(&error)
+            ))),
+            Err(error) => {
+                self.reporter.not_json(text, &error);
                 Ok(())
             }
             Ok(Incoming::One(Ok(message))) => {

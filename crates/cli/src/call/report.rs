@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use sabir::{CallError, Ctx, ErrorCode, ErrorObject, RawJson, Report, Router, Undelivered};
-use sabir_proto::{ByteSize, FrameFault};
+use sabir_proto::{ByteSize, FrameFault, ParseError, Syntax};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
@@ -305,7 +305,7 @@ impl Reporter {
                 *lock(&self.state.refused) = Some(error.clone().into_owned());
                 self.state.refusal.notify_one();
             }
-            Report::NotJson { text, .. } => self.not_json(text),
+            Report::NotJson { text, error } => self.not_json(text, error),
             Report::Frame(FrameFault::TooLarge { limit }) => {
                 self.warning(&format!("skipped a message that is larger than {}", ByteSize(*limit)));
             }
@@ -314,9 +314,12 @@ impl Reporter {
     }
 
     /// Output of the peer that is not a message.
-    pub(super) fn not_json(&self, text: &[u8]) {
+    pub(super) fn not_json(&self, text: &[u8], error: &ParseError) {
         if self.watch.found().is_some() {
             return;
+        }
+        if error.reason == Syntax::TooDeep {
+            return self.warning(&format!("skipped a message that {}", unreadable(error)));
         }
         self.note(|| {
             let text: String = String::from_utf8_lossy(text).chars().take(SHOWN).collect();

@@ -197,7 +197,10 @@ impl Pool {
         let url = &self.endpoint.url;
         let (failure, reason) = if !received.is_empty() && !received.starts_with(HTTP) {
             (DeliveryFailure::WrongProtocol(received.into()), format!("{url} does not speak HTTP"))
-        } else if error.is_parse() || error.is_parse_too_large() {
+        } else if error.is_parse_too_large() {
+            let reason = "its head is too large, or its Content-Length";
+            (DeliveryFailure::Other, format!("the answer from {url} is not valid HTTP: {reason}"))
+        } else if error.is_parse() {
             (DeliveryFailure::Other, format!("the answer from {url} is not valid HTTP: {}", describe(error)))
         } else if received.is_empty() {
             (DeliveryFailure::Closed, format!("{url} closed the connection without an answer"))

@@ -9,8 +9,8 @@ use http::{HeaderMap, StatusCode};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
 use sabir_proto::{
-    ByteSize, DeliveryFailure, ErrorObject, Id, Invalid, LENIENT, Limits, Message, Response, Undelivered,
-    decode,
+    ByteSize, DeliveryFailure, ErrorObject, Id, Invalid, LENIENT, Limits, Message, Response, Syntax,
+    Undelivered, decode,
 };
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -192,7 +192,10 @@ pub(crate) struct Answers {
 
 /// Looks at a message: what it answers, or why it is none.
 pub(crate) fn answers(text: &[u8], limits: &Limits) -> Result<Answers, String> {
-    let decoded = decode(text, &LENIENT, limits).map_err(|error| format!("is not JSON: {error}"))?;
+    let decoded = decode(text, &LENIENT, limits).map_err(|error| match error.reason {
+        Syntax::TooDeep => format!("is {error}"),
+        _ => format!("is not JSON: {error}"),
+    })?;
     let entries = match decoded {
         sabir_proto::Incoming::One(entry) => vec![entry],
         sabir_proto::Incoming::Batch(entries) => entries,
