@@ -2,19 +2,18 @@
 
 use sabir::openrpc::{Document, Info, Method, VERSION};
 use sabir::transport::Wire;
-use sabir::{CallError, LENIENT, Limits, McpRevision, Peer, RawJson, Router, Undelivered};
+use sabir::{CallError, LENIENT, Limits, McpRevision, Peer, RawJson, Report, Router, Undelivered};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::faults::Faults;
+use super::pages::Pages;
 use super::{DiscoverySource, Found, tools};
 use crate::detect::Watch;
 use crate::exit::{Exit, Failure};
 use crate::peer::PeerOptions;
 use crate::print::Printer;
 use crate::trace;
-
-/// Pages of tools that are read: a hostile peer always has one more.
-const MOST_PAGES: usize = 100;
 
 /// The revision that is offered; a server that knows only others answers with one of them.
 const REVISION: &str = McpRevision::NEWEST_LEGACY.as_str();
@@ -23,16 +22,26 @@ const REVISION: &str = McpRevision::NEWEST_LEGACY.as_str();
 type Attempt = Result<(Document, Option<RawJson<'static>>), CallError>;
 
 pub(super) async fn ask(options: &PeerOptions, watch: &Watch, printer: &Printer) -> Result<Found, Failure> {
-    let mut peer = connect(options, watch, printer).await?;
+    let faults = Faults::default();
+    let mut peer = connect(options, watch, &faults, printer).await?;
     let mut last = None;
+    // A faulty answer says more than that the peer does not know what is asked next.
+    let mut faulty = None;
     for via in [DiscoverySource::Discover, DiscoverySource::ListMethods, DiscoverySource::McpTools] {
         if peer.cause().is_some() {
-            peer = connect(options, watch, printer).await?;
+            peer = connect(options, watch, &faults, printer).await?;
         }
-        let attempt = match via {
-            DiscoverySource::Discover => discover(&peer, options).await,
-            DiscoverySource::ListMethods => list_methods(&peer, options).await,
-            _ => mcp_tools(&peer, options).await,
+        let asking = async {
+            match via {
+                DiscoverySource::Discover => discover(&peer, options).await,
+                DiscoverySource::ListMethods => list_methods(&peer, options).await,
+                _ => mcp_tools(&peer, options).await,
+            }
+        };
+        let attempt = tokio::select! {
+            biased;
+            attempt = asking => attempt,
+            why = faults.wait() => Err(CallError::Unfit(why.into())),
         };
         match attempt {
             Ok((document, text)) => {
@@ -44,11 +53,14 @@ pub(super) async fn ask(options: &PeerOptions, watch: &Watch, printer: &Printer)
                 peer.shutdown(std::time::Duration::ZERO).await;
                 return Err(options.undelivered(&lost));
             }
+            Err(error @ (CallError::Unfit(_) | CallError::Closed(_))) => {
+                faulty.get_or_insert(error);
+            }
             Err(error) => last = Some(error),
         }
     }
     peer.shutdown(std::time::Duration::ZERO).await;
-    Err(unsupported(options, last, watch))
+    Err(unsupported(options, faulty.or(last), watch))
 }
 
 fn unsupported(options: &PeerOptions, last: Option<CallError>, watch: &Watch) -> Failure {
@@ -72,12 +84,19 @@ fn unsupported(options: &PeerOptions, last: Option<CallError>, watch: &Watch) ->
     }
 }
 
-async fn connect(options: &PeerOptions, watch: &Watch, printer: &Printer) -> Result<Peer, Failure> {
+async fn connect(
+    options: &PeerOptions,
+    watch: &Watch,
+    faults: &Faults,
+    printer: &Printer,
+) -> Result<Peer, Failure> {
     let PeerOptions { target, framing, max_size, web, .. } = options;
     let tracing = options.traces().then_some(printer);
     let limits = Limits { message_bytes: *max_size, ..Limits::default() };
     let opened = target.open(*framing, tracing).map_err(|error| options.unreachable(&error))?;
-    let mut transport = web.apply(opened).dialect(LENIENT).limits(limits);
+    let faults = faults.clone();
+    let reported = move |report: &Report<'_>| faults.report(report);
+    let mut transport = web.apply(opened).dialect(LENIENT).limits(limits).on_report(reported);
     let mut watch = watch.tap(options);
     let mut shown = tracing.map(|printer| trace::tap(options.wire_framing(), *max_size, printer));
     transport = transport.tap(move |wire, bytes| {
@@ -156,7 +175,8 @@ async fn mcp_tools(peer: &Peer, options: &PeerOptions) -> Attempt {
     let mut all = Vec::new();
     let mut params = Value::Null;
     let mut bytes = 0;
-    for _ in 0..MOST_PAGES {
+    let mut pages = Pages::default();
+    loop {
         let text = call(peer, options, "tools/list", params).await?;
         bytes += text.as_str().len();
         if bytes > options.max_size {
@@ -165,7 +185,10 @@ async fn mcp_tools(peer: &Peer, options: &PeerOptions) -> Attempt {
         let page: Page = text.parse().map_err(|error| CallError::Unfit(error.to_string().into()))?;
         all.extend(page.tools);
         match page.next_cursor {
-            Some(cursor) => params = json!({"cursor": cursor}),
+            Some(cursor) => {
+                pages.follow(&cursor)?;
+                params = json!({"cursor": cursor});
+            }
             None => break,
         }
     }

@@ -1,6 +1,8 @@
 //! Finds out what a peer offers, in whichever way it supports.
 
 mod ask;
+mod faults;
+mod pages;
 mod tools;
 pub(crate) mod words;
 
