@@ -1,5 +1,6 @@
 //! Targets: what they mean, and how a connection to one is opened.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::time::Duration;
 
@@ -23,7 +24,7 @@ pub(crate) enum Target {
     /// The demo service in this process.
     Demo,
     /// A program to start, with its arguments.
-    Program(Vec<String>),
+    Program(Vec<OsString>),
     Url(Url),
 }
 
@@ -63,7 +64,8 @@ impl Target {
     }
 
     /// A program given as its words.
-    pub(crate) fn program(words: Vec<String>) -> Result<Target, Failure> {
+    pub(crate) fn program<W: Into<OsString>>(words: Vec<W>) -> Result<Target, Failure> {
+        let words: Vec<OsString> = words.into_iter().map(W::into).collect();
         match words.first() {
             Some(name) if !name.is_empty() => Ok(Target::Program(words)),
             _ => Err(Failure::usage("no command is given").hint("write it as stdio:COMMAND, or after --")),
@@ -96,7 +98,8 @@ impl Target {
         let opened = match self {
             Target::Demo => Ok(demo(framing)),
             Target::Program(words) => {
-                let mut command = std::process::Command::new(platform::program(&words[0]));
+                let name = words[0].to_str().map(|name| OsString::from(platform::program(name)));
+                let mut command = std::process::Command::new(name.unwrap_or_else(|| words[0].clone()));
                 command.args(&words[1..]);
                 let mut child = Child::new(command).exit_timeout(EXIT_TIMEOUT);
                 if let Some(printer) = tracing.cloned() {
@@ -114,7 +117,11 @@ impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Target::Demo => f.write_str("demo:"),
-            Target::Program(words) => write!(f, "stdio:{}", platform::join(words)),
+            Target::Program(words) => {
+                let words: Vec<String> =
+                    words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+                write!(f, "stdio:{}", platform::join(&words))
+            }
             Target::Url(url) => url.fmt(f),
         }
     }
@@ -133,7 +140,7 @@ mod tests {
 
     #[test]
     fn targets_are_what_they_say() {
-        let program = |words: &[&str]| Target::Program(words.iter().map(|&word| word.to_owned()).collect());
+        let program = |words: &[&str]| Target::Program(words.iter().map(OsString::from).collect());
         for (text, want) in [
             ("demo:", Ok(Target::Demo)),
             ("stdio:cat", Ok(program(&["cat"]))),

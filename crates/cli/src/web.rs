@@ -31,7 +31,7 @@ impl Web {
         let headers = headers.iter().map(|header| read(header, variable)).collect::<Result<_, _>>()?;
         let root = match cacert {
             Some(path) => Some(std::fs::read(path).map_err(|error| {
-                Failure::usage(format_args!("cannot read the certificate `{path}`: {error}"))
+                Failure::usage(format_args!("cannot read the certificate `{}`: {error}", path.display()))
             })?),
             None => None,
         };

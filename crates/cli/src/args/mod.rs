@@ -2,6 +2,7 @@
 
 mod graph;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -121,7 +122,7 @@ pub(crate) struct WebArgs {
     pub(crate) headers: Vec<String>,
     /// Trust this root certificate (PEM) instead of those of the system
     #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
-    pub(crate) cacert: Option<String>,
+    pub(crate) cacert: Option<PathBuf>,
     /// Do not verify the certificate: anyone in between can read and change everything
     #[arg(long)]
     pub(crate) insecure: bool,
@@ -135,7 +136,7 @@ pub(crate) struct PeerArgs {
     pub(crate) words: Vec<String>,
     /// A program to start, and to use over its standard input and output
     #[arg(last = true, value_name = "COMMAND", hide = true)]
-    pub(crate) command: Vec<String>,
+    pub(crate) command: Vec<OsString>,
     /// How long to wait, such as 500ms, 30s or 2m
     #[arg(long, value_name = "TIME", default_value = "20s", value_parser = duration)]
     pub(crate) timeout: Duration,
@@ -353,7 +354,7 @@ pub(crate) struct CallArgs {
     pub(crate) words: Vec<String>,
     /// A program to start, and to use over its standard input and output
     #[arg(last = true, value_name = "COMMAND", hide = true)]
-    pub(crate) command: Vec<String>,
+    pub(crate) command: Vec<OsString>,
     /// All params: JSON, @FILE, or - for standard input
     #[arg(short = 'd', long = "data", value_name = "JSON")]
     pub(crate) data: Option<String>,
@@ -422,17 +423,17 @@ Examples:
 pub(crate) struct CheckArgs {
     /// The file or the target
     #[arg(value_name = "FILE|TARGET", hide = true)]
-    pub(crate) what: Option<String>,
+    pub(crate) what: Option<OsString>,
     /// A program to start, and to use over its standard input and output
     #[arg(last = true, value_name = "COMMAND", hide = true, conflicts_with = "what")]
-    pub(crate) command: Vec<String>,
+    pub(crate) command: Vec<OsString>,
     /// The protocol to check against
     #[arg(long)]
     pub(crate) profile: Option<Profile>,
     /// Check params and results against this OpenRPC document [default: the schemas in the traffic]
     #[cfg(feature = "schemas")]
     #[arg(long, value_name = "FILE")]
-    pub(crate) openrpc: Option<String>,
+    pub(crate) openrpc: Option<PathBuf>,
     /// Report violations of these rules as errors
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     pub(crate) deny: Vec<String>,

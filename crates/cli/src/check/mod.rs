@@ -41,14 +41,15 @@ pub(crate) async fn run(args: CheckArgs, printer: &Printer) -> Result<Exit, Fail
         (None, []) => Err(Failure::usage("no file or target is given")
             .hint("give a file, - for standard input, or a target such as stdio:COMMAND")),
         (None, words) => live(Target::program(words.to_vec())?, &args, rules, printer).await,
-        (Some(target), _) if Target::is_one(target) => {
-            live(Target::parse(target)?, &args, rules, printer).await
-        }
         (Some(file), _) if file == "-" => traffic(io::stdin().lock(), "-", &args, rules, printer),
-        (Some(file), _) => {
-            let opened = std::fs::File::open(file).map_err(|error| unreadable(file, &error.into()))?;
-            traffic(opened, file, &args, rules, printer)
-        }
+        (Some(what), _) => match what.to_str().filter(|what| Target::is_one(what)) {
+            Some(target) => live(Target::parse(target)?, &args, rules, printer).await,
+            None => {
+                let name = what.to_string_lossy();
+                let opened = std::fs::File::open(what).map_err(|error| unreadable(&name, &error.into()))?;
+                traffic(opened, &name, &args, rules, printer)
+            }
+        },
     }
 }
 
@@ -73,16 +74,17 @@ impl Rules {
 }
 
 #[cfg(feature = "schemas")]
-fn document(path: &str, printer: &Printer) -> Result<OpenRpc, Failure> {
+fn document(path: &Path, printer: &Printer) -> Result<OpenRpc, Failure> {
+    let name = path.display();
     let unusable = |why: &dyn std::fmt::Display| {
-        Failure::usage(format_args!("cannot use `{path}`: {why}"))
+        Failure::usage(format_args!("cannot use `{name}`: {why}"))
             .hint("`sabir describe TARGET --openrpc` writes such a document for a peer that describes itself")
     };
     let text = std::fs::read_to_string(path).map_err(|error| unusable(&error))?;
     let document = OpenRpc::parse(&text).map_err(|error| unusable(&error))?;
     for place in document.unusable() {
         printer.note(&format!(
-            "ignored the schema at {place} in {path}: it is not valid, or has a reference to another document"
+            "ignored the schema at {place} in {name}: it is not valid, or has a reference to another document"
         ));
     }
     Ok(document)
