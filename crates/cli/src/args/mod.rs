@@ -416,7 +416,7 @@ Examples:
   sabir check log.ndjson --profile mcp@2025-06-18 --allow RPC024
   sabir check session.rpc --sarif > check.sarif
   sabir check session.jrl --openrpc openrpc.json
-  sabir check --profile lsp --framing headers -- clangd --log=error
+  sabir check --profile lsp -- clangd --log=error
   sabir check https://example.org/mcp --profile mcp -H 'Authorization: Bearer ${TOKEN}'
   sabir explain RPC021"
 )]
@@ -458,9 +458,9 @@ pub(crate) struct CheckArgs {
     /// The largest answer to accept, such as 500kB, 64MiB or 1GiB
     #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = size)]
     pub(crate) max_size: usize,
-    /// Message framing of a target
-    #[arg(long, value_enum, value_name = "HOW", default_value = "lines")]
-    pub(crate) framing: ClientFraming,
+    /// Message framing of a target [default: lines; headers for a language server]
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub(crate) framing: Option<ClientFraming>,
     #[command(flatten)]
     pub(crate) web: WebArgs,
 }

@@ -12,6 +12,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use output::Output;
+use sabir::Framing;
 use sabir_model::capture::{Format, ReadError, Reader};
 #[cfg(feature = "schemas")]
 use sabir_model::rules::OpenRpc;
@@ -135,7 +136,9 @@ async fn live(target: Target, args: &CheckArgs, rules: Rules, printer: &Printer)
     web.check(&target)?;
     let name = target.to_string();
     let CheckArgs { timeout, max_size, .. } = *args;
-    let peer = PeerOptions { target, framing: args.framing.into(), web, timeout, max_size, trace: None };
+    let usual = if profile == Profile::Lsp { Framing::Headers } else { Framing::Lines };
+    let framing = args.framing.map_or(usual, Framing::from);
+    let peer = PeerOptions { target, framing, web, timeout, max_size, trace: None };
     let watch = Watch::default();
     let target = WireTarget { peer, profile, printer: None, watch: watch.clone() };
     let mut checker = rules.checker(profile);
