@@ -87,7 +87,7 @@ fn the_connection_is_woken(take: fn(&Inbox) -> Vec<u32>) {
             thread::spawn(move || {
                 inbox.things.lock().unwrap().push(thing);
                 if inbox.flag.raise() {
-                    woken.store(true, Ordering::SeqCst);
+                    woken.swap(true, Ordering::AcqRel);
                 }
             })
         });
