@@ -17,6 +17,7 @@ pages! {
     Server = "docs/server.md",
     Client = "docs/client.md",
     Services = "docs/services.md",
+    Subscriptions = "docs/subscriptions.md",
     Http = "docs/http.md",
     Proxy = "docs/proxy.md",
     Mcp = "docs/mcp.md",

@@ -1,7 +1,8 @@
 //! The demo service through a real pipe, in both framings.
 //!
 //! `data/demo/*.rpc` are transcripts: what stands behind `>` is sent, what stands behind `<` must come next, to
-//! the letter. At the end of the input the process must exit with 0 and have said nothing else.
+//! the letter. `$name` stands for what came in its place the first time, such as the id of a subscription. At the end of
+//! the input the process must exit with 0 and have said nothing else.
 
 #![allow(clippy::unwrap_used)]
 
@@ -34,9 +35,11 @@ fn play(script: &str, flag: &str, framing: Framing, name: &str) {
         .unwrap();
     let mut input = process.stdin.take().unwrap();
     let messages = messages(process.stdout.take().unwrap(), framing);
+    let mut known = Known::default();
     for (i, line) in transcript(script).enumerate() {
         match line.unwrap() {
             Line::ToServer(text) => {
+                let text = known.fill_in(&text);
                 let frame = match framing {
                     Framing::Headers => format!("Content-Length: {}\r\n\r\n{text}", text.len()),
                     _ => format!("{text}\n"),
@@ -44,7 +47,7 @@ fn play(script: &str, flag: &str, framing: Framing, name: &str) {
                 input.write_all(frame.as_bytes()).unwrap();
             }
             Line::ToClient(told) => match messages.recv_timeout(PATIENCE) {
-                Ok(came) => assert_eq!(came, told, "{name}, line {}", i + 1),
+                Ok(came) => assert_eq!(came, known.learn(&told, &came), "{name}, line {}", i + 1),
                 Err(_) => panic!("{name}, line {}: nothing came, told {told}", i + 1),
             },
             Line::Comment(_) | Line::Blank => {}
@@ -54,6 +57,31 @@ fn play(script: &str, flag: &str, framing: Framing, name: &str) {
     drop(input);
     assert_eq!(messages.recv_timeout(PATIENCE).ok(), None, "{name}: more came");
     ended_well(process, name);
+}
+
+/// What stands for the names in a transcript.
+#[derive(Default)]
+struct Known(Vec<(String, String)>);
+
+impl Known {
+    fn fill_in(&self, text: &str) -> String {
+        self.0.iter().fold(text.to_owned(), |text, (name, value)| text.replace(name, value))
+    }
+
+    /// The line with all names filled in. A name that is new stands for what came in its place.
+    fn learn(&mut self, told: &str, came: &str) -> String {
+        let told = self.fill_in(told);
+        let Some((before, rest)) = told.split_once('$') else { return told };
+        let end = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
+        let (name, after) = rest.split_at(end);
+        match came.strip_prefix(before).and_then(|came| came.strip_suffix(after)) {
+            Some(value) => {
+                self.0.push((format!("${name}"), value.to_owned()));
+                self.fill_in(&told)
+            }
+            None => told.clone(),
+        }
+    }
 }
 
 fn ended_well(process: Child, name: &str) {
@@ -123,6 +151,11 @@ fn asking_back() {
 #[test]
 fn failing() {
     check("failing");
+}
+
+#[test]
+fn subscriptions() {
+    check("subscriptions");
 }
 
 #[test]

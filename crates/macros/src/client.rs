@@ -7,6 +7,7 @@ use syn::Ident;
 use crate::attributes::named;
 use crate::definition::{Kind, Method, Outcome, Service};
 use crate::params;
+use crate::server::style;
 
 pub(crate) fn struct_(service: &Service) -> TokenStream {
     let Service { visibility, name, generics, methods, .. } = service;
@@ -54,10 +55,12 @@ pub(crate) fn struct_(service: &Service) -> TokenStream {
 }
 
 /// The client as the service: what calls it cannot tell whether it is here or elsewhere. Only where every error of the
-/// service can hold whatever may happen to a call; and not where the trait asks for more than its methods.
+/// service can hold whatever may happen to a call; and not where the trait asks for more than its methods, nor where it has
+/// subscriptions: a stream of plain items has no place for what may happen to one.
 pub(crate) fn implementation(service: &Service) -> TokenStream {
     let Service { name, generics, supertraits, methods, .. } = service;
-    if !generics.params.is_empty() || !supertraits.is_empty() {
+    let subscribes = methods.iter().any(|method| matches!(method.outcome, Outcome::Subscription(_)));
+    if !generics.params.is_empty() || !supertraits.is_empty() || subscribes {
         return TokenStream::new();
     }
     let client = format_ident!("{name}Client");
@@ -101,6 +104,7 @@ fn delegate(client: &Ident, method: &Method) -> TokenStream {
         Outcome::Result { whole, error: None, .. } => {
             (quote!(#whole), quote!(#call.map_err(::sabir::ErrorObject::from)))
         }
+        Outcome::Subscription(_) => return TokenStream::new(),
     };
     quote! {
         #(#conditions)*
@@ -129,6 +133,14 @@ fn call(service: &Service, method: &Method) -> TokenStream {
                 self.peer.notify(#wire_name, #params).await
             }
         },
+        Outcome::Subscription(subscription) => {
+            let (item, style) = (&subscription.item, style(method, subscription));
+            quote! {
+                #head fn #name(&self, #(#arguments),*) -> ::sabir::Subscribe<#item> {
+                    self.peer.subscribe(#style, #params)
+                }
+            }
+        }
         Outcome::Result { ok, error, .. } => {
             let progress = method.progress().map(|type_| quote!(, #type_));
             let failure = match (error, &progress) {

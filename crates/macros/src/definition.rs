@@ -86,6 +86,8 @@ pub(crate) enum Default_ {
 
 pub(crate) enum Outcome {
     Notification,
+    /// A stream of items that are subscribed to.
+    Subscription(Box<Subscription>),
     Result {
         /// As it was written.
         whole: Box<Type>,
@@ -93,6 +95,15 @@ pub(crate) enum Outcome {
         /// `None` stands for any error.
         error: Option<Box<Type>>,
     },
+}
+
+/// What is subscribed to, and by which methods.
+pub(crate) struct Subscription {
+    pub(crate) item: Type,
+    /// Whether the items are results.
+    pub(crate) fallible: bool,
+    pub(crate) notification: String,
+    pub(crate) unsubscribe: String,
 }
 
 impl Service {
@@ -157,14 +168,27 @@ impl Method {
             other => return Err(Error::new(other.span(), "a service has nothing but methods")),
         };
         check_signature(&sig)?;
-        let mut name = options.name_case.spell(&sig.ident.unraw().to_string());
+        let plain = sig.ident.unraw().to_string();
+        let mut name = options.name_case.spell(&plain);
+        let mut renamed = None;
         take_rpc(&mut attrs, |meta| {
             if !meta.path.is_ident("name") {
                 return Err(unknown(meta, "`name`"));
             }
-            name = meta.value()?.parse::<LitStr>()?.value();
+            renamed = Some(meta.value()?.parse::<LitStr>()?.value());
             Ok(())
         })?;
+        let mut outcome = Outcome::new(&sig)?;
+        if let Some(renamed) = &renamed {
+            name.clone_from(renamed);
+        }
+        if let Outcome::Subscription(subscription) = &mut outcome {
+            let base = renamed.unwrap_or(plain);
+            let spell = |verb: &str| options.name_case.spell(&format!("{verb}_{base}"));
+            subscription.notification = format!("{}{name}", options.prefix);
+            subscription.unsubscribe = format!("{}{}", options.prefix, spell("unsubscribe"));
+            name = spell("subscribe");
+        }
         let wire_name = format!("{}{name}", options.prefix);
         if wire_name.starts_with("rpc.") {
             return Err(Error::new(
@@ -172,7 +196,6 @@ impl Method {
                 "names that begin with `rpc.` are reserved by the specification",
             ));
         }
-        let outcome = Outcome::new(&sig)?;
         let arguments = sig
             .inputs
             .into_iter()
@@ -214,7 +237,7 @@ fn check_signature(sig: &Signature) -> Result<()> {
                    make it a type parameter of the trait";
         return Err(Error::new(param.span(), why));
     }
-    if sig.asyncness.is_none() {
+    if sig.asyncness.is_none() && !is_stream(sig) {
         return Err(Error::new(sig.fn_token.span(), "methods of a service are async: write `async fn`"));
     }
     if ["add_to", "into_router"].iter().any(|taken| sig.ident == taken) {
@@ -241,6 +264,9 @@ fn check_progress(arguments: &[Argument], outcome: &Outcome) -> Result<()> {
     match (told.next(), told.next(), outcome) {
         (_, Some(second), _) => {
             Err(Error::new(second.name.span(), "a method has one `Progress` at the most"))
+        }
+        (Some(first), None, Outcome::Subscription(_)) => {
+            Err(Error::new(first.name.span(), "a subscription tells items, and no progress"))
         }
         (Some(first), None, Outcome::Notification) => Err(Error::new(
             first.name.span(),
@@ -315,6 +341,14 @@ impl Param {
 impl Outcome {
     fn new(sig: &Signature) -> Result<Outcome> {
         let ReturnType::Type(_, type_) = &sig.output else { return Ok(Outcome::Notification) };
+        if let Some(item) = stream_item(type_) {
+            let (name, types) = outline(item);
+            let fallible = name == "Result";
+            let item = types.first().filter(|_| fallible).copied().unwrap_or(item).clone();
+            let (notification, unsubscribe) = Default::default();
+            let subscription = Subscription { item, fallible, notification, unsubscribe };
+            return Ok(Outcome::Subscription(Box::new(subscription)));
+        }
         let result = |ok: &Type, error: Option<&Type>| Outcome::Result {
             whole: type_.clone(),
             ok: Box::new(ok.clone()),
@@ -331,6 +365,24 @@ impl Outcome {
             )),
         }
     }
+}
+
+fn is_stream(sig: &Signature) -> bool {
+    matches!(&sig.output, ReturnType::Type(_, type_) if stream_item(type_).is_some())
+}
+
+/// The items of `impl Stream<Item = T>`.
+fn stream_item(type_: &Type) -> Option<&Type> {
+    let Type::ImplTrait(impl_) = type_ else { return None };
+    impl_.bounds.iter().find_map(|bound| {
+        let syn::TypeParamBound::Trait(bound) = bound else { return None };
+        let segment = bound.path.segments.last().filter(|segment| segment.ident == "Stream")?;
+        let PathArguments::AngleBracketed(arguments) = &segment.arguments else { return None };
+        arguments.args.iter().find_map(|argument| match argument {
+            GenericArgument::AssocType(assoc) if assoc.ident == "Item" => Some(&assoc.ty),
+            _ => None,
+        })
+    })
 }
 
 /// The name of a type without its path, and the types that stand in its angle brackets.

@@ -1,10 +1,10 @@
 //! The trait itself, with what puts its methods into a router.
 
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{format_ident, quote};
 
 use crate::attributes::named;
-use crate::definition::{Argument, Kind, Method, Outcome, Service};
+use crate::definition::{Argument, Kind, Method, Outcome, Service, Subscription};
 use crate::params;
 
 pub(crate) fn trait_(service: &Service) -> TokenStream {
@@ -46,13 +46,13 @@ pub(crate) fn shared(service: &Service) -> TokenStream {
         let (method_name, arguments) = (&method.name, &method.arguments);
         let taken = arguments.iter().map(|Argument { name, type_, .. }| quote!(#name: #type_));
         let given = arguments.iter().map(|argument| &argument.name);
-        let output = output(method);
+        let output = returned(method);
         quote! {
             #(#conditions)*
             fn #method_name(
                 &self,
                 #(#taken),*
-            ) -> impl ::core::future::Future<Output = #output> + ::core::marker::Send {
+            ) -> #output {
                 <__Service as #name>::#method_name(&**self, #(#given),*)
             }
         }
@@ -65,25 +65,36 @@ pub(crate) fn shared(service: &Service) -> TokenStream {
     }
 }
 
-fn output(method: &Method) -> TokenStream {
-    match &method.outcome {
+/// What a method returns: a future, or a stream, that is known to be `Send`.
+fn returned(method: &Method) -> TokenStream {
+    let output = match &method.outcome {
         Outcome::Notification => quote!(()),
         Outcome::Result { whole, .. } => quote!(#whole),
-    }
+        Outcome::Subscription(subscription) => {
+            let item = items(subscription);
+            return quote!(impl ::sabir::Stream<Item = #item> + ::core::marker::Send);
+        }
+    };
+    quote!(impl ::core::future::Future<Output = #output> + ::core::marker::Send)
 }
 
-/// An `async fn` whose future is known to be `Send`.
+fn items(Subscription { item, fallible, .. }: &Subscription) -> TokenStream {
+    if *fallible { quote!(::sabir::Result<#item>) } else { quote!(#item) }
+}
+
+/// An `async fn`, or one that returns a stream.
 fn signature(method: &Method) -> TokenStream {
     let Method { attributes, name, arguments, body, .. } = method;
     let arguments = arguments.iter().map(|Argument { name, type_, .. }| quote!(#name: #type_));
-    let output = output(method);
-    let end = match body {
-        Some(body) => quote!({ async move #body }),
-        None => quote!(;),
+    let output = returned(method);
+    let end = match (body, &method.outcome) {
+        (Some(body), Outcome::Subscription(_)) => quote!(#body),
+        (Some(body), _) => quote!({ async move #body }),
+        (None, _) => quote!(;),
     };
     quote! {
         #(#attributes)*
-        fn #name(&self, #(#arguments),*) -> impl ::core::future::Future<Output = #output> + ::core::marker::Send #end
+        fn #name(&self, #(#arguments),*) -> #output #end
     }
 }
 
@@ -122,13 +133,36 @@ fn route(service: &Service, method: &Method) -> TokenStream {
             quote!(__params.#name)
         }
     });
-    let call = quote!(Self::#name(&service, #(#arguments),*).await);
+    let call = quote!(Self::#name(&service, #(#arguments),*));
+    if let Outcome::Subscription(subscription) = &method.outcome {
+        let style = style(method, subscription);
+        let item = &subscription.item;
+        let feed = format_ident!("{}", if subscription.fallible { "try_feed" } else { "feed" });
+        return quote! {
+            let router = {
+                let service = ::std::sync::Arc::clone(&service);
+                let style = #style;
+                let description = #description.params::<#params>().subscription::<#item>(&style);
+                let router = router.subscription_sink(
+                    style,
+                    move |__ctx: ::sabir::Ctx, __params: #params, __pending: ::sabir::PendingSink| {
+                        let service = ::std::sync::Arc::clone(&service);
+                        async move { ::sabir::private::#feed(#call, __pending).await }
+                    },
+                );
+                router.describe(description)
+            };
+        };
+    }
+    let call = quote!(#call.await);
     let outcome = match &method.outcome {
         Outcome::Notification => quote!({
             #call;
             ::core::result::Result::Ok(())
         }),
-        Outcome::Result { .. } => quote!(#call.map_err(::sabir::ErrorObject::from)),
+        Outcome::Result { .. } | Outcome::Subscription(_) => {
+            quote!(#call.map_err(::sabir::ErrorObject::from))
+        }
     };
     quote! {
         let router = {
@@ -141,6 +175,12 @@ fn route(service: &Service, method: &Method) -> TokenStream {
     }
 }
 
+/// How a method is subscribed to.
+pub(crate) fn style(method: &Method, subscription: &Subscription) -> TokenStream {
+    let (subscribe, Subscription { notification, unsubscribe, .. }) = (&method.wire_name, subscription);
+    quote!(::sabir::SubscriptionStyle::notified(#subscribe, #notification, #unsubscribe))
+}
+
 fn description(method: &Method) -> TokenStream {
     let Method { wire_name, doc, deprecated, outcome, .. } = method;
     let doc = (!doc.is_empty()).then(|| quote!(.doc(#doc)));
@@ -148,7 +188,7 @@ fn description(method: &Method) -> TokenStream {
     let outcome = match outcome {
         Outcome::Notification => quote!(.notification()),
         Outcome::Result { error: Some(error), .. } => quote!(.errors::<#error>()),
-        Outcome::Result { error: None, .. } => quote!(),
+        Outcome::Result { error: None, .. } | Outcome::Subscription(_) => quote!(),
     };
     let progress = method.progress().map(|type_| quote!(.progress::<#type_>()));
     quote!(::sabir::describe(#wire_name)#doc #deprecated #outcome #progress)

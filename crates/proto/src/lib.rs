@@ -51,6 +51,7 @@ mod dialect;
 mod limits;
 mod message;
 mod revision;
+mod subscription;
 
 // Bytes to messages.
 mod frame;
@@ -79,10 +80,11 @@ pub use message::id::Id;
 pub use message::{ErrorPart, Fault, Invalid, Member, Message, Notification, Request, Response};
 pub use revision::McpRevision;
 pub use session::{
-    Batch, CallError, CallKey, CallOptions, CancelOptions, Cause, Config, DeliveryFailure, Event, Lost,
-    Origin, Outgoing, Output, Purpose, Report, RequestKey, Role, SendError, Session, TraceContext,
-    Undelivered, Usage, Wait,
+    Accept, Batch, CallError, CallKey, CallOptions, CancelOptions, Cause, Config, DeliveryFailure, Event, Finish,
+    ItemError, Lost, Origin, Outgoing, Output, Overflow, Purpose, Report, RequestKey, Role, SendError, Session,
+    SinkEnd, SinkKey, SinkStats, SubscriptionEnd, SubscriptionKey, TraceContext, Undelivered, Usage, Wait,
 };
+pub use subscription::{EndSignal, Routing, SubscriptionIds, SubscriptionStyle};
 pub use time::Time;
 pub use transcript::{Line, TranscriptError, transcript};
 

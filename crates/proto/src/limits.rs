@@ -16,6 +16,8 @@ use std::time::Duration;
 /// | [`high_water`](Self::high_water) | nothing more is read, and no waiting request starts, until the peer reads; a batch whose errors to what is no message would go beyond it is answered with one [`OVERLOADED`](crate::ErrorCode::OVERLOADED) |
 /// | [`outbound_bytes`](Self::outbound_bytes) | nothing more is read; an answer is replaced by [`ANSWER_TOO_LARGE`](crate::ErrorCode::ANSWER_TOO_LARGE), and what has not started of its batch is answered [`OVERLOADED`](crate::ErrorCode::OVERLOADED); `call` and `notify` refuse |
 /// | [`max_error_replies`](Self::max_error_replies) | further unreadable messages are reported and no longer answered, until a readable one comes |
+/// | [`subscriptions`](Self::subscriptions) | a request to subscribe is answered [`TOO_MANY_SUBSCRIPTIONS`](crate::ErrorCode::TOO_MANY_SUBSCRIPTIONS) |
+/// | [`subscription_items`](Self::subscription_items), [`subscription_bytes`](Self::subscription_bytes) | items wait, are dropped, or end their subscription, as its [`Overflow`](crate::Overflow) says |
 /// | [`stall`](Self::stall), [`idle`](Self::idle) | the connection ends, and every call with it |
 ///
 /// Start from the default and change what you need:
@@ -51,6 +53,13 @@ pub struct Limits {
     pub outbound_bytes: usize,
     /// Unreadable messages in a row that are answered. 1,048,576.
     pub max_error_replies: u32,
+    /// Subscriptions that the peer may have open. 1,024.
+    pub subscriptions: usize,
+    /// Items that may wait to be sent for one subscription of the peer, and items that are kept for one of ours before
+    /// its response has come. 64.
+    pub subscription_items: usize,
+    /// Bytes of all items that wait to be sent, and of all that came before their response. 4 MiB each.
+    pub subscription_bytes: usize,
     /// How long the peer may read nothing while there is something to send. A minute.
     pub stall: Option<Duration>,
     /// How long nothing may arrive while nothing is in flight either way. No limit.
@@ -70,6 +79,9 @@ impl Default for Limits {
             high_water: 1 << 20,
             outbound_bytes: 20 << 20,
             max_error_replies: 1 << 20,
+            subscriptions: 1024,
+            subscription_items: 64,
+            subscription_bytes: 4 << 20,
             stall: Some(Duration::from_secs(60)),
             idle: None,
         }

@@ -9,6 +9,8 @@
 //! #! notify METHOD [PARAMS]
 //! #! batch [{"method": …, "params": …, "id": true}, …]
 //! #! cancel CALL
+//! #! item SINK [key=1] JSON / #! finish SINK [failed]    for a subscription of the peer, by its number
+//! #! subscribe STYLE [PARAMS] [timeout=1s] / #! leave SUBSCRIPTION
 //! #! stop writing / #! write     the peer stops reading / reads again
 //! #! eof / #! lost REASON / #! shutdown 5s
 //! ```
@@ -21,6 +23,8 @@ mod player;
 mod service;
 #[path = "golden/settings.rs"]
 mod settings;
+#[path = "golden/subscriptions.rs"]
+mod subscriptions;
 
 use std::fs;
 use std::path::Path;

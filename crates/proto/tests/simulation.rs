@@ -8,6 +8,8 @@
 //! - what is sent is whole, valid frames;
 //! - no timeout, stall or idle time is over before its time, whenever the command came that started it;
 //! - limits hold at all times, and memory with them;
+//! - every subscription ends exactly once, on both sides; no item comes before its response or behind its end, nor,
+//!   where items wait for a peer that reads slowly, is any missing;
 //! - once it is over, its tables are empty;
 //! - and where the link was honest, each answer belongs to its call, a message that is refused as a whole ends its
 //!   calls where no other can be meant, and nothing else waits for ever.
@@ -27,6 +29,8 @@ mod link;
 mod peer;
 #[path = "simulation/random.rs"]
 mod random;
+#[path = "simulation/subscriptions.rs"]
+mod subscriptions;
 #[path = "simulation/world.rs"]
 mod world;
 
@@ -114,6 +118,21 @@ fn the_seeds_meet_everything() {
         "closed, stalled",
         "closed, idle",
         "closed, lost",
+        "closed, lagged",
+        "subscribed",
+        "not subscribed",
+        "item",
+        "room",
+        "sink closed, Unsubscribed",
+        "sink closed, Lagged",
+        "sink closed, Disconnected",
+        "subscription finished",
+        "subscription failed",
+        "subscription lagged",
+        "subscription disconnected",
+        "unsubscribed, true",
+        "unsubscribed, false",
+        "not unsubscribed",
     ] {
         assert!(met.contains_key(wanted), "no seed meets `{wanted}`; met: {met:#?}");
     }

@@ -134,11 +134,17 @@ pub mod fuzzing {
 pub use ::http;
 #[cfg(feature = "http")]
 pub use client::http::sse;
+/// The trait of streams, which handlers of subscriptions return and [`Subscription`] implements.
+pub use futures_core::Stream;
 pub use handler::ctx::Ctx;
+pub use handler::feed::{Feed, IntoFeed};
+pub use handler::sink::{PendingSink, Sink, SinkError};
 pub use handler::test_ctx::TestCtx;
 pub use peer::batch::Batch;
 pub use peer::call::Call;
 pub use peer::reconnect::Reconnect;
+pub use peer::resubscribe::{Followed, Resubscribing, resubscribing};
+pub use peer::subscription::{Lag, Subscribe, Subscription, SubscriptionEnd, SubscriptionError};
 pub use peer::{Peer, WeakPeer};
 pub use proxy::proxy;
 pub use router::Router;
@@ -158,9 +164,10 @@ pub use sabir_macros::RpcError;
 #[doc = include_str!("schema/service.md")]
 pub use sabir_macros::service;
 pub use sabir_proto::{
-    CallError, Cause, DeliveryFailure, Dialect, ErrorCode, Framing, Id, JsonKind, LENIENT, LSP, Limits, Lost,
-    MCP, MCP_2024_11_05, MCP_2025_03_26, MCP_2025_06_18, MCP_2025_11_25, MCP_2026_07_28, McpRevision, PLAIN,
-    RawJson, Report, SendError, TraceContext, Undelivered, error_reason,
+    CallError, Cause, DeliveryFailure, Dialect, EndSignal, ErrorCode, Framing, Id, JsonKind, LENIENT, LSP,
+    Limits, Lost, MCP, MCP_2024_11_05, MCP_2025_03_26, MCP_2025_06_18, MCP_2025_11_25, MCP_2026_07_28,
+    McpRevision, PLAIN, RawJson, Report, Routing, SendError, SinkEnd, SubscriptionIds, SubscriptionStyle,
+    TraceContext, Undelivered, error_reason,
 };
 #[cfg(feature = "schema")]
 pub use schema::describe::{Description, ErrorDescription, describe};

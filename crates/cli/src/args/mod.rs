@@ -250,6 +250,7 @@ Examples:
   sabir demo --listen tcp://127.0.0.1:4000
   sabir demo --listen unix:/tmp/demo.sock --framing headers
   sabir demo --mcp
+  sabir demo --chain --listen ws://127.0.0.1:8545
   sabir demo --listen http://127.0.0.1:8080/rpc --bearer secret
   sabir demo --listen https://127.0.0.1:8443 --tls-cert server.pem --tls-key server.key
 
@@ -257,12 +258,15 @@ At tcp:// and unix: one port serves all: JSON-RPC in lines or with Content-Lengt
 WebSocket, and with a certificate TLS of each. The first bytes of a connection decide. At http:// and ws:// it
 serves HTTP and WebSocket only.
 
-The methods: add, subtract, sum, get_data, echo, sleep, progress, work, tick, ask, fail, panic, notes, and the
-notifications update, notify_hello, notify_sum, log.")]
+The methods: add, subtract, sum, get_data, echo, sleep, progress, work, tick, ask, fail, panic, notes, the
+subscription subscribe_ticks, and the notifications update, notify_hello, notify_sum, log.")]
 pub(crate) struct DemoArgs {
     /// Serve a Model Context Protocol server that has one of every feature instead
     #[arg(long)]
     pub(crate) mcp: bool,
+    /// Serve a toy chain besides, for clients of Ethereum, Substrate and Solana to follow
+    #[arg(long, conflicts_with = "mcp")]
+    pub(crate) chain: bool,
     /// Serve connections at tcp://HOST:PORT, http://HOST:PORT/PATH or unix:PATH (on Windows pipe:NAME)
     /// instead of standard input and output
     #[arg(long, value_name = "URL")]

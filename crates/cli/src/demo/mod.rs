@@ -23,9 +23,10 @@ pub(crate) async fn run(args: DemoArgs, printer: &Printer) -> Result<Exit, Failu
 
 /// The service to serve, and its dialect.
 fn served(args: &DemoArgs) -> (Router, Dialect) {
-    match args.mcp {
-        true => (mcp::server().into_router(), MCP),
-        false => (rpc::router(), PLAIN),
+    match (args.mcp, args.chain) {
+        (true, _) => (mcp::server().into_router(), MCP),
+        (false, true) => (rpc::router().merge(rpc::chain::router()), PLAIN),
+        (false, false) => (rpc::router(), PLAIN),
     }
 }
 

@@ -30,6 +30,8 @@ impl ErrorCode {
     /// The handler failed.
     pub const INTERNAL_ERROR: ErrorCode = ErrorCode(-32603);
 
+    /// The peer has as many subscriptions as a connection may have.
+    pub const TOO_MANY_SUBSCRIPTIONS: ErrorCode = ErrorCode(-32006);
     /// A message is larger than the receiver takes. The id is null unless it is in the first bytes of the message.
     pub const MESSAGE_TOO_LARGE: ErrorCode = ErrorCode(-32007);
     /// The answer is larger than may be sent.
@@ -42,9 +44,13 @@ impl ErrorCode {
     pub const TIMED_OUT: ErrorCode = ErrorCode(-32012);
     /// The receiver is about to close the connection and takes no new requests.
     pub const SHUTTING_DOWN: ErrorCode = ErrorCode(-32013);
+    /// A subscription has no more items. This is no failure: only some [styles](crate::EndSignal::Always) tell it.
+    pub const SUBSCRIPTION_FINISHED: ErrorCode = ErrorCode(-32014);
+    /// The subscriber read too slowly, and the subscription has ended.
+    pub const SUBSCRIPTION_LAGGED: ErrorCode = ErrorCode(-32015);
 
     /// A proxy had no answer from the server behind it: `data.reason` says why.
-    pub const UPSTREAM_FAILED: ErrorCode = ErrorCode(-32014);
+    pub const UPSTREAM_FAILED: ErrorCode = ErrorCode(-32016);
 
     /// The caller asked to cancel the request (from LSP).
     pub const REQUEST_CANCELLED: ErrorCode = ErrorCode(-32800);
@@ -57,6 +63,7 @@ impl ErrorCode {
             ErrorCode::METHOD_NOT_FOUND => "Method not found",
             ErrorCode::INVALID_PARAMS => "Invalid params",
             ErrorCode::INTERNAL_ERROR => "Internal error",
+            ErrorCode::TOO_MANY_SUBSCRIPTIONS => "Too many subscriptions on the connection",
             ErrorCode::MESSAGE_TOO_LARGE => "Message too large",
             ErrorCode::ANSWER_TOO_LARGE => "Answer too large",
             ErrorCode::OVERLOADED => "Overloaded",
@@ -64,6 +71,8 @@ impl ErrorCode {
             ErrorCode::TIMED_OUT => "Timed out",
             ErrorCode::SHUTTING_DOWN => "Shutting down",
             ErrorCode::UPSTREAM_FAILED => "Upstream failed",
+            ErrorCode::SUBSCRIPTION_FINISHED => "Subscription finished",
+            ErrorCode::SUBSCRIPTION_LAGGED => "Subscription lagged",
             ErrorCode::REQUEST_CANCELLED => "Request cancelled",
             _ => return None,
         })

@@ -165,16 +165,29 @@ impl Core {
         }
     }
 
+    /// Answers with a result that is JSON.
+    pub(super) fn answer_with(&mut self, key: RequestKey, result: &str) -> bool {
+        self.answer(key, |out, id| {
+            encode::result(out, id, &RawJson::trusted(result));
+            Ok(None)
+        })
+    }
+
     /// One entry of a batch is done with; the last one sends the answers.
     pub(super) fn settle(&mut self, batch: u32) {
         let outbox = &mut self.outbox;
+        let mut sent = false;
         self.gathering.settle(batch, |origin, answers| {
+            sent = true;
             outbox.set_origin(origin);
             if !answers.is_empty() {
                 outbox.frame_of(answers);
             }
             outbox.settle(origin);
         });
+        if sent && let Some(tables) = &mut self.subscriptions {
+            tables.sinks.batch_sent(batch);
+        }
     }
 
     fn send_progress<T: Serialize + ?Sized>(&mut self, key: RequestKey, value: &T) -> bool {

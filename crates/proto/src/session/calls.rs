@@ -160,6 +160,13 @@ impl Calls {
         true
     }
 
+    /// The peer is not told if nobody waits for this call any more.
+    pub(super) fn set_uncancellable(&mut self, key: CallKey) {
+        if let Some(call) = self.slots.get_mut(key.index as usize).and_then(Option::as_mut) {
+            call.cancellable = false;
+        }
+    }
+
     pub(super) fn find(&self, id: u64) -> Option<(CallKey, &Call)> {
         let &index = self.by_id.get(&id)?;
         Some((CallKey { id, index }, self.slots[index as usize].as_ref()?))

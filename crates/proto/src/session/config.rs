@@ -46,7 +46,11 @@ pub struct Usage {
     pub calls: usize,
     /// Bytes of requests and notifications that wait for their turn.
     pub queued: usize,
-    /// Bytes that wait to be sent.
+    /// The peer's subscriptions.
+    pub sinks: usize,
+    /// Our subscriptions, also those that are being asked for or left.
+    pub subscriptions: usize,
+    /// Bytes that wait to be sent. Items that wait for their turn are not among them.
     pub unsent: usize,
     /// Bytes that came and are not a whole message yet.
     pub unread: usize,

@@ -5,6 +5,7 @@ use std::fmt;
 
 use super::lost::Lost;
 use super::outgoing::SendError;
+use super::publish::SinkStats;
 use crate::byte_size::ByteSize;
 use crate::escape::escape_controls;
 use crate::frame::FrameFault;
@@ -22,6 +23,20 @@ pub struct RequestKey {
     pub(super) generation: u32,
 }
 
+/// A subscription of the peer: where its items go in, until it has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SinkKey {
+    pub(super) index: u32,
+    pub(super) serial: u32,
+}
+
+/// A subscription of ours, until it has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SubscriptionKey {
+    pub(super) index: u32,
+    pub(super) serial: u32,
+}
+
 /// A call of ours, until it has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CallKey {
@@ -31,6 +46,20 @@ pub struct CallKey {
 
 impl RequestKey {
     /// A small number that no other open request has: an index for what a driver keeps with it.
+    pub fn index(self) -> usize {
+        self.index as usize
+    }
+}
+
+impl SinkKey {
+    /// A small number that no other open subscription of the peer has: an index for what a driver keeps with it.
+    pub fn index(self) -> usize {
+        self.index as usize
+    }
+}
+
+impl SubscriptionKey {
+    /// A small number that no other subscription of ours has: an index for what a driver keeps with it.
     pub fn index(self) -> usize {
         self.index as usize
     }
@@ -247,8 +276,82 @@ pub enum Event<'s> {
         /// How.
         outcome: Result<RawJson<'s>, CallError>,
     },
+    /// A subscription of the peer takes items again.
+    SinkReady {
+        /// Which one.
+        sink: SinkKey,
+    },
+    /// A subscription of the peer has ended, and not by [`Session::finish`](crate::Session::finish): drop what makes
+    /// its items. This comes once.
+    SinkClosed {
+        /// Which one.
+        sink: SinkKey,
+        /// Why.
+        end: SinkEnd,
+        /// How much it has sent, and lost.
+        stats: SinkStats,
+    },
+    /// The peer has answered a request to subscribe. This comes once for each, unless it is left before.
+    Subscribed {
+        /// Which one. If it failed, it is gone.
+        subscription: SubscriptionKey,
+        /// The id, which is null where there is none.
+        outcome: Result<Id<'s>, CallError>,
+    },
+    /// An item of a subscription of ours.
+    Item {
+        /// Which one.
+        subscription: SubscriptionKey,
+        /// What came.
+        item: RawJson<'s>,
+    },
+    /// Items came before the response to their subscription, and there was no room to keep them.
+    ItemsLost {
+        /// Which one.
+        subscription: SubscriptionKey,
+        /// How many.
+        count: u64,
+    },
+    /// A subscription of ours has ended, and not by [`Session::unsubscribe`](crate::Session::unsubscribe).
+    SubscriptionEnded {
+        /// Which one.
+        subscription: SubscriptionKey,
+        /// Why.
+        end: SubscriptionEnd<'s>,
+    },
+    /// The peer has answered that it ended a subscription that we left.
+    Unsubscribed {
+        /// Which one.
+        subscription: SubscriptionKey,
+        /// Whether the peer still had it.
+        outcome: Result<bool, CallError>,
+    },
     /// The peer did something that it should not. The engine has dealt with it already.
     Report(Report<'s>),
+}
+
+/// Why a subscription of the peer has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SinkEnd {
+    /// The peer has unsubscribed, or cancelled the request.
+    Unsubscribed,
+    /// The peer read too slowly.
+    Lagged,
+    /// The connection has ended, or is about to.
+    Disconnected,
+}
+
+/// Why a subscription of ours has ended.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum SubscriptionEnd<'s> {
+    /// There are no more items. Where the end is a response, this is its result.
+    Finished(Option<RawJson<'s>>),
+    /// It failed.
+    Error(ErrorObject<'static>),
+    /// The connection has ended.
+    Disconnected(Cause),
 }
 
 /// Why a call did not end in a result. The engine itself says all but `Cancelled`, `NotSent` and `Unfit`,
@@ -289,6 +392,8 @@ pub enum Cause {
     Shutdown,
     /// The peer read nothing for too long while there was something to send.
     Stalled,
+    /// The peer read a subscription too slowly, and nothing else would tell it that it has missed items.
+    Lagged,
     /// Nothing came for too long.
     Idle,
     /// The transport failed.
@@ -357,7 +462,29 @@ impl Event<'_> {
             Event::Reply { call, outcome } => {
                 Event::Reply { call, outcome: outcome.map(RawJson::into_owned) }
             }
+            Event::SinkReady { sink } => Event::SinkReady { sink },
+            Event::SinkClosed { sink, end, stats } => Event::SinkClosed { sink, end, stats },
+            Event::Subscribed { subscription, outcome } => {
+                Event::Subscribed { subscription, outcome: outcome.map(Id::into_owned) }
+            }
+            Event::Item { subscription, item } => Event::Item { subscription, item: item.into_owned() },
+            Event::ItemsLost { subscription, count } => Event::ItemsLost { subscription, count },
+            Event::SubscriptionEnded { subscription, end } => {
+                Event::SubscriptionEnded { subscription, end: end.into_owned() }
+            }
+            Event::Unsubscribed { subscription, outcome } => Event::Unsubscribed { subscription, outcome },
             Event::Report(report) => Event::Report(report.into_owned()),
+        }
+    }
+}
+
+impl SubscriptionEnd<'_> {
+    /// The same end, free of what it borrowed from.
+    pub fn into_owned(self) -> SubscriptionEnd<'static> {
+        match self {
+            SubscriptionEnd::Finished(result) => SubscriptionEnd::Finished(result.map(RawJson::into_owned)),
+            SubscriptionEnd::Error(error) => SubscriptionEnd::Error(error),
+            SubscriptionEnd::Disconnected(cause) => SubscriptionEnd::Disconnected(cause),
         }
     }
 }
@@ -419,6 +546,7 @@ impl fmt::Display for Cause {
             Cause::Ended => f.write_str("the peer closed the connection"),
             Cause::Shutdown => f.write_str("shut down"),
             Cause::Stalled => f.write_str("the peer stopped reading"),
+            Cause::Lagged => f.write_str("the peer read a subscription too slowly"),
             Cause::Idle => f.write_str("idle timeout"),
             Cause::Lost(lost) => lost.fmt(f),
         }

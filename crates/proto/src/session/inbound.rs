@@ -50,7 +50,8 @@ impl Core {
     /// full too: until then, answers to our own calls and cancels still get through. What is answered
     /// without waiting in the queue, such as junk, could go on for ever, so there is an end to it too.
     pub(crate) fn may_take(&self) -> bool {
-        !self.is_outbound_full()
+        !self.paused
+            && !self.is_outbound_full()
             && (!self.is_congested() || self.queue.bytes() < self.limits.queued_bytes / 2)
     }
 
@@ -270,7 +271,7 @@ impl Core {
                     {
                         self.refused(error.into_owned()).into()
                     }
-                    Message::Response(response) => Next::Event(self.response(response)),
+                    Message::Response(response) => self.response(response).into(),
                 }
             }
             Err(invalid) if self.is_meant_as_answer(&invalid) => Next::Event(self.invalid_response(invalid)),
@@ -416,6 +417,11 @@ impl Core {
     fn notification<'i>(&mut self, notification: Notification<'i>, in_batch: bool) -> Option<Event<'i>> {
         let Notification { method, params } = notification;
         let params = params.map(RawJson::borrowed);
+        if self.subscriptions.is_some()
+            && let Some(event) = self.item(&method, params)
+        {
+            return event;
+        }
         match method.as_ref() {
             "$/cancelRequest" if self.accepts_cancel(NotificationStyle::Dollar) => {
                 return self.cancelled(NotificationStyle::Dollar, params?);
@@ -468,6 +474,9 @@ impl Core {
             self.answer_nothing(key);
             return None;
         }
+        if self.subscriptions.is_some() && self.cancel_sink(key) {
+            return None;
+        }
         let reason = Cursor::trusted(params).member("reason").and_then(JsonStr::trusted);
         Some(Event::Cancel { key, reason: reason.and_then(JsonStr::value) })
     }
@@ -499,18 +508,24 @@ impl Core {
         })
     }
 
-    fn response<'i>(&mut self, response: Response<'i>) -> Event<'i> {
+    fn response<'i>(&mut self, response: Response<'i>) -> Option<Event<'i>> {
         let Response { id, outcome } = response;
-        match (self.call_of(&id), outcome) {
+        Some(match (self.call_of(&id), outcome) {
             (Some(call), outcome) => {
                 self.calls.remove(call);
                 Event::Reply { call, outcome: outcome.map_err(|error| CallError::Error(error.into_owned())) }
             }
-            (None, _) if self.number_of(&id).is_some_and(|id| self.calls.was_used(id)) => {
+            (None, outcome) if self.number_of(&id).is_some_and(|id| self.calls.was_used(id)) => {
+                if self.subscriptions.is_some()
+                    && let Some(number) = self.number_of(&id)
+                    && self.late_id(number, outcome.map_err(|error| CallError::Error(error.into_owned())))
+                {
+                    return None;
+                }
                 Event::Report(Report::LateReply(id))
             }
             (None, _) => Event::Report(Report::UnknownReply(id)),
-        }
+        })
     }
 }
 

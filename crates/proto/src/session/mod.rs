@@ -9,14 +9,19 @@ mod event;
 mod grow;
 mod inbound;
 mod input;
+mod item_text;
 mod lost;
 mod meta;
 mod outbox;
 mod outgoing;
 mod oversize;
+mod publish;
 mod queue;
 mod refusals;
 mod requests;
+mod sinks;
+mod subscribe;
+mod subscriptions;
 mod whole_messages;
 #[cfg(test)]
 mod work;
@@ -30,7 +35,7 @@ use calls::Calls;
 pub use config::{Config, Role, Usage};
 pub use event::{
     CallError, CallKey, Cause, DeliveryFailure, Event, Origin, Outgoing, Output, Purpose, Report, RequestKey,
-    Undelivered, Wait,
+    SinkEnd, SinkKey, SubscriptionEnd, SubscriptionKey, Undelivered, Wait,
 };
 use inbound::Next;
 use input::Input;
@@ -38,6 +43,8 @@ pub use lost::Lost;
 pub use meta::TraceContext;
 use outbox::Outbox;
 pub use outgoing::{Batch, CallOptions, CancelOptions, SendError};
+use publish::Tables;
+pub use publish::{Accept, Finish, ItemError, Overflow, SinkStats};
 use queue::Queue;
 use requests::Requests;
 
@@ -102,6 +109,11 @@ struct Core {
     pending_events: VecDeque<Event<'static>>,
     /// A notification's handler runs: nothing else starts.
     barrier: bool,
+    /// What subscriptions need, once there was one.
+    subscriptions: Option<Box<Tables>>,
+    /// Nothing is taken in, until a consumer has room.
+    paused: bool,
+    seed: u64,
     /// Unreadable messages in a row.
     error_replies: u32,
     /// Whether we ever sent a notification.
@@ -182,6 +194,9 @@ impl Session {
             outbox: Outbox::new(config.framing.unwrap_or(Framing::Lines), config.limits.outbound_bytes),
             pending_events: VecDeque::new(),
             barrier: false,
+            subscriptions: None,
+            paused: false,
+            seed: config.seed,
             error_replies: 0,
             notified: false,
             phase: Phase::Open,
@@ -250,6 +265,7 @@ impl Session {
         if self.core.phase == Phase::Open {
             self.core.phase = Phase::Ended;
         }
+        self.core.close_sinks();
     }
 
     /// The transport failed: nothing can be read or written any more. Every call ends with this cause.
@@ -284,6 +300,7 @@ impl Session {
         self.core.advance(now);
         if matches!(self.core.phase, Phase::Open | Phase::Ended) {
             self.core.phase = Phase::Draining(self.core.now + grace);
+            self.core.close_sinks();
         }
     }
 
@@ -309,7 +326,10 @@ impl Session {
         }
         let pick = loop {
             if let Some(event) = core.pending_events.pop_front() {
-                return Output::Event(event);
+                match core.told(event) {
+                    Some(event) => return Output::Event(event),
+                    None => continue,
+                }
             }
             if let Phase::Closed(cause) = &core.phase {
                 break Pick::Done(cause.clone());
@@ -326,9 +346,15 @@ impl Session {
             }
             // What has come counts before the time that is up: an answer beats its own deadline.
             match core.next_message(input.unread()) {
-                Next::Event(event) => return Output::Event(event),
+                Next::Event(event) => match core.told(event) {
+                    Some(event) => return Output::Event(event),
+                    None => continue,
+                },
                 Next::Again => continue,
                 Next::Nothing => {}
+            }
+            if core.subscriptions.is_some() && core.send_waiting() {
+                continue;
             }
             if !core.end_overdue() && !core.finish() {
                 break Pick::Wait;
@@ -407,6 +433,7 @@ impl Session {
             && core.requests.len() == 0
             && core.batch_requests.is_empty()
             && core.queue.is_empty()
+            && core.subscriptions.as_ref().is_none_or(|tables| tables.sinks.is_empty())
             && !core.barrier
     }
 
@@ -418,6 +445,8 @@ impl Session {
             requests: core.requests.len(),
             calls: core.calls.len(),
             queued: core.queue.bytes(),
+            sinks: core.subscriptions.as_ref().map_or(0, |tables| tables.sinks.len()),
+            subscriptions: core.subscriptions.as_ref().map_or(0, |tables| tables.ours.len()),
             unsent: core.outbox.pending(),
             unread: self.input.unread().len() - core.consumed,
             bytes: core.held(self.input.capacity()) + core.requests.running_bytes(),
@@ -458,6 +487,10 @@ impl Core {
         self.gathering.release();
         self.requests.release();
         self.calls.release();
+        if let Some(tables) = &mut self.subscriptions {
+            tables.sinks.release();
+            tables.ours.release();
+        }
         if self.entries.capacity() > KEPT_ENTRIES {
             self.entries = Vec::new();
         }
@@ -498,6 +531,7 @@ impl Core {
 
     /// The time for finishing is over: what is open gets an error, which may still be sent.
     fn give_up_draining(&mut self) {
+        self.drop_sinks();
         self.end_calls(&Cause::Shutdown);
         for key in self.requests.keys() {
             self.answer_error(key, &ErrorObject::standard(ErrorCode::SHUTTING_DOWN));
@@ -516,6 +550,7 @@ impl Core {
             && self.calls.len() == 0
             && self.outbox.pending() == 0
             && !self.barrier
+            && self.has_no_subscriptions()
             && self.phase == Phase::Open;
         self.limits.idle.filter(|_| quiet).map(|idle| self.active + idle)
     }
@@ -523,9 +558,13 @@ impl Core {
     /// Moves on towards the end, where nothing else is to be done. Whether anything changed.
     fn finish(&mut self) -> bool {
         let answered = self.requests.len() == 0 && self.queue.is_empty() && !self.barrier;
+        let answered = answered && !self.has_unsent_items();
         match self.phase {
             _ if self.read && self.gone.is_some() => self.close_gone(),
-            _ if self.read && self.calls.len() > 0 => self.end_calls(&Cause::Ended),
+            _ if self.read && (self.calls.len() > 0 || self.has_subscriptions()) => {
+                self.end_calls(&Cause::Ended);
+                self.end_subscriptions(&Cause::Ended);
+            }
             Phase::Ended if self.read && answered && self.outbox.is_empty() => self.close(Cause::Ended),
             Phase::Draining(_) | Phase::Flushing(_)
                 if answered && self.calls.len() == 0 && self.outbox.is_empty() =>
@@ -537,11 +576,36 @@ impl Core {
         true
     }
 
+    /// Moves on what subscriptions have to send, and what is to be said of our own. Whether there is more to poll.
+    #[cold]
+    fn send_waiting(&mut self) -> bool {
+        self.send_unsubscribes();
+        self.send_queued()
+    }
+
+    fn has_no_subscriptions(&self) -> bool {
+        self.subscriptions.as_ref().is_none_or(|tables| tables.sinks.is_empty() && tables.ours.is_empty())
+    }
+
+    /// Whether there are any of ours.
+    fn has_subscriptions(&self) -> bool {
+        self.subscriptions.as_ref().is_some_and(|tables| !tables.ours.is_empty())
+    }
+
+    /// Whether items, or unsubscribes of ours, wait to be sent.
+    fn has_unsent_items(&self) -> bool {
+        self.subscriptions
+            .as_ref()
+            .is_some_and(|tables| tables.sinks.has_queued() || !tables.ours.leaving.is_empty())
+    }
+
     fn close(&mut self, cause: Cause) {
         if matches!(self.phase, Phase::Closed(_)) {
             return;
         }
         self.end_calls(&cause);
+        self.end_subscriptions(&cause);
+        self.drop_sinks();
         self.requests.clear();
         self.batch_requests.clear();
         self.queue.clear();
@@ -567,6 +631,7 @@ impl Core {
             + self.queue.capacity()
             + self.gathering.held()
             + self.requests.held()
+            + self.subscriptions.as_ref().map_or(0, |tables| tables.sinks.held() + tables.ours.held())
             + self.entries.capacity() * size_of::<Entry<'_>>()
             + self.pending_events.capacity() * size_of::<Event<'_>>()
             + self.whole.capacity() * size_of::<WholeMessage>()

@@ -96,10 +96,10 @@ impl fmt::Display for SendError {
 impl std::error::Error for SendError {}
 
 /// Appends params, which may turn out to be `null`: none at all.
-type WriteParams<'w> = &'w mut dyn FnMut(&mut Vec<u8>) -> Result<(), SendError>;
+pub(super) type WriteParams<'w> = &'w mut dyn FnMut(&mut Vec<u8>) -> Result<(), SendError>;
 
 impl Purpose {
-    fn of(call: &CallKey) -> Self {
+    pub(super) fn of(call: &CallKey) -> Self {
         Purpose::Call { first: call.id(), last: call.id() }
     }
 }
@@ -112,7 +112,9 @@ fn serialized<T: Serialize + ?Sized>(params: &T) -> impl FnMut(&mut Vec<u8>) -> 
     move |out| serde_json::to_writer(out, params).map_err(|error| SendError::Params(error.to_string()))
 }
 
-fn verbatim<'p>(params: Option<&'p RawJson<'_>>) -> impl FnMut(&mut Vec<u8>) -> Result<(), SendError> + 'p {
+pub(super) fn verbatim<'p>(
+    params: Option<&'p RawJson<'_>>,
+) -> impl FnMut(&mut Vec<u8>) -> Result<(), SendError> + 'p {
     move |out| {
         out.extend_from_slice(params.map_or("null", RawJson::as_str).as_bytes());
         Ok(())
@@ -309,7 +311,7 @@ impl Drop for Batch<'_> {
 }
 
 impl Core {
-    fn check_open(&self) -> Result<(), SendError> {
+    pub(super) fn check_open(&self) -> Result<(), SendError> {
         match self.phase {
             Phase::Open | Phase::Draining(_) if !self.eof => Ok(()),
             _ => Err(SendError::Closed),
@@ -318,7 +320,7 @@ impl Core {
 
     /// Sends one frame that `write` appends, or nothing if that fails. It belongs to whatever was
     /// [related](Session::relate) to.
-    fn send<R>(
+    pub(super) fn send<R>(
         &mut self,
         purpose: impl FnOnce(&R) -> Purpose,
         write: impl FnOnce(&mut Core, &mut Vec<u8>) -> Result<R, SendError>,
@@ -347,7 +349,7 @@ impl Core {
         Ok(())
     }
 
-    fn write_call(
+    pub(super) fn write_call(
         &mut self,
         out: &mut Vec<u8>,
         method: &str,

@@ -9,10 +9,12 @@ use sabir_proto::{
 
 use crate::service::Service;
 use crate::settings;
+use crate::subscriptions::Subscriptions;
 
 pub(crate) struct Player {
     session: Session,
     service: Service,
+    subscriptions: Subscriptions,
     now: Time,
     framing: Framing,
     /// What the session sent and is not yet cut into messages.
@@ -34,6 +36,7 @@ impl Player {
         Player {
             session: Session::new(config),
             service: Service::default(),
+            subscriptions: Subscriptions::default(),
             now: Time::START,
             framing: config.framing.unwrap_or(Framing::Lines),
             sent: Vec::new(),
@@ -106,7 +109,10 @@ impl Player {
             "eof" => self.session.handle_eof(self.now),
             "lost" => self.session.handle_lost(self.now, rest.to_owned()),
             "shutdown" => self.session.shutdown(self.now, settings::duration(rest)?),
-            _ => return Err(format!("unknown command `{command}`")),
+            _ => match self.subscriptions.command(&mut self.session, self.now, word, rest) {
+                Some(said) => said?.into_iter().for_each(|said| self.event(said)),
+                None => return Err(format!("unknown command `{command}`")),
+            },
         }
         self.pump();
         Ok(())
@@ -187,7 +193,10 @@ impl Player {
                 if let Some(trace) = meta.as_ref().and_then(TraceContext::from_meta) {
                     self.event(format!("trace: {}", trace.traceparent));
                 }
-                self.service.request(&mut self.session, self.now, key, &method, params.as_ref());
+                let Player { session, subscriptions, service, now, .. } = self;
+                if !subscriptions.request(session, *now, key, &method, params.as_ref()) {
+                    service.request(session, *now, key, &method, params.as_ref());
+                }
             }
             Event::Notification { method, params } => {
                 let params = params.map_or_else(String::new, |params| format!(" {params}"));
@@ -204,7 +213,10 @@ impl Player {
             Event::Progress { call, value } => self.event(format!("progress of {}: {value}", call.id())),
             Event::Reply { call, outcome } => self.reply(call, outcome),
             Event::Report(report) => self.event(format!("report: {report}")),
-            other => panic!("an event that the player does not know: {other:?}"),
+            other => match self.subscriptions.event(&other) {
+                Some(said) => self.event(said),
+                None => panic!("an event that the player does not know: {other:?}"),
+            },
         }
     }
 

@@ -12,6 +12,7 @@ use crate::audit::Audit;
 use crate::clocks::Clocks;
 use crate::link::Link;
 use crate::random::Random;
+use crate::subscriptions::Subscriptions;
 
 pub(crate) struct Peer {
     pub(crate) name: char,
@@ -32,10 +33,13 @@ pub(crate) struct Peer {
     pub(crate) ambiguous_refusal: bool,
     /// Until when the handler of a notification is busy.
     notified: Option<Time>,
+    pub(crate) subscriptions: Subscriptions,
     pub(crate) done: Option<Cause>,
     /// How many requests were open when there was last room for answers.
     open_with_room: usize,
     ended: bool,
+    /// An item came that belongs to no subscription.
+    pub(crate) strayed: bool,
 }
 
 /// How a driver goes about its turns.
@@ -101,10 +105,28 @@ impl Peer {
             missed_refusal: false,
             ambiguous_refusal: false,
             notified: None,
+            subscriptions: Subscriptions::default(),
             done: None,
             open_with_room: 0,
             ended: false,
+            strayed: false,
         }
+    }
+
+    /// Subscribes to something of the peer's.
+    pub(crate) fn subscribe(&mut self, now: Time, random: &mut Random) -> Result<(), SendError> {
+        self.clocks.active(now);
+        self.subscriptions.subscribe(&mut self.session, &self.config, now, random)
+    }
+
+    pub(crate) fn leave_one(&mut self, now: Time, random: &mut Random) {
+        self.clocks.active(now);
+        self.subscriptions.leave_one(&mut self.session, now, random);
+    }
+
+    pub(crate) fn leave_all(&mut self, now: Time) {
+        self.clocks.active(now);
+        self.subscriptions.leave_all(&mut self.session, now);
     }
 
     pub(crate) fn call(
@@ -160,7 +182,9 @@ impl Peer {
         self.batches.iter_mut().for_each(|batch| batch.retain(|call| self.calls.contains_key(call)));
         self.batches.retain(|batch| !batch.is_empty());
         let batches = self.batches.len();
-        let singles = self.calls.len() - self.batches.iter().flatten().count();
+        // Calls that subscribe and unsubscribe are open as others are.
+        let calls = self.calls.len().max(self.session.usage().calls);
+        let singles = calls - self.batches.iter().flatten().count();
         let can_be_meant = if code == ErrorCode::BATCH_TOO_LONG { batches } else { batches + singles };
         self.missed_refusal |= can_be_meant == 1;
         self.ambiguous_refusal |= can_be_meant > 1;
@@ -222,6 +246,9 @@ impl Peer {
         log: &mut Vec<String>,
     ) -> Turn {
         self.finish_handlers(now);
+        if self.done.is_none() {
+            self.subscriptions.make_items(&mut self.session, now, random);
+        }
         loop {
             self.check_limits();
             match self.session.poll_output(now) {
@@ -316,6 +343,7 @@ impl Peer {
             }
             Event::Notification { method, .. } => {
                 say(format!("notified: {method}"));
+                self.strayed |= ["item", "eth_subscription", "itemNotification"].contains(&method.as_ref());
                 assert!(self.notified.is_none(), "one notification at a time");
                 if random.chance(60) {
                     self.session.finish_notification(now);
@@ -364,7 +392,10 @@ impl Peer {
                     self.peer_error(error.code);
                 }
             }
-            other => panic!("an event that the simulation does not know: {other:?}"),
+            other => match self.subscriptions.event(other) {
+                Ok(what) => say(what),
+                Err(other) => panic!("an event that the simulation does not know: {other:?}"),
+            },
         }
     }
 
@@ -376,6 +407,9 @@ impl Peer {
         now: Time,
         random: &mut Random,
     ) {
+        if self.subscriptions.request(&mut self.session, now, random, (key, method, params)) {
+            return;
+        }
         let text = params.map_or_else(|| "null".to_owned(), ToString::to_string);
         let later = now + Duration::from_millis(random.below(100) as u64);
         let handler = match method {
@@ -407,7 +441,7 @@ impl Peer {
             Handler::At(at, _) => Some(*at),
             Handler::Asking(_) | Handler::Hanging => None,
         });
-        handlers.chain(self.notified).min()
+        handlers.chain(self.notified).chain(self.subscriptions.next()).min()
     }
 
     pub(crate) fn shutdown(&mut self, now: Time, grace: Duration) {
@@ -444,7 +478,9 @@ impl Peer {
             + 2 * limits.queued_bytes
             + 4 * (limits.outbound_bytes + limits.high_water + errors)
             + limits.in_flight_bytes
-            + limits.message_bytes;
+            + limits.message_bytes
+            + 4 * limits.subscription_bytes
+            + 1024 * (limits.subscriptions + usage.subscriptions);
         assert!(usage.bytes <= bound + 128 * 1024, "{usage:?}, bound {bound}");
     }
 
@@ -452,6 +488,8 @@ impl Peer {
         self.clocks.closed(now, cause);
         let usage = self.session.usage();
         assert_eq!((usage.requests, usage.running, usage.calls, usage.unsent), (0, 0, 0, 0));
+        assert_eq!((usage.sinks, usage.subscriptions), (0, 0));
+        self.subscriptions.end();
         assert!(self.calls.is_empty(), "every call has ended: {:?}", self.calls);
         assert_eq!(self.session.call(now, "late", &(), &CallOptions::default()), Err(SendError::Closed));
         self.handlers.clear();
@@ -481,6 +519,7 @@ fn kind(cause: &Cause) -> &'static str {
         Cause::Ended => "ended",
         Cause::Shutdown => "shutdown",
         Cause::Stalled => "stalled",
+        Cause::Lagged => "lagged",
         Cause::Idle => "idle",
         Cause::Lost(_) => "lost",
         _ => "unknown",

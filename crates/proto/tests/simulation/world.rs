@@ -26,6 +26,7 @@ struct Swarm {
     batches: usize,
     notifications: usize,
     cancels: usize,
+    subscriptions: usize,
     floods: usize,
     stalls: usize,
     garbage: usize,
@@ -63,6 +64,7 @@ impl World {
             batches: some(50, 10),
             notifications: some(60, 20),
             cancels: some(50, 20),
+            subscriptions: some(50, 30),
             floods: some(20, 3),
             stalls: some(40, 5),
             garbage: some(30, 5),
@@ -92,6 +94,9 @@ impl World {
                 high_water: random.between(100, 4000),
                 outbound_bytes: random.between(1000, 20_000),
                 max_error_replies: u32::MAX,
+                subscriptions: random.between(1, 10),
+                subscription_items: random.between(1, 20),
+                subscription_bytes: random.between(50, 3000),
                 stall: Some(Duration::from_secs(30)),
                 idle: (swarm.ending == Ending::Idle).then(|| Duration::from_secs(60)),
                 ..Limits::default()
@@ -150,6 +155,13 @@ impl World {
         if self.random.chance(self.swarm.cancels) && !open.is_empty() {
             let call = self.random.pick(&open);
             self.peers[side].cancel(self.now, call);
+        }
+        if self.random.chance(self.swarm.subscriptions) {
+            let sent = self.peers[side].subscribe(self.now, &mut self.random);
+            self.note_refusal(side, sent.err());
+        }
+        if self.random.chance(self.swarm.subscriptions) && self.random.chance(50) {
+            self.peers[side].leave_one(self.now, &mut self.random);
         }
         if self.random.chance(self.swarm.floods) {
             for _ in 0..100 {
@@ -305,6 +317,9 @@ impl World {
             let other = self.log.iter().find(|line| line.ends_with("= other"));
             assert_eq!(other, None, "each answer belongs to its call");
             for peer in &self.peers {
+                let goes_on = peer.subscriptions.peer_goes_on;
+                assert!(!peer.strayed || goes_on, "{}: an item belongs to its subscription", peer.name);
+                assert!(peer.subscriptions.is_complete(), "{}: no item is missing", peer.name);
                 assert!(!peer.missed_refusal, "{}: a refused message ends its calls", peer.name);
             }
         }
@@ -337,13 +352,17 @@ impl World {
         for _ in 0..50 {
             self.pass(Duration::from_secs(25));
             self.release();
-            if self.peers.iter().all(|peer| peer.calls.is_empty()) {
+            for peer in self.peers.iter_mut().filter(|peer| peer.done.is_none()) {
+                peer.leave_all(self.now);
+            }
+            if self.peers.iter().all(|peer| peer.calls.is_empty() && peer.subscriptions.is_empty()) {
                 break;
             }
         }
         if self.is_honest() && self.peers.iter().all(|peer| peer.done.is_none()) {
             for peer in self.peers.iter().filter(|peer| !peer.ambiguous_refusal) {
                 assert!(peer.calls.is_empty(), "{} waits for ever: {:?}", peer.name, peer.calls);
+                assert!(peer.subscriptions.is_empty(), "{} never hears of the end", peer.name);
             }
         }
         self.check_answers();
@@ -353,6 +372,10 @@ impl World {
         let side = self.random.below(2);
         self.call(side);
         self.call(1 - side);
+        if self.swarm.subscriptions > 0 && self.swarm.ending != Ending::Idle {
+            let _ = self.peers[side].subscribe(self.now, &mut self.random);
+            let _ = self.peers[1 - side].subscribe(self.now, &mut self.random);
+        }
         self.settle();
         match self.swarm.ending {
             Ending::Eof => self.links[side].closed = true,

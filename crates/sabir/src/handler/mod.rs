@@ -2,6 +2,9 @@
 
 pub(crate) mod ctx;
 pub(crate) mod spawned;
+pub(crate) mod feed;
+pub(crate) mod items;
+pub(crate) mod sink;
 pub(crate) mod task;
 pub(crate) mod task_pool;
 pub(crate) mod test_ctx;

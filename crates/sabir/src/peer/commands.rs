@@ -14,7 +14,9 @@ use tokio::sync::{Notify, oneshot, watch};
 use crate::peer::Peer;
 use crate::peer::call::CallSlot;
 use crate::peer::flags::{Flag, Queued};
+use crate::peer::subscription::{SubscribeCommand, SubscriptionSlot};
 use crate::router::Routes;
+use crate::router::subscription::InsteadOfReply;
 use crate::{CallError, RawJson};
 
 /// Bytes of queued commands from which on senders have to wait.
@@ -41,6 +43,13 @@ pub(crate) enum Command {
         slot: Arc<CallSlot>,
         words: Option<Box<CancelWords>>,
     },
+    Subscribe {
+        on_behalf_of: OnBehalfOf,
+        subscribe: SubscribeCommand,
+    },
+    Unsubscribe(Arc<SubscriptionSlot>),
+    /// A consumer for whose sake nothing was read has room again.
+    Resume(Arc<SubscriptionSlot>),
     /// A new timeout for a call that was sent already.
     Expire {
         slot: Arc<CallSlot>,
@@ -139,6 +148,8 @@ struct State {
     /// Requests whose handlers deal with cancels themselves.
     takeovers: HashMap<RequestKey, Arc<EventFlag>>,
     hooks: HashMap<RequestKey, Vec<AfterReply>>,
+    /// Requests that are not answered with the result of their handlers.
+    otherwise: HashMap<RequestKey, InsteadOfReply>,
 }
 
 /// Something that happens once, for those who wait for it: that a request was cancelled, or that the
@@ -236,8 +247,11 @@ impl Shared {
         state.cause = Some(cause.clone());
         let commands = std::mem::take(&mut state.commands);
         let takeovers = std::mem::take(&mut state.takeovers);
-        state.hooks.clear();
+        // Dropped outside of the lock: they may hold anything.
+        let hooks = std::mem::take(&mut state.hooks);
+        let otherwise = std::mem::take(&mut state.otherwise);
         drop(state);
+        drop((hooks, otherwise));
         takeovers.values().for_each(|cancelled| cancelled.tell());
         self.closing.tell();
         self.room.notify_waiters();
@@ -296,14 +310,37 @@ impl Shared {
         self.left_for(key, state);
     }
 
+    /// Does something else with this request than to answer it with the result of its handler.
+    pub(crate) fn reply_otherwise(&self, key: RequestKey, instead: InsteadOfReply) {
+        let mut state = lock(&self.state);
+        let before = match state.cause {
+            Some(_) => Some(instead),
+            None => {
+                let before = state.otherwise.insert(key, instead);
+                self.left_for(key, state);
+                before
+            }
+        };
+        // Dropped outside of the lock: it may hold anything.
+        drop(before);
+    }
+
+    /// What is to be done in place of the answer to this request, if anything is.
+    pub(crate) fn take_otherwise(&self, key: RequestKey) -> Option<InsteadOfReply> {
+        lock(&self.state).otherwise.remove(&key)
+    }
+
     /// A request is over. What is to be run now.
     pub(crate) fn finished(&self, key: RequestKey) -> Vec<AfterReply> {
         let mut state = lock(&self.state);
         state.takeovers.remove(&key);
         let hooks = state.hooks.remove(&key).unwrap_or_default();
-        if state.hooks.is_empty() && state.takeovers.is_empty() {
+        let otherwise = state.otherwise.remove(&key);
+        if state.hooks.is_empty() && state.takeovers.is_empty() && state.otherwise.is_empty() {
             self.has_hooks.lower();
         }
+        drop(state);
+        drop(otherwise);
         hooks
     }
 
@@ -311,7 +348,8 @@ impl Shared {
     #[cfg(debug_assertions)]
     pub(crate) fn has_no_leftovers(&self) -> bool {
         let state = lock(&self.state);
-        !state.commands.is_empty() || (state.takeovers.is_empty() && state.hooks.is_empty())
+        !state.commands.is_empty()
+            || (state.takeovers.is_empty() && state.hooks.is_empty() && state.otherwise.is_empty())
     }
 
     pub(crate) fn register(&self, waker: &Waker) {
@@ -371,6 +409,8 @@ impl Command {
         match self {
             Command::Call { call, .. } => call.slot.end_unsent(why),
             Command::Batch { entries, .. } => end_batch(entries, why),
+            Command::Subscribe { subscribe, .. } => subscribe.slot.closed(why),
+            Command::Unsubscribe(slot) => slot.closed(why),
             _ => {}
         }
     }
@@ -380,6 +420,7 @@ impl Command {
         64 + match self {
             Command::Call { call, .. } => text(&call.params),
             Command::Notify { params, .. } => text(params),
+            Command::Subscribe { subscribe, .. } => text(&subscribe.params),
             Command::Progress { value: text, .. } | Command::RelayProgress { params: text, .. } => {
                 text.as_str().len()
             }
@@ -392,6 +433,8 @@ impl Command {
                 params.map(|params| 64 + text(params)).sum()
             }
             Command::Cancel { .. }
+            | Command::Unsubscribe(_)
+            | Command::Resume(_)
             | Command::Expire { .. }
             | Command::Settle(_)
             | Command::Id { .. }

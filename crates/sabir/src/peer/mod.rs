@@ -5,6 +5,8 @@ pub(crate) mod call;
 pub(crate) mod commands;
 pub(crate) mod flags;
 pub(crate) mod reconnect;
+pub(crate) mod resubscribe;
+pub(crate) mod subscription;
 
 use std::any::Any;
 use std::borrow::Cow;

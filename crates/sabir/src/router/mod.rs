@@ -9,6 +9,7 @@ pub(crate) mod params;
 pub(crate) mod routes;
 #[cfg(feature = "tracing")]
 pub(crate) mod spans;
+pub(crate) mod subscription;
 
 use std::any::{Any, TypeId};
 use std::borrow::Cow;
@@ -275,7 +276,7 @@ impl Router {
         }
     }
 
-    fn add(mut self, name: Cow<'static, str>, handler: impl Handler + 'static) -> Self {
+    pub(super) fn add(mut self, name: Cow<'static, str>, handler: impl Handler + 'static) -> Self {
         routes::check_name(&name);
         #[cfg(feature = "schema")]
         self.docs.forget(&name);

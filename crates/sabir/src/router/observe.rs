@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sabir_proto::{Cause, RequestKey};
+use sabir_proto::{Cause, RequestKey, SinkEnd};
 
 use crate::router::Router;
 use crate::router::routes::Routes;
@@ -57,6 +57,22 @@ pub enum Observed<'a> {
         side: Side,
         /// The method.
         method: &'a str,
+    },
+    /// The peer has subscribed.
+    Subscribed {
+        /// The method that subscribes.
+        method: &'a str,
+    },
+    /// A subscription of the peer has ended.
+    SubscriptionEnded {
+        /// The method that subscribes.
+        method: &'a str,
+        /// Why; `None` if its handler ended it.
+        end: Option<SinkEnd>,
+        /// How many items it has sent.
+        sent: u64,
+        /// How many it has dropped, since the peer read too slowly.
+        lost: u64,
     },
     /// The peer did something that it should not, or sent a notification that failed.
     Report(&'a Report<'a>),

@@ -15,6 +15,7 @@ use crate::handler::thread_pool::Pool;
 use crate::router::handlers::Handler;
 use crate::router::layer::{Layer, Wrapped};
 use crate::router::observe::{Observed, Observer};
+use crate::router::subscription::Subscribing;
 
 pub(crate) type ForwardTrace = Arc<dyn Fn(&Ctx) -> Option<TraceContext<'static>> + Send + Sync>;
 
@@ -33,6 +34,8 @@ pub(crate) struct Routes {
     pub(super) observers: Vec<Observer>,
     /// Whether answers include the types of errors.
     pub(crate) exposes_exceptions: bool,
+    /// The handlers of methods that subscribe, by their names, for more to be added.
+    pub(super) subscribing: HashMap<Cow<'static, str>, Subscribing>,
     /// Where blocking handlers run.
     pub(crate) threads: Arc<Pool>,
     /// Whether handlers run in spans.

@@ -18,6 +18,7 @@ use crate::router::observe::Watches;
 use crate::router::observe::{CallEnd, Observed, Side};
 use crate::runtime::driving;
 use crate::runtime::session_context::SessionContext;
+use crate::runtime::streams::STREAM;
 use crate::{CallError, ErrorObject, RawJson};
 
 /// How long one connection may keep its thread before others have their turn.
@@ -70,6 +71,10 @@ enum Step {
     Run(Option<RequestKey>, Result<Running, ErrorObject>),
     Cancel(RequestKey, Option<String>),
     Reply(CallKey, Result<RawJson<'static>, CallError>),
+    /// Polls what makes the items of a subscription.
+    Stream(usize),
+    /// A consumer has much to take: it should have its turn.
+    Pause,
     Nothing,
     /// It would start a handler, and a caller has not seen its answer yet.
     Hold(Event<'static>),
@@ -114,7 +119,8 @@ impl Engine {
     pub(crate) fn is_unshared(&self) -> bool {
         let shared = &self.context.peer.shared;
         let wakers = self.wakers.iter().all(|(waker, _)| Arc::strong_count(waker) == 2);
-        wakers && Arc::strong_count(shared) == 1 + self.wakers.len()
+        let streams = self.context.streams.own_wakers();
+        wakers && streams.is_some_and(|more| Arc::strong_count(shared) == 1 + self.wakers.len() + more)
     }
 
     /// A new turn begins: whoever was given an answer has had a turn since. The clock was just read.
@@ -184,6 +190,11 @@ impl Engine {
                         self.answered = true;
                     }
                 }
+                Step::Stream(index) => {
+                    self.context.poll_stream(index);
+                    self.count_step();
+                }
+                Step::Pause => self.pausing = true,
                 Step::Nothing => self.count_step(),
                 Step::Hold(event) => {
                     self.held = Some(event);
@@ -259,6 +270,36 @@ impl Engine {
                 }
                 Step::Nothing
             }
+            Event::SinkReady { sink } => Step::Stream(sink.index()),
+            Event::SinkClosed { sink, end, stats } => {
+                self.context.sink_closed(sink, end, stats);
+                Step::Nothing
+            }
+            Event::Subscribed { subscription, outcome } => {
+                let outcome = outcome.map(sabir_proto::Id::into_owned);
+                self.context.subscribed(subscription, outcome);
+                Step::Nothing
+            }
+            Event::Item { subscription, item } => {
+                let item = item.into_owned();
+                if self.context.item(subscription, item) { Step::Pause } else { Step::Nothing }
+            }
+            Event::ItemsLost { subscription, count } => {
+                if self.context.items_lost(subscription, count) {
+                    Step::Pause
+                } else {
+                    Step::Nothing
+                }
+            }
+            Event::SubscriptionEnded { subscription, end } => {
+                let end = end.into_owned();
+                self.context.subscription_ended(subscription, end);
+                Step::Nothing
+            }
+            Event::Unsubscribed { subscription, outcome } => {
+                self.context.unsubscribed(subscription, outcome);
+                Step::Nothing
+            }
             Event::Reply { call, outcome } => Step::Reply(call, outcome.map(RawJson::into_owned)),
             Event::Report(report) => {
                 tell_report(&self.context.peer.shared.routes, &mut self.on_report, &report);
@@ -276,6 +317,7 @@ impl Engine {
             return;
         }
         debug_assert!(self.tasks.iter().all(Option::is_none), "a handler is left of a request that is over");
+        debug_assert!(self.context.streams.is_empty(), "a stream is left of a subscription that is over");
         debug_assert!(self.notification.is_none(), "a handler is left of a notification that is over");
         debug_assert!(watches.as_ref().is_none_or(Watches::is_empty), "an observed request never ended");
         debug_assert!(peer.shared.has_no_leftovers(), "something is left for a request that is over");
@@ -401,6 +443,10 @@ impl Engine {
             && let Some(index) = self.ready.pop()
         {
             self.count_step();
+            if index & STREAM != 0 {
+                self.context.poll_stream(index & !STREAM);
+                continue;
+            }
             // Before it is polled: what wakes it from here on puts it back among the ready ones.
             if let Some((waker, _)) = self.wakers.get(index) {
                 waker.queued.leave();
@@ -444,6 +490,7 @@ impl Engine {
             self.tasks = Vec::new();
             self.wakers.truncate(KEPT_SLOTS);
             self.wakers.shrink_to_fit();
+            self.context.streams.shrink();
         }
     }
 

@@ -13,4 +13,6 @@ pub(crate) mod metered;
 pub(crate) mod serve;
 pub(crate) mod session_context;
 pub(crate) mod signals;
+pub(crate) mod streams;
+mod subscriptions;
 pub(crate) mod turn;

@@ -3,13 +3,17 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use sabir_proto::{CallKey, CallOptions, CancelOptions, Cause, Config, RequestKey, SendError, Session, Time};
+use sabir_proto::{
+    CallKey, CallOptions, CancelOptions, Cause, Config, RequestKey, SendError, Session, SubscriptionKey, Time,
+};
 use tokio::time::Instant;
 
 use crate::peer::Peer;
 use crate::peer::call::CallSlot;
 use crate::peer::commands::{BatchEntry, CallCommand, Command, OnBehalfOf, end_batch};
+use crate::peer::subscription::SubscriptionSlot;
 use crate::router::observe::{CallEnd, Observed, Side, Watches};
+use crate::runtime::streams::Streams;
 use crate::{CallError, ErrorObject};
 
 /// Bytes that may wait for another connection before nothing more is read.
@@ -23,6 +27,12 @@ pub(crate) struct SessionContext {
     pub(crate) callers: crate::server::http::caller::HttpCallers,
     /// By the index of the call.
     pub(crate) calls: Vec<Option<Arc<CallSlot>>>,
+    /// What makes the items of the peer's subscriptions.
+    pub(crate) streams: Streams,
+    /// Subscriptions of ours, by their index.
+    pub(crate) subscriptions: Vec<Option<(SubscriptionKey, Arc<SubscriptionSlot>)>>,
+    /// For how many of them nothing is read.
+    pub(super) paused: usize,
     /// Calls that wait for room.
     waiting: VecDeque<(OnBehalfOf, CallCommand, CallOptions<'static>)>,
     /// Kept for its memory.
@@ -49,6 +59,9 @@ impl SessionContext {
             #[cfg(feature = "http")]
             callers: Default::default(),
             calls: Vec::new(),
+            streams: Streams::default(),
+            subscriptions: Vec::new(),
+            paused: 0,
             waiting: VecDeque::new(),
             commands: Vec::new(),
             start: Instant::now(),
@@ -153,6 +166,9 @@ impl SessionContext {
                     *kept = None;
                 }
             }
+            Command::Subscribe { on_behalf_of, subscribe } => self.subscribe(on_behalf_of, &subscribe),
+            Command::Unsubscribe(slot) => self.unsubscribe(&slot),
+            Command::Resume(slot) => self.resume(&slot),
             Command::Expire { slot, options } => {
                 if let Some(call) = slot.key() {
                     self.session.set_timeout(self.now, call, &options);
@@ -249,6 +265,13 @@ impl SessionContext {
             self.failed = outcome.err();
             return;
         };
+        let has_hooks = self.peer.shared.has_hooks.is_up();
+        if has_hooks
+            && let Some(instead) = self.peer.shared.take_otherwise(key)
+            && outcome.is_ok()
+        {
+            return self.answer_otherwise(key, instead);
+        }
         match &outcome {
             Ok(result) => write(&mut self.session, self.now, key, result),
             Err(error) => self.reply_error(key, error),
@@ -261,11 +284,13 @@ impl SessionContext {
             };
             watches.end(key, end);
         }
-        self.finished(key);
+        if has_hooks {
+            self.run_hooks(key);
+        }
     }
 
     #[cold]
-    fn reply_error(&mut self, key: RequestKey, error: &ErrorObject) -> bool {
+    pub(super) fn reply_error(&mut self, key: RequestKey, error: &ErrorObject) -> bool {
         if self.peer.shared.routes.exposes_exceptions {
             return self.session.reply_error(self.now, key, &error.clone().with_exception());
         }
@@ -298,6 +323,10 @@ impl SessionContext {
         for (_, call, _) in self.waiting.drain(..) {
             call.slot.end_unsent(&CallError::Closed(cause.clone()));
         }
+        for (_, slot) in self.subscriptions.drain(..).flatten() {
+            slot.closed(&CallError::Closed(cause.clone()));
+        }
+        self.streams.clear();
         for slot in self.calls.drain(..).flatten() {
             slot.end(Err(CallError::Closed(cause.clone())));
         }

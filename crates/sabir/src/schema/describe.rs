@@ -5,6 +5,8 @@ use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
+use sabir_proto::{SubscriptionIds, SubscriptionStyle};
+
 use crate::router::method::MethodName;
 use crate::schema::openrpc;
 use crate::schema::service::RpcError;
@@ -48,6 +50,7 @@ pub fn describe(name: impl Into<Cow<'static, str>>) -> Description {
         result: None,
         notification: false,
         progress: None,
+        subscription: None,
         errors: Vec::new(),
         makes_errors: Vec::new(),
     }
@@ -65,6 +68,7 @@ pub struct Description {
     result: Option<MakeSchema>,
     notification: bool,
     progress: Option<MakeSchema>,
+    subscription: Option<(SubscriptionStyle, MakeSchema)>,
     errors: Vec<ErrorDescription>,
     makes_errors: Vec<MakeErrors>,
 }
@@ -130,6 +134,18 @@ impl Description {
         self
     }
 
+    /// It subscribes, in this style, to items of this type. Its result is the id of the subscription, unless said
+    /// otherwise.
+    #[must_use]
+    pub fn subscription<T: JsonSchema>(mut self, style: &SubscriptionStyle) -> Self {
+        self.subscription = Some((style.clone(), SchemaGenerator::subschema_for::<T>));
+        self.result.get_or_insert(match style.ids {
+            SubscriptionIds::Number => SchemaGenerator::subschema_for::<u64>,
+            SubscriptionIds::Text | SubscriptionIds::Hex => SchemaGenerator::subschema_for::<String>,
+        });
+        self
+    }
+
     /// An error that it answers with.
     #[must_use]
     pub fn error(mut self, code: i64, message: impl Into<Cow<'static, str>>) -> Self {
@@ -192,6 +208,11 @@ impl Description {
                 .map(|error| openrpc::Error { code: error.code, message: error.message.to_string() })
                 .collect(),
             progress: self.progress.map(|make| make(output).to_value()),
+            subscription: self.subscription.as_ref().map(|(style, make)| openrpc::Subscription {
+                notification: style.notification.to_string(),
+                unsubscribe: style.unsubscribe.to_string(),
+                item: make(output).to_value(),
+            }),
             ..openrpc::Method::default()
         }
     }

@@ -176,11 +176,45 @@ pub mod private {
     use super::{RpcError, ServiceError};
     use crate::peer::call::Call;
     use crate::peer::{Peer, written};
-    use crate::{CallError, ErrorObject};
+    use crate::{CallError, ErrorObject, PendingSink, RawJson, Stream};
 
     /// A call with all its types known.
     pub fn call<P: Serialize, R, E, T>(peer: &Peer, method: &'static str, params: &P) -> Call<R, E, T> {
         Call::new(peer.clone(), method.into(), written(params))
+    }
+
+    /// Sends the items of a stream, which may borrow from its service.
+    pub async fn feed<S: Stream<Item: Serialize>>(
+        stream: S,
+        pending: PendingSink,
+    ) -> Result<(), ErrorObject> {
+        let mut stream = std::pin::pin!(stream);
+        let sink = pending.accept().await;
+        loop {
+            // Written before anything is awaited: items need not be `Send`.
+            let item = match std::future::poll_fn(|cx| stream.as_mut().poll_next(cx)).await {
+                Some(item) => RawJson::from_value(&item)?,
+                None => return Ok(()),
+            };
+            sink.send_raw(item).await?;
+        }
+    }
+
+    /// The same, of a stream whose first error ends it.
+    pub async fn try_feed<S, T>(stream: S, pending: PendingSink) -> Result<(), ErrorObject>
+    where
+        S: Stream<Item = Result<T, ErrorObject>>,
+        T: Serialize,
+    {
+        let mut stream = std::pin::pin!(stream);
+        let sink = pending.accept().await;
+        loop {
+            let item = match std::future::poll_fn(|cx| stream.as_mut().poll_next(cx)).await {
+                Some(item) => RawJson::from_value(&item?)?,
+                None => return Ok(()),
+            };
+            sink.send_raw(item).await?;
+        }
     }
 
     /// What a client that stands for its service fails with.

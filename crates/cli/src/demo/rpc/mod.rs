@@ -2,8 +2,10 @@
 //!
 //! It is the same on every transport, in the program and in memory.
 
+pub(super) mod chain;
 mod notes;
 mod number;
+mod subscriptions;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -22,6 +24,7 @@ pub(crate) fn router() -> Router {
     let router = arithmetic(Router::new().expose_exceptions());
     let router = time(router);
     let router = failures(router);
+    let router = subscriptions::add_to(router);
     notifications(router).info(
         Info::new("Sabir demo", env!("CARGO_PKG_VERSION"))
             .description("One service to try everything on, the same on every transport."),

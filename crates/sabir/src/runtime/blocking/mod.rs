@@ -66,7 +66,7 @@ use std::time::Duration;
 pub use platform::unix;
 #[cfg(windows)]
 pub use platform::{Stream, pipe};
-use sabir_proto::{Cause, Role, SendError};
+use sabir_proto::{Cause, Role, SendError, SubscriptionStyle};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 pub use streams::{Streams, child, memory, stdio, tcp, url};
@@ -76,7 +76,7 @@ use crate::peer::commands::Command;
 use crate::router::Router;
 use crate::router::method::Method;
 use crate::runtime::serve::good_end;
-use crate::{CallError, Error, peer};
+use crate::{CallError, Error, SubscriptionEnd, SubscriptionError, peer};
 
 thread_local! {
     /// Whether this thread drives a connection.
@@ -130,6 +130,29 @@ impl Peer {
         waited(self.0.call(method, params).timeout(timeout))
     }
 
+    /// Subscribes, as [`sabir::Peer::subscribe`](crate::Peer::subscribe) does, and waits for the response. The items come
+    /// from an iterator, which waits for each.
+    ///
+    /// ```no_run
+    /// # fn run(peer: sabir::blocking::Peer) -> Result<(), Box<dyn std::error::Error>> {
+    /// use sabir::SubscriptionStyle;
+    ///
+    /// let style = SubscriptionStyle::new("subscribe_ticks", "ticks", "unsubscribe_ticks");
+    /// for tick in peer.subscribe::<u64>(style, (3, 100))? {
+    ///     println!("{}", tick?);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn subscribe<T: DeserializeOwned>(
+        &self,
+        style: SubscriptionStyle,
+        params: impl Serialize,
+    ) -> Result<Subscription<T>, CallError> {
+        let subscribed = wait(self.0.subscribe(style, params));
+        subscribed.unwrap_or(Err(CallError::NotSent(SendError::OwnThread))).map(Subscription)
+    }
+
     /// Sends a notification. Waits while the peer leaves too much unread, unless a handler on the
     /// connection's own thread sends it: that is refused then.
     pub fn notify(
@@ -167,6 +190,37 @@ impl Peer {
     /// The same peer for async code, and for batches and progress.
     pub fn as_async(&self) -> &peer::Peer {
         &self.0
+    }
+}
+
+/// A subscription whose items a thread waits for. Dropped, it is left.
+#[derive(Debug)]
+pub struct Subscription<T>(crate::Subscription<T>);
+
+impl<T> Subscription<T> {
+    /// Why it has ended, if it has.
+    pub fn end(&self) -> Option<SubscriptionEnd> {
+        self.0.end()
+    }
+
+    /// Leaves it, and waits for the peer's answer: whether the peer still had it. On the connection's own thread it does not
+    /// wait, and returns `false`.
+    pub fn unsubscribe(&mut self) -> bool {
+        wait(self.0.unsubscribe()).unwrap_or(false)
+    }
+
+    /// The same subscription for async code.
+    pub fn as_async(&mut self) -> &mut crate::Subscription<T> {
+        &mut self.0
+    }
+}
+
+/// On the connection's own thread, where nobody could wait, there is no next item.
+impl<T: DeserializeOwned> Iterator for Subscription<T> {
+    type Item = Result<T, SubscriptionError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        wait(self.0.next()).flatten()
     }
 }
 

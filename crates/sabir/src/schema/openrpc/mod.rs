@@ -105,6 +105,23 @@ pub struct Method {
     /// The schema of the progress that it sends while it runs.
     #[serde(default, rename = "x-progress", skip_serializing_if = "Option::is_none")]
     pub progress: Option<Value>,
+    /// What comes after the result, if it subscribes.
+    #[serde(default, rename = "x-subscription", skip_serializing_if = "Option::is_none")]
+    pub subscription: Option<Subscription>,
+}
+
+/// What comes of a method that subscribes.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Subscription {
+    /// The method of the notifications that carry items.
+    #[serde(default)]
+    pub notification: String,
+    /// The method that unsubscribes. Its param is the result of this one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub unsubscribe: String,
+    /// The schema of the items.
+    #[serde(default = "any")]
+    pub item: Value,
 }
 
 /// How params may be given.

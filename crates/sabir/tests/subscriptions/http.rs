@@ -1,0 +1,51 @@
+//! Subscriptions over WebSocket and HTTP: in a session they work, in a single POST they cannot.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use sabir::{Http, Router, Sessions, SubscriptionEnd, transport};
+
+use crate::support::{COUNT, IDLE, all, router, until};
+
+async fn serving(open: &Arc<AtomicUsize>) -> String {
+    let router = router(open).method("initialize", |_, ()| async { Ok(1) });
+    let http = Http::new().sessions(Sessions::opened_by("initialize"));
+    let server = sabir::listen("http://127.0.0.1:0/rpc", router).http(http).await.unwrap();
+    let url = server.url().to_string();
+    tokio::spawn(server.run());
+    url
+}
+
+#[tokio::test]
+async fn websockets_and_sessions_carry_them() {
+    let open = Arc::<AtomicUsize>::default();
+    let url = serving(&open).await;
+    for (url, opens) in [(url.replace("http:", "ws:"), false), (url, true)] {
+        let peer = sabir::connect(transport::url(url.clone()), Router::new()).await.unwrap();
+        if opens {
+            peer.call::<u64>("initialize", ()).await.unwrap();
+            // The stream on which items come is opened behind the first notification.
+            peer.notify("echo", "x").await.unwrap();
+        }
+        let mut numbers = peer.subscribe::<u64>(COUNT, 500).await.unwrap();
+        assert_eq!(all(&mut numbers).await, (0..500).map(Ok).collect::<Vec<_>>(), "{url}");
+        assert_eq!(numbers.end(), Some(SubscriptionEnd::Finished(None)));
+        let mut idle = peer.subscribe::<u64>(IDLE, ()).await.unwrap();
+        assert!(idle.unsubscribe().await, "{url}");
+        let _left = peer.subscribe::<u64>(IDLE, ()).await.unwrap();
+        peer.shutdown(std::time::Duration::from_secs(5)).await;
+        until("the client has gone", || open.load(Ordering::SeqCst) == 0).await;
+    }
+}
+
+#[tokio::test]
+async fn a_single_post_is_told_why_it_cannot() {
+    let open = Arc::<AtomicUsize>::default();
+    let server = sabir::listen("http://127.0.0.1:0/rpc", router(&open)).await.unwrap();
+    let url = server.url().to_string();
+    tokio::spawn(server.run());
+    let peer = sabir::connect(transport::url(url), Router::new()).await.unwrap();
+    let refused = peer.subscribe::<u64>(COUNT, 3).await.unwrap_err().to_string();
+    assert!(refused.starts_with("-32601: ") && refused.contains("stays open"), "{refused}");
+    assert_eq!(peer.call::<String>("echo", "x").await, Ok("x".to_owned()));
+}
