@@ -40,6 +40,9 @@ fn small(bits: u8) -> Limits {
         high_water: pick(6, 64, 512),
         outbound_bytes: pick(7, 256, 2048),
         max_error_replies: pick(1, 3, 1 << 20) as u32,
+        subscriptions: pick(2, 1, 4),
+        subscription_items: pick(3, 1, 4),
+        subscription_bytes: pick(4, 64, 512),
         stall: (bits & 1 != 0).then_some(Duration::from_secs(4)),
         idle: (bits & 2 != 0).then_some(Duration::from_secs(16)),
     }

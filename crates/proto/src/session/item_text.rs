@@ -10,7 +10,7 @@ use crate::message::id::Id;
 /// Writes the notification that `item`, an object with `method` and `params`, stands for. `None` if it is not one.
 pub(super) fn write_listened(out: &mut Vec<u8>, id: &str, item: &[u8]) -> Option<()> {
     let item = Cursor::trusted(std::str::from_utf8(item).ok()?);
-    let method = item.clone().member("method").and_then(JsonStr::trusted)?.value()?;
+    let method = item.member("method").and_then(JsonStr::trusted)?.value()?;
     let params = item.member("params").unwrap_or("{}");
     if JsonKind::of(params) != JsonKind::Object {
         return None;

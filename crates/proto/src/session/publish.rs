@@ -459,7 +459,7 @@ fn unsubscribed_id(params: &RawJson<'_>) -> Option<String> {
     let cursor = Cursor::new(params);
     let text = match params.kind() {
         JsonKind::Array => cursor.elements().next(),
-        JsonKind::Object => cursor.clone().member("subscription").or_else(|| cursor.member("id")),
+        JsonKind::Object => cursor.member("subscription").or_else(|| cursor.member("id")),
         _ => None,
     }?;
     let id = Id::from_json(RawJson::trusted(text))?;

@@ -204,7 +204,7 @@ impl Core {
                 Some(Event::Subscribed { subscription: key, outcome: Err(CallError::TimedOut) })
             }
             (state @ (State::Asking(_) | State::Abandoned(_)), Ok(result)) => {
-                self.subscribed(key, &result, state)
+                self.subscribed(key, &result, &state)
             }
             (State::Asking(_), Err(error)) => {
                 ours.remove(key);
@@ -222,7 +222,7 @@ impl Core {
         &mut self,
         key: SubscriptionKey,
         result: &RawJson<'_>,
-        state: State,
+        state: &State,
     ) -> Option<Event<'static>> {
         let id = Id::from_json(result.as_borrowed()).filter(|id| !id.is_null()).map(Id::into_owned);
         let ours = &mut self.tables().ours;
@@ -231,7 +231,7 @@ impl Core {
             None => Some("the id of a subscription must be a string or a number"),
             Some(id) => ours.of_id(id).map(|_| "the id of the subscription is that of another one"),
         };
-        if let (State::Asking(call) | State::Abandoned(call), Some(_)) = (&state, &id) {
+        if let (State::Asking(call) | State::Abandoned(call), Some(_)) = (state, &id) {
             ours.forget_call(call.id());
         }
         let (Some(id), None) = (id, problem) else {

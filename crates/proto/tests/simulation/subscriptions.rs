@@ -230,7 +230,7 @@ impl Subscriptions {
                 Ok(format!("sink closed, {end:?}"))
             }
             Event::Subscribed { subscription, outcome } => {
-                Ok(self.subscribed(subscription, outcome.is_ok(), outcome.err()))
+                Ok(self.subscribed(subscription, outcome.is_ok(), outcome.as_ref().err()))
             }
             Event::Item { subscription, item } => {
                 self.item(subscription, &item);
@@ -265,7 +265,7 @@ impl Subscriptions {
         }
     }
 
-    fn subscribed(&mut self, key: SubscriptionKey, ok: bool, error: Option<CallError>) -> String {
+    fn subscribed(&mut self, key: SubscriptionKey, ok: bool, error: Option<&CallError>) -> String {
         let ours = self.ours.get_mut(&key).expect("it was asked for");
         if ours.at_once && ok {
             return "subscribed".to_owned();

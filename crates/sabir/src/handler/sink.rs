@@ -108,7 +108,10 @@ impl Sink {
             })
             .await;
         match item {
-            None => Ok(self.slot.wake()),
+            None => {
+                self.slot.wake();
+                Ok(())
+            }
             Some(_) => Err(SinkError::Closed),
         }
     }

@@ -194,6 +194,7 @@ impl Slot {
         if self.end.is_some() {
             return Pushed::Kept;
         }
+        let before = self.items.len();
         if self.is_full() {
             match self.lag {
                 Lag::Close => {
@@ -214,7 +215,9 @@ impl Slot {
             self.paused = true;
             return Pushed::Pause;
         }
-        if self.items.len() > self.capacity() / 2 { Pushed::Filling } else { Pushed::Kept }
+        // Each of these is met once while it fills: a consumer that is behind does not slow the connection down.
+        let reached = |level: usize| before < level && self.items.len() >= level;
+        if reached(self.capacity() / 2) || reached(self.capacity()) { Pushed::Filling } else { Pushed::Kept }
     }
 
     fn lagged(&mut self) -> Pushed {

@@ -246,6 +246,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Socket<S> {
             (None, Cause::Shutdown) if self.role == Role::Client => (CloseCode::Normal, ""),
             (None, Cause::Shutdown) => (CloseCode::Away, "shutting down"),
             (None, Cause::Idle) => (CloseCode::Away, "idle for too long"),
+            (None, Cause::Lagged) => (CloseCode::Policy, "a subscription was read too slowly"),
             (None, Cause::Ended) => (CloseCode::Normal, ""),
             (None, _) => (CloseCode::Error, ""),
         };

@@ -31,7 +31,8 @@ async fn exchange(router: Router, limits: Limits, lines: String, count: usize) -
     messages
 }
 
-fn request(id: Value, method: &str, params: Value) -> String {
+fn request(id: impl Into<Value>, method: &str, params: impl Into<Value>) -> String {
+    let (id, params): (Value, Value) = (id.into(), params.into());
     format!("{}\n", json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
 }
 
@@ -54,9 +55,13 @@ async fn no_item_comes_before_its_response() {
 
 #[tokio::test]
 async fn items_wait_for_the_batch_that_subscribes() {
-    let router = Router::new()
-        .subscription(STYLE, |_, ()| async { Ok(stream::iter([1])) })
-        .method("later", |_, ()| async { Ok(tokio::time::sleep(Duration::from_millis(20)).await) });
+    let router = Router::new().subscription(STYLE, |_, ()| async { Ok(stream::iter([1])) }).method(
+        "later",
+        |_, ()| async {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            Ok(())
+        },
+    );
     let batch = json!([
         {"jsonrpc": "2.0", "id": 1, "method": "subscribe"},
         {"jsonrpc": "2.0", "id": 2, "method": "later"},
