@@ -86,7 +86,7 @@ pub enum Finish<'a> {
 /// How much a subscription has sent, and lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SinkStats {
-    /// Items that were sent or wait to be.
+    /// Items that were sent; as long as it is open, also those that wait to be.
     pub sent: u64,
     /// Items that were dropped or replaced.
     pub lost: u64,
@@ -173,7 +173,7 @@ impl Session {
 impl Core {
     /// Items wait above this many unsent bytes.
     fn item_water(&self) -> usize {
-        ITEM_WATER.min(self.limits.high_water / 2)
+        ITEM_WATER.min(self.limits.high_water / 2).max(1)
     }
 
     pub(super) fn tables(&mut self) -> &mut Tables {
@@ -358,13 +358,18 @@ impl Core {
         let Some(tables) = &mut self.subscriptions else { return };
         let Some(sink) = tables.sinks.get(key) else { return };
         let (is_ending, signal, request) = (sink.ending.is_some(), sink.end, sink.request);
+        let waiting = sink.waiting();
         let mut stats = SinkStats { sent: sink.sent, lost: sink.lost };
+        if end != SinkEnd::Disconnected {
+            stats.sent -= waiting;
+        }
         let mut silenced = false;
         match end {
             SinkEnd::Unsubscribed => drop(tables.sinks.remove(key)),
             _ if is_ending => return,
             SinkEnd::Lagged => {
-                stats.lost += tables.sinks.drop_queue(key) as u64 + 1;
+                tables.sinks.drop_queue(key);
+                stats.lost += waiting + 1;
                 let reason = ErrorObject::standard(ErrorCode::SUBSCRIPTION_LAGGED);
                 silenced = signal == EndSignal::Silent;
                 self.begin_end(key, Ending::Failed(reason));

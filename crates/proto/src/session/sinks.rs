@@ -188,14 +188,12 @@ impl Sinks {
         Some(sink)
     }
 
-    /// Forgets what waits for a sink. How many items that were.
-    pub(super) fn drop_queue(&mut self, key: SinkKey) -> usize {
-        let Some(sink) = self.get_mut(key) else { return 0 };
-        let dropped = sink.queue.len();
+    /// Forgets what waits for a sink.
+    pub(super) fn drop_queue(&mut self, key: SinkKey) {
+        let Some(sink) = self.get_mut(key) else { return };
         let bytes: usize = sink.queue.iter().map(Item::size).sum();
         sink.queue = VecDeque::new();
         self.bytes -= bytes;
-        dropped
     }
 
     /// Whether one more item may wait, and if not, the driver wants to hear when it may.
@@ -212,6 +210,7 @@ impl Sinks {
     pub(super) fn drop_oldest(&mut self, key: SinkKey) -> bool {
         let Some(item) = self.get_mut(key).and_then(|sink| {
             let item = sink.queue.pop_front()?;
+            sink.sent -= 1;
             sink.lost += 1;
             Some(item)
         }) else {
@@ -228,6 +227,7 @@ impl Sinks {
         let before = old.size();
         old.text = text.into_boxed_slice();
         let after = old.size();
+        sink.sent -= 1;
         sink.lost += 1;
         self.bytes = self.bytes - before + after;
         Ok(())
@@ -325,6 +325,11 @@ impl Sink {
     /// Whether an item may go out without waiting.
     pub(super) fn is_clear(&self) -> bool {
         self.queue.is_empty() && self.batch.is_none() && self.ending.is_none()
+    }
+
+    /// How many items wait.
+    pub(super) fn waiting(&self) -> u64 {
+        self.queue.len() as u64
     }
 
     pub(super) fn id(&self) -> &str {

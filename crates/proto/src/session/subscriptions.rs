@@ -245,8 +245,8 @@ impl Subscriptions {
         item: Result<&str, ErrorObject<'static>>,
         limits: &Limits,
     ) {
-        let size = EARLY_OVERHEAD + item.as_ref().map_or(0, |text| text.len());
-        let id_size = id.text().len() + size_of::<(Id<'static>, Early)>();
+        let size = early_size(item.as_ref().map(|text| text.len()));
+        let id_size = early_id_size(&id);
         let room = limits.subscription_bytes.saturating_sub(self.early_bytes);
         let known = self.early.contains_key(&id.clone().into_owned());
         if !known && (id_size > room || self.early.len() >= self.asking.max(limits.subscription_items)) {
@@ -266,10 +266,10 @@ impl Subscriptions {
 
     /// What came early for this id.
     pub(super) fn take_early(&mut self, id: &Id<'static>) -> Early {
-        let early = self.early.remove(id).unwrap_or_default();
-        let texts = early.items.iter().map(|item| item.as_ref().map_or(0, |text| text.len()));
-        let bytes: usize = texts.map(|text| text + EARLY_OVERHEAD).sum();
-        self.early_bytes = self.early_bytes.saturating_sub(bytes);
+        let Some(early) = self.early.remove(id) else { return Early::default() };
+        let sizes = early.items.iter().map(|item| early_size(item.as_ref().map(|text| text.len())));
+        // The same id may have been spelt longer.
+        self.early_bytes = self.early_bytes.saturating_sub(sizes.sum::<usize>() + early_id_size(id));
         early
     }
 
@@ -286,4 +286,17 @@ impl Subscriptions {
             self.by_call.shrink_to(0);
         }
     }
+}
+
+/// What an item costs that is kept, by the length of its text.
+fn early_size(item: Result<usize, &ErrorObject<'_>>) -> usize {
+    EARLY_OVERHEAD
+        + item.unwrap_or_else(|error| {
+            error.message.len() + error.data.as_ref().map_or(0, |data| data.as_str().len())
+        })
+}
+
+/// What an id costs under which items are kept.
+fn early_id_size(id: &Id<'_>) -> usize {
+    id.text().len() + size_of::<(Id<'static>, Early)>()
 }
