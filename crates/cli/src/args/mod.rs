@@ -250,7 +250,6 @@ Examples:
   sabir demo --listen tcp://127.0.0.1:4000
   sabir demo --listen unix:/tmp/demo.sock --framing headers
   sabir demo --mcp
-  sabir demo --chain --listen ws://127.0.0.1:8545
   sabir demo --listen http://127.0.0.1:8080/rpc --bearer secret
   sabir demo --listen https://127.0.0.1:8443 --tls-cert server.pem --tls-key server.key
 
@@ -267,8 +266,7 @@ pub(crate) struct DemoArgs {
     /// Serve a toy chain besides, for clients of Ethereum, Substrate and Solana to follow
     #[arg(long, conflicts_with = "mcp")]
     pub(crate) chain: bool,
-    /// Serve connections at tcp://HOST:PORT, http://HOST:PORT/PATH or unix:PATH (on Windows pipe:NAME)
-    /// instead of standard input and output
+    /// Serve at tcp://HOST:PORT, http://HOST:PORT/PATH or unix:PATH (on Windows pipe:NAME), not on stdin and stdout
     #[arg(long, value_name = "URL")]
     pub(crate) listen: Option<String>,
     /// The certificate chain to serve TLS with (PEM)

@@ -576,29 +576,6 @@ impl Core {
         true
     }
 
-    /// Moves on what subscriptions have to send, and what is to be said of our own. Whether there is more to poll.
-    #[cold]
-    fn send_waiting(&mut self) -> bool {
-        self.send_unsubscribes();
-        self.send_queued()
-    }
-
-    fn has_no_subscriptions(&self) -> bool {
-        self.subscriptions.as_ref().is_none_or(|tables| tables.sinks.is_empty() && tables.ours.is_empty())
-    }
-
-    /// Whether there are any of ours.
-    fn has_subscriptions(&self) -> bool {
-        self.subscriptions.as_ref().is_some_and(|tables| !tables.ours.is_empty())
-    }
-
-    /// Whether items, or unsubscribes of ours, wait to be sent.
-    fn has_unsent_items(&self) -> bool {
-        self.subscriptions
-            .as_ref()
-            .is_some_and(|tables| tables.sinks.has_queued() || !tables.ours.leaving.is_empty())
-    }
-
     fn close(&mut self, cause: Cause) {
         if matches!(self.phase, Phase::Closed(_)) {
             return;

@@ -171,6 +171,29 @@ impl Session {
 }
 
 impl Core {
+    /// Moves on what subscriptions have to send, and what is to be said of our own. Whether there is more to poll.
+    #[cold]
+    pub(super) fn send_waiting(&mut self) -> bool {
+        self.send_unsubscribes();
+        self.send_queued()
+    }
+
+    pub(super) fn has_no_subscriptions(&self) -> bool {
+        self.subscriptions.as_ref().is_none_or(|tables| tables.sinks.is_empty() && tables.ours.is_empty())
+    }
+
+    /// Whether there are any of ours.
+    pub(super) fn has_subscriptions(&self) -> bool {
+        self.subscriptions.as_ref().is_some_and(|tables| !tables.ours.is_empty())
+    }
+
+    /// Whether items, or unsubscribes of ours, wait to be sent.
+    pub(super) fn has_unsent_items(&self) -> bool {
+        self.subscriptions
+            .as_ref()
+            .is_some_and(|tables| tables.sinks.has_queued() || !tables.ours.leaving.is_empty())
+    }
+
     /// Items wait above this many unsent bytes.
     fn item_water(&self) -> usize {
         ITEM_WATER.min(self.limits.high_water / 2).max(1)

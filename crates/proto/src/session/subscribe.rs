@@ -2,7 +2,7 @@
 
 use super::event::{CallError, CallKey, Event, SubscriptionEnd, SubscriptionKey};
 use super::outgoing::{CallOptions, SendError, verbatim};
-use super::subscriptions::{Early, State};
+use super::subscriptions::{Early, State, Step};
 use super::{Cause, Core, Origin, Purpose, Session, item_text};
 use crate::json::cursor::Cursor;
 use crate::json::raw::{JsonKind, RawJson};
@@ -98,7 +98,7 @@ impl Core {
                     ours.remove(key);
                     return true;
                 }
-                ours.set(key, State::Leaving { id, awaited: true });
+                ours.set(key, State::Leaving { id, awaited: true, step: Step::Queued });
                 ours.leaving.push_back(key);
             }
             State::Following(call) => {
@@ -171,12 +171,12 @@ impl Core {
         let Some(key) = ours.of_call(call.id()) else { return Some(Event::Reply { call, outcome }) };
         let state = ours.get(key).map(|slot| slot.state.clone())?;
         match (state, outcome) {
-            (State::Leaving { id, awaited }, outcome) => {
+            (State::Leaving { id, awaited, .. }, outcome) => {
                 ours.forget_call(call.id());
                 match &outcome {
                     // It has the subscription still: the next item is the time to try again.
                     Err(CallError::Error(error)) if error.code == ErrorCode::OVERLOADED => {
-                        ours.set(key, State::Leaving { id, awaited: false });
+                        ours.set(key, State::Leaving { id, awaited: false, step: Step::Refused });
                     }
                     _ => drop(ours.remove(key)),
                 }
@@ -242,7 +242,7 @@ impl Core {
         let early = ours.take_early(&id);
         if !wanted {
             let no_way = ours.get(key).is_none_or(|slot| slot.style.unsubscribe.is_empty());
-            ours.set(key, State::Leaving { id, awaited: false });
+            ours.set(key, State::Leaving { id, awaited: false, step: Step::Queued });
             if no_way {
                 ours.remove(key);
             } else {
@@ -381,12 +381,13 @@ impl Core {
                     subscription: key,
                     end: SubscriptionEnd::Disconnected(cause.clone()),
                 },
+                // Their calls have ended, which is told when it is their turn.
+                Some(State::Asking(_) | State::Following(_)) => continue,
+                Some(State::Leaving { step: Step::Sent, .. }) => continue,
                 Some(State::Leaving { awaited: true, .. }) => {
                     let outcome = Err(CallError::Closed(cause.clone()));
                     Event::Unsubscribed { subscription: key, outcome }
                 }
-                // Their calls have ended, which is told when it is their turn.
-                Some(State::Asking(_) | State::Following(_)) => continue,
                 _ => {
                     tables.ours.remove(key);
                     continue;

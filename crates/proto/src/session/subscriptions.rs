@@ -53,7 +53,18 @@ pub(super) enum State {
     /// All notifications of a method.
     Listening,
     /// Is to be unsubscribed, or is being. Somebody waits to hear of it, or nobody does.
-    Leaving { id: Id<'static>, awaited: bool },
+    Leaving { id: Id<'static>, awaited: bool, step: Step },
+}
+
+/// How far an unsubscribe is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    /// It was refused, and is to be sent again.
+    Refused,
+    /// It waits for room.
+    Queued,
+    /// It is not answered yet.
+    Sent,
 }
 
 /// Items that came before their subscription was known.
@@ -141,8 +152,10 @@ impl Subscriptions {
 
     /// An item came for one that is to be left. If nothing is under way for that, it is tried again.
     pub(super) fn leave_again(&mut self, key: SubscriptionKey) {
-        let under_way = self.leaving.contains(&key) || self.by_call.values().any(|&index| index == key.index);
-        if !under_way {
+        if let Some(Subscription { state: State::Leaving { step: step @ Step::Refused, .. }, .. }) =
+            self.get_mut(key)
+        {
+            *step = Step::Queued;
             self.leaving.push_back(key);
         }
     }
@@ -154,6 +167,9 @@ impl Subscriptions {
 
     /// A call that unsubscribes was sent.
     pub(super) fn leaves_by(&mut self, key: SubscriptionKey, call: CallKey) {
+        if let Some(Subscription { state: State::Leaving { step, .. }, .. }) = self.get_mut(key) {
+            *step = Step::Sent;
+        }
         self.by_call.insert(call.id(), key.index);
     }
 
