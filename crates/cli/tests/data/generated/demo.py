@@ -225,6 +225,13 @@ class SabirDemo:
         """
         return cast("int", self._call("sleep", _trimmed([ms])))
 
+    def subscribe_ticks(self, n: int, ms: int) -> str:
+        """Counts in notifications `ticks`.
+
+        Its result is the id of the subscription.
+        """
+        return cast("str", self._call("subscribe_ticks", _trimmed([n, ms])))
+
     def subtract(self, minuend: float, subtrahend: float) -> float:
         """Subtracts one number from another."""
         return cast("float", self._call("subtract", _trimmed([minuend, subtrahend])))
@@ -236,6 +243,10 @@ class SabirDemo:
     def tick(self, n: int) -> int:
         """Sends `n` notifications `ticked`, and returns `n`."""
         return cast("int", self._call("tick", _trimmed([n])))
+
+    def unsubscribe_ticks(self, id: str) -> bool:
+        """Ends a subscription, and returns whether there was one."""
+        return cast("bool", self._call("unsubscribe_ticks", _trimmed([id])))
 
     def update(self, params: Any = None) -> None:
         """Remembers its params, for `notes`."""

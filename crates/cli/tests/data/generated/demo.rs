@@ -83,6 +83,13 @@ impl SabirDemo {
         self.peer.call("sleep", (ms,))
     }
 
+    /// Counts in notifications `ticks`.
+    ///
+    /// Its result is the id of the subscription.
+    pub fn subscribe_ticks(&self, n: u64, ms: u64) -> sabir::Call<String> {
+        self.peer.call("subscribe_ticks", (n, ms,))
+    }
+
     /// Subtracts one number from another.
     pub fn subtract(&self, minuend: f64, subtrahend: f64) -> sabir::Call<f64> {
         self.peer.call("subtract", (minuend, subtrahend,))
@@ -96,6 +103,11 @@ impl SabirDemo {
     /// Sends `n` notifications `ticked`, and returns `n`.
     pub fn tick(&self, n: u64) -> sabir::Call<u64> {
         self.peer.call("tick", (n,))
+    }
+
+    /// Ends a subscription, and returns whether there was one.
+    pub fn unsubscribe_ticks(&self, id: String) -> sabir::Call<bool> {
+        self.peer.call("unsubscribe_ticks", (id,))
     }
 
     /// Remembers its params, for `notes`.

@@ -182,6 +182,15 @@ export class SabirDemo {
     return this.#call("sleep", [ms]) as Promise<number>
   }
 
+  /**
+   * Counts in notifications `ticks`.
+   *
+   * Its result is the id of the subscription.
+   */
+  subscribeTicks(n: number, ms: number): Promise<string> {
+    return this.#call("subscribe_ticks", [n, ms]) as Promise<string>
+  }
+
   /** Subtracts one number from another. */
   subtract(minuend: number, subtrahend: number): Promise<number> {
     return this.#call("subtract", [minuend, subtrahend]) as Promise<number>
@@ -195,6 +204,11 @@ export class SabirDemo {
   /** Sends `n` notifications `ticked`, and returns `n`. */
   tick(n: number): Promise<number> {
     return this.#call("tick", [n]) as Promise<number>
+  }
+
+  /** Ends a subscription, and returns whether there was one. */
+  unsubscribeTicks(id: string): Promise<boolean> {
+    return this.#call("unsubscribe_ticks", [id]) as Promise<boolean>
   }
 
   /** Remembers its params, for `notes`. */
