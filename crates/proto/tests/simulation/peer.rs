@@ -120,13 +120,15 @@ impl Peer {
     }
 
     pub(crate) fn leave_one(&mut self, now: Time, random: &mut Random) {
-        self.clocks.active(now);
-        self.subscriptions.leave_one(&mut self.session, now, random);
+        if self.subscriptions.leave_one(&mut self.session, now, random) {
+            self.clocks.active(now);
+        }
     }
 
     pub(crate) fn leave_all(&mut self, now: Time) {
-        self.clocks.active(now);
-        self.subscriptions.leave_all(&mut self.session, now);
+        if self.subscriptions.leave_all(&mut self.session, now) {
+            self.clocks.active(now);
+        }
     }
 
     pub(crate) fn call(

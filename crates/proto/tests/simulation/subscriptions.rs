@@ -82,23 +82,27 @@ impl Subscriptions {
         Ok(())
     }
 
-    /// Leaves one of its own, if there is one.
-    pub(crate) fn leave_one(&mut self, session: &mut Session, now: Time, random: &mut Random) {
-        let mut open: Vec<_> = self.ours.iter().filter(|(_, ours)| !ours.left).collect();
-        open.sort_by_key(|(_, ours)| ours.number);
+    /// Leaves one of its own. Whether there was one.
+    pub(crate) fn leave_one(&mut self, session: &mut Session, now: Time, random: &mut Random) -> bool {
+        let open = self.open();
         if !open.is_empty() {
-            let (&key, _) = random.pick(&open);
-            self.leave(session, now, key);
+            self.leave(session, now, random.pick(&open));
         }
+        !open.is_empty()
     }
 
-    pub(crate) fn leave_all(&mut self, session: &mut Session, now: Time) {
-        let mut open: Vec<_> =
-            self.ours.iter().filter(|(_, ours)| !ours.left).map(|(key, o)| (o.number, *key)).collect();
-        open.sort_by_key(|(number, _)| *number);
-        for (_, key) in open {
-            self.leave(session, now, key);
-        }
+    /// Leaves all of its own. Whether there were any.
+    pub(crate) fn leave_all(&mut self, session: &mut Session, now: Time) -> bool {
+        let open = self.open();
+        open.iter().for_each(|key| self.leave(session, now, *key));
+        !open.is_empty()
+    }
+
+    /// Those of its own that it has not left, in the order in which they were made.
+    fn open(&self) -> Vec<SubscriptionKey> {
+        let mut open: Vec<_> = self.ours.iter().filter(|(_, ours)| !ours.left).collect();
+        open.sort_by_key(|(_, ours)| ours.number);
+        open.into_iter().map(|(key, _)| *key).collect()
     }
 
     fn leave(&mut self, session: &mut Session, now: Time, key: SubscriptionKey) {
