@@ -1,7 +1,7 @@
 //! Our subscriptions: asking for one, routing its items, and leaving it.
 
 use super::event::{CallError, CallKey, Event, SubscriptionEnd, SubscriptionKey};
-use super::outgoing::{CallOptions, SendError, verbatim};
+use super::outgoing::{CallOptions, CancelOptions, SendError, verbatim};
 use super::subscriptions::{Early, State, Step};
 use super::{Cause, Core, Origin, Purpose, Session, item_text};
 use crate::json::cursor::Cursor;
@@ -104,7 +104,7 @@ impl Core {
             State::Following(call) => {
                 ours.remove(key);
                 if let Some(ended) = self.calls.remove(call) {
-                    self.send_cancel(call, &ended);
+                    self.send_cancel(call, &ended, &CancelOptions::default());
                 }
                 self.pending_events.push_back(Event::Unsubscribed { subscription: key, outcome: Ok(true) });
             }

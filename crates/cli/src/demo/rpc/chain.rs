@@ -48,7 +48,7 @@ pub(crate) fn router() -> Router {
         .method("eth_getBlockByNumber", move |_, (block, _): (String, Option<bool>)| async move {
             Ok(chain.number(&block).filter(|number| *number <= chain.head()).map(block_of))
         })
-        .method_raw("ping", super::heard)
+        .method_raw("ping", super::ignore)
         .subscription(SubscriptionStyle::ethereum("newHeads"), move |_, ()| async move {
             Ok(chain.follow(header))
         })
