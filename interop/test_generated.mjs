@@ -8,6 +8,8 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 
 const SABIR = process.env.SABIR
 const folder = mkdtempSync(join(tmpdir(), 'sabir-generated-'))
@@ -30,6 +32,7 @@ const everything = '../crates/cli/tests/data/generated/everything.json'
 execFileSync(SABIR, ['generate', '--lang', 'typescript', everything, '-o', join(folder, 'everything.ts')])
 const hostile = '../crates/cli/tests/data/generated/hostile.json'
 execFileSync(SABIR, ['generate', '--lang', 'typescript', hostile, '--name', 'Hostile', '-o', join(folder, 'hostile.ts')])
+execFileSync(SABIR, ['generate', '--lang', 'typescript', '--name', 'Tools', '-o', join(folder, 'tools.ts'), '--', SABIR, 'demo', '--mcp'])
 writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
 
 test('typescript: the clients pass tsc --strict', { timeout: 60_000 }, () => {
@@ -114,4 +117,20 @@ test('typescript: calls the demo over http', { timeout: 30_000 }, async t => {
   t.after(() => server.kill())
   const [said] = await once(server.stderr, 'data')
   await talk(client.overHttp(String(said).trim().split(' ').at(-1)), client)
+})
+
+test('typescript: tools of an MCP server are called by name', { timeout: 60_000 }, async () => {
+  assert.equal(compile('tools.ts'), '')
+  const { Tools, ToolError } = await import(join(folder, 'tools.js'))
+  const client = new Client({ name: 'test', version: '1.0' })
+  await client.connect(new StdioClientTransport({ command: SABIR, args: ['demo', '--mcp'] }))
+  try {
+    const tools = new Tools(client)
+    assert.equal((await tools.testSimpleText()).content[0].type, 'text')
+    assert.equal((await tools.add(2, 3)).content[0].text, '5')
+    assert.deepEqual(await tools.divide(7, 2), { quotient: 3.5 })
+    await assert.rejects(tools.divide(1, 0), ToolError)
+  } finally {
+    await client.close()
+  }
 })

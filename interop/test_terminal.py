@@ -1,10 +1,14 @@
 """What a person sees: the program with its output on a terminal."""
 
 import asyncio
+import fcntl
 import json
 import os
 import pty
 import re
+import struct
+import tempfile
+import termios
 
 from program import SABIR
 from tap import check, run
@@ -12,12 +16,13 @@ from tap import check, run
 ESCAPE = "\x1b"
 
 
-async def on_a_terminal(*args, env=()):
+async def on_a_terminal(*args, env=(), rows=24, columns=80, cwd=None):
     """`sabir` with these arguments: exit code, and all that came to the terminal."""
     ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     process = await asyncio.create_subprocess_exec(
         SABIR, *args, stdin=theirs, stdout=theirs, stderr=theirs,
-        env={**os.environ, "TERM": "xterm-256color", "NO_COLOR": "", **dict(env)},
+        env={**os.environ, "TERM": "xterm-256color", "NO_COLOR": "", "PAGER": "cat", **dict(env)}, cwd=cwd,
     )
     os.close(theirs)
     seen = await asyncio.to_thread(read_all, ours)
@@ -75,6 +80,84 @@ async def a_tour_is_coloured():
     assert without_colours(seen) != seen
 
 
+async def tables_are_aligned_and_as_wide_as_the_terminal():
+    for columns in (40, 60, 80, 120):
+        code, seen = await on_a_terminal("list", "demo:", columns=columns)
+        check(code, 0)
+        lines = without_colours(seen).splitlines()
+        assert max(map(len, lines)) <= columns, (columns, max(lines, key=len))
+        # All summaries begin in one column: below a name there is a gap, or the name ends there.
+        start = lines[0].index("Adds")
+        assert all(line[start - 2:start].isspace() for line in lines), lines
+        # What does not fit goes on below.
+        assert (len(lines) > 17) == (columns < 100), (columns, len(lines))
+
+
+async def a_table_in_a_pipe_is_not_wrapped():
+    process = await asyncio.create_subprocess_exec(
+        SABIR, "list", "demo:", stdout=asyncio.subprocess.PIPE, env={**os.environ, "COLUMNS": "40"}
+    )
+    out, _ = await process.communicate()
+    check(len(out.decode().splitlines()), 17)
+    assert ESCAPE not in out.decode()
+
+
+async def pages_are_as_wide_as_the_terminal():
+    code, seen = await on_a_terminal("describe", "demo:", "progress", columns=40)
+    check(code, 0)
+    assert max(map(len, without_colours(seen).splitlines())) <= 40, seen
+
+
+async def help_is_as_wide_as_the_terminal():
+    code, seen = await on_a_terminal("list", "--help", columns=60)
+    check(code, 0)
+    assert max(map(len, without_colours(seen).splitlines())) <= 60, seen
+
+
+async def what_is_long_is_paged():
+    pager = {"PAGER": "sed 's/^/page: /'"}
+    code, seen = await on_a_terminal("describe", "demo:", env=pager)
+    check(code, 0)
+    assert all(line.startswith("page: ") for line in seen.splitlines()), seen
+    # The same on a large terminal, without a pager, and what is short.
+    for args, rows in [(["describe", "demo:"], 500), (["--no-pager", "describe", "demo:"], 24),
+                       (["describe", "demo:", "--no-pager"], 24), (["describe", "demo:", "add"], 24)]:
+        code, seen = await on_a_terminal(*args, env=pager, rows=rows)
+        check(code, 0)
+        assert "page: " not in seen, (args, seen)
+
+
+async def without_a_pager_everything_is_printed():
+    for pager in ("", "cat", "no-such-program"):
+        code, seen = await on_a_terminal("describe", "demo:", env={"PAGER": pager})
+        check(code, 0)
+        assert "add(a: number, b: number)" in without_colours(seen), (pager, seen)
+
+
+async def waiting_is_shown_and_goes_away():
+    code, seen = await on_a_terminal("list", "--", "sh", "-c", "sleep 1; exec $SABIR demo")
+    check(code, 0)
+    assert "\r" in seen.replace("\r\n", "") and "what it offers" in seen, repr(seen)
+    assert without_colours(seen.rsplit("\r\x1b[K", 1)[1]).startswith("add "), repr(seen)
+
+
+async def a_command_of_a_project_is_named_before_it_runs():
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "sabir.toml"), "w") as file:
+            file.write(f'[targets]\nmine = "stdio:{SABIR} demo"\n')
+        code, seen = await on_a_terminal("call", "mine", "add", "2", "3", cwd=folder)
+        check(code, 0)
+        assert f"sabir.toml names this command: stdio:{SABIR} demo" in without_colours(seen), seen
+        code, seen = await on_a_terminal("targets", cwd=folder)
+        assert without_colours(seen).startswith("name  target"), seen
+
+
+async def binary_content_is_named_by_type_and_size():
+    code, seen = await on_a_terminal("call", "demo:", "echo", f"data={'A' * 400}", "mimeType=image/png")
+    check(code, 0)
+    check(json.loads(without_colours(seen)), {"data": "<image/png, 300 bytes>", "mimeType": "image/png"})
+
+
 def without_colours(text):
     return re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", text)
 
@@ -85,4 +168,13 @@ run("terminal", [
     colours_are_left_out_if_nobody_wants_them,
     progress_is_a_bar_that_goes_away,
     a_tour_is_coloured,
+    tables_are_aligned_and_as_wide_as_the_terminal,
+    a_table_in_a_pipe_is_not_wrapped,
+    pages_are_as_wide_as_the_terminal,
+    help_is_as_wide_as_the_terminal,
+    what_is_long_is_paged,
+    without_a_pager_everything_is_printed,
+    waiting_is_shown_and_goes_away,
+    a_command_of_a_project_is_named_before_it_runs,
+    binary_content_is_named_by_type_and_size,
 ])

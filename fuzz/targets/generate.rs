@@ -62,12 +62,12 @@ fn code(text: &str, lang: Language) -> String {
                 len = end.len();
                 out.push_str(end);
             }
-            (Some("\""), _) if c == '\\' => {
+            (Some("\"" | "'"), _) if c == '\\' => {
                 len += rest[1..].chars().next().map_or(0, char::len_utf8);
                 out.push_str(&rest[..len]);
             }
             (Some("\"\"\""), _) if c == '\\' => len += rest[1..].chars().next().map_or(0, char::len_utf8),
-            (Some("\""), _) => {
+            (Some("\"" | "'"), _) => {
                 assert!(c != '\n', "a string goes over the end of its line:\n{text}");
                 out.push(c);
             }
@@ -82,8 +82,11 @@ fn code(text: &str, lang: Language) -> String {
             }
             (None, Language::Python) if c == '#' => inside = Some("\n"),
             (None, _) => {
-                if c == '"' {
-                    inside = Some("\"");
+                match c {
+                    '"' => inside = Some("\""),
+                    // In Rust it is the end of nothing: lifetimes have it.
+                    '\'' if !matches!(lang, Language::Rust) => inside = Some("'"),
+                    _ => {}
                 }
                 out.push(c);
             }

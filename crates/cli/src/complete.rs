@@ -7,9 +7,10 @@ use sabir::{Framing, Limits};
 use crate::args::CompleteArgs;
 use crate::discovery;
 use crate::exit::{Exit, Failure};
-use crate::peer::PeerOptions;
+use crate::peer::{Chosen, PeerOptions};
 use crate::print::Printer;
 use crate::target::Target;
+use crate::targets;
 use crate::web::Web;
 
 /// Nobody waits longer for a completion.
@@ -17,15 +18,19 @@ const TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Prints the methods that begin with what was typed, one per line. If anything fails, it prints nothing.
 pub(crate) async fn run(args: CompleteArgs, printer: &Printer) -> Result<Exit, Failure> {
-    let target = match Target::parse(&args.target) {
-        // Pressing a key must not start a program.
-        Err(_) | Ok(Target::Program(_)) => return Ok(Exit::Ok),
-        Ok(target) => target,
+    let chosen = match Target::is_one(&args.target) {
+        true => Target::parse(&args.target).ok().map(Chosen::from),
+        false => targets::quietly(&args.target),
+    };
+    // Pressing a key must not start a program.
+    let Some(chosen) = chosen.filter(|chosen| !matches!(chosen.target, Target::Program(_))) else {
+        return Ok(Exit::Ok);
     };
     let peer = PeerOptions {
-        target,
-        framing: Framing::Lines,
-        web: Web::default(),
+        target: chosen.target,
+        framing: chosen.framing.unwrap_or(Framing::Lines),
+        protocol: chosen.protocol,
+        web: Web::default().with(chosen.headers),
         timeout: TIMEOUT,
         max_size: Limits::default().message_bytes,
         trace: None,

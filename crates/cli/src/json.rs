@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use sabir_proto::{Cursor, Token, TokenKind};
+use sabir_proto::{ByteSize, Cursor, Token, TokenKind};
 pub(crate) use sabir_proto::{escape_controls, is_terminal_control};
 
 use crate::paint::{Paint, Painter};
@@ -69,6 +69,63 @@ pub(crate) fn pretty(text: &str, painter: Painter) -> String {
     out
 }
 
+/// Strings in base64 that are longer are binary content, and nothing to look at.
+const LONGEST_BASE64: usize = 200;
+
+/// The text with binary content replaced by its type and size, for people. `text` is valid JSON, and so is the result.
+pub(crate) fn abridged(text: &str) -> Cow<'_, str> {
+    if text.len() <= LONGEST_BASE64 {
+        return Cow::Borrowed(text);
+    }
+    let all: Vec<Token<'_>> = tokens(text).collect();
+    let mut out = String::new();
+    for (i, token) in all.iter().enumerate() {
+        match size_of_base64(token) {
+            Some(bytes) => {
+                let kind = sibling(&all, i, "\"mimeType\"").unwrap_or("base64").trim_matches('"');
+                out.push_str(&format!("\"<{kind}, {}>\"", ByteSize(bytes)));
+            }
+            None => out.push_str(token.text()),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// How many bytes a long string in base64 stands for.
+fn size_of_base64(token: &Token<'_>) -> Option<usize> {
+    let TokenKind::String { .. } = token.kind else { return None };
+    let inside = token.text().trim_matches('"');
+    let digits = inside.trim_end_matches('=');
+    let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || b"+/-_".contains(&byte);
+    (digits.len() > LONGEST_BASE64 && inside.len() - digits.len() <= 2 && digits.bytes().all(is_digit))
+        .then(|| digits.len() / 4 * 3 + (digits.len() % 4).saturating_sub(1))
+}
+
+/// The string that a member of the same object has.
+fn sibling<'t>(all: &[Token<'t>], at: usize, name: &str) -> Option<&'t str> {
+    let level = |token: &Token<'_>| match token.kind {
+        TokenKind::ObjectStart | TokenKind::ArrayStart => 1,
+        TokenKind::ObjectEnd | TokenKind::ArrayEnd => -1,
+        _ => 0,
+    };
+    let mut depth = 0;
+    let start = all[..at].iter().rposition(|token| {
+        depth += level(token);
+        depth > 0
+    })?;
+    let mut depth = 0;
+    for (i, token) in all.iter().enumerate().skip(start) {
+        depth += level(token);
+        if depth == 0 {
+            return None;
+        }
+        if depth == 1 && token.text() == name && matches!(all.get(i + 1)?.kind, TokenKind::Colon) {
+            return Some(all.get(i + 2)?.text());
+        }
+    }
+    None
+}
+
 /// The text with control characters escaped, except for line ends.
 pub(crate) fn escape_lines(text: &str) -> String {
     text.split('\n').map(escape_controls).collect::<Vec<_>>().join("\n")
@@ -89,6 +146,23 @@ mod tests {
         ] {
             assert_eq!(compact(text), want);
         }
+    }
+
+    #[test]
+    fn binary_content_is_named() {
+        let data = "A".repeat(400);
+        for (text, want) in [
+            (format!("[\"{data}==\"]"), "[\"<base64, 300 bytes>\"]"),
+            (
+                format!("{{\"x\":{{\"mimeType\":1}},\"data\":\"{data}\",\"mimeType\":\"image/png\"}}"),
+                "{\"x\":{\"mimeType\":1},\"data\":\"<image/png, 300 bytes>\",\"mimeType\":\"image/png\"}",
+            ),
+        ] {
+            assert_eq!(abridged(&text), want);
+        }
+        let words = format!("[\"{}\"]", "two words ".repeat(100));
+        assert_eq!(abridged(&words), words);
+        assert_eq!(abridged("\"AAAA\""), "\"AAAA\"");
     }
 
     #[test]

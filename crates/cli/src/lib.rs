@@ -15,9 +15,12 @@ mod explain;
 mod generate;
 #[cfg(feature = "graph")]
 mod graph;
+mod help;
 mod json;
+mod layout;
 mod list;
 mod model;
+mod pager;
 mod paint;
 mod peer;
 mod platform;
@@ -26,16 +29,18 @@ mod problem;
 mod stop;
 mod suggest;
 mod target;
+mod targets;
 mod tour;
 mod trace;
 mod web;
+mod yaml;
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 pub use args::Language;
 use args::{Args, Command};
-use clap::Parser;
+use clap::FromArgMatches;
 use clap::error::ContextKind;
 use exit::{Exit, Failure};
 pub use generate::client;
@@ -43,19 +48,22 @@ use print::Printer;
 
 /// Runs the program with the arguments of this process.
 pub fn main() -> ExitCode {
-    let args = Args::try_parse().unwrap_or_else(|mut error| {
+    let columns = std::io::stdout().is_terminal().then(terminal_size::terminal_size).flatten();
+    let commands = help::commands(columns.map(|(columns, _)| columns.0.into()));
+    let parsed = commands.try_get_matches().and_then(|matches| Args::from_arg_matches(&matches));
+    let args = parsed.unwrap_or_else(|mut error| {
         // Its tip to put `--` before an unknown option is wrong here: `--` starts a command.
         error.remove(ContextKind::Suggested);
         let printed = error.print().and_then(|()| std::io::stdout().flush());
         // What goes to standard error has nowhere else to go.
         if let (Err(failed), false) = (printed, error.use_stderr()) {
             let failure = Failure::from(failed);
-            Printer::new().failure(&failure);
+            Printer::new(false).failure(&failure);
             std::process::exit(failure.exit as i32);
         }
         std::process::exit(error.exit_code())
     });
-    let printer = Printer::new();
+    let printer = Printer::new(!args.no_pager);
     let exit = run(args.command, &printer).unwrap_or_else(|failure| {
         printer.failure(&failure);
         failure.exit
@@ -84,8 +92,11 @@ fn run(command: Command, printer: &Printer) -> Result<Exit, Failure> {
             Command::Explain { rule, json } => explain::run(rule.as_deref(), json, printer),
             Command::List(args) => list::run(args, printer).await,
             Command::Describe(args) => describe::run(args, printer).await,
+            Command::Targets(args) => targets::run(&args, printer),
             Command::Generate(args) => generate::run(args, printer).await,
             Command::CompleteMethods(args) => complete::run(args, printer).await,
+            Command::Man(args) => help::man(&args, printer),
+            Command::Help { topic } => help::run(&topic, printer),
             Command::Completions { shell } => completions::run(shell, printer),
         }
     });

@@ -1,12 +1,12 @@
-//! `sabir list`: lists the methods that a peer offers, one per line.
+//! `sabir list`: lists what a peer offers, one method, tool, resource or prompt per line.
 
 use sabir::openrpc::Method;
 use serde_json::json;
 
 use crate::args::ListArgs;
-use crate::discovery;
+use crate::discovery::{self, DiscoverySource, Found, Kind, Offer};
 use crate::exit::{Exit, Failure};
-use crate::json::escape_controls;
+use crate::layout::{Layout, Table};
 use crate::paint::Paint;
 use crate::print::Printer;
 use crate::stop;
@@ -22,27 +22,66 @@ pub(crate) async fn run(args: ListArgs, printer: &Printer) -> Result<Exit, Failu
     }
     let found = discovery::find(source.as_deref(), &args.peer, printer).await?;
     stop::never();
-    let methods = &found.document.methods;
     if args.json {
-        for method in methods {
-            printer.json(&line(method).to_string())?;
+        for method in &found.document.methods {
+            printer.json(&line(method, &found).to_string())?;
+        }
+        for offer in &found.offers {
+            printer.json(&offer_line(offer).to_string())?;
         }
         return Ok(Exit::Ok);
     }
-    let widest =
-        methods.iter().map(|method| method.name.chars().count()).filter(|width| *width <= WIDEST).max();
-    for method in methods {
-        let mut text = String::new();
-        printer.painter().paint(&mut text, Paint::Key, &escape_controls(&method.name));
-        let summary = [notes(method), method.summary.as_deref().unwrap_or_default()].join("");
-        if !summary.is_empty() {
-            let gap = widest.unwrap_or_default().saturating_sub(method.name.chars().count()) + 2;
-            text.push_str(&" ".repeat(gap));
-            text.push_str(&escape_controls(summary.lines().next().unwrap_or_default()));
-        }
-        printer.data(&text)?;
+    let text = text(&found, printer.layout());
+    if !text.is_empty() {
+        printer.page(&text)?;
     }
     Ok(Exit::Ok)
+}
+
+/// A table of the methods; with a title for each kind if there are more kinds than one.
+fn text(found: &Found, layout: Layout) -> String {
+    let methods = &found.document.methods;
+    let titled = !found.offers.is_empty();
+    let table = || Table::bare().indent(if titled { 2 } else { 0 }).widest(WIDEST);
+    let mut out = String::new();
+    let mut add = |title: &str, table: &Table| {
+        if titled {
+            if !out.is_empty() {
+                out.push('\n');
+            }
+            layout.painter.paint(&mut out, Paint::Hint, title);
+            out.push('\n');
+        }
+        out.push_str(&table.text(layout));
+    };
+    if !methods.is_empty() {
+        let mut table = table();
+        for method in methods {
+            let summary = [notes(method), method.summary.as_deref().unwrap_or_default()].join("");
+            table.row(cells(&method.name, &summary));
+        }
+        add("Tools", &table);
+    }
+    for kind in Kind::ALL {
+        let mut table = table();
+        let offers: Vec<&Offer> = found.offers.iter().filter(|offer| offer.kind == kind).collect();
+        for offer in &offers {
+            let summary = offer.summary.clone().unwrap_or_else(|| match &offer.uri {
+                Some(_) => offer.name.clone(),
+                None => String::new(),
+            });
+            table.row(cells(offer.key(), &summary));
+        }
+        if !offers.is_empty() {
+            add(kind.title(), &table);
+        }
+    }
+    out
+}
+
+fn cells(name: &str, summary: &str) -> [(Option<Paint>, String); 2] {
+    let summary = summary.lines().next().unwrap_or_default();
+    [(Some(Paint::Key), name.to_owned()), (None, summary.to_owned())]
 }
 
 fn notes(method: &Method) -> &'static str {
@@ -53,11 +92,24 @@ fn notes(method: &Method) -> &'static str {
     }
 }
 
-fn line(method: &Method) -> serde_json::Value {
+fn line(method: &Method, found: &Found) -> serde_json::Value {
+    let kind = if found.via == DiscoverySource::Mcp { "tool" } else { "method" };
     json!({
         "name": method.name,
         "summary": method.summary,
         "deprecated": method.deprecated,
         "notification": method.result.is_none(),
+        "kind": kind,
+    })
+}
+
+fn offer_line(offer: &Offer) -> serde_json::Value {
+    json!({
+        "name": offer.name,
+        "summary": offer.summary,
+        "deprecated": false,
+        "notification": false,
+        "kind": offer.kind.name(),
+        "uri": offer.uri,
     })
 }

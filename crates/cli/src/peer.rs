@@ -4,13 +4,19 @@ use std::time::Duration;
 
 use sabir::Framing;
 
+use crate::args::{ClientFraming, ProtocolName, WebArgs};
+use crate::exit::Failure;
+use crate::print::Printer;
 use crate::target::Target;
+use crate::targets;
 use crate::web::Web;
 
 #[derive(Debug, Clone)]
 pub(crate) struct PeerOptions {
     pub(crate) target: Target,
     pub(crate) framing: Framing,
+    /// What it is known to speak.
+    pub(crate) protocol: Option<ProtocolName>,
     pub(crate) web: Web,
     pub(crate) timeout: Duration,
     /// The largest message that is accepted.
@@ -28,4 +34,64 @@ impl PeerOptions {
     pub(crate) fn wire_framing(&self) -> Framing {
         if self.target.delimits_messages() { Framing::Whole } else { self.framing }
     }
+}
+
+/// What a TARGET of the command line, or the command after `--`, stands for.
+#[derive(Debug, Clone)]
+pub(crate) struct Chosen {
+    pub(crate) target: Target,
+    /// What a saved target says. Options of the command line win.
+    pub(crate) framing: Option<Framing>,
+    pub(crate) protocol: Option<ProtocolName>,
+    pub(crate) headers: Vec<(String, String)>,
+}
+
+impl Chosen {
+    /// A target as it is typed, or the name of a saved one.
+    pub(crate) fn of(text: &str, printer: &Printer) -> Result<Chosen, Failure> {
+        let parsed = match Target::is_one(text) {
+            true => Target::parse(text),
+            false => match targets::find(text, printer)? {
+                Some(chosen) => return Ok(chosen),
+                // It says what a target is.
+                None => Target::parse(text),
+            },
+        };
+        parsed.map(Chosen::from)
+    }
+
+    /// The peer, with the options of the command line.
+    pub(crate) fn peer(self, options: &ConnectionArgs<'_>) -> Result<PeerOptions, Failure> {
+        let ConnectionArgs { web, framing, protocol, timeout, max_size, trace } = *options;
+        let protocol = protocol.or(self.protocol);
+        let usual = if protocol == Some(ProtocolName::Lsp) { Framing::Headers } else { Framing::Lines };
+        let web = Web::new(web)?.with(self.headers);
+        web.check(&self.target)?;
+        Ok(PeerOptions {
+            target: self.target,
+            framing: framing.map(Framing::from).or(self.framing).unwrap_or(usual),
+            protocol,
+            web,
+            timeout,
+            max_size,
+            trace,
+        })
+    }
+}
+
+impl From<Target> for Chosen {
+    fn from(target: Target) -> Self {
+        Chosen { target, framing: None, protocol: None, headers: Vec::new() }
+    }
+}
+
+/// The options of a command that are about its peer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ConnectionArgs<'a> {
+    pub(crate) web: &'a WebArgs,
+    pub(crate) framing: Option<ClientFraming>,
+    pub(crate) protocol: Option<ProtocolName>,
+    pub(crate) timeout: Duration,
+    pub(crate) max_size: usize,
+    pub(crate) trace: Option<bool>,
 }

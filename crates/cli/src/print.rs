@@ -9,12 +9,20 @@ use sabir::{ErrorObject, RawJson};
 use sabir_proto::Line;
 
 use crate::exit::Failure;
-use crate::json::{compact, escape_controls, pretty};
+use crate::json::{abridged, compact, escape_controls, pretty};
+use crate::layout::Layout;
+use crate::pager;
 use crate::paint::{Paint, Painter};
 use crate::platform::enable_colour;
 
 /// Progress is shown only after this time.
 const BEFORE_PROGRESS: Duration = Duration::from_millis(500);
+
+/// One after the other, while something is awaited.
+const SPINNER: [char; 4] = ['|', '/', '-', '\\'];
+
+/// How long each is shown.
+const TURN: Duration = Duration::from_millis(100);
 
 /// Characters of the bar.
 const BAR: usize = 30;
@@ -27,6 +35,8 @@ pub(crate) struct Printer {
     bar: Arc<Mutex<Bar>>,
     /// Standard error is a transcript.
     commented: Arc<AtomicBool>,
+    /// Whether what is longer than the terminal is shown page by page.
+    pages: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -42,9 +52,11 @@ struct Bar {
 }
 
 impl Printer {
-    pub(crate) fn new() -> Self {
+    /// `pages` is whether long output may be shown page by page.
+    pub(crate) fn new(pages: bool) -> Self {
         let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-        let plain = set("NO_COLOR") || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let plain_terminal = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let plain = set("NO_COLOR") || plain_terminal;
         let stream = |terminal| Stream {
             terminal,
             painter: Painter { colour: terminal && !plain && enable_colour() },
@@ -54,13 +66,14 @@ impl Printer {
             err: stream(io::stderr().is_terminal()),
             bar: Arc::new(Mutex::new(Bar { start: Instant::now(), drawn: false })),
             commented: Arc::default(),
+            pages: pages && !plain_terminal,
         }
     }
 
     /// A value: pretty on a terminal, one line in a pipe.
     pub(crate) fn value(&self, value: &RawJson<'_>) -> io::Result<()> {
         if self.out.terminal {
-            self.data(&pretty(value.as_str(), self.out.painter))
+            self.page(&pretty(&abridged(value.as_str()), self.out.painter))
         } else {
             self.json(value.as_str())
         }
@@ -79,6 +92,26 @@ impl Printer {
     /// Paints for standard output, for data that is laid out elsewhere.
     pub(crate) fn painter(&self) -> Painter {
         self.out.painter
+    }
+
+    /// How data is laid out that is for people.
+    pub(crate) fn layout(&self) -> Layout {
+        let columns = self.out.terminal.then(terminal_size::terminal_size).flatten();
+        Layout { painter: self.out.painter, columns: columns.map(|(columns, _)| columns.0.into()) }
+    }
+
+    /// Data that may be long: on a terminal it is shown page by page if it does not fit.
+    pub(crate) fn page(&self, text: &str) -> io::Result<()> {
+        let size = terminal_size::terminal_size().filter(|_| self.out.terminal && self.pages);
+        if let Some((columns, rows)) = size
+            && pager::is_longer(text, columns.0.into(), rows.0.into())
+        {
+            self.clear_bar();
+            if pager::show(text) {
+                return Ok(());
+            }
+        }
+        self.data(text)
     }
 
     /// One line, or more, of data as they are.
@@ -172,6 +205,32 @@ impl Printer {
         self.tell(&painted);
     }
 
+    /// Information that only a person needs: it is not shown in a pipe.
+    pub(crate) fn remark(&self, text: &str) {
+        if self.err.terminal {
+            self.note(text);
+        }
+    }
+
+    /// Shows that something is awaited, on a terminal and if it takes long, until it is dropped.
+    pub(crate) fn waiting(&self, what: impl Into<String>) -> Waiting {
+        let (bar, what) = (self.bar.clone(), what.into());
+        let task = self.err.terminal.then(|| {
+            tokio::spawn(async move {
+                tokio::time::sleep(BEFORE_PROGRESS).await;
+                for turn in SPINNER.iter().cycle() {
+                    let columns =
+                        terminal_size::terminal_size().map_or(80, |(columns, _)| usize::from(columns.0));
+                    let what: String =
+                        escape_controls(&what).chars().take(columns.saturating_sub(3)).collect();
+                    bar.lock().unwrap_or_else(PoisonError::into_inner).draw(&format!("{turn} {what}"));
+                    tokio::time::sleep(TURN).await;
+                }
+            })
+        });
+        Waiting { task, bar: self.bar.clone() }
+    }
+
     /// A progress bar, on a terminal and if the call takes long. `total` may be unknown.
     pub(crate) fn progress(&self, done: f64, total: Option<f64>, message: &str) {
         let mut bar = self.bar.lock().unwrap_or_else(PoisonError::into_inner);
@@ -187,8 +246,7 @@ impl Printer {
             None => format!("{done}"),
         };
         let message: String = escape_controls(message).chars().take(40).collect();
-        bar.drawn = true;
-        let _ = write!(io::stderr().lock(), "\r\x1b[K{text} {message}");
+        bar.draw(&format!("{text} {message}"));
     }
 
     fn clear_bar(&self) {
@@ -210,7 +268,28 @@ impl Printer {
     }
 }
 
+/// Something is awaited.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    task: Option<tokio::task::JoinHandle<()>>,
+    bar: Arc<Mutex<Bar>>,
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if let Some(task) = &self.task {
+            task.abort();
+            self.bar.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        }
+    }
+}
+
 impl Bar {
+    fn draw(&mut self, text: &str) {
+        self.drawn = true;
+        let _ = write!(io::stderr().lock(), "\r\x1b[K{text}");
+    }
+
     fn clear(&mut self) {
         if std::mem::take(&mut self.drawn) {
             let _ = write!(io::stderr().lock(), "\r\x1b[K");

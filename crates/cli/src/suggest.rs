@@ -16,6 +16,14 @@ pub(crate) fn scheme(url: &str) -> Option<String> {
         .then(|| format!("did you mean {}?", word(&format!("{nearest}://{rest}"))))
 }
 
+/// The name that is most similar to what was typed, if one is similar enough.
+pub(crate) fn nearest<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let lower = typed.to_lowercase();
+    let near =
+        names.map(|name| (distance(&name.to_lowercase(), &lower), name)).min_by_key(|(far, _)| *far)?;
+    (near.0 <= (typed.chars().count() / 3).max(1)).then_some(near.1)
+}
+
 /// For a text without a scheme: targets that it may stand for.
 pub(crate) fn target(text: &str) -> Option<String> {
     let bare = text.trim_end_matches([':', '/']);

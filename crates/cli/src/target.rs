@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use sabir::transport::{self, Child, Scheme, Stderr, Transport, Url};
@@ -17,15 +18,25 @@ use crate::suggest;
 const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 
 const TARGETS: &str = "a target is demo:, stdio:COMMAND, http(s)://…, ws(s)://…, tcp://HOST:PORT, tls://HOST:PORT or \
-                       unix:PATH (on Windows pipe:NAME), or a command after --";
+                       unix:PATH (on Windows pipe:NAME), a command after --, or a name that `sabir targets` lists";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Target {
     /// The demo service in this process.
     Demo,
-    /// A program to start, with its arguments.
-    Program(Vec<OsString>),
+    Program(Program),
     Url(Url),
+}
+
+/// A program to start.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Program {
+    /// Its name and its arguments.
+    pub(crate) words: Vec<OsString>,
+    /// Variables that are added to its environment.
+    pub(crate) env: Vec<(String, String)>,
+    /// Where it runs, if not here.
+    pub(crate) folder: Option<PathBuf>,
 }
 
 impl Target {
@@ -67,7 +78,7 @@ impl Target {
     pub(crate) fn program<W: Into<OsString>>(words: Vec<W>) -> Result<Target, Failure> {
         let words: Vec<OsString> = words.into_iter().map(W::into).collect();
         match words.first() {
-            Some(name) if !name.is_empty() => Ok(Target::Program(words)),
+            Some(name) if !name.is_empty() => Ok(Target::Program(Program { words, ..Program::default() })),
             _ => Err(Failure::usage("no command is given").hint("write it as stdio:COMMAND, or after --")),
         }
     }
@@ -97,10 +108,13 @@ impl Target {
     pub(crate) fn open(&self, framing: Framing, tracing: Option<&Printer>) -> Result<Transport, Error> {
         let opened = match self {
             Target::Demo => Ok(demo(framing)),
-            Target::Program(words) => {
+            Target::Program(Program { words, env, folder }) => {
                 let name = words[0].to_str().map(|name| OsString::from(platform::program(name)));
                 let mut command = std::process::Command::new(name.unwrap_or_else(|| words[0].clone()));
-                command.args(&words[1..]);
+                command.args(&words[1..]).envs(env.iter().map(|(name, value)| (name, value)));
+                if let Some(folder) = folder {
+                    command.current_dir(folder);
+                }
                 let mut child = Child::new(command).exit_timeout(EXIT_TIMEOUT);
                 if let Some(printer) = tracing.cloned() {
                     child = child.stderr(Stderr::Lines(Box::new(move |line| printer.note(&line))));
@@ -117,9 +131,9 @@ impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Target::Demo => f.write_str("demo:"),
-            Target::Program(words) => {
+            Target::Program(program) => {
                 let words: Vec<String> =
-                    words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+                    program.words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
                 write!(f, "stdio:{}", platform::join(&words))
             }
             Target::Url(url) => url.fmt(f),
@@ -140,7 +154,9 @@ mod tests {
 
     #[test]
     fn targets_are_what_they_say() {
-        let program = |words: &[&str]| Target::Program(words.iter().map(OsString::from).collect());
+        let program = |words: &[&str]| {
+            Target::program(words.iter().map(OsString::from).collect::<Vec<_>>()).expect("a program")
+        };
         for (text, want) in [
             ("demo:", Ok(Target::Demo)),
             ("stdio:cat", Ok(program(&["cat"]))),

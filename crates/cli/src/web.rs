@@ -38,6 +38,14 @@ impl Web {
         Ok(Web { headers, root, insecure: *insecure })
     }
 
+    /// With the headers of a saved target, except for those that were given on the command line too.
+    #[must_use]
+    pub(crate) fn with(mut self, headers: Vec<(String, String)>) -> Web {
+        let more: Vec<_> = headers.into_iter().filter(|(name, _)| !self.has(name)).collect();
+        self.headers.extend(more);
+        self
+    }
+
     /// An option that the target cannot use is an error.
     pub(crate) fn check(&self, target: &Target) -> Result<(), Failure> {
         if !self.headers.is_empty() && !target.has_headers() {

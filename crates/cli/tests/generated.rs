@@ -26,6 +26,11 @@ mod hostile {
     include!("data/generated/hostile.rs");
 }
 
+#[allow(dead_code, unreachable_pub, clippy::all)]
+mod tools {
+    include!("data/generated/tools.rs");
+}
+
 fn check(source: &str, lang: &str, name: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/generated");
     let output = Command::new(env!("CARGO_BIN_EXE_sabir"))
@@ -49,6 +54,7 @@ fn clients_are_what_they_were() {
         check("demo:", lang, &format!("demo.{ending}"));
         check("everything.json", lang, &format!("everything.{ending}"));
         check("hostile.json", lang, &format!("hostile.{ending}"));
+        check(&format!("stdio:{} demo --mcp", env!("CARGO_BIN_EXE_sabir")), lang, &format!("tools.{ending}"));
     }
 }
 
@@ -81,5 +87,21 @@ async fn the_client_calls_the_demo() {
     match demo.fail(Some(7), Some("seven".to_owned()), None).await {
         Err(CallError::Error(error)) => assert_eq!((error.code.0, &*error.message), (7, "seven")),
         other => panic!("expected an error, got {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn the_client_of_tools_calls_the_demo() {
+    let mut server = Command::new(env!("CARGO_BIN_EXE_sabir"));
+    server.args(["demo", "--mcp"]);
+    let client = sabir_mcp::McpClient::new("test", "1.0");
+    let session = client.connect(transport::child(server).unwrap()).await.unwrap();
+    let tools = tools::SabirEverything::new(session);
+    assert_eq!(tools.add(2, 3).await.unwrap().text(), "5");
+    assert!(!tools.test_simple_text().await.unwrap().text().is_empty());
+    assert_eq!(tools.divide(7.0, 2.0).await.unwrap().quotient, 3.5);
+    match tools.divide(1.0, 0.0).await {
+        Err(tools::NoResult::Failed(result)) => assert!(result.text().contains("zero")),
+        other => panic!("expected a failure, got {other:?}"),
     }
 }

@@ -158,7 +158,10 @@ fn a_check_takes_no_refusal_for_silence() {
     let run = server.run("silence", "sabir check URL --timeout 5s --allow RPC021");
     let said = "error: HTTP 400 Bad Request from URL\nhint: if it is an MCP server, try --profile mcp";
     assert_eq!((run.stderr.trim_end(), run.exit), (said, 3), "{}", run.stdout);
-    assert_eq!(server.requests().len(), 1);
+    // It is asked whether it speaks MCP, by both ways of HTTP, and then called as any other.
+    let methods: Vec<String> =
+        server.requests().iter().map(|request| request.head.split(' ').next().unwrap().to_owned()).collect();
+    assert_eq!(methods, ["post", "get", "post"]);
     let run = server.run("silence", "sabir check URL --timeout 5s --profile mcp --allow RPC021,RPC022");
     assert_eq!(run.exit, 3, "{}", run.stderr);
     assert!(!server.requests().iter().any(|request| request.head.contains("mcp-session-id")));

@@ -105,6 +105,11 @@ fn discovery() {
 }
 
 #[test]
+fn targets() {
+    check("targets");
+}
+
+#[test]
 fn hostile_peers() {
     check("hostile_peers");
 }

@@ -1,6 +1,8 @@
 //! The command line. What it means is decided by each command.
 
 mod graph;
+mod help;
+mod targets;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -11,9 +13,15 @@ use clap_complete::Shell;
 #[cfg(feature = "graph")]
 pub(crate) use graph::GraphArgs;
 pub(crate) use graph::{Draft, ModelArgs, ModelPart};
+pub(crate) use help::ManArgs;
 use sabir::{Dialect, Framing, LENIENT, LSP, MCP, PLAIN};
+pub(crate) use targets::{ProtocolName, TargetsArgs};
 
 use sabir_model::rules::Profile;
+
+/// Groups of options.
+const CONNECTION: &str = "Connection";
+const OUTPUT: &str = "Output";
 
 /// JSON-RPC 2.0 on the command line
 #[derive(Debug, Parser)]
@@ -21,14 +29,20 @@ use sabir_model::rules::Profile;
     name = "sabir",
     version,
     arg_required_else_help = true,
+    disable_help_subcommand = true,
+    help_template = help::TEMPLATE,
     after_help = "\
 Examples:
   sabir tour                              show the whole protocol
   sabir call demo: add 2 3                call a method of the built-in service
   sabir describe demo: add                show the params and the result of a method
-  sabir call stdio:'my-server --stdio' initialize -d @params.json
+  sabir list -- my-mcp-server             start a program, and list what it offers
   sabir call https://example.org/rpc add 2 3 -H 'Authorization: Bearer ${TOKEN}'
+  sabir check -- my-mcp-server            check a program by talking to it
   sabir check session.jrl                 check captured traffic
+  sabir generate --lang rust demo:        write a typed client
+
+Output that is longer than the terminal goes through $PAGER; --no-pager turns that off.
 
 Exit codes: 0 ok, 1 the peer answered with an error or `check` found problems, 2 usage, 3 cannot connect or start,
 4 timeout, 5 the peer broke the protocol, 130 interrupted."
@@ -36,6 +50,9 @@ Exit codes: 0 ok, 1 the peer answered with an error or `check` found problems, 2
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
+    /// Do not show long output page by page
+    #[arg(long, global = true, hide = true)]
+    pub(crate) no_pager: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -64,12 +81,14 @@ Examples:
         #[arg(long)]
         json: bool,
     },
-    /// List the methods that a peer offers
+    /// List what a peer offers: methods, tools, resources, prompts
     List(ListArgs),
-    /// Describe what a peer offers, or one method of it
+    /// Describe what a peer offers, or one part of it
     Describe(DescribeArgs),
     /// Write a typed client for what a peer offers
     Generate(GenerateArgs),
+    /// List the targets that are saved under a name
+    Targets(TargetsArgs),
     /// Serve the demo service
     Demo(DemoArgs),
     /// Convert captured traffic to RDF, or query it with SPARQL
@@ -85,6 +104,13 @@ Examples:
     Completions {
         /// For which shell
         shell: Shell,
+    },
+    /// Print manual pages
+    Man(ManArgs),
+    /// Print the help of a command, or a topic: targets, values
+    Help {
+        /// A command, or targets, or values [default: lists the commands]
+        topic: Vec<String>,
     },
     /// Print the methods of a target, for the scripts that complete
     #[command(hide = true)]
@@ -118,13 +144,13 @@ pub(crate) struct CompleteArgs {
 #[derive(Debug, clap::Args)]
 pub(crate) struct WebArgs {
     /// A header for http(s):// and ws(s)://, as NAME: VALUE; ${NAME} is replaced by the environment variable
-    #[arg(short = 'H', long = "header", value_name = "HEADER")]
+    #[arg(short = 'H', long = "header", value_name = "HEADER", help_heading = CONNECTION)]
     pub(crate) headers: Vec<String>,
     /// Trust this root certificate (PEM) instead of those of the system
-    #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
+    #[arg(long, value_name = "FILE", conflicts_with = "insecure", help_heading = CONNECTION)]
     pub(crate) cacert: Option<PathBuf>,
     /// Do not verify the certificate: anyone in between can read and change everything
-    #[arg(long)]
+    #[arg(long, help_heading = CONNECTION)]
     pub(crate) insecure: bool,
 }
 
@@ -138,18 +164,21 @@ pub(crate) struct PeerArgs {
     #[arg(last = true, value_name = "COMMAND", hide = true)]
     pub(crate) command: Vec<OsString>,
     /// How long to wait, such as 500ms, 30s or 2m
-    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = duration)]
+    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = duration, help_heading = CONNECTION)]
     pub(crate) timeout: Duration,
     /// The largest answer to accept, such as 500kB, 64MiB or 1GiB
-    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = size)]
+    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = size, help_heading = CONNECTION)]
     pub(crate) max_size: usize,
-    /// Message framing
-    #[arg(long, value_enum, value_name = "HOW", default_value = "lines")]
-    pub(crate) framing: ClientFraming,
+    /// Message framing [default: lines; headers for a language server]
+    #[arg(long, value_enum, value_name = "HOW", help_heading = CONNECTION)]
+    pub(crate) framing: Option<ClientFraming>,
+    /// What the peer speaks, if it should not be tried out
+    #[arg(long = "as", value_enum, value_name = "PROTOCOL", help_heading = CONNECTION)]
+    pub(crate) protocol: Option<ProtocolName>,
     #[command(flatten)]
     pub(crate) web: WebArgs,
     /// Show the messages on the wire, as a transcript on standard error
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub(crate) trace: bool,
 }
 
@@ -159,19 +188,22 @@ pub(crate) struct PeerArgs {
 sabir list [OPTIONS] TARGET
        sabir list [OPTIONS] -- COMMAND [WORD]...",
     after_help = "\
-TARGET is one of those of `sabir call`, or an OpenRPC file. A peer is asked with rpc.discover, then with
-system.listMethods, then for its MCP tools.
+TARGET is one of `sabir help targets`, or an OpenRPC file in JSON or YAML. A peer is asked with rpc.discover, then
+with system.listMethods, then as an MCP server, as a language server if it uses Content-Length headers, and as a node
+of Ethereum or Solana.
 
 Examples:
   sabir list demo:
   sabir list openrpc.json
-  sabir list --json -- my-mcp-server"
+  sabir list --json -- my-mcp-server
+  sabir list --as lsp -- clangd
+  sabir list wallet                       a saved target"
 )]
 pub(crate) struct ListArgs {
     #[command(flatten)]
     pub(crate) peer: PeerArgs,
     /// Print one JSON object per method: name, summary, deprecated, notification
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
 }
 
@@ -181,26 +213,29 @@ pub(crate) struct ListArgs {
 sabir describe [OPTIONS] TARGET [METHOD]
        sabir describe [OPTIONS] [METHOD] -- COMMAND [WORD]...",
     after_help = "\
-TARGET is one of those of `sabir call`, or an OpenRPC file. A peer is asked with rpc.discover, then with
-system.listMethods, then for its MCP tools.
+TARGET is one of `sabir help targets`, or an OpenRPC file in JSON or YAML.
 
 Examples:
   sabir describe demo:
   sabir describe demo: add
   sabir describe demo: --openrpc > openrpc.json
-  sabir describe openrpc.json --markdown > API.md"
+  sabir describe openrpc.yaml --markdown > API.md
+  sabir describe demo: --yaml > openrpc.yaml"
 )]
 pub(crate) struct DescribeArgs {
     #[command(flatten)]
     pub(crate) peer: PeerArgs,
     /// Print it as JSON
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
     /// Print the whole as an OpenRPC document
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with = "json", help_heading = OUTPUT)]
     pub(crate) openrpc: bool,
+    /// Print the whole as an OpenRPC document in YAML
+    #[arg(long, conflicts_with_all = ["json", "openrpc"], help_heading = OUTPUT)]
+    pub(crate) yaml: bool,
     /// Print it as Markdown
-    #[arg(long, conflicts_with_all = ["json", "openrpc"])]
+    #[arg(long, conflicts_with_all = ["json", "openrpc", "yaml"], help_heading = OUTPUT)]
     pub(crate) markdown: bool,
 }
 
@@ -210,13 +245,14 @@ pub(crate) struct DescribeArgs {
 sabir generate [OPTIONS] --lang LANGUAGE TARGET
        sabir generate [OPTIONS] --lang LANGUAGE -- COMMAND [WORD]...",
     after_help = "\
-TARGET is one of those of `sabir call`, or an OpenRPC file. The client is one file, and says in its first lines
-how it is used.
+TARGET is one of `sabir help targets`, or an OpenRPC file in JSON or YAML. The client is one file, formatted as
+rustfmt, prettier or ruff would, and says in its first lines how it is used. For an MCP server it calls the tools.
 
 Examples:
   sabir generate --lang typescript demo: > demo.ts
   sabir generate --lang python openrpc.json --name Wallet > wallet.py
-  sabir generate --lang rust tcp://127.0.0.1:4000 -o src/client.rs"
+  sabir generate --lang rust tcp://127.0.0.1:4000 -o src/client.rs
+  sabir generate --lang python -o tools.py -- my-mcp-server"
 )]
 pub(crate) struct GenerateArgs {
     #[command(flatten)]
@@ -228,7 +264,7 @@ pub(crate) struct GenerateArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
     /// Write to a file instead of standard output
-    #[arg(short = 'o', long, value_name = "FILE")]
+    #[arg(short = 'o', long, value_name = "FILE", help_heading = OUTPUT)]
     pub(crate) output: Option<std::path::PathBuf>,
 }
 
@@ -372,9 +408,9 @@ pub(crate) struct CallArgs {
     /// The largest answer to accept, such as 500kB, 64MiB or 1GiB
     #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = size)]
     pub(crate) max_size: usize,
-    /// Message framing
-    #[arg(long, value_enum, value_name = "HOW", default_value = "lines")]
-    pub(crate) framing: ClientFraming,
+    /// Message framing [default: lines; headers for a language server]
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub(crate) framing: Option<ClientFraming>,
     /// Protocol rules: what is allowed, and which cancel and progress messages are used
     #[arg(long, value_enum, value_name = "WHICH", default_value = "lenient")]
     pub(crate) dialect: DialectName,
@@ -408,7 +444,8 @@ TARGET is one of those of `sabir call`, or a command after --. It is sent calls 
 invalid messages, and the answers are checked.
 
 PROFILE is jsonrpc, mcp, mcp@REVISION, lsp, a2a, eth or lenient. By default it is that of the capture's header,
-lsp for a dump, and jsonrpc for everything else.
+lsp for a dump, and jsonrpc for every other file. A target is asked whether it speaks MCP, or LSP if it uses
+Content-Length headers, and is checked as what it says.
 
 Exit codes: 0 no errors or warnings, 1 some, 2 usage, 3 cannot read or connect, 4 timeout, 5 no usable answer. If
 standard output is closed early, as by `| head`, the rest is still checked for the exit code.
@@ -419,6 +456,7 @@ Examples:
   sabir check session.rpc --sarif > check.sarif
   sabir check session.jrl --openrpc openrpc.json
   sabir check --profile lsp -- clangd --log=error
+  sabir check --save session.rpc -- my-mcp-server
   sabir check https://example.org/mcp --profile mcp -H 'Authorization: Bearer ${TOKEN}'
   sabir explain RPC021"
 )]
@@ -443,25 +481,28 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     pub(crate) allow: Vec<String>,
     /// Print one JSON object per finding
-    #[arg(long, group = "format")]
+    #[arg(long, group = "format", help_heading = OUTPUT)]
     pub(crate) json: bool,
     /// Print a SARIF 2.1.0 log, for code scanning
-    #[arg(long, group = "format")]
+    #[arg(long, group = "format", help_heading = OUTPUT)]
     pub(crate) sarif: bool,
     /// Print a JUnit report, with a test for each rule
-    #[arg(long, group = "format")]
+    #[arg(long, group = "format", help_heading = OUTPUT)]
     pub(crate) junit: bool,
+    /// Write what was said to a target into a file, as a transcript; findings name its lines
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
+    pub(crate) save: Option<PathBuf>,
     /// Findings to show for each rule; all are counted
-    #[arg(long, value_name = "COUNT", default_value_t = 100)]
+    #[arg(long, value_name = "COUNT", default_value_t = 100, help_heading = OUTPUT)]
     pub(crate) most: u64,
     /// How long the check of a target may take in all
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration, help_heading = CONNECTION)]
     pub(crate) timeout: Duration,
     /// The largest answer to accept, such as 500kB, 64MiB or 1GiB
-    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = size)]
+    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = size, help_heading = CONNECTION)]
     pub(crate) max_size: usize,
     /// Message framing of a target [default: lines; headers for a language server]
-    #[arg(long, value_enum, value_name = "HOW")]
+    #[arg(long, value_enum, value_name = "HOW", help_heading = CONNECTION)]
     pub(crate) framing: Option<ClientFraming>,
     #[command(flatten)]
     pub(crate) web: WebArgs,

@@ -31,7 +31,7 @@ const TOOLS_TIMEOUT: Duration = Duration::from_millis(500);
 const AFTER_PEER_ERROR: Duration = Duration::from_millis(500);
 
 pub(crate) async fn run(args: CallArgs, printer: &Printer) -> Result<Exit, Failure> {
-    let plan = Plan::new(args)?;
+    let plan = Plan::new(args, printer)?;
     let reporter = Reporter::new(&plan, printer);
     let done = match &plan.what {
         What::Batch(entries) => exchange::send(entries, &plan, &reporter, printer).await,

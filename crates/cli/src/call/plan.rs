@@ -6,10 +6,10 @@ use super::batch::{self, Entry};
 use super::params;
 use crate::args::CallArgs;
 use crate::exit::Failure;
-use crate::peer::PeerOptions;
+use crate::peer::{Chosen, ConnectionArgs, PeerOptions};
 use crate::platform::word;
+use crate::print::Printer;
 use crate::target::Target;
-use crate::web::Web;
 
 #[derive(Debug)]
 pub(super) struct Plan {
@@ -35,18 +35,19 @@ pub(super) enum What {
 }
 
 impl Plan {
-    pub(super) fn new(args: CallArgs) -> Result<Plan, Failure> {
+    pub(super) fn new(args: CallArgs, printer: &Printer) -> Result<Plan, Failure> {
         let mut words = args.words.into_iter();
-        let target = if !args.command.is_empty() {
-            Target::program(args.command)?
+        let chosen = if !args.command.is_empty() {
+            Target::program(args.command)?.into()
         } else if let Some(target) = words.next() {
-            Target::parse(&target)?
+            Chosen::of(&target, printer)?
         } else {
             return Err(Failure::usage("no target is given")
                 .hint("try `sabir call demo: add 2 3`; `sabir call --help` lists the targets"));
         };
-        let web = Web::new(&args.web)?;
-        web.check(&target)?;
+        let CallArgs { timeout, framing, max_size, .. } = args;
+        let (web, protocol, trace) = (&args.web, None, Some(args.trace));
+        let peer = chosen.peer(&ConnectionArgs { web, framing, protocol, timeout, max_size, trace })?;
         let what = match args.batch {
             Some(path) => match words.next() {
                 None => What::Batch(batch::read(&path)?),
@@ -58,7 +59,7 @@ impl Plan {
             None => {
                 let method = words.next().ok_or_else(|| {
                     Failure::usage("no method is given")
-                        .hint(format_args!("try `sabir call {} METHOD`", word(&target.to_string())))
+                        .hint(format_args!("try `sabir call {} METHOD`", word(&peer.target.to_string())))
                 })?;
                 let words: Vec<_> = words.collect();
                 let params = match args.data {
@@ -75,10 +76,7 @@ impl Plan {
                 }
             }
         };
-        let CallArgs { timeout, framing, dialect, max_size, trace, json, .. } = args;
-        let (framing, dialect) = (framing.into(), dialect.into());
-        let peer = PeerOptions { target, framing, web, timeout, max_size, trace: Some(trace) };
-        Ok(Plan { peer, what, dialect, json })
+        Ok(Plan { peer, what, dialect: args.dialect.into(), json: args.json })
     }
 }
 

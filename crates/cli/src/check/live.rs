@@ -4,6 +4,7 @@
 //! an answer is known without waiting for a timeout.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
@@ -12,8 +13,11 @@ use sabir_model::rules::{Checker, Finding, LIVE001, LIVE008, Profile, Rule};
 use sabir_proto::{Incoming, LENIENT, Limits, Message, RawJson, decode};
 use tokio::time::{Instant, timeout_at};
 
+use super::Rules;
+use super::identify::{Identified, identify};
 use super::output::Output;
 use super::probes::{Probe, ProbeBuilder, START};
+use super::saved::Transcript;
 use super::wire::{Got, Wire, WireTarget};
 use crate::exit::Failure;
 use crate::peer::PeerOptions;
@@ -21,10 +25,14 @@ use sabir::{DeliveryFailure, Undelivered};
 
 /// How long the first answer may take: the peer may have to start.
 const FIRST_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long the answer may take that shows what the peer is.
+const IDENTIFY_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a later one may take.
 const TIMEOUT: Duration = Duration::from_secs(2);
 /// How long an answer to a probe may come after the answer to the barrier behind it.
 const LATE: Duration = Duration::from_millis(100);
+/// What the ids of barriers begin with.
+const BARRIER: &str = "sabir-barrier-";
 /// Messages of the peer that are looked at for one probe.
 const MOST_MESSAGES: usize = 1000;
 
@@ -34,40 +42,62 @@ pub(super) struct Done {
     pub(super) answers: u64,
 }
 
-/// Sends everything to the target, and checks what comes back.
+/// Sends everything to the target, and checks what comes back. Without a profile it is found out first.
 pub(super) async fn probe(
-    target: &WireTarget,
-    checker: &mut Checker,
+    mut target: WireTarget,
+    profile: Option<Profile>,
+    rules: Rules,
     output: &mut Output<'_>,
+    transcript: Option<Transcript>,
 ) -> Result<Done, Failure> {
     let random = RandomState::new().hash_one(0);
-    let builder = ProbeBuilder { profile: target.profile, method: format!("sabir.probe.{random:016x}") };
+    let method = format!("sabir.probe.{random:016x}");
+    let Identified { wire, is_open, said } = match profile {
+        Some(_) => Identified::new(target.open().await?),
+        None => identify(&mut target, &method, IDENTIFY_TIMEOUT).await?,
+    };
+    output.set_profile(target.profile);
+    let builder = ProbeBuilder { profile: target.profile, method };
     let mut prober = Prober {
         builder: builder.clone(),
-        target,
-        checker,
+        checker: rules.checker(target.profile),
+        target: &target,
         output,
-        wire: target.open().await?,
+        transcript,
+        held: Vec::new(),
+        known: HashSet::new(),
+        wire,
         number: 0,
         connection: 1,
         barriers: 0,
         capabilities: None,
         done: Done { probes: 0, answers: 0 },
     };
-    if prober.open().await? {
+    for (direction, text) in said {
+        prober.look(&text, direction)?;
+        if direction == Direction::ToClient {
+            prober.done.answers += 1;
+            prober.learn(&text);
+        }
+    }
+    let answers = prober.open(is_open).await?;
+    prober.report(&[])?;
+    if answers {
         for probe in builder.probes() {
-            if !prober.probe(&probe).await? {
+            let goes_on = prober.probe(&probe).await?;
+            prober.report(&[])?;
+            if !goes_on {
                 break;
             }
         }
         for text in builder.closing() {
             prober.send(&text).await?;
         }
-        let Prober { wire, done, .. } = prober;
-        wire.close().await;
-        return Ok(done);
     }
-    Ok(prober.done)
+    let Prober { wire, done, transcript, .. } = prober;
+    wire.close().await;
+    transcript.map_or(Ok(()), Transcript::end)?;
+    Ok(done)
 }
 
 /// What came before the answer to a barrier.
@@ -85,8 +115,13 @@ struct Replies {
 struct Prober<'p, 'o> {
     builder: ProbeBuilder,
     target: &'p WireTarget,
-    checker: &'p mut Checker,
+    checker: Checker,
     output: &'p mut Output<'o>,
+    transcript: Option<Transcript>,
+    /// What the rules found since the last probe: the verdict on the probe may say the same better.
+    held: Vec<Finding>,
+    /// Rules that answers to barriers have broken. All these answers are alike.
+    known: HashSet<&'static str>,
     wire: Wire,
     number: u64,
     connection: u64,
@@ -113,18 +148,20 @@ struct Barrier {
 }
 
 impl Prober<'_, '_> {
-    /// Opens the session, and makes sure that the peer answers at all.
-    async fn open(&mut self) -> Result<bool, Failure> {
+    /// Opens the session unless it `is_open`, and makes sure that the peer answers at all.
+    async fn open(&mut self, is_open: bool) -> Result<bool, Failure> {
         let (request, notification) = match self.builder.opening() {
             Some((request, notification)) => (Some(request), Some(notification)),
             None => (self.builder.discovery(), None),
         };
         if let Some(request) = request {
-            let number = self.send(&request).await?;
-            let (waited, _) = self.collect(START, FIRST_TIMEOUT, |_| true).await?;
-            if waited != Waited::Answered {
-                self.unanswered(&request, number, waited)?;
-                return Ok(false);
+            if !is_open {
+                let number = self.send(&request).await?;
+                let (waited, _) = self.collect(START, FIRST_TIMEOUT, |_| true).await?;
+                if waited != Waited::Answered {
+                    self.unanswered(&request, number, waited)?;
+                    return Ok(false);
+                }
             }
             if let Some(notification) = notification {
                 self.send(&notification).await?;
@@ -199,6 +236,9 @@ impl Prober<'_, '_> {
             true => probe.is_invalid() && replies.texts.is_empty() && replies.refused.is_some(),
             false => replies.with_refusal,
         };
+        if is_told {
+            self.report(&replies.numbers)?;
+        }
         if let Some((rule, mut what, shown)) = probe.verdict(&replies.texts)
             && waited == Waited::Answered
             && !is_told
@@ -207,12 +247,23 @@ impl Prober<'_, '_> {
                 what = format!("{what} (HTTP {status})");
             }
             match shown.and_then(|index| Some((replies.texts.get(index)?, *replies.numbers.get(index)?))) {
-                Some((reply, number)) => self.found(rule, reply, (number, Direction::ToClient), what)?,
+                Some((reply, number)) => {
+                    self.report(&[number])?;
+                    self.found(rule, reply, (number, Direction::ToClient), what)?;
+                }
                 None => self.found(rule, probe.text.as_bytes(), (number, Direction::ToServer), what)?,
             }
         }
         if waited == Waited::Answered {
             return Ok(true);
+        }
+        // A connection may be closed after what cannot be read, once the sender is told.
+        let is_closed_well = waited == Waited::Ended
+            && probe.is_invalid()
+            && self.target.peer.target.scheme().is_some()
+            && probe.verdict(&replies.texts).is_none();
+        if is_closed_well {
+            return self.reopen().await;
         }
         let what = match (waited, probe.is_invalid()) {
             (Waited::Ended, _) => "the peer closes the connection after this",
@@ -220,9 +271,25 @@ impl Prober<'_, '_> {
             (_, false) => "the peer does not answer any more after this valid message",
         };
         self.found(&LIVE008, probe.text.as_bytes(), (number, Direction::ToServer), what.to_owned())?;
+        self.reopen().await
+    }
+
+    async fn reopen(&mut self) -> Result<bool, Failure> {
         self.connection += 1;
         self.wire = self.target.open().await?;
-        self.open().await
+        self.open(false).await
+    }
+
+    /// Prints what the rules found, except for what a verdict on the messages of these numbers says too: an id
+    /// that belongs to no request.
+    fn report(&mut self, judged: &[u64]) -> Result<(), Failure> {
+        for finding in std::mem::take(&mut self.held) {
+            let is_same = judged.contains(&finding.line) && ["RPC021", "RPC022"].contains(&finding.rule.id);
+            if !is_same {
+                self.output.finding(&finding)?;
+            }
+        }
+        Ok(())
     }
 
     /// Returns the number of the message in the exchange.
@@ -240,7 +307,7 @@ impl Prober<'_, '_> {
         is_met: impl Fn(&[Vec<u8>]) -> bool,
     ) -> Result<Barrier, Failure> {
         self.barriers += 1;
-        let id = format!("\"sabir-barrier-{}\"", self.barriers);
+        let id = format!("\"{BARRIER}{}\"", self.barriers);
         let text = self.builder.call(Some(&id));
         let number = self.send(&text).await?;
         let (waited, replies) = self.collect(&id, timeout, is_met).await?;
@@ -282,10 +349,8 @@ impl Prober<'_, '_> {
                 Ok(Incoming::One(Ok(Message::Response(response)))) if response.id.text() == id => {
                     passed = true;
                     deadline = Instant::now() + LATE;
-                    if let Ok(result) = &response.outcome
-                        && id == START
-                    {
-                        self.capabilities = result.get("capabilities").map(RawJson::into_owned);
+                    if id == START {
+                        self.learn(&text);
                     }
                 }
                 Ok(Incoming::One(Ok(Message::Request(request)))) => {
@@ -306,14 +371,29 @@ impl Prober<'_, '_> {
         Ok((if passed { Waited::Answered } else { Waited::TimedOut }, replies))
     }
 
+    /// Keeps the capabilities in the peer's first answer.
+    fn learn(&mut self, text: &[u8]) {
+        if let Ok(Incoming::One(Ok(Message::Response(response)))) = decode(text, &LENIENT, &Limits::default())
+            && let Ok(result) = &response.outcome
+        {
+            self.capabilities = result.get("capabilities").map(RawJson::into_owned);
+        }
+    }
+
     /// Checks a message by the rules, and returns its number in the exchange. What we send ourselves may be wrong on
     /// purpose, and is not reported.
     fn look(&mut self, text: &[u8], direction: Direction) -> Result<u64, Failure> {
         self.number += 1;
-        let record = self.record(text, (self.number, direction));
+        if let Some(transcript) = &mut self.transcript {
+            transcript.message(text, direction)?;
+        }
+        let record = record(text, (self.number, direction), self.connection);
         for finding in self.checker.check(&record) {
-            if finding.direction == Some(Direction::ToClient) {
-                self.output.finding(&finding)?;
+            let is_barrier = text.windows(BARRIER.len()).any(|part| part == BARRIER.as_bytes());
+            if finding.direction == Some(Direction::ToClient)
+                && (!is_barrier || self.known.insert(finding.rule.id))
+            {
+                self.held.push(finding);
             }
         }
         Ok(self.number)
@@ -326,25 +406,25 @@ impl Prober<'_, '_> {
         at: (u64, Direction),
         what: String,
     ) -> Result<(), Failure> {
-        let finding = Finding::new(rule, &self.record(text, at), what);
+        let finding = Finding::new(rule, &record(text, at, self.connection), what);
         match self.checker.admit(finding) {
             Some(finding) => self.output.finding(&finding),
             None => Ok(()),
         }
     }
+}
 
-    /// A message of the exchange. Its number takes the place of a line number.
-    fn record<'t>(&self, text: &'t [u8], (number, direction): (u64, Direction)) -> Record<'t> {
-        Record {
-            number,
-            line: number,
-            column: 1,
-            offset: 0,
-            verbatim: true,
-            time: None,
-            direction: Some(direction),
-            connection: self.connection,
-            what: What::Message(Cow::Borrowed(text)),
-        }
+/// A message of the exchange. Its number takes the place of a line number.
+fn record(text: &[u8], (number, direction): (u64, Direction), connection: u64) -> Record<'_> {
+    Record {
+        number,
+        line: number,
+        column: 1,
+        offset: 0,
+        verbatim: true,
+        time: None,
+        direction: Some(direction),
+        connection,
+        what: What::Message(Cow::Borrowed(text)),
     }
 }

@@ -1,11 +1,13 @@
 //! `sabir check`: checks captured traffic, or a live peer, against the rules of the protocol.
 
 mod human;
+mod identify;
 mod junit;
 mod live;
 mod output;
 mod probes;
 mod sarif;
+mod saved;
 pub(crate) mod wire;
 
 use std::io::{self, Read};
@@ -17,19 +19,24 @@ use sabir_model::capture::{Format, ReadError, Reader};
 #[cfg(feature = "schemas")]
 use sabir_model::rules::OpenRpc;
 use sabir_model::rules::{Checker, Profile};
+use saved::Transcript;
 use tokio::time::Instant;
 use wire::WireTarget;
 
-use crate::args::CheckArgs;
+use crate::args::{CheckArgs, ProtocolName};
 use crate::detect::Watch;
+#[cfg(feature = "schemas")]
+use crate::discovery::is_yaml;
 use crate::exit::{Exit, Failure};
 use crate::explain::named;
-use crate::peer::PeerOptions;
+use crate::peer::{Chosen, ConnectionArgs};
 use crate::print::Printer;
 use crate::stop;
 use crate::suggest;
 use crate::target::Target;
-use crate::web::Web;
+use crate::targets;
+#[cfg(feature = "schemas")]
+use crate::yaml;
 
 pub(crate) async fn run(args: CheckArgs, printer: &Printer) -> Result<Exit, Failure> {
     let rules = Rules {
@@ -41,16 +48,21 @@ pub(crate) async fn run(args: CheckArgs, printer: &Printer) -> Result<Exit, Fail
     match (&args.what, &args.command[..]) {
         (None, []) => Err(Failure::usage("no file or target is given")
             .hint("give a file, - for standard input, or a target such as stdio:COMMAND")),
-        (None, words) => live(Target::program(words.to_vec())?, &args, rules, printer).await,
+        (None, words) => live(Target::program(words.to_vec())?.into(), &args, rules, printer).await,
         (Some(file), _) if file == "-" => traffic(io::stdin().lock(), "-", &args, rules, printer),
-        (Some(what), _) => match what.to_str().filter(|what| Target::is_one(what)) {
-            Some(target) => live(Target::parse(target)?, &args, rules, printer).await,
-            None => {
-                let name = what.to_string_lossy();
-                let opened = std::fs::File::open(what).map_err(|error| unreadable(&name, &error.into()))?;
-                traffic(opened, &name, &args, rules, printer)
+        (Some(what), _) => {
+            let name = what.to_string_lossy();
+            if let Some(target) = what.to_str().filter(|what| Target::is_one(what)) {
+                return live(Target::parse(target)?.into(), &args, rules, printer).await;
             }
-        },
+            if !Path::new(what).exists()
+                && let Some(chosen) = targets::find(&name, printer)?
+            {
+                return live(chosen, &args, rules, printer).await;
+            }
+            let opened = std::fs::File::open(what).map_err(|error| unreadable(&name, &error.into()))?;
+            traffic(opened, &name, &args, rules, printer)
+        }
     }
 }
 
@@ -81,7 +93,10 @@ fn document(path: &Path, printer: &Printer) -> Result<OpenRpc, Failure> {
         Failure::usage(format_args!("cannot use `{name}`: {why}"))
             .hint("`sabir describe TARGET --openrpc` writes such a document for a peer that describes itself")
     };
-    let text = std::fs::read_to_string(path).map_err(|error| unusable(&error))?;
+    let mut text = std::fs::read_to_string(path).map_err(|error| unusable(&error))?;
+    if is_yaml(Path::new(path)) {
+        text = yaml::read(&text).map_err(|error| unusable(&error))?.to_string();
+    }
     let document = OpenRpc::parse(&text).map_err(|error| unusable(&error))?;
     for place in document.unusable() {
         printer.note(&format!(
@@ -130,28 +145,42 @@ fn traffic(
     output.end(&format!("{} ({})", count(checker.messages(), "message"), reader.format()))
 }
 
-async fn live(target: Target, args: &CheckArgs, rules: Rules, printer: &Printer) -> Result<Exit, Failure> {
-    let profile = args.profile.unwrap_or_default();
-    let web = Web::new(&args.web)?;
-    web.check(&target)?;
-    let name = target.to_string();
-    let CheckArgs { timeout, max_size, .. } = *args;
-    let usual = if profile == Profile::Lsp { Framing::Headers } else { Framing::Lines };
-    let framing = args.framing.map_or(usual, Framing::from);
-    let peer = PeerOptions { target, framing, web, timeout, max_size, trace: None };
+async fn live(chosen: Chosen, args: &CheckArgs, rules: Rules, printer: &Printer) -> Result<Exit, Failure> {
+    let known = args.profile.or_else(|| chosen.protocol.map(profile_of));
+    let CheckArgs { timeout, max_size, framing, .. } = *args;
+    let protocol = (known == Some(Profile::Lsp)).then_some(ProtocolName::Lsp);
+    let (web, trace) = (&args.web, None);
+    let peer = chosen.peer(&ConnectionArgs { web, framing, protocol, timeout, max_size, trace })?;
+    let transcript = args.save.as_deref().map(Transcript::new).transpose()?;
+    // Findings name a place that can be looked at.
+    let name = match &args.save {
+        Some(path) => path.display().to_string(),
+        None => peer.target.to_string(),
+    };
     let watch = Watch::default();
-    let target = WireTarget { peer, profile, printer: None, watch: watch.clone() };
-    let mut checker = rules.checker(profile);
+    let profile = known.unwrap_or_else(|| identify::guess(peer.wire_framing()));
+    let _waiting = printer.waiting(format!("checking {}", peer.target));
+    let target = WireTarget { peer: peer.clone(), profile, printer: None, watch: watch.clone() };
     let mut output = Output::new(args, &name, profile, printer);
     stop::at(Instant::now() + timeout);
     let done = tokio::select! {
         biased;
         interrupted = stop::interrupted() => return Err(interrupted),
-        done = live::probe(&target, &mut checker, &mut output) => done?,
-        () = tokio::time::sleep(timeout) => return Err(target.peer.unfinished(&watch)),
+        done = live::probe(target, known, rules, &mut output, transcript) => done?,
+        () = tokio::time::sleep(timeout) => return Err(peer.unfinished(&watch)),
     };
     stop::never();
     output.end(&format!("{}, {}", count(done.probes, "probe"), count(done.answers, "answer")))
+}
+
+/// The profile of a saved target.
+fn profile_of(protocol: ProtocolName) -> Profile {
+    match protocol {
+        ProtocolName::Mcp => Profile::Mcp(None),
+        ProtocolName::Lsp => Profile::Lsp,
+        ProtocolName::Eth => Profile::Eth,
+        ProtocolName::Plain => Profile::JsonRpc,
+    }
 }
 
 /// The profile in the header, or the usual one of the format.

@@ -86,6 +86,11 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
+    /// The profile that was found out.
+    pub(super) fn set_profile(&mut self, profile: Profile) {
+        self.profile = profile;
+    }
+
     /// What to try, once all is printed.
     pub(super) fn hint(&mut self, hint: Option<String>) {
         self.hint = hint;

@@ -7,10 +7,12 @@ use serde_json::Value;
 
 use super::page::used_types;
 use crate::discovery::words::{fields, signature, structure, type_words};
+use crate::discovery::{Found, Offer};
 use crate::json::escape_controls;
 
 /// The whole service.
-pub(super) fn all(document: &Document) -> String {
+pub(super) fn all(found: &Found) -> String {
+    let document = &found.document;
     let info = &document.info;
     let mut out = format!("# {}\n", inline(format!("{} {}", info.title, info.version).trim()));
     if let Some(description) = &info.description {
@@ -21,6 +23,30 @@ pub(super) fn all(document: &Document) -> String {
         describe(&mut out, method);
     }
     types(&mut out, &document.components.schemas.keys().cloned().collect::<Vec<_>>(), document);
+    for one in &found.offers {
+        out.push('\n');
+        out.push_str(&offer(one));
+    }
+    out
+}
+
+/// A resource, a template or a prompt.
+pub(super) fn offer(offer: &Offer) -> String {
+    let mut out = format!("## {}\n\nA {}", inline(offer.key()), offer.kind.name());
+    if let Some(kind) = &offer.mime_type {
+        let _ = write!(out, " of the type {}", code(kind));
+    }
+    out.push_str(".\n");
+    if let Some(summary) = &offer.summary {
+        let _ = write!(out, "\n{}\n", block(summary));
+    }
+    if !offer.arguments.is_empty() {
+        out.push_str("\n| argument | type | | |\n|---|---|---|---|\n");
+        for argument in &offer.arguments {
+            let needed = if argument.required { "required" } else { "optional" };
+            row(&mut out, &argument.name, &argument.schema, needed, argument.description.as_deref());
+        }
+    }
     out
 }
 

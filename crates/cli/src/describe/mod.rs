@@ -3,25 +3,27 @@
 mod markdown;
 mod page;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::args::DescribeArgs;
-use crate::discovery;
+use crate::discovery::{self, Found, Kind, Named, Offer};
 use crate::exit::{Exit, Failure};
 use crate::json::escape_controls;
 use crate::print::Printer;
 use crate::stop;
+use crate::yaml;
 
 pub(crate) async fn run(args: DescribeArgs, printer: &Printer) -> Result<Exit, Failure> {
     let (source, rest) = discovery::split(&args.peer, "describe")?;
     if let Some(word) = rest.get(1) {
-        return Err(
-            Failure::usage(format_args!("unexpected argument `{word}`")).hint("describe one method, or all")
-        );
+        return Err(Failure::usage(format_args!("unexpected argument `{word}`"))
+            .hint("describe one method, tool, prompt or resource, or all"));
     }
     let found = discovery::find(source.as_deref(), &args.peer, printer).await?;
-    let method = rest.first().map(|name| found.method(name)).transpose()?;
-    let text = match method {
+    let named = rest.first().map(|name| found.named(name)).transpose()?;
+    let layout = printer.layout();
+    let text = match named {
+        _ if args.yaml => yaml(&found)?,
         _ if args.openrpc => match &found.text {
             Some(text) => {
                 stop::never();
@@ -30,22 +32,57 @@ pub(crate) async fn run(args: DescribeArgs, printer: &Printer) -> Result<Exit, F
             }
             None => json(&found.document)?,
         },
-        Some(method) if args.json => json(method)?,
+        Some(Named::Method(method)) if args.json => json(method)?,
+        Some(Named::Offer(offer)) if args.json => json(&as_json(offer))?,
         None if args.json => json(&json!({
             "source": found.source,
             "via": found.via.name(),
             "info": found.document.info,
             "methods": found.document.methods,
             "schemas": found.document.components.schemas,
+            "resources": of_kind(&found, Kind::Resource),
+            "templates": of_kind(&found, Kind::Template),
+            "prompts": of_kind(&found, Kind::Prompt),
         }))?,
-        Some(method) if args.markdown => markdown::method(method, &found.document),
-        None if args.markdown => markdown::all(&found.document),
-        Some(method) => page::method(method, &found, printer.painter()),
-        None => page::all(&found, printer.painter()),
+        Some(Named::Method(method)) if args.markdown => markdown::method(method, &found.document),
+        Some(Named::Offer(offer)) if args.markdown => markdown::offer(offer),
+        None if args.markdown => markdown::all(&found),
+        Some(Named::Method(method)) => page::method(method, &found, layout),
+        Some(Named::Offer(offer)) => page::offer(offer, &found, layout),
+        None => page::all(&found, layout),
     };
     stop::never();
-    printer.data(&text)?;
+    printer.page(&text)?;
     Ok(Exit::Ok)
+}
+
+/// The document as it was received, or as it was made of what the peer says, in YAML.
+fn yaml(found: &Found) -> Result<String, Failure> {
+    let failed = |error: &dyn std::fmt::Display| Failure::new(Exit::Error, error);
+    let value = match &found.text {
+        Some(text) => text.parse().map_err(|error| failed(&error))?,
+        None => serde_json::to_value(&found.document).map_err(|error| failed(&error))?,
+    };
+    Ok(yaml::write(&value))
+}
+
+fn of_kind(found: &Found, kind: Kind) -> Vec<Value> {
+    found.offers.iter().filter(|offer| offer.kind == kind).map(as_json).collect()
+}
+
+fn as_json(offer: &Offer) -> Value {
+    let arguments = offer.arguments.iter().map(|argument| {
+        json!({"name": argument.name, "description": argument.description, "required": argument.required})
+    });
+    json!({
+        "kind": offer.kind.name(),
+        "name": offer.name,
+        "uri": offer.uri,
+        "summary": offer.summary,
+        "mimeType": offer.mime_type,
+        "size": offer.size,
+        "arguments": arguments.collect::<Vec<_>>(),
+    })
 }
 
 fn json(value: &impl serde::Serialize) -> Result<String, Failure> {

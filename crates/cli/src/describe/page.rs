@@ -9,31 +9,31 @@ use serde_json::Value;
 use crate::discovery::words::{
     example, example_object, fields, one_line, reference_name, signature, structure, type_words,
 };
-use crate::discovery::{DiscoverySource, Found};
+use crate::discovery::{DiscoverySource, Found, Kind, Offer};
 use crate::json::escape_controls;
-use crate::paint::{Paint, Painter};
+use crate::layout::{Layout, Table};
+use crate::paint::Paint;
 use crate::platform::word;
 use crate::problem::tool_call;
 
 /// A page that is being written. Control characters in it are escaped.
 struct Page {
     text: String,
-    painter: Painter,
+    layout: Layout,
 }
 
 impl Page {
-    fn new(painter: Painter) -> Self {
-        Page { text: String::new(), painter }
+    fn new(layout: Layout) -> Self {
+        Page { text: String::new(), layout }
     }
 
     fn line(&mut self, indent: usize, paint: Option<Paint>, text: &str) {
-        for line in text.lines() {
+        let text = text.lines().map(escape_controls).collect::<Vec<_>>().join("\n");
+        for line in self.layout.lines(&text, indent) {
             self.text.push_str(&" ".repeat(if line.is_empty() { 0 } else { indent }));
             match paint {
-                Some(paint) if !line.is_empty() => {
-                    self.painter.paint(&mut self.text, paint, &escape_controls(line))
-                }
-                _ => self.text.push_str(&escape_controls(line)),
+                Some(paint) if !line.is_empty() => self.layout.painter.paint(&mut self.text, paint, &line),
+                _ => self.text.push_str(&line),
             }
             self.text.push('\n');
         }
@@ -50,20 +50,17 @@ impl Page {
 
     /// Names and descriptions, in two columns.
     fn table(&mut self, rows: &[(String, String)]) {
-        let widest = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
+        let mut table = Table::bare().indent(2);
         for (name, what) in rows {
-            self.text.push_str("  ");
-            self.painter.paint(&mut self.text, Paint::Key, &escape_controls(name));
-            self.text.push_str(&" ".repeat(widest - name.chars().count() + 2));
-            self.text.push_str(&escape_controls(what));
-            self.text.push('\n');
+            table.row([(Some(Paint::Key), name.clone()), (None, what.clone())]);
         }
+        self.text.push_str(&table.text(self.layout));
     }
 }
 
 /// All methods, one or two lines for each.
-pub(super) fn all(found: &Found, painter: Painter) -> String {
-    let mut page = Page::new(painter);
+pub(super) fn all(found: &Found, layout: Layout) -> String {
+    let mut page = Page::new(layout);
     let info = &found.document.info;
     page.line(0, Some(Paint::Hint), &one_line(format!("{} {}", info.title, info.version).trim()));
     if let Some(description) = &info.description {
@@ -78,12 +75,72 @@ pub(super) fn all(found: &Found, painter: Painter) -> String {
     }
     let types: Vec<_> = found.document.components.schemas.keys().cloned().collect();
     describe_types(&mut page, &types, &found.document);
+    for kind in Kind::ALL {
+        let offers = found.offers.iter().filter(|offer| offer.kind == kind);
+        let rows: Vec<_> =
+            offers.map(|offer| (offer.key().to_owned(), offer.summary.clone().unwrap_or_default())).collect();
+        if !rows.is_empty() {
+            page.heading(kind.title());
+            page.table(&rows);
+        }
+    }
+    page.text
+}
+
+/// A resource, a template or a prompt, in full.
+pub(super) fn offer(offer: &Offer, found: &Found, layout: Layout) -> String {
+    let mut page = Page::new(layout);
+    page.line(0, Some(Paint::Key), offer.key());
+    let mut what = format!("A {}", offer.kind.name());
+    if offer.uri.is_some() && !offer.name.is_empty() {
+        what.push_str(&format!(" named {}", offer.name));
+    }
+    if let Some(kind) = &offer.mime_type {
+        what.push_str(&format!(", {kind}"));
+    }
+    if let Some(size) = offer.size {
+        what.push_str(&format!(", {size} bytes"));
+    }
+    page.blank();
+    page.line(2, None, &what);
+    if let Some(summary) = &offer.summary {
+        page.blank();
+        page.line(2, None, summary);
+    }
+    if !offer.arguments.is_empty() {
+        page.heading("Arguments");
+        let rows = offer.arguments.iter().map(|argument| {
+            let optional = if argument.required { "" } else { ", optional" };
+            (argument.name.clone(), with_words(&format!("string{optional}"), argument.description.as_deref()))
+        });
+        page.table(&rows.collect::<Vec<_>>());
+    }
+    page.heading("Try");
+    let command = match offer.kind {
+        Kind::Resource | Kind::Template => {
+            format!("resources/read {}", word(&format!("uri={}", offer.key())))
+        }
+        Kind::Prompt => {
+            let required = offer.arguments.iter().filter(|argument| argument.required);
+            let arguments: serde_json::Map<String, Value> =
+                required.map(|argument| (argument.name.clone(), Value::from("text"))).collect();
+            let name = word(&format!("name={}", offer.name));
+            match arguments.is_empty() {
+                true => format!("prompts/get {name}"),
+                false => {
+                    let arguments = format!("arguments:={}", Value::Object(arguments));
+                    format!("prompts/get {name} {}", word(&arguments))
+                }
+            }
+        }
+    };
+    page.line(2, None, &format!("sabir call {} {command}", word(&found.source)));
     page.text
 }
 
 /// One method, in full.
-pub(super) fn method(method: &Method, found: &Found, painter: Painter) -> String {
-    let mut page = Page::new(painter);
+pub(super) fn method(method: &Method, found: &Found, layout: Layout) -> String {
+    let mut page = Page::new(layout);
     page.line(0, Some(Paint::Key), &signature(method));
     if let Some(summary) = headline(method) {
         page.blank();
@@ -156,7 +213,7 @@ fn with_words(type_: &str, description: Option<&str>) -> String {
 
 /// A command that calls it.
 fn call(page: &mut Page, method: &Method, found: &Found) {
-    if found.via == DiscoverySource::McpTools {
+    if found.via == DiscoverySource::Mcp {
         let arguments = RawJson::from_value(&example_object(method)).ok();
         page.heading("Try");
         page.line(2, None, &one_line(&tool_call(&found.source, &method.name, arguments.as_ref())));

@@ -2,24 +2,49 @@
 
 use sabir::openrpc::{Document, Info, Method, VERSION};
 use sabir::transport::Wire;
-use sabir::{CallError, LENIENT, Limits, McpRevision, Peer, RawJson, Report, Router, Undelivered};
-use serde::Deserialize;
+use sabir::{CallError, Framing, LENIENT, Limits, Peer, RawJson, Report, Router};
 use serde_json::{Value, json};
 
 use super::faults::Faults;
-use super::pages::Pages;
-use super::{DiscoverySource, Found, tools};
+use super::{DiscoverySource, Found, Offer, mcp, tables};
+use crate::args::ProtocolName;
 use crate::detect::Watch;
 use crate::exit::{Exit, Failure};
 use crate::peer::PeerOptions;
 use crate::print::Printer;
 use crate::trace;
 
-/// The revision that is offered; a server that knows only others answers with one of them.
-const REVISION: &str = McpRevision::NEWEST_LEGACY.as_str();
+/// What a peer answered.
+pub(super) struct Answer {
+    document: Document,
+    pub(super) offers: Vec<Offer>,
+    /// The document as received.
+    text: Option<RawJson<'static>>,
+}
+
+impl From<Document> for Answer {
+    fn from(document: Document) -> Self {
+        Answer { document, offers: Vec::new(), text: None }
+    }
+}
 
 /// The result of asking in one way.
-type Attempt = Result<(Document, Option<RawJson<'static>>), CallError>;
+type Attempt = Result<Answer, CallError>;
+
+/// The ways to ask, the most telling first.
+fn ways(options: &PeerOptions) -> &'static [DiscoverySource] {
+    use DiscoverySource::{Discover, Ethereum, ListMethods, Lsp, Mcp, Solana};
+    match (options.protocol, options.wire_framing()) {
+        (Some(ProtocolName::Mcp), _) => &[Mcp],
+        (Some(ProtocolName::Lsp), _) => &[Lsp],
+        (Some(ProtocolName::Eth), _) => &[Discover, Ethereum],
+        (Some(ProtocolName::Plain), _) => &[Discover, ListMethods],
+        // Programs with headers are language servers, nearly always.
+        (None, Framing::Headers) => &[Discover, ListMethods, Lsp, Mcp],
+        (None, _) if options.target.scheme().is_none() => &[Discover, ListMethods, Mcp],
+        (None, _) => &[Discover, ListMethods, Mcp, Ethereum, Solana],
+    }
+}
 
 pub(super) async fn ask(options: &PeerOptions, watch: &Watch, printer: &Printer) -> Result<Found, Failure> {
     let faults = Faults::default();
@@ -27,7 +52,12 @@ pub(super) async fn ask(options: &PeerOptions, watch: &Watch, printer: &Printer)
     let mut last = None;
     // A faulty answer says more than that the peer does not know what is asked next.
     let mut faulty = None;
-    for via in [DiscoverySource::Discover, DiscoverySource::ListMethods, DiscoverySource::McpTools] {
+    let mut refused: Option<Failure> = None;
+    for via in ways(options).iter().copied() {
+        // A server of MCP over HTTP refuses what comes before a session is open.
+        if refused.is_some() && via != DiscoverySource::Mcp {
+            continue;
+        }
         if peer.cause().is_some() {
             peer = connect(options, watch, &faults, printer).await?;
         }
@@ -35,7 +65,10 @@ pub(super) async fn ask(options: &PeerOptions, watch: &Watch, printer: &Printer)
             match via {
                 DiscoverySource::Discover => discover(&peer, options).await,
                 DiscoverySource::ListMethods => list_methods(&peer, options).await,
-                _ => mcp_tools(&peer, options).await,
+                DiscoverySource::Lsp => lsp(&peer, options).await,
+                DiscoverySource::Ethereum => ethereum(&peer, options).await,
+                DiscoverySource::Solana => solana(&peer, options).await,
+                DiscoverySource::Mcp | DiscoverySource::File => mcp::ask(&peer, options).await,
             }
         };
         let attempt = tokio::select! {
@@ -44,12 +77,17 @@ pub(super) async fn ask(options: &PeerOptions, watch: &Watch, printer: &Printer)
             why = faults.wait() => Err(CallError::Unfit(why.into())),
         };
         match attempt {
-            Ok((document, text)) => {
+            Ok(Answer { document, offers, text }) => {
                 peer.shutdown(std::time::Duration::ZERO).await;
-                return Ok(Found { source: options.target.to_string(), via, document, text });
+                return Ok(Found { source: options.target.to_string(), via, document, offers, text });
+            }
+            Err(CallError::Undelivered(lost))
+                if refused.is_none() && matches!(lost.status, Some(400 | 404..=406 | 415 | 422)) =>
+            {
+                refused = Some(options.undelivered(&lost));
             }
             // HTTP refuses, or something else answers: another method would not change that.
-            Err(CallError::Undelivered(lost)) => {
+            Err(CallError::Undelivered(lost)) if refused.is_none() => {
                 peer.shutdown(std::time::Duration::ZERO).await;
                 return Err(options.undelivered(&lost));
             }
@@ -60,27 +98,42 @@ pub(super) async fn ask(options: &PeerOptions, watch: &Watch, printer: &Printer)
         }
     }
     peer.shutdown(std::time::Duration::ZERO).await;
-    Err(unsupported(options, faulty.or(last), watch))
+    Err(refused.unwrap_or_else(|| unsupported(options, faulty.or(last), watch)))
 }
 
 fn unsupported(options: &PeerOptions, last: Option<CallError>, watch: &Watch) -> Failure {
     let target = &options.target;
     match last {
         Some(CallError::Error(_)) | None => {
-            let what =
-                format!("{target} supports none of rpc.discover, system.listMethods and MCP's tools/list");
+            let what = format!("{target} supports none of {}", tried(options));
             Failure::new(Exit::Error, what)
                 .hint("if there is an OpenRPC document of it, give that file instead")
         }
         Some(CallError::TimedOut) => {
-            let what =
-                format!("{target} answers none of rpc.discover, system.listMethods and MCP's initialize");
+            let what = format!("{target} answers none of {}", tried(options));
             Failure { what, ..options.undiscovered(watch) }
         }
         Some(CallError::Unfit(why)) => {
             options.invalid_answer(format_args!("{target} lists its methods in an unknown form: {why}"))
         }
         Some(error) => options.call_failed(&error, watch),
+    }
+}
+
+/// What was tried, in words.
+fn tried(options: &PeerOptions) -> String {
+    let words: Vec<&str> = ways(options)
+        .iter()
+        .map(|via| match via {
+            DiscoverySource::Mcp => "MCP's initialize",
+            DiscoverySource::Lsp => "LSP's initialize",
+            other => other.name(),
+        })
+        .collect();
+    match words.as_slice() {
+        [only] => (*only).to_owned(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+        [] => String::new(),
     }
 }
 
@@ -112,7 +165,7 @@ async fn connect(
 }
 
 /// One call. If the peer does not answer, there must be time for the next one.
-async fn call(
+pub(super) async fn call(
     peer: &Peer,
     options: &PeerOptions,
     method: &'static str,
@@ -120,20 +173,26 @@ async fn call(
 ) -> Result<RawJson<'static>, CallError> {
     let params = (!params.is_null()).then(|| RawJson::from_value(&params)).transpose();
     let params = params.map_err(|error| CallError::Unfit(error.to_string().into()))?;
-    peer.call_raw(method, params).timeout(options.timeout / 4).await
+    let parts = ways(options).len() as u32 + 1;
+    peer.call_raw(method, params).timeout(options.timeout / parts).await
 }
 
 async fn discover(peer: &Peer, options: &PeerOptions) -> Attempt {
     let text = call(peer, options, "rpc.discover", Value::Null).await?;
     let document = Document::from_json(text.as_str()).map_err(|error| CallError::Unfit(error.into()))?;
-    Ok((document, Some(text)))
+    Ok(Answer { text: Some(text), ..Answer::from(document) })
 }
 
 async fn list_methods(peer: &Peer, options: &PeerOptions) -> Attempt {
     let text = call(peer, options, "system.listMethods", Value::Null).await?;
-    let names: Vec<String> = text.parse().map_err(|error| CallError::Unfit(error.to_string().into()))?;
-    let methods = names.into_iter().map(undescribed).collect();
-    Ok((document(Info::new(options.target.to_string(), ""), methods), None))
+    let names: Vec<String> = parsed(&text)?;
+    let tells = names.iter().any(|name| name == "system.listNotifications");
+    let mut methods: Vec<Method> = names.into_iter().map(undescribed).collect();
+    if tells && let Ok(text) = call(peer, options, "system.listNotifications", Value::Null).await {
+        let names: Vec<String> = parsed(&text)?;
+        methods.extend(names.into_iter().map(|name| Method { result: None, ..undescribed(name) }));
+    }
+    Ok(document(Info::new(options.target.to_string(), ""), methods).into())
 }
 
 /// A method of which only the name is known.
@@ -156,41 +215,49 @@ pub(super) fn document(info: Info, methods: Vec<Method>) -> Document {
     Document { openrpc: VERSION.to_owned(), info, methods, components: Default::default() }
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Page {
-    tools: Vec<tools::Tool>,
-    #[serde(default)]
-    next_cursor: Option<String>,
+/// Asks a language server what it is capable of, and ends the session.
+async fn lsp(peer: &Peer, options: &PeerOptions) -> Attempt {
+    let client = json!({"name": "sabir", "version": env!("CARGO_PKG_VERSION")});
+    let hello = json!({"processId": null, "clientInfo": client, "rootUri": null, "capabilities": {}});
+    let server: Value = parsed(&call(peer, options, "initialize", hello).await?)?;
+    let Some(capabilities) = server.get("capabilities") else {
+        return Err(CallError::Unfit("the answer to initialize has no capabilities".into()));
+    };
+    let _ = peer.notify("initialized", json!({})).await;
+    let _ = call(peer, options, "shutdown", Value::Null).await;
+    let _ = peer.notify("exit", ()).await;
+    let text = |pointer| server.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let commands = capabilities.pointer("/executeCommandProvider/commands").and_then(Value::as_array);
+    let commands: Vec<&str> = commands.into_iter().flatten().filter_map(Value::as_str).collect();
+    let mut methods = tables::lsp(capabilities);
+    if let Some(method) = methods.iter_mut().find(|method| method.name == "workspace/executeCommand")
+        && !commands.is_empty()
+    {
+        method.description = Some(format!("Its commands are {}.", commands.join(", ")));
+    }
+    let title = Some(text("/serverInfo/name")).filter(|name| !name.is_empty());
+    let title = title.map_or_else(|| options.target.to_string(), str::to_owned);
+    Ok(document(Info::new(title, text("/serverInfo/version")), methods).into())
 }
 
-async fn mcp_tools(peer: &Peer, options: &PeerOptions) -> Attempt {
-    let hello = json!({
-        "protocolVersion": REVISION,
-        "capabilities": {},
-        "clientInfo": {"name": "sabir", "version": env!("CARGO_PKG_VERSION")},
-    });
-    let server = call(peer, options, "initialize", hello).await?;
-    let _ = peer.notify("notifications/initialized", ()).await;
-    let mut all = Vec::new();
-    let mut params = Value::Null;
-    let mut bytes = 0;
-    let mut pages = Pages::default();
-    loop {
-        let text = call(peer, options, "tools/list", params).await?;
-        bytes += text.as_str().len();
-        if bytes > options.max_size {
-            return Err(CallError::Undelivered(Undelivered::too_large(options.max_size)));
-        }
-        let page: Page = text.parse().map_err(|error| CallError::Unfit(error.to_string().into()))?;
-        all.extend(page.tools);
-        match page.next_cursor {
-            Some(cursor) => {
-                pages.follow(&cursor)?;
-                params = json!({"cursor": cursor});
-            }
-            None => break,
-        }
-    }
-    Ok((tools::document(&server, all), None))
+async fn ethereum(peer: &Peer, options: &PeerOptions) -> Attempt {
+    let version: String = parsed(&call(peer, options, "web3_clientVersion", json!([])).await?)?;
+    let modules = match call(peer, options, "rpc_modules", json!([])).await {
+        Ok(modules) => Some(parsed::<Value>(&modules)?).filter(Value::is_object),
+        Err(_) => None,
+    };
+    Ok(document(Info::new(version, ""), tables::ethereum(modules.as_ref())).into())
+}
+
+async fn solana(peer: &Peer, options: &PeerOptions) -> Attempt {
+    let version: Value = parsed(&call(peer, options, "getVersion", Value::Null).await?)?;
+    let Some(core) = version.get("solana-core").and_then(Value::as_str) else {
+        return Err(CallError::Unfit("the answer to getVersion is not that of a Solana node".into()));
+    };
+    let streams = options.target.scheme().is_some_and(|scheme| scheme.is_websocket());
+    Ok(document(Info::new("Solana", core), tables::solana(streams)).into())
+}
+
+fn parsed<T: serde::de::DeserializeOwned>(text: &RawJson<'_>) -> Result<T, CallError> {
+    text.parse().map_err(|error| CallError::Unfit(error.to_string().into()))
 }

@@ -2,12 +2,15 @@
 
 mod ask;
 mod faults;
+mod mcp;
+mod offer;
 mod pages;
-mod tools;
+mod tables;
 pub(crate) mod words;
 
 use std::path::Path;
 
+pub(crate) use offer::{Kind, Offer};
 use sabir::RawJson;
 use sabir::openrpc::{Document, Method};
 use tokio::time::Instant;
@@ -15,12 +18,13 @@ use tokio::time::Instant;
 use crate::args::PeerArgs;
 use crate::detect::Watch;
 use crate::exit::{Exit, Failure};
-use crate::peer::PeerOptions;
+use crate::peer::{Chosen, ConnectionArgs, PeerOptions};
 use crate::platform::word;
 use crate::print::Printer;
 use crate::stop;
+use crate::suggest;
 use crate::target::Target;
-use crate::web::Web;
+use crate::yaml;
 
 /// What a peer offers, and how that was found out.
 #[derive(Debug)]
@@ -29,6 +33,8 @@ pub(crate) struct Found {
     pub(crate) source: String,
     pub(crate) via: DiscoverySource,
     pub(crate) document: Document,
+    /// What an MCP server has besides tools.
+    pub(crate) offers: Vec<Offer>,
     /// The document as received, if there is one.
     pub(crate) text: Option<RawJson<'static>>,
 }
@@ -38,7 +44,13 @@ pub(crate) struct Found {
 pub(crate) enum DiscoverySource {
     Discover,
     ListMethods,
-    McpTools,
+    /// The lists of an MCP server.
+    Mcp,
+    /// The capabilities of a language server.
+    Lsp,
+    /// A node of a chain, and the table of its kind.
+    Ethereum,
+    Solana,
     File,
 }
 
@@ -47,7 +59,10 @@ impl DiscoverySource {
         match self {
             DiscoverySource::Discover => "rpc.discover",
             DiscoverySource::ListMethods => "system.listMethods",
-            DiscoverySource::McpTools => "tools/list",
+            DiscoverySource::Mcp => "tools/list",
+            DiscoverySource::Lsp => "capabilities",
+            DiscoverySource::Ethereum => "web3_clientVersion",
+            DiscoverySource::Solana => "getVersion",
             DiscoverySource::File => "file",
         }
     }
@@ -70,17 +85,21 @@ pub(crate) fn split(args: &PeerArgs, command: &str) -> Result<(Option<String>, V
 pub(crate) async fn find(source: Option<&str>, args: &PeerArgs, printer: &Printer) -> Result<Found, Failure> {
     // Also for the work on a file.
     stop::at(Instant::now() + args.timeout);
-    let target = match source {
+    let chosen = match source {
         Some(path) if is_file(path) => return read(path),
-        Some(source) => Target::parse(source)?,
-        None => Target::program(args.command.clone())?,
+        Some(source) => Chosen::of(source, printer)?,
+        None => Target::program(args.command.clone())?.into(),
     };
-    let web = Web::new(&args.web)?;
-    web.check(&target)?;
-    let PeerArgs { timeout, max_size, trace, .. } = *args;
-    let framing = args.framing.into();
-    let peer = PeerOptions { target, framing, web, timeout, max_size, trace: Some(trace) };
-    discover(&peer, printer).await
+    let PeerArgs { timeout, max_size, trace, framing, protocol, .. } = *args;
+    let trace = Some(trace);
+    let peer =
+        chosen.peer(&ConnectionArgs { web: &args.web, framing, protocol, timeout, max_size, trace })?;
+    let mut found = discover(&peer, printer).await?;
+    // A command that is shown has the name that was typed.
+    if let Some(source) = source {
+        found.source = source.to_owned();
+    }
+    Ok(found)
 }
 
 /// Asks a peer, until the time is up, the user interrupts it, or the peer speaks another protocol.
@@ -88,6 +107,7 @@ pub(crate) async fn discover(peer: &PeerOptions, printer: &Printer) -> Result<Fo
     let deadline = Instant::now() + peer.timeout;
     stop::at(deadline);
     let watch = Watch::default();
+    let _waiting = printer.waiting(format!("asking {} what it offers", peer.target));
     tokio::select! {
         biased;
         interrupted = stop::interrupted() => Err(interrupted),
@@ -98,38 +118,63 @@ pub(crate) async fn discover(peer: &PeerOptions, printer: &Printer) -> Result<Fo
     }
 }
 
-/// Targets have a scheme; a file has a name that ends in `.json`, or exists.
+/// Targets have a scheme; a file has a name that ends in `.json` or `.yaml`, or exists.
 fn is_file(source: &str) -> bool {
     let path = Path::new(source);
-    path.extension().is_some_and(|extension| extension == "json") && !Target::is_one(source) || path.is_file()
+    let is_document = path.extension().is_some_and(|extension| extension == "json") || is_yaml(path);
+    is_document && !Target::is_one(source) || path.is_file()
+}
+
+pub(crate) fn is_yaml(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml")
 }
 
 fn read(path: &str) -> Result<Found, Failure> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::usage(format_args!("cannot read `{path}`: {error}")))?;
-    let document = Document::from_json(&text)
-        .map_err(|error| Failure::new(Exit::Error, format_args!("cannot use `{path}`: {error}")))?;
-    Ok(Found { source: path.to_owned(), via: DiscoverySource::File, document, text: RawJson::new(text).ok() })
+    let unusable = |why: String| Failure::new(Exit::Error, format_args!("cannot use `{path}`: {why}"));
+    let text = match is_yaml(Path::new(path)) {
+        true => yaml::read(&text).map_err(unusable)?.to_string(),
+        false => text,
+    };
+    let document = Document::from_json(&text).map_err(unusable)?;
+    let (source, via) = (path.to_owned(), DiscoverySource::File);
+    Ok(Found { source, via, document, offers: Vec::new(), text: RawJson::new(text).ok() })
+}
+
+/// What a name of a peer stands for.
+pub(crate) enum Named<'f> {
+    /// A method, or a tool.
+    Method(&'f Method),
+    Offer(&'f Offer),
 }
 
 impl Found {
-    /// The method of this name.
-    pub(crate) fn method(&self, name: &str) -> Result<&Method, Failure> {
-        self.document.methods.iter().find(|method| method.name == name).ok_or_else(|| {
-            let failure = Failure::new(Exit::Error, format_args!("{} has no method `{name}`", self.source));
-            match self.nearest(name) {
-                Some(near) => failure.hint(format_args!("there is `{near}`")),
-                None => failure.hint(format_args!("`sabir list {}` lists them", word(&self.source))),
-            }
+    /// The method, tool, prompt or resource of this name.
+    pub(crate) fn named(&self, name: &str) -> Result<Named<'_>, Failure> {
+        if let Some(method) = self.document.methods.iter().find(|method| method.name == name) {
+            return Ok(Named::Method(method));
+        }
+        if let Some(offer) = self.offers.iter().find(|offer| offer.name == name || offer.key() == name) {
+            return Ok(Named::Offer(offer));
+        }
+        let what = if self.via == DiscoverySource::Mcp { "tool, prompt or resource" } else { "method" };
+        let failure = Failure::new(Exit::Error, format_args!("{} has no {what} `{name}`", self.source));
+        Err(match self.nearest(name) {
+            Some(near) => failure.hint(format_args!("did you mean `{near}`?")),
+            None => failure.hint(format_args!("`sabir list {}` lists them", word(&self.source))),
         })
     }
 
-    /// A method whose name is part of what was typed, or the other way round.
+    /// A name that is similar to what was typed, or part of it, or the other way round.
     fn nearest(&self, name: &str) -> Option<&str> {
-        let name = name.to_lowercase();
-        self.document.methods.iter().map(|method| method.name.as_str()).find(|known| {
+        let methods = self.document.methods.iter().map(|method| method.name.as_str());
+        let names = || methods.clone().chain(self.offers.iter().map(|offer| offer.name.as_str()));
+        let lower = name.to_lowercase();
+        let contains = |known: &&str| {
             let known = known.to_lowercase();
-            !name.is_empty() && !known.is_empty() && (known.contains(&name) || name.contains(&known))
-        })
+            !lower.is_empty() && !known.is_empty() && (known.contains(&lower) || lower.contains(&known))
+        };
+        suggest::nearest(name, names()).or_else(|| names().find(contains))
     }
 }

@@ -25,20 +25,26 @@ fn lines(text: &str) -> impl Iterator<Item = String> {
     text.trim().lines().map(line)
 }
 
-/// Text in double quotes. `escape` writes invisible characters.
-fn quoted(text: &str, escape: impl Fn(&mut String, char)) -> String {
+/// Text in quotes. `escape` writes invisible characters.
+fn quoted(text: &str, quote: char, escape: impl Fn(&mut String, char)) -> String {
     let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
+    out.push(quote);
     for c in text.chars() {
         match c {
-            '"' => out.push_str("\\\""),
+            c if c == quote => out.extend(['\\', c]),
             '\\' => out.push_str("\\\\"),
             c if is_terminal_control(c) => escape(&mut out, c),
             c => out.push(c),
         }
     }
-    out.push('"');
+    out.push(quote);
     out
+}
+
+/// Double quotes, unless single ones need fewer escapes: as formatters choose them.
+fn best_quote(text: &str) -> char {
+    let count = |quote: char| text.chars().filter(|c| *c == quote).count();
+    if count('"') > count('\'') { '\'' } else { '"' }
 }
 
 pub(super) mod rust {
@@ -74,7 +80,7 @@ pub(super) mod rust {
 
     /// A string, with its quotes.
     pub(in super::super) fn string(text: &str) -> String {
-        quoted(text, |out, c| {
+        quoted(text, '"', |out, c| {
             let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
         })
     }
@@ -98,14 +104,24 @@ pub(super) mod typescript {
 
     /// A string, with its quotes.
     pub(in super::super) fn string(text: &str) -> String {
-        quoted(text, |out, c| {
+        quoted(text, best_quote(text), |out, c| {
             let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
         })
     }
 
     /// The name of a member in an object. `"__proto__": x` would set the prototype instead.
     pub(in super::super) fn key(name: &str) -> String {
-        if name == "__proto__" { "[\"__proto__\"]".to_owned() } else { string(name) }
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
+        match name {
+            "__proto__" => "[\"__proto__\"]".to_owned(),
+            _ if name.chars().all(plain)
+                && !name.starts_with(|c: char| c.is_ascii_digit())
+                && !name.is_empty() =>
+            {
+                name.to_owned()
+            }
+            _ => string(name),
+        }
     }
 }
 
@@ -125,7 +141,7 @@ pub(super) mod python {
 
     /// A string, with its quotes.
     pub(in super::super) fn string(text: &str) -> String {
-        quoted(text, |out, c| {
+        quoted(text, best_quote(text), |out, c| {
             let _ = write!(out, "\\U{:08x}", u32::from(c));
         })
     }

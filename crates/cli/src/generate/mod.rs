@@ -2,6 +2,7 @@
 
 mod circles;
 mod escape;
+mod format;
 mod model;
 mod names;
 mod python;
@@ -9,6 +10,7 @@ mod rust;
 mod schema;
 mod typescript;
 
+use model::Flavour;
 use sabir::openrpc::Document;
 
 use crate::args::{GenerateArgs, Language};
@@ -29,11 +31,8 @@ pub(crate) async fn run(args: GenerateArgs, printer: &Printer) -> Result<Exit, F
             .hint("try --name Client"));
     }
     let found = discovery::find(source.as_deref(), &args.peer, printer).await?;
-    if found.via == DiscoverySource::McpTools {
-        return Err(Failure::new(Exit::Error, format_args!("{} has only MCP tools", found.source))
-            .hint("any MCP client can call them; clients are generated from OpenRPC"));
-    }
-    let text = of_document(&found.document, args.lang, args.name.as_deref());
+    let flavour = if found.via == DiscoverySource::Mcp { Flavour::Mcp } else { Flavour::JsonRpc };
+    let text = of_document(&found.document, args.lang, args.name.as_deref(), flavour);
     stop::never();
     match &args.output {
         Some(path) => std::fs::write(path, text).map_err(|error| {
@@ -50,11 +49,11 @@ fn joined(words: impl Iterator<Item = String>, with: &str) -> String {
 
 /// The client for an OpenRPC document, if the text is one. Its type is called `name`, or as the document says.
 pub fn client(document: &str, lang: Language, name: Option<&str>) -> Result<String, String> {
-    Ok(of_document(&Document::from_json(document)?, lang, name))
+    Ok(of_document(&Document::from_json(document)?, lang, name, Flavour::JsonRpc))
 }
 
-fn of_document(document: &Document, lang: Language, name: Option<&str>) -> String {
-    let api = model::Api::new(document, name);
+fn of_document(document: &Document, lang: Language, name: Option<&str>, flavour: Flavour) -> String {
+    let api = model::Api::new(document, name, flavour);
     match lang {
         Language::Rust => rust::client(&api),
         Language::Typescript => typescript::client(&api),

@@ -7,9 +7,19 @@ use sabir::openrpc::{Content, Document, Method, ParamStructure};
 use super::names::{self, Taken};
 use super::schema::Types;
 
+/// What the methods of a client are at its peer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Flavour {
+    /// Methods.
+    JsonRpc,
+    /// Tools of an MCP server.
+    Mcp,
+}
+
 /// Everything that goes into a client.
 #[derive(Debug)]
 pub(super) struct Api {
+    pub(super) flavour: Flavour,
     /// The name of the client's type.
     pub(super) name: String,
     pub(super) title: String,
@@ -84,6 +94,7 @@ pub(super) enum Body {
 const RESERVED: &[&str] = &[
     "Any",
     "Array",
+    "Awaitable",
     "AsyncIterable",
     "Box",
     "Callable",
@@ -98,6 +109,7 @@ const RESERVED: &[&str] = &[
     "Literal",
     "Map",
     "Message",
+    "NoResult",
     "None",
     "NotRequired",
     "Object",
@@ -105,6 +117,7 @@ const RESERVED: &[&str] = &[
     "Option",
     "Params",
     "Promise",
+    "Protocol",
     "Record",
     "Result",
     "RpcError",
@@ -112,6 +125,9 @@ const RESERVED: &[&str] = &[
     "Some",
     "String",
     "TextDecoder",
+    "ToolCaller",
+    "ToolError",
+    "ToolResult",
     "True",
     "TypeAlias",
     "TypedDict",
@@ -125,7 +141,7 @@ pub(super) fn is_reserved(name: &str) -> bool {
 }
 
 impl Api {
-    pub(super) fn new(document: &Document, name: Option<&str>) -> Api {
+    pub(super) fn new(document: &Document, name: Option<&str>, flavour: Flavour) -> Api {
         let title = document.info.title.clone();
         let mut taken = Taken::with(RESERVED);
         let name = match name {
@@ -135,7 +151,7 @@ impl Api {
         };
         let mut types = Types::new(&document.components.schemas, &mut taken);
         let methods = document.methods.iter().map(|method| Call::new(method, &mut types)).collect();
-        Api { name, title, methods, types: types.finish() }
+        Api { flavour, name, title, methods, types: types.finish() }
     }
 }
 

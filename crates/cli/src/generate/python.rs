@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use super::escape::python::{doc, string};
-use super::model::{Api, Body, Call, Field, Params, Type, TypeDef};
+use super::format::{PYTHON, spaces, stacked, width};
+use super::model::{Api, Body, Call, Flavour, Params, Type, TypeDef};
 use super::names::{self, Taken};
 use super::{filled, joined};
 
@@ -19,81 +20,144 @@ const TYPES: &[&str] = &["bool", "cast", "dict", "float", "int", "list", "object
 
 pub(super) fn client(api: &Api) -> String {
     let title = doc(&api.title).collect::<Vec<_>>().join(" ");
-    let runtime = filled(include_str!("runtime.py"), &[("__TITLE__", &*title), ("__NAME__", &*api.name)]);
-    let (head, tail) = runtime.split_once("# __TYPES__\n").unwrap_or((&runtime, ""));
+    let runtime = match api.flavour {
+        Flavour::JsonRpc => include_str!("runtime.py"),
+        Flavour::Mcp => include_str!("mcp_runtime.py"),
+    };
+    let runtime = filled(runtime, &[("__TITLE__", &*title), ("__NAME__", &*api.name)]);
+    let (head, tail) = runtime.split_once("# __TYPES__\n\n\n").unwrap_or((&runtime, ""));
     let mut out = head.to_owned();
     for type_ in &api.types {
         definition(&mut out, type_);
+        out.push_str("\n\n");
     }
     out.push_str(tail);
     let mut taken = Taken::with(KEYWORDS).and(TYPES);
     for call in &api.methods {
-        method(&mut out, call, &taken.free(&names::snake(&call.method)));
+        method(&mut out, call, &taken.free(&names::snake(&call.method)), api.flavour);
     }
     out
 }
 
-fn method(out: &mut String, call: &Call, name: &str) {
-    let (arguments, params) = arguments(&call.params);
-    let result = call.result.as_ref().map_or("None".to_owned(), spelt);
-    let _ = writeln!(out, "\n    def {name}(self{arguments}) -> {result}:");
-    let deprecated = if call.deprecated { "\n\nDeprecated." } else { "" };
-    documented(out, "        ", &format!("{}{deprecated}", call.doc));
-    let wire = string(&call.method);
-    let _ = match call.result {
-        Some(Type::Null) => writeln!(out, "        self._call({wire}, {params})"),
-        Some(_) => writeln!(out, "        return cast({}, self._call({wire}, {params}))", string(&result)),
-        None => writeln!(out, "        self._notify({wire}, {params})"),
-    };
+/// What stands between brackets: on one line with them, on a line of its own, or on one line each.
+fn bracketed(indent: usize, head: &str, items: &[String], tail: &str) -> String {
+    let flat = format!("{}{head}{}{tail}", spaces(indent), items.join(", "));
+    let body = format!("{}{}", spaces(indent + 4), items.join(", "));
+    match items {
+        _ if width(&flat) <= PYTHON || items.is_empty() => format!("{flat}\n"),
+        [_, _, ..] if width(&body) <= PYTHON => format!("{0}{head}\n{body}\n{0}{tail}\n", spaces(indent)),
+        items => stacked(indent, head, items, tail, 4),
+    }
 }
 
-/// The arguments of a method, and its params.
-fn arguments(params: &Params) -> (String, String) {
+fn method(out: &mut String, call: &Call, name: &str, flavour: Flavour) {
+    let (mut arguments, before, params) = arguments(&call.params);
+    arguments.insert(0, "self".to_owned());
+    let is_tool = flavour == Flavour::Mcp;
+    let result = call.result.as_ref().map_or("None".to_owned(), spelt);
+    let head = if is_tool { "async def" } else { "def" };
+    out.push('\n');
+    out.push_str(&bracketed(4, &format!("{head} {name}("), &arguments, &format!(") -> {result}:")));
+    let deprecated = if call.deprecated { "\n\nDeprecated." } else { "" };
+    documented(out, "        ", &format!("{}{deprecated}", call.doc));
+    out.push_str(&before);
+    let wire = string(&call.method);
+    let is_typed = call.result != Some(Type::Any);
+    let params = if is_tool && params == "None" { "{}".to_owned() } else { params };
+    let (verb, awaited) = match (is_tool, is_typed, &call.result) {
+        (true, true, _) => ("_structured", "await "),
+        (true, false, _) => ("_call", "await "),
+        (false, _, Some(_)) => ("_call", ""),
+        (false, _, None) => ("_notify", ""),
+    };
+    let words = [wire, params];
+    match call.result {
+        Some(Type::Null) | None => {
+            out.push_str(&bracketed(8, &format!("{awaited}self.{verb}("), &words, ")"))
+        }
+        Some(Type::Any) => out.push_str(&bracketed(8, &format!("return {awaited}self.{verb}("), &words, ")")),
+        Some(_) => {
+            let call = format!("{awaited}self.{verb}({})", words.join(", "));
+            out.push_str(&bracketed(8, "return cast(", &[string(&result), call], ")"));
+        }
+    }
+}
+
+/// The arguments of a method, what is done before the call, and its params.
+fn arguments(params: &Params) -> (Vec<String>, String, String) {
     let fields = match params {
         Params::Named(fields) | Params::Positions(fields) => fields,
         Params::Whole(type_) => {
-            return (format!(", params: {} = None", optional(type_)), "params".to_owned());
+            return (vec![format!("params: {} = None", optional(type_))], String::new(), "params".to_owned());
         }
     };
     let mut taken = Taken::with(KEYWORDS).and(&["cast"]);
     let named: Vec<_> = fields.iter().map(|field| (taken.free(&names::snake(&field.name)), field)).collect();
-    let mut arguments = String::new();
+    let mut arguments = Vec::new();
     for (name, field) in named.iter().filter(|(_, field)| field.required) {
-        let _ = write!(arguments, ", {name}: {}", spelt(&field.type_));
+        arguments.push(format!("{name}: {}", spelt(&field.type_)));
     }
     if named.iter().any(|(_, field)| !field.required) {
-        arguments.push_str(", *");
+        arguments.push("*".to_owned());
     }
     for (name, field) in named.iter().filter(|(_, field)| !field.required) {
-        let _ = write!(arguments, ", {name}: {} = None", optional(&field.type_));
+        arguments.push(format!("{name}: {} = None", optional(&field.type_)));
     }
-    let by_position = named.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>().join(", ");
-    let by_name = named.iter().map(|(name, field)| format!("{}: {name}", string(&field.name)));
-    let (needed, may_miss): (Vec<_>, Vec<_>) = by_name.zip(fields).partition(|(_, field)| field.required);
-    let members =
-        |of: Vec<(String, &Field)>| of.into_iter().map(|(text, _)| text).collect::<Vec<_>>().join(", ");
+    let by_position: Vec<_> = named.iter().map(|(name, _)| name.clone()).collect();
+    let by_name =
+        named.iter().map(|(name, field)| (format!("{}: {name}", string(&field.name)), field.required));
+    let (needed, may_miss): (Vec<_>, Vec<_>) = by_name.partition(|(_, required)| *required);
+    let texts = |of: Vec<(String, bool)>| of.into_iter().map(|(text, _)| text).collect::<Vec<_>>();
+    let (needed, may_miss) = (texts(needed), texts(may_miss));
+    if fields.is_empty() {
+        return (arguments, String::new(), "None".to_owned());
+    }
+    // A line of its own for each step, so that none has brackets in brackets that must be broken. No argument has such a
+    // name.
+    let mut before = String::new();
     let params = match params {
-        _ if fields.is_empty() => "None".to_owned(),
-        Params::Positions(_) => format!("_trimmed([{by_position}])"),
-        _ if may_miss.is_empty() => format!("{{{}}}", members(needed)),
-        _ if needed.is_empty() => format!("_given({{{}}})", members(may_miss)),
-        _ => format!("{{{}, **_given({{{}}})}}", members(needed), members(may_miss)),
+        Params::Positions(_) => {
+            before.push_str(&literal(8, "_params = [", &by_position, "]"));
+            "_trimmed(_params)"
+        }
+        _ if needed.is_empty() => {
+            before.push_str(&literal(8, "_params = {", &may_miss, "}"));
+            "_given(_params)"
+        }
+        _ => {
+            before.push_str(&literal(8, "_params = {", &needed, "}"));
+            if !may_miss.is_empty() {
+                before.push_str(&literal(8, "_optional = {", &may_miss, "}"));
+            }
+            if may_miss.is_empty() { "_params" } else { "{**_params, **_given(_optional)}" }
+        }
     };
-    (arguments, params)
+    (arguments, before, params.to_owned())
+}
+
+/// A list or a dictionary: what does not fit stands on one line each.
+fn literal(indent: usize, head: &str, items: &[String], tail: &str) -> String {
+    let flat = format!("{}{head}{}{tail}", spaces(indent), items.join(", "));
+    match width(&flat) <= PYTHON {
+        true => format!("{flat}\n"),
+        false => stacked(indent, head, items, tail, 4),
+    }
 }
 
 fn definition(out: &mut String, type_: &TypeDef) {
     let name = &type_.name;
-    let _ = match &type_.body {
+    match &type_.body {
         Body::Record(fields) if fields.iter().all(|field| is_name(&field.name)) => {
-            let _ = writeln!(out, "\nclass {name}(TypedDict):");
+            let _ = writeln!(out, "class {name}(TypedDict):");
             documented(out, "    ", if type_.doc.is_empty() { name } else { &type_.doc });
+            if !fields.is_empty() {
+                out.push('\n');
+            }
             for field in fields {
                 let type_ = spelt(&field.type_);
                 let type_ = if field.required { type_ } else { format!("NotRequired[{type_}]") };
                 let _ = writeln!(out, "    {}: {type_}", field.name);
             }
-            Ok(())
         }
         Body::Record(fields) => {
             let fields = fields.iter().map(|field| {
@@ -101,20 +165,35 @@ fn definition(out: &mut String, type_: &TypeDef) {
                 let type_ = if field.required { type_ } else { format!("NotRequired[{type_}]") };
                 format!("{}: {}", string(&field.name), string(&type_))
             });
-            writeln!(out, "\n{name} = TypedDict({}, {{{}}})", string(name), joined(fields, ", "))
+            let fields: Vec<String> = fields.collect();
+            let head = format!("{name} = TypedDict(");
+            let flat = [string(name), format!("{{{}}}", fields.join(", "))];
+            let line = format!("{head}{})", flat.join(", "));
+            let body = format!("    {}", flat.join(", "));
+            if width(&line) <= PYTHON || width(&body) <= PYTHON {
+                out.push_str(&bracketed(0, &head, &flat, ")"));
+            } else {
+                let _ = write!(out, "{head}\n    {},\n{})\n", string(name), literal(4, "{", &fields, "},"));
+            }
         }
-        Body::Alias(Type::Named(other)) if other == name => writeln!(out, "\n{name}: TypeAlias = Any"),
-        Body::Alias(other) => writeln!(out, "\n{name}: TypeAlias = {}", string(&spelt(other))),
-        Body::Union(types) => {
-            writeln!(out, "\n{name}: TypeAlias = {}", string(&joined(types.iter().map(spelt), " | ")))
+        Body::Alias(Type::Named(other)) if other == name => {
+            let _ = writeln!(out, "{name}: TypeAlias = Any");
         }
+        Body::Alias(other) => alias(out, name, &string(&spelt(other))),
+        Body::Union(types) => alias(out, name, &string(&joined(types.iter().map(spelt), " | "))),
         Body::Literals(values) => {
-            writeln!(
-                out,
-                "\n{name}: TypeAlias = Literal[{}]",
-                joined(values.iter().map(|value| string(value)), ", ")
-            )
+            let values: Vec<String> = values.iter().map(|value| string(value)).collect();
+            out.push_str(&bracketed(0, &format!("{name}: TypeAlias = Literal["), &values, "]"));
         }
+    }
+}
+
+/// A string that does not fit behind its name stands in brackets, if it fits there.
+fn alias(out: &mut String, name: &str, type_: &str) {
+    let flat = format!("{name}: TypeAlias = {type_}");
+    let _ = match width(&flat) > PYTHON && width(type_) + 4 <= PYTHON {
+        true => writeln!(out, "{name}: TypeAlias = (\n    {type_}\n)"),
+        false => writeln!(out, "{flat}"),
     };
 }
 
@@ -154,6 +233,7 @@ fn documented(out: &mut String, indent: &str, text: &str) {
     let lines: Vec<_> = doc(text).collect();
     let _ = match lines.as_slice() {
         [] => Ok(()),
+        [only] if only.is_empty() => Ok(()),
         [only] => writeln!(out, "{indent}\"\"\"{only}\"\"\""),
         lines => {
             let lines = lines.iter().map(|line| format!("{indent}{line}").trim_end().to_owned() + "\n");

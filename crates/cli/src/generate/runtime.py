@@ -22,7 +22,17 @@ Message: TypeAlias = dict[str, Any]
 # Sends a message, and returns the answer; nothing for a notification, which has no id.
 Exchange: TypeAlias = Callable[[Message], Message | None]
 
-__all__ = ["__NAME__", "Exchange", "Literal", "NotRequired", "RpcError", "TypedDict", "over_http", "over_stdio", "over_tcp"]
+__all__ = [
+    "__NAME__",
+    "Exchange",
+    "Literal",
+    "NotRequired",
+    "RpcError",
+    "TypedDict",
+    "over_http",
+    "over_stdio",
+    "over_tcp",
+]
 
 
 class RpcError(Exception):
@@ -38,7 +48,9 @@ class RpcError(Exception):
 class Lines:
     """A connection whose messages are lines."""
 
-    def __init__(self, reader: IO[bytes], writer: IO[bytes], close: Callable[[], None]) -> None:
+    def __init__(
+        self, reader: IO[bytes], writer: IO[bytes], close: Callable[[], None]
+    ) -> None:
         self._reader = reader
         self._writer = writer
         self._close = close
@@ -104,7 +116,11 @@ def over_tcp(host: str, port: int) -> Lines:
 
 def over_http(url: str, headers: dict[str, str] | None = None) -> Exchange:
     """Posts each message to a URL, and reads the answer from the body."""
-    sent = {"content-type": "application/json", "accept": "application/json", **(headers or {})}
+    sent = {
+        "content-type": "application/json",
+        "accept": "application/json",
+        **(headers or {}),
+    }
 
     def exchange(message: Message) -> Message | None:
         request = urllib.request.Request(url, json.dumps(message).encode(), sent)
@@ -138,7 +154,9 @@ def _trimmed(params: list[Any]) -> list[Any]:
         params.pop()
     return params
 
+
 # __TYPES__
+
 
 class __NAME__:
     """Calls the methods of __TITLE__."""

@@ -5,7 +5,9 @@ use std::fmt::Write;
 
 use super::circles::{self, Graph};
 use super::escape::rust::{comment, doc, string};
-use super::model::{Api, Body, Call, Field, Params, Type, TypeDef};
+use super::filled;
+use super::format::{RUST, listed, stacked, width};
+use super::model::{Api, Body, Call, Field, Flavour, Params, Type, TypeDef};
 use super::names::{self, Taken};
 
 const KEYWORDS: &[&str] = &[
@@ -16,26 +18,29 @@ const KEYWORDS: &[&str] = &[
     "where", "while", "yield",
 ];
 
+/// Arguments are wider than this only below each other.
+const CALL: usize = 60;
+/// The same of the fields of a value.
+const FIELDS: usize = 18;
+/// The same of what is inside an attribute.
+const ATTRIBUTE: usize = 70;
+
 pub(super) fn client(api: &Api) -> String {
     let name = &api.name;
-    let mut out = format!(
-        "// A client for {title}. Made by `sabir generate --lang rust`; needs the crates sabir, serde and serde_json.\n\
-         //\n\
-         // let client = {name}::new(sabir::connect(transport, sabir::Router::new()).await?);\n\n\
-         /// Calls the methods of {documented} at a peer.\n\
-         #[derive(Debug, Clone)]\n\
-         pub struct {name} {{\n    peer: sabir::Peer,\n}}\n\n\
-         #[allow(clippy::all)]\n\
-         impl {name} {{\n    \
-         /// A client of this peer.\n    \
-         pub fn new(peer: sabir::Peer) -> Self {{\n        {name} {{ peer }}\n    }}\n",
-        title = comment(&api.title),
-        documented = doc(&api.title).collect::<Vec<_>>().join(" "),
-    );
+    let values = [
+        ("__TITLE__", &*comment(&api.title)),
+        ("__DOCUMENTED__", &*doc(&api.title).collect::<Vec<_>>().join(" ")),
+        ("__NAME__", name),
+    ];
+    let head = match api.flavour {
+        Flavour::JsonRpc => include_str!("head.rs.txt"),
+        Flavour::Mcp => include_str!("mcp_head.rs.txt"),
+    };
+    let mut out = filled(head, &values);
     let mut taken = Taken::with(KEYWORDS);
     taken.free("new");
     for call in &api.methods {
-        method(&mut out, call, &taken.free(&names::snake(&call.method)));
+        method(&mut out, call, &taken.free(&names::snake(&call.method)), api.flavour);
     }
     out.push_str("}\n");
     let boxes = Boxes::new(api);
@@ -44,6 +49,9 @@ pub(super) fn client(api: &Api) -> String {
     }
     if api.methods.iter().any(|call| required_positions(&call.params).is_some()) {
         out.push_str(POSITIONS);
+    }
+    if api.flavour == Flavour::Mcp && api.methods.iter().any(|call| call.result != Some(Type::Any)) {
+        out.push_str(include_str!("mcp_tail.rs.txt"));
     }
     out
 }
@@ -72,58 +80,99 @@ fn required_positions(params: &Params) -> Option<usize> {
     (required < fields.len()).then_some(required)
 }
 
-fn method(out: &mut String, call: &Call, name: &str) {
+fn method(out: &mut String, call: &Call, name: &str, flavour: Flavour) {
     out.push('\n');
     documented(out, "    ", &call.doc);
     if call.deprecated {
         out.push_str("    #[deprecated]\n");
     }
     let wire = string(&call.method);
-    let (arguments, prepare, params) = arguments(&call.params);
-    let _ = match &call.result {
-        Some(result) => write!(
-            out,
-            "    pub fn {name}(&self{arguments}) -> sabir::Call<{}> {{\n{prepare}        self.peer.call({wire}, {params})\n    }}\n",
-            spelt(result)
-        ),
-        None => write!(
-            out,
-            "    pub async fn {name}(&self{arguments}) -> Result<(), sabir::SendError> {{\n{prepare}        self.peer.notify({wire}, {params}).await\n    }}\n"
-        ),
+    let (mut arguments, prepare, params) = arguments(&call.params);
+    arguments.insert(0, "&self".to_owned());
+    let (head, result, object, verb, tail) = match (&call.result, flavour) {
+        (Some(Type::Any), Flavour::Mcp) => {
+            ("pub fn", "sabir_mcp::McpCall<sabir_mcp::ToolResult>".to_owned(), "session", "call", "")
+        }
+        (Some(result), Flavour::Mcp) => {
+            let result = format!("Result<{}, NoResult>", spelt(result));
+            ("pub async fn", result, "session", "call", "")
+        }
+        (Some(result), _) => ("pub fn", format!("sabir::Call<{}>", spelt(result)), "peer", "call", ""),
+        (None, _) => ("pub async fn", "Result<(), sabir::SendError>".to_owned(), "peer", "notify", ".await"),
     };
+    let is_typed = flavour == Flavour::Mcp && call.result != Some(Type::Any);
+    out.push_str(&listed(4, &format!("{head} {name}("), &arguments, &format!(") -> {result} {{"), 4, RUST));
+    out.push_str(&prepare);
+    let short = format!("self.{object}.{verb}({wire}, {params}){tail}");
+    let is_short = width(&short) <= CALL && width(&short) + 8 <= RUST;
+    let (params, before) = match is_short {
+        true => (params.as_str(), String::new()),
+        false if params == "params" || params == "()" => (params.as_str(), String::new()),
+        false => ("params", format!("        let params = {params};\n")),
+    };
+    out.push_str(&before);
+    let chain = format!("self.{object}.{verb}({wire}, {params}){tail}");
+    let lines = match width(&chain) <= CALL {
+        true => format!("        {chain}\n"),
+        false if tail.is_empty() => format!("        self.{object}\n            .{verb}({wire}, {params})\n"),
+        false => {
+            format!("        self.{object}\n            .{verb}({wire}, {params})\n            {tail}\n")
+        }
+    };
+    match is_typed {
+        false => out.push_str(&lines),
+        true => {
+            let _ = writeln!(out, "        let call = {};", lines.trim());
+            out.push_str("        structured(call).await\n");
+        }
+    }
+    out.push_str("    }\n");
 }
 
 /// The arguments of a method, what is done before the call, and its params.
-fn arguments(params: &Params) -> (String, String, String) {
+fn arguments(params: &Params) -> (Vec<String>, String, String) {
     let (Params::Named(fields) | Params::Positions(fields)) = params else {
         let Params::Whole(type_) = params else { unreachable!("the other two are above") };
         let type_ = match type_ {
             Type::Any => "impl serde::Serialize".to_owned(),
             other => spelt(other),
         };
-        return (format!(", params: {type_}"), String::new(), "params".to_owned());
+        return (vec![format!("params: {type_}")], String::new(), "params".to_owned());
     };
     let mut taken = Taken::with(KEYWORDS);
     let named: Vec<_> = fields.iter().map(|field| (taken.free(&names::snake(&field.name)), field)).collect();
-    let arguments = named.iter().map(|(name, field)| format!(", {name}: {}", field_type(field))).collect();
-    let list: Vec<_> = named.iter().map(|(name, _)| name.as_str()).collect();
+    let arguments = named.iter().map(|(name, field)| format!("{name}: {}", field_type(field))).collect();
+    let list: Vec<_> = named.iter().map(|(name, _)| name.clone()).collect();
     match params {
         _ if fields.is_empty() => (arguments, String::new(), "()".to_owned()),
         Params::Positions(_) => {
-            let list = list.join(", ");
             // Longer tuples cannot be serialized; a struct without names can.
-            let (prepare, list) = match fields.len() > LONGEST_TUPLE {
+            let (mut prepare, name) = match fields.len() > LONGEST_TUPLE {
                 true => {
-                    let types = fields.iter().map(field_type).collect::<Vec<_>>().join(", ");
-                    let prepare =
-                        format!("        #[derive(serde::Serialize)]\n        struct Params({types});\n");
-                    (prepare, format!("Params({list})"))
+                    let types: Vec<_> = fields.iter().map(field_type).collect();
+                    let line = listed(8, "struct Params(", &types, ");", 4, RUST);
+                    (format!("        #[derive(serde::Serialize)]\n{line}"), "Params")
                 }
-                false => (String::new(), format!("({list},)")),
+                false => (String::new(), ""),
+            };
+            let tuple = match list.as_slice() {
+                [only] if name.is_empty() => format!("({only},)"),
+                list => format!("{name}({})", list.join(", ")),
+            };
+            let (tuple, is_set) = match width(&tuple) - name.len() - 2 <= CALL {
+                true => (tuple, false),
+                false => {
+                    prepare.push_str(&stacked(8, &format!("let params = {name}("), &list, ");", 4));
+                    ("params".to_owned(), true)
+                }
             };
             let params = match required_positions(params) {
-                Some(required) => format!("positions({required}, {list})"),
-                None => list,
+                Some(required) if is_set => {
+                    let _ = writeln!(prepare, "        let params = positions({required}, params);");
+                    tuple
+                }
+                Some(required) => format!("positions({required}, {tuple})"),
+                None => tuple,
             };
             (arguments, prepare, params)
         }
@@ -133,19 +182,41 @@ fn arguments(params: &Params) -> (String, String, String) {
                 member(&mut prepare, "            ", name, field, &field_type(field));
             }
             prepare.push_str("        }\n");
-            (arguments, prepare, format!("Params {{ {} }}", list.join(", ")))
+            let fields = list.join(", ");
+            if width(&fields) <= FIELDS {
+                return (arguments, prepare, format!("Params {{ {fields} }}"));
+            }
+            prepare.push_str(&stacked(8, "let params = Params {", &list, "};", 4));
+            (arguments, prepare, "params".to_owned())
         }
     }
 }
 
 fn member(out: &mut String, indent: &str, name: &str, field: &Field, type_: &str) {
     if name != field.name {
-        let _ = writeln!(out, "{indent}#[serde(rename = {})]", string(&field.name));
+        out.push_str(&renamed(indent, &field.name));
     }
     if !field.required {
         let _ = writeln!(out, "{indent}#[serde(default, skip_serializing_if = \"Option::is_none\")]");
     }
-    let _ = writeln!(out, "{indent}{name}: {type_},");
+    let line = format!("{indent}{name}: {type_},");
+    match width(&line) <= RUST {
+        true => {
+            let _ = writeln!(out, "{line}");
+        }
+        false => {
+            let _ = writeln!(out, "{indent}{name}:\n{indent}    {type_},");
+        }
+    }
+}
+
+/// The attribute for another name on the wire.
+fn renamed(indent: &str, name: &str) -> String {
+    let inside = format!("rename = {}", string(name));
+    match width(&inside) <= ATTRIBUTE {
+        true => format!("{indent}#[serde({inside})]\n"),
+        false => format!("{indent}#[serde(\n{indent}    {inside}\n{indent})]\n"),
+    }
 }
 
 fn field_type(field: &Field) -> String {
@@ -186,7 +257,14 @@ fn definition(out: &mut String, type_: &TypeDef, boxes: &Boxes<'_>) {
             let _ = writeln!(out, "pub type {name} = serde_json::Value;");
         }
         Body::Alias(other) => {
-            let _ = writeln!(out, "pub type {name} = {};", spelt(other));
+            let line = format!("pub type {name} = {};", spelt(other));
+            let _ = match width(&line) <= RUST {
+                true => writeln!(out, "{line}"),
+                false => writeln!(out, "pub type {name} =\n    {};", spelt(other)),
+            };
+        }
+        Body::Record(fields) if fields.is_empty() => {
+            let _ = writeln!(out, "{derives}pub struct {name} {{}}");
         }
         Body::Record(fields) => {
             let _ = writeln!(out, "{derives}pub struct {name} {{");
@@ -221,12 +299,8 @@ fn definition(out: &mut String, type_: &TypeDef, boxes: &Boxes<'_>) {
             let _ = writeln!(out, "{derives}#[allow(missing_docs)]\npub enum {name} {{");
             let mut taken = Taken::with(&["Self"]);
             for value in values {
-                let _ = writeln!(
-                    out,
-                    "    #[serde(rename = {})]\n    {},",
-                    string(value),
-                    taken.free(&names::pascal(value))
-                );
+                out.push_str(&renamed("    ", value));
+                let _ = writeln!(out, "    {},", taken.free(&names::pascal(value)));
             }
             out.push_str("}\n");
         }

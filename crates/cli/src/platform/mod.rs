@@ -1,4 +1,5 @@
-//! What differs between systems: how a command is written, where a program is found, colours, and descriptors.
+//! What differs between systems: how a command is written, where programs and settings are found, colours, and
+//! descriptors.
 //!
 //! `word` quotes text in commands that are shown to be copied. What comes from a peer stays one word.
 
@@ -10,6 +11,12 @@ mod windows;
 mod words;
 
 #[cfg(unix)]
-pub(crate) use unix::{LISTEN, enable_colour, join, program, raise_descriptor_limit, split, word};
+pub(crate) use unix::{
+    LISTEN, app_folders, config_folder, enable_colour, home, is_ours, join, program, raise_descriptor_limit,
+    split, word,
+};
 #[cfg(windows)]
-pub(crate) use windows::{LISTEN, enable_colour, join, program, raise_descriptor_limit, split, word};
+pub(crate) use windows::{
+    LISTEN, app_folders, config_folder, enable_colour, home, is_ours, join, program, raise_descriptor_limit,
+    split, word,
+};

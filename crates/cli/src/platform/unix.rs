@@ -1,5 +1,9 @@
 //! As shells do it.
 
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+
 /// Where to listen, for example.
 pub(crate) const LISTEN: &str = "tcp://127.0.0.1:4000 or unix:/tmp/demo.sock";
 
@@ -22,6 +26,30 @@ pub(crate) fn word(text: &str) -> String {
 /// The system finds programs by itself.
 pub(crate) fn program(name: &str) -> &str {
     name
+}
+
+/// The user's own folder.
+pub(crate) fn home() -> Option<PathBuf> {
+    std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from)
+}
+
+/// Where a program keeps the user's settings.
+pub(crate) fn config_folder() -> Option<PathBuf> {
+    let set = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
+    set.or_else(|| home().map(|home| home.join(".config")))
+}
+
+/// Where programs with windows keep theirs: the second is for macOS.
+pub(crate) fn app_folders() -> Vec<PathBuf> {
+    let library = home().map(|home| home.join("Library/Application Support"));
+    config_folder().into_iter().chain(library).collect()
+}
+
+/// Whether nobody else could have written the file, except for the administrator.
+pub(crate) fn is_ours(about: &Metadata) -> bool {
+    const OTHERS_WRITE: u32 = 0o002;
+    let owner = about.uid();
+    (owner == 0 || owner == rustix::process::geteuid().as_raw()) && about.mode() & OTHERS_WRITE == 0
 }
 
 /// Every terminal has colours.

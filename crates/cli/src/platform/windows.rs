@@ -1,6 +1,7 @@
 //! As Windows does it.
 
 use std::ffi::OsString;
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
 pub(crate) use super::words::{join, split, word};
@@ -20,6 +21,26 @@ pub(crate) fn program(name: &str) -> OsString {
     let mut files = std::env::split_paths(&folders)
         .flat_map(|folder| EXTENSIONS.map(|extension| folder.join(name).with_extension(extension)));
     files.find(|file| file.is_file()).map_or_else(|| name.into(), PathBuf::into_os_string)
+}
+
+/// The user's own folder.
+pub(crate) fn home() -> Option<PathBuf> {
+    std::env::var_os("USERPROFILE").filter(|home| !home.is_empty()).map(PathBuf::from)
+}
+
+/// Where a program keeps the user's settings.
+pub(crate) fn config_folder() -> Option<PathBuf> {
+    std::env::var_os("APPDATA").filter(|folder| !folder.is_empty()).map(PathBuf::from)
+}
+
+/// Where programs with windows keep theirs.
+pub(crate) fn app_folders() -> Vec<PathBuf> {
+    config_folder().into_iter().collect()
+}
+
+/// Whether nobody else could have written the file. Who may write is not known here.
+pub(crate) fn is_ours(_: &Metadata) -> bool {
+    true
 }
 
 /// There is no such limit.

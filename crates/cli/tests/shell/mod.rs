@@ -37,6 +37,10 @@ impl Shell {
         let mut child = Command::new("sh")
             .args(["-c", command])
             .env("PATH", path)
+            // Nothing that the user has saved or configured.
+            .env("HOME", &self.folder)
+            .env_remove("XDG_CONFIG_HOME")
+            .env_remove("SABIR_TEST_TOKEN")
             .current_dir(&self.folder)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

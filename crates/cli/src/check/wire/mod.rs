@@ -3,6 +3,7 @@
 mod peek;
 mod post;
 mod socket;
+mod sse;
 mod stream;
 
 use std::io;
@@ -11,6 +12,7 @@ use post::Post;
 use sabir::Undelivered;
 use sabir_model::rules::{Profile, Revision};
 use socket::Socket;
+use sse::Sse;
 use stream::Stream;
 
 use crate::detect::Watch;
@@ -32,6 +34,10 @@ impl WireTarget {
     pub(crate) async fn open(&self) -> Result<Wire, Failure> {
         let unreachable = |error: sabir::Error| self.peer.unreachable(&error);
         match &self.peer.target {
+            Target::Url(url) if url.scheme().is_http() && self.has_one_stream() => {
+                let opened = Sse::open(url, self).await.map_err(sabir::Error::from);
+                opened.map(|sse| Wire::Sse(Box::new(sse))).map_err(unreachable)
+            }
             Target::Url(url) if url.scheme().is_http() => {
                 let opened = Post::open(url, self).await.map_err(sabir::Error::from);
                 opened.map(|post| Wire::Post(Box::new(post))).map_err(unreachable)
@@ -47,6 +53,11 @@ impl WireTarget {
                 Ok(Wire::Stream(Box::new(stream)))
             }
         }
+    }
+
+    /// Whether all messages of the server come over one stream of HTTP.
+    fn has_one_stream(&self) -> bool {
+        self.profile == Profile::Mcp(Some(Revision::V2024_11_05))
     }
 
     fn is_stateless(&self) -> bool {
@@ -72,6 +83,7 @@ pub(crate) enum Got {
 pub(crate) enum Wire {
     Stream(Box<Stream>),
     Post(Box<Post>),
+    Sse(Box<Sse>),
     Socket(Box<Socket>),
 }
 
@@ -83,6 +95,7 @@ impl Wire {
                 post.send(text);
                 Ok(())
             }
+            Wire::Sse(sse) => sse.send(text).await,
             Wire::Socket(socket) => socket.send(text).await,
         }
     }
@@ -99,7 +112,7 @@ impl Wire {
     pub(crate) fn takes_cancels(&self) -> bool {
         match self {
             Wire::Post(post) => post.has_session(),
-            Wire::Stream(_) | Wire::Socket(_) => true,
+            Wire::Stream(_) | Wire::Sse(_) | Wire::Socket(_) => true,
         }
     }
 
@@ -107,6 +120,7 @@ impl Wire {
         match self {
             Wire::Stream(stream) => stream.next().await,
             Wire::Post(post) => post.next().await,
+            Wire::Sse(sse) => sse.next().await,
             Wire::Socket(socket) => socket.next().await,
         }
     }
@@ -115,7 +129,8 @@ impl Wire {
     pub(crate) fn status(&self) -> Option<u16> {
         match self {
             Wire::Post(post) => post.status(),
-            _ => None,
+            Wire::Sse(sse) => sse.status(),
+            Wire::Stream(_) | Wire::Socket(_) => None,
         }
     }
 
@@ -124,7 +139,7 @@ impl Wire {
         match self {
             Wire::Post(post) => post.undelivered().map(|undelivered| peer.undelivered(undelivered)),
             Wire::Stream(stream) => stream.mismatch().map(|protocol| peer.speaks(protocol)),
-            Wire::Socket(_) => None,
+            Wire::Sse(_) | Wire::Socket(_) => None,
         }
     }
 
@@ -151,6 +166,8 @@ impl Wire {
         match self {
             Wire::Post(post) => post.close().await,
             Wire::Stream(stream) => stream.close().await,
+            // Closing the stream ends the session.
+            Wire::Sse(_) => {}
             Wire::Socket(socket) => socket.close().await,
         }
     }

@@ -63,7 +63,7 @@ pub(crate) struct Post {
 }
 
 /// An answer that comes as a stream of events.
-struct Events {
+pub(super) struct Events {
     body: Incoming,
     parser: Parser,
     /// Responses that are still to come.
@@ -74,7 +74,7 @@ struct Events {
 }
 
 /// Why there is no answer.
-enum NoAnswer {
+pub(super) enum NoAnswer {
     TooLarge,
     Undelivered(Undelivered),
 }
@@ -254,8 +254,7 @@ impl Post {
             self.session = Some(session.clone());
         }
         if is_stream(response.headers()) {
-            let (body, parser) = (response.into_body(), Parser::new(self.max_size));
-            self.events = Some(Events { body, parser, expected, last: None, attempts: 0 });
+            self.events = Some(Events { expected, ..Events::new(response.into_body(), self.max_size) });
             return Ok(());
         }
         let (head, body) = response.into_parts();
@@ -333,7 +332,7 @@ impl Post {
 
     /// Sends a request, after the event with the id `last` if it resumes a stream. The first bytes of the answer come
     /// with it, also if there is none.
-    async fn exchange(
+    pub(super) async fn exchange(
         &self,
         method: Method,
         text: String,
@@ -390,8 +389,18 @@ impl Post {
 }
 
 impl Events {
+    /// A stream that is not resumed.
+    pub(super) fn new(body: Incoming, max_size: usize) -> Self {
+        Events { body, parser: Parser::new(max_size), expected: 0, last: None, attempts: 0 }
+    }
+
+    /// Bytes that were read already.
+    pub(super) fn feed(&mut self, bytes: &[u8]) {
+        self.parser.feed(bytes);
+    }
+
     /// The data of the next event; nothing at the end.
-    async fn next(&mut self) -> Result<Option<Vec<u8>>, NoAnswer> {
+    pub(super) async fn next(&mut self) -> Result<Option<Vec<u8>>, NoAnswer> {
         loop {
             match self.parser.next() {
                 Some(Event::Data(data)) => return Ok(Some(data)),
@@ -413,7 +422,7 @@ fn content_type(headers: &HeaderMap) -> String {
     value.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-fn is_stream(headers: &HeaderMap) -> bool {
+pub(super) fn is_stream(headers: &HeaderMap) -> bool {
     content_type(headers) == "text/event-stream"
 }
 

@@ -22,7 +22,17 @@ Message: TypeAlias = dict[str, Any]
 # Sends a message, and returns the answer; nothing for a notification, which has no id.
 Exchange: TypeAlias = Callable[[Message], Message | None]
 
-__all__ = ["SabirDemo", "Exchange", "Literal", "NotRequired", "RpcError", "TypedDict", "over_http", "over_stdio", "over_tcp"]
+__all__ = [
+    "SabirDemo",
+    "Exchange",
+    "Literal",
+    "NotRequired",
+    "RpcError",
+    "TypedDict",
+    "over_http",
+    "over_stdio",
+    "over_tcp",
+]
 
 
 class RpcError(Exception):
@@ -38,7 +48,9 @@ class RpcError(Exception):
 class Lines:
     """A connection whose messages are lines."""
 
-    def __init__(self, reader: IO[bytes], writer: IO[bytes], close: Callable[[], None]) -> None:
+    def __init__(
+        self, reader: IO[bytes], writer: IO[bytes], close: Callable[[], None]
+    ) -> None:
         self._reader = reader
         self._writer = writer
         self._close = close
@@ -104,7 +116,11 @@ def over_tcp(host: str, port: int) -> Lines:
 
 def over_http(url: str, headers: dict[str, str] | None = None) -> Exchange:
     """Posts each message to a URL, and reads the answer from the body."""
-    sent = {"content-type": "application/json", "accept": "application/json", **(headers or {})}
+    sent = {
+        "content-type": "application/json",
+        "accept": "application/json",
+        **(headers or {}),
+    }
 
     def exchange(message: Message) -> Message | None:
         request = urllib.request.Request(url, json.dumps(message).encode(), sent)
@@ -141,10 +157,13 @@ def _trimmed(params: list[Any]) -> list[Any]:
 
 class Step(TypedDict):
     """Step"""
+
     step: int
     steps: NotRequired[int | None]
 
+
 Token: TypeAlias = "str | float"
+
 
 class SabirDemo:
     """Calls the methods of Sabir demo."""
@@ -170,22 +189,27 @@ class SabirDemo:
 
         Integers of up to 128 bits are added exactly.
         """
-        return cast("float", self._call("add", _trimmed([a, b])))
+        _params = [a, b]
+        return cast("float", self._call("add", _trimmed(_params)))
 
     def ask(self, method: str, *, params: Any = None) -> Any:
         """Calls a method of the caller, and returns what came of it."""
-        return cast("Any", self._call("ask", _trimmed([method, params])))
+        _params = [method, params]
+        return self._call("ask", _trimmed(_params))
 
     def echo(self, params: Any = None) -> Any:
         """Returns its params as they came, or null if there are none."""
-        return cast("Any", self._call("echo", params))
+        return self._call("echo", params)
 
-    def fail(self, *, code: int | None = None, message: str | None = None, data: Any = None) -> None:
+    def fail(
+        self, *, code: int | None = None, message: str | None = None, data: Any = None
+    ) -> None:
         """Fails with the error that it is given.
 
         Without a code the handler fails by itself.
         """
-        self._call("fail", _trimmed([code, message, data]))
+        _params = [code, message, data]
+        self._call("fail", _trimmed(_params))
 
     def get_data(self) -> tuple[str, int]:
         """Returns a string and a number."""
@@ -216,14 +240,16 @@ class SabirDemo:
 
         With a token in `_meta.progressToken` it tells `notifications/progress`, without one `progress`.
         """
-        return cast("int", self._call("progress", _trimmed([steps, ms])))
+        _params = [steps, ms]
+        return cast("int", self._call("progress", _trimmed(_params)))
 
     def sleep(self, ms: int) -> int:
         """Waits, and returns for how long.
 
         It can be cancelled.
         """
-        return cast("int", self._call("sleep", _trimmed([ms])))
+        _params = [ms]
+        return cast("int", self._call("sleep", _trimmed(_params)))
 
     def subscribe_ticks(self, n: int, ms: int) -> str:
         """Counts in notifications `ticks`.
@@ -234,7 +260,8 @@ class SabirDemo:
 
     def subtract(self, minuend: float, subtrahend: float) -> float:
         """Subtracts one number from another."""
-        return cast("float", self._call("subtract", _trimmed([minuend, subtrahend])))
+        _params = [minuend, subtrahend]
+        return cast("float", self._call("subtract", _trimmed(_params)))
 
     def sum(self, params: list[float] | None = None) -> float:
         """Adds any number of numbers."""
@@ -242,7 +269,8 @@ class SabirDemo:
 
     def tick(self, n: int) -> int:
         """Sends `n` notifications `ticked`, and returns `n`."""
-        return cast("int", self._call("tick", _trimmed([n])))
+        _params = [n]
+        return cast("int", self._call("tick", _trimmed(_params)))
 
     def unsubscribe_ticks(self, id: str) -> bool:
         """Ends a subscription, and returns whether there was one."""
@@ -254,4 +282,5 @@ class SabirDemo:
 
     def work(self, steps: int, work_done_token: Token) -> int:
         """Tells its progress as language servers do, and returns the number of steps."""
-        return cast("int", self._call("work", _trimmed([steps, work_done_token])))
+        _params = [steps, work_done_token]
+        return cast("int", self._call("work", _trimmed(_params)))

@@ -19,12 +19,16 @@ impl SabirDemo {
     ///
     /// Integers of up to 128 bits are added exactly.
     pub fn add(&self, a: f64, b: f64) -> sabir::Call<f64> {
-        self.peer.call("add", (a, b,))
+        self.peer.call("add", (a, b))
     }
 
     /// Calls a method of the caller, and returns what came of it.
-    pub fn ask(&self, method: String, params: Option<serde_json::Value>) -> sabir::Call<serde_json::Value> {
-        self.peer.call("ask", positions(1, (method, params,)))
+    pub fn ask(
+        &self,
+        method: String,
+        params: Option<serde_json::Value>,
+    ) -> sabir::Call<serde_json::Value> {
+        self.peer.call("ask", positions(1, (method, params)))
     }
 
     /// Returns its params as they came, or null if there are none.
@@ -35,8 +39,13 @@ impl SabirDemo {
     /// Fails with the error that it is given.
     ///
     /// Without a code the handler fails by itself.
-    pub fn fail(&self, code: Option<i64>, message: Option<String>, data: Option<serde_json::Value>) -> sabir::Call<()> {
-        self.peer.call("fail", positions(0, (code, message, data,)))
+    pub fn fail(
+        &self,
+        code: Option<i64>,
+        message: Option<String>,
+        data: Option<serde_json::Value>,
+    ) -> sabir::Call<()> {
+        self.peer.call("fail", positions(0, (code, message, data)))
     }
 
     /// Returns a string and a number.
@@ -44,7 +53,7 @@ impl SabirDemo {
         self.peer.call("get_data", ())
     }
 
-    /// Accepts the notification and does nothing.
+    /// Is heard, and does nothing.
     pub async fn log(&self, params: impl serde::Serialize) -> Result<(), sabir::SendError> {
         self.peer.notify("log", params).await
     }
@@ -54,12 +63,15 @@ impl SabirDemo {
         self.peer.call("notes", ())
     }
 
-    /// Accepts the notification and does nothing.
-    pub async fn notify_hello(&self, params: impl serde::Serialize) -> Result<(), sabir::SendError> {
+    /// Is heard, and does nothing.
+    pub async fn notify_hello(
+        &self,
+        params: impl serde::Serialize,
+    ) -> Result<(), sabir::SendError> {
         self.peer.notify("notify_hello", params).await
     }
 
-    /// Accepts the notification and does nothing.
+    /// Is heard, and does nothing.
     pub async fn notify_sum(&self, params: impl serde::Serialize) -> Result<(), sabir::SendError> {
         self.peer.notify("notify_sum", params).await
     }
@@ -73,7 +85,7 @@ impl SabirDemo {
     ///
     /// With a token in `_meta.progressToken` it tells `notifications/progress`, without one `progress`.
     pub fn progress(&self, steps: u64, ms: Option<u64>) -> sabir::Call<u64> {
-        self.peer.call("progress", positions(1, (steps, ms,)))
+        self.peer.call("progress", positions(1, (steps, ms)))
     }
 
     /// Waits, and returns for how long.
@@ -92,7 +104,7 @@ impl SabirDemo {
 
     /// Subtracts one number from another.
     pub fn subtract(&self, minuend: f64, subtrahend: f64) -> sabir::Call<f64> {
-        self.peer.call("subtract", (minuend, subtrahend,))
+        self.peer.call("subtract", (minuend, subtrahend))
     }
 
     /// Adds any number of numbers.
@@ -117,7 +129,7 @@ impl SabirDemo {
 
     /// Tells its progress as language servers do, and returns the number of steps.
     pub fn work(&self, steps: u64, work_done_token: Token) -> sabir::Call<u64> {
-        self.peer.call("work", (steps, work_done_token,))
+        self.peer.call("work", (steps, work_done_token))
     }
 }
 

@@ -22,7 +22,17 @@ Message: TypeAlias = dict[str, Any]
 # Sends a message, and returns the answer; nothing for a notification, which has no id.
 Exchange: TypeAlias = Callable[[Message], Message | None]
 
-__all__ = ["EveryKindOfSchema", "Exchange", "Literal", "NotRequired", "RpcError", "TypedDict", "over_http", "over_stdio", "over_tcp"]
+__all__ = [
+    "EveryKindOfSchema",
+    "Exchange",
+    "Literal",
+    "NotRequired",
+    "RpcError",
+    "TypedDict",
+    "over_http",
+    "over_stdio",
+    "over_tcp",
+]
 
 
 class RpcError(Exception):
@@ -38,7 +48,9 @@ class RpcError(Exception):
 class Lines:
     """A connection whose messages are lines."""
 
-    def __init__(self, reader: IO[bytes], writer: IO[bytes], close: Callable[[], None]) -> None:
+    def __init__(
+        self, reader: IO[bytes], writer: IO[bytes], close: Callable[[], None]
+    ) -> None:
         self._reader = reader
         self._writer = writer
         self._close = close
@@ -104,7 +116,11 @@ def over_tcp(host: str, port: int) -> Lines:
 
 def over_http(url: str, headers: dict[str, str] | None = None) -> Exchange:
     """Posts each message to a URL, and reads the answer from the body."""
-    sent = {"content-type": "application/json", "accept": "application/json", **(headers or {})}
+    sent = {
+        "content-type": "application/json",
+        "accept": "application/json",
+        **(headers or {}),
+    }
 
     def exchange(message: Message) -> Message | None:
         request = urllib.request.Request(url, json.dumps(message).encode(), sent)
@@ -141,23 +157,52 @@ def _trimmed(params: list[Any]) -> list[Any]:
 
 Alias: TypeAlias = "str"
 
+
 ConstructorResult: TypeAlias = "ConstructorResult1 | tuple[str, Any] | Alias"
+
 
 class ConstructorResult1(TypedDict):
     """ConstructorResult1"""
+
     x: NotRequired[None]
+
 
 MatchClass: TypeAlias = Literal["a b", "Self", "2"]
 
+
 MatchListItem: TypeAlias = Literal["x", "y"]
+
 
 MatchTypeValue: TypeAlias = "str | int"
 
-New2Result = TypedDict("New2Result", {"name": "str", "left": "Tree | None", "right": "NotRequired[Tree]", "rest": "NotRequired[list[Tree]]", "from-where": "NotRequired[Any]", "more": "Any"})
+
+New2Result = TypedDict(
+    "New2Result",
+    {
+        "name": "str",
+        "left": "Tree | None",
+        "right": "NotRequired[Tree]",
+        "rest": "NotRequired[list[Tree]]",
+        "from-where": "NotRequired[Any]",
+        "more": "Any",
+    },
+)
+
 
 String_: TypeAlias = Literal["up", "down"]
 
-Tree = TypedDict("Tree", {"name": "str", "left": "Tree | None", "right": "NotRequired[Tree]", "rest": "NotRequired[list[Tree]]", "from-where": "NotRequired[Any]"})
+
+Tree = TypedDict(
+    "Tree",
+    {
+        "name": "str",
+        "left": "Tree | None",
+        "right": "NotRequired[Tree]",
+        "rest": "NotRequired[list[Tree]]",
+        "from-where": "NotRequired[Any]",
+    },
+)
+
 
 class EveryKindOfSchema:
     """Calls the methods of Every kind of schema."""
@@ -180,14 +225,23 @@ class EveryKindOfSchema:
 
     def text_document_did_open(self, text_document: Tree) -> None:
         """A notification */ with 'quotes''' and \\ more."""
-        self._notify("textDocument/didOpen", _trimmed([text_document]))
+        _params = [text_document]
+        self._notify("textDocument/didOpen", _trimmed(_params))
 
-    def match_(self, class_: MatchClass, *, type: MatchTypeValue | None = None, list: list[MatchListItem] | None = None) -> dict[str, bool]:
+    def match_(
+        self,
+        class_: MatchClass,
+        *,
+        type: MatchTypeValue | None = None,
+        list: list[MatchListItem] | None = None,
+    ) -> dict[str, bool]:
         """Deprecated."""
-        return cast("dict[str, bool]", self._call("match", _trimmed([class_, type, list])))
+        _params = [class_, type, list]
+        return cast("dict[str, bool]", self._call("match", _trimmed(_params)))
 
     def new(self, a: int, *, b: float | None = None) -> Tree | None:
-        return cast("Tree | None", self._call("new", _trimmed([a, b])))
+        _params = [a, b]
+        return cast("Tree | None", self._call("new", _trimmed(_params)))
 
     def new_2(self) -> New2Result:
         return cast("New2Result", self._call("new_2", None))

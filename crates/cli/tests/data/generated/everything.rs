@@ -16,17 +16,26 @@ impl EveryKindOfSchema {
     }
 
     /// A notification */ with "quotes""" and \\ more.
-    pub async fn text_document_did_open(&self, text_document: Tree) -> Result<(), sabir::SendError> {
-        self.peer.notify("textDocument/didOpen", (text_document,)).await
+    pub async fn text_document_did_open(
+        &self,
+        text_document: Tree,
+    ) -> Result<(), sabir::SendError> {
+        let params = (text_document,);
+        self.peer.notify("textDocument/didOpen", params).await
     }
 
     #[deprecated]
-    pub fn match_(&self, class: MatchClass, type_: Option<MatchTypeValue>, list: Option<Vec<MatchListItem>>) -> sabir::Call<std::collections::BTreeMap<String, bool>> {
-        self.peer.call("match", positions(1, (class, type_, list,)))
+    pub fn match_(
+        &self,
+        class: MatchClass,
+        type_: Option<MatchTypeValue>,
+        list: Option<Vec<MatchListItem>>,
+    ) -> sabir::Call<std::collections::BTreeMap<String, bool>> {
+        self.peer.call("match", positions(1, (class, type_, list)))
     }
 
     pub fn new_2(&self, a: u64, b: Option<f64>) -> sabir::Call<Option<Tree>> {
-        self.peer.call("new", positions(1, (a, b,)))
+        self.peer.call("new", positions(1, (a, b)))
     }
 
     pub fn new_2_2(&self) -> sabir::Call<New2Result> {

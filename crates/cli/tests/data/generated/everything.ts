@@ -9,43 +9,51 @@
 
 /** A JSON-RPC message. */
 export interface Message {
-  jsonrpc: '2.0'
-  id?: number | string | null
-  method?: string
-  params?: unknown
-  result?: unknown
-  error?: { code: number, message: string, data?: unknown }
+  jsonrpc: "2.0";
+  id?: number | string | null;
+  method?: string;
+  params?: unknown;
+  result?: unknown;
+  error?: { code: number; message: string; data?: unknown };
 }
 
 /** Sends a message, and resolves with the answer; with nothing for a notification, which has no id. */
-export type Exchange = (message: Message) => Promise<Message | undefined>
+export type Exchange = (message: Message) => Promise<Message | undefined>;
 
 /** What the peer answered instead of a result. */
 export class RpcError extends Error {
-  readonly code: number
-  readonly data: unknown
+  readonly code: number;
+  readonly data: unknown;
 
   constructor(code: number, message: string, data?: unknown) {
-    super(message)
-    this.name = 'RpcError'
-    this.code = code
-    this.data = data
+    super(message);
+    this.name = "RpcError";
+    this.code = code;
+    this.data = data;
   }
 }
 
 /** Each message is posted to a URL, and answered in the body. */
-export function overHttp(url: string, headers: Record<string, string> = {}): Exchange {
-  return async message => {
+export function overHttp(
+  url: string,
+  headers: Record<string, string> = {},
+): Exchange {
+  return async (message) => {
     const response = await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', accept: 'application/json', ...headers },
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        accept: "application/json",
+        ...headers,
+      },
       body: JSON.stringify(message),
-    })
-    const text = await response.text()
-    if (message.id === undefined) return undefined
-    if (text === '') throw new Error(`no answer from ${url}: status ${response.status}`)
-    return JSON.parse(text) as Message
-  }
+    });
+    const text = await response.text();
+    if (message.id === undefined) return undefined;
+    if (text === "")
+      throw new Error(`no answer from ${url}: status ${response.status}`);
+    return JSON.parse(text) as Message;
+  };
 }
 
 /** Messages are lines: what is read from `input` answers what is given to `write`. */
@@ -53,130 +61,156 @@ export function overLines(
   input: AsyncIterable<Uint8Array | string>,
   write: (line: string) => unknown,
 ): Exchange {
-  const waiting = new Map<unknown, { resolve: (answer: Message) => void, reject: (error: Error) => void }>()
-  let ended: Error | undefined
+  const waiting = new Map<
+    unknown,
+    { resolve: (answer: Message) => void; reject: (error: Error) => void }
+  >();
+  let ended: Error | undefined;
   const read = async () => {
-    const decoder = new TextDecoder()
-    let rest = ''
+    const decoder = new TextDecoder();
+    let rest = "";
     for await (const chunk of input) {
-      rest += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true })
-      const lines = rest.split('\n')
-      rest = lines.pop() ?? ''
+      rest +=
+        typeof chunk === "string"
+          ? chunk
+          : decoder.decode(chunk, { stream: true });
+      const lines = rest.split("\n");
+      rest = lines.pop() ?? "";
       for (const line of lines) {
-        if (line.trim() === '') continue
-        const message = JSON.parse(line) as Message
+        if (line.trim() === "") continue;
+        const message = JSON.parse(line) as Message;
         if (message.method !== undefined) {
           // Nothing is offered in return.
-          if (message.id === undefined) continue
-          const error = { code: -32601, message: 'Method not found' }
-          write(JSON.stringify({ jsonrpc: '2.0', id: message.id, error }) + '\n')
-          continue
+          if (message.id === undefined) continue;
+          const error = { code: -32601, message: "Method not found" };
+          write(
+            JSON.stringify({ jsonrpc: "2.0", id: message.id, error }) + "\n",
+          );
+          continue;
         }
-        waiting.get(message.id)?.resolve(message)
-        waiting.delete(message.id)
+        waiting.get(message.id)?.resolve(message);
+        waiting.delete(message.id);
       }
     }
-    throw new Error('the peer has closed the connection')
-  }
+    throw new Error("the peer has closed the connection");
+  };
   read().catch((error: unknown) => {
-    ended = error instanceof Error ? error : new Error(String(error))
-    for (const { reject } of waiting.values()) reject(ended)
-    waiting.clear()
-  })
-  return message => {
-    if (ended) return Promise.reject(ended)
-    const line = JSON.stringify(message) + '\n'
+    ended = error instanceof Error ? error : new Error(String(error));
+    for (const { reject } of waiting.values()) reject(ended);
+    waiting.clear();
+  });
+  return (message) => {
+    if (ended) return Promise.reject(ended);
+    const line = JSON.stringify(message) + "\n";
     if (message.id === undefined) {
-      write(line)
-      return Promise.resolve(undefined)
+      write(line);
+      return Promise.resolve(undefined);
     }
     return new Promise((resolve, reject) => {
-      waiting.set(message.id, { resolve, reject })
-      write(line)
-    })
-  }
+      waiting.set(message.id, { resolve, reject });
+      write(line);
+    });
+  };
 }
 
 /** Calls the methods of Every kind of schema. */
 export class EveryKindOfSchema {
-  readonly #exchange: Exchange
-  #last = 0
+  readonly #exchange: Exchange;
+  #last = 0;
 
   constructor(exchange: Exchange) {
-    this.#exchange = exchange
+    this.#exchange = exchange;
   }
 
   /** A notification * / with "quotes""" and \ more. */
   textDocumentDidOpen(textDocument: Tree): Promise<void> {
-    return this.#notify("textDocument/didOpen", [textDocument])
+    return this.#notify("textDocument/didOpen", [textDocument]);
   }
 
   /** @deprecated */
-  match(class_: MatchClass, type?: MatchTypeValue | null, list?: Array<MatchListItem>): Promise<{ [key: string]: boolean }> {
-    return this.#call("match", [class_, type, list]) as Promise<{ [key: string]: boolean }>
+  match(
+    class_: MatchClass,
+    type?: MatchTypeValue | null,
+    list?: Array<MatchListItem>,
+  ): Promise<{ [key: string]: boolean }> {
+    return this.#call<{ [key: string]: boolean }>("match", [
+      class_,
+      type,
+      list,
+    ]);
   }
 
   new(a: number, b?: number): Promise<Tree | null> {
-    return this.#call("new", [a, b]) as Promise<Tree | null>
+    return this.#call<Tree | null>("new", [a, b]);
   }
 
   new2(): Promise<New2Result> {
-    return this.#call("new_2", undefined) as Promise<New2Result>
+    return this.#call<New2Result>("new_2", undefined);
   }
 
   constructor_(): Promise<ConstructorResult> {
-    return this.#call("constructor", undefined) as Promise<ConstructorResult>
+    return this.#call<ConstructorResult>("constructor", undefined);
   }
 
-  async #call(method: string, params: unknown): Promise<unknown> {
-    const id = ++this.#last
-    const answer = await this.#exchange({ jsonrpc: '2.0', id, method, params: trimmed(params) })
-    if (answer === undefined) throw new Error(`no answer to ${method}`)
-    if (answer.error !== undefined) throw new RpcError(answer.error.code, answer.error.message, answer.error.data)
-    return answer.result
+  async #call<T>(method: string, params: unknown): Promise<T> {
+    const id = ++this.#last;
+    const answer = await this.#exchange({
+      jsonrpc: "2.0",
+      id,
+      method,
+      params: trimmed(params),
+    });
+    if (answer === undefined) throw new Error(`no answer to ${method}`);
+    if (answer.error !== undefined)
+      throw new RpcError(
+        answer.error.code,
+        answer.error.message,
+        answer.error.data,
+      );
+    return answer.result as T;
   }
 
   async #notify(method: string, params: unknown): Promise<void> {
-    await this.#exchange({ jsonrpc: '2.0', method, params: trimmed(params) })
+    await this.#exchange({ jsonrpc: "2.0", method, params: trimmed(params) });
   }
 }
 
 /** Arguments that are left out at the end of a list are not sent; JSON leaves out those with names. */
 function trimmed(params: unknown): unknown {
-  if (!Array.isArray(params)) return params
-  const list: unknown[] = [...params]
-  while (list.length > 0 && list[list.length - 1] === undefined) list.pop()
-  return list
+  if (!Array.isArray(params)) return params;
+  const list: unknown[] = [...params];
+  while (list.length > 0 && list[list.length - 1] === undefined) list.pop();
+  return list;
 }
 
-export type Alias = string
+export type Alias = string;
 
-export type ConstructorResult = ConstructorResult1 | [string, unknown] | Alias
+export type ConstructorResult = ConstructorResult1 | [string, unknown] | Alias;
 
 export interface ConstructorResult1 {
-  "x"?: null
+  x?: null;
 }
 
-export type MatchClass = "a b" | "Self" | "2"
+export type MatchClass = "a b" | "Self" | "2";
 
-export type MatchListItem = "x" | "y"
+export type MatchListItem = "x" | "y";
 
-export type MatchTypeValue = string | number
+export type MatchTypeValue = string | number;
 
 export interface New2Result {
   /**
    * Of the
    * root.
    */
-  "name": string
-  "left": Tree | null
-  "right"?: Tree
-  "rest"?: Array<Tree>
-  "from-where"?: unknown
-  "more": unknown
+  name: string;
+  left: Tree | null;
+  right?: Tree;
+  rest?: Array<Tree>;
+  "from-where"?: unknown;
+  more: unknown;
 }
 
-export type String_ = "up" | "down"
+export type String_ = "up" | "down";
 
 /** A tree. */
 export interface Tree {
@@ -184,9 +218,9 @@ export interface Tree {
    * Of the
    * root.
    */
-  "name": string
-  "left": Tree | null
-  "right"?: Tree
-  "rest"?: Array<Tree>
-  "from-where"?: unknown
+  name: string;
+  left: Tree | null;
+  right?: Tree;
+  rest?: Array<Tree>;
+  "from-where"?: unknown;
 }

@@ -22,7 +22,17 @@ Message: TypeAlias = dict[str, Any]
 # Sends a message, and returns the answer; nothing for a notification, which has no id.
 Exchange: TypeAlias = Callable[[Message], Message | None]
 
-__all__ = ["TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicIndentedPanicPanicPanicScrip", "Exchange", "Literal", "NotRequired", "RpcError", "TypedDict", "over_http", "over_stdio", "over_tcp"]
+__all__ = [
+    "TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicIndentedPanicPanicPanicScrip",
+    "Exchange",
+    "Literal",
+    "NotRequired",
+    "RpcError",
+    "TypedDict",
+    "over_http",
+    "over_stdio",
+    "over_tcp",
+]
 
 
 class RpcError(Exception):
@@ -38,7 +48,9 @@ class RpcError(Exception):
 class Lines:
     """A connection whose messages are lines."""
 
-    def __init__(self, reader: IO[bytes], writer: IO[bytes], close: Callable[[], None]) -> None:
+    def __init__(
+        self, reader: IO[bytes], writer: IO[bytes], close: Callable[[], None]
+    ) -> None:
         self._reader = reader
         self._writer = writer
         self._close = close
@@ -104,7 +116,11 @@ def over_tcp(host: str, port: int) -> Lines:
 
 def over_http(url: str, headers: dict[str, str] | None = None) -> Exchange:
     """Posts each message to a URL, and reads the answer from the body."""
-    sent = {"content-type": "application/json", "accept": "application/json", **(headers or {})}
+    sent = {
+        "content-type": "application/json",
+        "accept": "application/json",
+        **(headers or {}),
+    }
 
     def exchange(message: Message) -> Message | None:
         request = urllib.request.Request(url, json.dumps(message).encode(), sent)
@@ -141,59 +157,256 @@ def _trimmed(params: list[Any]) -> list[Any]:
 
 ABResult: TypeAlias = Literal["a-b"]
 
+
 ABResult_2: TypeAlias = Literal["aB"]
+
 
 AResult: TypeAlias = Literal["a\\"]
 
+
 CastResult: TypeAlias = Literal["cast"]
+
 
 ClassResult: TypeAlias = Literal["class"]
 
+
 ConstructorResult: TypeAlias = Literal["constructor"]
+
 
 Error_: TypeAlias = "str"
 
+
 Json: TypeAlias = "str | list[Json] | dict[str, Json]"
+
 
 Lists: TypeAlias = "Any"
 
+
 Loop: TypeAlias = "Any"
+
 
 None_: TypeAlias = Literal["x\U00002028"]
 
+
 Pool: TypeAlias = "Loop"
+
 
 ProcessExit99: TypeAlias = "None"
 
+
 ProcessExit99Result: TypeAlias = Literal["`${process.exit(99)}`"]
+
 
 Promise_: TypeAlias = "float"
 
-RaiseSystemExit99Result: TypeAlias = Literal["\"\"\"\U0000000araise SystemExit(99)\U0000000a"]
 
-Result_ = TypedDict("Result_", {"a\"b": "Result_AB", "a\\": "Result_A", "*/ process.exit(99) /*": "Result_ProcessExit99", "`${process.exit(99)}`": "Result_ProcessExit99_2", "\U00002028process.exit(99)": "str", "\"\"\"\U0000000araise SystemExit(99)\U0000000a": "NotRequired[str]", "#[doc]": "NotRequired[str]", "\U00000000": "NotRequired[str]", "\U0000202e": "NotRequired[str]", "": "NotRequired[str]", "9": "NotRequired[str]", "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx": "NotRequired[str]", "__proto__": "NotRequired[str]", "constructor": "NotRequired[str]", "then": "NotRequired[str]", "self": "NotRequired[str]", "None": "NotRequired[str]", "class": "NotRequired[str]", "list": "NotRequired[str]", "cast": "NotRequired[str]", "new": "NotRequired[str]", "日本": "NotRequired[str]", "a b": "NotRequired[str]", "a-b": "NotRequired[str]", "a_b": "NotRequired[str]", "aB": "NotRequired[str]"})
+RaiseSystemExit99Result: TypeAlias = Literal[
+    '"""\U0000000araise SystemExit(99)\U0000000a',
+]
 
-Result_A: TypeAlias = Literal["a\"b", "a\\", "*/ process.exit(99) /*", "`${process.exit(99)}`", "\U00002028process.exit(99)", "\"\"\"\U0000000araise SystemExit(99)\U0000000a", "#[doc]", "\U00000000", "\U0000202e", "", "9", "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "__proto__", "constructor", "then", "self", "None", "class", "list", "cast", "new", "日本", "a b", "a-b", "a_b", "aB"]
 
-Result_AB: TypeAlias = Literal["a\"b", "a\\", "*/ process.exit(99) /*", "`${process.exit(99)}`", "\U00002028process.exit(99)", "\"\"\"\U0000000araise SystemExit(99)\U0000000a", "#[doc]", "\U00000000", "\U0000202e", "", "9", "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "__proto__", "constructor", "then", "self", "None", "class", "list", "cast", "new", "日本", "a b", "a-b", "a_b", "aB"]
+Result_ = TypedDict(
+    "Result_",
+    {
+        'a"b': "Result_AB",
+        "a\\": "Result_A",
+        "*/ process.exit(99) /*": "Result_ProcessExit99",
+        "`${process.exit(99)}`": "Result_ProcessExit99_2",
+        "\U00002028process.exit(99)": "str",
+        '"""\U0000000araise SystemExit(99)\U0000000a': "NotRequired[str]",
+        "#[doc]": "NotRequired[str]",
+        "\U00000000": "NotRequired[str]",
+        "\U0000202e": "NotRequired[str]",
+        "": "NotRequired[str]",
+        "9": "NotRequired[str]",
+        "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx": "NotRequired[str]",
+        "__proto__": "NotRequired[str]",
+        "constructor": "NotRequired[str]",
+        "then": "NotRequired[str]",
+        "self": "NotRequired[str]",
+        "None": "NotRequired[str]",
+        "class": "NotRequired[str]",
+        "list": "NotRequired[str]",
+        "cast": "NotRequired[str]",
+        "new": "NotRequired[str]",
+        "日本": "NotRequired[str]",
+        "a b": "NotRequired[str]",
+        "a-b": "NotRequired[str]",
+        "a_b": "NotRequired[str]",
+        "aB": "NotRequired[str]",
+    },
+)
 
-Result_ProcessExit99: TypeAlias = Literal["a\"b", "a\\", "*/ process.exit(99) /*", "`${process.exit(99)}`", "\U00002028process.exit(99)", "\"\"\"\U0000000araise SystemExit(99)\U0000000a", "#[doc]", "\U00000000", "\U0000202e", "", "9", "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "__proto__", "constructor", "then", "self", "None", "class", "list", "cast", "new", "日本", "a b", "a-b", "a_b", "aB"]
 
-Result_ProcessExit99_2: TypeAlias = Literal["a\"b", "a\\", "*/ process.exit(99) /*", "`${process.exit(99)}`", "\U00002028process.exit(99)", "\"\"\"\U0000000araise SystemExit(99)\U0000000a", "#[doc]", "\U00000000", "\U0000202e", "", "9", "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "__proto__", "constructor", "then", "self", "None", "class", "list", "cast", "new", "日本", "a b", "a-b", "a_b", "aB"]
+Result_A: TypeAlias = Literal[
+    'a"b',
+    "a\\",
+    "*/ process.exit(99) /*",
+    "`${process.exit(99)}`",
+    "\U00002028process.exit(99)",
+    '"""\U0000000araise SystemExit(99)\U0000000a',
+    "#[doc]",
+    "\U00000000",
+    "\U0000202e",
+    "",
+    "9",
+    "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+    "__proto__",
+    "constructor",
+    "then",
+    "self",
+    "None",
+    "class",
+    "list",
+    "cast",
+    "new",
+    "日本",
+    "a b",
+    "a-b",
+    "a_b",
+    "aB",
+]
+
+
+Result_AB: TypeAlias = Literal[
+    'a"b',
+    "a\\",
+    "*/ process.exit(99) /*",
+    "`${process.exit(99)}`",
+    "\U00002028process.exit(99)",
+    '"""\U0000000araise SystemExit(99)\U0000000a',
+    "#[doc]",
+    "\U00000000",
+    "\U0000202e",
+    "",
+    "9",
+    "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+    "__proto__",
+    "constructor",
+    "then",
+    "self",
+    "None",
+    "class",
+    "list",
+    "cast",
+    "new",
+    "日本",
+    "a b",
+    "a-b",
+    "a_b",
+    "aB",
+]
+
+
+Result_ProcessExit99: TypeAlias = Literal[
+    'a"b',
+    "a\\",
+    "*/ process.exit(99) /*",
+    "`${process.exit(99)}`",
+    "\U00002028process.exit(99)",
+    '"""\U0000000araise SystemExit(99)\U0000000a',
+    "#[doc]",
+    "\U00000000",
+    "\U0000202e",
+    "",
+    "9",
+    "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+    "__proto__",
+    "constructor",
+    "then",
+    "self",
+    "None",
+    "class",
+    "list",
+    "cast",
+    "new",
+    "日本",
+    "a b",
+    "a-b",
+    "a_b",
+    "aB",
+]
+
+
+Result_ProcessExit99_2: TypeAlias = Literal[
+    'a"b',
+    "a\\",
+    "*/ process.exit(99) /*",
+    "`${process.exit(99)}`",
+    "\U00002028process.exit(99)",
+    '"""\U0000000araise SystemExit(99)\U0000000a',
+    "#[doc]",
+    "\U00000000",
+    "\U0000202e",
+    "",
+    "9",
+    "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+    "__proto__",
+    "constructor",
+    "then",
+    "self",
+    "None",
+    "class",
+    "list",
+    "cast",
+    "new",
+    "日本",
+    "a b",
+    "a-b",
+    "a_b",
+    "aB",
+]
+
 
 SelfResult: TypeAlias = Literal["self"]
 
-Self_: TypeAlias = Literal["a\"b", "a\\", "*/ process.exit(99) /*", "`${process.exit(99)}`", "\U00002028process.exit(99)", "\"\"\"\U0000000araise SystemExit(99)\U0000000a", "#[doc]", "\U00000000", "\U0000202e", "", "9", "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "__proto__", "constructor", "then", "self", "None", "class", "list", "cast", "new", "日本", "a b", "a-b", "a_b", "aB"]
+
+Self_: TypeAlias = Literal[
+    'a"b',
+    "a\\",
+    "*/ process.exit(99) /*",
+    "`${process.exit(99)}`",
+    "\U00002028process.exit(99)",
+    '"""\U0000000araise SystemExit(99)\U0000000a',
+    "#[doc]",
+    "\U00000000",
+    "\U0000202e",
+    "",
+    "9",
+    "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+    "__proto__",
+    "constructor",
+    "then",
+    "self",
+    "None",
+    "class",
+    "list",
+    "cast",
+    "new",
+    "日本",
+    "a b",
+    "a-b",
+    "a_b",
+    "aB",
+]
+
 
 Twice: TypeAlias = "Any"
 
+
 UnnamedResult: TypeAlias = Literal["\U00000000"]
+
 
 UnnamedResult_2: TypeAlias = Literal[""]
 
+
 UnnamedResult_3: TypeAlias = Literal["日本"]
 
-XxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxResult: TypeAlias = Literal["xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"]
+
+XxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxResult: TypeAlias = Literal[
+    "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+]
+
 
 class TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicIndentedPanicPanicPanicScrip:
     """Calls the methods of @ts-nocheck x\\u2028;globalThis.OWNED=1;process.exit(99)//Adds.  ``` panic!('run as a test'); ```  ~~~rust panic!() ~~~  panic!('indented');  - ``` panic!() ``` - panic!() > ``` > panic!()<script>alert(1)</script> [x](javascript:alert(1)) ![y](https://example.org/z.png) \\<script>alert(1)</script> [r]: javascript:alert(1)a */ globalThis.OWNED=1; process.exit(99) /* b\\u2028;globalThis.OWNED=1;process.exit(99)//\\u2029process.exit(99) */ process.exit(99)''' raise SystemExit(99) ''' \\''' raise SystemExit(99)\\ > > > raise SystemExit(99) '''\\u0000\\u001b[2J\\u007f\\u0085\\u009b31m\\u202e\\u2066\\ufeff\\udb40\\udc41 @ts-nocheck."""
@@ -239,7 +452,8 @@ class TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicIn
 
         Deprecated.
         """
-        self._notify("a\"b", _trimmed([a_b, a_b_2, b]))
+        _params = [a_b, a_b_2, b]
+        self._notify('a"b', _trimmed(_params))
 
     def a(self, a: Result_, a_2: str, *, b: str | None = None) -> AResult:
         """<script>alert(1)</script> [x](javascript:alert(1)) ![y](https://example.org/z.png) \\<script>alert(1)</script>
@@ -248,9 +462,12 @@ class TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicIn
         a */ globalThis.OWNED=1; process.exit(99) /* b\\u2028;globalThis.OWNED=1;process.exit(99)//\\u2029process.exit(99)
         */ process.exit(99)
         """
-        return cast("AResult", self._call("a\\", _trimmed([a, a_2, b])))
+        _params = [a, a_2, b]
+        return cast("AResult", self._call("a\\", _trimmed(_params)))
 
-    def process_exit_99(self, process_exit_99: Result_, *, b: str | None = None) -> Loop:
+    def process_exit_99(
+        self, process_exit_99: Result_, *, b: str | None = None
+    ) -> Loop:
         """a */ globalThis.OWNED=1; process.exit(99) /* b\\u2028;globalThis.OWNED=1;process.exit(99)//\\u2029process.exit(99)
         */ process.exit(99)
 
@@ -263,9 +480,43 @@ class TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicIn
 
         Deprecated.
         """
-        return cast("Loop", self._call("*/ process.exit(99) /*", {"*/ process.exit(99) /*": process_exit_99, **_given({"b": b})}))
+        _params = {"*/ process.exit(99) /*": process_exit_99}
+        _optional = {"b": b}
+        return cast(
+            "Loop",
+            self._call("*/ process.exit(99) /*", {**_params, **_given(_optional)}),
+        )
 
-    def process_exit_99_2(self, a_b: Result_, a: str, *, process_exit_99: str | None = None, process_exit_99_2: str | None = None, process_exit_99_3: str | None = None, raise_system_exit_99: str | None = None, doc: str | None = None, unnamed: str | None = None, unnamed_2: str | None = None, unnamed_3: str | None = None, _9: str | None = None, xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx: str | None = None, proto: str | None = None, constructor: str | None = None, then: str | None = None, self_: str | None = None, none: str | None = None, class_: str | None = None, list: str | None = None, cast_: str | None = None, new: str | None = None, unnamed_4: str | None = None, a_b_2: str | None = None, a_b_3: str | None = None, a_b_4: str | None = None, a_b_5: str | None = None) -> ProcessExit99Result:
+    def process_exit_99_2(
+        self,
+        a_b: Result_,
+        a: str,
+        *,
+        process_exit_99: str | None = None,
+        process_exit_99_2: str | None = None,
+        process_exit_99_3: str | None = None,
+        raise_system_exit_99: str | None = None,
+        doc: str | None = None,
+        unnamed: str | None = None,
+        unnamed_2: str | None = None,
+        unnamed_3: str | None = None,
+        _9: str | None = None,
+        xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx: str | None = None,
+        proto: str | None = None,
+        constructor: str | None = None,
+        then: str | None = None,
+        self_: str | None = None,
+        none: str | None = None,
+        class_: str | None = None,
+        list: str | None = None,
+        cast_: str | None = None,
+        new: str | None = None,
+        unnamed_4: str | None = None,
+        a_b_2: str | None = None,
+        a_b_3: str | None = None,
+        a_b_4: str | None = None,
+        a_b_5: str | None = None,
+    ) -> ProcessExit99Result:
         """'''
         raise SystemExit(99)
         ''' \\'''
@@ -275,9 +526,69 @@ class TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicIn
 
         \\u0000\\u001b[2J\\u007f\\u0085\\u009b31m\\u202e\\u2066\\ufeff\\udb40\\udc41 @ts-nocheck
         """
-        return cast("ProcessExit99Result", self._call("`${process.exit(99)}`", _trimmed([a_b, a, process_exit_99, process_exit_99_2, process_exit_99_3, raise_system_exit_99, doc, unnamed, unnamed_2, unnamed_3, _9, xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx, proto, constructor, then, self_, none, class_, list, cast_, new, unnamed_4, a_b_2, a_b_3, a_b_4, a_b_5])))
+        _params = [
+            a_b,
+            a,
+            process_exit_99,
+            process_exit_99_2,
+            process_exit_99_3,
+            raise_system_exit_99,
+            doc,
+            unnamed,
+            unnamed_2,
+            unnamed_3,
+            _9,
+            xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx,
+            proto,
+            constructor,
+            then,
+            self_,
+            none,
+            class_,
+            list,
+            cast_,
+            new,
+            unnamed_4,
+            a_b_2,
+            a_b_3,
+            a_b_4,
+            a_b_5,
+        ]
+        return cast(
+            "ProcessExit99Result",
+            self._call("`${process.exit(99)}`", _trimmed(_params)),
+        )
 
-    def process_exit_99_3(self, a_b: Result_, a: str, *, process_exit_99: str | None = None, process_exit_99_2: str | None = None, process_exit_99_3: str | None = None, raise_system_exit_99: str | None = None, doc: str | None = None, unnamed: str | None = None, unnamed_2: str | None = None, unnamed_3: str | None = None, _9: str | None = None, xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx: str | None = None, proto: str | None = None, constructor: str | None = None, then: str | None = None, self_: str | None = None, none: str | None = None, class_: str | None = None, list: str | None = None, cast_: str | None = None, new: str | None = None, unnamed_4: str | None = None, a_b_2: str | None = None, a_b_3: str | None = None, a_b_4: str | None = None, a_b_5: str | None = None) -> None:
+    def process_exit_99_3(
+        self,
+        a_b: Result_,
+        a: str,
+        *,
+        process_exit_99: str | None = None,
+        process_exit_99_2: str | None = None,
+        process_exit_99_3: str | None = None,
+        raise_system_exit_99: str | None = None,
+        doc: str | None = None,
+        unnamed: str | None = None,
+        unnamed_2: str | None = None,
+        unnamed_3: str | None = None,
+        _9: str | None = None,
+        xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx: str | None = None,
+        proto: str | None = None,
+        constructor: str | None = None,
+        then: str | None = None,
+        self_: str | None = None,
+        none: str | None = None,
+        class_: str | None = None,
+        list: str | None = None,
+        cast_: str | None = None,
+        new: str | None = None,
+        unnamed_4: str | None = None,
+        a_b_2: str | None = None,
+        a_b_3: str | None = None,
+        a_b_4: str | None = None,
+        a_b_5: str | None = None,
+    ) -> None:
         """\\u0000\\u001b[2J\\u007f\\u0085\\u009b31m\\u202e\\u2066\\ufeff\\udb40\\udc41 @ts-nocheck
 
         Adds.
@@ -301,9 +612,42 @@ class TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicIn
 
         Deprecated.
         """
-        self._notify("\U00002028process.exit(99)", {"a\"b": a_b, "a\\": a, **_given({"*/ process.exit(99) /*": process_exit_99, "`${process.exit(99)}`": process_exit_99_2, "\U00002028process.exit(99)": process_exit_99_3, "\"\"\"\U0000000araise SystemExit(99)\U0000000a": raise_system_exit_99, "#[doc]": doc, "\U00000000": unnamed, "\U0000202e": unnamed_2, "": unnamed_3, "9": _9, "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx": xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx, "__proto__": proto, "constructor": constructor, "then": then, "self": self_, "None": none, "class": class_, "list": list, "cast": cast_, "new": new, "日本": unnamed_4, "a b": a_b_2, "a-b": a_b_3, "a_b": a_b_4, "aB": a_b_5})})
+        _params = {'a"b': a_b, "a\\": a}
+        _optional = {
+            "*/ process.exit(99) /*": process_exit_99,
+            "`${process.exit(99)}`": process_exit_99_2,
+            "\U00002028process.exit(99)": process_exit_99_3,
+            '"""\U0000000araise SystemExit(99)\U0000000a': raise_system_exit_99,
+            "#[doc]": doc,
+            "\U00000000": unnamed,
+            "\U0000202e": unnamed_2,
+            "": unnamed_3,
+            "9": _9,
+            "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx": xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx,
+            "__proto__": proto,
+            "constructor": constructor,
+            "then": then,
+            "self": self_,
+            "None": none,
+            "class": class_,
+            "list": list,
+            "cast": cast_,
+            "new": new,
+            "日本": unnamed_4,
+            "a b": a_b_2,
+            "a-b": a_b_3,
+            "a_b": a_b_4,
+            "aB": a_b_5,
+        }
+        self._notify("\U00002028process.exit(99)", {**_params, **_given(_optional)})
 
-    def raise_system_exit_99(self, raise_system_exit_99: Result_, raise_system_exit_99_2: str, *, b: str | None = None) -> RaiseSystemExit99Result:
+    def raise_system_exit_99(
+        self,
+        raise_system_exit_99: Result_,
+        raise_system_exit_99_2: str,
+        *,
+        b: str | None = None,
+    ) -> RaiseSystemExit99Result:
         """Adds.
 
         ```
@@ -326,7 +670,11 @@ class TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicIn
         <script>alert(1)</script> [x](javascript:alert(1)) ![y](https://example.org/z.png) \\<script>alert(1)</script>
         [r]: javascript:alert(1)
         """
-        return cast("RaiseSystemExit99Result", self._call("\"\"\"\U0000000araise SystemExit(99)\U0000000a", _trimmed([raise_system_exit_99, raise_system_exit_99_2, b])))
+        _params = [raise_system_exit_99, raise_system_exit_99_2, b]
+        return cast(
+            "RaiseSystemExit99Result",
+            self._call('"""\U0000000araise SystemExit(99)\U0000000a', _trimmed(_params)),
+        )
 
     def doc(self, doc: Result_, doc_2: str, *, b: str | None = None) -> Loop:
         """<script>alert(1)</script> [x](javascript:alert(1)) ![y](https://example.org/z.png) \\<script>alert(1)</script>
@@ -337,9 +685,12 @@ class TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicIn
 
         Deprecated.
         """
-        return cast("Loop", self._call("#[doc]", _trimmed([doc, doc_2, b])))
+        _params = [doc, doc_2, b]
+        return cast("Loop", self._call("#[doc]", _trimmed(_params)))
 
-    def unnamed(self, unnamed: Result_, unnamed_2: str, *, b: str | None = None) -> UnnamedResult:
+    def unnamed(
+        self, unnamed: Result_, unnamed_2: str, *, b: str | None = None
+    ) -> UnnamedResult:
         """a */ globalThis.OWNED=1; process.exit(99) /* b\\u2028;globalThis.OWNED=1;process.exit(99)//\\u2029process.exit(99)
         */ process.exit(99)
 
@@ -350,7 +701,8 @@ class TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicIn
         > > > raise SystemExit(99)
         '''
         """
-        return cast("UnnamedResult", self._call("\U00000000", _trimmed([unnamed, unnamed_2, b])))
+        _params = [unnamed, unnamed_2, b]
+        return cast("UnnamedResult", self._call("\U00000000", _trimmed(_params)))
 
     def unnamed_2(self, unnamed: Result_, *, b: str | None = None) -> None:
         """'''
@@ -364,9 +716,13 @@ class TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicIn
 
         Deprecated.
         """
-        self._notify("\U0000202e", {"\U0000202e": unnamed, **_given({"b": b})})
+        _params = {"\U0000202e": unnamed}
+        _optional = {"b": b}
+        self._notify("\U0000202e", {**_params, **_given(_optional)})
 
-    def unnamed_3(self, unnamed: Result_, unnamed_2: str, *, b: str | None = None) -> UnnamedResult_2:
+    def unnamed_3(
+        self, unnamed: Result_, unnamed_2: str, *, b: str | None = None
+    ) -> UnnamedResult_2:
         """\\u0000\\u001b[2J\\u007f\\u0085\\u009b31m\\u202e\\u2066\\ufeff\\udb40\\udc41 @ts-nocheck
 
         Adds.
@@ -388,7 +744,8 @@ class TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicIn
         > ```
         > panic!()
         """
-        return cast("UnnamedResult_2", self._call("", _trimmed([unnamed, unnamed_2, b])))
+        _params = [unnamed, unnamed_2, b]
+        return cast("UnnamedResult_2", self._call("", _trimmed(_params)))
 
     def _9(self, _9: Result_, *, b: str | None = None) -> Loop:
         """Adds.
@@ -415,16 +772,32 @@ class TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicIn
 
         Deprecated.
         """
-        return cast("Loop", self._call("9", {"9": _9, **_given({"b": b})}))
+        _params = {"9": _9}
+        _optional = {"b": b}
+        return cast("Loop", self._call("9", {**_params, **_given(_optional)}))
 
-    def xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx(self, xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx: Result_, xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx_2: str, *, b: str | None = None) -> XxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxResult:
+    def xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx(
+        self,
+        xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx: Result_,
+        xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx_2: str,
+        *,
+        b: str | None = None,
+    ) -> XxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxResult:
         """<script>alert(1)</script> [x](javascript:alert(1)) ![y](https://example.org/z.png) \\<script>alert(1)</script>
         [r]: javascript:alert(1)
 
         a */ globalThis.OWNED=1; process.exit(99) /* b\\u2028;globalThis.OWNED=1;process.exit(99)//\\u2029process.exit(99)
         */ process.exit(99)
         """
-        return cast("XxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxResult", self._call("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", _trimmed([xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx, xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx_2, b])))
+        _params = [
+            xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx,
+            xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx_2,
+            b,
+        ]
+        return cast(
+            "XxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxResult",
+            self._call("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", _trimmed(_params)),
+        )
 
     def proto(self, proto: Result_, proto_2: str, *, b: str | None = None) -> None:
         """a */ globalThis.OWNED=1; process.exit(99) /* b\\u2028;globalThis.OWNED=1;process.exit(99)//\\u2029process.exit(99)
@@ -439,9 +812,12 @@ class TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicIn
 
         Deprecated.
         """
-        self._notify("__proto__", _trimmed([proto, proto_2, b]))
+        _params = [proto, proto_2, b]
+        self._notify("__proto__", _trimmed(_params))
 
-    def constructor(self, constructor: Result_, constructor_2: str, *, b: str | None = None) -> ConstructorResult:
+    def constructor(
+        self, constructor: Result_, constructor_2: str, *, b: str | None = None
+    ) -> ConstructorResult:
         """'''
         raise SystemExit(99)
         ''' \\'''
@@ -451,7 +827,8 @@ class TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicIn
 
         \\u0000\\u001b[2J\\u007f\\u0085\\u009b31m\\u202e\\u2066\\ufeff\\udb40\\udc41 @ts-nocheck
         """
-        return cast("ConstructorResult", self._call("constructor", _trimmed([constructor, constructor_2, b])))
+        _params = [constructor, constructor_2, b]
+        return cast("ConstructorResult", self._call("constructor", _trimmed(_params)))
 
     def then(self, then: Result_, *, b: str | None = None) -> Loop:
         """\\u0000\\u001b[2J\\u007f\\u0085\\u009b31m\\u202e\\u2066\\ufeff\\udb40\\udc41 @ts-nocheck
@@ -477,7 +854,9 @@ class TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicIn
 
         Deprecated.
         """
-        return cast("Loop", self._call("then", {"then": then, **_given({"b": b})}))
+        _params = {"then": then}
+        _optional = {"b": b}
+        return cast("Loop", self._call("then", {**_params, **_given(_optional)}))
 
     def self_(self, self_: Result_, self_2: str, *, b: str | None = None) -> SelfResult:
         """Adds.
@@ -502,7 +881,8 @@ class TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicIn
         <script>alert(1)</script> [x](javascript:alert(1)) ![y](https://example.org/z.png) \\<script>alert(1)</script>
         [r]: javascript:alert(1)
         """
-        return cast("SelfResult", self._call("self", _trimmed([self_, self_2, b])))
+        _params = [self_, self_2, b]
+        return cast("SelfResult", self._call("self", _trimmed(_params)))
 
     def none(self, none: Result_, *, b: str | None = None) -> None:
         """<script>alert(1)</script> [x](javascript:alert(1)) ![y](https://example.org/z.png) \\<script>alert(1)</script>
@@ -513,9 +893,13 @@ class TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicIn
 
         Deprecated.
         """
-        self._notify("None", {"None": none, **_given({"b": b})})
+        _params = {"None": none}
+        _optional = {"b": b}
+        self._notify("None", {**_params, **_given(_optional)})
 
-    def class_(self, class_: Result_, class_2: str, *, b: str | None = None) -> ClassResult:
+    def class_(
+        self, class_: Result_, class_2: str, *, b: str | None = None
+    ) -> ClassResult:
         """a */ globalThis.OWNED=1; process.exit(99) /* b\\u2028;globalThis.OWNED=1;process.exit(99)//\\u2029process.exit(99)
         */ process.exit(99)
 
@@ -526,7 +910,8 @@ class TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicIn
         > > > raise SystemExit(99)
         '''
         """
-        return cast("ClassResult", self._call("class", _trimmed([class_, class_2, b])))
+        _params = [class_, class_2, b]
+        return cast("ClassResult", self._call("class", _trimmed(_params)))
 
     def list_(self, list: Result_, list_2: str, *, b: str | None = None) -> Loop:
         """'''
@@ -540,7 +925,8 @@ class TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicIn
 
         Deprecated.
         """
-        return cast("Loop", self._call("list", _trimmed([list, list_2, b])))
+        _params = [list, list_2, b]
+        return cast("Loop", self._call("list", _trimmed(_params)))
 
     def cast_(self, cast_: Result_, cast_2: str, *, b: str | None = None) -> CastResult:
         """\\u0000\\u001b[2J\\u007f\\u0085\\u009b31m\\u202e\\u2066\\ufeff\\udb40\\udc41 @ts-nocheck
@@ -564,7 +950,8 @@ class TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicIn
         > ```
         > panic!()
         """
-        return cast("CastResult", self._call("cast", _trimmed([cast_, cast_2, b])))
+        _params = [cast_, cast_2, b]
+        return cast("CastResult", self._call("cast", _trimmed(_params)))
 
     def new(self, new: Result_, *, b: str | None = None) -> None:
         """Adds.
@@ -591,16 +978,21 @@ class TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicIn
 
         Deprecated.
         """
-        self._notify("new", {"new": new, **_given({"b": b})})
+        _params = {"new": new}
+        _optional = {"b": b}
+        self._notify("new", {**_params, **_given(_optional)})
 
-    def unnamed_4(self, unnamed: Result_, unnamed_2: str, *, b: str | None = None) -> UnnamedResult_3:
+    def unnamed_4(
+        self, unnamed: Result_, unnamed_2: str, *, b: str | None = None
+    ) -> UnnamedResult_3:
         """<script>alert(1)</script> [x](javascript:alert(1)) ![y](https://example.org/z.png) \\<script>alert(1)</script>
         [r]: javascript:alert(1)
 
         a */ globalThis.OWNED=1; process.exit(99) /* b\\u2028;globalThis.OWNED=1;process.exit(99)//\\u2029process.exit(99)
         */ process.exit(99)
         """
-        return cast("UnnamedResult_3", self._call("日本", _trimmed([unnamed, unnamed_2, b])))
+        _params = [unnamed, unnamed_2, b]
+        return cast("UnnamedResult_3", self._call("日本", _trimmed(_params)))
 
     def a_b_2(self, a_b: Result_, *, b: str | None = None) -> Loop:
         """a */ globalThis.OWNED=1; process.exit(99) /* b\\u2028;globalThis.OWNED=1;process.exit(99)//\\u2029process.exit(99)
@@ -615,7 +1007,9 @@ class TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicIn
 
         Deprecated.
         """
-        return cast("Loop", self._call("a b", {"a b": a_b, **_given({"b": b})}))
+        _params = {"a b": a_b}
+        _optional = {"b": b}
+        return cast("Loop", self._call("a b", {**_params, **_given(_optional)}))
 
     def a_b_3(self, a_b: Result_, a_b_2: str, *, b: str | None = None) -> ABResult:
         """'''
@@ -627,7 +1021,8 @@ class TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicIn
 
         \\u0000\\u001b[2J\\u007f\\u0085\\u009b31m\\u202e\\u2066\\ufeff\\udb40\\udc41 @ts-nocheck
         """
-        return cast("ABResult", self._call("a-b", _trimmed([a_b, a_b_2, b])))
+        _params = [a_b, a_b_2, b]
+        return cast("ABResult", self._call("a-b", _trimmed(_params)))
 
     def a_b_4(self, a_b: Result_, a_b_2: str, *, b: str | None = None) -> None:
         """\\u0000\\u001b[2J\\u007f\\u0085\\u009b31m\\u202e\\u2066\\ufeff\\udb40\\udc41 @ts-nocheck
@@ -653,7 +1048,8 @@ class TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicIn
 
         Deprecated.
         """
-        self._notify("a_b", _trimmed([a_b, a_b_2, b]))
+        _params = [a_b, a_b_2, b]
+        self._notify("a_b", _trimmed(_params))
 
     def a_b_5(self, a_b: Result_, a_b_2: str, *, b: str | None = None) -> ABResult_2:
         """Adds.
@@ -678,4 +1074,5 @@ class TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicIn
         <script>alert(1)</script> [x](javascript:alert(1)) ![y](https://example.org/z.png) \\<script>alert(1)</script>
         [r]: javascript:alert(1)
         """
-        return cast("ABResult_2", self._call("aB", _trimmed([a_b, a_b_2, b])))
+        _params = [a_b, a_b_2, b]
+        return cast("ABResult_2", self._call("aB", _trimmed(_params)))

@@ -37,8 +37,14 @@ impl TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicInd
     /// \<script>alert(1)\</script> \[x](javascript:alert(1)) !\[y](https://example.org/z.png) \\\<script>alert(1)\</script>
     /// \[r]: javascript:alert(1)
     #[deprecated]
-    pub async fn a_b(&self, a_b: Result_, a_b_2: String, b: Option<String>) -> Result<(), sabir::SendError> {
-        self.peer.notify("a\"b", positions(2, (a_b, a_b_2, b,))).await
+    pub async fn a_b(
+        &self,
+        a_b: Result_,
+        a_b_2: String,
+        b: Option<String>,
+    ) -> Result<(), sabir::SendError> {
+        let params = positions(2, (a_b, a_b_2, b));
+        self.peer.notify("a\"b", params).await
     }
 
     /// \<script>alert(1)\</script> \[x](javascript:alert(1)) !\[y](https://example.org/z.png) \\\<script>alert(1)\</script>
@@ -47,7 +53,7 @@ impl TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicInd
     /// a */ globalThis.OWNED=1; process.exit(99) /* b\\u2028;globalThis.OWNED=1;process.exit(99)//\\u2029process.exit(99)
     /// */ process.exit(99)
     pub fn a(&self, a: Result_, a_2: String, b: Option<String>) -> sabir::Call<AResult> {
-        self.peer.call("a\\", positions(2, (a, a_2, b,)))
+        self.peer.call("a\\", positions(2, (a, a_2, b)))
     }
 
     /// a */ globalThis.OWNED=1; process.exit(99) /* b\\u2028;globalThis.OWNED=1;process.exit(99)//\\u2029process.exit(99)
@@ -60,7 +66,11 @@ impl TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicInd
     /// >>> raise SystemExit(99)
     /// '''
     #[deprecated]
-    pub fn process_exit_99(&self, process_exit_99: Result_, b: Option<String>) -> sabir::Call<Loop> {
+    pub fn process_exit_99(
+        &self,
+        process_exit_99: Result_,
+        b: Option<String>,
+    ) -> sabir::Call<Loop> {
         #[derive(serde::Serialize)]
         struct Params {
             #[serde(rename = "*/ process.exit(99) /*")]
@@ -68,7 +78,8 @@ impl TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicInd
             #[serde(default, skip_serializing_if = "Option::is_none")]
             b: Option<String>,
         }
-        self.peer.call("*/ process.exit(99) /*", Params { process_exit_99, b })
+        let params = Params { process_exit_99, b };
+        self.peer.call("*/ process.exit(99) /*", params)
     }
 
     /// """
@@ -79,10 +90,94 @@ impl TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicInd
     /// '''
     ///
     /// \\u0000\\u001b\[2J\\u007f\\u0085\\u009b31m\\u202e\\u2066\\ufeff\\udb40\\udc41 @ts-nocheck
-    pub fn process_exit_99_2(&self, a_b: Result_, a: String, process_exit_99: Option<String>, process_exit_99_2: Option<String>, process_exit_99_3: Option<String>, raise_system_exit_99: Option<String>, doc: Option<String>, unnamed: Option<String>, unnamed_2: Option<String>, unnamed_3: Option<String>, _9: Option<String>, xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx: Option<String>, proto: Option<String>, constructor: Option<String>, then: Option<String>, self_: Option<String>, none: Option<String>, class: Option<String>, list: Option<String>, cast: Option<String>, new: Option<String>, unnamed_4: Option<String>, a_b_2: Option<String>, a_b_3: Option<String>, a_b_4: Option<String>, a_b_5: Option<String>) -> sabir::Call<ProcessExit99Result> {
+    pub fn process_exit_99_2(
+        &self,
+        a_b: Result_,
+        a: String,
+        process_exit_99: Option<String>,
+        process_exit_99_2: Option<String>,
+        process_exit_99_3: Option<String>,
+        raise_system_exit_99: Option<String>,
+        doc: Option<String>,
+        unnamed: Option<String>,
+        unnamed_2: Option<String>,
+        unnamed_3: Option<String>,
+        _9: Option<String>,
+        xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx: Option<String>,
+        proto: Option<String>,
+        constructor: Option<String>,
+        then: Option<String>,
+        self_: Option<String>,
+        none: Option<String>,
+        class: Option<String>,
+        list: Option<String>,
+        cast: Option<String>,
+        new: Option<String>,
+        unnamed_4: Option<String>,
+        a_b_2: Option<String>,
+        a_b_3: Option<String>,
+        a_b_4: Option<String>,
+        a_b_5: Option<String>,
+    ) -> sabir::Call<ProcessExit99Result> {
         #[derive(serde::Serialize)]
-        struct Params(Result_, String, Option<String>, Option<String>, Option<String>, Option<String>, Option<String>, Option<String>, Option<String>, Option<String>, Option<String>, Option<String>, Option<String>, Option<String>, Option<String>, Option<String>, Option<String>, Option<String>, Option<String>, Option<String>, Option<String>, Option<String>, Option<String>, Option<String>, Option<String>, Option<String>);
-        self.peer.call("`${process.exit(99)}`", positions(2, Params(a_b, a, process_exit_99, process_exit_99_2, process_exit_99_3, raise_system_exit_99, doc, unnamed, unnamed_2, unnamed_3, _9, xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx, proto, constructor, then, self_, none, class, list, cast, new, unnamed_4, a_b_2, a_b_3, a_b_4, a_b_5)))
+        struct Params(
+            Result_,
+            String,
+            Option<String>,
+            Option<String>,
+            Option<String>,
+            Option<String>,
+            Option<String>,
+            Option<String>,
+            Option<String>,
+            Option<String>,
+            Option<String>,
+            Option<String>,
+            Option<String>,
+            Option<String>,
+            Option<String>,
+            Option<String>,
+            Option<String>,
+            Option<String>,
+            Option<String>,
+            Option<String>,
+            Option<String>,
+            Option<String>,
+            Option<String>,
+            Option<String>,
+            Option<String>,
+            Option<String>,
+        );
+        let params = Params(
+            a_b,
+            a,
+            process_exit_99,
+            process_exit_99_2,
+            process_exit_99_3,
+            raise_system_exit_99,
+            doc,
+            unnamed,
+            unnamed_2,
+            unnamed_3,
+            _9,
+            xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx,
+            proto,
+            constructor,
+            then,
+            self_,
+            none,
+            class,
+            list,
+            cast,
+            new,
+            unnamed_4,
+            a_b_2,
+            a_b_3,
+            a_b_4,
+            a_b_5,
+        );
+        let params = positions(2, params);
+        self.peer.call("`${process.exit(99)}`", params)
     }
 
     /// \\u0000\\u001b\[2J\\u007f\\u0085\\u009b31m\\u202e\\u2066\\ufeff\\udb40\\udc41 @ts-nocheck
@@ -106,7 +201,35 @@ impl TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicInd
     /// > \`\`\`
     /// > panic!()
     #[deprecated]
-    pub async fn process_exit_99_3(&self, a_b: Result_, a: String, process_exit_99: Option<String>, process_exit_99_2: Option<String>, process_exit_99_3: Option<String>, raise_system_exit_99: Option<String>, doc: Option<String>, unnamed: Option<String>, unnamed_2: Option<String>, unnamed_3: Option<String>, _9: Option<String>, xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx: Option<String>, proto: Option<String>, constructor: Option<String>, then: Option<String>, self_: Option<String>, none: Option<String>, class: Option<String>, list: Option<String>, cast: Option<String>, new: Option<String>, unnamed_4: Option<String>, a_b_2: Option<String>, a_b_3: Option<String>, a_b_4: Option<String>, a_b_5: Option<String>) -> Result<(), sabir::SendError> {
+    pub async fn process_exit_99_3(
+        &self,
+        a_b: Result_,
+        a: String,
+        process_exit_99: Option<String>,
+        process_exit_99_2: Option<String>,
+        process_exit_99_3: Option<String>,
+        raise_system_exit_99: Option<String>,
+        doc: Option<String>,
+        unnamed: Option<String>,
+        unnamed_2: Option<String>,
+        unnamed_3: Option<String>,
+        _9: Option<String>,
+        xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx: Option<String>,
+        proto: Option<String>,
+        constructor: Option<String>,
+        then: Option<String>,
+        self_: Option<String>,
+        none: Option<String>,
+        class: Option<String>,
+        list: Option<String>,
+        cast: Option<String>,
+        new: Option<String>,
+        unnamed_4: Option<String>,
+        a_b_2: Option<String>,
+        a_b_3: Option<String>,
+        a_b_4: Option<String>,
+        a_b_5: Option<String>,
+    ) -> Result<(), sabir::SendError> {
         #[derive(serde::Serialize)]
         struct Params {
             #[serde(rename = "a\"b")]
@@ -140,9 +263,12 @@ impl TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicInd
             #[serde(rename = "9")]
             #[serde(default, skip_serializing_if = "Option::is_none")]
             _9: Option<String>,
-            #[serde(rename = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx")]
+            #[serde(
+                rename = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+            )]
             #[serde(default, skip_serializing_if = "Option::is_none")]
-            xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx: Option<String>,
+            xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx:
+                Option<String>,
             #[serde(rename = "__proto__")]
             #[serde(default, skip_serializing_if = "Option::is_none")]
             proto: Option<String>,
@@ -180,7 +306,35 @@ impl TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicInd
             #[serde(default, skip_serializing_if = "Option::is_none")]
             a_b_5: Option<String>,
         }
-        self.peer.notify("\u{2028}process.exit(99)", Params { a_b, a, process_exit_99, process_exit_99_2, process_exit_99_3, raise_system_exit_99, doc, unnamed, unnamed_2, unnamed_3, _9, xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx, proto, constructor, then, self_, none, class, list, cast, new, unnamed_4, a_b_2, a_b_3, a_b_4, a_b_5 }).await
+        let params = Params {
+            a_b,
+            a,
+            process_exit_99,
+            process_exit_99_2,
+            process_exit_99_3,
+            raise_system_exit_99,
+            doc,
+            unnamed,
+            unnamed_2,
+            unnamed_3,
+            _9,
+            xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx,
+            proto,
+            constructor,
+            then,
+            self_,
+            none,
+            class,
+            list,
+            cast,
+            new,
+            unnamed_4,
+            a_b_2,
+            a_b_3,
+            a_b_4,
+            a_b_5,
+        };
+        self.peer.notify("\u{2028}process.exit(99)", params).await
     }
 
     /// Adds.
@@ -204,8 +358,15 @@ impl TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicInd
     ///
     /// \<script>alert(1)\</script> \[x](javascript:alert(1)) !\[y](https://example.org/z.png) \\\<script>alert(1)\</script>
     /// \[r]: javascript:alert(1)
-    pub fn raise_system_exit_99(&self, raise_system_exit_99: Result_, raise_system_exit_99_2: String, b: Option<String>) -> sabir::Call<RaiseSystemExit99Result> {
-        self.peer.call("\"\"\"\u{a}raise SystemExit(99)\u{a}", positions(2, (raise_system_exit_99, raise_system_exit_99_2, b,)))
+    pub fn raise_system_exit_99(
+        &self,
+        raise_system_exit_99: Result_,
+        raise_system_exit_99_2: String,
+        b: Option<String>,
+    ) -> sabir::Call<RaiseSystemExit99Result> {
+        let params = positions(2, (raise_system_exit_99, raise_system_exit_99_2, b));
+        self.peer
+            .call("\"\"\"\u{a}raise SystemExit(99)\u{a}", params)
     }
 
     /// \<script>alert(1)\</script> \[x](javascript:alert(1)) !\[y](https://example.org/z.png) \\\<script>alert(1)\</script>
@@ -215,7 +376,7 @@ impl TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicInd
     /// */ process.exit(99)
     #[deprecated]
     pub fn doc(&self, doc: Result_, doc_2: String, b: Option<String>) -> sabir::Call<Loop> {
-        self.peer.call("#[doc]", positions(2, (doc, doc_2, b,)))
+        self.peer.call("#[doc]", positions(2, (doc, doc_2, b)))
     }
 
     /// a */ globalThis.OWNED=1; process.exit(99) /* b\\u2028;globalThis.OWNED=1;process.exit(99)//\\u2029process.exit(99)
@@ -227,8 +388,14 @@ impl TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicInd
     /// raise SystemExit(99)\\
     /// >>> raise SystemExit(99)
     /// '''
-    pub fn unnamed(&self, unnamed: Result_, unnamed_2: String, b: Option<String>) -> sabir::Call<UnnamedResult> {
-        self.peer.call("\u{0}", positions(2, (unnamed, unnamed_2, b,)))
+    pub fn unnamed(
+        &self,
+        unnamed: Result_,
+        unnamed_2: String,
+        b: Option<String>,
+    ) -> sabir::Call<UnnamedResult> {
+        let params = positions(2, (unnamed, unnamed_2, b));
+        self.peer.call("\u{0}", params)
     }
 
     /// """
@@ -240,7 +407,11 @@ impl TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicInd
     ///
     /// \\u0000\\u001b\[2J\\u007f\\u0085\\u009b31m\\u202e\\u2066\\ufeff\\udb40\\udc41 @ts-nocheck
     #[deprecated]
-    pub async fn unnamed_2(&self, unnamed: Result_, b: Option<String>) -> Result<(), sabir::SendError> {
+    pub async fn unnamed_2(
+        &self,
+        unnamed: Result_,
+        b: Option<String>,
+    ) -> Result<(), sabir::SendError> {
         #[derive(serde::Serialize)]
         struct Params {
             #[serde(rename = "\u{202e}")]
@@ -271,8 +442,13 @@ impl TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicInd
     /// - panic!()
     /// > \`\`\`
     /// > panic!()
-    pub fn unnamed_3(&self, unnamed: Result_, unnamed_2: String, b: Option<String>) -> sabir::Call<UnnamedResult_2> {
-        self.peer.call("", positions(2, (unnamed, unnamed_2, b,)))
+    pub fn unnamed_3(
+        &self,
+        unnamed: Result_,
+        unnamed_2: String,
+        b: Option<String>,
+    ) -> sabir::Call<UnnamedResult_2> {
+        self.peer.call("", positions(2, (unnamed, unnamed_2, b)))
     }
 
     /// Adds.
@@ -313,8 +489,20 @@ impl TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicInd
     ///
     /// a */ globalThis.OWNED=1; process.exit(99) /* b\\u2028;globalThis.OWNED=1;process.exit(99)//\\u2029process.exit(99)
     /// */ process.exit(99)
-    pub fn xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx(&self, xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx: Result_, xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx_2: String, b: Option<String>) -> sabir::Call<XxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxResult> {
-        self.peer.call("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", positions(2, (xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx, xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx_2, b,)))
+    pub fn xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx(
+        &self,
+        xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx: Result_,
+        xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx_2: String,
+        b: Option<String>,
+    ) -> sabir::Call<XxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxResult> {
+        let params = (
+            xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx,
+            xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx_2,
+            b,
+        );
+        let params = positions(2, params);
+        self.peer
+            .call("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", params)
     }
 
     /// a */ globalThis.OWNED=1; process.exit(99) /* b\\u2028;globalThis.OWNED=1;process.exit(99)//\\u2029process.exit(99)
@@ -327,8 +515,14 @@ impl TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicInd
     /// >>> raise SystemExit(99)
     /// '''
     #[deprecated]
-    pub async fn proto(&self, proto: Result_, proto_2: String, b: Option<String>) -> Result<(), sabir::SendError> {
-        self.peer.notify("__proto__", positions(2, (proto, proto_2, b,))).await
+    pub async fn proto(
+        &self,
+        proto: Result_,
+        proto_2: String,
+        b: Option<String>,
+    ) -> Result<(), sabir::SendError> {
+        let params = positions(2, (proto, proto_2, b));
+        self.peer.notify("__proto__", params).await
     }
 
     /// """
@@ -339,8 +533,14 @@ impl TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicInd
     /// '''
     ///
     /// \\u0000\\u001b\[2J\\u007f\\u0085\\u009b31m\\u202e\\u2066\\ufeff\\udb40\\udc41 @ts-nocheck
-    pub fn constructor(&self, constructor: Result_, constructor_2: String, b: Option<String>) -> sabir::Call<ConstructorResult> {
-        self.peer.call("constructor", positions(2, (constructor, constructor_2, b,)))
+    pub fn constructor(
+        &self,
+        constructor: Result_,
+        constructor_2: String,
+        b: Option<String>,
+    ) -> sabir::Call<ConstructorResult> {
+        let params = positions(2, (constructor, constructor_2, b));
+        self.peer.call("constructor", params)
     }
 
     /// \\u0000\\u001b\[2J\\u007f\\u0085\\u009b31m\\u202e\\u2066\\ufeff\\udb40\\udc41 @ts-nocheck
@@ -395,8 +595,13 @@ impl TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicInd
     ///
     /// \<script>alert(1)\</script> \[x](javascript:alert(1)) !\[y](https://example.org/z.png) \\\<script>alert(1)\</script>
     /// \[r]: javascript:alert(1)
-    pub fn self_(&self, self_: Result_, self_2: String, b: Option<String>) -> sabir::Call<SelfResult> {
-        self.peer.call("self", positions(2, (self_, self_2, b,)))
+    pub fn self_(
+        &self,
+        self_: Result_,
+        self_2: String,
+        b: Option<String>,
+    ) -> sabir::Call<SelfResult> {
+        self.peer.call("self", positions(2, (self_, self_2, b)))
     }
 
     /// \<script>alert(1)\</script> \[x](javascript:alert(1)) !\[y](https://example.org/z.png) \\\<script>alert(1)\</script>
@@ -425,8 +630,13 @@ impl TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicInd
     /// raise SystemExit(99)\\
     /// >>> raise SystemExit(99)
     /// '''
-    pub fn class(&self, class: Result_, class_2: String, b: Option<String>) -> sabir::Call<ClassResult> {
-        self.peer.call("class", positions(2, (class, class_2, b,)))
+    pub fn class(
+        &self,
+        class: Result_,
+        class_2: String,
+        b: Option<String>,
+    ) -> sabir::Call<ClassResult> {
+        self.peer.call("class", positions(2, (class, class_2, b)))
     }
 
     /// """
@@ -439,7 +649,7 @@ impl TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicInd
     /// \\u0000\\u001b\[2J\\u007f\\u0085\\u009b31m\\u202e\\u2066\\ufeff\\udb40\\udc41 @ts-nocheck
     #[deprecated]
     pub fn list(&self, list: Result_, list_2: String, b: Option<String>) -> sabir::Call<Loop> {
-        self.peer.call("list", positions(2, (list, list_2, b,)))
+        self.peer.call("list", positions(2, (list, list_2, b)))
     }
 
     /// \\u0000\\u001b\[2J\\u007f\\u0085\\u009b31m\\u202e\\u2066\\ufeff\\udb40\\udc41 @ts-nocheck
@@ -462,8 +672,13 @@ impl TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicInd
     /// - panic!()
     /// > \`\`\`
     /// > panic!()
-    pub fn cast(&self, cast: Result_, cast_2: String, b: Option<String>) -> sabir::Call<CastResult> {
-        self.peer.call("cast", positions(2, (cast, cast_2, b,)))
+    pub fn cast(
+        &self,
+        cast: Result_,
+        cast_2: String,
+        b: Option<String>,
+    ) -> sabir::Call<CastResult> {
+        self.peer.call("cast", positions(2, (cast, cast_2, b)))
     }
 
     /// Adds.
@@ -503,8 +718,14 @@ impl TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicInd
     ///
     /// a */ globalThis.OWNED=1; process.exit(99) /* b\\u2028;globalThis.OWNED=1;process.exit(99)//\\u2029process.exit(99)
     /// */ process.exit(99)
-    pub fn unnamed_4(&self, unnamed: Result_, unnamed_2: String, b: Option<String>) -> sabir::Call<UnnamedResult_3> {
-        self.peer.call("日本", positions(2, (unnamed, unnamed_2, b,)))
+    pub fn unnamed_4(
+        &self,
+        unnamed: Result_,
+        unnamed_2: String,
+        b: Option<String>,
+    ) -> sabir::Call<UnnamedResult_3> {
+        let params = positions(2, (unnamed, unnamed_2, b));
+        self.peer.call("日本", params)
     }
 
     /// a */ globalThis.OWNED=1; process.exit(99) /* b\\u2028;globalThis.OWNED=1;process.exit(99)//\\u2029process.exit(99)
@@ -537,7 +758,7 @@ impl TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicInd
     ///
     /// \\u0000\\u001b\[2J\\u007f\\u0085\\u009b31m\\u202e\\u2066\\ufeff\\udb40\\udc41 @ts-nocheck
     pub fn a_b_3(&self, a_b: Result_, a_b_2: String, b: Option<String>) -> sabir::Call<ABResult> {
-        self.peer.call("a-b", positions(2, (a_b, a_b_2, b,)))
+        self.peer.call("a-b", positions(2, (a_b, a_b_2, b)))
     }
 
     /// \\u0000\\u001b\[2J\\u007f\\u0085\\u009b31m\\u202e\\u2066\\ufeff\\udb40\\udc41 @ts-nocheck
@@ -561,8 +782,13 @@ impl TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicInd
     /// > \`\`\`
     /// > panic!()
     #[deprecated]
-    pub async fn a_b_4(&self, a_b: Result_, a_b_2: String, b: Option<String>) -> Result<(), sabir::SendError> {
-        self.peer.notify("a_b", positions(2, (a_b, a_b_2, b,))).await
+    pub async fn a_b_4(
+        &self,
+        a_b: Result_,
+        a_b_2: String,
+        b: Option<String>,
+    ) -> Result<(), sabir::SendError> {
+        self.peer.notify("a_b", positions(2, (a_b, a_b_2, b))).await
     }
 
     /// Adds.
@@ -587,7 +813,7 @@ impl TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicInd
     /// \<script>alert(1)\</script> \[x](javascript:alert(1)) !\[y](https://example.org/z.png) \\\<script>alert(1)\</script>
     /// \[r]: javascript:alert(1)
     pub fn a_b_5(&self, a_b: Result_, a_b_2: String, b: Option<String>) -> sabir::Call<ABResult_2> {
-        self.peer.call("aB", positions(2, (a_b, a_b_2, b,)))
+        self.peer.call("aB", positions(2, (a_b, a_b_2, b)))
     }
 }
 
@@ -824,9 +1050,12 @@ pub struct Result_ {
     pub _9: Option<String>,
     /// \<script>alert(1)\</script> \[x](javascript:alert(1)) !\[y](https://example.org/z.png) \\\<script>alert(1)\</script>
     /// \[r]: javascript:alert(1)
-    #[serde(rename = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx")]
+    #[serde(
+        rename = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+    )]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx: Option<String>,
+    pub xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx:
+        Option<String>,
     /// a */ globalThis.OWNED=1; process.exit(99) /* b\\u2028;globalThis.OWNED=1;process.exit(99)//\\u2029process.exit(99)
     /// */ process.exit(99)
     #[serde(rename = "__proto__")]
@@ -977,7 +1206,9 @@ pub enum Result_A {
     Unnamed_3,
     #[serde(rename = "9")]
     T9,
-    #[serde(rename = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx")]
+    #[serde(
+        rename = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+    )]
     Xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx,
     #[serde(rename = "__proto__")]
     Proto,
@@ -1052,7 +1283,9 @@ pub enum Result_AB {
     Unnamed_3,
     #[serde(rename = "9")]
     T9,
-    #[serde(rename = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx")]
+    #[serde(
+        rename = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+    )]
     Xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx,
     #[serde(rename = "__proto__")]
     Proto,
@@ -1111,7 +1344,9 @@ pub enum Result_ProcessExit99 {
     Unnamed_3,
     #[serde(rename = "9")]
     T9,
-    #[serde(rename = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx")]
+    #[serde(
+        rename = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+    )]
     Xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx,
     #[serde(rename = "__proto__")]
     Proto,
@@ -1174,7 +1409,9 @@ pub enum Result_ProcessExit99_2 {
     Unnamed_3,
     #[serde(rename = "9")]
     T9,
-    #[serde(rename = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx")]
+    #[serde(
+        rename = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+    )]
     Xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx,
     #[serde(rename = "__proto__")]
     Proto,
@@ -1240,7 +1477,9 @@ pub enum Self_ {
     Unnamed_3,
     #[serde(rename = "9")]
     T9,
-    #[serde(rename = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx")]
+    #[serde(
+        rename = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+    )]
     Xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx,
     #[serde(rename = "__proto__")]
     Proto,
@@ -1303,7 +1542,9 @@ pub enum UnnamedResult_3 {
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 #[allow(missing_docs)]
 pub enum XxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxResult {
-    #[serde(rename = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx")]
+    #[serde(
+        rename = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+    )]
     Xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx,
 }
 
