@@ -14,7 +14,6 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use output::Output;
-use sabir::Framing;
 use sabir_model::capture::{Format, ReadError, Reader};
 #[cfg(feature = "schemas")]
 use sabir_model::rules::OpenRpc;
