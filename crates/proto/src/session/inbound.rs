@@ -195,8 +195,11 @@ impl Core {
     /// A batch of nothing but requests is unfolded: they start as if they had come alone. Of any other, nothing
     /// starts before all of it is taken in: its requests wait in the queue.
     fn batch(&mut self, text: &str, entries: &mut Vec<Entry<'_>>) {
-        let asks = |entry: &Entry<'_>| {
-            !matches!(entry, Ok(Message::Response(_)) | Err(Invalid { response: true, .. }))
+        // Only what is owed an answer may be refused with one.
+        let asks = |entry: &Entry<'_>| match entry {
+            Ok(Message::Request(_)) => true,
+            Err(invalid) => !invalid.response && self.role == Role::Server,
+            Ok(_) => false,
         };
         let answers = entries.len() * SMALL_ERROR;
         if (self.is_outbound_full() || !self.has_room(answers)) && entries.iter().any(asks) {
