@@ -58,7 +58,6 @@ pub struct Resubscribing<T, F, Fut> {
 
 /// What comes of a subscription with several lives.
 #[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
 pub enum Followed<T> {
     /// An item.
     Item(T),
