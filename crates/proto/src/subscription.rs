@@ -47,6 +47,7 @@ pub struct SubscriptionStyle {
 
 /// How an item names its subscription.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Routing {
     /// By the id from the response: `{"subscription": id, "result": item}`.
     Id,
@@ -61,6 +62,7 @@ pub enum Routing {
 
 /// What the ids of subscriptions look like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SubscriptionIds {
     /// A string of 16 characters: `"93ae4c1f02b7d815"`.
     Text,
@@ -72,6 +74,7 @@ pub enum SubscriptionIds {
 
 /// How a server tells that a subscription is over, if the subscriber has not ended it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum EndSignal {
     /// By nothing. A subscriber that reads too slowly, and is not to miss items unknowingly, loses its connection.
     Silent,

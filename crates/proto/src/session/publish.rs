@@ -46,6 +46,7 @@ pub struct Accept<'a> {
 
 /// What is done with an item of a subscription whose peer does not read fast enough.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Overflow {
     /// It is not taken: [`Event::SinkReady`] says when the next one will be.
     #[default]
@@ -74,6 +75,7 @@ pub enum ItemError {
 
 /// How a subscription ends that its server ends.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub enum Finish<'a> {
     /// There are no more items.
     Finished,

@@ -27,6 +27,7 @@ const CAPACITY_BYTES: usize = 4 << 20;
 
 /// What is done when a consumer does not take its items in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Lag {
     /// The subscription is left, and ends with [`SubscriptionEnd::Lagged`] behind the items that were kept.
     #[default]

@@ -141,7 +141,7 @@ impl Description {
         self.subscription = Some((style.clone(), SchemaGenerator::subschema_for::<T>));
         self.result.get_or_insert(match style.ids {
             SubscriptionIds::Number => SchemaGenerator::subschema_for::<u64>,
-            SubscriptionIds::Text | SubscriptionIds::Hex => SchemaGenerator::subschema_for::<String>,
+            _ => SchemaGenerator::subschema_for::<String>,
         });
         self
     }
