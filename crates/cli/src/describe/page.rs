@@ -90,7 +90,7 @@ pub(super) fn all(found: &Found, layout: Layout) -> String {
 /// A resource, a template or a prompt, in full.
 pub(super) fn offer(offer: &Offer, found: &Found, layout: Layout) -> String {
     let mut page = Page::new(layout);
-    page.line(0, Some(Paint::Key), offer.key());
+    page.line(0, Some(Paint::Key), &one_line(offer.key()));
     let mut what = format!("A {}", offer.kind.name());
     if offer.uri.is_some() && !offer.name.is_empty() {
         what.push_str(&format!(" named {}", offer.name));
@@ -102,7 +102,7 @@ pub(super) fn offer(offer: &Offer, found: &Found, layout: Layout) -> String {
         what.push_str(&format!(", {size} bytes"));
     }
     page.blank();
-    page.line(2, None, &what);
+    page.line(2, None, &one_line(&what));
     if let Some(summary) = &offer.summary {
         page.blank();
         page.line(2, None, summary);
@@ -134,7 +134,7 @@ pub(super) fn offer(offer: &Offer, found: &Found, layout: Layout) -> String {
             }
         }
     };
-    page.line(2, None, &format!("sabir call {} {command}", word(&found.source)));
+    page.line(2, None, &one_line(&format!("sabir call {} {command}", word(&found.source))));
     page.text
 }
 
