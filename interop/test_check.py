@@ -121,7 +121,7 @@ async def server_everything_says_over_http_that_an_invalid_request_is_no_json():
 async def server_everything_is_recognised_over_the_old_transport():
     async with listening([*EVERYTHING, "sse"]) as port:
         code, profile, faults = await judged(f"http://127.0.0.1:{port}/sse")
-        check((code, profile), (1, "mcp@2024-11-05"))
+        check((code, profile), (0, "mcp@2024-11-05"))
         # Over HTTP it refuses what it cannot read.
         check(faults, [])
 

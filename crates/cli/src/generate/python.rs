@@ -128,8 +128,9 @@ fn arguments(params: &Params) -> (Vec<String>, String, String) {
             before.push_str(&literal(8, "_params = {", &needed, "}"));
             if !may_miss.is_empty() {
                 before.push_str(&literal(8, "_optional = {", &may_miss, "}"));
+                before.push_str("        _params.update(_given(_optional))\n");
             }
-            if may_miss.is_empty() { "_params" } else { "{**_params, **_given(_optional)}" }
+            "_params"
         }
     };
     (arguments, before, params.to_owned())

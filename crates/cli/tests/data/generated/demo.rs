@@ -53,7 +53,7 @@ impl SabirDemo {
         self.peer.call("get_data", ())
     }
 
-    /// Is heard, and does nothing.
+    /// Accepts the notification and does nothing.
     pub async fn log(&self, params: impl serde::Serialize) -> Result<(), sabir::SendError> {
         self.peer.notify("log", params).await
     }
@@ -63,7 +63,7 @@ impl SabirDemo {
         self.peer.call("notes", ())
     }
 
-    /// Is heard, and does nothing.
+    /// Accepts the notification and does nothing.
     pub async fn notify_hello(
         &self,
         params: impl serde::Serialize,
@@ -71,7 +71,7 @@ impl SabirDemo {
         self.peer.notify("notify_hello", params).await
     }
 
-    /// Is heard, and does nothing.
+    /// Accepts the notification and does nothing.
     pub async fn notify_sum(&self, params: impl serde::Serialize) -> Result<(), sabir::SendError> {
         self.peer.notify("notify_sum", params).await
     }
