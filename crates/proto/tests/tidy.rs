@@ -181,7 +181,7 @@ fn the_map_is_true() {
 }
 
 /// Enums that users must match in full, or that nothing can add to.
-const CLOSED: [&str; 18] = [
+const CLOSED: [&str; 19] = [
     // The grammars of JSON, JSON-RPC and transcripts.
     "TokenKind",
     "JsonKind",
@@ -202,6 +202,7 @@ const CLOSED: [&str; 18] = [
     "Answer",
     "Cell",
     "ParamStructure",
+    "Followed",
     // For fuzzers.
     "FastHead",
 ];

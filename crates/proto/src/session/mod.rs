@@ -326,6 +326,10 @@ impl Session {
         }
         let pick = loop {
             if let Some(event) = core.pending_events.pop_front() {
+                // Events are large: without subscriptions they are not moved once more.
+                if core.subscriptions.is_none() {
+                    return Output::Event(event);
+                }
                 match core.told(event) {
                     Some(event) => return Output::Event(event),
                     None => continue,
@@ -346,6 +350,7 @@ impl Session {
             }
             // What has come counts before the time that is up: an answer beats its own deadline.
             match core.next_message(input.unread()) {
+                Next::Event(event) if core.subscriptions.is_none() => return Output::Event(event),
                 Next::Event(event) => match core.told(event) {
                     Some(event) => return Output::Event(event),
                     None => continue,

@@ -69,10 +69,9 @@ impl Core {
         let unread = self.outbox.load() + self.gathering.bytes();
         let is_junk = |entry: &&Entry<'_>| matches!(entry, Err(Invalid { response: false, .. }));
         let errors = || entries.iter().filter(is_junk).count() * SMALL_ERROR;
-        unread > 0
-            && self.role == Role::Server
-            && unread + entries.len() * SMALL_ERROR > self.limits.high_water
-            && unread + errors() > self.limits.high_water
+        // A batch without any has nothing to be refused for, however much is unread: it may hold our answers.
+        let too_many = |errors: usize| errors > 0 && unread + errors > self.limits.high_water;
+        unread > 0 && self.role == Role::Server && too_many(entries.len() * SMALL_ERROR) && too_many(errors())
     }
 
     /// One error for a whole batch.

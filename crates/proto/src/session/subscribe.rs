@@ -153,10 +153,10 @@ impl Core {
     }
 
     /// What a driver is told of an event. Answers to calls that subscribe or unsubscribe are told as such.
-    #[inline(always)]
+    #[cold]
     pub(super) fn told<'e>(&mut self, event: Event<'e>) -> Option<Event<'e>> {
         match event {
-            Event::Reply { call, outcome } if self.subscriptions.is_some() => self.told_reply(call, outcome),
+            Event::Reply { call, outcome } => self.told_reply(call, outcome),
             event => Some(event),
         }
     }
