@@ -482,10 +482,8 @@ class TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicIn
         """
         _params = {"*/ process.exit(99) /*": process_exit_99}
         _optional = {"b": b}
-        return cast(
-            "Loop",
-            self._call("*/ process.exit(99) /*", {**_params, **_given(_optional)}),
-        )
+        _params.update(_given(_optional))
+        return cast("Loop", self._call("*/ process.exit(99) /*", _params))
 
     def process_exit_99_2(
         self,
@@ -639,7 +637,8 @@ class TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicIn
             "a_b": a_b_4,
             "aB": a_b_5,
         }
-        self._notify("\U00002028process.exit(99)", {**_params, **_given(_optional)})
+        _params.update(_given(_optional))
+        self._notify("\U00002028process.exit(99)", _params)
 
     def raise_system_exit_99(
         self,
@@ -718,7 +717,8 @@ class TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicIn
         """
         _params = {"\U0000202e": unnamed}
         _optional = {"b": b}
-        self._notify("\U0000202e", {**_params, **_given(_optional)})
+        _params.update(_given(_optional))
+        self._notify("\U0000202e", _params)
 
     def unnamed_3(
         self, unnamed: Result_, unnamed_2: str, *, b: str | None = None
@@ -774,7 +774,8 @@ class TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicIn
         """
         _params = {"9": _9}
         _optional = {"b": b}
-        return cast("Loop", self._call("9", {**_params, **_given(_optional)}))
+        _params.update(_given(_optional))
+        return cast("Loop", self._call("9", _params))
 
     def xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx(
         self,
@@ -856,7 +857,8 @@ class TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicIn
         """
         _params = {"then": then}
         _optional = {"b": b}
-        return cast("Loop", self._call("then", {**_params, **_given(_optional)}))
+        _params.update(_given(_optional))
+        return cast("Loop", self._call("then", _params))
 
     def self_(self, self_: Result_, self_2: str, *, b: str | None = None) -> SelfResult:
         """Adds.
@@ -895,7 +897,8 @@ class TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicIn
         """
         _params = {"None": none}
         _optional = {"b": b}
-        self._notify("None", {**_params, **_given(_optional)})
+        _params.update(_given(_optional))
+        self._notify("None", _params)
 
     def class_(
         self, class_: Result_, class_2: str, *, b: str | None = None
@@ -980,7 +983,8 @@ class TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicIn
         """
         _params = {"new": new}
         _optional = {"b": b}
-        self._notify("new", {**_params, **_given(_optional)})
+        _params.update(_given(_optional))
+        self._notify("new", _params)
 
     def unnamed_4(
         self, unnamed: Result_, unnamed_2: str, *, b: str | None = None
@@ -1009,7 +1013,8 @@ class TsNocheckXGlobalThisOwned1ProcessExit99AddsPanicRunAsATestRustPanicPanicIn
         """
         _params = {"a b": a_b}
         _optional = {"b": b}
-        return cast("Loop", self._call("a b", {**_params, **_given(_optional)}))
+        _params.update(_given(_optional))
+        return cast("Loop", self._call("a b", _params))
 
     def a_b_3(self, a_b: Result_, a_b_2: str, *, b: str | None = None) -> ABResult:
         """'''
