@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::fmt;
 
 use sabir_proto::{
-    Cut, Deframer, Dialect, Entry, Fault, FrameFault, Framing, Id, Incoming, Invalid, LENIENT, Limits,
-    Message, NotificationStyle, RawJson, decode,
+    Cut, Deframer, Dialect, Entry, ErrorCode, Fault, FrameFault, Framing, Id, Incoming, Invalid, LENIENT,
+    Limits, Message, NotificationStyle, RawJson, decode,
 };
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, MapAccess, Visitor};
@@ -74,6 +74,8 @@ pub(crate) struct Audit {
     pub(crate) answers: i64,
     /// Cancels after which no answer is owed. Some may have come too late to stop it.
     pub(crate) silenced: i64,
+    /// The most answers that one batch was owed.
+    longest: i64,
 }
 
 impl Audit {
@@ -87,12 +89,13 @@ impl Audit {
             owed: 0,
             answers: 0,
             silenced: 0,
+            longest: 0,
         }
     }
 
     /// Bytes that the session was given.
     pub(crate) fn hears(&mut self, bytes: &[u8], ended: bool) {
-        let Audit { heard, dialect, limits, open, owed, silenced, .. } = self;
+        let Audit { heard, dialect, limits, open, owed, silenced, longest, .. } = self;
         heard.read(bytes, ended, limits.message_bytes, |message| {
             let entries = match message.map(|body| decode(body, dialect, limits)) {
                 Ok(Ok(Incoming::One(entry))) => vec![entry],
@@ -106,6 +109,7 @@ impl Audit {
                 }
                 Ok(Err(_)) | Err(_) => return *owed += i64::from(!dialect.allow_non_json),
             };
+            let before = *owed;
             for entry in entries {
                 match entry {
                     Ok(Message::Request(request)) => {
@@ -124,12 +128,13 @@ impl Audit {
                     _ => {}
                 }
             }
+            *longest = (*longest).max(*owed - before);
         });
     }
 
     /// Bytes that the session sent: whole frames of valid messages, and each answer to something asked.
     pub(crate) fn says(&mut self, bytes: &[u8]) {
-        let Audit { said, open, answers, .. } = self;
+        let Audit { said, open, answers, silenced, longest, .. } = self;
         let limits = Limits { batch_len: usize::MAX, ..Limits::default() };
         said.read(bytes, false, usize::MAX, |message| {
             let body = message.expect("a session sends no damaged frames");
@@ -145,6 +150,12 @@ impl Audit {
                 let message = entry.unwrap_or_else(|e| panic!("a session sends messages: {e}: {shown}"));
                 let Message::Response(response) = message else { continue };
                 *answers += 1;
+                // One error may refuse a whole batch for which there is no room.
+                if response.id.is_null()
+                    && response.outcome.as_ref().is_err_and(|error| error.code == ErrorCode::OVERLOADED)
+                {
+                    *silenced += (*longest - 1).max(0);
+                }
                 if !response.id.is_null() {
                     let count = open.entry(response.id.into_owned()).or_default();
                     *count -= 1;
