@@ -16,9 +16,9 @@ PATH = f"{Path(SABIR).parent}:{os.environ['PATH']}"
 # What is typed, and what it may become.
 CASES = [
     ("sabir describ", ["describe"]),
-    ("sabir call demo: sub", ["subtract"]),
+    ("sabir call demo: subt", ["subtract"]),
     ("sabir call demo: no", ["notes", "notify_hello", "notify_sum"]),
-    ("sabir describe demo: su", ["subtract", "sum"]),
+    ("sabir describe demo: su", ["subscribe_ticks", "subtract", "sum"]),
     ("sabir call stdio:false a", []),
 ]
 
