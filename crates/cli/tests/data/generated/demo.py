@@ -256,7 +256,8 @@ class SabirDemo:
 
         Its result is the id of the subscription.
         """
-        return cast("str", self._call("subscribe_ticks", _trimmed([n, ms])))
+        _params = [n, ms]
+        return cast("str", self._call("subscribe_ticks", _trimmed(_params)))
 
     def subtract(self, minuend: float, subtrahend: float) -> float:
         """Subtracts one number from another."""
@@ -274,7 +275,8 @@ class SabirDemo:
 
     def unsubscribe_ticks(self, id: str) -> bool:
         """Ends a subscription, and returns whether there was one."""
-        return cast("bool", self._call("unsubscribe_ticks", _trimmed([id])))
+        _params = [id]
+        return cast("bool", self._call("unsubscribe_ticks", _trimmed(_params)))
 
     def update(self, params: Any = None) -> None:
         """Remembers its params, for `notes`."""

@@ -99,7 +99,7 @@ impl SabirDemo {
     ///
     /// Its result is the id of the subscription.
     pub fn subscribe_ticks(&self, n: u64, ms: u64) -> sabir::Call<String> {
-        self.peer.call("subscribe_ticks", (n, ms,))
+        self.peer.call("subscribe_ticks", (n, ms))
     }
 
     /// Subtracts one number from another.

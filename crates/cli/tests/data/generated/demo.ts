@@ -208,7 +208,7 @@ export class SabirDemo {
    * Its result is the id of the subscription.
    */
   subscribeTicks(n: number, ms: number): Promise<string> {
-    return this.#call("subscribe_ticks", [n, ms]) as Promise<string>
+    return this.#call<string>("subscribe_ticks", [n, ms]);
   }
 
   /** Subtracts one number from another. */
@@ -228,7 +228,7 @@ export class SabirDemo {
 
   /** Ends a subscription, and returns whether there was one. */
   unsubscribeTicks(id: string): Promise<boolean> {
-    return this.#call("unsubscribe_ticks", [id]) as Promise<boolean>
+    return this.#call<boolean>("unsubscribe_ticks", [id]);
   }
 
   /** Remembers its params, for `notes`. */
