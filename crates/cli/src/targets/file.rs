@@ -201,7 +201,7 @@ mod tests {
     fn what_is_wrong_has_its_line() {
         for (text, want) in [
             ("", Ok("")),
-            ("[targets]\na = 'demo:'\nb.command = 'x \"y z\"'", Ok("a demo:; b stdio:x 'y z'")),
+            ("[targets]\na = 'demo:'\nb.command = 'x \"y\"'", Ok("a demo:; b stdio:x y")),
             ("[targets.a]\nurl = 'https://u:p@x/y?a=b@c'", Ok("a https://…@x/y?a=b@c")),
             ("[targets.a]\ncommand = ['x', 'y']\ncwd = 'z'\nas = 'lsp'", Ok("a stdio:x y")),
             ("a = 1", Err("t.toml:1: unknown key `a`")),

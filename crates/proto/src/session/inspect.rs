@@ -17,14 +17,14 @@ impl Session {
     }
 
     /// The driver has no memory for more work, or has some again. Until then nothing is read, and requests that have
-    /// come are answered [`OVERLOADED`](ErrorCode::OVERLOADED). What is running goes on.
+    /// come are answered [`OVERLOADED`](crate::ErrorCode::OVERLOADED). What is running goes on.
     pub fn set_overloaded(&mut self, overloaded: bool) {
         self.core.overloaded = overloaded;
     }
 
     /// The driver has memory for so many bytes of answers that wait to be sent. Batches that may need more are answered
-    /// [`OVERLOADED`](ErrorCode::OVERLOADED) as a whole, and what is no message is reported and not answered. As much as
-    /// the [`Limits`] allow, unless this says less.
+    /// [`OVERLOADED`](crate::ErrorCode::OVERLOADED) as a whole, and what is no message is reported and not answered. As much as
+    /// the [`Limits`](crate::Limits) allow, unless this says less.
     pub fn set_room(&mut self, bytes: usize) {
         self.core.room = bytes;
     }
