@@ -14,29 +14,35 @@ use std::time::Duration;
 /// let now = || Time::since(start.elapsed());
 /// assert!(now() + Duration::from_secs(1) > now());
 /// ```
+///
+/// It counts nanoseconds, and ends after 584 years: what is later than that is then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Time(Duration);
+pub struct Time(u64);
 
 impl Time {
     /// The start itself.
-    pub const START: Time = Time(Duration::ZERO);
+    pub const START: Time = Time(0);
 
     /// The moment `elapsed` after the start.
     pub const fn since(elapsed: Duration) -> Time {
-        Time(elapsed)
+        Time(nanos(elapsed))
     }
 
     /// How long after the start this is.
     pub const fn elapsed(self) -> Duration {
-        self.0
+        Duration::from_nanos(self.0)
     }
+}
+
+const fn nanos(duration: Duration) -> u64 {
+    duration.as_secs().saturating_mul(1_000_000_000).saturating_add(duration.subsec_nanos() as u64)
 }
 
 impl Add<Duration> for Time {
     type Output = Time;
 
     fn add(self, later: Duration) -> Time {
-        Time(self.0.saturating_add(later))
+        Time(self.0.saturating_add(nanos(later)))
     }
 }
 
@@ -45,12 +51,12 @@ impl Sub for Time {
     type Output = Duration;
 
     fn sub(self, earlier: Time) -> Duration {
-        self.0.saturating_sub(earlier.0)
+        Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 }
 
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", self.0)
+        write!(f, "{:?}", self.elapsed())
     }
 }

@@ -5,7 +5,7 @@
 //! has (so there is nothing to detect), and eight at a time in a plain `u64` everywhere else.
 
 /// Index of the first `"`, `\` or control byte at or after `from`, or the length of `bytes`.
-#[inline(always)]
+#[inline]
 pub(crate) fn string_stop(bytes: &[u8], from: usize) -> usize {
     #[cfg(target_arch = "x86_64")]
     return vector::string_stop(bytes, from);
@@ -37,7 +37,7 @@ pub(crate) fn has_line_break(bytes: &[u8]) -> bool {
 }
 
 /// How many of the bytes are digits, up to the first that is none.
-#[inline(always)]
+#[inline]
 pub(crate) fn leading_digits(bytes: [u8; 8]) -> usize {
     let low = u64::from_le_bytes(bytes) ^ 0x3030_3030_3030_3030;
     // A byte above 9 has a bit of the upper half, or gets one from the addition.
@@ -60,7 +60,7 @@ mod vector {
     use super::{chunk, portable};
     use crate::json::x86::{skip_plain, stops_16, stops_64};
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn string_stop(bytes: &[u8], from: usize) -> usize {
         match chunk(bytes, from).map(stops_16) {
             Some(mask) if mask != 0 => from + mask.trailing_zeros() as usize,
@@ -112,21 +112,21 @@ mod vector {
 
     impl Stops {
         /// Knows nothing yet, and will be asked for nothing before `start`.
-        #[inline(always)]
+        #[inline]
         pub(crate) fn new(start: usize) -> Stops {
             Stops { ahead: 0, block: start.wrapping_sub(64) }
         }
 
         /// Passes the next stop, which the scan has found on its own. If it is not in the last block, then
         /// nothing is ahead in that.
-        #[inline(always)]
+        #[inline]
         pub(crate) fn pass(&mut self) {
             self.ahead &= self.ahead.wrapping_sub(1);
         }
 
         /// Index of the next stop, which is passed, or the length of `bytes`. The stops before `from` have
         /// been passed, and no others.
-        #[inline(always)]
+        #[inline]
         pub(crate) fn next(&mut self, bytes: &[u8], from: usize) -> usize {
             if self.ahead == 0 {
                 *self = refill(bytes, self.block.wrapping_add(64), from);
@@ -175,7 +175,7 @@ mod vector {
     }
 
     /// The same for a text that is smaller than a block: in sixteens, of which the last may overlap.
-    #[inline(always)]
+    #[inline]
     fn short(bytes: &[u8], from: usize) -> Stops {
         let len = bytes.len();
         let Some(last) = bytes.last_chunk() else {
@@ -199,20 +199,20 @@ mod portable {
 
     #[cfg_attr(target_arch = "x86_64", allow(dead_code))]
     impl Stops {
-        #[inline(always)]
+        #[inline]
         pub(crate) fn new(_start: usize) -> Stops {
             Stops
         }
 
-        #[inline(always)]
+        #[inline]
         pub(crate) fn pass(&mut self) {}
 
-        #[inline(always)]
+        #[inline]
         pub(crate) fn next(&mut self, bytes: &[u8], from: usize) -> usize {
             string_stop(bytes, from)
         }
 
-        #[inline(always)]
+        #[inline]
         pub(crate) fn seek(self, _from: usize) -> Stops {
             self
         }
@@ -220,7 +220,7 @@ mod portable {
 
     const ONES: u64 = 0x0101_0101_0101_0101;
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn string_stop(bytes: &[u8], mut at: usize) -> usize {
         while let Some(word) = chunk(bytes, at) {
             let mask = stops(u64::from_le_bytes(*word));
@@ -237,7 +237,7 @@ mod portable {
 
     /// The high bit of every byte that stops a string. A borrow can set bits above the first true hit,
     /// never below it, so the lowest set bit is exact.
-    #[inline(always)]
+    #[inline]
     fn stops(x: u64) -> u64 {
         let quote = x ^ (ONES * b'"' as u64);
         let backslash = x ^ (ONES * b'\\' as u64);

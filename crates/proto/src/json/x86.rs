@@ -15,7 +15,7 @@ use core::arch::x86_64::{
 use crate::json::find::chunk;
 
 /// A bit for each byte that stops a JSON string: `"`, `\\` or a control byte.
-#[inline(always)]
+#[inline]
 pub(crate) fn stops_16(bytes: &[u8; 16]) -> u32 {
     // SAFETY: SSE2 is there, see above.
     unsafe {
@@ -25,7 +25,7 @@ pub(crate) fn stops_16(bytes: &[u8; 16]) -> u32 {
 }
 
 /// The same for 64 bytes.
-#[inline(always)]
+#[inline]
 pub(crate) fn stops_64(bytes: &[u8; 64]) -> u64 {
     let (quarters, _) = bytes.as_chunks();
     let [a, b, c, d] = quarters else { unreachable!() };
@@ -44,7 +44,7 @@ pub(crate) fn line_feeds_64(bytes: &[u8; 64]) -> u64 {
 }
 
 /// Whether a small message has a line break in it; `None` for others.
-#[inline(always)]
+#[inline]
 pub(crate) fn small_has_line_break(bytes: &[u8]) -> Option<bool> {
     if bytes.len() > 64 {
         return None;
@@ -57,7 +57,7 @@ pub(crate) fn small_has_line_break(bytes: &[u8]) -> Option<bool> {
     Some(any != 0)
 }
 
-#[inline(always)]
+#[inline]
 fn line_breaks(bytes: &[u8; 16]) -> u32 {
     // SAFETY: SSE2 is there, see above.
     unsafe {
@@ -67,7 +67,7 @@ fn line_breaks(bytes: &[u8; 16]) -> u32 {
 }
 
 /// The text of a small message, if all of it is ASCII.
-#[inline(always)]
+#[inline]
 pub(crate) fn small_ascii(bytes: &[u8]) -> Option<&str> {
     if bytes.len() > 512 {
         return None;
@@ -86,13 +86,13 @@ pub(crate) fn small_ascii(bytes: &[u8]) -> Option<&str> {
     (any == 0).then(|| unsafe { str::from_utf8_unchecked(bytes) })
 }
 
-#[inline(always)]
+#[inline]
 fn high_bits(bytes: &[u8; 16]) -> u32 {
     // SAFETY: SSE2 is there, see above.
     unsafe { mask(load(bytes)) }
 }
 
-#[inline(always)]
+#[inline]
 fn high_bits_64(bytes: &[u8; 64]) -> u32 {
     let (quarters, _) = bytes.as_chunks();
     let [a, b, c, d] = quarters else { unreachable!() };
@@ -102,7 +102,7 @@ fn high_bits_64(bytes: &[u8; 64]) -> u32 {
 
 /// Skips blocks of 64 from `from` on that have no stop. Returns the index of the first that has one, or
 /// that is not whole.
-#[inline(always)]
+#[inline]
 pub(crate) fn skip_plain(bytes: &[u8], from: usize) -> usize {
     let mut at = from;
     if is_x86_feature_detected!("avx2") {
@@ -150,7 +150,7 @@ fn load_32(bytes: &[u8; 32]) -> __m256i {
 }
 
 /// Whether any of the bytes stops a JSON string: half the work of telling which.
-#[inline(always)]
+#[inline]
 fn any_stop(bytes: &[u8; 64]) -> bool {
     let (quarters, _) = bytes.as_chunks();
     let [a, b, c, d] = quarters else { unreachable!() };

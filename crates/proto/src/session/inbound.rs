@@ -68,6 +68,9 @@ impl Core {
         let unread = &input[self.consumed..];
         let Some(deframer) = &mut self.deframer else { return self.next_whole(unread) };
         let ended = self.eof;
+        if unread.is_empty() && !ended {
+            return Next::Nothing;
+        }
         let unknown = deframer.framing().is_none();
         let cut = if ended { deframer.finish(unread) } else { deframer.cut(unread) };
         if unknown && let Some(framing) = deframer.framing() {
@@ -327,9 +330,12 @@ impl Core {
         let bytes = method.len() + text.map_or(0, str::len) + id.text().len();
         let at_once = batch.is_none() && self.queue.is_empty() && self.can_start(bytes);
         // The ids of all requests are kept beside the queue, in a table, and count in it.
-        let room = self.limits.queued_bytes.saturating_sub(self.requests.id_bytes() + id.text().len());
-        let room = room.saturating_sub(self.requests.held().saturating_sub(SMALL_TABLE));
-        if !at_once && !self.queue.has_room(&method, text, room) {
+        let has_room = || {
+            let room = self.limits.queued_bytes.saturating_sub(self.requests.id_bytes() + id.text().len());
+            let room = room.saturating_sub(self.requests.held().saturating_sub(SMALL_TABLE));
+            self.queue.has_room(&method, text, room)
+        };
+        if !at_once && !has_room() {
             let error = self.error_in(batch, ErrorCode::OVERLOADED, overloaded);
             self.send_error(id.text(), &error, batch);
             return Next::Event(Event::Report(Report::Overloaded(id)));

@@ -306,18 +306,18 @@ impl Session {
 
     /// What to do next. Call it after anything else was called, until it says [`Output::Wait`].
     pub fn poll_output(&mut self, now: Time) -> Output<'_> {
-        self.poll::<true>(now)
+        self.poll(now, true)
     }
 
     /// The same for drivers that ask [`unsent`](Self::unsent), [`wants_read`](Self::wants_read) and
     /// [`deadline`](Self::deadline) when they need to know: [`Output::Wait`] is empty. That is quicker where nothing but
     /// an event matters.
     pub fn poll_event(&mut self, now: Time) -> Output<'_> {
-        self.poll::<false>(now)
+        self.poll(now, false)
     }
 
-    #[inline(always)]
-    fn poll<const WITH_WAIT: bool>(&mut self, now: Time) -> Output<'_> {
+    /// One function for both, so that what it calls is inlined.
+    fn poll(&mut self, now: Time, with_wait: bool) -> Output<'_> {
         self.core.advance(now);
         let Session { input, core } = self;
         // Once in a while is enough.
@@ -371,11 +371,11 @@ impl Session {
             Pick::Done(cause) => Output::Done(cause),
             Pick::Wait => {
                 core.rested = true;
+                if with_wait {
+                    return Output::Wait(core.wait(input.capacity()));
+                }
                 core.note_unsent();
-                Output::Wait(match WITH_WAIT {
-                    true => core.wait(input.capacity()),
-                    false => Wait { write: &[], read: false, deadline: None },
-                })
+                Output::Wait(Wait { write: &[], read: false, deadline: None })
             }
         }
     }
@@ -487,13 +487,14 @@ impl Core {
     }
 
     fn idle_deadline(&self) -> Option<Time> {
+        let idle = self.limits.idle?;
         let quiet = self.requests.len() == 0
             && self.calls.len() == 0
             && self.outbox.pending() == 0
             && !self.barrier
             && self.has_no_subscriptions()
             && self.phase == Phase::Open;
-        self.limits.idle.filter(|_| quiet).map(|idle| self.active + idle)
+        quiet.then(|| self.active + idle)
     }
 
     /// Moves on towards the end, where nothing else is to be done. Whether anything changed.
@@ -585,9 +586,12 @@ impl Core {
             Phase::Draining(until) | Phase::Flushing(until) => Some(until),
             _ => None,
         };
+        let mut earliest = self.calls.deadline();
+        for deadline in [self.stall_deadline(), self.idle_deadline(), drain].into_iter().flatten() {
+            earliest = Some(earliest.map_or(deadline, |earliest| earliest.min(deadline)));
+        }
         // Waking up a connection that holds little would cost more than it gives.
-        let tidy = self.tidy_at().filter(|_| self.held(input_capacity) > WORTH_TIDYING);
-        let deadlines = [self.calls.deadline(), self.stall_deadline(), self.idle_deadline(), drain, tidy];
-        deadlines.into_iter().flatten().min()
+        let tidy = self.tidy_at().filter(|tidy| earliest.is_none_or(|earliest| *tidy < earliest));
+        tidy.filter(|_| self.held(input_capacity) > WORTH_TIDYING).or(earliest)
     }
 }
