@@ -1,6 +1,7 @@
 //! Sends messages through one hot path, as often as it is told: `sabir-bench-hot PATH COUNT`. `bench/instructions`
 //! counts the instructions of two runs, and so what one message costs.
 
+use std::future::Future;
 use std::hint::black_box;
 
 use sabir::{Router, transport};
@@ -14,6 +15,9 @@ const REQUEST: &[u8] = br#"{"jsonrpc":"2.0","id":7,"method":"add","params":[1,2]
 /// Messages that come in one read.
 const ROW: usize = 16;
 
+/// The same where they wait for something else, all at once.
+const LONG_ROW: usize = 100;
+
 fn main() {
     let mut args = std::env::args().skip(1);
     let (path, count) = (args.next().unwrap_or_default(), args.next().and_then(|count| count.parse().ok()));
@@ -24,13 +28,15 @@ fn main() {
         "session-headers" => answer_requests(Framing::Headers, count),
         "session-calls" => call_and_be_answered(count),
         "engine" => call_through_engines(count),
+        "spawned" => call_spawned(count),
+        "proxy" => call_through_proxy(count),
         "http" => post_over_one_connection(count),
         _ => usage(),
     }
 }
 
 fn usage() -> ! {
-    eprintln!("sabir-bench-hot decode|session-lines|session-headers|session-calls|engine|http COUNT");
+    eprintln!("sabir-bench-hot decode|session-lines|session-headers|session-calls|engine|spawned|proxy|http COUNT");
     std::process::exit(2)
 }
 
@@ -123,6 +129,54 @@ fn call_through_engines(count: usize) {
             assert_eq!(sum, number + 1);
         }
     });
+}
+
+/// Requests to a handler that runs as a task beside its connection, many in a read.
+fn call_spawned(count: usize) {
+    run_local(async {
+        let (near, far) = tokio::io::duplex(64 << 10);
+        let (read, write) = tokio::io::split(far);
+        tokio::spawn(sabir::serve(transport::streams(read, write), adder().spawned()));
+        ask(near, count).await;
+    });
+}
+
+/// Requests through a proxy to a server, many in a read.
+fn call_through_proxy(count: usize) {
+    run_local(async {
+        let (near, far) = tokio::io::duplex(64 << 10);
+        let (read, write) = tokio::io::split(far);
+        let (upstream, server) = transport::memory();
+        tokio::spawn(sabir::serve(server, adder()));
+        tokio::spawn(sabir::proxy(transport::streams(read, write), upstream));
+        ask(near, count).await;
+    });
+}
+
+fn adder() -> Router {
+    Router::new().method("add", |_, (a, b): (i64, i64)| async move { Ok(a + b) })
+}
+
+fn run_local(run: impl Future<Output = ()>) {
+    tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime").block_on(run);
+}
+
+/// Sends rows of requests, and reads as many answers before the next row.
+async fn ask(mut stream: tokio::io::DuplexStream, count: usize) {
+    let row: Vec<String> = (0..LONG_ROW)
+        .map(|id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"add\",\"params\":[1,2]}}\n"))
+        .collect();
+    let row = row.concat();
+    let mut answers = vec![0; 64 << 10];
+    for _ in 0..count / LONG_ROW {
+        stream.write_all(row.as_bytes()).await.expect("it is read");
+        let mut missing = LONG_ROW;
+        while missing > 0 {
+            let read = stream.read(&mut answers).await.expect("it is answered");
+            assert!(read > 0, "it is not closed");
+            missing -= answers[..read].iter().filter(|&&byte| byte == b'\n').count();
+        }
+    }
 }
 
 /// A request of HTTP/1.1 on a connection that is kept, and its response.

@@ -141,6 +141,26 @@ impl<'a> RawJson<'a> {
         Cursor::new(self).elements().map(RawJson::trusted)
     }
 
+    /// Becomes a copy of another value, in the memory that it has.
+    ///
+    /// ```
+    /// use sabir_proto::RawJson;
+    ///
+    /// let mut kept = RawJson::NULL;
+    /// kept.copy_from(&RawJson::new("[1,2]")?);
+    /// assert_eq!(kept.as_str(), "[1,2]");
+    /// # Ok::<(), sabir_proto::ParseError>(())
+    /// ```
+    pub fn copy_from(&mut self, other: &RawJson<'_>) {
+        match &mut self.0 {
+            Cow::Owned(text) => {
+                text.clear();
+                text.push_str(&other.0);
+            }
+            borrowed => *borrowed = Cow::Owned(other.0.clone().into_owned()),
+        }
+    }
+
     /// The text, borrowed or owned as it was.
     pub fn into_text(self) -> Cow<'a, str> {
         self.0
