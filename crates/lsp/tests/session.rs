@@ -2,12 +2,12 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use sabir::{CallError, ErrorCode, transport};
 use sabir_lsp::lsp_types::notification::{
-    DidChangeTextDocument, DidOpenTextDocument, Initialized, LogTrace, Notification, SetTrace,
+    DidChangeTextDocument, DidOpenTextDocument, Initialized, LogMessage, LogTrace, Notification, SetTrace,
 };
 use sabir_lsp::lsp_types::request::{
     ApplyWorkspaceEdit, Completion, DocumentDiagnosticRequest, References, Request, SemanticTokensRefresh,
@@ -15,15 +15,15 @@ use sabir_lsp::lsp_types::request::{
 use sabir_lsp::lsp_types::{
     ApplyWorkspaceEditResponse, CompletionParams, CompletionResponse, ConfigurationItem, Diagnostic,
     DocumentDiagnosticReport, DocumentDiagnosticReportResult, FullDocumentDiagnosticReport, Location,
-    Position, Range, ReferenceContext, ReferenceParams, Registration, RelatedFullDocumentDiagnosticReport,
-    SetTraceParams, TextDocumentIdentifier, TextDocumentPositionParams, TraceValue, Unregistration, Uri,
-    WorkDoneProgressBegin, WorkspaceEdit,
+    MessageType, Position, Range, ReferenceContext, ReferenceParams, Registration,
+    RelatedFullDocumentDiagnosticReport, SetTraceParams, TextDocumentIdentifier, TextDocumentPositionParams,
+    TraceValue, Unregistration, Uri, WorkDoneProgressBegin, WorkspaceEdit,
 };
 use sabir_lsp::{
     DocumentLimits, LspClient, LspCtx, LspServer, LspSession, PositionEncoding, code, server_cancelled,
 };
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 /// Methods of our own: what a test wants to do inside of a handler.
 macro_rules! methods {
@@ -190,6 +190,41 @@ async fn results_come_in_parts_if_the_client_wants_them() {
     let mut call = session.request_in_parts::<Text, Value>(json!({}));
     assert!(call.next().await.is_none());
     assert_eq!(code_of(call.response().await), ErrorCode::INVALID_PARAMS);
+}
+
+/// The response does not wait for handlers of notifications, and neither do the parts that came before it.
+#[tokio::test]
+async fn parts_are_not_lost_behind_a_slow_handler() {
+    let server = server().request::<References>(|ctx, _| async move {
+        ctx.client().log_message(MessageType::INFO, "searching").await?;
+        let mut found = ctx.partial_results();
+        for line in 0..10 {
+            let at = Position::new(line, 0);
+            found.push(Location::new(uri(), Range::new(at, at))).await?;
+        }
+        Ok(Some(found.finish().await?))
+    });
+    let (begin, begun) = oneshot::channel::<()>();
+    let waits = Mutex::new(Some(begun));
+    let client = client().notification::<LogMessage>(move |_, _| {
+        let begun = waits.lock().unwrap().take();
+        async move {
+            if let Some(begun) = begun {
+                let _ = begun.await;
+            }
+            Ok(())
+        }
+    });
+    let session = connect(server, client).await;
+    let mut call = session.request_in_parts::<References, Vec<Location>>(references());
+    let mut parts = Vec::new();
+    while let Some(part) = call.next().await {
+        parts.extend(part.unwrap());
+    }
+    let response = call.response().await.unwrap();
+    begin.send(()).unwrap();
+    parts.extend(response.unwrap());
+    assert_eq!(parts.len(), 10);
 }
 
 #[tokio::test]
