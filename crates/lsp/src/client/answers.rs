@@ -43,12 +43,8 @@ pub(super) fn routes() -> Router {
 }
 
 /// What the state of the session depends on: see [`LspSession::observe`].
-const OBSERVED: &[&str] = &[
-    "client/registerCapability",
-    "client/unregisterCapability",
-    "textDocument/publishDiagnostics",
-    "$/progress",
-];
+const OBSERVED: &[&str] =
+    &["client/registerCapability", "client/unregisterCapability", "textDocument/publishDiagnostics"];
 
 /// Requests that are answered with null.
 const TAKEN: &[&str] = &[

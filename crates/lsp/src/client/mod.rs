@@ -143,22 +143,16 @@ impl LspClient {
         self
     }
 
-    /// Handles a notification of the server. The next one waits until the handler is done, so it should be short: a response
-    /// does not wait, and parts of a result that came before it are lost if they are still behind the handler then.
+    /// Handles a notification of the server. The next one waits until the handler is done, so it should be short. Responses
+    /// and parts of results do not wait for it.
     pub fn notification<N: Notification>(
         mut self,
         handler: impl LspHandler<LspSession, N::Params, ()>,
     ) -> Self {
         self.router = self.router.method_borrowed(N::METHOD, move |rpc, raw| {
             let session = LspSession::of(rpc.peer());
-            let is_ours = session.observe(N::METHOD, raw)?;
-            let handled = if is_ours { None } else { Some(handler(session, params::read(raw)?)) };
-            Ok(async move {
-                match handled {
-                    Some(handled) => handled.await,
-                    None => Ok(()),
-                }
-            })
+            session.observe(N::METHOD, raw)?;
+            Ok(handler(session, params::read(raw)?))
         });
         self
     }

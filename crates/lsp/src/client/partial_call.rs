@@ -1,22 +1,16 @@
 //! A call whose result comes in parts.
 
-use std::collections::VecDeque;
 use std::future::poll_fn;
-use std::marker::PhantomData;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
 use futures_core::Stream;
 use lsp_types::request::Request;
-use sabir::{Call, CallError, RawJson};
+use sabir::{CallError, RawJson, Subscribe, Subscription, SubscriptionEnd, SubscriptionError};
 use serde::de::DeserializeOwned;
 
-use super::session::LspSession;
-use super::state::lock;
-
 /// Bytes of parts that wait for the caller.
-const MOST_BYTES: usize = 64 << 20;
+pub(super) const MOST_BYTES: usize = 64 << 20;
 
 /// A request whose result comes in parts: a [`Stream`] of them, which ends when the response has come.
 /// [`response`](Self::response) is the rest of the result: empty where all of it came in parts, and all of it where the
@@ -41,48 +35,20 @@ const MOST_BYTES: usize = 64 << 20;
 /// are kept, and then it ends with an error.
 #[must_use = "a call is sent when it is awaited"]
 pub struct PartialCall<R: Request, P> {
-    call: Call<R::Result>,
+    step: Step<P>,
     response: Option<Result<R::Result, CallError>>,
-    parts: Arc<Parts>,
-    /// Too much came that was not read.
-    gave_up: bool,
-    token: String,
-    session: LspSession,
-    types: PhantomData<fn() -> P>,
 }
 
-/// What has come of a call, and was not read yet.
-#[derive(Debug, Default)]
-pub(super) struct Parts(Mutex<Waiting>);
-
-#[derive(Debug, Default)]
-struct Waiting {
-    values: VecDeque<RawJson<'static>>,
-    bytes: usize,
-    overflowed: bool,
-    waker: Option<Waker>,
-}
-
-impl Parts {
-    pub(super) fn push(&self, value: RawJson<'static>) {
-        let mut waiting = lock(&self.0);
-        waiting.bytes += value.as_str().len();
-        if waiting.bytes <= MOST_BYTES && !waiting.overflowed {
-            waiting.values.push_back(value);
-        } else {
-            *waiting = Waiting { overflowed: true, waker: waiting.waker.take(), ..Waiting::default() };
-        }
-        let waker = waiting.waker.take();
-        drop(waiting);
-        if let Some(waker) = waker {
-            waker.wake();
-        }
-    }
+enum Step<P> {
+    Asking(Box<Subscribe<P>>),
+    Following(Subscription<P>),
+    /// All parts are taken, and the response is there.
+    Over,
 }
 
 impl<R: Request, P: DeserializeOwned> PartialCall<R, P> {
-    pub(super) fn new(session: LspSession, call: Call<R::Result>, token: String, parts: Arc<Parts>) -> Self {
-        PartialCall { call, response: None, parts, gave_up: false, token, session, types: PhantomData }
+    pub(super) fn new(call: Subscribe<P>) -> Self {
+        PartialCall { step: Step::Asking(Box::new(call)), response: None }
     }
 
     /// The next part; `None` when the response has come.
@@ -110,32 +76,60 @@ impl<R: Request, P: DeserializeOwned> PartialCall<R, P> {
     where
         R::Result: Unpin,
     {
-        // First, since what came before the response is in the queue by then.
-        if self.response.is_none()
-            && let Poll::Ready(response) = Pin::new(&mut self.call).poll(cx)
-        {
-            self.response = Some(response);
-        }
-        let mut waiting = lock(&self.parts.0);
-        if waiting.overflowed && !self.gave_up {
-            self.gave_up = true;
-            self.call.cancel();
-            let reason = format!("more than {MOST_BYTES} bytes of partial results were not read");
-            let error = CallError::Unfit(reason.into());
-            self.response = Some(Err(error.clone()));
-            return Poll::Ready(Some(Err(error)));
-        }
-        let Some(part) = waiting.values.pop_front() else {
-            if self.response.is_some() {
-                return Poll::Ready(None);
+        loop {
+            match &mut self.step {
+                Step::Asking(call) => match Pin::new(call).poll(cx) {
+                    Poll::Ready(Ok(parts)) => self.step = Step::Following(parts),
+                    Poll::Ready(Err(error)) => self.end(Err(error)),
+                    Poll::Pending => return Poll::Pending,
+                },
+                Step::Following(parts) => match Pin::new(&mut *parts).poll_next(cx) {
+                    Poll::Ready(Some(part)) => return Poll::Ready(Some(part.map_err(unfit))),
+                    Poll::Ready(None) => {
+                        let end = parts.end();
+                        let lagged = matches!(end, Some(SubscriptionEnd::Lagged(_)));
+                        self.end(response::<R>(end));
+                        if lagged {
+                            return Poll::Ready(Some(Err(too_much())));
+                        }
+                    }
+                    Poll::Pending => return Poll::Pending,
+                },
+                Step::Over => return Poll::Ready(None),
             }
-            waiting.waker = Some(cx.waker().clone());
-            return Poll::Pending;
-        };
-        waiting.bytes -= part.as_str().len();
-        drop(waiting);
-        Poll::Ready(Some(part.parse().map_err(|error| CallError::Unfit(error.to_string().into()))))
+        }
     }
+
+    fn end(&mut self, response: Result<R::Result, CallError>) {
+        self.step = Step::Over;
+        self.response = Some(response);
+    }
+}
+
+/// The end of the parts is the response.
+fn response<R: Request>(end: Option<SubscriptionEnd>) -> Result<R::Result, CallError> {
+    match end {
+        Some(SubscriptionEnd::Finished(rest)) => rest
+            .unwrap_or(RawJson::NULL)
+            .parse()
+            .map_err(|error: serde_json::Error| CallError::Unfit(error.to_string().into())),
+        Some(SubscriptionEnd::Error(error)) => Err(CallError::Error(error)),
+        Some(SubscriptionEnd::Disconnected(cause)) => Err(CallError::Closed(cause)),
+        Some(SubscriptionEnd::Lagged(_)) => Err(too_much()),
+        _ => Err(CallError::Cancelled),
+    }
+}
+
+fn unfit(error: SubscriptionError) -> CallError {
+    let reason = match error {
+        SubscriptionError::Unfit { reason, .. } => reason,
+        other => other.to_string(),
+    };
+    CallError::Unfit(reason.into())
+}
+
+fn too_much() -> CallError {
+    CallError::Unfit(format!("more than {MOST_BYTES} bytes of partial results were not read").into())
 }
 
 impl<R: Request, P: DeserializeOwned> Stream for PartialCall<R, P>
@@ -149,32 +143,13 @@ where
     }
 }
 
-impl<R: Request, P> Drop for PartialCall<R, P> {
-    fn drop(&mut self) {
-        self.session.forget_parts(&self.token);
-    }
-}
-
 impl<R: Request, P> std::fmt::Debug for PartialCall<R, P> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PartialCall").field("token", &self.token).finish_non_exhaustive()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![expect(clippy::unwrap_used, reason = "a test may")]
-
-    use super::*;
-
-    #[test]
-    fn parts_that_nobody_reads_are_dropped() {
-        let parts = Parts::default();
-        let part = RawJson::from_value(&"x".repeat(1 << 20)).unwrap();
-        for _ in 0..MOST_BYTES / (1 << 20) + 5 {
-            parts.push(part.clone());
-        }
-        let waiting = lock(&parts.0);
-        assert!(waiting.overflowed && waiting.values.is_empty());
+        let step = match &self.step {
+            Step::Asking(call) => format!("{call:?}"),
+            Step::Following(parts) => format!("{parts:?}"),
+            Step::Over => "over".to_owned(),
+        };
+        f.debug_struct("PartialCall").field("step", &step).finish_non_exhaustive()
     }
 }

@@ -12,14 +12,14 @@ use lsp_types::{
     Registration, ServerCapabilities, ServerInfo, TextDocumentContentChangeEvent, TextDocumentIdentifier,
     TextDocumentItem, TextDocumentSyncCapability, TextDocumentSyncKind, Uri, VersionedTextDocumentIdentifier,
 };
-use sabir::{Call, CallError, ErrorObject, Peer, RawJson, SendError};
+use sabir::{Call, CallError, ErrorObject, Peer, RawJson, SendError, SubscriptionStyle};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use super::changes::difference;
-use super::partial_call::{PartialCall, Parts};
-use super::state::{State, lock};
+use super::partial_call::{MOST_BYTES, PartialCall};
+use super::state::State;
 use crate::document::{Document, PositionEncoding};
 use crate::error::code;
 use crate::params;
@@ -81,18 +81,13 @@ impl LspSession {
     /// Calls a method of the server, and takes its result in parts of the type `P`.
     #[expect(clippy::needless_pass_by_value, reason = "callers make them for this")]
     pub fn request_in_parts<R: Request, P: DeserializeOwned>(&self, params: R::Params) -> PartialCall<R, P> {
-        let token = self.state.next_token();
-        let parts = Arc::<Parts>::default();
-        lock(&self.state.parts).insert(token.clone(), Arc::clone(&parts));
         let mut params = json!(params);
         if let Some(members) = params.as_object_mut() {
-            members.insert("partialResultToken".to_owned(), json!(token));
+            // The session has a token of its own.
+            members.remove("partialResultToken");
         }
-        PartialCall::new(self.clone(), self.peer.call(R::METHOD, params), token, parts)
-    }
-
-    pub(super) fn forget_parts(&self, token: &str) {
-        lock(&self.state.parts).remove(token);
+        let style = SubscriptionStyle::lsp_partial(R::METHOD);
+        PartialCall::new(self.peer.subscribe(style, params).capacity(usize::MAX).capacity_bytes(MOST_BYTES))
     }
 
     /// Sends a notification. Waits while the server leaves too much unread.
@@ -216,16 +211,15 @@ impl LspSession {
         self.peer.call::<Report>(DocumentDiagnosticRequest::METHOD, &params).await.map(|report| report.items)
     }
 
-    /// Takes notice of a message of the server. Returns whether it was for this crate alone.
-    pub(super) fn observe(&self, method: &str, raw: Option<&RawJson<'_>>) -> sabir::Result<bool> {
+    /// Takes notice of a message of the server.
+    pub(super) fn observe(&self, method: &str, raw: Option<&RawJson<'_>>) -> sabir::Result<()> {
         match method {
             "textDocument/publishDiagnostics" => self.observe_diagnostics(raw),
-            "$/progress" => return Ok(self.observe_progress(raw)),
             "client/registerCapability" => raw.map_or(Ok(()), |raw| self.state.register(raw))?,
             "client/unregisterCapability" => self.state.unregister(&params::read(raw)?),
             _ => {}
         }
-        Ok(false)
+        Ok(())
     }
 
     fn observe_diagnostics(&self, raw: Option<&RawJson<'_>>) {
@@ -235,18 +229,6 @@ impl LspSession {
         if let (Some(uri), Some(diagnostics)) = (uri, raw.get("diagnostics")) {
             self.state.published.add(&uri, version, diagnostics.into_owned());
         }
-    }
-
-    fn observe_progress(&self, raw: Option<&RawJson<'_>>) -> bool {
-        let Some((token, value)) = raw.and_then(|raw| Some((raw.get("token")?, raw.get("value")?))) else {
-            return false;
-        };
-        let Ok(token) = token.parse::<String>() else { return false };
-        let parts = lock(&self.state.parts).get(&token).cloned();
-        if let Some(parts) = &parts {
-            parts.push(value.into_owned());
-        }
-        parts.is_some()
     }
 
     /// Ends the server as the specification has it: `shutdown`, its answer, `exit`, and the end of the connection and

@@ -1,15 +1,12 @@
 //! What a client keeps of a connection.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use lsp_types::{PositionEncodingKind, Registration, ServerCapabilities, ServerInfo, UnregistrationParams};
 use sabir::{CallError, ErrorCode, ErrorObject, JsonKind, RawJson};
 use serde_json::{Map, Value, json};
 
 use super::diagnostics::Published;
-use super::partial_call::Parts;
 use crate::document::{DocumentLimits, Documents, PositionEncoding};
 
 /// Bytes of registrations that a server may have. An empty one counts, too.
@@ -23,9 +20,6 @@ pub(crate) struct State {
     pub(super) published: Published,
     /// As they came: options may take many times their text in memory.
     registrations: Mutex<Vec<RawJson<'static>>>,
-    /// Calls that take their results in parts, by their tokens.
-    pub(super) parts: Mutex<HashMap<String, Arc<Parts>>>,
-    last_token: AtomicU64,
 }
 
 /// What a server said of itself.
@@ -84,10 +78,6 @@ impl State {
             params.unregisterations.iter().any(|unregistered| Some(&unregistered.id) == gone.as_ref())
         };
         lock(&self.registrations).retain(|registration| !is_gone(&id(registration)));
-    }
-
-    pub(super) fn next_token(&self) -> String {
-        format!("sabir/{}", self.last_token.fetch_add(1, Ordering::Relaxed) + 1)
     }
 }
 

@@ -84,6 +84,7 @@ struct Slot {
     bytes: usize,
     lag: Lag,
     capacity: Option<usize>,
+    capacity_bytes: Option<usize>,
     /// Items that were dropped before the first one that is left.
     lost: u64,
     /// The connection does not read, since there is no room here.
@@ -188,7 +189,7 @@ impl Slot {
     }
 
     fn is_full(&self) -> bool {
-        self.items.len() >= self.capacity() || self.bytes >= CAPACITY_BYTES
+        self.items.len() >= self.capacity() || self.bytes >= self.capacity_bytes.unwrap_or(CAPACITY_BYTES)
     }
 
     fn push(&mut self, item: RawJson<'static>) -> Pushed {
@@ -301,9 +302,15 @@ impl<T> Subscribe<T> {
         self
     }
 
-    /// How many items may wait to be taken: 1,024 if nothing is said, and 4 MiB in any case.
+    /// How many items may wait to be taken: 1,024 if nothing is said.
     pub fn capacity(self, items: usize) -> Self {
         lock(&self.slot.0).capacity = Some(items);
+        self
+    }
+
+    /// How many bytes of items may wait to be taken: 4 MiB if nothing is said. The last of them may be larger.
+    pub fn capacity_bytes(self, bytes: usize) -> Self {
+        lock(&self.slot.0).capacity_bytes = Some(bytes);
         self
     }
 
