@@ -300,10 +300,17 @@ impl Core {
         }
         let mut text = Some(text);
         if overflow == Overflow::KeepLatest {
-            text = text.and_then(|text| sinks.replace(key, replaces, text).err());
+            text = text.and_then(|text| sinks.replace(key, replaces, text, limit).err());
         }
         if let Some(text) = text {
             while !sinks.has_room(key, limit) && sinks.drop_oldest(key) {}
+            if !sinks.has_room(key, limit) {
+                // The others hold too much, and it has nothing older to drop.
+                if let Some(sink) = sinks.get_mut(key) {
+                    sink.lost += 1;
+                }
+                return Ok(());
+            }
             sinks.push(key, replaces, text);
         }
         if let Some(sink) = sinks.get_mut(key) {
@@ -365,6 +372,11 @@ impl Core {
             if tables.sinks.take_room(key) {
                 self.pending_events.push_back(Event::SinkReady { sink: key });
             }
+        }
+        let limit = self.limits.subscription_bytes;
+        while let Some(sink) = self.subscriptions.as_mut().and_then(|tables| tables.sinks.next_starved(limit))
+        {
+            self.pending_events.push_back(Event::SinkReady { sink });
         }
         self.pending_events.len() > events
     }

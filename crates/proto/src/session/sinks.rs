@@ -24,6 +24,8 @@ pub(super) struct Sinks {
     /// Seeded, so that a peer cannot choose ids that collide.
     hasher: FixedState,
     turn: VecDeque<u32>,
+    /// Sinks of which nothing waits, and whose driver was told that there is no room: the others hold too much.
+    starved: VecDeque<SinkKey>,
     /// Bytes of all items that wait, the bookkeeping included.
     bytes: usize,
     last_serial: u32,
@@ -80,6 +82,7 @@ impl Sinks {
             by_id: HashTable::new(),
             hasher: FixedState::with_seed(seed),
             turn: VecDeque::new(),
+            starved: VecDeque::new(),
             bytes: 0,
             last_serial: 0,
         }
@@ -100,6 +103,7 @@ impl Sinks {
             + self.len() * one
             + self.bytes
             + (self.free.capacity() + self.turn.capacity()) * size_of::<u32>()
+            + self.starved.capacity() * size_of::<SinkKey>()
             + self.by_id.allocation_size()
     }
 
@@ -198,12 +202,30 @@ impl Sinks {
 
     /// Whether one more item may wait, and if not, the driver wants to hear when it may.
     pub(super) fn has_room(&mut self, key: SinkKey, limit: usize) -> bool {
-        let full = self.bytes >= limit;
+        let bytes = self.bytes;
         let Some(sink) = self.get_mut(key) else { return false };
-        // One always may: it is not for one subscription to pay for what the others keep waiting.
-        let room = sink.queue.is_empty() || (sink.queue.len() < sink.most && !full);
-        sink.wants_room |= !room && sink.overflow == Overflow::Wait;
+        let first = sink.queue.is_empty();
+        let room = sink.queue.len() < sink.most && bytes < most_bytes(first, limit);
+        if !room && sink.overflow == Overflow::Wait && !std::mem::replace(&mut sink.wants_room, true) && first
+        {
+            self.starved.push_back(key);
+        }
         room
+    }
+
+    /// A sink that waits for the others to hold less, if they do.
+    pub(super) fn next_starved(&mut self, limit: usize) -> Option<SinkKey> {
+        while self.bytes < most_bytes(true, limit)
+            && let Some(key) = self.starved.pop_front()
+        {
+            if let Some(sink) = self.get_mut(key)
+                && sink.ending.is_none()
+                && std::mem::take(&mut sink.wants_room)
+            {
+                return Some(key);
+            }
+        }
+        None
     }
 
     /// Takes the oldest item that waits away.
@@ -220,16 +242,28 @@ impl Sinks {
         true
     }
 
-    /// Puts an item in the place of one with the same key that waits. Gives it back if there is none.
-    pub(super) fn replace(&mut self, at: SinkKey, key: u64, text: Vec<u8>) -> Result<(), Vec<u8>> {
+    /// Puts an item in the place of one with the same key that waits. Gives it back if there is none, or no room in its
+    /// place.
+    pub(super) fn replace(
+        &mut self,
+        at: SinkKey,
+        key: u64,
+        text: Vec<u8>,
+        limit: usize,
+    ) -> Result<(), Vec<u8>> {
+        let bytes = self.bytes;
         let Some(sink) = self.get_mut(at) else { return Err(text) };
-        let Some(old) = sink.queue.iter_mut().find(|item| item.key == key) else { return Err(text) };
-        let before = old.size();
-        old.text = text.into_boxed_slice();
-        let after = old.size();
+        let Some(index) = sink.queue.iter().position(|item| item.key == key) else { return Err(text) };
         sink.sent -= 1;
         sink.lost += 1;
-        self.bytes = self.bytes - before + after;
+        let rest = bytes - sink.queue[index].size();
+        if rest >= most_bytes(sink.queue.len() == 1, limit) {
+            sink.queue.remove(index);
+            self.bytes = rest;
+            return Err(text);
+        }
+        sink.queue[index].text = text.into_boxed_slice();
+        self.bytes = rest + sink.queue[index].size();
         Ok(())
     }
 
@@ -299,6 +333,7 @@ impl Sinks {
         self.slots = Vec::new();
         self.free = Vec::new();
         self.turn = VecDeque::new();
+        self.starved = VecDeque::new();
         self.by_id = HashTable::new();
         self.bytes = 0;
     }
@@ -309,6 +344,12 @@ impl Sinks {
             self.clear();
         }
     }
+}
+
+/// How much may wait before one more item, of all sinks together. The first of a sink may go as far again: it is not for
+/// one subscription to pay for what the others keep waiting.
+fn most_bytes(first: bool, limit: usize) -> usize {
+    if first { limit.saturating_mul(2) } else { limit }
 }
 
 fn hash_of(slots: &[Option<Box<Sink>>], hasher: &FixedState, index: u32) -> u64 {

@@ -16,6 +16,9 @@ use crate::time::Time;
 /// What a token begins with that asks for the parts of a result. The number of the call follows.
 const TOKEN: &str = "partial-";
 
+/// Nobody gives out longer ids; each is kept as long as its subscription.
+const LONGEST_ID: usize = 1024;
+
 impl Session {
     /// Subscribes. [`Event::Subscribed`] follows, once, and then items; items that came before the response are kept.
     /// With [`Routing::Method`] nothing is sent.
@@ -229,6 +232,7 @@ impl Core {
         let wanted = matches!(state, State::Asking(_));
         let problem = match &id {
             None => Some("the id of a subscription must be a string or a number"),
+            Some(id) if id.text().len() > LONGEST_ID => Some("the id of the subscription is too long"),
             Some(id) => ours.of_id(id).map(|_| "the id of the subscription is that of another one"),
         };
         if let (State::Asking(call) | State::Abandoned(call), Some(_)) = (state, &id) {
