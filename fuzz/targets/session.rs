@@ -9,6 +9,8 @@ mod messages;
 mod model;
 #[path = "session/setup.rs"]
 mod setup;
+#[path = "session/subscriptions.rs"]
+mod subscriptions;
 
 use std::time::Duration;
 
@@ -28,7 +30,7 @@ pub(crate) fn run(data: &[u8]) {
 }
 
 fn operation(model: &mut Model, op: u8, bytes: &mut Bytes<'_>) {
-    match op % 20 {
+    match op % 32 {
         0 => {
             let count = bytes.one();
             model.feed(bytes.take(count as usize));
@@ -38,7 +40,7 @@ fn operation(model: &mut Model, op: u8, bytes: &mut Bytes<'_>) {
             let frame = model.frame(&messages::from_peer(kind, id));
             let (first, second) = frame.split_at(frame.len().min(cut as usize));
             model.feed(first);
-            if op % 20 == 1 {
+            if op % 32 == 1 {
                 model.poll();
             }
             model.feed(second);
@@ -61,7 +63,26 @@ fn operation(model: &mut Model, op: u8, bytes: &mut Bytes<'_>) {
         15 | 16 => model.write(bytes.one()),
         17 => model.eof(),
         18 => model.lost(),
-        _ => model.shutdown(Duration::from_millis(1 << (bytes.one() % 14))),
+        19 => model.shutdown(Duration::from_millis(1 << (bytes.one() % 14))),
+        20 | 21 => model.accept(bytes.one(), bytes.one()),
+        22 | 23 => model.send_item(bytes.one(), bytes.one()),
+        24 => model.ask_room(bytes.one()),
+        25 => model.finish(bytes.one(), bytes.one()),
+        26 => model.reply_unsubscribe(bytes.one(), bytes.one()),
+        27 => model.subscribe(bytes.one(), &setup::call_options(bytes.one() & 7)),
+        28 => model.leave(bytes.one()),
+        29 => {
+            // The numbers of calls are no secret.
+            let (call, id) = (bytes.one(), bytes.one());
+            let frame = model.frame(&messages::subscribed(call, id));
+            model.feed(&frame);
+        }
+        30 => {
+            let (kind, id) = (bytes.one(), bytes.one());
+            let frame = model.frame(&messages::item(kind, id));
+            model.feed(&frame);
+        }
+        _ => model.pause(bytes.one() % 2 == 1),
     }
 }
 

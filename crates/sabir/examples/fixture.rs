@@ -10,7 +10,8 @@ use std::io::Write;
 use std::process::Command;
 use std::time::Duration;
 
-use sabir::{Framing, RawJson, Router, blocking, transport};
+use futures_util::{Stream, stream};
+use sabir::{Feed, Framing, RawJson, Router, SubscriptionStyle, blocking, transport};
 
 /// What a library in C does to a protocol on standard output.
 mod c {
@@ -44,6 +45,21 @@ fn raw_stdout() -> std::io::Result<std::fs::File> {
     Ok(raw.into())
 }
 
+fn flood_style(policy: &str) -> SubscriptionStyle {
+    SubscriptionStyle {
+        subscribe: format!("flood_{policy}").into(),
+        ..SubscriptionStyle::new("", "flood", "leave")
+    }
+}
+
+/// Items of about this many bytes, for ever: a megabyte a second. Every other one is a byte longer.
+fn flood(bytes: usize) -> impl Stream<Item = String> + Send + 'static {
+    stream::unfold(0, move |n| async move {
+        tokio::time::sleep(Duration::from_millis(1 + bytes as u64 / 1000)).await;
+        Some(("x".repeat(bytes + n % 2), n + 1))
+    })
+}
+
 fn router() -> Router {
     Router::new()
         .method("add", |_, (a, b): (i64, i64)| async move { Ok(a + b) })
@@ -63,6 +79,13 @@ fn router() -> Router {
             Ok(std::io::stderr().write_all(&[&vec![b'x'; bytes], &b"\n"[..]].concat())?)
         })
         .method("exit", |_, code: i32| async move { if true { std::process::exit(code) } else { Ok(()) } })
+        .subscription(flood_style("wait"), |_, bytes: usize| async move { Ok(flood(bytes)) })
+        .subscription(flood_style("drop"), |_, bytes: usize| async move {
+            Ok(Feed::new(flood(bytes)).drop_oldest())
+        })
+        .subscription(flood_style("latest"), |_, bytes: usize| async move {
+            Ok(Feed::new(flood(bytes)).keep_latest(String::len))
+        })
 }
 
 #[tokio::main(flavor = "current_thread")]

@@ -40,6 +40,34 @@ pub(crate) fn from_peer(kind: u8, choice: u8) -> String {
     }
 }
 
+/// Ids of subscriptions, few enough that they meet.
+fn subscription(choice: u8) -> &'static str {
+    const IDS: [&str; 6] = ["\"s\"", "\"\\u0073\"", "1", "1.0", "null", "\"0x1\""];
+    IDS[choice as usize % IDS.len()]
+}
+
+/// The answer to a call that subscribes, or to any other.
+pub(crate) fn subscribed(call: u8, id: u8) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{},"result":{}}}"#, call % 16 + 1, subscription(id))
+}
+
+/// What looks like an item of a subscription.
+pub(crate) fn item(kind: u8, choice: u8) -> String {
+    const METHODS: [&str; 5] = ["item", "eth_subscription", "slotNotification", "n", "other"];
+    let (method, id) = (METHODS[kind as usize % METHODS.len()], subscription(choice));
+    let params = match kind / 5 % 8 {
+        0 | 1 => format!(r#"{{"subscription":{id},"result":[{choice}]}}"#),
+        2 => format!(r#"{{"subscription":{id},"error":{{"code":-32014,"message":"done"}}}}"#),
+        3 => format!(r#"{{"error":"e","subscription":{id}}}"#),
+        4 => format!(r#"{{"token":"partial-{}","value":[1]}}"#, choice % 16 + 1),
+        5 => format!(r#"{{"_meta":{{"io.modelcontextprotocol/subscriptionId":{}}}}}"#, choice % 16 + 1),
+        6 => format!(r#"{{"subscription":{id}}}"#),
+        _ => format!(r#"{{"subscription":{id},"result":"{}"}}"#, "x".repeat(choice as usize)),
+    };
+    let method = if kind / 5 % 8 == 4 { "$/progress" } else { method };
+    format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{params}}}"#)
+}
+
 /// An answer to a call of the session.
 pub(crate) fn answer(kind: u8, id: u64) -> String {
     match kind % 8 {

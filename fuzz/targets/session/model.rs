@@ -7,6 +7,8 @@ use sabir_proto::{
     Output, PLAIN, RequestKey, Session, Time, decode,
 };
 
+use super::subscriptions::Subscriptions;
+
 /// What reads, headers and the answers that may exceed a limit by one add to the limits.
 const SLACK: usize = 16 * 1024;
 /// What the session offers for one read, at most.
@@ -22,6 +24,9 @@ pub(crate) struct Model {
     ended: Vec<RequestKey>,
     calls: Vec<CallKey>,
     ended_calls: Vec<CallKey>,
+    subscriptions: Subscriptions,
+    /// How many subscriptions of ours there were at once.
+    most_ours: usize,
     /// Handlers of notifications that run.
     notified: usize,
     /// Whether the session may end requests by itself from now on.
@@ -44,6 +49,8 @@ impl Model {
             ended: Vec::new(),
             calls: Vec::new(),
             ended_calls: Vec::new(),
+            subscriptions: Subscriptions::default(),
+            most_ours: 0,
             notified: 0,
             closing: false,
             reading: true,
@@ -162,6 +169,50 @@ impl Model {
         assert!(!told || self.open.contains(&key), "progress of {key:?}, which has ended");
     }
 
+    pub(crate) fn accept(&mut self, choice: u8, bits: u8) {
+        let Some(&key) = pick(&self.open, &self.ended, choice) else { return };
+        self.look_for_ended();
+        let is_open = self.open.contains(&key);
+        let accepted = self.subscriptions.accept(&mut self.session, self.now, key, bits);
+        assert!(is_open || !accepted, "{key:?} was accepted after its end");
+        // An id that does not fit into an answer has ended it too.
+        if is_open && (accepted || self.session.id(key).is_none()) {
+            self.open.retain(|open| *open != key);
+            if !self.subscriptions.held.contains(&key) {
+                self.ended.push(key);
+            }
+        }
+    }
+
+    pub(crate) fn send_item(&mut self, choice: u8, size: u8) {
+        self.closing |= self.subscriptions.send(&mut self.session, self.now, choice, size);
+    }
+
+    pub(crate) fn ask_room(&mut self, choice: u8) {
+        self.subscriptions.ask_room(&mut self.session, choice);
+    }
+
+    pub(crate) fn finish(&mut self, choice: u8, kind: u8) {
+        self.subscriptions.finish(&mut self.session, self.now, choice, kind);
+    }
+
+    pub(crate) fn reply_unsubscribe(&mut self, request: u8, sink: u8) {
+        let params = self.subscriptions.params(&self.session, sink);
+        self.answer(request, |session, now, key| session.reply_unsubscribe(now, key, params.as_ref()));
+    }
+
+    pub(crate) fn subscribe(&mut self, bits: u8, options: &CallOptions<'_>) {
+        self.subscriptions.subscribe(&mut self.session, self.now, bits, options);
+    }
+
+    pub(crate) fn leave(&mut self, choice: u8) {
+        self.subscriptions.leave(&mut self.session, self.now, choice);
+    }
+
+    pub(crate) fn pause(&mut self, paused: bool) {
+        self.session.set_paused(paused);
+    }
+
     pub(crate) fn finish_notification(&mut self) {
         if self.notified > 0 {
             self.notified -= 1;
@@ -230,7 +281,7 @@ impl Model {
             Event::Cancel { key, .. } => assert!(self.open.contains(&key), "{key:?} is not open"),
             Event::Progress { call, .. } => assert!(self.calls.contains(&call), "{call:?} is not open"),
             Event::Reply { call, .. } => self.end_call(call),
-            _ => {}
+            _ => self.subscriptions.event(event),
         }
     }
 
@@ -250,20 +301,31 @@ impl Model {
             assert!(!gone || closing, "{key:?} ended by itself");
             gone
         }));
+        self.ended.extend(self.subscriptions.held.extract_if(.., |key| session.id(*key).is_none()));
     }
 
     fn waits(&mut self) {
         self.unpolled = 0;
         self.look_for_ended();
         let usage = self.session.usage();
-        assert_eq!(usage.running, self.open.len(), "running requests");
+        assert_eq!(usage.running, self.open.len() + self.subscriptions.held.len(), "running requests");
         assert!(usage.requests >= usage.running);
-        assert_eq!(usage.calls, self.calls.len(), "open calls");
+        // Calls that subscribe and unsubscribe are the session's own.
+        let own = usage.subscriptions;
+        self.most_ours = self.most_ours.max(own);
+        assert!((self.calls.len()..=self.calls.len() + own).contains(&usage.calls), "open calls: {usage:?}");
+        // Those that end behind their last items, and those that nobody waits for, are known to the session alone.
+        assert!(usage.sinks >= self.subscriptions.sinks(), "{usage:?}, not {}", self.subscriptions.sinks());
+        assert!(own >= self.subscriptions.ours(), "{usage:?}, not {}", self.subscriptions.ours());
         let Limits { message_bytes, in_flight_bytes, queued_bytes, outbound_bytes, .. } = self.config.limits;
+        let Limits { subscriptions, subscription_bytes, .. } = self.config.limits;
+        assert!(usage.sinks <= subscriptions, "{usage:?}");
         assert!(usage.unsent <= outbound_bytes + SLACK, "{usage:?}");
         // A buffer may be twice as large as what it holds, and hold as much again that is done with.
         let most =
             2 * message_bytes + READ + in_flight_bytes + 4 * queued_bytes + 4 * outbound_bytes + 8 * SLACK;
+        // Those of ours are as many as this side wants; a table may be half empty.
+        let most = most + 3 * subscription_bytes + outbound_bytes + 2048 * (own + self.most_ours);
         assert!(usage.bytes <= most, "more than {most} bytes: {usage:?}");
     }
 
@@ -277,11 +339,18 @@ impl Model {
         assert_eq!(self.calls, [], "calls after the end");
         let usage = self.session.usage();
         assert_eq!((usage.running, usage.requests, usage.calls, usage.unsent), (0, 0, 0, 0));
+        assert_eq!(
+            (self.subscriptions.sinks(), self.subscriptions.ours()),
+            (0, 0),
+            "subscriptions after the end"
+        );
+        assert_eq!(usage.sinks, 0, "{usage:?}");
     }
 
     /// Ends a session in which everything is answered and read.
     pub(crate) fn end(&mut self) {
         self.eof();
+        self.pause(false);
         for _ in 0..10_000 {
             self.poll();
             if self.done.is_some() {
@@ -323,7 +392,7 @@ impl Model {
 }
 
 /// One of those that are open, or sometimes one that is not.
-fn pick<'k, T>(open: &'k [T], ended: &'k [T], choice: u8) -> Option<&'k T> {
+pub(crate) fn pick<'k, T>(open: &'k [T], ended: &'k [T], choice: u8) -> Option<&'k T> {
     if choice < 0xE0 && !open.is_empty() {
         return open.get(choice as usize % open.len());
     }

@@ -298,6 +298,9 @@ impl Core {
         if text.len() > largest {
             return Err(ItemError::TooLarge);
         }
+        if let Some(sink) = sinks.get(key).filter(|sink| sink.is_choosy() && !sink.takes(&text)) {
+            return Err(ItemError::Unwritable(sink.wants().to_owned()));
+        }
         let mut text = Some(text);
         if overflow == Overflow::KeepLatest {
             text = text.and_then(|text| sinks.replace(key, replaces, text, limit).err());
@@ -335,9 +338,7 @@ impl Core {
             Ok(()) if fits => None,
             Ok(()) => Some(ItemError::TooLarge),
             Err(Some(error)) => Some(ItemError::Unwritable(error.to_string())),
-            Err(None) => {
-                Some(ItemError::Unwritable("expected an object with `method` and `params`".to_owned()))
-            }
+            Err(None) => Some(ItemError::Unwritable(sink.wants().to_owned())),
         };
         if let Some(failed) = failed {
             self.outbox.cancel(mark);
@@ -349,9 +350,11 @@ impl Core {
         Ok(())
     }
 
-    /// Moves items that wait on, by turns, while little is unsent. Whether anything happened that the driver must hear.
+    /// Moves items that wait on, by turns, while little is unsent. Whether anything happened that the driver must hear, or
+    /// that lets a request start.
     pub(super) fn send_queued(&mut self) -> bool {
         let events = self.pending_events.len();
+        let requests = self.requests.len();
         while self.outbox.load() < self.item_water()
             && let Some((key, item)) = self.subscriptions.as_mut().and_then(|tables| tables.sinks.next())
         {
@@ -378,7 +381,7 @@ impl Core {
         {
             self.pending_events.push_back(Event::SinkReady { sink });
         }
-        self.pending_events.len() > events
+        self.pending_events.len() > events || self.requests.len() < requests
     }
 
     /// Lets a sink end behind what waits.

@@ -299,20 +299,26 @@ impl Sinks {
         }
     }
 
-    /// The sink whose turn it is, and its next item; `None` for the item if it has none left.
+    /// The sink whose turn it is, and its next item; `None` for the item if it has none left, and ends.
     pub(super) fn next(&mut self) -> Option<(SinkKey, Option<Box<[u8]>>)> {
-        let index = self.turn.pop_front()?;
-        let Some(sink) = self.slots[index as usize].as_deref_mut() else { return self.next() };
-        let key = SinkKey { index, serial: sink.serial };
-        let item = sink.queue.pop_front();
-        sink.is_queued = !sink.queue.is_empty() || (item.is_some() && sink.ending.is_some());
-        if sink.is_queued {
-            self.turn.push_back(index);
-        } else if sink.queue.is_empty() {
-            sink.queue = VecDeque::new();
+        loop {
+            let index = self.turn.pop_front()?;
+            let Some(sink) = self.slots[index as usize].as_deref_mut() else { continue };
+            let key = SinkKey { index, serial: sink.serial };
+            let item = sink.queue.pop_front();
+            let nothing = item.is_none() && sink.ending.is_none();
+            sink.is_queued = !sink.queue.is_empty() || (item.is_some() && sink.ending.is_some());
+            if sink.is_queued {
+                self.turn.push_back(index);
+            } else if sink.queue.is_empty() {
+                sink.queue = VecDeque::new();
+            }
+            self.bytes -= item.as_ref().map_or(0, Item::size);
+            // What waited for it may have been dropped.
+            if !nothing {
+                return Some((key, item.map(|item| item.text)));
+            }
         }
-        self.bytes -= item.as_ref().map_or(0, Item::size);
-        Some((key, item.map(|item| item.text)))
     }
 
     /// Whether the driver waits for room that there is again.
@@ -391,7 +397,13 @@ impl Sink {
         encode::call_head(out, None, &self.notification);
         out.extend_from_slice(b",\"params\":");
         match self.routing {
-            Routing::Method => item(out).map_err(Some)?,
+            Routing::Method => {
+                let start = out.len();
+                item(out).map_err(Some)?;
+                if !matches!(out.get(start), Some(b'[' | b'{')) {
+                    return Err(None);
+                }
+            }
             Routing::Token => {
                 out.extend_from_slice(b"{\"token\":");
                 out.extend_from_slice(self.id.as_bytes());
@@ -409,6 +421,27 @@ impl Sink {
         }
         out.push(b'}');
         Ok(())
+    }
+
+    /// Whether an item can be written in this style: [`wants`](Self::wants) says what it has to be.
+    pub(super) fn takes(&self, item: &[u8]) -> bool {
+        self.write_item(&mut Vec::new(), |out| {
+            out.extend_from_slice(item);
+            Ok::<_, ()>(())
+        })
+        .is_ok()
+    }
+
+    pub(super) fn wants(&self) -> &'static str {
+        match self.routing {
+            Routing::Meta => "expected an object with `method` and `params`",
+            _ => "expected an array or an object",
+        }
+    }
+
+    /// Whether not all JSON is an item.
+    pub(super) fn is_choosy(&self) -> bool {
+        matches!(self.routing, Routing::Meta | Routing::Method)
     }
 
     /// Writes the notification that tells of an error.

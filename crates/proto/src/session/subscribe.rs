@@ -106,8 +106,12 @@ impl Core {
             }
             State::Following(call) => {
                 ours.remove(key);
-                if let Some(ended) = self.calls.remove(call) {
-                    self.send_cancel(call, &ended, &CancelOptions::default());
+                match self.calls.remove(call) {
+                    Some(ended) => self.send_cancel(call, &ended, &CancelOptions::default()),
+                    // It has just ended, and nobody wants to hear of it any more.
+                    None => self
+                        .pending_events
+                        .retain(|event| !matches!(event, Event::Reply { call: ended, .. } if *ended == call)),
                 }
                 self.pending_events.push_back(Event::Unsubscribed { subscription: key, outcome: Ok(true) });
             }
