@@ -1,5 +1,6 @@
 //! A request to a server, with all the rounds that it may take.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::future::{Future, IntoFuture};
 use std::marker::PhantomData;
@@ -16,7 +17,7 @@ use crate::bounded::BoundedMap;
 use crate::error::{reason, shown};
 use crate::types::{Meta, ProgressUpdate};
 
-pub(super) type Params = BTreeMap<&'static str, RawJson<'static>>;
+pub(super) type Params = BTreeMap<Cow<'static, str>, RawJson<'static>>;
 
 /// How often a server may ask back before it is taken for one that goes round in circles.
 const MOST_ROUNDS: usize = 32;
@@ -27,11 +28,11 @@ const MOST_QUESTIONS: usize = 64;
 #[must_use = "a request is sent when it is awaited"]
 pub struct McpCall<R> {
     session: McpSession,
-    method: &'static str,
+    method: Cow<'static, str>,
     params: Result<Params, CallError>,
     meta: Meta,
     timeout: Option<Duration>,
-    progress: Option<Box<dyn FnMut(ProgressUpdate) + Send>>,
+    progress: Option<Box<dyn FnMut(RawJson<'static>) + Send>>,
     result: PhantomData<fn() -> R>,
 }
 
@@ -52,12 +53,12 @@ struct Question {
 impl<R: DeserializeOwned> McpCall<R> {
     pub(super) fn new(
         session: &McpSession,
-        method: &'static str,
+        method: impl Into<Cow<'static, str>>,
         params: Result<Params, serde_json::Error>,
     ) -> Self {
         McpCall {
             session: session.clone(),
-            method,
+            method: method.into(),
             params: params.map_err(|error| CallError::NotSent(sabir::SendError::Params(error.to_string()))),
             meta: session.meta().clone(),
             timeout: None,
@@ -73,7 +74,16 @@ impl<R: DeserializeOwned> McpCall<R> {
     }
 
     /// Wants to know how far the server is.
-    pub fn on_progress(mut self, progress: impl FnMut(ProgressUpdate) + Send + 'static) -> Self {
+    pub fn on_progress(self, mut progress: impl FnMut(ProgressUpdate) + Send + 'static) -> Self {
+        self.on_raw_progress(move |update| {
+            if let Ok(update) = update.parse() {
+                progress(update);
+            }
+        })
+    }
+
+    /// Wants to know how far the server is, in the text that it sends: for those who show or forward it.
+    pub fn on_raw_progress(mut self, progress: impl FnMut(RawJson<'static>) + Send + 'static) -> Self {
         self.progress = Some(Box::new(progress));
         self
     }
@@ -86,8 +96,12 @@ impl<R: DeserializeOwned> McpCall<R> {
 
     async fn run(mut self) -> Result<R, CallError> {
         let mut params = std::mem::replace(&mut self.params, Ok(Params::new()))?;
+        if let Some(own) = params.remove("_meta") {
+            // What the caller says in the params comes before what the session says.
+            self.meta.extend(own.parse::<Meta>().map_err(unfit)?);
+        }
         if !self.meta.is_empty() {
-            params.insert("_meta", written(&self.meta)?);
+            params.insert("_meta".into(), written(&self.meta)?);
         }
         for _ in 0..MOST_ROUNDS {
             let result = self.round(&params).await?;
@@ -113,12 +127,12 @@ impl<R: DeserializeOwned> McpCall<R> {
 
     async fn round(&mut self, params: &Params) -> Result<RawJson<'static>, CallError> {
         let params = if params.is_empty() { None } else { Some(written(params)?) };
-        let mut call = self.session.peer().call_raw(self.method, params);
+        let mut call = self.session.peer().call_raw(self.method.clone(), params);
         if let Some(timeout) = self.timeout {
             call = call.timeout(timeout);
         }
         if let Some(tell) = &mut self.progress {
-            while let Some(progress) = call.progress::<ProgressUpdate>().await {
+            while let Some(progress) = call.progress::<RawJson<'static>>().await {
                 tell(progress);
             }
         }
@@ -135,10 +149,10 @@ async fn answer(session: &McpSession, params: &mut Params, asked: InputRequired)
     }
     params.remove("inputResponses");
     if !answers.is_empty() {
-        params.insert("inputResponses", written(&answers)?);
+        params.insert("inputResponses".into(), written(&answers)?);
     }
     match asked.request_state {
-        Some(state) => params.insert("requestState", state),
+        Some(state) => params.insert("requestState".into(), state),
         None => params.remove("requestState"),
     };
     Ok(())

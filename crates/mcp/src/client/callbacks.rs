@@ -13,6 +13,16 @@ use serde_json::{Value, json};
 use crate::Change;
 use crate::types::{ClientCapabilities, Elicit, ElicitResult, LogMessage, Meta, Root, Sample, Sampled};
 
+/// Answers a question by its method and its params.
+type AnsweringAny = Arc<
+    dyn Fn(
+            String,
+            Option<RawJson<'static>>,
+        ) -> Pin<Box<dyn Future<Output = sabir::Result<RawJson<'static>>> + Send>>
+        + Send
+        + Sync,
+>;
+
 type Answering<Q, A> = Arc<dyn Fn(Q) -> Pin<Box<dyn Future<Output = sabir::Result<A>> + Send>> + Send + Sync>;
 
 #[derive(Clone, Default)]
@@ -22,16 +32,20 @@ pub(super) struct Callbacks {
     pub(super) roots: Option<Arc<[Root]>>,
     pub(super) log: Option<Arc<dyn Fn(LogMessage) + Send + Sync>>,
     pub(super) change: Option<Arc<dyn Fn(Change) + Send + Sync>>,
+    pub(super) question: Option<AnsweringAny>,
+    /// What is offered beside that.
+    pub(super) offered: ClientCapabilities,
 }
 
 impl Callbacks {
     /// What is answered decides what is offered.
     pub(super) fn capabilities(&self) -> ClientCapabilities {
+        let offered = self.offered.clone();
         ClientCapabilities {
-            roots: self.roots.as_ref().map(|_| Meta::new()),
-            sampling: self.sample.as_ref().map(|_| Meta::new()),
-            elicitation: self.elicit.as_ref().map(|_| Meta::new()),
-            ..ClientCapabilities::default()
+            roots: self.roots.as_ref().map(|_| Meta::new()).or(offered.roots),
+            sampling: self.sample.as_ref().map(|_| Meta::new()).or(offered.sampling),
+            elicitation: self.elicit.as_ref().map(|_| Meta::new()).or(offered.elicitation),
+            ..offered
         }
     }
 
@@ -50,7 +64,12 @@ impl Callbacks {
             }
             ("roots/list", .., Some(roots)) => Ok(RawJson::from_value(&json!({"roots": **roots}))?),
             ("ping", ..) => Ok(RawJson::from_value(&json!({}))?),
-            _ => Err(ErrorObject::standard(ErrorCode::METHOD_NOT_FOUND)),
+            _ => match &self.question {
+                Some(question) => {
+                    question(method.to_owned(), params.map(|params| params.clone().into_owned())).await
+                }
+                None => Err(ErrorObject::standard(ErrorCode::METHOD_NOT_FOUND)),
+            },
         }
     }
 

@@ -11,15 +11,18 @@ use crate::headers::{self, ParamHeader};
 use crate::server::PROTOCOL_VERSION;
 use crate::types::Tool;
 
-/// Which arguments of which tools travel in headers, as far as tools have been listed.
+/// The headers with which a client repeats over HTTP what it says in a request of the modern era, where servers and
+/// proxies look for it. [`McpClient::connect`](crate::McpClient::connect) adds them by itself.
+///
+/// Which arguments of which tools travel in headers is known once the tools have been listed.
 #[derive(Clone, Default)]
-pub(super) struct ToolHeaders {
+pub struct McpHeaders {
     tools: Arc<Mutex<HashMap<String, Vec<ParamHeader>>>>,
     /// Somebody has looked: it is HTTP.
     posted: Arc<std::sync::atomic::AtomicBool>,
 }
 
-impl ToolHeaders {
+impl McpHeaders {
     /// Remembers what tools ask for. Those that ask in a wrong way are left out, where it matters.
     pub(super) fn learn(&self, tools: Vec<Tool>) -> Vec<Tool> {
         if !self.posted.load(std::sync::atomic::Ordering::Relaxed) {
@@ -38,6 +41,19 @@ impl ToolHeaders {
         tools.into_iter().filter(|tool| fit(tool)).collect()
     }
 
+    /// Has a transport send them with what is posted.
+    pub fn add_to(&self, transport: Transport) -> Transport {
+        let told = self.clone();
+        transport.on_post(move |message, headers| {
+            told.posted.store(true, std::sync::atomic::Ordering::Relaxed);
+            for (name, value) in told.of(message) {
+                if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), HeaderValue::from_str(&value)) {
+                    headers.insert(name, value);
+                }
+            }
+        })
+    }
+
     fn of(&self, message: &RawJson<'_>) -> Vec<(String, String)> {
         let text = |value: Option<RawJson<'_>>| value.and_then(|value| value.parse::<String>().ok());
         let params = message.get("params");
@@ -53,17 +69,8 @@ impl ToolHeaders {
     }
 }
 
-/// Sees to it that what is posted has the headers that repeat its body.
-pub(super) fn said_in(transport: Transport) -> (Transport, ToolHeaders) {
-    let headers = ToolHeaders::default();
-    let told = headers.clone();
-    let transport = transport.on_post(move |message, headers| {
-        told.posted.store(true, std::sync::atomic::Ordering::Relaxed);
-        for (name, value) in told.of(message) {
-            if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), HeaderValue::from_str(&value)) {
-                headers.insert(name, value);
-            }
-        }
-    });
-    (transport, headers)
+impl std::fmt::Debug for McpHeaders {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("McpHeaders").finish_non_exhaustive()
+    }
 }

@@ -14,7 +14,9 @@ use std::time::Duration;
 
 pub use call::McpCall;
 use callbacks::Callbacks;
-use sabir::{CallError, Transport};
+#[cfg(feature = "http")]
+pub use headers::McpHeaders;
+use sabir::{CallError, Peer, RawJson, Transport};
 pub use session::McpSession;
 
 use crate::types::{Elicit, ElicitResult, Implementation, LogLevel, LogMessage, Root, Sample, Sampled};
@@ -121,11 +123,67 @@ impl McpClient {
         self
     }
 
+    /// Answers what the other callbacks do not, by its method and params: for programs that pass questions on. `offered`
+    /// is what the server is told that it may ask.
+    #[must_use]
+    pub fn on_question<F, Fut>(mut self, offered: crate::ClientCapabilities, answer: F) -> Self
+    where
+        F: Fn(String, Option<RawJson<'static>>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = sabir::Result<RawJson<'static>>> + Send + 'static,
+    {
+        self.callbacks.offered = offered;
+        self.callbacks.question = Some(Arc::new(move |method, params| Box::pin(answer(method, params))));
+        self
+    }
+
+    /// Opens a session of the legacy era, by `initialize`, on a connection that is there already. Its router answers
+    /// what the server asks by requests.
+    ///
+    /// [`McpHeaders`] must have been added to its transport, which matters over HTTP alone.
+    pub async fn initialize(self, peer: Peer, headers: McpHeaders) -> Result<McpSession, McpConnectError> {
+        let revision = self.revision.filter(|revision| !revision.is_modern());
+        let session =
+            negotiate::initialize(self, peer, revision.unwrap_or(McpRevision::NEWEST_LEGACY)).await?;
+        Ok(session.with_headers(headers))
+    }
+
+    /// Opens a session of the modern era, by `server/discover`, on a connection that is there already. `None`: the server
+    /// is not of it.
+    pub async fn discover(
+        self,
+        peer: Peer,
+        headers: McpHeaders,
+    ) -> Result<Option<McpSession>, McpConnectError> {
+        let revision = self.revision.unwrap_or(McpRevision::NEWEST);
+        let agreed = negotiate::probe(&self, &peer, revision).await?;
+        Ok(agreed.map(|agreed| McpSession::new(self, peer, agreed).with_headers(headers)))
+    }
+
+    /// A session without asking, on a connection that is there already: one of the modern era needs no opening, and one
+    /// of the legacy era may have been opened by somebody else. What the server can do is then not known.
+    pub fn assume(self, revision: McpRevision, peer: Peer, headers: McpHeaders) -> McpSession {
+        let agreed = negotiate::assumed(&self, revision);
+        McpSession::new(self, peer, agreed).with_headers(headers)
+    }
+
     /// Connects, finds out what the server speaks, and agrees with it.
     ///
     /// The transport may be a URL, such as `http://127.0.0.1:8080/mcp`.
     pub async fn connect(self, transport: impl Into<Transport>) -> Result<McpSession, McpConnectError> {
         negotiate::connect(self, transport.into()).await
+    }
+}
+
+/// The headers with which a client repeats over HTTP what it says in a request. Without the feature `http` there are none.
+#[cfg(not(feature = "http"))]
+#[derive(Debug, Clone, Default)]
+pub struct McpHeaders(());
+
+#[cfg(not(feature = "http"))]
+impl McpHeaders {
+    /// Leaves the transport as it is.
+    pub fn add_to(&self, transport: Transport) -> Transport {
+        transport
     }
 }
 

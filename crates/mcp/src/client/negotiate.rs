@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::session::{Agreed, McpSession};
-use super::{McpClient, McpConnectError};
+use super::{McpClient, McpConnectError, McpHeaders};
 use crate::McpRevision;
 use crate::bounded;
 use crate::error::{code, shown};
@@ -17,9 +17,9 @@ use crate::types::{Implementation, Meta, ServerCapabilities};
 
 pub(super) async fn connect(client: McpClient, transport: Transport) -> Result<McpSession, McpConnectError> {
     let newest = client.revision.unwrap_or(McpRevision::NEWEST);
-    #[cfg(feature = "http")]
-    let (transport, headers) = super::headers::said_in(transport);
-    let peer = sabir::connect(transport.dialect(forgiving(newest)), client.callbacks.router()).await?;
+    let headers = McpHeaders::default();
+    let transport = headers.add_to(transport).dialect(forgiving(newest));
+    let peer = sabir::connect(transport, client.callbacks.router()).await?;
     let session = match client.revision {
         Some(revision) if !revision.is_modern() => initialize(client, peer.clone(), revision).await,
         Some(revision) => match probe(&client, &peer, revision).await? {
@@ -32,11 +32,7 @@ pub(super) async fn connect(client: McpClient, transport: Transport) -> Result<M
         },
     };
     match session {
-        Ok(session) => {
-            #[cfg(feature = "http")]
-            let session = session.with_headers(headers);
-            Ok(session)
-        }
+        Ok(session) => Ok(session.with_headers(headers)),
         Err(error) => {
             peer.shutdown(std::time::Duration::ZERO).await;
             Err(error)
@@ -70,7 +66,7 @@ struct DiscoveredMeta {
 }
 
 /// Asks for the modern era. `None`: the server is not of it.
-async fn probe(
+pub(super) async fn probe(
     client: &McpClient,
     peer: &Peer,
     revision: McpRevision,
@@ -149,6 +145,17 @@ fn meta(client: &McpClient, revision: McpRevision) -> Meta {
     meta
 }
 
+/// What holds for a server that was not asked.
+pub(super) fn assumed(client: &McpClient, revision: McpRevision) -> Agreed {
+    Agreed {
+        revision,
+        capabilities: ServerCapabilities::default(),
+        info: None,
+        instructions: None,
+        meta: if revision.is_modern() { meta(client, revision) } else { Meta::new() },
+    }
+}
+
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Initialize<'a> {
@@ -168,7 +175,7 @@ struct Initialized {
 }
 
 /// The handshake of the legacy era.
-async fn initialize(
+pub(super) async fn initialize(
     client: McpClient,
     peer: Peer,
     revision: McpRevision,

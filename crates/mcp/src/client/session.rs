@@ -1,5 +1,6 @@
 //! An agreement with a server, and everything that can be asked of it.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
@@ -10,10 +11,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::McpClient;
+use super::McpHeaders;
 use super::call::{McpCall, Params};
 use super::callbacks::Callbacks;
-#[cfg(feature = "http")]
-use super::headers::ToolHeaders;
 use crate::bounded;
 use crate::types::{
     Contents, Implementation, LogLevel, Meta, Prompt, PromptResult, Resource, ServerCapabilities, Template,
@@ -43,8 +43,8 @@ struct Inner {
     callbacks: Callbacks,
     agreed: Agreed,
     /// Which arguments of which tools travel in headers.
-    #[cfg(feature = "http")]
-    headers: ToolHeaders,
+    #[cfg_attr(not(feature = "http"), allow(dead_code))]
+    headers: McpHeaders,
 }
 
 pub(super) struct Agreed {
@@ -62,13 +62,11 @@ impl McpSession {
             peer,
             callbacks: client.callbacks,
             agreed,
-            #[cfg(feature = "http")]
-            headers: ToolHeaders::default(),
+            headers: McpHeaders::default(),
         }))
     }
 
-    #[cfg(feature = "http")]
-    pub(super) fn with_headers(mut self, headers: ToolHeaders) -> Self {
+    pub(super) fn with_headers(mut self, headers: McpHeaders) -> Self {
         if let Some(inner) = Arc::get_mut(&mut self.0) {
             inner.headers = headers;
         }
@@ -120,14 +118,25 @@ impl McpSession {
     /// `is_error`.
     pub fn call<A: Serialize>(&self, tool: &str, arguments: A) -> McpCall<ToolResult> {
         let params = || {
-            let mut params = Params::from([("name", RawJson::from_value(tool)?)]);
+            let mut params = Params::from([("name".into(), RawJson::from_value(tool)?)]);
             let arguments = RawJson::from_value(&arguments)?;
             if arguments != RawJson::NULL {
-                params.insert("arguments", arguments);
+                params.insert("arguments".into(), arguments);
             }
             Ok(params)
         };
         McpCall::new(self, "tools/call", params())
+    }
+
+    /// Calls any method, with params that are JSON already, for a result as it comes. What the session says with each
+    /// request is added to their `_meta`, and what the server asks first is answered.
+    pub fn request(
+        &self,
+        method: impl Into<Cow<'static, str>>,
+        params: Option<RawJson<'static>>,
+    ) -> McpCall<RawJson<'static>> {
+        let params = params.map_or_else(|| Ok(Params::new()), |params| params.parse());
+        McpCall::new(self, method, params)
     }
 
     /// All prompts.
@@ -139,7 +148,7 @@ impl McpSession {
     pub fn prompt(&self, name: &str, arguments: &BTreeMap<String, String>) -> McpCall<PromptResult> {
         let params = || {
             let name = RawJson::from_value(name)?;
-            Ok(Params::from([("name", name), ("arguments", RawJson::from_value(arguments)?)]))
+            Ok(Params::from([("name".into(), name), ("arguments".into(), RawJson::from_value(arguments)?)]))
         };
         McpCall::new(self, "prompts/get", params())
     }
@@ -198,15 +207,15 @@ impl McpSession {
 
     /// Listens to changes for as long as it is awaited: they go to [`McpClient::on_change`]. Only in the modern era.
     pub async fn listen(&self, interests: &Interests) -> Result<(), CallError> {
-        let params =
-            RawJson::from_value(interests).map(|interests| Params::from([("notifications", interests)]));
+        let params = RawJson::from_value(interests)
+            .map(|interests| Params::from([("notifications".into(), interests)]));
         let _: Meta = McpCall::new(self, "subscriptions/listen", params).await?;
         Ok(())
     }
 
     /// Sets which log messages come. Only in the legacy era: later it is [`McpClient::log_level`].
     pub async fn set_level(&self, level: LogLevel) -> Result<(), CallError> {
-        let params = RawJson::from_value(&level).map(|level| Params::from([("level", level)]));
+        let params = RawJson::from_value(&level).map(|level| Params::from([("level".into(), level)]));
         let _: Meta = McpCall::new(self, "logging/setLevel", params).await?;
         Ok(())
     }
@@ -223,7 +232,7 @@ impl McpSession {
     }
 
     fn uri(&self, uri: &str) -> Result<Params, serde_json::Error> {
-        Ok(Params::from([("uri", RawJson::from_value(uri)?)]))
+        Ok(Params::from([("uri".into(), RawJson::from_value(uri)?)]))
     }
 
     async fn complete(
@@ -243,7 +252,7 @@ impl McpSession {
         let argument = serde_json::json!({"name": argument, "value": value});
         let params = || {
             let of = RawJson::from_value(&of)?;
-            Ok(Params::from([("ref", of), ("argument", RawJson::from_value(&argument)?)]))
+            Ok(Params::from([("ref".into(), of), ("argument".into(), RawJson::from_value(&argument)?)]))
         };
         let Completion { completion } = McpCall::new(self, "completion/complete", params()).await?;
         Ok(completion.values)
@@ -277,7 +286,7 @@ impl McpSession {
             if !cursors.insert(hashes.hash_one(next.as_str())) {
                 return Err(unfit("the list goes round in circles: a cursor came twice".to_owned()));
             }
-            params.insert("cursor", next.into_owned());
+            params.insert("cursor".into(), next.into_owned());
         }
         Err(unfit(format!("the list has more than {MOST_PAGES} pages")))
     }
