@@ -11,8 +11,13 @@ SABIR = os.environ["SABIR"]
 
 async def call(*args, stdin=None):
     """`sabir call` with these arguments: exit code, standard output, standard error."""
+    return await sabir("call", *args, stdin=stdin)
+
+
+async def sabir(*args, stdin=None):
+    """The program with these arguments: exit code, standard output, standard error."""
     process = await asyncio.create_subprocess_exec(
-        SABIR, "call", *args,
+        SABIR, *args,
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
     )
     try:

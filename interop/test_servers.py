@@ -19,13 +19,13 @@ async def clangd_initializes():
 
 
 async def clangd_refuses_before_it_is_initialized():
-    code, out, err = await call(*CLANGD, "textDocument/hover")
+    code, out, err = await call(*CLANGD, "textDocument/hover", "--as", "plain")
     check((code, out), (1, ""))
     assert "-32002" in err, err
 
 
 async def clangd_does_not_understand_lines():
-    code, out, err = await call("--timeout", "1s", "stdio:clangd --log=error", "initialize", *NOTHING)
+    code, out, err = await call("--timeout", "1s", "--framing", "lines", "stdio:clangd --log=error", "initialize", *NOTHING)
     check((code, out), (4, ""))
 
 
@@ -66,7 +66,7 @@ async def server_everything_reports_progress():
 
 
 async def server_everything_refuses_an_unknown_method():
-    code, out, err = await call(EVERYTHING, "foobar")
+    code, out, err = await call(EVERYTHING, "foobar", "--as", "plain")
     check((code, out), (1, ""))
     assert "-32601" in err, err
 

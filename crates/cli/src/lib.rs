@@ -26,12 +26,16 @@ mod peer;
 mod platform;
 mod print;
 mod problem;
+mod session;
 mod stop;
+mod subscribe;
 mod suggest;
 mod target;
 mod targets;
 mod tour;
 mod trace;
+mod values;
+mod verbose;
 mod web;
 mod yaml;
 
@@ -85,6 +89,7 @@ fn run(command: Command, printer: &Printer) -> Result<Exit, Failure> {
             Command::Tour => tour::run(printer).await,
             Command::Demo(args) => demo::run(args, printer).await,
             Command::Call(args) => call::run(args, printer).await,
+            Command::Subscribe(args) => subscribe::run(args, printer).await,
             #[cfg(feature = "graph")]
             Command::Graph(args) => graph::run(&args, printer),
             Command::Model(args) => model::run(&args, printer),

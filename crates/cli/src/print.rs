@@ -198,6 +198,31 @@ impl Printer {
         self.tell(&text);
     }
 
+    /// Whether there is a person to ask.
+    pub(crate) fn can_ask(&self) -> bool {
+        self.err.terminal && io::stdin().is_terminal()
+    }
+
+    /// Asks the person at the terminal. `None` at the end of the input.
+    pub(crate) async fn ask(&self, question: &str) -> Option<String> {
+        self.clear_bar();
+        let mut text = String::new();
+        self.err.painter.paint(&mut text, Paint::Hint, &escape_controls(question));
+        let _ = write!(io::stderr().lock(), "{text}");
+        // A thread of its own: a read of a terminal cannot be ended.
+        let read = tokio::task::spawn_blocking(|| {
+            let mut line = String::new();
+            let read = io::stdin().read_line(&mut line);
+            read.ok().filter(|count| *count > 0).map(|_| line)
+        });
+        read.await.ok().flatten()
+    }
+
+    /// Whether progress is shown.
+    pub(crate) fn draws_progress(&self) -> bool {
+        self.err.terminal
+    }
+
     /// Information beside the result.
     pub(crate) fn note(&self, text: &str) {
         let mut painted = String::new();

@@ -9,8 +9,7 @@ use std::time::Duration;
 
 use sabir::transport::Scheme;
 use sabir::{
-    CallError, Cause, ConnectError, ConnectErrorKind, DeliveryFailure, Error, Framing, McpRevision, RawJson,
-    Undelivered,
+    CallError, Cause, ConnectError, ConnectErrorKind, DeliveryFailure, Error, Framing, RawJson, Undelivered,
 };
 use sabir_proto::{ByteSize, ParseError, Syntax};
 
@@ -20,9 +19,6 @@ use crate::json::compact;
 use crate::peer::PeerOptions;
 use crate::platform::word;
 use crate::target::Target;
-
-/// What the keys of `_meta` begin with.
-const PREFIX: &str = "io.modelcontextprotocol";
 
 /// Characters of a name that are shown.
 const LONGEST_NAME: usize = 100;
@@ -379,22 +375,17 @@ pub(crate) fn method_not_found(target: &str, called: Option<&str>) -> String {
     }
 }
 
-/// The command that calls a tool of an MCP server. A server that needs no `initialize` accepts it in any revision:
-/// the newest wants its version in `_meta`, and older ones ignore that.
+/// The command that calls a tool of an MCP server.
 pub(crate) fn tool_call(target: &str, name: &str, arguments: Option<&RawJson<'_>>) -> String {
-    let arguments =
-        arguments.map_or_else(|| "{}".to_owned(), |arguments| compact(arguments.as_str()).into_owned());
-    let words = [format!("name={name}"), format!("arguments:={arguments}"), format!("_meta:={}", mcp_meta())];
-    let words: Vec<String> = words.iter().map(|text| word(text)).collect();
-    format!("sabir call {} tools/call {}", word(target), words.join(" "))
-}
-
-/// What a request says of itself in the newest revision of MCP.
-pub(crate) fn mcp_meta() -> String {
-    format!(
-        r#"{{"{PREFIX}/protocolVersion":"{}","{PREFIX}/clientCapabilities":{{}}}}"#,
-        McpRevision::V2026_07_28.as_str()
-    )
+    let mut command = format!("sabir call {} {}", word(target), word(name));
+    for (name, value) in arguments.into_iter().flat_map(RawJson::members) {
+        let argument = match value.parse::<String>() {
+            Ok(text) => format!("{name}={text}"),
+            Err(_) => format!("{name}:={}", compact(value.as_str())),
+        };
+        command = format!("{command} {}", word(&argument));
+    }
+    command
 }
 
 /// Why a message cannot be read, to follow its name.

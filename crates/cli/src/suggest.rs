@@ -7,6 +7,9 @@ use crate::platform::word;
 /// The ways in which targets begin.
 const SCHEMES: [&str; 6] = ["http", "https", "ws", "wss", "tcp", "tls"];
 
+/// Longer names are not compared: a server chooses them.
+const LONGEST: usize = 200;
+
 /// For a URL whose scheme is unknown: the same URL with the most similar scheme.
 pub(crate) fn scheme(url: &str) -> Option<String> {
     let (typed, rest) = url.split_once("://")?;
@@ -14,14 +17,6 @@ pub(crate) fn scheme(url: &str) -> Option<String> {
     let nearest = SCHEMES.into_iter().min_by_key(|scheme| distance(scheme, &typed))?;
     (distance(nearest, &typed) <= 1)
         .then(|| format!("did you mean {}?", word(&format!("{nearest}://{rest}"))))
-}
-
-/// The name that is most similar to what was typed, if one is similar enough.
-pub(crate) fn nearest<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let lower = typed.to_lowercase();
-    let near =
-        names.map(|name| (distance(&name.to_lowercase(), &lower), name)).min_by_key(|(far, _)| *far)?;
-    (near.0 <= (typed.chars().count() / 3).max(1)).then_some(near.1)
 }
 
 /// For a text without a scheme: targets that it may stand for.
@@ -65,6 +60,29 @@ fn path(text: &str) -> Option<String> {
         .then(|| format!("to start it, try {}", word(&format!("stdio:{text}"))))
 }
 
+/// The name that somebody may have meant who typed another.
+pub(crate) fn nearest<'n>(typed: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    if typed.is_empty() {
+        return None;
+    }
+    let typed = typed.to_lowercase();
+    let score = |name: &str| {
+        let name = name.to_lowercase();
+        let part = typed.len() >= 3 && (name.contains(&typed) || typed.contains(&name)) && name.len() >= 3;
+        match distance(&name, &typed) {
+            far if far <= 1 + typed.len() / 4 => Some(far),
+            // A part of the name is further away than a slip of the keys.
+            _ if part => Some(typed.len()),
+            _ => None,
+        }
+    };
+    names
+        .filter(|name| name.len() <= LONGEST)
+        .filter_map(|name| Some((score(name)?, name)))
+        .min()
+        .map(|(_, name)| name)
+}
+
 /// How many letters must be inserted, removed or replaced to make one text of the other.
 fn distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
@@ -82,6 +100,23 @@ fn distance(a: &str, b: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_mistyped() {
+        let names = || ["get-sum", "echo", "get-tiny-image", "x"].into_iter();
+        for (typed, want) in [
+            ("get_sum", Some("get-sum")),
+            ("ehco", Some("echo")),
+            ("ech", Some("echo")),
+            ("Echo", Some("echo")),
+            ("tiny-image", Some("get-tiny-image")),
+            ("sum", Some("get-sum")),
+            ("nonesuch", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(typed, names()), want, "{typed}");
+        }
+    }
 
     #[test]
     fn what_was_meant() {

@@ -251,3 +251,24 @@ fn a_batch_is_cancelled() {
         assert!(want == 1 || requests[1].body == cancel, "{requests:?}");
     }
 }
+
+/// What is posted may hold secrets: an old server cannot send it to another host.
+#[test]
+fn a_stream_of_events_names_no_other_host() {
+    let answer = |event: &str| format!("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n{event}");
+    let hint = "hint: see the log of the server; the port may serve another protocol";
+    for (event, why) in [
+        (
+            "event: endpoint\ndata: http://elsewhere.example/post\n\n",
+            "it wants messages posted elsewhere: http://elsewhere.example/post",
+        ),
+        (": nothing\n\n", "its stream of events ended before it said where to post"),
+    ] {
+        check(
+            "sabir call URL add --as mcp@2024-11-05",
+            &answer(event),
+            5,
+            &format!("error: cannot connect to URL: {why}\n{hint}"),
+        );
+    }
+}

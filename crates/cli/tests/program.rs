@@ -70,6 +70,16 @@ fn peers() {
 }
 
 #[test]
+fn sessions() {
+    check("sessions");
+}
+
+#[test]
+fn subscribe() {
+    check("subscribe");
+}
+
+#[test]
 fn web() {
     check("web");
 }

@@ -3,6 +3,7 @@
 mod check;
 mod graph;
 mod help;
+mod session;
 mod targets;
 
 use std::ffi::OsString;
@@ -17,6 +18,7 @@ pub(crate) use graph::GraphArgs;
 pub(crate) use graph::{Draft, ModelArgs, ModelPart};
 pub(crate) use help::ManArgs;
 use sabir::{Dialect, Framing, LENIENT, LSP, MCP, PLAIN};
+pub(crate) use session::{FollowArgs, ResultArgs, SessionArgs, SubscribeArgs};
 pub(crate) use targets::{ProtocolName, TargetsArgs};
 
 /// Groups of options.
@@ -64,8 +66,10 @@ pub(crate) enum Command {
 Lines with > are sent to the server, lines with < are received from it, lines with # explain. Everything is sent to
 the demo service in this process, and the answers shown are those that it gives.")]
     Tour,
-    /// Call a method, and print its result
+    /// Call a method, a tool or a prompt, and print its result
     Call(CallArgs),
+    /// Follow a subscription: print what comes, one line each
+    Subscribe(SubscribeArgs),
     /// Check captured traffic or a live peer against the rules of the protocol
     Check(CheckArgs),
     /// Explain a rule: why it matters and how to fix a violation
@@ -123,6 +127,7 @@ impl Command {
         matches!(
             self,
             Command::Call(_)
+                | Command::Subscribe(_)
                 | Command::Check(_)
                 | Command::List(_)
                 | Command::Describe(_)
@@ -357,7 +362,8 @@ impl ServerFraming {
     override_usage = "\
 sabir call [OPTIONS] TARGET METHOD [ARG]...
        sabir call [OPTIONS] METHOD [ARG]... -- COMMAND [WORD]...
-       sabir call [OPTIONS] TARGET --batch FILE",
+       sabir call [OPTIONS] TARGET --batch FILE
+       sabir call [OPTIONS] TARGET --raw BYTES",
     after_help = "\
 TARGET is one of
   demo:               the demo service, in this process
@@ -369,10 +375,15 @@ TARGET is one of
   tcp://HOST:PORT     a TCP socket; tls:// with TLS
   unix:PATH           a Unix socket; on Windows pipe:NAME, a named pipe
 
+METHOD is a method; of an MCP server also the name of a tool or a prompt, or the URI of a resource. Of a language
+server, methods of a text document take FILE:LINE:COLUMN first, and the file is opened.
+
 ARG is one of
-  KEY=TEXT            a named argument, a string
+  KEY=TEXT            a named argument: a string, or what the schema of a tool wants
   KEY:=JSON           a named argument, any JSON
-  JSON                an argument by position; a string needs its quotes: '\"text\"'
+  JSON                an argument by position
+  WORD                the same, a string: whatever is not JSON
+  =TEXT, :=JSON       the same, certainly a string or JSON
 
 A batch FILE holds a JSON array of messages, or one message per line: {\"id\", \"method\", \"params\"}. Those
 without an id are notifications. It is sent with these ids. Results are printed one per line, in the order of the
@@ -381,9 +392,10 @@ file; with --json in the order in which they come.
 Examples:
   sabir call demo: add 2 3
   sabir call demo: subtract minuend:=42 subtrahend:=23
-  sabir call tcp://127.0.0.1:4000 echo name=value --trace
   sabir call https://example.org/rpc add 2 3 -H 'Authorization: Bearer ${TOKEN}'
-  sabir call initialize -d @initialize.json --framing headers -- clangd --log=error
+  sabir call echo message=hi -- my-mcp-server
+  sabir call https://example.org/mcp get-sum a=2 b=3
+  sabir call textDocument/hover main.c:4:10 -- clangd
   sabir call demo: --batch calls.json --json"
 )]
 pub(crate) struct CallArgs {
@@ -400,30 +412,42 @@ pub(crate) struct CallArgs {
     #[arg(long)]
     pub(crate) notify: bool,
     /// Send the messages in a file as one batch; - for standard input
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["notify", "data"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["notify", "data", "follow", "wait", "until"])]
     pub(crate) batch: Option<String>,
+    /// Send exactly these bytes as one message: TEXT, @FILE, or - for standard input
+    #[arg(long, value_name = "BYTES", conflicts_with_all = ["notify", "data", "batch", "progress", "until", "follow"])]
+    pub(crate) raw: Option<String>,
     /// How long to wait, such as 500ms, 30s or 2m
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration, help_heading = CONNECTION)]
     pub(crate) timeout: Duration,
     /// The largest answer to accept, such as 500kB, 64MiB or 1GiB
-    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = size)]
+    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = size, help_heading = CONNECTION)]
     pub(crate) max_size: usize,
     /// Message framing [default: lines; headers for a language server]
-    #[arg(long, value_enum, value_name = "HOW")]
+    #[arg(long, value_enum, value_name = "HOW", help_heading = CONNECTION)]
     pub(crate) framing: Option<ClientFraming>,
-    /// Protocol rules: what is allowed, and which cancel and progress messages are used
-    #[arg(long, value_enum, value_name = "WHICH", default_value = "lenient")]
-    pub(crate) dialect: DialectName,
+    /// Protocol rules: what is allowed, and which cancel and progress messages are used [default: lenient]
+    #[arg(long, value_enum, value_name = "WHICH", help_heading = CONNECTION)]
+    pub(crate) dialect: Option<DialectName>,
+    #[command(flatten)]
+    pub(crate) session: SessionArgs,
+    #[command(flatten)]
+    pub(crate) stay: FollowArgs,
+    #[command(flatten)]
+    pub(crate) output: ResultArgs,
     #[command(flatten)]
     pub(crate) web: WebArgs,
     /// Ask for progress, by a token in the params, which must be named
-    #[arg(long, conflicts_with_all = ["notify", "batch"])]
+    #[arg(long, conflicts_with_all = ["notify", "batch"], help_heading = OUTPUT)]
     pub(crate) progress: bool,
     /// Show the messages on the wire, as a transcript on standard error
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub(crate) trace: bool,
+    /// Show the steps of the connection and the heads of HTTP on standard error, with their times
+    #[arg(short = 'v', long, conflicts_with_all = ["batch", "raw"], help_heading = OUTPUT)]
+    pub(crate) verbose: bool,
     /// Print one JSON object per event: ok, id, method, result or error, ms, target
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
 }
 

@@ -2,6 +2,8 @@
 
 use clap::ValueEnum;
 
+use crate::session::Protocol;
+
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 A name can be used wherever a TARGET can. They come from your own file, from the sabir.toml of the project, and from
@@ -28,6 +30,17 @@ pub(crate) enum ProtocolName {
     Eth,
     /// JSON-RPC 2.0 alone
     Plain,
+}
+
+impl From<ProtocolName> for Protocol {
+    fn from(name: ProtocolName) -> Self {
+        match name {
+            ProtocolName::Mcp => Protocol::Mcp(None),
+            ProtocolName::Lsp => Protocol::Lsp,
+            ProtocolName::Eth => Protocol::Eth,
+            ProtocolName::Plain => Protocol::Plain,
+        }
+    }
 }
 
 impl std::fmt::Display for ProtocolName {

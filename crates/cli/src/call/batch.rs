@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use sabir::{JsonKind, RawJson};
 use sabir_proto::Id;
 
-use super::params::text_of;
 use crate::exit::Failure;
 use crate::json::compact;
+use crate::values::text_of;
 
 /// A message of the file.
 #[derive(Debug)]

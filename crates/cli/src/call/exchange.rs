@@ -1,7 +1,7 @@
 //! Sends a batch as it is in the file, with its ids, and matches the answers. A session would assign ids of its own.
 
 use sabir::transport::Wire as Direction;
-use sabir::{ErrorCode, ErrorObject, RawJson};
+use sabir::{ErrorCode, ErrorObject, LENIENT, RawJson};
 use sabir_proto::{Id, Incoming, Limits, Message, NotificationStyle, Response, decode};
 use tokio::time::Instant;
 
@@ -53,7 +53,7 @@ pub(super) async fn send(
     if let (Some(error), Some(entry)) = (refusal, unanswered(entries, &answers).next())
         && let Some(id) = &entry.id
     {
-        let named = Named { id, method: &entry.method, params: None, in_batch: true };
+        let named = Named { id, method: &entry.method, in_batch: true };
         return reporter.refusal(named, &error);
     }
     done.map(|()| exit)
@@ -125,7 +125,7 @@ impl Exchange<'_> {
         if !self.wire.takes_cancels() {
             return;
         }
-        let dialect = &self.plan.dialect;
+        let dialect = self.plan.dialect.unwrap_or(LENIENT);
         let open: Vec<&Entry> = unanswered(self.entries, &self.answers)
             .filter(|entry| !dialect.never_cancelled.contains(&entry.method.as_str()))
             .collect();
@@ -152,7 +152,7 @@ impl Exchange<'_> {
     async fn take(&mut self, text: &[u8]) -> Result<(), Failure> {
         let peer = &self.plan.peer;
         let limits = Limits { message_bytes: peer.max_size, ..Limits::default() };
-        match decode(text, &self.plan.dialect, &limits) {
+        match decode(text, &self.plan.dialect.unwrap_or(LENIENT), &limits) {
             Err(error) if peer.target.delimits_messages() => Err(peer.invalid_answer(format_args!(
                 "the answer from {} {}",
                 peer.target,
@@ -202,7 +202,7 @@ impl Exchange<'_> {
                 _ => self.reporter.warning(&format!("answer with id {id}, which no call has")),
             },
             Message::Notification(notification) => {
-                self.reporter.notification(&notification.method, notification.params.as_ref());
+                self.reporter.told(&notification.method, notification.params.as_ref());
             }
             Message::Request(request) => {
                 self.reporter.called(&request.method);
@@ -233,9 +233,9 @@ fn unanswered<'e>(entries: &'e [Entry], answers: &'e Answers) -> impl Iterator<I
 fn report(entries: &[Entry], answers: &Answers, reporter: &Reporter) -> Result<Exit, Failure> {
     let mut exit = Exit::Ok;
     for (entry, answer) in entries.iter().zip(answers) {
-        let Entry { id, method, params } = entry;
+        let Entry { id, method, .. } = entry;
         if let (Some(id), Some(answer)) = (id, answer) {
-            let named = Named { id, method, params: params.as_ref(), in_batch: true };
+            let named = Named { id, method, in_batch: true };
             if reporter.answer(named, answer)? == Exit::Error {
                 exit = Exit::Error;
             }

@@ -1,31 +1,31 @@
-//! `sabir call`: one call, one notification or one batch, to any peer.
+//! `sabir call`: one call, one notification, one batch or one text, to any peer.
 
 mod batch;
 mod exchange;
-mod params;
+mod explain;
+mod output;
+mod pick;
 mod plan;
+mod raw;
 mod received;
 mod report;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use plan::{Plan, What};
 use report::{Named, Reporter};
-use sabir::{CallError, Cause, ErrorCode, JsonKind, Limits, Peer, RawJson};
-use tokio::time::Instant;
+use sabir::{CallError, Cause, RawJson};
+use tokio::time::{Instant, timeout_at};
 
 use crate::args::CallArgs;
 use crate::exit::{Exit, Failure};
 use crate::print::Printer;
-use crate::problem::mcp_meta;
+use crate::session::{CallFailure, OnProgress, Opening, Protocol, Session, Tap};
 use crate::stop;
-use crate::trace;
 
 /// How long the last messages, such as a cancel, may take to be sent.
 const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
-
-/// How long a server may take to list its tools, for a hint.
-const TOOLS_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// How long an answer may still come after an error without an id. That error is then taken for the answer.
 const AFTER_PEER_ERROR: Duration = Duration::from_millis(500);
@@ -35,6 +35,7 @@ pub(crate) async fn run(args: CallArgs, printer: &Printer) -> Result<Exit, Failu
     let reporter = Reporter::new(&plan, printer);
     let done = match &plan.what {
         What::Batch(entries) => exchange::send(entries, &plan, &reporter, printer).await,
+        What::Raw(bytes) => raw::send(bytes, &plan, &reporter, printer).await,
         _ => talk(&plan, &reporter, printer).await,
     };
     reporter.end();
@@ -46,132 +47,158 @@ pub(crate) async fn run(args: CallArgs, printer: &Printer) -> Result<Exit, Failu
 
 async fn talk(plan: &Plan, reporter: &Reporter, printer: &Printer) -> Result<Exit, Failure> {
     let deadline = Instant::now() + plan.peer.timeout;
-    let tracing = plan.peer.traces().then_some(printer);
-    let opened = plan.peer.target.open(plan.peer.framing, tracing);
-    let transport = plan.peer.web.apply(opened.map_err(|error| plan.peer.unreachable(&error))?);
-    let reports = reporter.clone();
-    let limits = Limits { message_bytes: plan.peer.max_size, ..Limits::default() };
-    let mut transport =
-        transport.dialect(plan.dialect).limits(limits).on_report(move |report| reports.report(report));
-    let framing = plan.peer.wire_framing();
-    let mut watch = reporter.watch.tap(&plan.peer);
-    let mut shown = tracing.map(|printer| trace::tap(framing, plan.peer.max_size, printer));
-    let mut printed = plan.json.then(|| received::tap(plan, framing, reporter));
-    transport = transport.tap(move |wire, bytes| {
-        if wire == sabir::transport::Wire::Received {
-            watch.feed(bytes);
-        }
-        shown.iter_mut().for_each(|tap| tap(wire, bytes));
-        printed.iter_mut().for_each(|tap| tap(wire, bytes));
-    });
-    if let Some(printer) = tracing {
-        let printer = printer.clone();
-        transport = transport.on_http_failure(move |failure| trace::failure(failure, &printer));
-    }
-    let connecting = async {
-        let connected = sabir::connect(transport, reporter.router()).await;
-        connected.map_err(|error| plan.peer.unreachable(&error))
+    let tap = plan.json.then(|| Box::new(received::tap(plan, plan.peer.wire_framing(), reporter)) as Tap);
+    let opening = Opening {
+        peer: &plan.peer,
+        protocol: plan.protocol,
+        told: plan.told,
+        dialect: plan.dialect,
+        answers: plan.answers.clone(),
+        listener: Arc::new(reporter.clone()),
+        watch: &reporter.watch,
+        tap,
+        verbose: plan.verbose,
+        printer,
     };
-    let peer = in_time(deadline, plan, reporter, connecting).await?;
-    let done = in_time(deadline, plan, reporter, send(plan, &peer, reporter)).await;
-    let cause = peer.shutdown(FLUSH_TIMEOUT).await;
+    let mut session = in_time(deadline, plan, reporter, Session::connect(opening)).await?;
+    let talking = async {
+        session.begin().await?;
+        send(plan, &mut session, reporter, printer).await
+    };
+    let mut done = in_time(deadline, plan, reporter, talking).await;
+    if done.is_ok() && plan.stay.is_set() {
+        done = stay(plan, &session, reporter).await.and(done);
+    }
+    let cause = session.close(FLUSH_TIMEOUT).await;
     if let (What::Notify { .. }, Some(lost)) = (&plan.what, reporter.lost()) {
         return Err(plan.peer.undelivered(&lost));
     }
     match (&plan.what, &cause) {
-        (What::Notify { .. }, Cause::Lost(_) | Cause::Stalled) => {
+        (What::Notify { .. }, Cause::Lost(_) | Cause::Stalled) if !plan.stay.is_set() => {
             Err(Failure::new(Exit::Protocol, format_args!("the notification may be lost: {cause}")))
         }
         _ => done,
     }
 }
 
-/// Ends the work when the time is up, when the user interrupts it, or when the peer speaks another protocol.
+/// Ends the work when the time is up, when the user interrupts it, or when the peer speaks another protocol. While a
+/// person is asked something, no time runs.
 async fn in_time<T>(
-    deadline: Instant,
+    mut deadline: Instant,
     plan: &Plan,
     reporter: &Reporter,
     work: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
-    stop::at(deadline);
-    tokio::select! {
-        biased;
-        interrupted = stop::interrupted() => Err(interrupted),
-        protocol = reporter.watch.mismatch() => Err(plan.peer.speaks(protocol)),
-        done = tokio::time::timeout_at(deadline, work) => {
-            done.unwrap_or_else(|_| Err(plan.peer.timed_out(&reporter.watch)))
+    let mut work = std::pin::pin!(work);
+    loop {
+        // A person who thinks is not a program that hangs.
+        match plan.answers.can_ask() {
+            true => stop::never(),
+            false => stop::at(deadline),
+        }
+        tokio::select! {
+            biased;
+            interrupted = stop::interrupted() => return Err(interrupted),
+            protocol = reporter.watch.mismatch() => return Err(plan.peer.speaks(protocol)),
+            // Not a `sleep` beside it: work that is never pending would not let that one have its turn.
+            done = timeout_at(deadline, &mut work) => match done {
+                Ok(done) => return done,
+                Err(_) if plan.answers.is_asking() => deadline = Instant::now() + plan.peer.timeout,
+                Err(_) => return Err(plan.peer.timed_out(&reporter.watch)),
+            },
         }
     }
 }
 
-async fn send(plan: &Plan, peer: &Peer, reporter: &Reporter) -> Result<Exit, Failure> {
+/// Stays for as long as the options say. What comes is printed meanwhile.
+async fn stay(plan: &Plan, session: &Session, reporter: &Reporter) -> Result<Exit, Failure> {
+    let until = plan.stay.until.as_deref();
+    let limit = plan.stay.wait.or(until.map(|_| plan.peer.timeout));
+    let time_is_up = async {
+        match limit {
+            Some(limit) => tokio::time::sleep(limit).await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        biased;
+        _ = stop::interrupted() => Err(Failure::new(Exit::Interrupted, "")),
+        () = reporter.seen() => Ok(Exit::Ok),
+        cause = session.peer().closed() => match until {
+            Some(method) => {
+                let what = format!("the connection ended without `{method}`: {cause}");
+                Err(Failure::new(Exit::Protocol, what))
+            }
+            None => Ok(Exit::Ok),
+        },
+        () = time_is_up => match until {
+            Some(method) => {
+                let time = crate::problem::time(limit.unwrap_or_default());
+                let failure = Failure::new(Exit::Timeout, format_args!("no `{method}` within {time}"));
+                Err(failure.hint("wait longer with --wait 1m"))
+            }
+            None => Ok(Exit::Ok),
+        },
+    }
+}
+
+async fn send(
+    plan: &Plan,
+    session: &mut Session,
+    reporter: &Reporter,
+    printer: &Printer,
+) -> Result<Exit, Failure> {
     match &plan.what {
-        What::Call { method, params, progress } => {
-            let mut call = peer.call_raw(method.clone(), params.clone());
-            let id = RawJson::new(received::ID).map_err(Failure::usage)?;
-            let named = Named { id: &id, method, params: params.as_ref(), in_batch: false };
-            let answered = async {
-                if *progress {
-                    while let Some(value) = call.progress::<RawJson<'static>>().await {
-                        // With --json it was printed when it came.
-                        if !plan.json {
-                            reporter.progress(&value);
-                        }
+        What::Call { method, args, progress } => {
+            // The bar of an MCP tool costs nothing but a token.
+            let draws =
+                printer.draws_progress() && matches!(session.protocol(), Protocol::Mcp(_)) && !plan.json;
+            let on_progress: Option<OnProgress> = (*progress || draws).then(|| {
+                let (reporter, json) = (reporter.clone(), plan.json);
+                // With --json it was printed when it came.
+                Arc::new(move |value: &RawJson<'static>| {
+                    if !json {
+                        reporter.progress(value);
                     }
-                }
-                call.await
-            };
+                }) as OnProgress
+            });
+            let id = RawJson::NULL;
+            let named = Named { id: &id, method, in_batch: false };
             let outcome = tokio::select! {
                 biased;
-                outcome = answered => outcome,
-                error = reporter.refused(AFTER_PEER_ERROR) => return reporter.refusal(named, &error),
+                outcome = session.call(method, args, on_progress.as_ref()) => outcome,
+                error = reporter.refused_after(AFTER_PEER_ERROR) => return reporter.refusal(named, &error),
             };
-            match (&outcome, reporter.peer_error()) {
-                (Err(CallError::Closed(_)), Some(error)) => return reporter.refusal(named, &error),
-                // A trace and --json show the call alone.
-                (Err(CallError::Error(error)), _)
-                    if error.code == ErrorCode::METHOD_NOT_FOUND
-                        && !plan.json
-                        && !plan.peer.traces()
-                        && is_tool(peer, method, params.as_ref()).await =>
-                {
-                    reporter.found_tool();
-                }
-                _ => {}
+            if let (Err(CallFailure::Call(CallError::Closed(_))), Some(error)) =
+                (&outcome, reporter.peer_error())
+            {
+                return reporter.refusal(named, &error);
             }
-            reporter.outcome(named, outcome, plan)
+            // A trace and --json show the call alone.
+            let explains = !plan.json && !plan.peer.traces() && !reporter.was_called();
+            let hint = match &outcome {
+                Err(CallFailure::Call(CallError::Error(error))) if explains => {
+                    explain::hint(session, &plan.peer, method, args, error).await
+                }
+                _ => None,
+            };
+            let hint = hint.or_else(|| explain::unanswered(&outcome, &plan.answers));
+            reporter.outcome(named, outcome, hint.as_deref(), plan)
         }
         What::Notify { method, params } => {
-            let sent = peer.notify(method.clone(), params.clone()).await;
-            sent.map_err(|refused| Failure::new(Exit::Protocol, format_args!("not sent: {refused}")))?;
+            session.notify(method, params.clone()).await?;
             reporter.sent(method)?;
             Ok(Exit::Ok)
         }
-        What::Batch(_) => unreachable!("batches are sent by `exchange`"),
+        What::Batch(_) | What::Raw(_) => unreachable!("they are sent as they are"),
     }
-}
-
-/// Whether a method that does not exist is the name of an MCP tool, which is called by `tools/call`.
-async fn is_tool(peer: &Peer, method: &str, params: Option<&RawJson<'static>>) -> bool {
-    if params.is_some_and(|params| params.kind() != JsonKind::Object) {
-        return false;
-    }
-    let params = RawJson::new(format!(r#"{{"_meta":{}}}"#, mcp_meta())).ok();
-    let Ok(listed) = peer.call_raw("tools/list", params).timeout(TOOLS_TIMEOUT).await else { return false };
-    let Some(tools) = listed.get("tools").filter(|tools| tools.kind() == JsonKind::Array) else {
-        return false;
-    };
-    tools.elements().any(|tool| {
-        let name = tool.get("name").and_then(|name| name.parse::<String>().ok());
-        name.is_some_and(|name| name == method)
-    })
 }
 
 impl What {
     fn method(&self) -> Option<&str> {
         match self {
             What::Call { method, .. } | What::Notify { method, .. } => Some(method),
-            What::Batch(_) => None,
+            What::Batch(_) | What::Raw(_) => None,
         }
     }
 }

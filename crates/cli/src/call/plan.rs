@@ -1,29 +1,39 @@
 //! What the command line of `sabir call` means.
 
-use sabir::{Dialect, JsonKind, RawJson};
+use sabir::{Dialect, Framing, JsonKind, RawJson};
 
 use super::batch::{self, Entry};
-use super::params;
-use crate::args::CallArgs;
+use super::output::Output;
+use crate::args::{CallArgs, FollowArgs};
 use crate::exit::Failure;
 use crate::peer::{Chosen, ConnectionArgs, PeerOptions};
 use crate::platform::word;
 use crate::print::Printer;
+use crate::session::{Answers, Protocol};
 use crate::target::Target;
+use crate::values::{Arguments, bytes_of};
 
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) peer: PeerOptions,
     pub(super) what: What,
-    pub(super) dialect: Dialect,
+    pub(super) protocol: Option<Protocol>,
+    /// Whether the protocol was told, and not guessed.
+    pub(super) told: bool,
+    pub(super) dialect: Option<Dialect>,
+    pub(super) answers: Answers,
+    pub(super) stay: FollowArgs,
+    pub(super) output: Output,
     pub(super) json: bool,
+    /// Whether to show the steps of the connection.
+    pub(super) verbose: bool,
 }
 
 #[derive(Debug)]
 pub(super) enum What {
     Call {
         method: String,
-        params: Option<RawJson<'static>>,
+        args: Arguments,
         /// Whether to ask for progress.
         progress: bool,
     },
@@ -32,6 +42,7 @@ pub(super) enum What {
         params: Option<RawJson<'static>>,
     },
     Batch(Vec<Entry>),
+    Raw(Vec<u8>),
 }
 
 impl Plan {
@@ -45,49 +56,91 @@ impl Plan {
             return Err(Failure::usage("no target is given")
                 .hint("try `sabir call demo: add 2 3`; `sabir call --help` lists the targets"));
         };
+        let told = args.session.protocol.or(chosen.protocol.map(Protocol::from));
+        let has_framing = args.framing.is_some() || chosen.framing.is_some();
         let CallArgs { timeout, framing, max_size, .. } = args;
         let (web, protocol, trace) = (&args.web, None, Some(args.trace));
-        let peer = chosen.peer(&ConnectionArgs { web, framing, protocol, timeout, max_size, trace })?;
-        let what = match args.batch {
-            Some(path) => match words.next() {
-                None => What::Batch(batch::read(&path)?),
-                Some(word) => {
-                    return Err(Failure::usage(format_args!("`{word}` cannot be combined with --batch"))
-                        .hint("the batch names the methods to call"));
+        let mut peer = chosen.peer(&ConnectionArgs { web, framing, protocol, timeout, max_size, trace })?;
+        let alone = |words: &mut std::vec::IntoIter<String>, option: &str| match words.next() {
+            None => Ok(()),
+            Some(word) => Err(Failure::usage(format_args!("`{word}` cannot be combined with {option}"))
+                .hint("the messages name the methods to call")),
+        };
+        let what = if let Some(path) = args.batch {
+            alone(&mut words, "--batch")?;
+            What::Batch(batch::read(&path)?)
+        } else if let Some(raw) = args.raw {
+            alone(&mut words, "--raw")?;
+            What::Raw(bytes_of(&raw)?)
+        } else {
+            let method = words.next().ok_or_else(|| {
+                Failure::usage("no method is given")
+                    .hint(format_args!("try `sabir call {} METHOD`", word(&peer.target.to_string())))
+            })?;
+            let words: Vec<_> = words.collect();
+            let given = match args.data {
+                Some(_) if !words.is_empty() => {
+                    return Err(Failure::usage("--data cannot be combined with arguments"));
                 }
-            },
-            None => {
-                let method = words.next().ok_or_else(|| {
-                    Failure::usage("no method is given")
-                        .hint(format_args!("try `sabir call {} METHOD`", word(&peer.target.to_string())))
-                })?;
-                let words: Vec<_> = words.collect();
-                let params = match args.data {
-                    Some(_) if !words.is_empty() => {
-                        return Err(Failure::usage("--data cannot be combined with arguments"));
-                    }
-                    Some(data) => params::from_data(&data)?,
-                    None => params::from_args(&words)?,
-                };
-                match (args.notify, args.progress) {
-                    (true, _) => What::Notify { method, params },
-                    (false, false) => What::Call { method, params, progress: false },
-                    (false, true) => What::Call { method, params: Some(object(params)?), progress: true },
-                }
+                Some(data) => Arguments::from_data(&data)?,
+                None => Arguments::parse(&words)?,
+            };
+            match args.notify {
+                true => What::Notify { method, params: given.params()? },
+                false => What::Call { method, args: given, progress: args.progress },
             }
         };
-        Ok(Plan { peer, what, dialect: args.dialect.into(), json: args.json })
+        let guess = match &what {
+            What::Call { method, .. } | What::Notify { method, .. } => Protocol::guess(&peer.target, method),
+            What::Batch(_) | What::Raw(_) => Protocol::guess(&peer.target, ""),
+        };
+        let protocol = match &what {
+            _ if told.is_some() => told,
+            What::Call { method, args, .. } if !opens_by_itself(method, args) => guess,
+            _ => Some(Protocol::Plain),
+        };
+        if let What::Call { args, progress: true, .. } = &what
+            && !matches!(protocol, Some(Protocol::Mcp(_) | Protocol::Lsp))
+        {
+            needs_names(args)?;
+        }
+        if !has_framing {
+            peer.framing = told.or(guess).map_or(Framing::Lines, Protocol::framing);
+        }
+        let json = args.json;
+        let told = told.is_some() || protocol == Some(Protocol::Plain) || peer.target == Target::Demo;
+        let asks = printer.can_ask() && !json;
+        Ok(Plan {
+            peer,
+            told,
+            protocol,
+            dialect: args.dialect.map(Dialect::from),
+            answers: Answers::new(&args.session.answers, asks.then_some(printer))?,
+            stay: args.stay,
+            output: Output::new(args.output)?,
+            what,
+            json,
+            verbose: args.verbose,
+        })
     }
 }
 
-/// Params that a progress token can be added to.
-fn object(params: Option<RawJson<'static>>) -> Result<RawJson<'static>, Failure> {
-    match params {
+/// Whether the user does the handshake by themselves: in the method, or in the `_meta` of its params.
+fn opens_by_itself(method: &str, args: &Arguments) -> bool {
+    let says_version = || {
+        let params = args.params().ok()??;
+        params.get("_meta")?.get("io.modelcontextprotocol/protocolVersion").map(|_| ())
+    };
+    Protocol::is_opening(method) || says_version().is_some()
+}
+
+/// A progress token is added to an object.
+fn needs_names(args: &Arguments) -> Result<(), Failure> {
+    match args.params()? {
         Some(params) if params.kind() != JsonKind::Object => {
             Err(Failure::usage("--progress needs named params, to add a token to them")
                 .hint("name the arguments, as in a:=1"))
         }
-        Some(params) => Ok(params),
-        None => RawJson::new("{}").map_err(Failure::usage),
+        _ => Ok(()),
     }
 }

@@ -1,7 +1,7 @@
 //! `--json` of a call: prints messages in the order in which they are received, unchanged.
 
 use sabir::transport::Wire;
-use sabir::{Dialect, Framing, Limits, RawJson};
+use sabir::{Dialect, Framing, LENIENT, Limits, RawJson};
 use sabir_proto::{Cut, Id, Incoming, Message, decode};
 
 use super::plan::{Plan, What};
@@ -9,8 +9,19 @@ use super::report::{Named, Reporter};
 use crate::stop;
 use crate::trace::Cutter;
 
-/// The first call on a connection has this id.
-pub(super) const ID: &str = "1";
+/// What is asked to find out what a peer speaks or has; not what the user asked.
+const ASIDE: [&str; 10] = [
+    "initialize",
+    "server/discover",
+    "ping",
+    "tools/list",
+    "prompts/list",
+    "shutdown",
+    "rpc.discover",
+    "system.listMethods",
+    "resources/list",
+    "logging/setLevel",
+];
 
 /// A tap that prints what is received.
 pub(super) fn tap(
@@ -18,22 +29,34 @@ pub(super) fn tap(
     framing: Framing,
     reporter: &Reporter,
 ) -> impl FnMut(Wire, &[u8]) + Send + 'static {
-    let mut cutter = Cutter::new(framing, plan.peer.max_size);
+    let mut sent = Cutter::new(framing, plan.peer.max_size);
+    let mut received = Cutter::new(framing, plan.peer.max_size);
     let (method, progress) = match &plan.what {
         What::Call { method, progress, .. } => (Some(method.clone()), *progress),
-        What::Notify { .. } | What::Batch(_) => (None, false),
+        What::Notify { .. } | What::Batch(_) | What::Raw(_) => (None, false),
     };
     let limits = Limits { message_bytes: plan.peer.max_size, ..Limits::default() };
-    let mut printer =
-        Received { reporter: reporter.clone(), dialect: plan.dialect, limits, method, progress };
+    let dialect = plan.dialect.unwrap_or(LENIENT);
+    let mut printer = Received {
+        reporter: reporter.clone(),
+        dialect,
+        limits,
+        method,
+        progress,
+        id: None,
+        is_tool: false,
+        may_go_on: !plan.told,
+    };
     move |wire, bytes| {
-        if wire == Wire::Received {
-            cutter.pass(bytes, |cut| {
-                if let Cut::Message { body, .. } = cut {
-                    printer.message(body);
+        let cutter = if wire == Wire::Received { &mut received } else { &mut sent };
+        cutter.pass(bytes, |cut| {
+            if let Cut::Message { body, .. } = cut {
+                match wire {
+                    Wire::Received => printer.received(body),
+                    Wire::Sent => printer.sent(body),
                 }
-            });
-        }
+            }
+        });
     }
 }
 
@@ -41,14 +64,32 @@ struct Received {
     reporter: Reporter,
     dialect: Dialect,
     limits: Limits,
-    /// The method that was called, until it is answered.
+    /// The method that was called, as it was typed, until it is answered.
     method: Option<String>,
     /// Whether progress was asked for.
     progress: bool,
+    /// The id of the call.
+    id: Option<String>,
+    /// It is sent as `tools/call`.
+    is_tool: bool,
+    /// An error may not be the end: the peer may turn out to want something else.
+    may_go_on: bool,
 }
 
 impl Received {
-    fn message(&mut self, body: &[u8]) {
+    /// Which message is the call.
+    fn sent(&mut self, body: &[u8]) {
+        let Ok(text) = RawJson::from_bytes(body) else { return };
+        let method = text.get("method").and_then(|method| method.parse::<String>().ok());
+        if let (Some(method), Some(id)) = (method, text.get("id"))
+            && (!ASIDE.contains(&method.as_str()) || self.method.as_ref() == Some(&method))
+        {
+            self.is_tool = method == "tools/call";
+            self.id = Some(id.to_string());
+        }
+    }
+
+    fn received(&mut self, body: &[u8]) {
         let Ok(text) = RawJson::from_bytes(body) else { return };
         match decode(body, &self.dialect, &self.limits) {
             Ok(Incoming::One(Ok(message))) => self.one(&message, &text),
@@ -65,17 +106,27 @@ impl Received {
 
     fn one(&mut self, message: &Message<'_>, text: &RawJson<'_>) {
         match message {
-            Message::Response(response) if is_ours(&response.id) => {
-                if let (Some(method), Ok(id)) = (self.method.take(), RawJson::new(ID)) {
+            Message::Response(response) if self.is_ours(&response.id) => {
+                let Some(id) = self.id.as_ref().and_then(|id| RawJson::new(id.as_str()).ok()) else { return };
+                let id = id.into_owned();
+                if response.outcome.is_err() && self.may_go_on {
+                    return self.reporter.hold(id, text.clone().into_owned());
+                }
+                let result = text.get("result");
+                let kind = result.as_ref().and_then(|result| result.get("resultType"));
+                if kind.is_some_and(|kind| kind.as_str() == "\"input_required\"") {
+                    return;
+                }
+                if let Some(method) = self.method.take() {
                     stop::never();
-                    let _ = self
-                        .reporter
-                        .envelope_of(Named { id: &id, method: &method, params: None, in_batch: false }, text);
+                    let named = Named { id: &id, method: &method, in_batch: false };
+                    let _ = self.reporter.envelope_of(named, text, self.is_tool);
+                    self.reporter.printed();
                 }
             }
             Message::Notification(notification) => match self.progress_of(&notification.method, text) {
                 Some(value) => self.reporter.progress(&value),
-                None => self.reporter.notification(&notification.method, notification.params.as_ref()),
+                None => self.reporter.told(&notification.method, notification.params.as_ref()),
             },
             Message::Response(_) | Message::Request(_) => {}
         }
@@ -89,11 +140,11 @@ impl Received {
             "notifications/progress" => (params.get("progressToken")?, params.clone()),
             _ => return None,
         };
-        is_ours(&Id::from_json(token)?).then(|| value.into_owned())
+        self.is_ours(&Id::from_json(token)?).then(|| value.into_owned())
     }
-}
 
-/// Old servers send a number back as a string.
-fn is_ours(id: &Id<'_>) -> bool {
-    id.text() == ID || id.as_str().is_some_and(|id| id == ID)
+    /// Old servers send a number back as a string.
+    fn is_ours(&self, id: &Id<'_>) -> bool {
+        self.id.as_ref().is_some_and(|ours| id.text() == ours || id.as_str().is_some_and(|id| id == *ours))
+    }
 }

@@ -5,19 +5,21 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use sabir::{CallError, Ctx, ErrorCode, ErrorObject, RawJson, Report, Router, Undelivered};
+use sabir::{CallError, ErrorCode, ErrorObject, RawJson, Report, Undelivered};
 use sabir_proto::{ByteSize, FrameFault, ParseError, Syntax};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
 use super::batch::Entry;
+use super::output::error_text;
 use super::plan::Plan;
 use crate::detect::Watch;
 use crate::exit::{Exit, Failure};
 use crate::json::compact;
 use crate::peer::PeerOptions;
 use crate::print::Printer;
-use crate::problem::{method_not_found, tool_call, unreadable};
+use crate::problem::{method_not_found, unreadable};
+use crate::session::{Answer, CallFailure, Form, Listener};
 use crate::stop;
 
 /// Characters that are shown of output that is not JSON.
@@ -37,6 +39,10 @@ pub(super) struct Reporter {
     peer: PeerOptions,
     target: String,
     start: Instant,
+    /// What the server says is data, and goes to standard output.
+    follows: bool,
+    /// The notification that ends it.
+    until: Option<String>,
     state: Arc<State>,
     pub(super) watch: Watch,
 }
@@ -50,11 +56,16 @@ struct State {
     notes: AtomicU64,
     /// The last method that the peer called.
     called: Mutex<Option<String>>,
-    /// The method that was called is a tool of an MCP server.
-    is_tool: AtomicBool,
     /// An error without an id.
     refused: Mutex<Option<ErrorObject>>,
     refusal: Notify,
+    /// With `--json`, the response was printed when it came.
+    printed: AtomicBool,
+    /// An error that may not have been the last word, with the id of its call.
+    held: Mutex<Option<(RawJson<'static>, RawJson<'static>)>>,
+    /// What was waited for has come.
+    seen: AtomicBool,
+    sight: Notify,
 }
 
 /// One line of `--json`.
@@ -83,7 +94,6 @@ struct Envelope<'a> {
 pub(super) struct Named<'a> {
     pub(super) id: &'a RawJson<'a>,
     pub(super) method: &'a str,
-    pub(super) params: Option<&'a RawJson<'a>>,
     /// Whether its id must be shown, because there are other calls.
     pub(super) in_batch: bool,
 }
@@ -96,50 +106,105 @@ impl Reporter {
             target: plan.peer.target.to_string(),
             peer: plan.peer.clone(),
             start: Instant::now(),
+            follows: plan.stay.is_set(),
+            until: plan.stay.until.clone(),
             state: Arc::default(),
             watch: Watch::default(),
         }
     }
 
-    /// A call has ended.
+    /// A call has ended. `hint` says more of an error.
     pub(super) fn outcome(
         &self,
         call: Named<'_>,
-        outcome: Result<RawJson<'static>, CallError>,
+        outcome: Result<Answer, CallFailure>,
+        hint: Option<&str>,
         plan: &Plan,
     ) -> Result<Exit, Failure> {
         stop::never();
         match outcome {
-            // It was printed when it came.
-            Ok(_) if self.json => Ok(Exit::Ok),
-            Err(CallError::Error(_)) if self.json => Ok(Exit::Error),
-            Ok(result) => {
-                self.printer.value(&result)?;
-                Ok(Exit::Ok)
+            Err(CallFailure::Failed(failure)) => Err(failure),
+            Ok(answer) if self.json => {
+                if answer.form != Form::Nothing {
+                    self.envelope_once(call, &answer)?;
+                }
+                Ok(if answer.is_error() { Exit::Error } else { Exit::Ok })
             }
-            Err(CallError::Error(error)) => {
-                self.rpc_error(call, &error);
+            Err(CallFailure::Call(CallError::Error(error))) if self.json => {
+                let held = lock(&self.state.held).take();
+                match held.filter(|_| !self.state.printed.load(Ordering::Relaxed)) {
+                    Some((id, text)) => self.envelope_of(Named { id: &id, ..call }, &text, false)?,
+                    None if !self.state.printed.load(Ordering::Relaxed) => {
+                        let error = raw(&error);
+                        self.envelope(Envelope {
+                            ok: Some(false),
+                            method: Some(call.method),
+                            error: Some(&error),
+                            ..Envelope::default()
+                        })?;
+                    }
+                    None => {}
+                }
                 Ok(Exit::Error)
             }
-            Err(error) => Err(plan.peer.call_failed(&error, &self.watch)),
+            Ok(answer) if answer.is_error() => {
+                Err(Failure::new(Exit::Error, error_text(&answer)).hints([hint.map(str::to_owned)]))
+            }
+            Ok(answer) => {
+                plan.output.put(&answer, &self.printer)?;
+                Ok(Exit::Ok)
+            }
+            Err(CallFailure::Call(CallError::Error(error))) => {
+                self.rpc_error(call, &error, hint);
+                Ok(Exit::Error)
+            }
+            Err(CallFailure::Call(error)) => Err(plan.peer.call_failed(&error, &self.watch)),
         }
     }
 
-    fn rpc_error(&self, call: Named<'_>, error: &ErrorObject) {
+    /// A result that was not printed when it came.
+    fn envelope_once(&self, call: Named<'_>, answer: &Answer) -> io::Result<()> {
+        if self.state.printed.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        self.envelope(Envelope {
+            ok: Some(!answer.is_error()),
+            method: Some(call.method),
+            result: Some(&answer.result),
+            ..Envelope::default()
+        })
+    }
+
+    fn rpc_error(&self, call: Named<'_>, error: &ErrorObject, hint: Option<&str>) {
         let id = call.id.to_string();
-        let hint = (error.code == ErrorCode::METHOD_NOT_FOUND).then(|| {
+        let hint = hint.map(str::to_owned).or_else(|| {
             let called = lock(&self.state.called);
-            match self.state.is_tool.load(Ordering::Relaxed) {
-                true => format!("it is an MCP tool: {}", tool_call(&self.target, call.method, call.params)),
-                false => method_not_found(&self.target, called.as_deref()),
-            }
+            let unknown = error.code == ErrorCode::METHOD_NOT_FOUND;
+            unknown.then(|| method_not_found(&self.target, called.as_deref()))
         });
         self.printer.rpc_error(call.in_batch.then_some(&id), error, hint.as_deref());
     }
 
-    /// The method that was called is a tool of an MCP server.
-    pub(super) fn found_tool(&self) {
-        self.state.is_tool.store(true, Ordering::Relaxed);
+    /// Whether the peer called something that was refused.
+    pub(super) fn was_called(&self) -> bool {
+        lock(&self.state.called).is_some()
+    }
+
+    /// With `--json`, the response was printed.
+    pub(super) fn printed(&self) {
+        self.state.printed.store(true, Ordering::Relaxed);
+    }
+
+    /// An error that may not be the last word: it is printed if it is.
+    pub(super) fn hold(&self, id: RawJson<'static>, response: RawJson<'static>) {
+        *lock(&self.state.held) = Some((id, response));
+    }
+
+    /// Waits until the notification that was asked for has come.
+    pub(super) async fn seen(&self) {
+        while !self.state.seen.load(Ordering::Relaxed) {
+            self.state.sight.notified().await;
+        }
     }
 
     /// An error without an id that has come.
@@ -148,7 +213,7 @@ impl Reporter {
     }
 
     /// Waits for an error without an id, and for a moment more, in which the real answer may come.
-    pub(super) async fn refused(&self, grace: Duration) -> RawJson<'static> {
+    pub(super) async fn refused_after(&self, grace: Duration) -> RawJson<'static> {
         let error = loop {
             match self.peer_error() {
                 Some(error) => break error,
@@ -165,7 +230,7 @@ impl Reporter {
             self.envelope(Envelope { ok: Some(false), error: Some(error), ..Envelope::default() })?;
         } else {
             let error: ErrorObject = error.parse().map_err(|error| Failure::new(Exit::Protocol, error))?;
-            self.rpc_error(Named { in_batch: false, ..call }, &error);
+            self.rpc_error(Named { in_batch: false, ..call }, &error, None);
         }
         Ok(Exit::Error)
     }
@@ -178,7 +243,7 @@ impl Reporter {
             Some(error) => {
                 let error: ErrorObject =
                     error.parse().map_err(|error| Failure::new(Exit::Protocol, error))?;
-                self.rpc_error(call, &error);
+                self.rpc_error(call, &error, None);
                 Ok(Exit::Error)
             }
             None => {
@@ -192,20 +257,30 @@ impl Reporter {
     pub(super) fn came(&self, entry: &Entry, response: &RawJson<'_>) -> io::Result<()> {
         match (&entry.id, self.json) {
             (Some(id), true) => {
-                let named = Named { id, method: &entry.method, params: None, in_batch: true };
-                self.envelope_of(named, response)
+                let named = Named { id, method: &entry.method, in_batch: true };
+                self.envelope_of(named, response, false)
             }
             _ => Ok(()),
         }
     }
 
-    /// A valid response, with all its members, as one line of `--json`.
-    pub(super) fn envelope_of(&self, call: Named<'_>, response: &RawJson<'_>) -> io::Result<()> {
+    /// A valid response, with all its members, as one line of `--json`. A tool says in its result that it failed.
+    pub(super) fn envelope_of(
+        &self,
+        call: Named<'_>,
+        response: &RawJson<'_>,
+        is_tool: bool,
+    ) -> io::Result<()> {
         let error = response.get("error").filter(|error| *error != RawJson::NULL);
         let result = response.get("result").filter(|_| error.is_none());
         let result = result.or_else(|| error.is_none().then_some(RawJson::NULL));
+        let failed = is_tool
+            && result
+                .as_ref()
+                .and_then(|result| result.get("isError"))
+                .is_some_and(|flag| flag.as_str() == "true");
         self.envelope(Envelope {
-            ok: Some(error.is_none()),
+            ok: Some(error.is_none() && !failed),
             id: Some(call.id),
             method: Some(call.method),
             result: result.as_ref(),
@@ -248,39 +323,22 @@ impl Reporter {
         }
     }
 
-    /// Answers requests of the peer with an error, and prints its notifications.
-    pub(super) fn router(&self) -> Router {
-        let reporter = self.clone();
-        Router::new().fallback(move |ctx: Ctx, method: String, params: Option<RawJson<'static>>| {
-            let answer = if ctx.is_request() {
-                reporter.called(&method);
-                Err(ErrorObject::standard(ErrorCode::METHOD_NOT_FOUND))
-            } else {
-                // With --json it was printed when it came.
-                if !reporter.json {
-                    reporter.notification(&method, params.as_ref());
-                }
-                Ok(RawJson::NULL)
-            };
-            async { answer }
-        })
-    }
-
-    /// The peer called a method.
+    /// The peer called a method that nobody answers.
     pub(super) fn called(&self, method: &str) {
         *lock(&self.state.called) = Some(method.to_owned());
         self.note(|| {
-            format!("the server called `{method}`, which was answered with -32601 Method not found")
+            format!("the server called `{method}`, which was answered with -32601 Method not found; --answer answers it")
         });
     }
 
     /// The peer sent a notification.
-    pub(super) fn notification(&self, method: &str, params: Option<&RawJson<'_>>) {
-        if self.json {
-            let _ = self.envelope(Envelope { method: Some(method), params, ..Envelope::default() });
+    pub(super) fn told(&self, method: &str, params: Option<&RawJson<'_>>) {
+        if self.json || self.follows {
+            let _ = self.event(method, params);
         } else if let Some(progress) = Progress::of(method, params) {
             progress.draw(&self.printer);
-        } else {
+        } else if !method.ends_with("/list_changed") {
+            // MCP servers send those as they start.
             self.note(|| match params {
                 Some(params) => format!("notification: {method} {}", compact(params.as_str())),
                 None => format!("notification: {method}"),
@@ -288,29 +346,23 @@ impl Reporter {
         }
     }
 
+    /// What the server says, as data.
+    fn event(&self, method: &str, params: Option<&RawJson<'_>>) -> io::Result<()> {
+        #[derive(Serialize)]
+        struct Event<'a> {
+            method: &'a str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            params: Option<&'a RawJson<'a>>,
+        }
+        match self.json {
+            true => self.envelope(Envelope { method: Some(method), params, ..Envelope::default() }),
+            false => self.printer.json(&serde_json::to_string(&Event { method, params })?),
+        }
+    }
+
     /// The notification of ours that was not delivered.
     pub(super) fn lost(&self) -> Option<Undelivered> {
         lock(&self.state.lost).clone()
-    }
-
-    /// The peer did something wrong.
-    pub(super) fn report(&self, report: &Report<'_>) {
-        // That the peer speaks another protocol is said once, at the end.
-        if self.watch.found().is_some() {
-            return;
-        }
-        match report {
-            Report::Undelivered(undelivered) => *lock(&self.state.lost) = Some(undelivered.clone()),
-            Report::PeerError(error) => {
-                *lock(&self.state.refused) = Some(error.clone().into_owned());
-                self.state.refusal.notify_one();
-            }
-            Report::NotJson { text, error } => self.not_json(text, error),
-            Report::Frame(FrameFault::TooLarge { limit }) => {
-                self.warning(&format!("skipped a message that is larger than {}", ByteSize(*limit)));
-            }
-            other => self.warning(&other.to_string()),
-        }
     }
 
     /// Output of the peer that is not a message.
@@ -355,6 +407,42 @@ impl Reporter {
         let ms = (self.start.elapsed().as_secs_f64() * 1e6).round() / 1e3;
         let text = serde_json::to_string(&Envelope { ms, target: &self.target, ..envelope })?;
         self.printer.json(&text)
+    }
+}
+
+impl Listener for Reporter {
+    fn notification(&self, method: &str, params: Option<&RawJson<'static>>) {
+        // With --json it was printed when it came.
+        if !self.json {
+            self.told(method, params);
+        }
+        if self.until.as_deref() == Some(method) {
+            self.state.seen.store(true, Ordering::Relaxed);
+            self.state.sight.notify_one();
+        }
+    }
+
+    fn refused(&self, method: &str) {
+        self.called(method);
+    }
+
+    fn report(&self, report: &Report<'_>) {
+        // That the peer speaks another protocol is said once, at the end.
+        if self.watch.found().is_some() {
+            return;
+        }
+        match report {
+            Report::Undelivered(undelivered) => *lock(&self.state.lost) = Some(undelivered.clone()),
+            Report::PeerError(error) => {
+                *lock(&self.state.refused) = Some(error.clone().into_owned());
+                self.state.refusal.notify_one();
+            }
+            Report::NotJson { text, error } => self.not_json(text, error),
+            Report::Frame(FrameFault::TooLarge { limit }) => {
+                self.warning(&format!("skipped a message that is larger than {}", ByteSize(*limit)));
+            }
+            other => self.warning(&other.to_string()),
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use tokio::net::{TcpStream, lookup_host};
 
 use crate::transport::error::{ConnectError, ConnectErrorKind};
 use crate::transport::scheme::Url;
+use crate::transport::step::{Step, Steps};
 
 /// How long it may take until a connection is there.
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -15,12 +16,16 @@ pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 pub(crate) struct Dial {
     /// The first invalid setting: reported when the connection is opened.
     pub(crate) fault: Option<String>,
+    pub(crate) steps: Steps,
     #[cfg(feature = "http")]
     pub(crate) headers: http::HeaderMap,
     #[cfg(feature = "http")]
     pub(crate) on_post: Option<crate::client::http::OnPost>,
     #[cfg(feature = "http")]
     pub(crate) on_failure: Option<crate::client::http::OnFailure>,
+    /// All answers come on one stream of events.
+    #[cfg(feature = "http")]
+    pub(crate) event_stream: bool,
     #[cfg(feature = "tls")]
     pub(crate) tls: crate::transport::tls::Settings,
     #[cfg(feature = "http")]
@@ -35,12 +40,14 @@ pub(crate) struct Endpoint {
     /// Without the brackets of an IPv6 address.
     pub(crate) host: String,
     pub(crate) port: u16,
+    pub(crate) steps: Steps,
 }
 
 impl Endpoint {
     /// What a URL names. It is not the URL of a Unix socket.
-    pub(crate) fn of(url: &Url) -> Endpoint {
-        Endpoint { url: url.to_string(), host: url.host().to_owned(), port: url.port() }
+    pub(crate) fn of(url: &Url, dial: &Dial) -> Endpoint {
+        let steps = dial.steps.clone();
+        Endpoint { url: url.to_string(), host: url.host().to_owned(), port: url.port(), steps }
     }
 
     /// Connects its socket. Small messages are sent at once.
@@ -51,11 +58,13 @@ impl Endpoint {
         };
         let addresses =
             lookup_host((self.host.as_str(), self.port)).await.map_err(|error| resolve(&error))?;
+        self.steps.tell(&Step::Resolved { host: &self.host });
         let mut failed = None;
         for address in addresses {
             match TcpStream::connect(address).await {
                 Ok(stream) => {
                     stream.set_nodelay(true).map_err(|error| ConnectError::socket(&self.url, error))?;
+                    self.steps.tell(&Step::Connected { address });
                     return Ok(stream);
                 }
                 Err(error) => failed = Some(error),

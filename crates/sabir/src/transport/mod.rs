@@ -29,6 +29,7 @@ mod parent_death;
 pub(crate) mod process_group;
 pub(crate) mod scheme;
 pub(crate) mod stdio;
+pub(crate) mod step;
 mod thread_io;
 #[cfg(feature = "tls")]
 pub(crate) mod tls;
@@ -55,6 +56,7 @@ pub use net::tcp;
 use sabir_proto::{Config, Framing, Report};
 pub use scheme::{Scheme, Url, UrlError};
 pub use stdio::{Stdio, stdio};
+pub use step::Step;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 pub use url::url;
@@ -225,6 +227,13 @@ impl Transport {
         self
     }
 
+    /// Is told of the steps to a server that a URL names: its name, its socket, TLS, and the heads of HTTP.
+    #[must_use]
+    pub fn on_step(mut self, told: impl Fn(&Step<'_>) + Send + Sync + 'static) -> Self {
+        self.dial.steps = step::Steps::to(told);
+        self
+    }
+
     /// Sends a header with each request of HTTP, and with the one that opens a WebSocket.
     /// [`Peer::set_header`](crate::Peer::set_header) changes it later.
     #[cfg(feature = "http")]
@@ -242,6 +251,15 @@ impl Transport {
     #[must_use]
     pub fn bearer(self, token: impl AsRef<str>) -> Self {
         self.header("authorization", format!("Bearer {}", token.as_ref()))
+    }
+
+    /// Speaks the first HTTP transport of MCP (2024-11-05): a GET of the URL opens a stream of events, whose first event
+    /// says where messages are posted, and on which all answers come. It is for old servers alone.
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub fn event_stream(mut self) -> Self {
+        self.dial.event_stream = true;
+        self
     }
 
     /// Is shown each message before it is posted over HTTP, and may add headers that say what is in it.

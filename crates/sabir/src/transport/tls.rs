@@ -13,6 +13,7 @@ use tokio_rustls::client::TlsStream;
 
 use super::endpoint::Endpoint;
 use super::error::{ConnectError, ConnectErrorKind};
+use super::step::Step;
 
 /// Whom to trust, and what to show.
 #[derive(Default, Clone)]
@@ -93,7 +94,7 @@ pub(crate) async fn wrap(
     let name = ServerName::try_from(endpoint.host.clone()).map_err(|_| {
         failed(ConnectErrorKind::Tls, format!("`{}` cannot be a name in a certificate", endpoint.host))
     })?;
-    connector.connect(name, stream).await.map_err(|error| {
+    let stream = connector.connect(name, stream).await.map_err(|error| {
         let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
         match inner {
             Some(rustls::Error::InvalidMessage(_)) => {
@@ -108,7 +109,14 @@ pub(crate) async fn wrap(
                 "the server closed the connection during the TLS handshake".to_owned(),
             ),
         }
-    })
+    })?;
+    let session = stream.get_ref().1;
+    let version = session.protocol_version().map(|version| format!("{version:?}")).unwrap_or_default();
+    let cipher =
+        session.negotiated_cipher_suite().map(|suite| format!("{:?}", suite.suite())).unwrap_or_default();
+    let protocol = session.alpn_protocol().and_then(|protocol| std::str::from_utf8(protocol).ok());
+    endpoint.steps.tell(&Step::Secured { version: &version, cipher: &cipher, protocol });
+    Ok(stream)
 }
 
 /// Why a server's certificate is not taken.

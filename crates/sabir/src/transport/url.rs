@@ -61,7 +61,7 @@ async fn open(text: &str, dial: Dial) -> Result<OpenTransport, Error> {
             let stream = connected.map_err(|error| ConnectError::socket(text, error))?;
             Ok(OpenTransport::Bytes(ByteTransport::over(Box::new(stream))))
         }
-        Scheme::Tcp | Scheme::Tls => stream(&Endpoint::of(&url), url.scheme(), &dial).await,
+        Scheme::Tcp | Scheme::Tls => stream(&Endpoint::of(&url, &dial), url.scheme(), &dial).await,
         _ => web::open(&url, dial).await,
     }
 }
@@ -124,12 +124,13 @@ mod web {
     use crate::transport::ConnectErrorKind;
     use crate::transport::Duplex;
     use crate::transport::first_bytes::FirstBytes;
+    use crate::transport::step::Step;
     use crate::transport::websocket::{Socket, WebSocket};
 
     type Stream = FirstBytes<Box<dyn Duplex>>;
 
     pub(super) async fn open(url: &Url, dial: Dial) -> Result<OpenTransport, Error> {
-        let (endpoint, secure) = (Endpoint::of(url), url.scheme().is_secure());
+        let (endpoint, secure) = (Endpoint::of(url, &dial), url.scheme().is_secure());
         let name = if secure { "https" } else { "http" };
         let uri = Uri::builder().scheme(name).authority(url.authority()).path_and_query(url.path()).build();
         let uri = uri.map_err(|error| Error::config(format!("`{url}` is not a URL of HTTP: {error}")))?;
@@ -196,10 +197,16 @@ mod web {
         for (name, value) in &dial.headers {
             request.headers_mut().insert(name, value.clone());
         }
+        let (method, uri, headers) = (request.method(), request.uri(), request.headers());
+        endpoint.steps.tell(&Step::Request { method, uri, headers });
         let config = Socket::<Stream>::config(dial.limits.message_bytes);
         let (stream, received) = FirstBytes::new(stream);
         match client_async_with_config(request, stream, Some(config)).await {
-            Ok((stream, _)) => Ok(Socket::over(stream, Role::Client, WebSocket::default())),
+            Ok((stream, response)) => {
+                let (version, status) = (response.version(), response.status());
+                endpoint.steps.tell(&Step::Response { version, status, headers: response.headers() });
+                Ok(Socket::over(stream, Role::Client, WebSocket::default()))
+            }
             Err(WebSocketError::Http(response)) => {
                 let status = response.status();
                 let mut reason = format!("HTTP {status} instead of a WebSocket");

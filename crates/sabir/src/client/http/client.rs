@@ -4,12 +4,13 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, USER_AGENT};
+use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
 use http_body_util::Full;
 use sabir_proto::{Limits, RawJson};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
 
-use crate::client::http::pool::{Pool, Reply, RequestError};
+use crate::client::http::pool::{OtherPath, Pool, Reply, RequestError};
 use crate::peer::commands::lock;
 use crate::runtime::message_transport::Incoming;
 
@@ -59,6 +60,35 @@ impl Headers {
     }
 }
 
+/// MCP's first transport over HTTP: one stream of events carries all that the server says.
+#[derive(Default)]
+pub(crate) struct EventStream {
+    endpoint: Mutex<Option<Result<PathAndQuery, String>>>,
+    known: Notify,
+}
+
+impl EventStream {
+    /// Waits until it is known where to post, or why nowhere.
+    pub(crate) async fn endpoint(&self) -> Result<(), String> {
+        loop {
+            let known = self.known.notified();
+            let mut known = std::pin::pin!(known);
+            known.as_mut().enable();
+            if let Some(endpoint) = &*lock(&self.endpoint) {
+                return endpoint.as_ref().map(|_| ()).map_err(Clone::clone);
+            }
+            known.await;
+        }
+    }
+
+    /// The stream has ended.
+    pub(crate) fn end(&self) {
+        lock(&self.endpoint)
+            .get_or_insert_with(|| Err("its stream of events ended before it said where to post".to_owned()));
+        self.known.notify_waiters();
+    }
+}
+
 /// Something for the session, with the room that it takes.
 pub(crate) struct Delivery {
     pub(crate) incoming: Incoming,
@@ -78,6 +108,8 @@ pub(crate) struct Client {
     pub(crate) limits: Limits,
     session: Mutex<Option<HeaderValue>>,
     room: Arc<Semaphore>,
+    /// Answers come on one stream of events, which says where to post.
+    event_stream: Option<EventStream>,
 }
 
 impl Client {
@@ -88,6 +120,7 @@ impl Client {
         on_post: Option<OnPost>,
         on_failure: Option<OnFailure>,
         limits: Limits,
+        event_stream: Option<EventStream>,
     ) -> Self {
         Client {
             pool,
@@ -98,6 +131,24 @@ impl Client {
             limits,
             session: Mutex::default(),
             room: Arc::new(Semaphore::new(LARGE_ANSWERS)),
+            event_stream,
+        }
+    }
+
+    /// The stream on which all answers come, if there is one.
+    pub(crate) fn event_stream(&self) -> Option<&EventStream> {
+        self.event_stream.as_ref()
+    }
+
+    /// The server has said where to post. Another host is not believed: what is posted may hold secrets.
+    pub(crate) fn set_endpoint(&self, endpoint: &str) {
+        if let Some(stream) = &self.event_stream {
+            let path = self.pool.path_at(endpoint);
+            *lock(&stream.endpoint) =
+                Some(path.ok_or_else(|| {
+                    format!("it wants messages posted elsewhere: {}", endpoint.escape_debug())
+                }));
+            stream.known.notify_waiters();
         }
     }
 
@@ -133,7 +184,14 @@ impl Client {
         {
             on_post(&message, &mut headers);
         }
-        self.send(Method::POST, headers, message).await
+        let mut request = Request::new(Full::new(message));
+        if let Some(Some(Ok(path))) = self.event_stream.as_ref().map(|stream| lock(&stream.endpoint).clone())
+        {
+            request.extensions_mut().insert(OtherPath(path));
+        }
+        *request.method_mut() = Method::POST;
+        *request.headers_mut() = headers;
+        self.send(request).await
     }
 
     /// Asks for a stream of events, from behind the one with this id.
@@ -142,12 +200,12 @@ impl Client {
         if let Some(id) = last_event.and_then(|id| HeaderValue::from_str(id).ok()) {
             headers.insert(LAST_EVENT, id);
         }
-        self.send(Method::GET, headers, Bytes::new()).await
+        self.send(bare(Method::GET, headers)).await
     }
 
     /// Ends the session.
     pub(crate) async fn delete(&self) -> Result<Reply, RequestError> {
-        self.send(Method::DELETE, self.common("*/*"), Bytes::new()).await
+        self.send(bare(Method::DELETE, self.common("*/*"))).await
     }
 
     fn common(&self, accept: &'static str) -> HeaderMap {
@@ -164,10 +222,7 @@ impl Client {
         headers
     }
 
-    async fn send(&self, method: Method, headers: HeaderMap, body: Bytes) -> Result<Reply, RequestError> {
-        let mut request = Request::new(Full::new(body));
-        *request.method_mut() = method;
-        *request.headers_mut() = headers;
+    async fn send(&self, request: Request<Full<Bytes>>) -> Result<Reply, RequestError> {
         let reply = self.pool.send(request).await?;
         if let Some(session) = reply.0.headers().get(SESSION)
             && reply.0.status().is_success()
@@ -177,4 +232,11 @@ impl Client {
         }
         Ok(reply)
     }
+}
+
+fn bare(method: Method, headers: HeaderMap) -> Request<Full<Bytes>> {
+    let mut request = Request::new(Full::new(Bytes::new()));
+    *request.method_mut() = method;
+    *request.headers_mut() = headers;
+    request
 }

@@ -17,18 +17,19 @@ use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 pub use client::HttpFailure;
-use client::{Client, Deliver, Delivery};
+use client::{Client, Deliver, Delivery, EventStream};
 pub(crate) use client::{Headers, OnFailure, OnPost, header};
 use http::Uri;
-use pool::Pool;
+use pool::{Pool, RequestError};
 use request::{Done, Exchange};
+use response::{Content, content};
 use sabir_proto::{Cause, Outgoing, Purpose};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, Id, JoinSet};
 
 use crate::runtime::message_transport::{Incoming, Link};
-use crate::transport::endpoint::{Dial, Endpoint};
-use crate::transport::error::ConnectError;
+use crate::transport::endpoint::{Dial, Endpoint, in_time};
+use crate::transport::error::{ConnectError, ConnectErrorKind};
 
 /// Messages with calls that are on their way at a time. Each has a connection to itself with HTTP/1.1.
 const CALLS: usize = 64;
@@ -106,9 +107,11 @@ impl Http {
         let pool = Pool::open(endpoint, uri, tls).await?;
         #[cfg(not(feature = "tls"))]
         let pool = Pool::open(endpoint, uri).await?;
-        let client = Client::new(pool, url, dial.headers, dial.on_post, dial.on_failure, dial.limits);
+        let event_stream = dial.event_stream.then(EventStream::default);
+        let client =
+            Client::new(pool, url, dial.headers, dial.on_post, dial.on_failure, dial.limits, event_stream);
         let (deliver, inbox) = mpsc::channel(UNREAD);
-        Ok(Http {
+        let mut http = Http {
             client: Arc::new(client),
             tasks: JoinSet::new(),
             running: HashMap::new(),
@@ -121,7 +124,39 @@ impl Http {
             inbox,
             pending_events: VecDeque::new(),
             closing: Closing::No,
-        })
+        };
+        if http.client.event_stream().is_some() {
+            let url = http.client.url.clone();
+            in_time(&url, http.open_stream()).await?;
+        }
+        Ok(http)
+    }
+
+    /// Opens the stream on which all answers come, and waits until it says where to post.
+    async fn open_stream(&mut self) -> Result<(), ConnectError> {
+        let url = self.client.url.clone();
+        let failed = |kind, reason: String| ConnectError::new(kind, &url, reason);
+        let reply = match self.client.get(None).await {
+            Ok(reply) => reply,
+            Err(RequestError::Dial(error)) => return Err(error),
+            Err(error @ RequestError::Broken { .. }) => {
+                return Err(failed(ConnectErrorKind::Protocol, error.to_string()));
+            }
+        };
+        let status = reply.0.status();
+        if !status.is_success() || content(reply.0.headers(), reply.0.body()) != Content::Events {
+            let reason = format!("HTTP {status} instead of a stream of events");
+            return Err(failed(ConnectErrorKind::Status(status.as_u16()), reason));
+        }
+        let (client, deliver) = (Arc::clone(&self.client), self.deliver.clone());
+        let exchange = Exchange { client: Arc::clone(&client), deliver, open: Vec::new() };
+        let abort = self.tasks.spawn(exchange.follow_stream(reply));
+        self.running.insert(abort.id(), Running { task: Task::Stream, abort });
+        self.listening = true;
+        match client.event_stream() {
+            Some(stream) => stream.endpoint().await.map_err(|why| failed(ConnectErrorKind::Protocol, why)),
+            None => Ok(()),
+        }
     }
 
     /// The headers of what is sent from now on.
@@ -256,7 +291,12 @@ impl Http {
             Task::Calls(wanted) => wanted.contains(&call).then_some((*id, wanted)),
             _ => None,
         });
-        let Some((id, wanted)) = found else { return };
+        let Some((id, wanted)) = found else {
+            if self.client.event_stream().is_some() {
+                self.start(Task::Answer, Bytes::copy_from_slice(message));
+            }
+            return;
+        };
         wanted.retain(|wanted| *wanted != call);
         let unwanted = wanted.is_empty();
         if self.client.has_session() {

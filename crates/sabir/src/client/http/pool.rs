@@ -20,6 +20,7 @@ use crate::transport::Duplex;
 use crate::transport::endpoint::{Endpoint, in_time};
 use crate::transport::error::ConnectError;
 use crate::transport::first_bytes::{FirstBytes, Received};
+use crate::transport::step::Step;
 
 /// Bytes of an answer's head, and of its trailers.
 const HEAD: usize = 64 * 1024;
@@ -37,6 +38,10 @@ const SETTLING: Duration = Duration::from_millis(50);
 const HTTP: &[u8] = b"HTTP/";
 
 type Body = Full<Bytes>;
+
+/// Sends a request to another path of the same server.
+#[derive(Debug, Clone)]
+pub(crate) struct OtherPath(pub(crate) PathAndQuery);
 
 /// A server, and the connections to it.
 pub(crate) struct Pool {
@@ -134,6 +139,23 @@ impl Pool {
         self.send_over(sender, request).await.map_err(|(error, _)| error)
     }
 
+    /// The path that a reference names, if it is one of this server.
+    pub(crate) fn path_at(&self, reference: &str) -> Option<PathAndQuery> {
+        if reference.starts_with('/') && !reference.starts_with("//") {
+            return reference.parse().ok();
+        }
+        let uri: Uri = match reference.contains("://") {
+            true => reference.parse().ok()?,
+            // Beside the path that was asked.
+            false => {
+                let (folder, _) = self.path.path().rsplit_once('/')?;
+                return format!("{folder}/{reference}").parse().ok();
+            }
+        };
+        let same = uri.scheme() == self.uri.scheme() && uri.authority() == self.uri.authority();
+        uri.path_and_query().filter(|_| same).cloned()
+    }
+
     pub(crate) fn give_back(&self, lease: Option<Lease>) {
         if let Some(Lease { sender, keep }) = lease {
             self.keep(sender, keep);
@@ -173,23 +195,41 @@ impl Pool {
             let unsent = error.take_message().map(Box::new);
             (self.broken(error.error(), received), unsent)
         };
+        let other = request.extensions().get::<OtherPath>().cloned();
         match sender {
             Sender::One(mut sender) => {
-                *request.uri_mut() = self.path.clone().into();
+                *request.uri_mut() = other.map_or_else(|| self.path.clone(), |other| other.0).into();
                 request.headers_mut().entry(HOST).or_insert_with(|| self.host.clone());
                 sender.received.clear();
+                self.tell(&request);
                 let sent = sender.sender.try_send_request(request).await;
                 let response = sent.map_err(|error| failed(error, &sender.received.bytes()))?;
+                self.tell_response(&response);
                 let keep = keep_alive(&response);
                 Ok((response, Some(Lease { sender, keep })))
             }
             Sender::Many(mut sender) => {
-                *request.uri_mut() = self.uri.clone();
+                let mut parts = self.uri.clone().into_parts();
+                parts.path_and_query = other.map(|other| other.0).or(parts.path_and_query);
+                *request.uri_mut() = Uri::from_parts(parts).unwrap_or_else(|_| self.uri.clone());
                 request.headers_mut().remove(HOST);
+                self.tell(&request);
                 let sent = sender.try_send_request(request).await;
-                Ok((sent.map_err(|error| failed(error, HTTP))?, None))
+                let response = sent.map_err(|error| failed(error, HTTP))?;
+                self.tell_response(&response);
+                Ok((response, None))
             }
         }
+    }
+
+    fn tell(&self, request: &Request<Body>) {
+        let (method, uri, headers) = (request.method(), request.uri(), request.headers());
+        self.endpoint.steps.tell(&Step::Request { method, uri, headers });
+    }
+
+    fn tell_response(&self, response: &Response<Incoming>) {
+        let (version, status, headers) = (response.version(), response.status(), response.headers());
+        self.endpoint.steps.tell(&Step::Response { version, status, headers });
     }
 
     /// Why a request has no response.

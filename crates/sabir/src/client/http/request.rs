@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::StatusCode;
+use hyper::body::Body as _;
 use sabir_proto::{DeliveryFailure, Origin, Undelivered};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{sleep, timeout};
@@ -53,6 +54,15 @@ impl Exchange {
     /// Posts calls, and delivers what comes.
     pub(crate) async fn call(mut self, message: Bytes) -> Done {
         let undelivered = match self.client.post(message).await {
+            // The answer comes on the stream.
+            Ok((response, lease))
+                if response.status().is_success() && self.client.event_stream().is_some() =>
+            {
+                if response.body().is_end_stream() {
+                    self.client.pool.give_back(lease);
+                }
+                return Done::default();
+            }
             Ok(reply) => self.take(reply).await.err(),
             Err(error) => Some(error.into()),
         };
@@ -103,6 +113,17 @@ impl Exchange {
             failures = if cursor.events > before { 0 } else { failures + 1 };
             sleep(cursor.pause(failures)).await;
         }
+    }
+
+    /// Follows the stream on which all answers come. Its end is that of the connection.
+    pub(crate) async fn follow_stream(mut self, reply: Reply) -> Done {
+        let _ = self.follow(reply, &mut Cursor::default()).await;
+        if let Some(stream) = self.client.event_stream() {
+            stream.end();
+        }
+        let incoming = Incoming::Lost("the server has ended its stream of events".into());
+        let _ = self.deliver.send(Delivery { incoming, _room: None }).await;
+        Done::default()
     }
 
     /// Delivers an answer. Calls that are open afterwards have none.

@@ -162,7 +162,11 @@ impl<'c> Events<'c> {
     /// The next event, with the room that it takes; nothing at the end.
     pub(crate) async fn next(&mut self) -> Result<Option<(Event, Option<OwnedSemaphorePermit>)>, Broken> {
         loop {
-            if let Some(event) = self.parser.next() {
+            let event = self.parser.next();
+            if let Some(endpoint) = self.parser.endpoint.take() {
+                self.client.set_endpoint(&endpoint);
+            }
+            if let Some(event) = event {
                 return Ok(Some((event, self.room.take())));
             }
             if self.early && self.parser.is_over_limit() {

@@ -55,11 +55,15 @@ pub struct Parser {
     too_large: bool,
     /// The event has a name of its own, and is no message.
     named: bool,
+    /// Its name is `endpoint`.
+    names_endpoint: bool,
     pending_id: Option<String>,
     /// The id of the last event that was whole.
     pub id: Option<String>,
     /// How long to wait before connecting again, if the server has said so.
     pub retry: Option<Duration>,
+    /// Where to post messages, if an event called `endpoint` has said so: MCP's first transport begins with one.
+    pub endpoint: Option<String>,
 }
 
 impl Parser {
@@ -76,9 +80,11 @@ impl Parser {
             has_data: false,
             too_large: false,
             named: false,
+            names_endpoint: false,
             pending_id: None,
             id: None,
             retry: None,
+            endpoint: None,
         }
     }
 
@@ -177,7 +183,10 @@ impl Parser {
                 self.has_data = true;
                 self.data.extend_from_slice(value);
             }
-            b"event" => self.named = !matches!(value, b"" | b"message"),
+            b"event" => {
+                self.named = !matches!(value, b"" | b"message");
+                self.names_endpoint = value == b"endpoint";
+            }
             b"id" if value.len() <= LONGEST_ID && !value.contains(&0) => {
                 // One that is not UTF-8 is left out, as one with a NUL is.
                 if let Ok(id) = std::str::from_utf8(value) {
@@ -201,6 +210,9 @@ impl Parser {
         let data = std::mem::take(&mut self.data);
         self.has_data = false;
         let named = std::mem::take(&mut self.named);
+        if std::mem::take(&mut self.names_endpoint) && data.len() <= LONGEST_ID {
+            self.endpoint = String::from_utf8(data.clone()).ok().or(self.endpoint.take());
+        }
         if std::mem::take(&mut self.too_large) {
             return Some(Event::TooLarge);
         }
@@ -257,6 +269,14 @@ mod tests {
         check(b"unknown: field\nDATA: 1\n\ndata: 2\n\n", &["2"], None, None);
         // What is never ended never was.
         check(b"data: 1\n", &[], None, None);
+    }
+
+    #[test]
+    fn an_endpoint_is_no_message() {
+        let mut parser = Parser::new(LIMIT);
+        parser.feed(b"event: endpoint\ndata: /post?id=1\n\ndata: 1\n\n");
+        assert_eq!(parser.next(), Some(Event::Data(b"1".to_vec())));
+        assert_eq!(parser.endpoint.as_deref(), Some("/post?id=1"));
     }
 
     #[test]

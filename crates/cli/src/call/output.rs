@@ -1,0 +1,197 @@
+//! Where a result goes, and what of it: all, a part, or the contents of what an MCP server returned.
+
+use std::path::PathBuf;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use sabir::RawJson;
+use sabir_proto::ByteSize;
+use serde::Deserialize;
+
+use super::pick::Pick;
+use crate::args::ResultArgs;
+use crate::exit::{Exit, Failure};
+use crate::json::{compact, escape_lines};
+use crate::print::Printer;
+use crate::session::{Answer, Form};
+
+#[derive(Debug)]
+pub(super) struct Output {
+    pick: Option<Pick>,
+    file: Option<PathBuf>,
+}
+
+impl Output {
+    pub(super) fn new(args: ResultArgs) -> Result<Output, Failure> {
+        let pick = args.pick.as_deref().map(Pick::new).transpose()?;
+        Ok(Output { pick, file: args.output })
+    }
+
+    /// Prints a result, or writes it to a file.
+    pub(super) fn put(&self, answer: &Answer, printer: &Printer) -> Result<(), Failure> {
+        if let Some(pick) = &self.pick {
+            let picked = pick.from(&answer.result)?;
+            return match &self.file {
+                Some(_) => self.write((picked.join("\n") + "\n").as_bytes()),
+                None => picked.iter().try_for_each(|text| printer.data(text)).map_err(Failure::from),
+            };
+        }
+        let parts = parts(answer);
+        if self.file.is_some() {
+            return self.write(&bytes(&parts, &answer.result));
+        }
+        for part in parts {
+            match part {
+                Part::Text(text) => printer.data(&escape_lines(&text))?,
+                Part::Json(json) => printer.value(&json)?,
+                Part::Binary { mime, bytes } => {
+                    printer.note(&format!("{mime}, {}: -o FILE saves it", ByteSize(bytes.len())));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
+        let Some(path) = &self.file else { return Ok(()) };
+        std::fs::write(path, bytes).map_err(|error| {
+            Failure::new(Exit::Error, format_args!("cannot write `{}`: {error}", path.display()))
+        })
+    }
+}
+
+/// What a tool says that went wrong.
+pub(super) fn error_text(answer: &Answer) -> String {
+    let answer = Answer { result: answer.result.clone(), form: Form::Tool };
+    let texts: Vec<String> = parts(&answer)
+        .into_iter()
+        .map(|part| match part {
+            Part::Text(text) => text,
+            Part::Json(json) => compact(json.as_str()).into_owned(),
+            Part::Binary { mime, .. } => mime,
+        })
+        .collect();
+    match texts.is_empty() {
+        true => "the tool failed, and does not say why".to_owned(),
+        false => texts.join("\n"),
+    }
+}
+
+/// A piece of a result.
+enum Part {
+    Text(String),
+    Json(RawJson<'static>),
+    Binary { mime: String, bytes: Vec<u8> },
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Content {
+    #[serde(default, rename = "type")]
+    kind: String,
+    text: Option<String>,
+    /// Of an image or a sound, in base64.
+    data: Option<String>,
+    /// Of a resource, in base64.
+    blob: Option<String>,
+    mime_type: Option<String>,
+    uri: Option<String>,
+    resource: Option<Box<Content>>,
+}
+
+impl Content {
+    fn part(self) -> Option<Part> {
+        if let Some(resource) = self.resource {
+            return resource.part();
+        }
+        if let Some(text) = self.text {
+            return Some(Part::Text(text));
+        }
+        if let Some(data) = self.data.or(self.blob) {
+            let mime = self.mime_type.unwrap_or_else(|| "binary content".to_owned());
+            return Some(match BASE64_STANDARD.decode(&data) {
+                Ok(bytes) => Part::Binary { mime, bytes },
+                Err(_) => Part::Text(data),
+            });
+        }
+        (self.kind == "resource_link").then_some(self.uri).flatten().map(Part::Text)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ToolResult {
+    #[serde(default)]
+    content: Vec<Content>,
+    structured_content: Option<RawJson<'static>>,
+}
+
+#[derive(Deserialize)]
+struct PromptResult {
+    messages: Vec<Message>,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    role: String,
+    content: Content,
+}
+
+#[derive(Deserialize)]
+struct ResourceResult {
+    contents: Vec<Content>,
+}
+
+fn parts(answer: &Answer) -> Vec<Part> {
+    let result = &answer.result;
+    let whole = || vec![Part::Json(result.clone())];
+    match answer.form {
+        Form::Nothing => Vec::new(),
+        Form::Json | Form::ToolsCall => whole(),
+        Form::Tool => match result.parse::<ToolResult>() {
+            Ok(ToolResult { content, structured_content }) => {
+                match (content.is_empty(), structured_content) {
+                    (true, Some(json)) => vec![Part::Json(json)],
+                    _ => content.into_iter().filter_map(Content::part).collect(),
+                }
+            }
+            Err(_) => whole(),
+        },
+        Form::Resource => match result.parse::<ResourceResult>() {
+            Ok(ResourceResult { contents }) => contents.into_iter().filter_map(Content::part).collect(),
+            Err(_) => whole(),
+        },
+        Form::Prompt => match result.parse::<PromptResult>() {
+            Ok(PromptResult { messages }) => {
+                let line = |Message { role, content }: Message| match content.part()? {
+                    Part::Text(text) => Some(Part::Text(format!("{role}: {text}"))),
+                    other => Some(other),
+                };
+                messages.into_iter().filter_map(line).collect()
+            }
+            Err(_) => whole(),
+        },
+    }
+}
+
+/// What a file holds: the first binary content by itself, or all text.
+fn bytes(parts: &[Part], result: &RawJson<'_>) -> Vec<u8> {
+    let binary = parts.iter().find_map(|part| match part {
+        Part::Binary { bytes, .. } => Some(bytes.clone()),
+        Part::Text(_) | Part::Json(_) => None,
+    });
+    binary.unwrap_or_else(|| {
+        let texts: Vec<String> = parts
+            .iter()
+            .map(|part| match part {
+                Part::Text(text) => text.clone(),
+                Part::Json(json) => json.to_string(),
+                Part::Binary { .. } => String::new(),
+            })
+            .collect();
+        match texts.is_empty() {
+            true => result.to_string().into_bytes(),
+            false => (texts.join("\n") + "\n").into_bytes(),
+        }
+    })
+}

@@ -1,0 +1,79 @@
+//! `--raw`: sends a text as it is, message or not, and prints what comes back.
+
+use sabir::transport::Wire as Direction;
+use tokio::time::Instant;
+
+use super::in_time;
+use super::plan::Plan;
+use super::report::Reporter;
+use crate::check::wire::{Got, WireTarget};
+use crate::exit::{Exit, Failure};
+use crate::print::Printer;
+use crate::trace;
+
+/// One message is waited for; with `--wait`, all that come in that time.
+pub(super) async fn send(
+    bytes: &[u8],
+    plan: &Plan,
+    reporter: &Reporter,
+    printer: &Printer,
+) -> Result<Exit, Failure> {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return Err(Failure::usage("--raw takes UTF-8 text"));
+    };
+    let peer = &plan.peer;
+    let deadline = Instant::now() + peer.timeout;
+    if peer.traces() {
+        printer.say_in_comments();
+    }
+    let target = WireTarget {
+        peer: peer.clone(),
+        profile: sabir_model::rules::Profile::default(),
+        printer: peer.traces().then(|| printer.clone()),
+        watch: reporter.watch.clone(),
+    };
+    let mut wire = in_time(deadline, plan, reporter, target.open()).await?;
+    if peer.traces() {
+        trace::message(Direction::Sent, bytes, printer);
+    }
+    let wait = plan.stay.wait;
+    let exchange = async {
+        let sent = wire.send(text).await;
+        sent.map_err(|error| Failure::new(Exit::Protocol, format_args!("not sent: {error}")))?;
+        let mut came = 0u32;
+        loop {
+            match wire.next().await {
+                Got::Message(body) => {
+                    if peer.traces() {
+                        trace::message(Direction::Received, &body, printer);
+                    }
+                    printer.data(&crate::json::escape_controls(&String::from_utf8_lossy(&body)))?;
+                    came += 1;
+                    if wait.is_none() || wire.is_idle() {
+                        return Ok(Exit::Ok);
+                    }
+                }
+                Got::Nothing(lost) if lost.status.is_none_or(|status| status >= 300) => {
+                    return Err(peer.undelivered(&lost));
+                }
+                Got::Nothing(_) => return Ok(Exit::Ok),
+                Got::TooLarge { limit } => {
+                    return Err(peer.too_large(crate::peer::PeerOptions::larger_than(limit), limit));
+                }
+                Got::End if came > 0 => return Ok(Exit::Ok),
+                Got::End => {
+                    let reason = wire.exit_reason().await;
+                    let reason = reason.unwrap_or_else(|| "the peer closed the connection".to_owned());
+                    return Err(wire.failure(peer).unwrap_or_else(|| peer.closed(&reason, &reporter.watch)));
+                }
+            }
+        }
+    };
+    let done = match wait {
+        // What comes in that time is all there is.
+        Some(wait) => tokio::time::timeout(wait, exchange).await.unwrap_or(Ok(Exit::Ok)),
+        None => in_time(deadline, plan, reporter, exchange).await,
+    };
+    wire.close().await;
+    done
+}

@@ -1,0 +1,197 @@
+//! Answers to what a server asks: from the command line, or from the person at the terminal.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sabir::{ErrorCode, ErrorObject, JsonKind, RawJson};
+use sabir_mcp::{ClientCapabilities, Meta};
+use serde_json::{Value, json};
+
+use super::ask;
+use crate::exit::Failure;
+use crate::print::Printer;
+use crate::values::text_of;
+
+/// Questions that need no answer of anybody's: a server announces something, and waits until that is known.
+const ANNOUNCEMENTS: [&str; 3] =
+    ["client/registerCapability", "client/unregisterCapability", "window/workDoneProgress/create"];
+
+/// Answers questions. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Answers(Arc<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    /// The answers that were given for a method, each for one question, the last one for all that follow.
+    given: HashMap<String, Given>,
+    /// A person can be asked.
+    terminal: Option<Printer>,
+    /// One question at a time.
+    turn: tokio::sync::Mutex<()>,
+    asking: AtomicBool,
+    /// The last question that was refused.
+    refused: Mutex<Option<String>>,
+}
+
+#[derive(Debug, Default)]
+struct Given {
+    answers: Vec<RawJson<'static>>,
+    next: AtomicUsize,
+}
+
+impl Answers {
+    /// From `--answer METHOD=JSON`, `METHOD=@FILE`; and with `terminal`, from the person who sits there.
+    pub(crate) fn new(given: &[String], terminal: Option<&Printer>) -> Result<Answers, Failure> {
+        let mut answers: HashMap<String, Given> = HashMap::new();
+        for text in given {
+            let (method, json) = read(text)?;
+            answers.entry(method).or_default().answers.push(json);
+        }
+        Ok(Answers(Arc::new(Inner { given: answers, terminal: terminal.cloned(), ..Inner::default() })))
+    }
+
+    /// Whether a question can be answered.
+    pub(crate) fn offers(&self, method: &str) -> bool {
+        self.0.given.contains_key(method) || self.0.terminal.is_some()
+    }
+
+    /// Whether there is a person to ask.
+    pub(crate) fn can_ask(&self) -> bool {
+        self.0.terminal.is_some()
+    }
+
+    /// What an MCP server is told that it may ask.
+    pub(crate) fn capabilities(&self) -> ClientCapabilities {
+        let offered = |method| self.offers(method).then(Meta::new);
+        ClientCapabilities {
+            // Nobody types folders: they are offered if they are given.
+            roots: self.0.given.contains_key("roots/list").then(Meta::new),
+            sampling: offered("sampling/createMessage"),
+            elicitation: offered("elicitation/create"),
+            ..ClientCapabilities::default()
+        }
+    }
+
+    /// Whether a person is thinking: no time runs meanwhile.
+    pub(crate) fn is_asking(&self) -> bool {
+        self.0.asking.load(Ordering::Relaxed)
+    }
+
+    /// The last question that was refused.
+    pub(crate) fn refused(&self) -> Option<String> {
+        self.0.refused.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) async fn answer(
+        &self,
+        method: &str,
+        params: Option<&RawJson<'static>>,
+    ) -> sabir::Result<RawJson<'static>> {
+        if let Some(given) = self.0.given.get(method) {
+            let next = given.next.fetch_add(1, Ordering::Relaxed).min(given.answers.len() - 1);
+            return Ok(completed(method, &given.answers[next]));
+        }
+        if method == "ping" {
+            return Ok(RawJson::from_value(&json!({}))?);
+        }
+        if ANNOUNCEMENTS.contains(&method) {
+            return Ok(RawJson::NULL);
+        }
+        let answer = match &self.0.terminal {
+            Some(printer) if ask::can_ask(method) => {
+                let _turn = self.0.turn.lock().await;
+                self.0.asking.store(true, Ordering::Relaxed);
+                let answer = ask::ask(method, params, printer).await;
+                self.0.asking.store(false, Ordering::Relaxed);
+                answer
+            }
+            _ => None,
+        };
+        answer.ok_or_else(|| {
+            *self.0.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(method.to_owned());
+            ErrorObject::standard(ErrorCode::METHOD_NOT_FOUND)
+        })
+    }
+}
+
+/// What is left out because it is always the same: an elicitation is accepted with the content, and a text is what the
+/// model says.
+fn completed(method: &str, given: &RawJson<'static>) -> RawJson<'static> {
+    let whole = match (method, given.kind()) {
+        ("elicitation/create", JsonKind::Object) if given.get("action").is_none() => {
+            given.parse::<Value>().ok().map(|content| json!({"action": "accept", "content": content}))
+        }
+        ("elicitation/create", JsonKind::String) => {
+            given.parse::<Value>().ok().map(|action| json!({"action": action}))
+        }
+        ("sampling/createMessage", JsonKind::String) => {
+            given.parse::<Value>().ok().map(|text| sampled(&text))
+        }
+        ("roots/list", JsonKind::Array) => given.parse::<Value>().ok().map(|roots| json!({"roots": roots})),
+        _ => None,
+    };
+    whole.and_then(|whole| RawJson::from_value(&whole).ok()).unwrap_or_else(|| given.clone())
+}
+
+/// What a model would have said.
+pub(super) fn sampled(text: &Value) -> Value {
+    json!({
+        "role": "assistant",
+        "content": {"type": "text", "text": text},
+        "model": "sabir",
+        "stopReason": "endTurn",
+    })
+}
+
+/// `METHOD=JSON` or `METHOD=@FILE`.
+fn read(text: &str) -> Result<(String, RawJson<'static>), Failure> {
+    let wrong = |what: String| {
+        Failure::usage(what)
+            .hint("write it as --answer elicitation/create='{\"name\":\"Ada\"}' or --answer METHOD=@FILE")
+    };
+    let Some((method, value)) = text.split_once('=').filter(|(method, _)| !method.is_empty()) else {
+        return Err(wrong(format!("`{text}` is not an answer: it names no method")));
+    };
+    let json = match value.strip_prefix('@') {
+        Some(path) => text_of(path)?,
+        None => value.to_owned(),
+    };
+    let json = RawJson::new(json)
+        .map_err(|error| wrong(format!("the answer to `{method}` is not JSON: {error}")))?;
+    Ok((method.to_owned(), json))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn answers_are_given_in_turn_and_completed() {
+        let given = [
+            r#"elicitation/create={"name":"Ada"}"#,
+            r#"elicitation/create="decline""#,
+            r#"sampling/createMessage="hi""#,
+            r#"roots/list=[{"uri":"file:///tmp"}]"#,
+            r#"workspace/configuration=[null]"#,
+        ];
+        let answers = Answers::new(&given.map(str::to_owned), None).expect("answers");
+        for (method, want) in [
+            ("elicitation/create", Some(r#"{"action":"accept","content":{"name":"Ada"}}"#)),
+            ("elicitation/create", Some(r#"{"action":"decline"}"#)),
+            ("elicitation/create", Some(r#"{"action":"decline"}"#)),
+            ("roots/list", Some(r#"{"roots":[{"uri":"file:///tmp"}]}"#)),
+            ("workspace/configuration", Some("[null]")),
+            ("ping", Some("{}")),
+            ("client/registerCapability", Some("null")),
+            ("window/showMessageRequest", None),
+        ] {
+            let got = answers.answer(method, None).await.ok().map(|answer| answer.to_string());
+            assert_eq!(got.as_deref(), want, "{method}");
+        }
+        assert_eq!(answers.refused().as_deref(), Some("window/showMessageRequest"));
+        for wrong in ["x", "=1", "a=b"] {
+            assert!(Answers::new(&[wrong.to_owned()], None).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,422 @@
+//! A session with a peer, whatever it speaks: opened, called, and ended properly.
+//!
+//! It knows what a peer speaks because it is told, because the target or the method says so ([`Protocol::guess`]), or
+//! because of how the peer answers a call that it does not know. Then it does the handshake of that protocol, and
+//! remembers it. What the user does by themselves is left alone: a call of `initialize` goes out as it is, a session
+//! that the headers name is used and not ended.
+
+mod answers;
+mod ask;
+mod lsp;
+mod mcp;
+mod protocol;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+pub(crate) use answers::Answers;
+use lsp::Lsp;
+pub(crate) use protocol::Protocol;
+use sabir::transport::Wire;
+use sabir::{CallError, Cause, Ctx, Dialect, ErrorCode, ErrorObject, Limits, Peer, RawJson, Report, Router};
+use sabir_mcp::{McpConnectError, McpHeaders, McpSession};
+
+use crate::detect::Watch;
+use crate::exit::{Exit, Failure};
+use crate::peer::PeerOptions;
+use crate::print::Printer;
+use crate::values::Arguments;
+use crate::{trace, verbose};
+
+/// How long a peer may take to show what it speaks.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Names that a hint lists.
+const NAMED: usize = 10;
+
+/// The code of a language server that was not initialized.
+const NOT_INITIALIZED: i64 = -32002;
+
+/// Hears what a peer says by itself. Called in the order in which it comes.
+pub(crate) trait Listener: Send + Sync + 'static {
+    fn notification(&self, method: &str, params: Option<&RawJson<'static>>);
+
+    /// The peer asked something that nobody answered.
+    fn refused(&self, method: &str);
+
+    /// The peer did something wrong.
+    fn report(&self, report: &Report<'_>);
+}
+
+/// Sees all bytes.
+pub(crate) type Tap = Box<dyn FnMut(Wire, &[u8]) + Send>;
+
+/// Hears of the progress of a call.
+pub(crate) type OnProgress = Arc<dyn Fn(&RawJson<'static>) + Send + Sync>;
+
+/// What a session is opened with.
+pub(crate) struct Opening<'a> {
+    pub(crate) peer: &'a PeerOptions,
+    /// `None`: it is found out from the answers.
+    pub(crate) protocol: Option<Protocol>,
+    /// Whether the protocol was told, and not guessed.
+    pub(crate) told: bool,
+    /// `None`: the protocol's.
+    pub(crate) dialect: Option<Dialect>,
+    pub(crate) answers: Answers,
+    pub(crate) listener: Arc<dyn Listener>,
+    pub(crate) watch: &'a Watch,
+    pub(crate) tap: Option<Tap>,
+    /// Shows the steps of the connection.
+    pub(crate) verbose: bool,
+    pub(crate) printer: &'a Printer,
+}
+
+/// A session with a peer.
+pub(crate) struct Session {
+    peer: Peer,
+    kind: Kind,
+    /// What it is taken for before it has answered.
+    protocol: Option<Protocol>,
+    told: bool,
+    /// Whether the peer may yet turn out to speak something else.
+    is_open_question: bool,
+    headers: McpHeaders,
+    answers: Answers,
+    options: PeerOptions,
+    watch: Watch,
+    printer: Printer,
+}
+
+enum Kind {
+    Plain,
+    Mcp(McpSession),
+    Lsp(Lsp),
+}
+
+/// The answer to a call.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) result: RawJson<'static>,
+    pub(crate) form: Form,
+}
+
+/// What a result is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Whatever the method returns.
+    Json,
+    /// What an MCP tool returns: contents, or what went wrong.
+    Tool,
+    /// The same, of a tool that was called by `tools/call`: it is shown whole.
+    ToolsCall,
+    /// Messages of an MCP prompt.
+    Prompt,
+    /// Contents of an MCP resource.
+    Resource,
+    /// A notification was sent: there is none.
+    Nothing,
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(crate) enum CallFailure {
+    /// The peer's error, or none came.
+    Call(CallError),
+    /// It was not sent, or it makes no sense.
+    Failed(Failure),
+}
+
+impl From<CallError> for CallFailure {
+    fn from(error: CallError) -> Self {
+        CallFailure::Call(error)
+    }
+}
+
+impl From<Failure> for CallFailure {
+    fn from(failure: Failure) -> Self {
+        CallFailure::Failed(failure)
+    }
+}
+
+impl Answer {
+    /// Whether a tool says that it failed.
+    pub(crate) fn is_error(&self) -> bool {
+        let flag = self.result.get("isError");
+        matches!(self.form, Form::Tool | Form::ToolsCall) && flag.is_some_and(|flag| flag.as_str() == "true")
+    }
+
+    /// Whether a tool failed because it does not exist: servers answer so, too.
+    fn is_unknown_tool(&self, name: &str) -> bool {
+        let text = self.result.as_str();
+        self.is_error() && text.len() < 1000 && text.contains(name) && {
+            let text = text.to_lowercase();
+            text.contains("not found") || text.contains("unknown tool")
+        }
+    }
+}
+
+impl Session {
+    /// Connects. Nothing is sent.
+    pub(crate) async fn connect(opening: Opening<'_>) -> Result<Session, Failure> {
+        let Opening { peer: options, protocol, told, dialect, answers, listener, watch, tap, .. } = opening;
+        let (printer, verbose) = (opening.printer, opening.verbose);
+        let tracing = options.traces().then_some(printer);
+        let opened =
+            options.target.open(options.framing, tracing).map_err(|error| options.unreachable(&error))?;
+        let limits = Limits { message_bytes: options.max_size, ..Limits::default() };
+        let dialect = dialect.unwrap_or_else(|| protocol.unwrap_or(Protocol::Plain).dialect());
+        let headers = McpHeaders::default();
+        let reports = Arc::clone(&listener);
+        let mut transport = headers
+            .add_to(options.web.apply(opened))
+            .dialect(dialect)
+            .limits(limits)
+            .on_report(move |report| reports.report(report));
+        if protocol.is_some_and(|protocol| protocol.has_event_stream(&options.target)) {
+            transport = transport.event_stream();
+        }
+        if verbose {
+            let secret = options.web.headers().map(|(name, _)| name.to_owned()).collect();
+            transport = transport.on_step(verbose::shown(printer, secret));
+        }
+        let mut watching = watch.tap(options);
+        let mut shown = tracing.map(|printer| trace::tap(options.wire_framing(), options.max_size, printer));
+        let mut tap = tap;
+        transport = transport.tap(move |wire, bytes| {
+            if wire == Wire::Received {
+                watching.feed(bytes);
+            }
+            shown.iter_mut().for_each(|shown| shown(wire, bytes));
+            tap.iter_mut().for_each(|tap| tap(wire, bytes));
+        });
+        if let Some(printer) = tracing.cloned() {
+            transport = transport.on_http_failure(move |failure| trace::failure(failure, &printer));
+        }
+        let router = router(&answers, &listener);
+        let peer = sabir::connect(transport, router).await.map_err(|error| options.unreachable(&error))?;
+        Ok(Session {
+            peer,
+            kind: Kind::Plain,
+            protocol,
+            told,
+            is_open_question: !told,
+            headers,
+            answers,
+            options: options.clone(),
+            watch: watch.clone(),
+            printer: printer.clone(),
+        })
+    }
+
+    /// Does the handshake of the protocol, if it is known or guessed. If a guess was wrong, the peer is a plain one.
+    pub(crate) async fn begin(&mut self) -> Result<(), Failure> {
+        match self.protocol {
+            None | Some(Protocol::Plain | Protocol::Eth) => Ok(()),
+            Some(Protocol::Lsp) => self.begin_lsp().await,
+            Some(Protocol::Mcp(revision)) => self.begin_mcp(revision, self.told).await,
+        }
+    }
+
+    /// What the peer is taken for.
+    pub(crate) fn protocol(&self) -> Protocol {
+        match &self.kind {
+            Kind::Plain => Protocol::Plain,
+            Kind::Mcp(session) => Protocol::Mcp(Some(session.revision())),
+            Kind::Lsp(_) => Protocol::Lsp,
+        }
+    }
+
+    /// The connection itself.
+    pub(crate) fn peer(&self) -> &Peer {
+        &self.peer
+    }
+
+    /// Prints an error of the peer.
+    pub(crate) fn say_error(&self, error: &ErrorObject, hint: Option<&str>) {
+        self.printer.rpc_error(None, error, hint);
+    }
+
+    /// The MCP session, if it is one.
+    pub(crate) fn mcp(&self) -> Option<&McpSession> {
+        match &self.kind {
+            Kind::Mcp(session) => Some(session),
+            Kind::Plain | Kind::Lsp(_) => None,
+        }
+    }
+
+    /// Calls a method; of an MCP server also a tool, a prompt or a resource, by its name.
+    pub(crate) async fn call(
+        &mut self,
+        method: &str,
+        args: &Arguments,
+        progress: Option<&OnProgress>,
+    ) -> Result<Answer, CallFailure> {
+        let answered = self.call_once(method, args, progress).await;
+        let Err(CallFailure::Call(error)) = &answered else { return answered };
+        // A peer that does not know the method, or wants a handshake first, may speak more than plain JSON-RPC.
+        if !self.is_open_question || !matches!(self.kind, Kind::Plain) || Protocol::is_opening(method) {
+            return answered;
+        }
+        self.is_open_question = false;
+        match sign(error) {
+            Some(Sign::Unknown) if self.is_mcp().await => {}
+            Some(Sign::Uninitialized) => self.begin_lsp().await?,
+            _ => return answered,
+        }
+        match self.kind {
+            Kind::Plain => answered,
+            _ => self.call_once(method, args, progress).await,
+        }
+    }
+
+    async fn call_once(
+        &mut self,
+        method: &str,
+        args: &Arguments,
+        progress: Option<&OnProgress>,
+    ) -> Result<Answer, CallFailure> {
+        let params = match &mut self.kind {
+            Kind::Mcp(session) if Protocol::Mcp(None).has(method) || method == "ping" => {
+                let form = if method == "tools/call" { Form::ToolsCall } else { Form::Json };
+                let result = mcp::request(session, method, args.named()?, progress).await?;
+                return Ok(Answer { result, form });
+            }
+            Kind::Mcp(session) => return mcp::call(session, method, args, progress).await,
+            Kind::Lsp(lsp) => {
+                let params = lsp.params(method, args).await?;
+                if lsp::is_notification(method) {
+                    // The file is opened by naming it.
+                    if method != "textDocument/didOpen" || args.split_first().is_none() {
+                        self.notify(method, params).await?;
+                    }
+                    return Ok(Answer { result: RawJson::NULL, form: Form::Nothing });
+                }
+                lsp.called(method);
+                params
+            }
+            Kind::Plain => args.params()?,
+        };
+        let mut call = self.peer.call_raw(method.to_owned(), params);
+        if let Some(progress) = progress {
+            while let Some(value) = call.progress::<RawJson<'static>>().await {
+                progress(&value);
+            }
+        }
+        Ok(Answer { result: call.await?, form: Form::Json })
+    }
+
+    pub(crate) async fn notify(&self, method: &str, params: Option<RawJson<'static>>) -> Result<(), Failure> {
+        let sent = self.peer.notify_raw(method.to_owned(), params).await;
+        sent.map_err(|refused| Failure::new(Exit::Protocol, format_args!("not sent: {refused}")))
+    }
+
+    /// Ends what was opened here, and nothing else.
+    pub(crate) async fn close(mut self, grace: Duration) -> Cause {
+        if let Kind::Lsp(lsp) = &mut self.kind {
+            lsp.close().await;
+        }
+        self.peer.shutdown(grace).await
+    }
+
+    async fn begin_lsp(&mut self) -> Result<(), Failure> {
+        match Lsp::open(&self.peer, &self.answers).await {
+            Ok(lsp) => self.kind = Kind::Lsp(lsp),
+            Err(CallError::Error(error)) if !self.told && error.code == ErrorCode::METHOD_NOT_FOUND => {
+                self.peer.set_dialect(Protocol::Plain.dialect());
+            }
+            Err(error) => return Err(self.not_opened(&error, "language server")),
+        }
+        self.is_open_question = false;
+        Ok(())
+    }
+
+    async fn begin_mcp(&mut self, revision: Option<sabir::McpRevision>, told: bool) -> Result<(), Failure> {
+        let brought = self.options.web.has("mcp-session-id");
+        let begin = mcp::Beginning { revision, told, brought };
+        match mcp::open(&self.peer, &self.headers, &self.answers, begin).await {
+            Ok(Some(session)) => self.kind = Kind::Mcp(session),
+            Ok(None) => self.peer.set_dialect(Protocol::Plain.dialect()),
+            Err(McpConnectError::Call(error)) => return Err(self.not_opened(&error, "MCP server")),
+            Err(McpConnectError::Connection(error)) => return Err(self.options.unreachable(&error)),
+            Err(error) => return Err(Failure::new(Exit::Protocol, error)),
+        }
+        self.is_open_question = false;
+        Ok(())
+    }
+
+    fn not_opened(&self, error: &CallError, what: &str) -> Failure {
+        match error {
+            CallError::Error(error) => {
+                let what = format!("the {what} refused `initialize`: {} {}", error.code, error.message);
+                Failure::new(Exit::Error, what).hint("if it speaks plain JSON-RPC, use --as plain")
+            }
+            error => self.options.call_failed(error, &self.watch),
+        }
+    }
+
+    /// Asks in ways that do no harm whether a peer that does not know a method is an MCP server.
+    async fn is_mcp(&mut self) -> bool {
+        // Servers of the legacy era answer this before they are initialized, with nothing in it.
+        let pinged = self.peer.call_raw("ping", None).timeout(PROBE_TIMEOUT).await;
+        let is_legacy = pinged.is_ok_and(|pong| pong.as_str() == "{}");
+        let brought = self.options.web.has("mcp-session-id");
+        let begin = mcp::Beginning { revision: None, told: is_legacy, brought: brought && is_legacy };
+        let session = match is_legacy {
+            true => mcp::open(&self.peer, &self.headers, &self.answers, begin).await.ok().flatten(),
+            false => mcp::discover(&self.peer, &self.headers, &self.answers).await,
+        };
+        if let Some(session) = session {
+            self.kind = Kind::Mcp(session);
+        }
+        self.mcp().is_some()
+    }
+}
+
+/// What an error says of the peer.
+enum Sign {
+    /// It does not know the method.
+    Unknown,
+    /// It is a language server that was not initialized.
+    Uninitialized,
+}
+
+fn sign(error: &CallError) -> Option<Sign> {
+    match error {
+        CallError::Error(error) if error.code.0 == NOT_INITIALIZED => Some(Sign::Uninitialized),
+        CallError::Error(error) if error.code == ErrorCode::METHOD_NOT_FOUND => Some(Sign::Unknown),
+        CallError::Error(error) if error.message.to_ascii_lowercase().contains("initializ") => {
+            Some(Sign::Unknown)
+        }
+        // What the SDK for Python answers to anything before `initialize`.
+        CallError::Error(error)
+            if error.code == ErrorCode::INVALID_PARAMS && error.message == "Invalid request parameters" =>
+        {
+            Some(Sign::Unknown)
+        }
+        _ => None,
+    }
+}
+
+/// Answers what the peer asks, and passes on what it says.
+fn router(answers: &Answers, listener: &Arc<dyn Listener>) -> Router {
+    let (answers, listener) = (answers.clone(), Arc::clone(listener));
+    Router::new().fallback(move |ctx: Ctx, method: String, params: Option<RawJson<'static>>| {
+        let (answers, listener) = (answers.clone(), Arc::clone(&listener));
+        let is_request = ctx.is_request();
+        // At once, in the order in which it came.
+        if !is_request {
+            listener.notification(&method, params.as_ref());
+        }
+        async move {
+            if !is_request {
+                return Ok(RawJson::NULL);
+            }
+            let answer = answers.answer(&method, params.as_ref()).await;
+            if answer.is_err() {
+                listener.refused(&method);
+            }
+            answer
+        }
+    })
+}

@@ -1,0 +1,361 @@
+//! `sabir subscribe`: follows a subscription, and ends it.
+
+mod spelling;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use sabir::transport::Wire;
+use sabir::{CallError, Framing, RawJson, Report};
+use sabir_proto::Cut;
+use serde::Serialize;
+use serde_json::json;
+use spelling::{Item, Route, Spelling};
+use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TrySendError;
+
+use crate::args::SubscribeArgs;
+use crate::detect::Watch;
+use crate::exit::{Exit, Failure};
+use crate::peer::{Chosen, ConnectionArgs, PeerOptions};
+use crate::platform::word;
+use crate::print::Printer;
+use crate::session::{Answer, Answers, CallFailure, Listener, Opening, Protocol, Session};
+use crate::stop;
+use crate::target::Target;
+use crate::trace::Cutter;
+use crate::values::Arguments;
+
+/// Messages that wait to be printed. Printing holds up reading, so they are few.
+const WAITING: usize = 4096;
+
+/// How long the server may take to end a subscription.
+const END_TIMEOUT: Duration = Duration::from_secs(2);
+
+pub(crate) async fn run(args: SubscribeArgs, printer: &Printer) -> Result<Exit, Failure> {
+    let mut words = args.words.iter().cloned();
+    let chosen = if !args.command.is_empty() {
+        Target::program(args.command.clone())?.into()
+    } else if let Some(target) = words.next() {
+        Chosen::of(&target, printer)?
+    } else {
+        return Err(Failure::usage("no target is given")
+            .hint("try `sabir subscribe ws://127.0.0.1:8545 eth_subscribe newHeads`"));
+    };
+    let method = words.next();
+    let words: Vec<String> = words.collect();
+    let given = match &args.data {
+        Some(_) if !words.is_empty() => {
+            return Err(Failure::usage("--data cannot be combined with arguments"));
+        }
+        Some(data) => Arguments::from_data(data)?,
+        None => Arguments::parse(&words)?,
+    };
+    let spelling = Spelling::of(method.as_deref(), args.unsubscribe.as_deref());
+    let said = args.session.protocol.or(chosen.protocol.map(Protocol::from));
+    let told = said.or_else(|| {
+        (spelling.route == Route::Listen).then_some(Protocol::Mcp(Some(sabir::McpRevision::NEWEST)))
+    });
+    let protocol = told.or_else(|| Protocol::guess(&chosen.target, method.as_deref().unwrap_or_default()));
+    let has_framing = args.framing.is_some() || chosen.framing.is_some();
+    let SubscribeArgs { timeout, max_size, framing, json, count, wait, .. } = args;
+    let (web, name, trace) = (&args.web, None, Some(args.trace));
+    let mut peer = chosen.peer(&ConnectionArgs { web, framing, protocol: name, timeout, max_size, trace })?;
+    if !has_framing {
+        peer.framing = protocol.map_or(Framing::Lines, Protocol::framing);
+    }
+    let answers = Answers::new(&args.session.answers, None)?;
+    let following =
+        Following { peer, protocol, told: told.is_some(), answers, spelling, method, given, count, wait };
+    let show = Show {
+        printer: printer.clone(),
+        json,
+        start: Instant::now(),
+        target: following.peer.target.to_string(),
+    };
+    following.run(&show, printer).await
+}
+
+/// What is followed, and for how long.
+struct Following {
+    peer: PeerOptions,
+    protocol: Option<Protocol>,
+    told: bool,
+    answers: Answers,
+    spelling: Spelling,
+    method: Option<String>,
+    given: Arguments,
+    count: Option<u64>,
+    wait: Option<Duration>,
+}
+
+impl Following {
+    async fn run(self, show: &Show, printer: &Printer) -> Result<Exit, Failure> {
+        let watch = Watch::default();
+        let (send, messages) = mpsc::channel(WAITING);
+        let lost = Arc::<AtomicU64>::default();
+        let opening = Opening {
+            peer: &self.peer,
+            protocol: self.protocol,
+            told: self.told || self.method.is_none(),
+            dialect: None,
+            answers: self.answers.clone(),
+            listener: Arc::new(Notes { printer: printer.clone(), traces: self.peer.traces() }),
+            watch: &watch,
+            tap: Some(Box::new(tap(&self.peer, send, Arc::clone(&lost)))),
+            verbose: false,
+            printer,
+        };
+        let connecting = Session::connect(opening);
+        let mut session = self.in_time(&watch, connecting).await?;
+        let begun = self.in_time(&watch, async { self.begin(&mut session, &watch).await }).await;
+        let done = match begun {
+            Ok(Begun::Refused(exit)) => Ok(exit),
+            Ok(Begun::Subscribed(id)) => {
+                stop::never();
+                let done = self.follow(&mut session, &id, messages, show, &watch).await;
+                // Whatever ended it, the server is told.
+                let _ = tokio::time::timeout(END_TIMEOUT, self.end(&mut session, &id)).await;
+                done
+            }
+            Err(failure) => Err(failure),
+        };
+        session.close(END_TIMEOUT).await;
+        match lost.load(Ordering::Relaxed) {
+            0 => {}
+            count => printer.note(&format!("warning: {count} messages came too fast, and were lost")),
+        }
+        done
+    }
+
+    async fn begin(&self, session: &mut Session, watch: &Watch) -> Result<Begun, Failure> {
+        session.begin().await?;
+        let Some(method) = self.method.as_deref().filter(|_| self.spelling.route != Route::Listen) else {
+            return Ok(Begun::Subscribed(RawJson::NULL));
+        };
+        match session.call(method, &self.given, None).await {
+            Ok(Answer { result, .. }) => Ok(Begun::Subscribed(result)),
+            Err(CallFailure::Failed(failure)) => Err(failure),
+            Err(CallFailure::Call(CallError::Error(error))) => {
+                let target = word(&self.peer.target.to_string());
+                let is_http = self.peer.target.scheme().is_some_and(sabir::transport::Scheme::is_http);
+                let hint = match is_http {
+                    true => Some("over HTTP most servers cannot push: try its ws:// URL".to_owned()),
+                    false => {
+                        Some(format!("`sabir list {target}` lists the methods, if the server supports that"))
+                    }
+                };
+                session.say_error(&error, hint.as_deref());
+                Ok(Begun::Refused(Exit::Error))
+            }
+            Err(CallFailure::Call(error)) => Err(self.peer.call_failed(&error, watch)),
+        }
+    }
+
+    async fn follow(
+        &self,
+        session: &mut Session,
+        id: &RawJson<'static>,
+        mut messages: mpsc::Receiver<RawJson<'static>>,
+        show: &Show,
+        watch: &Watch,
+    ) -> Result<Exit, Failure> {
+        let about = self.about();
+        let mut left = self.count;
+        let time_is_up = async {
+            match self.wait {
+                Some(wait) => tokio::time::sleep(wait).await,
+                None => std::future::pending().await,
+            }
+        };
+        let mut time_is_up = std::pin::pin!(time_is_up);
+        let peer = session.peer().clone();
+        let mut closed = std::pin::pin!(peer.closed());
+        let mut listening = std::pin::pin!(self.listen(session));
+        loop {
+            let message = tokio::select! {
+                biased;
+                _ = stop::interrupted() => return Err(Failure::new(Exit::Interrupted, "")),
+                // Before what may never be pending.
+                () = &mut time_is_up => return Ok(Exit::Ok),
+                Some(message) = messages.recv() => message,
+                ended = &mut listening => return ended,
+                cause = &mut closed => return Err(self.peer.closed(&cause.to_string(), watch)),
+            };
+            match self.spelling.item(&message, id, about.as_deref()) {
+                None => continue,
+                Some(Item::Value(value)) => show.value(&message, &value)?,
+                Some(Item::Message) => show.message(&message)?,
+                Some(Item::Error(error)) => {
+                    let what = format!(
+                        "the server ended the subscription: {}",
+                        crate::json::compact(error.as_str())
+                    );
+                    return Err(Failure::new(Exit::Error, what));
+                }
+            }
+            left = left.map(|left| left - 1);
+            if left == Some(0) {
+                return Ok(Exit::Ok);
+            }
+        }
+    }
+
+    /// Keeps a call open that is the subscription. Dropping it ends it.
+    async fn listen(&self, session: &Session) -> Result<Exit, Failure> {
+        let (Route::Listen, Some(mcp)) = (self.spelling.route, session.mcp()) else {
+            return std::future::pending().await;
+        };
+        let all = json!({"notifications": {
+            "toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true,
+        }});
+        let params = match self.given.named()? {
+            Some(params) => params,
+            None => RawJson::from_value(&all).map_err(Failure::usage)?,
+        };
+        match mcp.request("subscriptions/listen", Some(params)).await {
+            Ok(_) => Ok(Exit::Ok),
+            Err(CallError::Error(error)) => {
+                session.say_error(&error, None);
+                Ok(Exit::Error)
+            }
+            Err(error) => Err(self.peer.call_failed(&error, &Watch::default())),
+        }
+    }
+
+    async fn end(&self, session: &mut Session, id: &RawJson<'static>) {
+        let Some(method) = &self.spelling.unsubscribe else { return };
+        let args = match self.spelling.route {
+            Route::Id => Arguments::from_data(&format!("[{id}]")),
+            // They are ended by what they were begun with.
+            _ => Ok(self.given.clone()),
+        };
+        if let Ok(args) = args {
+            let _ = session.call(method, &args, None).await;
+        }
+    }
+
+    /// The event or the resource that it is about.
+    fn about(&self) -> Option<String> {
+        let params = self.given.params().ok()??;
+        let first = params.get("uri").or_else(|| params.elements().next())?;
+        first.parse().ok()
+    }
+
+    async fn in_time<T>(
+        &self,
+        watch: &Watch,
+        work: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        stop::at(tokio::time::Instant::now() + self.peer.timeout);
+        tokio::select! {
+            biased;
+            interrupted = stop::interrupted() => Err(interrupted),
+            protocol = watch.mismatch() => Err(self.peer.speaks(protocol)),
+            done = tokio::time::timeout(self.peer.timeout, work) => {
+                done.unwrap_or_else(|_| Err(self.peer.timed_out(watch)))
+            }
+        }
+    }
+}
+
+enum Begun {
+    /// With what the server answered.
+    Subscribed(RawJson<'static>),
+    Refused(Exit),
+}
+
+/// Passes on every message that comes, also what is not JSON-RPC.
+fn tap(
+    peer: &PeerOptions,
+    send: mpsc::Sender<RawJson<'static>>,
+    lost: Arc<AtomicU64>,
+) -> impl FnMut(Wire, &[u8]) + Send + 'static {
+    let mut cutter = Cutter::new(peer.wire_framing(), peer.max_size);
+    move |wire, bytes| {
+        if wire == Wire::Received {
+            cutter.pass(bytes, |cut| {
+                if let Cut::Message { body, .. } = cut
+                    && let Ok(message) = RawJson::from_bytes(body)
+                    && let Err(TrySendError::Full(_)) = send.try_send(message.into_owned())
+                {
+                    lost.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+    }
+}
+
+/// Prints what comes.
+struct Show {
+    printer: Printer,
+    json: bool,
+    start: Instant,
+    target: String,
+}
+
+#[derive(Serialize)]
+struct Event<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    method: Option<&'a RawJson<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    params: Option<&'a RawJson<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<&'a RawJson<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ms: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    target: Option<&'a str>,
+}
+
+impl Show {
+    fn value(&self, message: &RawJson<'_>, value: &RawJson<'_>) -> Result<(), Failure> {
+        match self.json {
+            false => self.printer.json(value.as_str())?,
+            true => self.event(message, Some(value))?,
+        }
+        Ok(())
+    }
+
+    fn message(&self, message: &RawJson<'_>) -> Result<(), Failure> {
+        Ok(self.event(message, None)?)
+    }
+
+    fn event(&self, message: &RawJson<'_>, result: Option<&RawJson<'_>>) -> std::io::Result<()> {
+        let (method, params) =
+            (message.get("method").or_else(|| message.get("notification")), message.get("params"));
+        let event = Event {
+            method: method.as_ref(),
+            params: params.as_ref().filter(|_| result.is_none()),
+            result,
+            ms: self.json.then(|| (self.start.elapsed().as_secs_f64() * 1e6).round() / 1e3),
+            target: self.json.then_some(self.target.as_str()),
+        };
+        self.printer.json(&serde_json::to_string(&event)?)
+    }
+}
+
+/// What goes wrong meanwhile.
+struct Notes {
+    printer: Printer,
+    traces: bool,
+}
+
+impl Listener for Notes {
+    fn notification(&self, _: &str, _: Option<&RawJson<'static>>) {}
+
+    fn refused(&self, method: &str) {
+        if !self.traces {
+            self.printer
+                .note(&format!("the server called `{method}`, which was refused; --answer answers it"));
+        }
+    }
+
+    fn report(&self, report: &Report<'_>) {
+        // Events of rpc-websockets are no messages, and are printed.
+        if !self.traces && !matches!(report, Report::Invalid(_)) {
+            self.printer.note(&format!("warning: {report}"));
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Arguments, typed by the schemas of the parameters.
+
+use sabir::RawJson;
+use serde_json::Value as Json;
+
+use super::{Arg, Arguments, Value, params, string};
+use crate::exit::Failure;
+use crate::suggest;
+
+/// Values of an enumeration that a message names.
+const NAMED: usize = 12;
+
+/// A parameter of a method or a tool.
+#[derive(Debug, Clone)]
+pub(crate) struct Parameter {
+    pub(crate) name: String,
+    pub(crate) schema: Json,
+    pub(crate) required: bool,
+}
+
+/// The parameters that the schema of an object describes, in its order.
+pub(crate) fn parameters(schema: &Json) -> Vec<Parameter> {
+    let required: Vec<&str> = schema
+        .get("required")
+        .and_then(Json::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Json::as_str)
+        .collect();
+    let properties = schema.get("properties").and_then(Json::as_object);
+    let parameter = |(name, schema): (&String, &Json)| Parameter {
+        required: required.contains(&name.as_str()),
+        name: name.clone(),
+        schema: schema.clone(),
+    };
+    properties.into_iter().flatten().map(parameter).collect()
+}
+
+impl Arguments {
+    /// The params as an object: what is by position gets its name, and everything the type that its schema wants.
+    /// `of` is what is called.
+    pub(crate) fn typed(&self, of: &str, known: &[Parameter]) -> Result<Option<RawJson<'static>>, Failure> {
+        if self.data.is_some() {
+            return self.named();
+        }
+        let mut values: Vec<(Option<&str>, String)> = Vec::new();
+        let mut by_position = known.iter();
+        for arg in &self.args {
+            let parameter = match &arg.name {
+                Some(name) => known.iter().find(|parameter| parameter.name == *name),
+                None => Some(by_position.next().ok_or_else(|| {
+                    let count = match known.len() {
+                        0 => "no arguments".to_owned(),
+                        1 => "one argument".to_owned(),
+                        more => format!("{more} arguments"),
+                    };
+                    Failure::usage(format_args!("`{of}` takes {count}")).hint(usage(of, known))
+                })?),
+            };
+            let (name, json) = match (parameter, arg.name.as_deref()) {
+                (Some(parameter), _) => (parameter.name.as_str(), arg.fit(parameter)?),
+                (None, name) => (name.unwrap_or_default(), arg.json()),
+            };
+            if values.iter().any(|(taken, _)| *taken == Some(name)) {
+                return Err(Failure::usage(format_args!("the argument `{name}` is given twice")));
+            }
+            values.push((Some(name), json));
+        }
+        let missing = known.iter().find(|parameter| {
+            parameter.required && !values.iter().any(|(name, _)| *name == Some(&parameter.name))
+        });
+        if let Some(missing) = missing {
+            let names = known.iter().map(|parameter| parameter.name.as_str());
+            let unknown =
+                values.iter().filter_map(|(name, _)| *name).find(|name| !names.clone().any(|n| n == *name));
+            let failure = Failure::usage(format_args!("the argument `{}` is missing", missing.name));
+            return Err(match unknown.and_then(|typed| Some((typed, suggest::nearest(typed, names)?))) {
+                Some((typed, near)) => {
+                    failure.hint(format_args!("there is no `{typed}`; did you mean `{near}`?"))
+                }
+                None => failure.hint(usage(of, known)),
+            });
+        }
+        params(values)
+    }
+}
+
+/// How to call it.
+fn usage(of: &str, known: &[Parameter]) -> String {
+    let shown = |parameter: &Parameter| {
+        let mut types = Vec::new();
+        collect_types(&parameter.schema, &mut types);
+        let kind = if types.is_empty() { "VALUE".to_owned() } else { types.join("|").to_uppercase() };
+        let text = format!("{}={kind}", parameter.name);
+        if parameter.required { text } else { format!("[{text}]") }
+    };
+    let words: Vec<String> = known.iter().map(shown).collect();
+    match words.is_empty() {
+        true => format!("write it as: {of}"),
+        false => format!("write it as: {of} {}", words.join(" ")),
+    }
+}
+
+impl Arg {
+    /// As JSON of the type that the schema wants.
+    fn fit(&self, parameter: &Parameter) -> Result<String, Failure> {
+        let schema = &parameter.schema;
+        let mut types = Vec::new();
+        collect_types(schema, &mut types);
+        let is_allowed = |json: &Json| types.is_empty() || types.iter().any(|kind| is_of(json, kind));
+        let json = match &self.value {
+            Value::Json(json) => json.clone(),
+            Value::Text(text) => string(text),
+            Value::Loose(text) => {
+                let as_json = serde_json::from_str::<Json>(text).ok();
+                let text_fits = types.is_empty() || types.iter().any(|kind| kind == "string");
+                match as_json {
+                    Some(json) if !json.is_string() && !text_fits && is_allowed(&json) => text.clone(),
+                    // Both fit: as it is without a schema.
+                    Some(json) if is_allowed(&json) => self.json(),
+                    _ => string(text),
+                }
+            }
+        };
+        let value: Json = serde_json::from_str(&json).unwrap_or_default();
+        let choices = schema.get("enum").and_then(Json::as_array);
+        let name = &parameter.name;
+        if !is_allowed(&value) {
+            let wanted = types.join(" or ");
+            let article = if wanted.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+            let failure = Failure::usage(format_args!(
+                "the argument `{name}` must be {article} {wanted}, found {json:.60}"
+            ));
+            return Err(match wanted.as_str() {
+                "object" => failure.hint(format_args!("write it as {name}:='{{…}}'")),
+                "array" => failure.hint(format_args!("write it as {name}:='[…]'")),
+                _ => failure,
+            });
+        }
+        if let Some(choices) = choices.filter(|choices| !choices.contains(&value)) {
+            let shown: Vec<String> = choices
+                .iter()
+                .take(NAMED)
+                .map(|choice| choice.as_str().map_or_else(|| choice.to_string(), str::to_owned))
+                .collect();
+            let failure = Failure::usage(format_args!(
+                "the argument `{name}` must be one of {}, found {json:.60}",
+                shown.join(", ")
+            ));
+            let near =
+                value.as_str().and_then(|text| suggest::nearest(text, shown.iter().map(String::as_str)));
+            return Err(match near {
+                Some(near) => failure.hint(format_args!("did you mean `{near}`?")),
+                None => failure,
+            });
+        }
+        Ok(json)
+    }
+}
+
+/// The types that a schema names; none if it allows all, or says it in a way that is not looked into.
+fn collect_types(schema: &Json, types: &mut Vec<String>) {
+    match schema.get("type") {
+        Some(Json::String(kind)) => return types.push(kind.clone()),
+        Some(Json::Array(kinds)) => {
+            return types.extend(kinds.iter().filter_map(Json::as_str).map(str::to_owned));
+        }
+        _ => {}
+    }
+    for choices in ["anyOf", "oneOf"].iter().filter_map(|key| schema.get(*key)?.as_array()) {
+        for choice in choices {
+            let before = types.len();
+            collect_types(choice, types);
+            if types.len() == before {
+                return types.clear();
+            }
+        }
+    }
+}
+
+fn is_of(json: &Json, kind: &str) -> bool {
+    match (json, kind) {
+        (Json::Null, "null") | (Json::Bool(_), "boolean") | (Json::Number(_), "number") => true,
+        (Json::Number(number), "integer") => {
+            number.is_i64() || number.is_u64() || number.as_f64().is_some_and(|number| number.fract() == 0.0)
+        }
+        (Json::String(_), "string") | (Json::Array(_), "array") | (Json::Object(_), "object") => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(args: &[&str], want: Result<&str, &str>) {
+        let schema = json!({
+            "properties": {
+                "a": {"type": "integer"},
+                "s": {"type": "string"},
+                "list": {"type": "array"},
+                "any": {},
+                "either": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+                "colour": {"type": "string", "enum": ["red", "green"]},
+            },
+            "required": ["a"],
+        });
+        let args: Vec<_> = args.iter().map(|&arg| arg.to_owned()).collect();
+        let got = Arguments::parse(&args).and_then(|args| args.typed("paint", &parameters(&schema)));
+        let got = got.map(|params| params.map_or(String::new(), |params| params.to_string()));
+        assert_eq!(
+            got.map_err(|failure| failure.what),
+            want.map(str::to_owned).map_err(str::to_owned),
+            "{args:?}"
+        );
+    }
+
+    #[test]
+    fn values_have_the_type_of_their_parameter() {
+        check(&["a=2"], Ok(r#"{"a":2}"#));
+        check(&["a=2.0", "s=7"], Ok(r#"{"a":2.0,"s":"7"}"#));
+        check(&["2", "7"], Ok(r#"{"a":2,"s":"7"}"#));
+        check(&["2", "hello"], Ok(r#"{"a":2,"s":"hello"}"#));
+        check(&["2", "\"hello\""], Ok(r#"{"a":2,"s":"hello"}"#));
+        check(&["a=1", "list=[1]", "any=1", "more=1"], Ok(r#"{"a":1,"list":[1],"any":"1","more":"1"}"#));
+        check(&["a=1", "either=null"], Ok(r#"{"a":1,"either":"null"}"#));
+        check(&["1", "s=x"], Ok(r#"{"a":1,"s":"x"}"#));
+    }
+
+    #[test]
+    fn a_wrong_value_names_its_parameter() {
+        check(&["a=x"], Err("the argument `a` must be an integer, found \"x\""));
+        check(&["a:=1.5"], Err("the argument `a` must be an integer, found 1.5"));
+        check(&["a=1", "list=x"], Err("the argument `list` must be an array, found \"x\""));
+        check(
+            &["a=1", "colour=gren"],
+            Err("the argument `colour` must be one of red, green, found \"gren\""),
+        );
+        check(&["s=x"], Err("the argument `a` is missing"));
+        check(&["1", "a=2"], Err("the argument `a` is given twice"));
+        check(&["1", "2", "[]", "4", "5", "red", "7"], Err("`paint` takes 6 arguments"));
+    }
+}

@@ -1,0 +1,330 @@
+"""`sabir` as the client of real servers: one command each, as a person types it."""
+
+import asyncio
+import json
+import os
+import pty
+import socket
+import sys
+import tempfile
+from contextlib import asynccontextmanager
+
+from program import SABIR, call, sabir
+from tap import check, run
+
+MODULES = "node_modules/@modelcontextprotocol"
+EVERYTHING = ["node", f"{MODULES}/server-everything/dist/index.js"]
+PYTHON = [sys.executable, "mcp_server.py"]
+BIN = os.path.dirname(sys.executable)
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+async def reachable(port):
+    """Waits until somebody listens."""
+    while True:
+        try:
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.close()
+            return
+        except OSError:
+            await asyncio.sleep(0.05)
+
+
+@asynccontextmanager
+async def server(*command, port=None, env=None, announces=False):
+    """A server of others, until the test is over: what it announces in its first line, or once its port answers."""
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        stdout=asyncio.subprocess.PIPE if announces else asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+        env={**os.environ, **(env or {})},
+    )
+    try:
+        if announces:
+            yield (await process.stdout.readline()).decode().strip()
+        else:
+            await reachable(port)
+            yield port
+    finally:
+        process.kill()
+        await process.wait()
+
+
+@asynccontextmanager
+async def folder(**files):
+    """A folder with these files: a dot in a name is written as two underscores."""
+    with tempfile.TemporaryDirectory() as path:
+        for name, text in files.items():
+            with open(os.path.join(path, name.replace("__", ".")), "w") as file:
+                file.write(text)
+        yield path
+
+
+@asynccontextmanager
+async def aria2():
+    port = free_port()
+    async with folder() as path:
+        command = ["aria2c", "--no-conf", "--enable-rpc", f"--rpc-listen-port={port}", "--rpc-secret=s", f"--dir={path}"]
+        async with server(*command, port=port):
+            yield f"127.0.0.1:{port}/jsonrpc"
+
+
+async def aria2_over_http_with_its_secret():
+    async with aria2() as at:
+        code, out, err = await call(f"http://{at}", "aria2.getVersion", "token:s")
+        check((code, err), (0, ""))
+        assert "version" in json.loads(out), out
+        code, out, err = await call(f"http://{at}", "aria2.getVersion")
+        check((code, out), (1, ""))
+        assert "Unauthorized" in err, err
+
+
+async def aria2_over_websocket_until_a_notification():
+    async with aria2() as at:
+        code, out, _ = await call(
+            f"ws://{at}", "aria2.addUri", "token:s", '["http://127.0.0.1:9/none"]', "--until", "aria2.onDownloadError",
+        )
+        check(code, 0)
+        # It may tell of all before it answers.
+        lines = [json.loads(line) for line in out.splitlines()]
+        [gid] = [line for line in lines if isinstance(line, str)]
+        assert {"method": "aria2.onDownloadError", "params": [{"gid": gid}]} in lines, lines
+
+
+async def aria2_notifications_are_followed():
+    async with aria2() as at:
+        following = asyncio.create_task(sabir("subscribe", f"ws://{at}", "--count", "2"))
+        await asyncio.sleep(0.5)
+        code, _, _ = await call(f"ws://{at}", "aria2.addUri", "token:s", '["http://127.0.0.1:9/none"]')
+        check(code, 0)
+        code, out, _ = await following
+        check((code, len(out.splitlines())), (0, 2))
+
+
+@asynccontextmanager
+async def ganache():
+    port = free_port()
+    async with server("node", "node_modules/ganache/dist/node/cli.js", "--port", str(port), port=port):
+        yield f"127.0.0.1:{port}"
+
+
+async def ganache_answers_calls_and_batches():
+    async with ganache() as at:
+        check(await call(f"http://{at}", "eth_blockNumber"), (0, '"0x0"\n', ""))
+        code, out, _ = await call(f"http://{at}", "eth_getBlockByNumber", "0x0", "false", "--pick", ".number")
+        check((code, out), (0, "0x0\n"))
+        batch = '[{"id":1,"method":"eth_chainId"},{"id":2,"method":"eth_blockNumber"}]'
+        code, out, _ = await call(f"http://{at}", "--batch", "-", stdin=batch)
+        check((code, len(out.splitlines())), (0, 2))
+
+
+async def ganache_heads_are_followed():
+    async with ganache() as at:
+        following = asyncio.create_task(sabir("subscribe", f"ws://{at}", "eth_subscribe", "newHeads", "--count", "2", "--trace"))
+        await asyncio.sleep(1)
+        for _ in range(2):
+            check((await call(f"http://{at}", "evm_mine"))[0], 0)
+        code, out, err = await following
+        check(code, 0)
+        check([json.loads(line)["number"] for line in out.splitlines()], ["0x1", "0x2"])
+        assert "eth_unsubscribe" in err, err
+
+
+C = "int add(int a, int b) { return a + b; }\nint main() { return add(1, 2) + nothing; }\n"
+
+
+async def clangd_tells_what_is_under_the_cursor():
+    async with folder(main__c=C) as path:
+        code, out, err = await call("textDocument/hover", f"{path}/main.c:2:21", "--", "clangd", "--log=error")
+        check(code, 0)
+        assert "function add" in json.loads(out)["contents"]["value"], out
+
+
+async def clangd_publishes_diagnostics():
+    async with folder(main__c=C) as path:
+        code, out, _ = await call(
+            "textDocument/didOpen", f"{path}/main.c", "--until", "textDocument/publishDiagnostics",
+            "--", "clangd", "--log=error",
+        )
+        check(code, 0)
+        [diagnostics] = [json.loads(line) for line in out.splitlines() if "publishDiagnostics" in line]
+        assert "nothing" in diagnostics["params"]["diagnostics"][0]["message"], out
+
+
+async def clangd_is_ended_properly():
+    async with folder(main__c=C) as path:
+        code, _, err = await call("textDocument/documentSymbol", f"{path}/main.c", "--trace", "--", "clangd", "--log=error")
+        check(code, 0)
+        sent = [json.loads(line[2:])["method"] for line in err.splitlines() if line.startswith("> ")]
+        check(sent, ["initialize", "initialized", "textDocument/didOpen", "textDocument/documentSymbol", "shutdown", "exit"])
+
+
+async def pylsp_tells_what_is_under_the_cursor():
+    async with folder(x__py="import os\nos.getcwd()\n") as path:
+        code, out, err = await call("textDocument/hover", f"{path}/x.py:2:5", "--", f"{BIN}/pylsp")
+        check(code, 0)
+        assert "getcwd" in out, out
+
+
+async def ruff_finds_what_is_wrong():
+    async with folder(x__py="import os\n") as path:
+        code, out, _ = await call("textDocument/diagnostic", f"{path}/x.py", "--pick", ".items[].code", "--", f"{BIN}/ruff", "server")
+        check((code, out), (0, "F401\n"))
+
+
+async def everything_on_stdio_by_name():
+    command = ["--", *EVERYTHING, "stdio"]
+    check((await call("echo", "message=hi", *command))[:2], (0, "Echo: hi\n"))
+    code, out, _ = await call("get-sum", "a=2", "b=3", *command)
+    check((code, "5" in out), (0, True))
+    code, out, err = await call("get-sum", "a=2", "b=x", *command)
+    check((code, out), (2, ""))
+    assert "the argument `b` must be a number" in err, err
+    code, _, err = await call("get_sum", "a=2", "b=3", *command)
+    check(code, 1)
+    assert "did you mean `get-sum`?" in err, err
+
+
+async def everything_has_resources_and_prompts():
+    command = ["--", *EVERYTHING, "stdio"]
+    code, out, _ = await call("resources/list", "--pick", ".resources[0].uri", *command)
+    check(code, 0)
+    code, out, _ = await call(out.strip(), *command)
+    check((code, bool(out.strip())), (0, True))
+    code, out, _ = await call("simple-prompt", *command)
+    check((code, out.startswith("user: ")), (0, True))
+
+
+async def everything_reports_progress_on_a_terminal():
+    main, sub = pty.openpty()
+    process = await asyncio.create_subprocess_exec(
+        SABIR, "call", "trigger-long-running-operation", "duration=2", "steps=4", "--", *EVERYTHING, "stdio",
+        stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=sub,
+    )
+    os.close(sub)
+    out = (await process.stdout.read()).decode()
+    check(await process.wait(), 0)
+    shown = os.read(main, 1 << 16).decode()
+    assert "%" in shown, shown
+    assert "completed" in out, out
+
+
+async def filesystem_reads_a_file():
+    async with folder(hello__txt="hello there") as path:
+        command = ["--", "node", f"{MODULES}/server-filesystem/dist/index.js", path]
+        code, out, _ = await call("read_text_file", f"path={path}/hello.txt", *command)
+        check((code, out), (0, "hello there\n"))
+        code, out, err = await call("read_text_file", "path=/etc/passwd", *command)
+        check((code, out), (1, ""))
+        assert "denied" in err, err
+
+
+async def memory_remembers():
+    async with folder() as path:
+        command = ["--", "env", f"MEMORY_FILE_PATH={path}/memory.json", "node", f"{MODULES}/server-memory/dist/index.js"]
+        entity = '[{"name":"Ada","entityType":"person","observations":["counts"]}]'
+        check((await call("create_entities", f"entities:={entity}", *command))[0], 0)
+        code, out, _ = await call("read_graph", *command)
+        check((code, "Ada" in out), (0, True))
+
+
+async def everything_over_http():
+    port = free_port()
+    async with server(*EVERYTHING, "streamableHttp", port=port, env={"PORT": str(port)}):
+        url = f"http://127.0.0.1:{port}/mcp"
+        check((await call(url, "echo", "message=hi"))[:2], (0, "Echo: hi\n"))
+        code, out, _ = await call(url, "get-sum", "a=2", "b=3")
+        check((code, "5" in out), (0, True))
+
+
+async def everything_over_sse():
+    port = free_port()
+    async with server(*EVERYTHING, "sse", port=port, env={"PORT": str(port)}):
+        url = f"http://127.0.0.1:{port}/sse"
+        check((await call(url, "echo", "message=hi"))[:2], (0, "Echo: hi\n"))
+
+
+ANSWERS = ["--answer", 'elicitation/create={"name":"Ada"}', "--answer", 'sampling/createMessage="good day"']
+
+
+async def python_mcp_in_both_eras_on_stdio():
+    for era in [], ["--as", "mcp"], ["--as", "mcp@2025-06-18"], ["--as", "mcp@2026-07-28"]:
+        check((await call(*era, "add", "a=2", "b=3", "--", *PYTHON))[:2], (0, "5\n"))
+        code, out, err = await call(*era, "greet", *ANSWERS, "--", *PYTHON)
+        check((code, out), (0, "Hello, Ada: good day\n"))
+
+
+async def python_mcp_in_both_eras_over_http():
+    async with server(*PYTHON, "http", announces=True) as url:
+        for era in [], ["--as", "mcp"], ["--as", "mcp@2025-06-18"], ["--as", "mcp@2026-07-28"]:
+            check((await call(*era, url, "add", "a=2", "b=3"))[:2], (0, "5\n"))
+            code, out, err = await call(*era, url, "greet", *ANSWERS)
+            check((code, out), (0, "Hello, Ada: good day\n"))
+
+
+async def python_mcp_asks_in_vain():
+    code, out, err = await call("greet", "--", *PYTHON)
+    check((code, out), (1, ""))
+    assert "--answer" in err or "elicitation" in err.lower(), err
+
+
+async def python_mcp_asks_the_person_at_the_terminal():
+    main, sub = pty.openpty()
+    process = await asyncio.create_subprocess_exec(
+        SABIR, "call", "greet", "--", *PYTHON, stdin=sub, stdout=asyncio.subprocess.PIPE, stderr=sub,
+    )
+    os.close(sub)
+    os.write(main, b"Ada\ngood day\n")
+    out = (await process.stdout.read()).decode()
+    check((await process.wait(), out), (0, "Hello, Ada: good day\n"))
+
+
+async def vscode_jsonrpc_with_headers():
+    code, out, _ = await call("--framing", "headers", "add", "1", "2", "--", "node", "stdio_server.mjs")
+    check((code, out), (0, "3\n"))
+
+
+async def rpc_websockets_calls_and_events():
+    async with server("node", "rpc_websockets_server.mjs", announces=True) as url:
+        check((await call(url, "add", "1", "2"))[:2], (0, "3\n"))
+        code, out, _ = await sabir("subscribe", url, "rpc.on", "feed", "--count", "3")
+        check((code, len(out.splitlines())), (0, 3))
+        first, second, third = [json.loads(line) for line in out.splitlines()]
+        check((second[0] - first[0], third[0] - second[0]), (1, 1))
+
+
+async def jayson_over_tcp():
+    async with server("node", "jayson_server.mjs", announces=True) as url:
+        check((await call(url, "add", "1", "2"))[:2], (0, "3\n"))
+
+
+run("sabir as a client", [
+    aria2_over_http_with_its_secret,
+    aria2_over_websocket_until_a_notification,
+    aria2_notifications_are_followed,
+    ganache_answers_calls_and_batches,
+    ganache_heads_are_followed,
+    clangd_tells_what_is_under_the_cursor,
+    clangd_publishes_diagnostics,
+    clangd_is_ended_properly,
+    pylsp_tells_what_is_under_the_cursor,
+    ruff_finds_what_is_wrong,
+    everything_on_stdio_by_name,
+    everything_has_resources_and_prompts,
+    everything_reports_progress_on_a_terminal,
+    filesystem_reads_a_file,
+    memory_remembers,
+    everything_over_http,
+    everything_over_sse,
+    python_mcp_in_both_eras_on_stdio,
+    python_mcp_in_both_eras_over_http,
+    python_mcp_asks_in_vain,
+    python_mcp_asks_the_person_at_the_terminal,
+    vscode_jsonrpc_with_headers,
+    rpc_websockets_calls_and_events,
+    jayson_over_tcp,
+])
