@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use sabir::Framing;
 
-use crate::args::{ClientFraming, ProtocolName, WebArgs};
+use crate::args::{ClientFraming, WebArgs};
 use crate::exit::Failure;
 use crate::print::Printer;
+use crate::session::Protocol;
 use crate::target::Target;
 use crate::targets;
 use crate::web::Web;
@@ -16,7 +17,7 @@ pub(crate) struct PeerOptions {
     pub(crate) target: Target,
     pub(crate) framing: Framing,
     /// What it is known to speak.
-    pub(crate) protocol: Option<ProtocolName>,
+    pub(crate) protocol: Option<Protocol>,
     pub(crate) web: Web,
     pub(crate) timeout: Duration,
     /// The largest message that is accepted.
@@ -42,7 +43,7 @@ pub(crate) struct Chosen {
     pub(crate) target: Target,
     /// What a saved target says. Options of the command line win.
     pub(crate) framing: Option<Framing>,
-    pub(crate) protocol: Option<ProtocolName>,
+    pub(crate) protocol: Option<Protocol>,
     pub(crate) headers: Vec<(String, String)>,
 }
 
@@ -64,7 +65,7 @@ impl Chosen {
     pub(crate) fn peer(self, options: &ConnectionArgs<'_>) -> Result<PeerOptions, Failure> {
         let ConnectionArgs { web, framing, protocol, timeout, max_size, trace } = *options;
         let protocol = protocol.or(self.protocol);
-        let usual = if protocol == Some(ProtocolName::Lsp) { Framing::Headers } else { Framing::Lines };
+        let usual = protocol.map_or(Framing::Lines, Protocol::framing);
         let web = Web::new(web)?.with(self.headers);
         web.check(&self.target)?;
         Ok(PeerOptions {
@@ -90,7 +91,7 @@ impl From<Target> for Chosen {
 pub(crate) struct ConnectionArgs<'a> {
     pub(crate) web: &'a WebArgs,
     pub(crate) framing: Option<ClientFraming>,
-    pub(crate) protocol: Option<ProtocolName>,
+    pub(crate) protocol: Option<Protocol>,
     pub(crate) timeout: Duration,
     pub(crate) max_size: usize,
     pub(crate) trace: Option<bool>,

@@ -286,6 +286,26 @@ impl Notification for Progress {
 }
 
 #[tokio::test]
+async fn a_session_is_opened_on_a_connection_that_is_there() {
+    let (near, far) = transport::memory();
+    tokio::spawn(
+        server()
+            .request::<Do>(|ctx: LspCtx, _| async move { Ok(json!(ctx.client_capabilities())) })
+            .serve(far),
+    );
+    let transport = near.framing(sabir::Framing::Headers).dialect(sabir::LSP);
+    let peer = sabir::connect(transport, sabir::Router::new()).await.unwrap();
+    let client =
+        client().capability("/workspace/configuration", json!(false)).capability("/experimental/a", json!(1));
+    let session = client.initialize(&peer).await.unwrap();
+    let said = session.request::<Do>(json!({})).await.unwrap();
+    assert_eq!(said.pointer("/workspace/configuration"), Some(&json!(false)));
+    assert_eq!(said.pointer("/workspace/workspaceFolders"), Some(&json!(true)));
+    assert_eq!(said.pointer("/experimental"), Some(&json!({"a": 1})));
+    session.shutdown().await.unwrap();
+}
+
+#[tokio::test]
 async fn the_client_answers_what_servers_ask() {
     let server = server().request::<Do>(|ctx, _| async move {
         let client = ctx.client();

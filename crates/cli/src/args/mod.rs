@@ -18,8 +18,11 @@ pub(crate) use graph::GraphArgs;
 pub(crate) use graph::{Draft, ModelArgs, ModelPart};
 pub(crate) use help::ManArgs;
 use sabir::{Dialect, Framing, LENIENT, LSP, MCP, PLAIN};
+use session::ProtocolParser;
 pub(crate) use session::{FollowArgs, ResultArgs, SessionArgs, SubscribeArgs};
-pub(crate) use targets::{ProtocolName, TargetsArgs};
+pub(crate) use targets::TargetsArgs;
+
+use crate::session::Protocol;
 
 /// Groups of options.
 const CONNECTION: &str = "Connection";
@@ -164,7 +167,7 @@ pub(crate) struct WebArgs {
 pub(crate) struct PeerArgs {
     /// The target, unless a command is given after --
     #[arg(value_name = "TARGET", hide = true)]
-    pub(crate) words: Vec<String>,
+    pub(crate) words: Vec<OsString>,
     /// A program to start, and to use over its standard input and output
     #[arg(last = true, value_name = "COMMAND", hide = true)]
     pub(crate) command: Vec<OsString>,
@@ -177,9 +180,15 @@ pub(crate) struct PeerArgs {
     /// Message framing [default: lines; headers for a language server]
     #[arg(long, value_enum, value_name = "HOW", help_heading = CONNECTION)]
     pub(crate) framing: Option<ClientFraming>,
-    /// What the peer speaks, if it should not be tried out
-    #[arg(long = "as", value_enum, value_name = "PROTOCOL", help_heading = CONNECTION)]
-    pub(crate) protocol: Option<ProtocolName>,
+    /// What the peer speaks: mcp, mcp@REVISION, lsp, eth or plain [default: found out]
+    #[arg(
+        long = "as",
+        value_name = "PROTOCOL",
+        value_parser = ProtocolParser,
+        hide_possible_values = true,
+        help_heading = CONNECTION
+    )]
+    pub(crate) protocol: Option<Protocol>,
     #[command(flatten)]
     pub(crate) web: WebArgs,
     /// Show the messages on the wire, as a transcript on standard error
@@ -407,16 +416,16 @@ pub(crate) struct CallArgs {
     pub(crate) command: Vec<OsString>,
     /// All params: JSON, @FILE, or - for standard input
     #[arg(short = 'd', long = "data", value_name = "JSON")]
-    pub(crate) data: Option<String>,
+    pub(crate) data: Option<OsString>,
     /// Send a notification: no answer is expected
     #[arg(long)]
     pub(crate) notify: bool,
     /// Send the messages in a file as one batch; - for standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["notify", "data", "follow", "wait", "until"])]
-    pub(crate) batch: Option<String>,
+    pub(crate) batch: Option<PathBuf>,
     /// Send exactly these bytes as one message: TEXT, @FILE, or - for standard input
     #[arg(long, value_name = "BYTES", conflicts_with_all = ["notify", "data", "batch", "progress", "until", "follow"])]
-    pub(crate) raw: Option<String>,
+    pub(crate) raw: Option<OsString>,
     /// How long to wait, such as 500ms, 30s or 2m
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration, help_heading = CONNECTION)]
     pub(crate) timeout: Duration,

@@ -1,17 +1,46 @@
 //! Options of a session: what the peer speaks, what it is answered, and how long to listen to it.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::{PossibleValue, TypedValueParser};
+
 use super::{CONNECTION, ClientFraming, OUTPUT, WebArgs, duration, size};
 use crate::session::Protocol;
+
+/// Reads a [`Protocol`]. Shells complete its names.
+#[derive(Debug, Clone)]
+pub(super) struct ProtocolParser;
+
+impl TypedValueParser for ProtocolParser {
+    type Value = Protocol;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        arg: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<Protocol, clap::Error> {
+        (|text: &str| text.parse::<Protocol>()).parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(Protocol::NAMES.into_iter().map(PossibleValue::new)))
+    }
+}
 
 // Not a doc comment: clap would show it as the command's own.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct SessionArgs {
     /// What the peer speaks: mcp, mcp@REVISION, lsp, eth or plain [default: found out]
-    #[arg(long = "as", value_name = "PROTOCOL", help_heading = CONNECTION)]
+    #[arg(
+        long = "as",
+        value_name = "PROTOCOL",
+        value_parser = ProtocolParser,
+        hide_possible_values = true,
+        help_heading = CONNECTION
+    )]
     pub(crate) protocol: Option<Protocol>,
     /// Answer a question of the server, as METHOD=JSON or METHOD=@FILE; may be repeated
     #[arg(long = "answer", value_name = "ANSWER")]
@@ -83,7 +112,7 @@ pub(crate) struct SubscribeArgs {
     pub(crate) command: Vec<OsString>,
     /// All params: JSON, @FILE, or - for standard input
     #[arg(short = 'd', long = "data", value_name = "JSON")]
-    pub(crate) data: Option<String>,
+    pub(crate) data: Option<OsString>,
     /// End after this many
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: Option<u64>,

@@ -1,8 +1,4 @@
-//! The command line of `sabir targets`, and what a saved target can say.
-
-use clap::ValueEnum;
-
-use crate::session::Protocol;
+//! The command line of `sabir targets`.
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -17,39 +13,4 @@ pub(crate) struct TargetsArgs {
     /// Print one JSON object per target: name, target, as, source, file
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-/// What a peer speaks on top of JSON-RPC.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ProtocolName {
-    /// The Model Context Protocol
-    Mcp,
-    /// The Language Server Protocol
-    Lsp,
-    /// Ethereum's JSON-RPC
-    Eth,
-    /// JSON-RPC 2.0 alone
-    Plain,
-}
-
-impl From<ProtocolName> for Protocol {
-    fn from(name: ProtocolName) -> Self {
-        match name {
-            ProtocolName::Mcp => Protocol::Mcp(None),
-            ProtocolName::Lsp => Protocol::Lsp,
-            ProtocolName::Eth => Protocol::Eth,
-            ProtocolName::Plain => Protocol::Plain,
-        }
-    }
-}
-
-impl std::fmt::Display for ProtocolName {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            ProtocolName::Mcp => "mcp",
-            ProtocolName::Lsp => "lsp",
-            ProtocolName::Eth => "eth",
-            ProtocolName::Plain => "plain",
-        })
-    }
 }

@@ -1,6 +1,7 @@
 //! Reads the messages of `--batch`: an array, or one message per line.
 
 use std::collections::HashSet;
+use std::path::Path;
 
 use sabir::{JsonKind, RawJson};
 use sabir_proto::Id;
@@ -31,7 +32,7 @@ impl Entry {
     }
 }
 
-pub(super) fn read(path: &str) -> Result<Vec<Entry>, Failure> {
+pub(super) fn read(path: &Path) -> Result<Vec<Entry>, Failure> {
     entries(&text_of(path)?)
 }
 

@@ -56,7 +56,7 @@ impl Plan {
             return Err(Failure::usage("no target is given")
                 .hint("try `sabir call demo: add 2 3`; `sabir call --help` lists the targets"));
         };
-        let told = args.session.protocol.or(chosen.protocol.map(Protocol::from));
+        let told = args.session.protocol.or(chosen.protocol);
         let has_framing = args.framing.is_some() || chosen.framing.is_some();
         let CallArgs { timeout, framing, max_size, .. } = args;
         let (web, protocol, trace) = (&args.web, None, Some(args.trace));

@@ -22,7 +22,7 @@ use saved::Transcript;
 use tokio::time::Instant;
 use wire::WireTarget;
 
-use crate::args::{CheckArgs, ProtocolName};
+use crate::args::CheckArgs;
 use crate::detect::Watch;
 #[cfg(feature = "schemas")]
 use crate::discovery::is_yaml;
@@ -30,6 +30,7 @@ use crate::exit::{Exit, Failure};
 use crate::explain::named;
 use crate::peer::{Chosen, ConnectionArgs};
 use crate::print::Printer;
+use crate::session::Protocol;
 use crate::stop;
 use crate::suggest;
 use crate::target::Target;
@@ -147,7 +148,7 @@ fn traffic(
 async fn live(chosen: Chosen, args: &CheckArgs, rules: Rules, printer: &Printer) -> Result<Exit, Failure> {
     let known = args.profile.or_else(|| chosen.protocol.map(profile_of));
     let CheckArgs { timeout, max_size, framing, .. } = *args;
-    let protocol = (known == Some(Profile::Lsp)).then_some(ProtocolName::Lsp);
+    let protocol = (known == Some(Profile::Lsp)).then_some(Protocol::Lsp);
     let (web, trace) = (&args.web, None);
     let peer = chosen.peer(&ConnectionArgs { web, framing, protocol, timeout, max_size, trace })?;
     let transcript = args.save.as_deref().map(Transcript::new).transpose()?;
@@ -173,12 +174,12 @@ async fn live(chosen: Chosen, args: &CheckArgs, rules: Rules, printer: &Printer)
 }
 
 /// The profile of a saved target.
-fn profile_of(protocol: ProtocolName) -> Profile {
+fn profile_of(protocol: Protocol) -> Profile {
     match protocol {
-        ProtocolName::Mcp => Profile::Mcp(None),
-        ProtocolName::Lsp => Profile::Lsp,
-        ProtocolName::Eth => Profile::Eth,
-        ProtocolName::Plain => Profile::JsonRpc,
+        Protocol::Mcp(revision) => Profile::Mcp(revision),
+        Protocol::Lsp => Profile::Lsp,
+        Protocol::Eth => Profile::Eth,
+        Protocol::Plain => Profile::JsonRpc,
     }
 }
 

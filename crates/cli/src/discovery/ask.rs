@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 
 use super::faults::Faults;
 use super::{DiscoverySource, Found, Offer, mcp, tables};
-use crate::args::ProtocolName;
 use crate::detect::Watch;
 use crate::exit::{Exit, Failure};
 use crate::peer::PeerOptions;
 use crate::print::Printer;
+use crate::session::Protocol;
 use crate::trace;
 
 /// What a peer answered.
@@ -35,10 +35,10 @@ type Attempt = Result<Answer, CallError>;
 fn ways(options: &PeerOptions) -> &'static [DiscoverySource] {
     use DiscoverySource::{Discover, Ethereum, ListMethods, Lsp, Mcp, Solana};
     match (options.protocol, options.wire_framing()) {
-        (Some(ProtocolName::Mcp), _) => &[Mcp],
-        (Some(ProtocolName::Lsp), _) => &[Lsp],
-        (Some(ProtocolName::Eth), _) => &[Discover, Ethereum],
-        (Some(ProtocolName::Plain), _) => &[Discover, ListMethods],
+        (Some(Protocol::Mcp(_)), _) => &[Mcp],
+        (Some(Protocol::Lsp), _) => &[Lsp],
+        (Some(Protocol::Eth), _) => &[Discover, Ethereum],
+        (Some(Protocol::Plain), _) => &[Discover, ListMethods],
         // Programs with headers are language servers, nearly always.
         (None, Framing::Headers) => &[Discover, ListMethods, Lsp, Mcp],
         (None, _) if options.target.scheme().is_none() => &[Discover, ListMethods, Mcp],

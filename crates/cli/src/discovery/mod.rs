@@ -8,6 +8,7 @@ mod pages;
 mod tables;
 pub(crate) mod words;
 
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 pub(crate) use offer::{Kind, Offer};
@@ -68,26 +69,32 @@ impl DiscoverySource {
     }
 }
 
-/// The words of the command line: a source, unless a command is given after `--`, and what follows it.
-pub(crate) fn split(args: &PeerArgs, command: &str) -> Result<(Option<String>, Vec<String>), Failure> {
-    let mut words = args.words.iter().cloned();
+/// The words of the command line: a source, unless a command is given after `--`, and what follows it. The source may be
+/// the name of a file, which need not be text.
+pub(crate) fn split(args: &PeerArgs, command: &str) -> Result<(Option<OsString>, Vec<String>), Failure> {
+    let mut words = args.words.iter();
+    let text = |word: &OsString| word.to_string_lossy().into_owned();
     if !args.command.is_empty() {
-        return Ok((None, words.collect()));
+        return Ok((None, words.map(text).collect()));
     }
     match words.next() {
-        Some(source) => Ok((Some(source), words.collect())),
+        Some(source) => Ok((Some(source.clone()), words.map(text).collect())),
         None => Err(Failure::usage("no target is given")
             .hint(format_args!("try `sabir {command} demo:`; `sabir {command} --help` lists the targets"))),
     }
 }
 
 /// Finds out what a source offers: a target, or an OpenRPC file.
-pub(crate) async fn find(source: Option<&str>, args: &PeerArgs, printer: &Printer) -> Result<Found, Failure> {
+pub(crate) async fn find(
+    source: Option<&OsStr>,
+    args: &PeerArgs,
+    printer: &Printer,
+) -> Result<Found, Failure> {
     // Also for the work on a file.
     stop::at(Instant::now() + args.timeout);
     let chosen = match source {
-        Some(path) if is_file(path) => return read(path),
-        Some(source) => Chosen::of(source, printer)?,
+        Some(path) if is_file(path) => return read(Path::new(path)),
+        Some(source) => Chosen::of(&source.to_string_lossy(), printer)?,
         None => Target::program(args.command.clone())?.into(),
     };
     let PeerArgs { timeout, max_size, trace, framing, protocol, .. } = *args;
@@ -97,7 +104,7 @@ pub(crate) async fn find(source: Option<&str>, args: &PeerArgs, printer: &Printe
     let mut found = discover(&peer, printer).await?;
     // A command that is shown has the name that was typed.
     if let Some(source) = source {
-        found.source = source.to_owned();
+        found.source = source.to_string_lossy().into_owned();
     }
     Ok(found)
 }
@@ -119,26 +126,27 @@ pub(crate) async fn discover(peer: &PeerOptions, printer: &Printer) -> Result<Fo
 }
 
 /// Targets have a scheme; a file has a name that ends in `.json` or `.yaml`, or exists.
-fn is_file(source: &str) -> bool {
+fn is_file(source: &OsStr) -> bool {
     let path = Path::new(source);
     let is_document = path.extension().is_some_and(|extension| extension == "json") || is_yaml(path);
-    is_document && !Target::is_one(source) || path.is_file()
+    is_document && !Target::is_one(&source.to_string_lossy()) || path.is_file()
 }
 
 pub(crate) fn is_yaml(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml")
 }
 
-fn read(path: &str) -> Result<Found, Failure> {
+fn read(path: &Path) -> Result<Found, Failure> {
+    let name = path.display();
     let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::usage(format_args!("cannot read `{path}`: {error}")))?;
-    let unusable = |why: String| Failure::new(Exit::Error, format_args!("cannot use `{path}`: {why}"));
-    let text = match is_yaml(Path::new(path)) {
+        .map_err(|error| Failure::usage(format_args!("cannot read `{name}`: {error}")))?;
+    let unusable = |why: String| Failure::new(Exit::Error, format_args!("cannot use `{name}`: {why}"));
+    let text = match is_yaml(path) {
         true => yaml::read(&text).map_err(unusable)?.to_string(),
         false => text,
     };
     let document = Document::from_json(&text).map_err(unusable)?;
-    let (source, via) = (path.to_owned(), DiscoverySource::File);
+    let (source, via) = (name.to_string(), DiscoverySource::File);
     Ok(Found { source, via, document, offers: Vec::new(), text: RawJson::new(text).ok() })
 }
 

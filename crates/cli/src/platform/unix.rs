@@ -1,6 +1,8 @@
 //! As shells do it.
 
+use std::ffi::OsStr;
 use std::fs::Metadata;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
@@ -21,6 +23,11 @@ pub(crate) fn join(words: &[String]) -> String {
 pub(crate) fn word(text: &str) -> String {
     let text = text.replace('\0', "");
     shlex::try_quote(&text).map_or_else(|_| "…".to_owned(), std::borrow::Cow::into_owned)
+}
+
+/// The path that follows the first character of a text, which is ASCII.
+pub(crate) fn without_first(text: &OsStr) -> PathBuf {
+    PathBuf::from(OsStr::from_bytes(text.as_bytes().get(1..).unwrap_or_default()))
 }
 
 /// The system finds programs by itself.

@@ -1,7 +1,8 @@
 //! As Windows does it.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::Metadata;
+use std::os::windows::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 pub(crate) use super::words::{join, split, word};
@@ -21,6 +22,12 @@ pub(crate) fn program(name: &str) -> OsString {
     let mut files = std::env::split_paths(&folders)
         .flat_map(|folder| EXTENSIONS.map(|extension| folder.join(name).with_extension(extension)));
     files.find(|file| file.is_file()).map_or_else(|| name.into(), PathBuf::into_os_string)
+}
+
+/// The path that follows the first character of a text, which is ASCII.
+pub(crate) fn without_first(text: &OsStr) -> PathBuf {
+    let rest: Vec<u16> = text.encode_wide().skip(1).collect();
+    PathBuf::from(OsString::from_wide(&rest))
 }
 
 /// The user's own folder.

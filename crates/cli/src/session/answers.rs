@@ -1,6 +1,7 @@
 //! Answers to what a server asks: from the command line, or from the person at the terminal.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,14 +9,10 @@ use sabir::{ErrorCode, ErrorObject, JsonKind, RawJson};
 use sabir_mcp::{ClientCapabilities, Meta};
 use serde_json::{Value, json};
 
-use super::ask;
+use super::{ask, lsp};
 use crate::exit::Failure;
 use crate::print::Printer;
 use crate::values::text_of;
-
-/// Questions that need no answer of anybody's: a server announces something, and waits until that is known.
-const ANNOUNCEMENTS: [&str; 3] =
-    ["client/registerCapability", "client/unregisterCapability", "window/workDoneProgress/create"];
 
 /// Answers questions. Cheap to clone.
 #[derive(Debug, Clone, Default)]
@@ -95,8 +92,8 @@ impl Answers {
         if method == "ping" {
             return Ok(RawJson::from_value(&json!({}))?);
         }
-        if ANNOUNCEMENTS.contains(&method) {
-            return Ok(RawJson::NULL);
+        if let Some(answer) = lsp::own_answer(method) {
+            return Ok(answer);
         }
         let answer = match &self.0.terminal {
             Some(printer) if ask::can_ask(method) => {
@@ -154,7 +151,7 @@ fn read(text: &str) -> Result<(String, RawJson<'static>), Failure> {
         return Err(wrong(format!("`{text}` is not an answer: it names no method")));
     };
     let json = match value.strip_prefix('@') {
-        Some(path) => text_of(path)?,
+        Some(path) => text_of(Path::new(path))?,
         None => value.to_owned(),
     };
     let json = RawJson::new(json)

@@ -1,10 +1,11 @@
 //! The life of a language server: `initialize`, `initialized`, files that are opened as they are named, `shutdown`, `exit`.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sabir::{CallError, Peer, RawJson};
+use sabir_lsp::lsp_types::{Uri, WorkspaceFolder};
+use sabir_lsp::{Document, LspClient, LspSession};
 use serde_json::{Map, Value, json};
 
 use super::answers::Answers;
@@ -17,43 +18,20 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 /// A language server that is initialized.
 #[derive(Debug)]
 pub(crate) struct Lsp {
-    peer: Peer,
-    /// The URIs of the files that are open.
-    opened: HashSet<String>,
+    session: LspSession,
     is_shut_down: bool,
 }
 
 impl Lsp {
     /// The one round trip that it takes.
     pub(super) async fn open(peer: &Peer, answers: &Answers) -> Result<Lsp, CallError> {
-        let folder = std::env::current_dir().unwrap_or_default();
-        let uri = file_uri(&folder);
-        let name = folder.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        let hello = json!({
-            "processId": std::process::id(),
-            "clientInfo": {"name": "sabir", "version": env!("CARGO_PKG_VERSION")},
-            "rootUri": uri,
-            "workspaceFolders": [{"uri": uri, "name": name}],
-            "capabilities": {
-                "general": {"positionEncodings": ["utf-16"]},
-                "textDocument": {
-                    "synchronization": {"didSave": true},
-                    "hover": {"contentFormat": ["plaintext", "markdown"]},
-                    "definition": {"linkSupport": true},
-                    "documentSymbol": {"hierarchicalDocumentSymbolSupport": true},
-                    "publishDiagnostics": {"relatedInformation": true},
-                    "diagnostic": {},
-                },
-                "workspace": {
-                    "workspaceFolders": true,
-                    "configuration": answers.offers("workspace/configuration"),
-                },
-                "window": {"showMessage": {}},
-            },
-        });
-        let _: RawJson<'static> = peer.call("initialize", hello).await?;
-        peer.notify("initialized", json!({})).await.map_err(CallError::NotSent)?;
-        Ok(Lsp { peer: peer.clone(), opened: HashSet::new(), is_shut_down: false })
+        let configures = json!(answers.offers("workspace/configuration"));
+        let mut client = LspClient::new("sabir", env!("CARGO_PKG_VERSION"))
+            .capability("/workspace/configuration", configures);
+        if let Some(WorkspaceFolder { uri, name }) = folder() {
+            client = client.folder_uri(uri, name);
+        }
+        Ok(Lsp { session: client.initialize(peer).await?, is_shut_down: false })
     }
 
     /// The params of a call. A file that is named first, as `FILE:LINE:COLUMN`, is opened.
@@ -66,22 +44,20 @@ impl Lsp {
             return args.params();
         };
         let place = Place::parse(first);
-        let text = text_of(&place.path)?;
-        let uri = file_uri(&absolute(&place.path));
-        if self.opened.insert(uri.clone()) {
-            let item = json!({
-                "uri": uri, "languageId": language(&place.path), "version": 1, "text": text,
-            });
-            let _ = self.peer.notify("textDocument/didOpen", json!({"textDocument": item})).await;
+        let uri = uri(&place.path)?;
+        if self.session.document(&uri).is_none() {
+            let text = text_of(Path::new(&place.path))?;
+            // If it cannot be sent, neither can the call, which says why.
+            let _ = self.session.open(uri.clone(), language(&place.path), text).await;
         }
         let mut params: Map<String, Value> = match rest.named()? {
             Some(named) => named.parse().map_err(Failure::usage)?,
             None => Map::new(),
         };
-        params.insert("textDocument".to_owned(), json!({"uri": uri}));
-        if let Some(line) = place.line {
-            params.insert("position".to_owned(), position(&text, line, place.column.unwrap_or(1)));
+        if let (Some(line), Some(document)) = (place.line, self.session.document(&uri)) {
+            params.insert("position".to_owned(), position(&document, line, &place)?);
         }
+        params.insert("textDocument".to_owned(), json!({"uri": uri}));
         let mut default = |key: &str, value: Value| {
             params.entry(key).or_insert(value);
         };
@@ -100,15 +76,44 @@ impl Lsp {
 
     /// Says goodbye.
     pub(super) async fn close(&mut self) {
-        if self.peer.cause().is_some() {
+        let peer = self.session.peer();
+        if peer.cause().is_some() {
             return;
         }
         if !self.is_shut_down {
-            let _ = self.peer.call_raw("shutdown", None).timeout(SHUTDOWN_TIMEOUT).await;
+            let _ = peer.call_raw("shutdown", None).timeout(SHUTDOWN_TIMEOUT).await;
         }
-        let _ = self.peer.notify("exit", ()).await;
+        let _ = peer.notify("exit", ()).await;
     }
 }
+
+/// The folder that is open: this one.
+fn folder() -> Option<WorkspaceFolder> {
+    let path = std::env::current_dir().ok()?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Some(WorkspaceFolder { uri: sabir_lsp::file_uri(&path)?, name })
+}
+
+/// What a server is answered that nobody has to be asked for.
+pub(super) fn own_answer(method: &str) -> Option<RawJson<'static>> {
+    match method {
+        "workspace/workspaceFolders" => RawJson::from_value(&folder().map(|folder| [folder])).ok(),
+        _ => TAKEN.contains(&method).then_some(RawJson::NULL),
+    }
+}
+
+/// A server announces something, and waits until that is known.
+const TAKEN: [&str; 9] = [
+    "client/registerCapability",
+    "client/unregisterCapability",
+    "window/workDoneProgress/create",
+    "workspace/semanticTokens/refresh",
+    "workspace/codeLens/refresh",
+    "workspace/inlayHint/refresh",
+    "workspace/inlineValue/refresh",
+    "workspace/diagnostic/refresh",
+    "workspace/foldingRange/refresh",
+];
 
 /// Whether a method of the protocol is a notification: no answer would come.
 pub(super) fn is_notification(method: &str) -> bool {
@@ -152,28 +157,21 @@ impl Place {
     }
 }
 
-/// Counted from 0, and in units of UTF-16, as the protocol has it.
-fn position(text: &str, line: usize, column: usize) -> Value {
-    let before = text.lines().nth(line - 1).unwrap_or_default().chars().take(column - 1);
-    json!({"line": line - 1, "character": before.map(char::len_utf16).sum::<usize>()})
+/// A place as the protocol counts it.
+fn position(document: &Document, line: usize, place: &Place) -> Result<Value, Failure> {
+    let number = u32::try_from(line - 1).unwrap_or(u32::MAX);
+    let Some(text) = document.line(number) else {
+        let count = document.line_count();
+        return Err(Failure::usage(format_args!("`{}` has no line {line}: it has {count}", place.path)));
+    };
+    let before = text.chars().take(place.column.unwrap_or(1) - 1).map(char::len_utf8).sum::<usize>();
+    Ok(json!(document.position(document.line_start(number) + before)))
 }
 
-fn absolute(path: &str) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| PathBuf::from(path))
-}
-
-fn file_uri(path: &Path) -> String {
-    let text = path.to_string_lossy().replace('\\', "/");
-    let mut uri = String::from(if text.starts_with('/') { "file://" } else { "file:///" });
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' | b':' => {
-                uri.push(byte as char)
-            }
-            other => uri.push_str(&format!("%{other:02X}")),
-        }
-    }
-    uri
+fn uri(path: &str) -> Result<Uri, Failure> {
+    let whole = std::path::absolute(path).unwrap_or_else(|_| PathBuf::from(path));
+    sabir_lsp::file_uri(&whole)
+        .ok_or_else(|| Failure::usage(format_args!("`{path}` cannot be written as a file:// URI")))
 }
 
 /// What the protocol calls the language of a file.
@@ -206,6 +204,8 @@ fn language(path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use sabir_lsp::PositionEncoding;
+
     use super::*;
 
     #[test]
@@ -221,14 +221,19 @@ mod tests {
         ] {
             assert_eq!(Place::parse(text), want, "{text}");
         }
-        assert_eq!(position("a\nx😀y\n", 2, 3), json!({"line": 1, "character": 3}));
-        assert_eq!(position("a", 7, 1), json!({"line": 6, "character": 0}));
+        let text = "a\nx😀y\n";
+        let uri: Uri = "file:///a".parse().expect("a URI");
+        let document = |encoding| Document::new(uri.clone(), "text", 1, text, encoding);
+        for (encoding, character) in [(PositionEncoding::Utf16, 3), (PositionEncoding::Utf8, 5)] {
+            let got = position(&document(encoding), 2, &Place::parse("a:2:3")).expect("a position");
+            assert_eq!(got, json!({"line": 1, "character": character}));
+        }
+        let beyond = position(&document(PositionEncoding::Utf16), 7, &Place::parse("a:7"));
+        assert_eq!(beyond.map_err(|failure| failure.what), Err("`a` has no line 7: it has 3".to_owned()));
     }
 
     #[test]
-    fn files_have_uris_and_languages() {
-        assert_eq!(file_uri(Path::new("/tmp/a b/ü.c")), "file:///tmp/a%20b/%C3%BC.c");
-        assert_eq!(file_uri(Path::new("C:\\x.c")), "file:///C:/x.c");
+    fn files_have_languages() {
         for (path, want) in [("x.py", "python"), ("x.HPP", "cpp"), ("x.go", "go"), ("Makefile", "plaintext")]
         {
             assert_eq!(language(path), want);

@@ -4,6 +4,7 @@
 //! decides first, then the name of the program or the path of the URL. If neither says anything, the peer is taken for
 //! a plain one, and its answer to the call decides ([`Session::call`](super::Session::call)).
 
+use std::fmt;
 use std::str::FromStr;
 
 use sabir::transport::Url;
@@ -43,6 +44,18 @@ impl FromStr for Protocol {
                 }
                 None => Err("it is one of mcp, mcp@REVISION, lsp, eth, plain".to_owned()),
             },
+        }
+    }
+}
+
+impl fmt::Display for Protocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Protocol::Plain => f.write_str("plain"),
+            Protocol::Eth => f.write_str("eth"),
+            Protocol::Lsp => f.write_str("lsp"),
+            Protocol::Mcp(None) => f.write_str("mcp"),
+            Protocol::Mcp(Some(revision)) => write!(f, "mcp@{}", revision.as_str()),
         }
     }
 }
@@ -101,6 +114,9 @@ const LANGUAGE_SERVERS: [&str; 22] = [
 ];
 
 impl Protocol {
+    /// What `--as` takes, besides a revision of MCP.
+    pub(crate) const NAMES: [&str; 4] = ["mcp", "lsp", "eth", "plain"];
+
     /// What a target seems to speak; `None` if nothing says so. `method` is what is asked first.
     pub(crate) fn guess(target: &Target, method: &str) -> Option<Protocol> {
         if *target == Target::Demo {
@@ -254,6 +270,7 @@ mod tests {
             ("soap", Err("it is one of mcp, mcp@REVISION, lsp, eth, plain".to_owned())),
         ] {
             assert_eq!(text.parse(), want);
+            assert!(want.is_err() || want.is_ok_and(|protocol| protocol.to_string() == text));
         }
         assert!("mcp@1999".parse::<Protocol>().is_err());
     }

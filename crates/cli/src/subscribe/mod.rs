@@ -53,7 +53,7 @@ pub(crate) async fn run(args: SubscribeArgs, printer: &Printer) -> Result<Exit, 
         None => Arguments::parse(&words)?,
     };
     let spelling = Spelling::of(method.as_deref(), args.unsubscribe.as_deref());
-    let said = args.session.protocol.or(chosen.protocol.map(Protocol::from));
+    let said = args.session.protocol.or(chosen.protocol);
     let told = said.or_else(|| {
         (spelling.route == Route::Listen).then_some(Protocol::Mcp(Some(sabir::McpRevision::NEWEST)))
     });
@@ -227,7 +227,7 @@ impl Following {
     async fn end(&self, session: &mut Session, id: &RawJson<'static>) {
         let Some(method) = &self.spelling.unsubscribe else { return };
         let args = match self.spelling.route {
-            Route::Id => Arguments::from_data(&format!("[{id}]")),
+            Route::Id => Arguments::from_data(format!("[{id}]").as_ref()),
             // They are ended by what they were begun with.
             _ => Ok(self.given.clone()),
         };

@@ -6,10 +6,10 @@ use sabir::Framing;
 
 use super::fill::{self, Variables};
 use super::{Source, shown};
-use crate::args::ProtocolName;
 use crate::exit::Failure;
 use crate::peer::Chosen;
 use crate::platform;
+use crate::session::Protocol;
 use crate::target::{Program, Target};
 
 /// What a name stands for. Variables are filled in when it is chosen, and never shown.
@@ -25,7 +25,7 @@ pub(crate) struct Entry {
     /// Where its command runs.
     pub(super) folder: Option<PathBuf>,
     pub(super) framing: Option<Framing>,
-    pub(crate) protocol: Option<ProtocolName>,
+    pub(crate) protocol: Option<Protocol>,
     pub(super) variables: Variables,
 }
 

@@ -12,6 +12,7 @@ use super::{Source, shown};
 use crate::args::ClientFraming;
 use crate::exit::Failure;
 use crate::platform;
+use crate::session::Protocol;
 use crate::suggest;
 use crate::target::Target;
 
@@ -109,7 +110,7 @@ impl File<'_> {
                     entry.folder = Some(self.path.parent().unwrap_or(Path::new("")).join(folder));
                 }
                 "framing" => entry.framing = Some(self.one_of::<ClientFraming>("framing", value)?.into()),
-                "as" => entry.protocol = Some(self.one_of("as", value)?),
+                "as" => entry.protocol = Some(self.protocol(value)?),
                 other => {
                     let wrong = self.wrong(&key.span(), format_args!("unknown key `{other}` in `{name}`"));
                     return Err(match suggest::nearest(other, FIELDS.into_iter()) {
@@ -174,6 +175,12 @@ impl File<'_> {
             Ok((key.to_string(), self.string(key, value)?.to_owned()))
         };
         table.iter().map(pair).collect()
+    }
+
+    fn protocol(&self, value: &Value<'_>) -> Result<Protocol, Failure> {
+        let text = self.string("as", value)?;
+        let wrong = |why| self.wrong(&value.span(), format_args!("`as` cannot be `{text}`: {why}"));
+        text.parse().map_err(|why: String| wrong(why))
     }
 
     fn one_of<T: ValueEnum>(&self, name: &str, value: &Value<'_>) -> Result<T, Failure> {

@@ -8,9 +8,9 @@ use toml::de::{DeTable, DeValue};
 use super::entry::{Address, Entry};
 use super::fill::Variables;
 use super::{Source, file, jsonc, shown};
-use crate::args::ProtocolName;
 use crate::exit::Failure;
 use crate::platform::{app_folders, home};
+use crate::session::Protocol;
 
 /// A program that keeps servers, and where.
 struct Host {
@@ -143,7 +143,7 @@ impl Host {
         entry.env = pairs(inner.get("env"));
         entry.headers = pairs(server.get("headers").or_else(|| server.get("http_headers")));
         entry.folder = text(server, "cwd").map(PathBuf::from);
-        entry.protocol = Some(ProtocolName::Mcp);
+        entry.protocol = Some(Protocol::Mcp(None));
         entry.variables = self.variables;
         if let Some(token) = text(server, "bearer_token_env_var") {
             entry.headers.push(("Authorization".to_owned(), format!("Bearer ${{{token}}}")));

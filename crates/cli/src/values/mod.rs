@@ -11,12 +11,14 @@
 mod typed;
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::path::Path;
 
 use sabir::{JsonKind, RawJson};
 pub(crate) use typed::{Parameter, parameters};
 
 use crate::exit::Failure;
-use crate::platform::word;
+use crate::platform::{self, word};
 
 /// The most that is read of a file or of standard input. More cannot be a message.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
@@ -57,15 +59,8 @@ impl Arguments {
     }
 
     /// What `--data` stands for.
-    pub(crate) fn from_data(data: &str) -> Result<Arguments, Failure> {
-        let text = match data {
-            "-" => text_of("-")?,
-            _ => match data.strip_prefix('@') {
-                Some(path) => text_of(path)?,
-                None => data.to_owned(),
-            },
-        };
-        let params = RawJson::new(text).map_err(|error| {
+    pub(crate) fn from_data(data: &OsStr) -> Result<Arguments, Failure> {
+        let params = RawJson::from_bytes(&bytes_of(data)?).map(RawJson::into_owned).map_err(|error| {
             Failure::usage(format_args!("the params are not JSON: {error}"))
                 .hint("give JSON, @FILE, or - for standard input")
         })?;
@@ -192,31 +187,36 @@ fn is_name(text: &str) -> bool {
 }
 
 /// The bytes that an option stands for: its text, those of a file (`@FILE`), or of standard input (`-`).
-pub(crate) fn bytes_of(text: &str) -> Result<Vec<u8>, Failure> {
-    use std::io::Read;
-    let mut bytes = Vec::new();
-    let (name, read) = match (text, text.strip_prefix('@')) {
-        ("-", _) => ("standard input", std::io::stdin().take(MOST_BYTES).read_to_end(&mut bytes)),
-        (_, Some(path)) => {
-            (path, std::fs::File::open(path).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut bytes)))
-        }
-        _ => return Ok(text.as_bytes().to_vec()),
-    };
-    read.map(|_| bytes).map_err(|error| Failure::usage(format_args!("cannot read {name}: {error}")))
+pub(crate) fn bytes_of(text: &OsStr) -> Result<Vec<u8>, Failure> {
+    let bytes = text.as_encoded_bytes();
+    if bytes == b"-" {
+        return read_all(Path::new("-"));
+    }
+    match bytes.strip_prefix(b"@") {
+        Some(_) => read_all(&platform::without_first(text)),
+        None => Ok(bytes.to_vec()),
+    }
 }
 
 /// The text of a file, or of standard input for `-`.
-pub(crate) fn text_of(path: &str) -> Result<String, Failure> {
+pub(crate) fn text_of(path: &Path) -> Result<String, Failure> {
+    String::from_utf8(read_all(path)?).map_err(|error| unreadable(path, &error.utf8_error()))
+}
+
+fn read_all(path: &Path) -> Result<Vec<u8>, Failure> {
     use std::io::Read;
-    let mut text = String::new();
-    let read = match path {
-        "-" => std::io::stdin().take(MOST_BYTES).read_to_string(&mut text),
-        _ => std::fs::File::open(path).and_then(|file| file.take(MOST_BYTES).read_to_string(&mut text)),
+    let mut bytes = Vec::new();
+    let read = match path == Path::new("-") {
+        true => std::io::stdin().take(MOST_BYTES).read_to_end(&mut bytes),
+        false => std::fs::File::open(path).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut bytes)),
     };
-    match read {
-        Ok(_) => Ok(text),
-        Err(error) if path == "-" => Err(Failure::usage(format_args!("cannot read standard input: {error}"))),
-        Err(error) => Err(Failure::usage(format_args!("cannot read `{path}`: {error}"))),
+    read.map(|_| bytes).map_err(|error| unreadable(path, &error))
+}
+
+fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> Failure {
+    match path == Path::new("-") {
+        true => Failure::usage(format_args!("cannot read standard input: {error}")),
+        false => Failure::usage(format_args!("cannot read `{}`: {error}", path.display())),
     }
 }
 

@@ -16,7 +16,7 @@ use lsp_types::notification::{Initialized, Notification};
 use lsp_types::request::Request;
 use lsp_types::{ClientCapabilities, InitializedParams, Uri, WorkspaceFolder};
 pub use partial_call::PartialCall;
-use sabir::{Dialect, Framing, RawJson, Router, Transport};
+use sabir::{CallError, Dialect, Framing, Peer, RawJson, Router, Transport};
 use serde_json::{Value, json};
 pub use session::LspSession;
 
@@ -120,6 +120,19 @@ impl LspClient {
         self
     }
 
+    /// Sets one of the capabilities, by its JSON pointer: `/workspace/configuration` to `false`, for instance.
+    pub fn capability(mut self, pointer: &str, value: Value) -> Self {
+        let mut place = &mut self.config.capabilities;
+        for name in pointer.split('/').skip(1) {
+            if !place.is_object() {
+                *place = json!({});
+            }
+            place = &mut place[name];
+        }
+        *place = value;
+        self
+    }
+
     /// Sets the `initializationOptions`.
     pub fn initialization_options(mut self, options: Value) -> Self {
         self.config.options = Some(options);
@@ -163,15 +176,26 @@ impl LspClient {
         let params = config.initialize_params();
         let transport = transport.into().framing(Framing::Headers).dialect(DIALECT);
         let peer = sabir::connect(transport, router.state(config)).await?;
-        let session = LspSession::of(&peer);
-        let answer = peer.call::<RawJson<'static>>("initialize", params).await;
-        if let Err(error) = answer.and_then(|result| session.agree(&result)) {
+        let greeted = greet(&peer, params).await;
+        if greeted.is_err() {
             peer.close();
-            return Err(error.into());
         }
-        session.notify::<Initialized>(InitializedParams {}).await?;
-        Ok(session)
+        Ok(greeted?)
     }
+
+    /// Does the handshake on a connection that is there already. The connection's own router answers the server and hears
+    /// what it says, so the session knows of no diagnostics that are published, and of no registrations.
+    pub async fn initialize(&self, peer: &Peer) -> Result<LspSession, CallError> {
+        greet(peer, self.config.initialize_params()).await
+    }
+}
+
+async fn greet(peer: &Peer, params: Value) -> Result<LspSession, CallError> {
+    let session = LspSession::of(peer);
+    let result: RawJson<'static> = peer.call("initialize", params).await?;
+    session.agree(&result)?;
+    session.notify::<Initialized>(InitializedParams {}).await.map_err(CallError::NotSent)?;
+    Ok(session)
 }
 
 impl Config {
