@@ -32,7 +32,7 @@ TASKS = {
         "fastmcp": f"fastmcp list --resources --prompts --command '{EVERYTHING}'",
     },
     "call a tool of an MCP server": {
-        "sabir": f"sabir call tools/call name=get-sum arguments:='{{\"a\":2,\"b\":3}}' -- {EVERYTHING}",
+        "sabir": f"sabir call get-sum a=2 b=3 -- {EVERYTHING}",
         "MCP Inspector": f"mcp-inspector --cli {EVERYTHING} --method tools/call --tool-name get-sum --tool-arg a=2 b=3",
         "fastmcp": f"fastmcp call --command '{EVERYTHING}' --target get-sum --input-json '{{\"a\":2,\"b\":3}}'",
     },

@@ -27,7 +27,9 @@ impl Lsp {
     pub(super) async fn open(peer: &Peer, answers: &Answers) -> Result<Lsp, CallError> {
         let configures = json!(answers.offers("workspace/configuration"));
         let mut client = LspClient::new("sabir", env!("CARGO_PKG_VERSION"))
-            .capability("/workspace/configuration", configures);
+            .capability("/workspace/configuration", configures)
+            // It is for a person to read, or for a pipe.
+            .capability("/textDocument/hover/contentFormat", json!(["plaintext", "markdown"]));
         if let Some(WorkspaceFolder { uri, name }) = folder() {
             client = client.folder_uri(uri, name);
         }

@@ -219,7 +219,10 @@ mod tests {
             ),
             ("[targets]\na = 'x'", Err("t.toml:2: `x` is not a target: it has no scheme")),
             ("[targets.a]\nulr = 'x'", Err("t.toml:2: unknown key `ulr` in `a`")),
-            ("[targets.a]\nas = 'x'", Err("t.toml:2: `x` is not one of mcp, lsp, eth, plain")),
+            (
+                "[targets.a]\nas = 'x'",
+                Err("t.toml:2: `as` cannot be `x`: it is one of mcp, mcp@REVISION, lsp, eth, plain"),
+            ),
             ("[targets.a]\nheaders = { b = 1 }", Err("t.toml:2: `b` is not a string")),
             (
                 "[targets.a]\nurl = 'demo:'\nenv = { B = '1' }",
