@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use sabir_model::rules::Profile;
 
-use super::{CONNECTION, ClientFraming, OUTPUT, WebArgs, duration, size};
+use super::units::{duration, size};
+use super::{CONNECTION, ClientFraming, OUTPUT, WebArgs};
 
 #[derive(Debug, clap::Args)]
 #[command(

@@ -1,26 +1,33 @@
 //! The command line. What it means is decided by each command.
 
+mod call;
 mod check;
+mod demo;
 mod graph;
 mod help;
 mod session;
 mod targets;
+mod units;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub(crate) use call::CallArgs;
 pub(crate) use check::CheckArgs;
 use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+pub(crate) use demo::DemoArgs;
 #[cfg(feature = "graph")]
 pub(crate) use graph::GraphArgs;
 pub(crate) use graph::{Draft, ModelArgs, ModelPart};
 pub(crate) use help::ManArgs;
-use sabir::{Dialect, Framing, LENIENT, LSP, MCP, PLAIN};
+use sabir::Framing;
 use session::ProtocolParser;
 pub(crate) use session::{FollowArgs, ResultArgs, SessionArgs, SubscribeArgs};
 pub(crate) use targets::TargetsArgs;
+pub(crate) use units::LARGEST_SIZE;
+use units::{duration, size};
 
 use crate::session::Protocol;
 
@@ -293,202 +300,12 @@ pub enum Language {
     Python,
 }
 
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Examples:
-  echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"add\",\"params\":[2,3]}' | sabir demo
-  sabir demo --listen tcp://127.0.0.1:4000
-  sabir demo --listen unix:/tmp/demo.sock --framing headers
-  sabir demo --mcp
-  sabir demo --listen http://127.0.0.1:8080/rpc --bearer secret
-  sabir demo --listen https://127.0.0.1:8443 --tls-cert server.pem --tls-key server.key
-
-At tcp:// and unix: one port serves all: JSON-RPC in lines or with Content-Length headers, HTTP/1.1, HTTP/2 and
-WebSocket, and with a certificate TLS of each. The first bytes of a connection decide. At http:// and ws:// it
-serves HTTP and WebSocket only.
-
-The methods: add, subtract, sum, get_data, echo, sleep, progress, work, tick, ask, fail, panic, notes, the
-subscription subscribe_ticks, and the notifications update, notify_hello, notify_sum, log.")]
-pub(crate) struct DemoArgs {
-    /// Serve a Model Context Protocol server that has one of every feature instead
-    #[arg(long)]
-    pub(crate) mcp: bool,
-    /// Serve a toy chain besides, for clients of Ethereum, Substrate and Solana to follow
-    #[arg(long, conflicts_with = "mcp")]
-    pub(crate) chain: bool,
-    /// Serve at tcp://HOST:PORT, http://HOST:PORT/PATH or unix:PATH (on Windows pipe:NAME), not on stdin and stdout
-    #[arg(long, value_name = "URL")]
-    pub(crate) listen: Option<String>,
-    /// The certificate chain to serve TLS with (PEM)
-    #[arg(long, value_name = "FILE", requires_all = ["tls_key", "listen"])]
-    pub(crate) tls_cert: Option<PathBuf>,
-    /// Its private key (PEM)
-    #[arg(long, value_name = "FILE", requires = "tls_cert")]
-    pub(crate) tls_key: Option<PathBuf>,
-    /// Require this bearer token over HTTP and WebSocket; other connections are refused
-    #[arg(long, value_name = "TOKEN", requires = "listen", value_parser = token)]
-    pub(crate) bearer: Option<String>,
-    /// Allow calls from pages of this origin, such as https://app.example; may be repeated
-    #[arg(long, value_name = "ORIGIN", requires = "listen", value_parser = origin)]
-    pub(crate) allow_origin: Vec<String>,
-    /// Accept requests to this host, such as demo.example; may be repeated
-    #[arg(long, value_name = "HOST", requires = "listen", value_parser = host)]
-    pub(crate) allow_host: Vec<String>,
-    /// Message framing; auto detects it [default: lines, and auto with --listen]
-    #[arg(
-        long,
-        value_enum,
-        value_name = "HOW",
-        hide_default_value = true,
-        default_value = "lines",
-        default_value_if("listen", clap::builder::ArgPredicate::IsPresent, "auto")
-    )]
-    pub(crate) framing: ServerFraming,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum ServerFraming {
-    /// Whichever the peer uses
-    Auto,
-    /// One message per line
-    Lines,
-    /// Content-Length headers before each message, as in LSP
-    Headers,
-}
-
-impl ServerFraming {
-    pub(crate) fn known(self) -> Option<Framing> {
-        match self {
-            ServerFraming::Auto => None,
-            ServerFraming::Lines => Some(Framing::Lines),
-            ServerFraming::Headers => Some(Framing::Headers),
-        }
-    }
-}
-
-#[derive(Debug, clap::Args)]
-#[command(
-    override_usage = "\
-sabir call [OPTIONS] TARGET METHOD [ARG]...
-       sabir call [OPTIONS] METHOD [ARG]... -- COMMAND [WORD]...
-       sabir call [OPTIONS] TARGET --batch FILE
-       sabir call [OPTIONS] TARGET --raw BYTES",
-    after_help = "\
-TARGET is one of
-  demo:               the demo service, in this process
-  stdio:COMMAND…      a program to start, talked to over its standard input and output; its words are split
-                      as a shell does, by spaces, quotes and backslashes, but nothing else is expanded:
-                      use stdio:\"sh -c '…'\" for pipes and variables; on Windows backslashes are kept
-  http://HOST/PATH    an HTTP server that takes each message by itself; https:// with TLS
-  ws://HOST/PATH      a WebSocket; wss:// with TLS
-  tcp://HOST:PORT     a TCP socket; tls:// with TLS
-  unix:PATH           a Unix socket; on Windows pipe:NAME, a named pipe
-
-METHOD is a method; of an MCP server also the name of a tool or a prompt, or the URI of a resource. Of a language
-server, methods of a text document take FILE:LINE:COLUMN first, and the file is opened.
-
-ARG is one of
-  KEY=TEXT            a named argument: a string, or what the schema of a tool wants
-  KEY:=JSON           a named argument, any JSON
-  JSON                an argument by position
-  WORD                the same, a string: whatever is not JSON
-  =TEXT, :=JSON       the same, certainly a string or JSON
-
-A batch FILE holds a JSON array of messages, or one message per line: {\"id\", \"method\", \"params\"}. Those
-without an id are notifications. It is sent with these ids. Results are printed one per line, in the order of the
-file; with --json in the order in which they come.
-
-Examples:
-  sabir call demo: add 2 3
-  sabir call demo: subtract minuend:=42 subtrahend:=23
-  sabir call https://example.org/rpc add 2 3 -H 'Authorization: Bearer ${TOKEN}'
-  sabir call echo message=hi -- my-mcp-server
-  sabir call https://example.org/mcp get-sum a=2 b=3
-  sabir call textDocument/hover main.c:4:10 -- clangd
-  sabir call demo: --batch calls.json --json"
-)]
-pub(crate) struct CallArgs {
-    /// The target, unless a command is given after --; the method; its arguments
-    #[arg(value_name = "TARGET METHOD ARG", hide = true, allow_negative_numbers = true)]
-    pub(crate) words: Vec<String>,
-    /// A program to start, and to use over its standard input and output
-    #[arg(last = true, value_name = "COMMAND", hide = true)]
-    pub(crate) command: Vec<OsString>,
-    /// All params: JSON, @FILE, or - for standard input
-    #[arg(short = 'd', long = "data", value_name = "JSON")]
-    pub(crate) data: Option<OsString>,
-    /// Send a notification: no answer is expected
-    #[arg(long)]
-    pub(crate) notify: bool,
-    /// Send the messages in a file as one batch; - for standard input
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["notify", "data", "follow", "wait", "until"])]
-    pub(crate) batch: Option<PathBuf>,
-    /// Send exactly these bytes as one message: TEXT, @FILE, or - for standard input
-    #[arg(long, value_name = "BYTES", conflicts_with_all = ["notify", "data", "batch", "progress", "until", "follow"])]
-    pub(crate) raw: Option<OsString>,
-    /// How long to wait, such as 500ms, 30s or 2m
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration, help_heading = CONNECTION)]
-    pub(crate) timeout: Duration,
-    /// The largest answer to accept, such as 500kB, 64MiB or 1GiB
-    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = size, help_heading = CONNECTION)]
-    pub(crate) max_size: usize,
-    /// Message framing [default: lines; headers for a language server]
-    #[arg(long, value_enum, value_name = "HOW", help_heading = CONNECTION)]
-    pub(crate) framing: Option<ClientFraming>,
-    /// Protocol rules: what is allowed, and which cancel and progress messages are used [default: lenient]
-    #[arg(long, value_enum, value_name = "WHICH", help_heading = CONNECTION)]
-    pub(crate) dialect: Option<DialectName>,
-    #[command(flatten)]
-    pub(crate) session: SessionArgs,
-    #[command(flatten)]
-    pub(crate) stay: FollowArgs,
-    #[command(flatten)]
-    pub(crate) output: ResultArgs,
-    #[command(flatten)]
-    pub(crate) web: WebArgs,
-    /// Ask for progress, by a token in the params, which must be named
-    #[arg(long, conflicts_with_all = ["notify", "batch"], help_heading = OUTPUT)]
-    pub(crate) progress: bool,
-    /// Show the messages on the wire, as a transcript on standard error
-    #[arg(long, help_heading = OUTPUT)]
-    pub(crate) trace: bool,
-    /// Show the steps of the connection and the heads of HTTP on standard error, with their times
-    #[arg(short = 'v', long, conflicts_with_all = ["batch", "raw"], help_heading = OUTPUT)]
-    pub(crate) verbose: bool,
-    /// Print one JSON object per event: ok, id, method, result or error, ms, target
-    #[arg(long, help_heading = OUTPUT)]
-    pub(crate) json: bool,
-}
-
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum ClientFraming {
     /// One message per line
     Lines,
     /// Content-Length headers before each message, as in LSP
     Headers,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum DialectName {
-    /// JSON-RPC 2.0 to the letter
-    Plain,
-    /// The Language Server Protocol
-    Lsp,
-    /// The Model Context Protocol
-    Mcp,
-    /// Accepts the deviations of old servers
-    Lenient,
-}
-
-impl From<DialectName> for Dialect {
-    fn from(name: DialectName) -> Self {
-        match name {
-            DialectName::Plain => PLAIN,
-            DialectName::Lsp => LSP,
-            DialectName::Mcp => MCP,
-            DialectName::Lenient => LENIENT,
-        }
-    }
 }
 
 impl From<ClientFraming> for Framing {
@@ -500,110 +317,13 @@ impl From<ClientFraming> for Framing {
     }
 }
 
-/// A name or an address, with a port or without.
-fn host(text: &str) -> Result<String, String> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-.:[]".contains(c);
-    match text.chars().all(plain) && text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '[') {
-        true => Ok(text.to_owned()),
-        false => Err("write it as demo.example or demo.example:8080".to_owned()),
-    }
-}
-
-fn token(text: &str) -> Result<String, String> {
-    match !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic()) {
-        true => Ok(text.to_owned()),
-        false => Err("a token is not empty, and has only visible ASCII characters".to_owned()),
-    }
-}
-
-fn origin(text: &str) -> Result<String, String> {
-    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
-    match rest.map(host) {
-        Some(Ok(_)) => Ok(text.to_owned()),
-        _ => Err("write it as https://app.example, without a path".to_owned()),
-    }
-}
-
-/// The longest timeout, short enough for every clock.
-const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
-
-fn duration(text: &str) -> Result<Duration, String> {
-    let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let scale = match &text[number.len()..] {
-        "ms" => 1e-3,
-        "s" => 1.0,
-        "m" => 60.0,
-        "h" => 3600.0,
-        "" => return Err("a time needs its unit, such as 500ms, 30s or 2m".to_owned()),
-        other => return Err(format!("unknown unit `{other}`: use ms, s, m or h")),
-    };
-    let number: f64 = number.parse().map_err(|_| format!("`{number}` is not a number"))?;
-    Duration::try_from_secs_f64(number * scale)
-        .map(|time| time.min(LONGEST))
-        .map_err(|error| error.to_string())
-}
-
-/// The largest `--max-size`: a message is held in memory a few times.
-pub(crate) const LARGEST_SIZE: usize = 1 << 30;
-
-fn size(text: &str) -> Result<usize, String> {
-    let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match text[number.len()..].to_ascii_lowercase().as_str() {
-        "" | "b" => 1,
-        "k" | "kb" => 1000,
-        "m" | "mb" => 1000 * 1000,
-        "g" | "gb" => 1000 * 1000 * 1000,
-        "kib" => 1 << 10,
-        "mib" => 1 << 20,
-        "gib" => 1 << 30,
-        other => return Err(format!("unknown unit `{other}`: use kB, MB, GB, KiB, MiB or GiB")),
-    };
-    let number: f64 = number.parse().map_err(|_| format!("`{number}` is not a number"))?;
-    let bytes = number * f64::from(unit);
-    match bytes >= 1.0 && bytes <= LARGEST_SIZE as f64 {
-        true => Ok(bytes as usize),
-        false => Err("a size is between 1 byte and 1 GiB".to_owned()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn sizes_have_units() {
-        for (text, want) in [
-            ("1", Ok(1)),
-            ("500kB", Ok(500_000)),
-            ("64MiB", Ok(64 << 20)),
-            ("1.5gib", Err("a size is between 1 byte and 1 GiB")),
-            ("0", Err("a size is between 1 byte and 1 GiB")),
-            ("5 apples", Err("unknown unit `apples`: use kB, MB, GB, KiB, MiB or GiB")),
-            ("MiB", Err("`` is not a number")),
-        ] {
-            assert_eq!(size(text), want.map_err(str::to_owned), "{text}");
-        }
-    }
-
-    #[test]
     fn the_definition_holds_together() {
         use clap::CommandFactory;
         Args::command().debug_assert();
-    }
-
-    #[test]
-    fn times_have_units() {
-        for (text, want) in [
-            ("500ms", Ok(Duration::from_millis(500))),
-            ("1.5s", Ok(Duration::from_millis(1500))),
-            ("2m", Ok(Duration::from_secs(120))),
-            ("1h", Ok(Duration::from_secs(3600))),
-            ("30", Err("a time needs its unit, such as 500ms, 30s or 2m")),
-            ("3 weeks", Err("unknown unit `weeks`: use ms, s, m or h")),
-            ("s", Err("`` is not a number")),
-        ] {
-            assert_eq!(duration(text), want.map_err(str::to_owned), "{text}");
-        }
-        assert!(duration("-1s").is_err());
     }
 }

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValue, TypedValueParser};
 
-use super::{CONNECTION, ClientFraming, OUTPUT, WebArgs, duration, size};
+use super::units::{duration, size};
+use super::{CONNECTION, ClientFraming, OUTPUT, WebArgs};
 use crate::session::Protocol;
 
 /// Reads a [`Protocol`]. Shells complete its names.

@@ -1,0 +1,128 @@
+//! What `sabir call` takes.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use sabir::{Dialect, LENIENT, LSP, MCP, PLAIN};
+
+use super::units::{duration, size};
+use super::{CONNECTION, ClientFraming, FollowArgs, OUTPUT, ResultArgs, SessionArgs, WebArgs};
+
+#[derive(Debug, clap::Args)]
+#[command(
+    override_usage = "\
+sabir call [OPTIONS] TARGET METHOD [ARG]...
+       sabir call [OPTIONS] METHOD [ARG]... -- COMMAND [WORD]...
+       sabir call [OPTIONS] TARGET --batch FILE
+       sabir call [OPTIONS] TARGET --raw BYTES",
+    after_help = "\
+TARGET is one of
+  demo:               the demo service, in this process
+  stdio:COMMAND…      a program to start, talked to over its standard input and output; its words are split
+                      as a shell does, by spaces, quotes and backslashes, but nothing else is expanded:
+                      use stdio:\"sh -c '…'\" for pipes and variables; on Windows backslashes are kept
+  http://HOST/PATH    an HTTP server that takes each message by itself; https:// with TLS
+  ws://HOST/PATH      a WebSocket; wss:// with TLS
+  tcp://HOST:PORT     a TCP socket; tls:// with TLS
+  unix:PATH           a Unix socket; on Windows pipe:NAME, a named pipe
+
+METHOD is a method; of an MCP server also the name of a tool or a prompt, or the URI of a resource. Of a language
+server, methods of a text document take FILE:LINE:COLUMN first, and the file is opened.
+
+ARG is one of
+  KEY=TEXT            a named argument: a string, or what the schema of a tool wants
+  KEY:=JSON           a named argument, any JSON
+  JSON                an argument by position
+  WORD                the same, a string: whatever is not JSON
+  =TEXT, :=JSON       the same, certainly a string or JSON
+
+A batch FILE holds a JSON array of messages, or one message per line: {\"id\", \"method\", \"params\"}. Those
+without an id are notifications. It is sent with these ids. Results are printed one per line, in the order of the
+file; with --json in the order in which they come.
+
+Examples:
+  sabir call demo: add 2 3
+  sabir call demo: subtract minuend:=42 subtrahend:=23
+  sabir call https://example.org/rpc add 2 3 -H 'Authorization: Bearer ${TOKEN}'
+  sabir call echo message=hi -- my-mcp-server
+  sabir call https://example.org/mcp get-sum a=2 b=3
+  sabir call textDocument/hover main.c:4:10 -- clangd
+  sabir call demo: --batch calls.json --json"
+)]
+pub(crate) struct CallArgs {
+    /// The target, unless a command is given after --; the method; its arguments
+    #[arg(value_name = "TARGET METHOD ARG", hide = true, allow_negative_numbers = true)]
+    pub(crate) words: Vec<String>,
+    /// A program to start, and to use over its standard input and output
+    #[arg(last = true, value_name = "COMMAND", hide = true)]
+    pub(crate) command: Vec<OsString>,
+    /// All params: JSON, @FILE, or - for standard input
+    #[arg(short = 'd', long = "data", value_name = "JSON")]
+    pub(crate) data: Option<OsString>,
+    /// Send a notification: no answer is expected
+    #[arg(long)]
+    pub(crate) notify: bool,
+    /// Send the messages in a file as one batch; - for standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["notify", "data", "follow", "wait", "until"])]
+    pub(crate) batch: Option<PathBuf>,
+    /// Send exactly these bytes as one message: TEXT, @FILE, or - for standard input
+    #[arg(long, value_name = "BYTES", conflicts_with_all = ["notify", "data", "batch", "progress", "until", "follow"])]
+    pub(crate) raw: Option<OsString>,
+    /// How long to wait, such as 500ms, 30s or 2m
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration, help_heading = CONNECTION)]
+    pub(crate) timeout: Duration,
+    /// The largest answer to accept, such as 500kB, 64MiB or 1GiB
+    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = size, help_heading = CONNECTION)]
+    pub(crate) max_size: usize,
+    /// Message framing [default: lines; headers for a language server]
+    #[arg(long, value_enum, value_name = "HOW", help_heading = CONNECTION)]
+    pub(crate) framing: Option<ClientFraming>,
+    /// Protocol rules: what is allowed, and which cancel and progress messages are used [default: lenient]
+    #[arg(long, value_enum, value_name = "WHICH", help_heading = CONNECTION)]
+    pub(crate) dialect: Option<DialectName>,
+    #[command(flatten)]
+    pub(crate) session: SessionArgs,
+    #[command(flatten)]
+    pub(crate) stay: FollowArgs,
+    #[command(flatten)]
+    pub(crate) output: ResultArgs,
+    #[command(flatten)]
+    pub(crate) web: WebArgs,
+    /// Ask for progress, by a token in the params, which must be named
+    #[arg(long, conflicts_with_all = ["notify", "batch"], help_heading = OUTPUT)]
+    pub(crate) progress: bool,
+    /// Show the messages on the wire, as a transcript on standard error
+    #[arg(long, help_heading = OUTPUT)]
+    pub(crate) trace: bool,
+    /// Show the steps of the connection and the heads of HTTP on standard error, with their times
+    #[arg(short = 'v', long, conflicts_with_all = ["batch", "raw"], help_heading = OUTPUT)]
+    pub(crate) verbose: bool,
+    /// Print one JSON object per event: ok, id, method, result or error, ms, target
+    #[arg(long, help_heading = OUTPUT)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum DialectName {
+    /// JSON-RPC 2.0 to the letter
+    Plain,
+    /// The Language Server Protocol
+    Lsp,
+    /// The Model Context Protocol
+    Mcp,
+    /// Accepts the deviations of old servers
+    Lenient,
+}
+
+impl From<DialectName> for Dialect {
+    fn from(name: DialectName) -> Self {
+        match name {
+            DialectName::Plain => PLAIN,
+            DialectName::Lsp => LSP,
+            DialectName::Mcp => MCP,
+            DialectName::Lenient => LENIENT,
+        }
+    }
+}
