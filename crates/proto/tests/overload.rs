@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use sabir_proto::{Config, Event, Output, Session, Time};
+use sabir_proto::{Config, Event, Limits, Output, Session, Time};
 
 fn events(session: &mut Session) -> Vec<String> {
     let mut events = Vec::new();
@@ -45,6 +45,29 @@ fn requests_are_refused_until_there_is_memory() {
     assert_eq!(events(&mut session), ["request add"]);
     assert_eq!(written(&mut session), "{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":1}\n");
     assert_eq!(session.usage().running, 1);
+}
+
+/// It must not turn into another error, of which a caller cannot tell whether anything was done.
+#[test]
+fn a_refusal_for_whose_reason_there_is_no_room_stays_a_refusal() {
+    let limits = Limits { in_flight: 1, outbound_bytes: 100, ..Limits::default() };
+    let mut session = Session::new(Config { limits, ..Config::default() });
+    let call = |id: u32| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"x\"}}");
+    session.handle_bytes(Time::START, format!("[{},{},{}]\n", call(1), call(3), call(2)).as_bytes());
+    let mut started = 0;
+    while let Output::Event(event) = session.poll_output(Time::START) {
+        if let Event::Request { key, .. } = event {
+            started += 1;
+            session.reply(Time::START, key, &"a".repeat(40));
+        }
+    }
+    let answers = written(&mut session);
+    assert_eq!(started, 1, "there is no room for more than one answer: {answers}");
+    for id in [2, 3] {
+        let refusal =
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32009,"message":"Overloaded"}}}}"#);
+        assert!(answers.contains(&refusal), "{answers}");
+    }
 }
 
 /// A batch of so many entries of two bytes.

@@ -106,9 +106,12 @@ impl Core {
                 let length = out.len() - start;
                 if length > room {
                     out.truncate(start);
-                    encode::error(out, id, &ErrorObject::standard(ErrorCode::ANSWER_TOO_LARGE));
-                    code = Some(ErrorCode::ANSWER_TOO_LARGE);
-                    *replaced = Some((key, ErrorCode::ANSWER_TOO_LARGE));
+                    // A refusal stays one, only without its reason: who reads it knows that nothing was done.
+                    let shorter = code.filter(|code| *code == ErrorCode::OVERLOADED);
+                    let shorter = shorter.unwrap_or(ErrorCode::ANSWER_TOO_LARGE);
+                    encode::error(out, id, &ErrorObject::standard(shorter));
+                    code = Some(shorter);
+                    *replaced = Some((key, shorter));
                 }
                 // It would find room alone: what comes behind it may not.
                 (code, length > room && length <= limit)

@@ -41,9 +41,9 @@ impl Core {
         if calls.is_empty() {
             return Next::Event(Event::Report(Report::Frame(fault)));
         }
-        let error = || CallError::Undelivered(Undelivered::too_large(limit));
-        let replies = calls.into_iter().map(|call| Event::Reply { call, outcome: Err(error()) });
-        self.pending_events.extend(replies);
+        for call in calls {
+            self.end_by_guess(call, CallError::Undelivered(Undelivered::too_large(limit)));
+        }
         Next::Again
     }
 
@@ -142,10 +142,19 @@ impl Core {
             return Some(Event::Report(Report::PeerError(error)));
         }
         for call in calls {
-            let outcome = Err(CallError::Error(error.clone()));
-            self.pending_events.push_back(Event::Reply { call, outcome });
+            self.end_by_guess(call, CallError::Error(error.clone()));
         }
         None
+    }
+
+    /// Ends a call that an error without its id seems to mean. Its response may come all the same: what it subscribes to
+    /// is unsubscribed from then.
+    fn end_by_guess(&mut self, call: CallKey, error: CallError) {
+        let event = match self.abandon_subscribing(call) {
+            Some(subscription) => Event::Subscribed { subscription, outcome: Err(error) },
+            None => Event::Reply { call, outcome: Err(error) },
+        };
+        self.pending_events.push_back(event);
     }
 }
 

@@ -285,6 +285,17 @@ impl Core {
         }
     }
 
+    /// Nobody waits for the response to this call any more. Gives the subscription, if it asks for one.
+    pub(super) fn abandon_subscribing(&mut self, call: CallKey) -> Option<SubscriptionKey> {
+        let ours = &mut self.subscriptions.as_mut()?.ours;
+        let key = ours.of_call(call.id())?;
+        let asked = matches!(ours.get(key)?.state, State::Asking(_));
+        asked.then(|| {
+            ours.set(key, State::Abandoned(call));
+            key
+        })
+    }
+
     /// A late answer: perhaps to a call that subscribes, and that nobody waits for any more.
     #[cold]
     pub(super) fn late_id(&mut self, id: u64, outcome: Result<RawJson<'_>, CallError>) -> bool {
