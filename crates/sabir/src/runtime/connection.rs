@@ -41,6 +41,8 @@ pub(crate) struct Connection<P> {
     closing: Option<Cause>,
     /// It waits for spawned handlers that are about to finish.
     gathering: bool,
+    /// All that was read is dealt with.
+    drained: bool,
     pub(crate) io: P,
 }
 
@@ -57,6 +59,7 @@ impl<P: Io> Connection<P> {
             timer_deadline: None,
             closing: None,
             gathering: false,
+            drained: false,
             io,
         }
     }
@@ -186,6 +189,8 @@ impl<P: Io> Connection<P> {
         self.gathering = false;
         self.engine.resume();
         let mut has_read = false;
+        // Whether it has written since it last tried to read.
+        let mut has_written = false;
         loop {
             if let Some(cause) = self.closing.take() {
                 return self.close(cx, cause);
@@ -199,27 +204,45 @@ impl<P: Io> Connection<P> {
                     cx.waker().wake_by_ref();
                     return Poll::Pending;
                 }
-                Stop::Waiting | Stop::Pausing => {}
+                Stop::Waiting => self.drained = true,
+                Stop::Pausing => {}
             }
             // Everything that is ready goes out at once; only then is more taken in.
             let wrote = self.io.send(cx, &mut self.engine.context);
             self.engine.tell_congestion();
+            let wrote = matches!(wrote, IoProgress::Yes);
             if self.engine.is_pausing() {
+                // A peer that reads all that subscriptions send is heard, too.
+                if self.drained
+                    && self.wants_read()
+                    && let IoProgress::Yes = self.io.receive(cx, &mut self.engine.context)
+                {
+                    self.drained = false;
+                }
                 return yield_turn(cx);
             }
-            // What was written may let the session say more, which only the engine listens to.
-            if let IoProgress::Yes = wrote {
+            // What was written may let the session say more, which only the engine listens to. Subscriptions always may
+            // have more to say.
+            if wrote && !std::mem::replace(&mut has_written, true) {
                 continue;
             }
+            has_written = false;
             if self.wants_read()
                 && let IoProgress::Yes = self.io.receive(cx, &mut self.engine.context)
             {
+                self.drained = false;
                 // What came first came before the turn began. Handlers look at the clock themselves.
                 if std::mem::replace(&mut has_read, true) {
                     self.engine.context.read_clock();
                     self.engine.check_turn();
                 }
                 continue;
+            }
+            if wrote {
+                continue;
+            }
+            if self.engine.has_ready() {
+                return yield_turn(cx);
             }
             if self.wait(cx).is_pending() {
                 return Poll::Pending;

@@ -130,6 +130,11 @@ impl Engine {
         self.turn = self.context.now;
     }
 
+    /// Whether something can go on that `run` has left for the next turn.
+    pub(crate) fn has_ready(&self) -> bool {
+        !self.ready.is_empty() && !self.context.session.is_congested()
+    }
+
     /// Whether `run` has stopped because its turn was over.
     pub(crate) fn is_pausing(&self) -> bool {
         self.pausing
@@ -167,11 +172,14 @@ impl Engine {
     pub(crate) fn run(&mut self) -> Stop {
         let _driven = driving::drive(&self.context.peer.shared);
         self.run_ready();
+        // However long those took, what has come moves on by a step.
+        let mut stepped = false;
         loop {
             self.context.execute_commands();
-            if self.pausing {
+            if self.pausing && stepped {
                 return Stop::Pausing;
             }
+            stepped = true;
             match self.next_step() {
                 Step::Run(key, handler) => {
                     match handler {
@@ -442,11 +450,17 @@ impl Engine {
         while !self.pausing
             && let Some(index) = self.ready.pop()
         {
-            self.count_step();
             if index & STREAM != 0 {
+                // Streams may have an item at any time: what comes in has half of each turn.
+                if self.context.now - self.turn >= TURN / 2 {
+                    self.ready.push(index);
+                    return;
+                }
+                self.count_step();
                 self.context.poll_stream(index & !STREAM);
                 continue;
             }
+            self.count_step();
             // Before it is polled: what wakes it from here on puts it back among the ready ones.
             if let Some((waker, _)) = self.wakers.get(index) {
                 waker.queued.leave();

@@ -1,5 +1,6 @@
 //! Subscribers that do not read, and consumers that do not take.
 
+use std::io::{Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -180,5 +181,47 @@ async fn streams_that_are_always_ready_leave_room_for_calls() {
     for _ in 0..100 {
         assert_eq!(peer.call::<String>("echo", "x").await, Ok("x".to_owned()));
         assert!(endless.next().await.is_some());
+    }
+}
+
+/// A peer that reads all that comes, and as fast as it comes: there is always room for one item more.
+#[test]
+fn a_peer_that_reads_everything_is_heard() {
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let server = sabir::listen("tcp://127.0.0.1:0", feeding(|_| stream::repeat(1))).await.unwrap();
+            tell.send(server.url().to_string()).unwrap();
+            server.run().await.unwrap();
+        });
+    });
+    let url = told.recv().unwrap();
+    let mut client = std::net::TcpStream::connect(url.split_once("://").unwrap().1).unwrap();
+    client.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let mut read = client.try_clone().unwrap();
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let (mut buffer, mut kept) = (vec![0; 1 << 20], 0);
+        let answer = b"\"id\":\"call\"";
+        while let Ok(count) = read.read(&mut buffer[kept..]) {
+            let end = kept + count;
+            if count == 0 || memchr::memmem::find(&buffer[..end], answer).is_some() {
+                let _ = tell.send(count > 0);
+            }
+            // An answer is not found twice: less than one is kept.
+            kept = end.min(answer.len() - 1);
+            buffer.copy_within(end - kept..end, 0);
+        }
+    });
+    for id in 0..200 {
+        let subscribe = SUBSCRIBE.replace("\"id\":1", &format!("\"id\":{id}"));
+        client.write_all(format!("{subscribe}\n").as_bytes()).unwrap();
+    }
+    for _ in 0..5 {
+        client
+            .write_all(b"{\"jsonrpc\":\"2.0\",\"id\":\"call\",\"method\":\"echo\",\"params\":[\"x\"]}\n")
+            .unwrap();
+        assert_eq!(told.recv_timeout(Duration::from_secs(20)), Ok(true), "the call is not heard");
     }
 }

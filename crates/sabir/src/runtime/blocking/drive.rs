@@ -42,6 +42,7 @@ impl Driver {
     }
 
     fn drive(&mut self) -> Cause {
+        let mut was_busy = false;
         loop {
             self.engine.context.read_clock();
             self.engine.resume();
@@ -52,11 +53,14 @@ impl Driver {
             }
             let wrote = self.write();
             self.engine.tell_congestion();
-            // What was written may let the session say more, which only the engine listens to.
-            if wrote || self.engine.is_pausing() {
+            // What was written may let the session say more, which only the engine listens to. Subscriptions always may
+            // have more to say: every other time the peer is heard.
+            let is_busy = wrote || self.engine.is_pausing() || self.engine.has_ready();
+            was_busy = is_busy && !was_busy;
+            if was_busy {
                 continue;
             }
-            match self.wait() {
+            match self.wait(is_busy) {
                 Ok(true) => self.read(),
                 Ok(false) => {}
                 Err(error) => self.lost(error),
@@ -102,13 +106,16 @@ impl Driver {
         self.engine.context.session.handle_lost(self.engine.context.now, cause);
     }
 
-    /// Waits for whatever the session waits for. Whether there is something to read.
-    fn wait(&mut self) -> io::Result<bool> {
+    /// Waits for whatever the session waits for, or only looks for it. Whether there is something to read.
+    fn wait(&mut self, only_looks: bool) -> io::Result<bool> {
         let now = self.engine.context.read_clock();
         let wants_read = self.engine.context.wants_read();
         let wait = self.engine.context.session.wait();
         // A deadline may be further away than the system can count.
-        let timeout = wait.deadline.map(|at| (at - now).min(LONGEST_WAIT));
+        let timeout = match only_looks {
+            true => Some(Duration::ZERO),
+            false => wait.deadline.map(|at| (at - now).min(LONGEST_WAIT)),
+        };
         self.io.wait(wants_read, !wait.write.is_empty(), timeout)
     }
 }
