@@ -515,6 +515,8 @@ async fn a_dialect_is_kept_on_each_side() {
     server.expect(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#).await;
 }
 
+#[path = "proxy/hostile.rs"]
+mod hostile;
 #[cfg(feature = "tracing")]
 #[path = "proxy/traced.rs"]
 mod traced;
