@@ -179,11 +179,18 @@ async fn handlers_of_the_lifecycle_run_in_it() {
     assert_eq!(served.await.unwrap().unwrap().code(), 0);
 }
 
+/// A process that does nothing, on every system: the next test starts it.
+#[test]
+#[ignore = "it waits to be killed"]
+fn a_process_that_waits() {
+    std::thread::sleep(Duration::from_secs(600));
+}
+
 /// The clock is virtual, the process is not.
-#[cfg(unix)]
 #[tokio::test(start_paused = true)]
 async fn the_server_ends_with_the_process_of_its_client() {
-    let mut client = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+    let mut waiting = std::process::Command::new(std::env::current_exe().unwrap());
+    let mut client = waiting.args(["--exact", "a_process_that_waits", "--ignored"]).spawn().unwrap();
     let (peer, served) = start(server()).await;
     let params = json!({"processId": client.id(), "capabilities": {}});
     call(&peer, "initialize", params).await.unwrap();
