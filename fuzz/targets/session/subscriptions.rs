@@ -68,7 +68,7 @@ impl Subscriptions {
         let Some(sink) = self.pick_sink(choice) else { return false };
         let item = "x".repeat(size as usize);
         let room = session.has_room(sink);
-        let sent = if size % 5 == 0 {
+        let sent = if size.is_multiple_of(5) {
             session.send_item(
                 now,
                 sink,
