@@ -226,6 +226,33 @@ async fn a_panic_is_answered_and_the_connection_lives() {
 }
 
 #[tokio::test]
+async fn a_panic_of_what_a_handler_holds_is_answered() {
+    struct Panics;
+
+    impl Drop for Panics {
+        fn drop(&mut self) {
+            panic!("dropped");
+        }
+    }
+
+    let router = Router::new().method_spawned("panic", |_, ()| {
+        let panics = Panics;
+        async move {
+            let _panics = panics;
+            Ok(())
+        }
+    });
+    let peer = client(router.method("ping", |_, ()| async { Ok("pong") })).await;
+    for _ in 0..3 {
+        match timeout(LONG, peer.call::<()>("panic", ())).await.unwrap() {
+            Err(CallError::Error(error)) => assert_eq!(error.code, ErrorCode::INTERNAL_ERROR),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(peer.call::<String>("ping", ()).await.unwrap(), "pong");
+}
+
+#[tokio::test]
 async fn wrong_params_are_refused_as_everywhere() {
     let router = Router::new().method_spawned("half", |_, n: u64| async move { Ok(n / 2) });
     let peer = client(router).await;

@@ -9,3 +9,4 @@ pub(crate) mod task;
 pub(crate) mod task_pool;
 pub(crate) mod test_ctx;
 pub(crate) mod thread_pool;
+mod worker;

@@ -1,137 +1,119 @@
 //! Handlers that run beside their connection: as tasks of the runtime or, where there is none, on threads.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
-use tokio::runtime::{Handle, RuntimeFlavor};
+use sabir_proto::RequestKey;
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
-use tokio::task::{JoinHandle, unconstrained};
 
 use crate::handler::ctx::Ctx;
-use crate::handler::task::{self, Awaiting, BoxTask};
-use crate::peer::commands::Shared;
+use crate::handler::task::{self, BoxTask, Task};
+use crate::handler::worker::{IDLE_BYTES, Outcome, Worker};
 use crate::router::handlers::{Handler, RawFuture, owned};
+use crate::runtime::session_context::SessionContext;
 use crate::runtime::{blocking, driving};
 use crate::{ErrorCode, ErrorObject, RawJson, Result};
-
-type Outcome = Result<RawJson<'static>>;
 
 /// A handler whose calls run beside the connection, all of each: reading the params, and writing the result as JSON.
 pub(crate) struct Spawned(pub(crate) Arc<dyn Handler>);
 
 impl Handler for Spawned {
     fn task(&self) -> BoxTask {
-        let handler = Arc::clone(&self.0);
-        let begin = move |ctx, method: &str, raw: Option<&RawJson<'_>>| spawn(&handler, ctx, method, raw);
-        Awaiting::boxed(begin, task::raw())
+        Box::pin(SpawnedTask { handler: Arc::clone(&self.0), call: None })
     }
 
     fn call(&self, ctx: Ctx, method: &str, params: Option<&RawJson<'_>>) -> Result<RawFuture> {
-        Ok(Box::pin(spawn(&self.0, ctx, method, params)?))
+        let mut call = SpawnedCall::start(&self.0, ctx, method, params)?;
+        Ok(Box::pin(poll_fn(move |cx| call.poll(cx))))
     }
 }
 
-/// Starts a call, which from here on runs elsewhere.
-fn spawn(
-    handler: &Arc<dyn Handler>,
-    ctx: Ctx,
-    method: &str,
-    params: Option<&RawJson<'_>>,
-) -> Result<SpawnedCall> {
-    let (handler, method, params) = (Arc::clone(handler), method.to_owned(), params.map(owned));
-    let shared = Arc::clone(&ctx.peer.shared);
-    let call = async move { handler.call(ctx, &method, params.as_ref())?.await };
-    match Handle::try_current() {
-        Ok(runtime) => {
-            let counted =
-                (runtime.runtime_flavor() != RuntimeFlavor::CurrentThread).then(|| Counted::new(&shared));
-            Ok(SpawnedCall::Task(runtime.spawn(InHandler { shared, counted, call })))
-        }
-        Err(_) => {
-            let (stop, stopped) = oneshot::channel::<()>();
-            let threads = Arc::clone(&shared.routes.threads);
-            let call = InHandler { shared, counted: None, call };
-            let run = threads.run(move || {
-                blocking::wait(async {
-                    tokio::select! {
-                        biased;
-                        _ = stopped => None,
-                        outcome = call => Some(outcome),
-                    }
-                })
-            })?;
-            let outcome = Box::pin(async move { run.await.flatten().flatten() });
-            Ok(SpawnedCall::Thread { outcome, _stop: stop })
-        }
+/// One call after the other, each of which runs elsewhere.
+struct SpawnedTask {
+    handler: Arc<dyn Handler>,
+    call: Option<SpawnedCall>,
+}
+
+impl Task for SpawnedTask {
+    fn start(self: Pin<&mut Self>, ctx: Ctx, method: &str, params: Option<&RawJson<'_>>) -> Result<()> {
+        let this = self.get_mut();
+        let ctx = match &this.call {
+            Some(SpawnedCall::Worker(worker)) => match worker.run(ctx, method, params) {
+                Ok(()) => return Ok(()),
+                Err(ctx) => ctx,
+            },
+            _ => ctx,
+        };
+        this.call = None;
+        this.call = Some(SpawnedCall::start(&this.handler, ctx, method, params)?);
+        Ok(())
+    }
+
+    fn poll(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        context: &mut SessionContext,
+        key: Option<RequestKey>,
+    ) -> Poll<()> {
+        let this = self.get_mut();
+        let Some(call) = &mut this.call else { return Poll::Ready(()) };
+        let outcome = ready!(call.poll(cx));
+        // A worker can run another one.
+        this.call.take_if(|call| matches!(call, SpawnedCall::Thread { .. }));
+        context.answer(key, outcome, task::raw());
+        Poll::Ready(())
+    }
+
+    fn bytes(&self) -> usize {
+        size_of_val(self) + IDLE_BYTES
     }
 }
 
 /// A call that runs beside the connection. Dropped, it is stopped where it next waits.
 enum SpawnedCall {
-    Task(JoinHandle<Outcome>),
+    Worker(Worker),
     Thread { outcome: Pin<Box<dyn Future<Output = Option<Outcome>> + Send>>, _stop: oneshot::Sender<()> },
 }
 
-impl Future for SpawnedCall {
-    type Output = Outcome;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
-        let outcome = match self.get_mut() {
-            // Thousands may have finished since the connection's last turn: none of them is to wait for another one.
-            SpawnedCall::Task(task) => {
-                Pin::new(&mut unconstrained(task)).poll(cx).map(std::result::Result::ok)
-            }
-            SpawnedCall::Thread { outcome, .. } => outcome.as_mut().poll(cx),
-        };
-        // A handler that panicked says nothing.
-        outcome
-            .map(|outcome| outcome.unwrap_or_else(|| Err(ErrorObject::standard(ErrorCode::INTERNAL_ERROR))))
-    }
-}
-
-impl Drop for SpawnedCall {
-    fn drop(&mut self) {
-        if let SpawnedCall::Task(task) = self {
-            task.abort();
+impl SpawnedCall {
+    fn start(
+        handler: &Arc<dyn Handler>,
+        ctx: Ctx,
+        method: &str,
+        params: Option<&RawJson<'_>>,
+    ) -> Result<SpawnedCall> {
+        if let Ok(runtime) = Handle::try_current() {
+            return Ok(SpawnedCall::Worker(Worker::spawn(&runtime, handler, ctx, method, params)));
         }
+        let (handler, method, params) = (Arc::clone(handler), method.to_owned(), params.map(owned));
+        let shared = Arc::clone(&ctx.peer.shared);
+        let threads = Arc::clone(&shared.routes.threads);
+        let call = async move { handler.call(ctx, &method, params.as_ref())?.await };
+        let (stop, stopped) = oneshot::channel::<()>();
+        let run = threads.run(move || {
+            let _handled = driving::handle(&shared);
+            blocking::wait(async {
+                tokio::select! {
+                    biased;
+                    _ = stopped => None,
+                    outcome = call => Some(outcome),
+                }
+            })
+        })?;
+        let outcome = Box::pin(async move { run.await.flatten().flatten() });
+        Ok(SpawnedCall::Thread { outcome, _stop: stop })
     }
-}
 
-pin_project_lite::pin_project! {
-    /// A call that knows which connection it is handled for, wherever it is polled.
-    struct InHandler<F> {
-        shared: Arc<Shared>,
-        counted: Option<Counted>,
-        #[pin]
-        call: F,
-    }
-}
-
-impl<F: Future> Future for InHandler<F> {
-    type Output = F::Output;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        let this = self.project();
-        let _handled = driving::handle(this.shared);
-        this.call.poll(cx)
-    }
-}
-
-/// One of the spawned calls of a connection, while it lasts.
-struct Counted(Arc<Shared>);
-
-impl Counted {
-    fn new(shared: &Arc<Shared>) -> Self {
-        shared.spawned.fetch_add(1, Ordering::Relaxed);
-        Counted(Arc::clone(shared))
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.spawned.fetch_sub(1, Ordering::Relaxed);
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Outcome> {
+        match self {
+            SpawnedCall::Worker(worker) => worker.poll(cx),
+            // A handler that panicked says nothing.
+            SpawnedCall::Thread { outcome, .. } => outcome.as_mut().poll(cx).map(|outcome| {
+                outcome.unwrap_or_else(|| Err(ErrorObject::standard(ErrorCode::INTERNAL_ERROR)))
+            }),
+        }
     }
 }

@@ -28,6 +28,11 @@ pub(crate) trait Task: Send {
         context: &mut SessionContext,
         key: Option<RequestKey>,
     ) -> Poll<()>;
+
+    /// What it takes while it has nothing to do.
+    fn bytes(&self) -> usize {
+        size_of_val(self)
+    }
 }
 
 pub(crate) type BoxTask = Pin<Box<dyn Task>>;
@@ -145,7 +150,7 @@ where
 
 /// Runs user code. The caller learns that it panicked, without details: the panic hook has printed them already.
 #[inline]
-fn guarded<T>(run: impl FnOnce() -> Result<T>) -> Result<T> {
+pub(super) fn guarded<T>(run: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(run))
         .unwrap_or_else(|_| Err(ErrorObject::standard(ErrorCode::INTERNAL_ERROR)))
 }

@@ -147,7 +147,7 @@ impl<P: Io> Connection<P> {
 
     /// Waits for the session's deadline. Whether it has come.
     fn wait(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let deadline = self.engine.context.session.deadline();
+        let deadline = self.engine.deadline();
         let Some(deadline) = deadline else { return Poll::Pending };
         if self.timer_deadline != Some(deadline) {
             // A deadline beyond what the clock can tell never comes.

@@ -114,13 +114,15 @@ impl Engine {
         }
     }
 
-    /// Whether nobody else holds on to it: no handler, and nothing that a handler has left behind.
+    /// Whether nobody else holds on to it: no handler, and nothing that a handler has left behind. Nor does it hold much.
     #[cfg(feature = "http")]
     pub(crate) fn is_unshared(&self) -> bool {
         let shared = &self.context.peer.shared;
         let wakers = self.wakers.iter().all(|(waker, _)| Arc::strong_count(waker) == 2);
         let streams = self.context.streams.own_wakers();
-        wakers && streams.is_some_and(|more| Arc::strong_count(shared) == 1 + self.wakers.len() + more)
+        !self.task_pool.is_large()
+            && wakers
+            && streams.is_some_and(|more| Arc::strong_count(shared) == 1 + self.wakers.len() + more)
     }
 
     /// A new turn begins: whoever was given an answer has had a turn since. The clock was just read.
@@ -497,9 +499,18 @@ impl Engine {
         self.context.finished(key);
     }
 
+    /// When to run again even if nothing comes.
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        let (session, pool) = (self.context.session.deadline(), self.task_pool.deadline());
+        session.map_or(pool, |session| Some(pool.map_or(session, |pool| pool.min(session))))
+    }
+
     /// Gives back what a flood left behind.
     #[inline]
     fn shrink(&mut self) {
+        if self.task_pool.is_large() || self.task_pool.deadline().is_some() {
+            self.task_pool.trim(self.context.now);
+        }
         if self.tasks.len().max(self.wakers.len()) > KEPT_SLOTS && self.context.session.is_idle() {
             self.tasks = Vec::new();
             self.wakers.truncate(KEPT_SLOTS);

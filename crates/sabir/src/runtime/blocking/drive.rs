@@ -110,12 +110,12 @@ impl Driver {
     fn wait(&mut self, only_looks: bool) -> io::Result<bool> {
         let now = self.engine.context.read_clock();
         let wants_read = self.engine.context.wants_read();
-        let wait = self.engine.context.session.wait();
+        let wants_write = !self.engine.context.session.unsent().is_empty();
         // A deadline may be further away than the system can count.
         let timeout = match only_looks {
             true => Some(Duration::ZERO),
-            false => wait.deadline.map(|at| (at - now).min(LONGEST_WAIT)),
+            false => self.engine.deadline().map(|at| (at - now).min(LONGEST_WAIT)),
         };
-        self.io.wait(wants_read, !wait.write.is_empty(), timeout)
+        self.io.wait(wants_read, wants_write, timeout)
     }
 }
