@@ -7,7 +7,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::CallError;
-use crate::peer::call::{Call, CallSlot};
+use crate::peer::call::Call;
+use crate::peer::call_slot::CallSlot;
 use crate::peer::commands::{BatchEntry, CallCommand, Command, end_batch};
 use crate::peer::{Peer, written};
 use crate::router::method::Method;
@@ -58,7 +59,9 @@ impl Batch {
         let method = method.into();
         let call = Call::in_batch(self.peer.clone(), &method, Arc::clone(&slot));
         match written(&params) {
-            Ok(params) => self.entries.push(BatchEntry::Call(CallCommand { method, params, slot })),
+            Ok(params) => {
+                self.entries.push(BatchEntry::Call(CallCommand { method, params, slot, is_settled: false }))
+            }
             Err(error) => slot.end(Err(error)),
         }
         call

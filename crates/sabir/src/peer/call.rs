@@ -1,178 +1,29 @@
 //! A call that was made, as its caller sees it.
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Waker};
+use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use sabir_proto::{CallKey, CallOptions, RequestKey, SendError, TraceContext};
+use sabir_proto::{CallOptions, SendError, TraceContext};
 use serde::de::{DeserializeOwned, Visitor};
 use serde::{Deserializer, forward_to_deserialize_any};
 
 use crate::handler::ctx::Ctx;
 use crate::peer::Peer;
-use crate::peer::commands::{CallCommand, Command, Shared, lock};
+use crate::peer::call_slot::{CallSlot, OnReply, Outcome};
+use crate::peer::commands::{CallCommand, Command, lock};
+use crate::peer::relayed::{self, Relayed};
 use crate::proxy::relay::has_progress_token;
 use crate::router::observe::{CallEnd, Observed, Side};
 use crate::runtime::driving;
 use crate::{CallError, RawJson};
 
-/// Progress that nobody has looked at yet. The oldest is dropped first.
-const KEPT_PROGRESS: usize = 256;
-/// Bytes of it. The newest is kept, whatever its size.
-const KEPT_PROGRESS_BYTES: usize = 256 << 10;
-
-/// Where a connection puts what comes of a call.
-#[derive(Default)]
-pub(crate) struct CallSlot(Mutex<Slot>);
-
-#[derive(Default)]
-struct Slot {
-    key: Option<CallKey>,
-    /// What the caller has asked for, until the call begins.
-    options: Option<Box<CallOptions<'static>>>,
-    /// It is part of a batch that has not been sent.
-    in_unsent_batch: bool,
-    /// The connection has taken it up.
-    begun: bool,
-    /// Progress was asked for when it began.
-    has_progress: bool,
-    outcome: Option<Outcome>,
-    /// It has an outcome, or is about to have one.
-    over: bool,
-    progress: Unseen,
-    /// The request that the call passes on, which gets the progress.
-    relayed: Option<(Arc<Shared>, RequestKey)>,
-    hook: Option<OnReply>,
-    waker: Option<Waker>,
-}
-
-type Outcome = Result<RawJson<'static>, CallError>;
-
-/// Sees the outcome before anything that came behind it.
-type OnReply = Box<dyn FnOnce(&Outcome) + Send>;
-
-/// Progress that nobody has looked at, as much of it as is kept.
-#[derive(Default)]
-struct Unseen {
-    values: VecDeque<RawJson<'static>>,
-    bytes: usize,
-}
-
-impl Unseen {
-    fn push(&mut self, value: RawJson<'static>) {
-        self.bytes += value.as_str().len();
-        self.values.push_back(value);
-        while self.values.len() > KEPT_PROGRESS || (self.bytes > KEPT_PROGRESS_BYTES && self.values.len() > 1)
-        {
-            self.pop();
-        }
-    }
-
-    fn pop(&mut self) -> Option<RawJson<'static>> {
-        let value = self.values.pop_front()?;
-        self.bytes -= value.as_str().len();
-        Some(value)
-    }
-}
-
-impl CallSlot {
-    /// For a call of a batch.
-    pub(crate) fn in_batch() -> Self {
-        CallSlot(Mutex::new(Slot { in_unsent_batch: true, ..Slot::default() }))
-    }
-
-    /// The batch is on its way.
-    pub(crate) fn batch_sent(&self) {
-        lock(&self.0).in_unsent_batch = false;
-    }
-
-    pub(crate) fn sent(&self, key: CallKey) {
-        lock(&self.0).key = Some(key);
-    }
-
-    pub(crate) fn key(&self) -> Option<CallKey> {
-        lock(&self.0).key
-    }
-
-    /// The connection takes the call up, unless it has ended. How it is to be made.
-    pub(crate) fn begin(&self) -> Option<CallOptions<'static>> {
-        let mut slot = lock(&self.0);
-        if slot.over {
-            return None;
-        }
-        let options = slot.options.take().map(|options| *options).unwrap_or_default();
-        slot.begun = true;
-        slot.has_progress = options.progress;
-        Some(options)
-    }
-
-    /// Ends a call that the connection has not sent, and will not.
-    pub(crate) fn end_unsent(&self, error: &CallError) {
-        let slot = lock(&self.0);
-        if slot.key.is_none() && !slot.over {
-            drop(slot);
-            self.end(Err(error.clone()));
-        }
-    }
-
-    pub(crate) fn end(&self, outcome: Outcome) {
-        let mut slot = lock(&self.0);
-        if slot.over {
-            return;
-        }
-        slot.over = true;
-        while let Some(hook) = slot.hook.take() {
-            // It may do anything, and so look at this call.
-            drop(slot);
-            // The panic hook has printed it already; the connection must survive it.
-            let _ = catch_unwind(AssertUnwindSafe(|| hook(&outcome)));
-            slot = lock(&self.0);
-        }
-        slot.outcome = Some(outcome);
-        if let Some(waker) = slot.waker.take() {
-            drop(slot);
-            waker.wake();
-        }
-    }
-
-    /// The caller gives up: its hook is not called.
-    fn forget_hook(&self) {
-        // Dropped outside of the lock: it may hold anything.
-        let hook = lock(&self.0).hook.take();
-        drop(hook);
-    }
-
-    pub(crate) fn progress(&self, value: RawJson<'static>) {
-        let mut slot = lock(&self.0);
-        if let Some((shared, key)) = &slot.relayed {
-            let (shared, key) = (Arc::clone(shared), *key);
-            drop(slot);
-            // There will be newer progress.
-            if !shared.is_full() {
-                let _ = shared.command(Command::RelayProgress { key, params: value });
-            }
-            return;
-        }
-        slot.progress.push(value);
-        if let Some(waker) = slot.waker.take() {
-            drop(slot);
-            waker.wake();
-        }
-    }
-
-    pub(crate) fn is_over(&self) -> bool {
-        lock(&self.0).over
-    }
-}
-
 /// A method and its params, if they could be written.
-type Unsent = (Cow<'static, str>, Result<Option<RawJson<'static>>, CallError>);
+type Unsent = (Cow<'static, str>, Result<Option<RawJson<'static>>, Box<CallError>>);
 
 /// What a call knows of its result, its error and its progress.
 type Types<R, E, T> = PhantomData<fn() -> (R, E, T)>;
@@ -195,7 +46,9 @@ pub struct Call<R, E = CallError, T = RawJson<'static>> {
     /// Whether it passes on a call of another peer.
     relays: bool,
     /// When it began, for observers.
-    watched: Option<(Instant, String)>,
+    watched: Option<Box<(Instant, String)>>,
+    /// Whether its outcome was taken: there is nothing to cancel.
+    over: bool,
     types: Types<R, E, T>,
 }
 
@@ -205,7 +58,7 @@ impl<R, E, T> Call<R, E, T> {
         method: Cow<'static, str>,
         params: Result<Option<RawJson<'static>>, CallError>,
     ) -> Self {
-        let unsent = Some((method, params));
+        let unsent = Some((method, params.map_err(Box::new)));
         Call {
             peer,
             slot: Arc::default(),
@@ -213,6 +66,7 @@ impl<R, E, T> Call<R, E, T> {
             waits_for_room: false,
             relays: false,
             watched: None,
+            over: false,
             types: PhantomData,
         }
     }
@@ -226,6 +80,7 @@ impl<R, E, T> Call<R, E, T> {
             waits_for_room: false,
             relays: false,
             watched: None,
+            over: false,
             types: PhantomData,
         };
         call.watch(method);
@@ -237,13 +92,14 @@ impl<R, E, T> Call<R, E, T> {
         let routes = &self.peer.shared.routes;
         if routes.is_observed() {
             routes.tell(&Observed::CallStarted { side: Side::Ours, method, known: true });
-            self.watched = Some((Instant::now(), method.to_owned()));
+            self.watched = Some(Box::new((Instant::now(), method.to_owned())));
         }
     }
 
     /// Reports its end to observers.
     fn watched(&mut self, end: CallEnd) {
-        if let Some((start, method)) = self.watched.take() {
+        if let Some(watched) = self.watched.take() {
+            let (start, method) = *watched;
             let ended = Observed::CallEnded {
                 side: Side::Ours,
                 method: &method,
@@ -381,8 +237,8 @@ impl<R, E, T> Call<R, E, T> {
         let Some((method, params)) = self.unsent.take() else { return };
         self.watch(&method);
         let slot = Arc::clone(&self.slot);
-        let sent = params.and_then(|params| {
-            let call = CallCommand { method, params, slot };
+        let sent = params.map_err(|error| *error).and_then(|params| {
+            let call = CallCommand { method, params, slot, is_settled: false };
             self.peer.shared.command(Command::Call {
                 on_behalf_of: self.peer.on_behalf_of,
                 waits: self.waits_for_room,
@@ -396,25 +252,34 @@ impl<R, E, T> Call<R, E, T> {
 }
 
 impl Call<RawJson<'static>> {
-    /// Makes it the call that passes on the request of another peer.
-    pub(crate) fn relay(mut self, ctx: &Ctx) -> Self {
-        self.relays = true;
-        self.waits_for_room = true;
+    /// The call that passes on the request of another peer.
+    pub(crate) fn relay(peer: Peer, ctx: &Ctx, method: &str, params: Option<&RawJson<'_>>) -> Self {
+        let (slot, method, params) = relayed::slot(method, params);
+        let call = Call {
+            peer,
+            slot,
+            unsent: Some((method, Ok(params))),
+            waits_for_room: true,
+            relays: true,
+            watched: None,
+            over: false,
+            types: PhantomData,
+        };
         if ctx.meta().is_some() {
             let trace = ctx.peer.shared.routes.forward_trace.as_ref().and_then(|trace| trace(ctx));
-            self.set(|options| {
+            call.set(|options| {
                 options.relay = true;
                 options.trace = trace;
             });
             if let Some(key) = ctx.key.filter(|_| has_progress_token(ctx)) {
-                lock(&self.slot.0).relayed = Some((Arc::clone(&ctx.peer.shared), key));
+                lock(&call.slot.0).relayed = Some((Arc::clone(&ctx.peer.shared), key));
             }
         }
-        self
+        call
     }
 
     /// The outcome as it came, without a copy.
-    pub(crate) fn poll_raw(&mut self, cx: &mut Context<'_>) -> Poll<Outcome> {
+    pub(crate) fn poll_relayed(&mut self, cx: &mut Context<'_>) -> Poll<Result<Relayed, CallError>> {
         self.send();
         let mut slot = lock(&self.slot.0);
         let Some(outcome) = slot.outcome.take() else {
@@ -422,8 +287,9 @@ impl Call<RawJson<'static>> {
             return Poll::Pending;
         };
         drop(slot);
+        self.over = true;
         self.watched(CallEnd::of(&outcome));
-        Poll::Ready(outcome)
+        Poll::Ready(outcome.map(|result| Relayed::new(result, &self.slot)))
     }
 }
 
@@ -434,7 +300,7 @@ impl<R: DeserializeOwned, E: From<CallError>, T> Call<R, E, T> {
     ///
     /// ```
     /// use std::collections::HashSet;
-    /// use std::sync::{Arc, Mutex};
+    /// use std::sync::Arc;
     ///
     /// # async fn run(transport: sabir::Transport) -> Result<(), Box<dyn std::error::Error>> {
     /// let open = Arc::new(Mutex::new(HashSet::<u64>::new()));
@@ -518,6 +384,7 @@ impl<R: DeserializeOwned, E: From<CallError>, T> Future for Call<R, E, T> {
             return Poll::Pending;
         };
         drop(slot);
+        self.over = true;
         self.watched(CallEnd::of(&outcome));
         Poll::Ready(read(outcome))
     }
@@ -525,7 +392,7 @@ impl<R: DeserializeOwned, E: From<CallError>, T> Future for Call<R, E, T> {
 
 impl<R, E, T> Drop for Call<R, E, T> {
     fn drop(&mut self) {
-        if self.unsent.is_none() {
+        if self.unsent.is_none() && !self.over {
             self.cancel();
             self.watched(CallEnd::Cancelled);
         }
@@ -535,28 +402,5 @@ impl<R, E, T> Drop for Call<R, E, T> {
 impl<R, E, T> std::fmt::Debug for Call<R, E, T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Call").field("sent", &self.unsent.is_none()).finish_non_exhaustive()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![expect(clippy::unwrap_used, reason = "a test may")]
-
-    use super::*;
-
-    #[test]
-    fn progress_that_nobody_reads_takes_little_memory() {
-        let mut unseen = Unseen::default();
-        let text = |size: usize| RawJson::from_value(&"x".repeat(size)).unwrap();
-        for _ in 0..1000 {
-            unseen.push(text(10));
-        }
-        assert_eq!((unseen.values.len(), unseen.bytes), (KEPT_PROGRESS, KEPT_PROGRESS * 12));
-        for _ in 0..10 {
-            unseen.push(text(1 << 20));
-        }
-        assert_eq!((unseen.values.len(), unseen.bytes), (1, (1 << 20) + 2));
-        assert!(unseen.pop().is_some() && unseen.pop().is_none());
-        assert_eq!(unseen.bytes, 0);
     }
 }

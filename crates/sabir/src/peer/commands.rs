@@ -12,7 +12,7 @@ use sabir_proto::{CallOptions, Cause, Dialect, Id, NotificationStyle, RequestKey
 use tokio::sync::{Notify, oneshot, watch};
 
 use crate::peer::Peer;
-use crate::peer::call::CallSlot;
+use crate::peer::call_slot::CallSlot;
 use crate::peer::flags::{Flag, Queued};
 use crate::peer::subscription::{SubscribeCommand, SubscriptionSlot};
 use crate::router::Routes;
@@ -45,7 +45,7 @@ pub(crate) enum Command {
     },
     Subscribe {
         on_behalf_of: OnBehalfOf,
-        subscribe: SubscribeCommand,
+        subscribe: Box<SubscribeCommand>,
     },
     Unsubscribe(Arc<SubscriptionSlot>),
     /// A consumer for whose sake nothing was read has room again.
@@ -90,10 +90,15 @@ pub(crate) struct CallCommand {
     pub(crate) method: Cow<'static, str>,
     pub(crate) params: Option<RawJson<'static>>,
     pub(crate) slot: Arc<CallSlot>,
+    /// Its slot knows what became of it.
+    pub(crate) is_settled: bool,
 }
 
 impl Drop for CallCommand {
     fn drop(&mut self) {
+        if self.is_settled {
+            return;
+        }
         self.slot.end_unsent(&CallError::NotSent(SendError::Unsent));
     }
 }

@@ -2,9 +2,11 @@
 
 pub(crate) mod batch;
 pub(crate) mod call;
+pub(crate) mod call_slot;
 pub(crate) mod commands;
 pub(crate) mod flags;
 pub(crate) mod reconnect;
+pub(crate) mod relayed;
 pub(crate) mod resubscribe;
 pub(crate) mod subscription;
 

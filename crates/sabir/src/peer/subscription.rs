@@ -335,7 +335,7 @@ impl<T> Subscribe<T> {
         let Some(subscribe) = self.unsent.take() else { return };
         let sent = self.params.clone().and_then(|()| {
             let on_behalf_of = self.peer.on_behalf_of;
-            self.peer.shared.command(Command::Subscribe { on_behalf_of, subscribe })
+            self.peer.shared.command(Command::Subscribe { on_behalf_of, subscribe: Box::new(subscribe) })
         });
         if let Err(error) = sent {
             self.slot.subscribed(Err(error));

@@ -11,6 +11,8 @@ use crate::handler::ctx::Ctx;
 use crate::peer::Peer;
 use crate::peer::call::Call;
 use crate::peer::commands::{Command, Shared};
+use crate::peer::relayed::Relayed;
+use crate::router::handlers::owned;
 use crate::{CallError, ErrorCode, ErrorObject, RawJson, Result};
 
 /// Passes a message on, and the answer back. Dropped before the answer, it cancels at the other end.
@@ -21,13 +23,13 @@ pub(super) enum Relay {
         sent: Pin<Box<dyn Future<Output = std::result::Result<(), SendError>> + Send>>,
         _hold: HeldInput,
     },
-    Done(Option<Result<RawJson<'static>>>),
+    Done(Option<Result<()>>),
 }
 
 impl Relay {
-    pub(super) fn new(to: &Peer, ctx: &Ctx, method: String, params: Option<RawJson<'static>>) -> Self {
+    pub(super) fn new(to: &Peer, ctx: &Ctx, method: &str, params: Option<&RawJson<'_>>) -> Self {
         match ctx.key {
-            Some(_) => Relay::Call(Call::new(to.clone(), method.into(), Ok(params)).relay(ctx)),
+            Some(_) => Relay::Call(Call::relay(to.clone(), ctx, method, params)),
             None => Relay::notify(to, ctx, method, params),
         }
     }
@@ -36,9 +38,9 @@ impl Relay {
         Relay::Done(Some(Err(error)))
     }
 
-    fn notify(to: &Peer, ctx: &Ctx, method: String, params: Option<RawJson<'static>>) -> Self {
+    fn notify(to: &Peer, ctx: &Ctx, method: &str, params: Option<&RawJson<'_>>) -> Self {
         if method == "notifications/progress"
-            && params.as_ref().is_some_and(|params| params.get("progressToken").is_some())
+            && params.is_some_and(|params| params.get("progressToken").is_some())
         {
             // Every token of a call that was passed on is ours, and this one belongs to no open call: clients end the
             // connection for less.
@@ -47,7 +49,11 @@ impl Relay {
                 "the progress of no call that is open",
             ));
         }
-        let command = Command::Notify { on_behalf_of: None, method: method.into(), params };
+        let command = Command::Notify {
+            on_behalf_of: None,
+            method: method.to_owned().into(),
+            params: params.map(owned),
+        };
         let shared = Arc::clone(&to.shared);
         if shared.is_full() {
             let _hold = HeldInput::new(&ctx.peer.shared);
@@ -56,24 +62,24 @@ impl Relay {
                 _hold,
             };
         }
-        Relay::Done(Some(shared.command(command).map_err(upstream_error).map(|()| RawJson::NULL)))
+        Relay::Done(Some(shared.command(command).map_err(upstream_error)))
     }
 }
 
 impl Future for Relay {
-    type Output = Result<RawJson<'static>>;
+    type Output = Result<Relayed>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         match self.get_mut() {
-            Relay::Call(call) => call.poll_raw(cx).map_err(upstream_error),
+            Relay::Call(call) => call.poll_relayed(cx).map_err(upstream_error),
             Relay::Waiting { sent, .. } => {
                 let sent = ready!(sent.as_mut().poll(cx));
-                Poll::Ready(
-                    sent.map_err(|refused| upstream_error(CallError::NotSent(refused)))
-                        .map(|()| RawJson::NULL),
-                )
+                let sent = sent.map_err(|refused| upstream_error(CallError::NotSent(refused)));
+                Poll::Ready(sent.map(|()| RawJson::NULL.into()))
             }
-            Relay::Done(outcome) => Poll::Ready(outcome.take().unwrap_or(Ok(RawJson::NULL))),
+            Relay::Done(outcome) => {
+                Poll::Ready(outcome.take().unwrap_or(Ok(())).map(|()| RawJson::NULL.into()))
+            }
         }
     }
 }

@@ -10,8 +10,9 @@ use std::time::Duration;
 use tokio::sync::OnceCell;
 
 use crate::handler::ctx::Ctx;
-use crate::handler::task::{self, Awaiting, BoxTask};
+use crate::handler::task::{Awaiting, BoxTask};
 use crate::peer::commands::lock;
+use crate::peer::relayed::Relayed;
 use crate::peer::{Peer, WeakPeer};
 use crate::proxy::relay::{Relay, upstream_error};
 use crate::router::Router;
@@ -40,11 +41,14 @@ impl Handler for Forward {
         let this = self.clone();
         let begin =
             move |ctx: Ctx, method: &str, raw: Option<&RawJson<'_>>| Ok(this.pass_on(ctx, method, raw));
-        Awaiting::boxed(begin, task::raw())
+        Awaiting::boxed(begin, |session, now, key, relayed: &Relayed| {
+            session.reply_raw(now, key, relayed.result())
+        })
     }
 
     fn call(&self, ctx: Ctx, method: &str, params: Option<&RawJson<'_>>) -> Result<RawFuture> {
-        Ok(Box::pin(self.pass_on(ctx, method, params)))
+        let passed_on = self.pass_on(ctx, method, params);
+        Ok(Box::pin(async { passed_on.await.map(Relayed::into_result) }))
     }
 }
 
@@ -61,7 +65,6 @@ impl Forward {
     }
 
     fn relay(&self, ctx: Ctx, method: &str, params: Option<&RawJson<'_>>) -> Forwarding {
-        let (method, params) = (method.to_owned(), params.map(owned));
         match self {
             Forward::To(peer) => Forwarding::Relay(Relay::new(peer, &ctx, method, params)),
             Forward::Back(peer) => Forwarding::Relay(match peer.get().and_then(WeakPeer::upgrade) {
@@ -74,9 +77,10 @@ impl Forward {
                     return Forwarding::Relay(Relay::new(peer, &ctx, method, params));
                 }
                 let opener = Arc::clone(opener);
+                let (method, params) = (method.to_owned(), params.map(owned));
                 Forwarding::Opening(Box::pin(async move {
                     let peer = upstream.get_or_try_init(|| opener.open(&ctx)).await?;
-                    Relay::new(peer, &ctx, method, params).await
+                    Relay::new(peer, &ctx, &method, params.as_ref()).await.map(Relayed::into_result)
                 }))
             }
         }
@@ -90,11 +94,11 @@ enum Forwarding {
 }
 
 impl Future for Forwarding {
-    type Output = Result<RawJson<'static>>;
+    type Output = Result<Relayed>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         match self.get_mut() {
-            Forwarding::Opening(opening) => opening.as_mut().poll(cx),
+            Forwarding::Opening(opening) => opening.as_mut().poll(cx).map_ok(Relayed::from),
             Forwarding::Relay(relay) => Pin::new(relay).poll(cx),
         }
     }

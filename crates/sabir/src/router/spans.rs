@@ -90,7 +90,7 @@ impl<F> InClientSpan<F> {
     }
 }
 
-impl<F: Future<Output = Result<RawJson<'static>>> + Unpin> Future for InClientSpan<F> {
+impl<R, F: Future<Output = Result<R>> + Unpin> Future for InClientSpan<F> {
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {

@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use memchr::memmem::Finder;
-use sabir_proto::{CallKey, Cause, Config, Event, Output, Report, RequestKey, Time};
+use sabir_proto::{Cause, Config, Event, Output, Report, RequestKey, Time};
 
 use crate::handler::ctx::Ctx;
 use crate::handler::task_pool::{Running, TaskPool};
@@ -19,7 +19,7 @@ use crate::router::observe::{CallEnd, Observed, Side};
 use crate::runtime::driving;
 use crate::runtime::session_context::SessionContext;
 use crate::runtime::streams::STREAM;
-use crate::{CallError, ErrorObject, RawJson};
+use crate::{ErrorObject, RawJson};
 
 /// How long one connection may keep its thread before others have their turn.
 pub(crate) const TURN: Duration = Duration::from_millis(1);
@@ -70,7 +70,8 @@ enum Step {
     /// Polls the handler of a request or, without a key, of a notification; or refuses it.
     Run(Option<RequestKey>, Result<Running, ErrorObject>),
     Cancel(RequestKey, Option<String>),
-    Reply(CallKey, Result<RawJson<'static>, CallError>),
+    /// A caller was given its answer.
+    Answered,
     /// Polls what makes the items of a subscription.
     Stream(usize),
     /// A consumer has much to take: it should have its turn.
@@ -194,12 +195,7 @@ impl Engine {
                     self.cancel(key, reason);
                     self.count_step();
                 }
-                Step::Reply(call, outcome) => {
-                    if let Some(slot) = self.context.calls.get_mut(call.index()).and_then(Option::take) {
-                        slot.end(outcome);
-                        self.answered = true;
-                    }
-                }
+                Step::Answered => self.answered = true,
                 Step::Stream(index) => {
                     self.context.poll_stream(index);
                     self.count_step();
@@ -222,7 +218,7 @@ impl Engine {
     }
 
     /// Takes the next event from the session. What an event borrows from the session is used here: a handler reads
-    /// its params, and progress and reports are passed on. The rest is left to the caller.
+    /// its params, and answers, progress and reports are passed on. The rest is left to the caller.
     #[inline]
     fn next_step(&mut self) -> Step {
         let output = match self.held.take() {
@@ -310,7 +306,15 @@ impl Engine {
                 self.context.unsubscribed(subscription, outcome);
                 Step::Nothing
             }
-            Event::Reply { call, outcome } => Step::Reply(call, outcome.map(RawJson::into_owned)),
+            Event::Reply { call, outcome } => {
+                match self.context.calls.get_mut(call.index()).and_then(Option::take) {
+                    Some(slot) => {
+                        slot.end_with(outcome);
+                        Step::Answered
+                    }
+                    None => Step::Nothing,
+                }
+            }
             Event::Report(report) => {
                 tell_report(&self.context.peer.shared.routes, &mut self.on_report, &report);
                 Step::Nothing

@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use sabir_proto::{
-    CallKey, CallOptions, CancelOptions, Cause, Config, RequestKey, SendError, Session, SubscriptionKey, Time,
+    CallKey, CancelOptions, Cause, Config, RequestKey, SendError, Session, SubscriptionKey, Time,
 };
 use tokio::time::Instant;
 
 use crate::peer::Peer;
-use crate::peer::call::CallSlot;
+use crate::peer::call_slot::{BegunOptions, CallSlot, DEFAULT_OPTIONS};
 use crate::peer::commands::{BatchEntry, CallCommand, Command, OnBehalfOf, end_batch};
 use crate::peer::subscription::SubscriptionSlot;
 use crate::router::observe::{CallEnd, Observed, Side, Watches};
@@ -34,7 +34,7 @@ pub(crate) struct SessionContext {
     /// For how many of them nothing is read.
     pub(super) paused: usize,
     /// Calls that wait for room.
-    waiting: VecDeque<(OnBehalfOf, CallCommand, CallOptions<'static>)>,
+    waiting: VecDeque<(OnBehalfOf, CallCommand, BegunOptions)>,
     /// Kept for its memory.
     commands: Vec<Command>,
     /// The requests that are being handled, if anybody observes.
@@ -95,8 +95,9 @@ impl SessionContext {
         &mut self,
         on_behalf_of: OnBehalfOf,
         call: &CallCommand,
-        options: &CallOptions<'static>,
+        options: &BegunOptions,
     ) -> Result<CallKey, SendError> {
+        let options = options.as_deref().unwrap_or(&DEFAULT_OPTIONS);
         self.session.relate(on_behalf_of);
         self.session.call_raw(self.now, &call.method, call.params.as_ref(), options)
     }
@@ -112,7 +113,7 @@ impl SessionContext {
                 Err(SendError::TooManyCalls | SendError::Congested) => {
                     return self.waiting.push_front((on_behalf_of, call, options));
                 }
-                sent => self.keep(sent, &call.slot),
+                sent => self.keep_call(sent, call),
             }
         }
     }
@@ -140,7 +141,7 @@ impl SessionContext {
                     Err(SendError::TooManyCalls | SendError::Congested) if waits => {
                         self.waiting.push_back((on_behalf_of, call, options));
                     }
-                    sent => self.keep(sent, &call.slot),
+                    sent => self.keep_call(sent, call),
                 }
             }
             Command::Batch { on_behalf_of, entries } => {
@@ -217,17 +218,23 @@ impl SessionContext {
         self.peer.shared.closing.tell();
     }
 
-    fn keep(&mut self, sent: Result<CallKey, SendError>, slot: &Arc<CallSlot>) {
+    fn keep_call(&mut self, sent: Result<CallKey, SendError>, mut call: CallCommand) {
+        call.is_settled = true;
         match sent {
-            Ok(call) => {
-                slot.sent(call);
-                if self.calls.len() <= call.index() {
-                    self.calls.resize_with(call.index() + 1, || None);
-                }
-                self.calls[call.index()] = Some(Arc::clone(slot));
+            Ok(key) => {
+                let method = std::mem::take(&mut call.method);
+                call.slot.sent_with(key, method, call.params.take());
+                self.keep(key, &call.slot);
             }
-            Err(refused) => slot.end(Err(CallError::NotSent(refused))),
+            Err(refused) => call.slot.end(Err(CallError::NotSent(refused))),
         }
+    }
+
+    fn keep(&mut self, call: CallKey, slot: &Arc<CallSlot>) {
+        if self.calls.len() <= call.index() {
+            self.calls.resize_with(call.index() + 1, || None);
+        }
+        self.calls[call.index()] = Some(Arc::clone(slot));
     }
 
     fn send_batch(&mut self, entries: &[BatchEntry]) {
@@ -238,7 +245,8 @@ impl SessionContext {
                 match entry {
                     BatchEntry::Call(call) => {
                         let Some(options) = call.slot.begin() else { continue };
-                        let key = batch.call_raw(&call.method, call.params.as_ref(), &options)?;
+                        let options = options.as_deref().unwrap_or(&DEFAULT_OPTIONS);
+                        let key = batch.call_raw(&call.method, call.params.as_ref(), options)?;
                         calls.push((key, &call.slot));
                     }
                     BatchEntry::Notify { method, params } => batch.notify_raw(method, params.as_ref())?,
@@ -247,7 +255,12 @@ impl SessionContext {
             batch.send()
         });
         match sent {
-            Ok(()) => calls.into_iter().for_each(|(call, slot)| self.keep(Ok(call), slot)),
+            Ok(()) => {
+                for (call, slot) in calls {
+                    slot.sent(call);
+                    self.keep(call, slot);
+                }
+            }
             Err(refused) => end_batch(entries, &CallError::NotSent(refused)),
         }
     }

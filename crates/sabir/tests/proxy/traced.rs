@@ -13,11 +13,14 @@ thread_local! {
     static ENTERED: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
 }
 
+/// Names, and the ids of their parents.
+type Spans = Arc<Mutex<Vec<(String, Option<u64>)>>>;
+
 /// Keeps the kind of each span with that of its parent.
 #[derive(Clone, Default)]
 struct Keep {
     next: Arc<AtomicU64>,
-    spans: Arc<Mutex<Vec<(String, Option<u64>)>>>,
+    spans: Spans,
 }
 
 #[derive(Default)]
