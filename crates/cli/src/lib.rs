@@ -11,6 +11,7 @@ mod describe;
 mod detect;
 mod discovery;
 mod exit;
+mod expect;
 mod explain;
 mod generate;
 #[cfg(feature = "graph")]

@@ -9,7 +9,7 @@ use sabir::{ErrorObject, RawJson};
 use sabir_proto::Line;
 
 use crate::exit::Failure;
-use crate::json::{abridged, compact, escape_controls, pretty};
+use crate::json::{abridged, compact, escape_controls, escape_lines, pretty};
 use crate::layout::Layout;
 use crate::pager;
 use crate::paint::{Paint, Painter};
@@ -193,7 +193,8 @@ impl Printer {
         }
         let mut text = String::new();
         self.err.painter.paint(&mut text, Paint::Error, "error:");
-        text.push_str(&format!(" {}", escape_controls(&failure.what)));
+        // Lines of its own are indented: none can be taken for another message.
+        text.push_str(&format!(" {}", escape_lines(&failure.what).replace('\n', "\n  ")));
         self.add_hint(&mut text, failure.hint.as_deref());
         self.tell(&text);
     }

@@ -6,17 +6,14 @@ use std::time::Duration;
 
 use sabir::transport;
 use sabir_proto::{Line, RawJson, transcript};
-use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 
 use crate::demo::rpc;
 use crate::exit::{Exit, Failure};
+use crate::expect::{self, Names};
 use crate::print::Printer;
 
 const SCRIPT: &str = include_str!("tour.rpc");
-
-/// In the script, stands for the id of the last request from the server.
-const ITS_ID: &str = "$id";
 
 /// The tour takes a fraction of a second. Longer than this is a bug.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -27,7 +24,7 @@ pub(crate) async fn run(printer: &Printer) -> Result<Exit, Failure> {
     let (read, write) = tokio::io::split(server);
     tokio::spawn(sabir::serve(transport::streams(read, write), rpc::router()));
     let (read, write) = tokio::io::split(client);
-    let tour = Tour { lines: BufReader::new(read).lines(), write, printer, last: RawJson::NULL };
+    let tour = Tour { lines: BufReader::new(read).lines(), write, printer, names: Names::default() };
     match tokio::time::timeout(TIMEOUT, tour.play()).await {
         Ok(played) => played,
         Err(_) => Err(not_as_expected(format_args!("no answer within {TIMEOUT:?}"))),
@@ -38,8 +35,7 @@ struct Tour<'p> {
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
     write: WriteHalf<DuplexStream>,
     printer: &'p Printer,
-    /// What came last.
-    last: RawJson<'static>,
+    names: Names,
 }
 
 impl Tour<'_> {
@@ -55,9 +51,8 @@ impl Tour<'_> {
     }
 
     async fn send(&mut self, text: &str) -> Result<(), Failure> {
-        let id = self.last.get("id").map_or_else(|| "null".to_owned(), |id| id.to_string());
-        let text = text.replace(ITS_ID, &id);
-        self.printer.transcript(&Line::ToServer(text.as_str().into()))?;
+        let text = self.names.fill(text);
+        self.printer.transcript(&Line::ToServer(text.as_ref().into()))?;
         self.write.write_all(format!("{text}\n").as_bytes()).await.map_err(not_as_expected)
     }
 
@@ -65,27 +60,9 @@ impl Tour<'_> {
         let came = self.lines.next_line().await.map_err(not_as_expected)?;
         let came = came.ok_or_else(|| not_as_expected("the service has ended"))?;
         self.printer.transcript(&Line::ToClient(came.as_str().into()))?;
-        self.last = RawJson::new(came).map_err(not_as_expected)?;
-        let parsed = |text: &str| serde_json::from_str::<Value>(text).map_err(not_as_expected);
-        if fits(&parsed(expected)?, &parsed(self.last.as_str())?) {
-            Ok(())
-        } else {
-            Err(not_as_expected(format_args!("expected a message with {expected}")))
-        }
-    }
-}
-
-/// Whether `came` has everything that is `expected`.
-fn fits(expected: &Value, came: &Value) -> bool {
-    match (expected, came) {
-        (Value::Object(expected), Value::Object(came)) => {
-            expected.iter().all(|(name, value)| came.get(name).is_some_and(|came| fits(value, came)))
-        }
-        (Value::Array(expected), Value::Array(came)) => {
-            expected.len() == came.len()
-                && expected.iter().zip(came).all(|(expected, came)| fits(expected, came))
-        }
-        _ => expected == came,
+        let came = RawJson::new(came).map_err(not_as_expected)?;
+        let expected = expect::read(expected).map_err(not_as_expected)?;
+        self.names.compare(&expected, &came).map_err(not_as_expected)
     }
 }
 

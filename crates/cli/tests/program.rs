@@ -90,6 +90,11 @@ fn batches() {
 }
 
 #[test]
+fn steps() {
+    check("steps");
+}
+
+#[test]
 fn demo() {
     check("demo");
 }

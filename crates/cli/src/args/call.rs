@@ -16,6 +16,7 @@ use super::{CONNECTION, ClientFraming, FollowArgs, OUTPUT, ResultArgs, SessionAr
 sabir call [OPTIONS] TARGET METHOD [ARG]...
        sabir call [OPTIONS] METHOD [ARG]... -- COMMAND [WORD]...
        sabir call [OPTIONS] TARGET --batch FILE
+       sabir call [OPTIONS] TARGET -f FILE
        sabir call [OPTIONS] TARGET --raw BYTES",
     after_help = "\
 TARGET is one of
@@ -49,7 +50,8 @@ Examples:
   sabir call echo message=hi -- my-mcp-server
   sabir call https://example.org/mcp get-sum a=2 b=3
   sabir call textDocument/hover main.c:4:10 -- clangd
-  sabir call demo: --batch calls.json --json"
+  sabir call demo: --batch calls.json --json
+  sabir call demo: -f steps.rpc"
 )]
 pub(crate) struct CallArgs {
     /// The target, unless a command is given after --; the method; its arguments
@@ -70,6 +72,17 @@ pub(crate) struct CallArgs {
     /// Send exactly these bytes as one message: TEXT, @FILE, or - for standard input
     #[arg(long, value_name = "BYTES", conflicts_with_all = ["notify", "data", "batch", "progress", "until", "follow"])]
     pub(crate) raw: Option<OsString>,
+    /// Play the steps in a file, a transcript: send lines with >, compare what comes with lines with <; - for standard input
+    #[arg(
+        short = 'f',
+        long,
+        value_name = "FILE",
+        conflicts_with_all = [
+            "notify", "data", "batch", "raw", "progress", "follow", "wait", "until", "json", "pick", "output", "answers",
+            "trace", "verbose", "dialect",
+        ]
+    )]
+    pub(crate) file: Option<PathBuf>,
     /// How long to wait, such as 500ms, 30s or 2m
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration, help_heading = CONNECTION)]
     pub(crate) timeout: Duration,

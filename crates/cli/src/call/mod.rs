@@ -9,6 +9,7 @@ mod plan;
 mod raw;
 mod received;
 mod report;
+mod steps;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,6 +37,7 @@ pub(crate) async fn run(args: CallArgs, printer: &Printer) -> Result<Exit, Failu
     let done = match &plan.what {
         What::Batch(entries) => exchange::send(entries, &plan, &reporter, printer).await,
         What::Raw(bytes) => raw::send(bytes, &plan, &reporter, printer).await,
+        What::Steps(steps) => steps.play(&plan, &reporter, printer).await,
         _ => talk(&plan, &reporter, printer).await,
     };
     reporter.end();
@@ -190,7 +192,7 @@ async fn send(
             reporter.sent(method)?;
             Ok(Exit::Ok)
         }
-        What::Batch(_) | What::Raw(_) => unreachable!("they are sent as they are"),
+        What::Batch(_) | What::Raw(_) | What::Steps(_) => unreachable!("they are sent as they are"),
     }
 }
 
@@ -198,7 +200,7 @@ impl What {
     fn method(&self) -> Option<&str> {
         match self {
             What::Call { method, .. } | What::Notify { method, .. } => Some(method),
-            What::Batch(_) | What::Raw(_) => None,
+            What::Batch(_) | What::Raw(_) | What::Steps(_) => None,
         }
     }
 }

@@ -4,6 +4,7 @@ use sabir::{Dialect, Framing, JsonKind, RawJson};
 
 use super::batch::{self, Entry};
 use super::output::Output;
+use super::steps::Steps;
 use crate::args::{CallArgs, FollowArgs};
 use crate::exit::Failure;
 use crate::peer::{Chosen, ConnectionArgs, PeerOptions};
@@ -43,6 +44,7 @@ pub(super) enum What {
     },
     Batch(Vec<Entry>),
     Raw(Vec<u8>),
+    Steps(Steps),
 }
 
 impl Plan {
@@ -72,6 +74,9 @@ impl Plan {
         } else if let Some(raw) = args.raw {
             alone(&mut words, "--raw")?;
             What::Raw(bytes_of(&raw)?)
+        } else if let Some(path) = args.file {
+            alone(&mut words, "-f")?;
+            What::Steps(Steps::read(&path)?)
         } else {
             let method = words.next().ok_or_else(|| {
                 Failure::usage("no method is given")
@@ -92,7 +97,7 @@ impl Plan {
         };
         let guess = match &what {
             What::Call { method, .. } | What::Notify { method, .. } => Protocol::guess(&peer.target, method),
-            What::Batch(_) | What::Raw(_) => Protocol::guess(&peer.target, ""),
+            What::Batch(_) | What::Raw(_) | What::Steps(_) => Protocol::guess(&peer.target, ""),
         };
         let protocol = match &what {
             _ if told.is_some() => told,

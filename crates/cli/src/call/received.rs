@@ -33,7 +33,7 @@ pub(super) fn tap(
     let mut received = Cutter::new(framing, plan.peer.max_size);
     let (method, progress) = match &plan.what {
         What::Call { method, progress, .. } => (Some(method.clone()), *progress),
-        What::Notify { .. } | What::Batch(_) | What::Raw(_) => (None, false),
+        What::Notify { .. } | What::Batch(_) | What::Raw(_) | What::Steps(_) => (None, false),
     };
     let limits = Limits { message_bytes: plan.peer.max_size, ..Limits::default() };
     let dialect = plan.dialect.unwrap_or(LENIENT);
