@@ -268,6 +268,23 @@ async def python_mcp_in_both_eras_over_http():
             check((code, out), (0, "Hello, Ada: good day\n"))
 
 
+async def python_mcp_tells_its_progress():
+    code, out, _ = await call("count", "steps=3", "--progress", "--json", "--", *PYTHON)
+    events = [json.loads(line) for line in out.splitlines()]
+    check((code, [event["progress"]["progress"] for event in events if "progress" in event]), (0, [1.0, 2.0, 3.0]))
+
+
+async def python_mcp_replays_a_transcript():
+    """What --trace shows is a script, and a test of the server."""
+    code, _, trace = await call("add", "a:=2", "b:=3", "--as", "mcp@2025-06-18", "--trace", "--", *PYTHON)
+    check(code, 0)
+    code, _, err = await call("-f", "-", "--", *PYTHON, stdin=trace)
+    check((code, err), (0, ""))
+    code, _, err = await call("-f", "-", "--", *PYTHON, stdin=trace.replace('"text":"5"', '"text":"6"'))
+    check(code, 1)
+    assert '.result.content[0].text is "5", not "6"' in err, err
+
+
 async def python_mcp_asks_in_vain():
     code, out, err = await call("greet", "--", *PYTHON)
     check((code, out), (1, ""))
@@ -299,6 +316,14 @@ async def rpc_websockets_calls_and_events():
         check((second[0] - first[0], third[0] - second[0]), (1, 1))
 
 
+async def aiorpcx_over_tcp():
+    port = free_port()
+    async with server(sys.executable, "aiorpcx_server.py", port=port, env={"PORT": str(port)}):
+        check((await call(f"tcp://127.0.0.1:{port}", "add", "1", "2"))[:2], (0, "3\n"))
+        steps = '> {"jsonrpc":"2.0","id":1,"method":"add","params":[1,2]}\n< {"id":1,"result":3}\n'
+        check((await call(f"tcp://127.0.0.1:{port}", "-f", "-", stdin=steps))[0], 0)
+
+
 async def jayson_over_tcp():
     async with server("node", "jayson_server.mjs", announces=True) as url:
         check((await call(url, "add", "1", "2"))[:2], (0, "3\n"))
@@ -324,9 +349,12 @@ run("sabir as a client", [
     everything_over_sse,
     python_mcp_in_both_eras_on_stdio,
     python_mcp_in_both_eras_over_http,
+    python_mcp_tells_its_progress,
+    python_mcp_replays_a_transcript,
     python_mcp_asks_in_vain,
     python_mcp_asks_the_person_at_the_terminal,
     vscode_jsonrpc_with_headers,
     rpc_websockets_calls_and_events,
+    aiorpcx_over_tcp,
     jayson_over_tcp,
 ])

@@ -28,6 +28,7 @@ mod platform;
 mod print;
 mod problem;
 mod session;
+mod shell;
 mod stop;
 mod subscribe;
 mod suggest;
@@ -90,6 +91,7 @@ fn run(command: Command, printer: &Printer) -> Result<Exit, Failure> {
             Command::Tour => tour::run(printer).await,
             Command::Demo(args) => demo::run(args, printer).await,
             Command::Call(args) => call::run(args, printer).await,
+            Command::Shell(args) => shell::run(args, printer).await,
             Command::Subscribe(args) => subscribe::run(args, printer).await,
             #[cfg(feature = "graph")]
             Command::Graph(args) => graph::run(&args, printer),

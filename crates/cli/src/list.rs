@@ -31,16 +31,17 @@ pub(crate) async fn run(args: ListArgs, printer: &Printer) -> Result<Exit, Failu
         }
         return Ok(Exit::Ok);
     }
-    let text = text(&found, printer.layout());
+    let text = text(&found, "", printer.layout());
     if !text.is_empty() {
         printer.page(&text)?;
     }
     Ok(Exit::Ok)
 }
 
-/// A table of the methods; with a title for each kind if there are more kinds than one.
-fn text(found: &Found, layout: Layout) -> String {
-    let methods = &found.document.methods;
+/// A table of what has `part` in its name; with a title for each kind if there are more kinds than one.
+pub(crate) fn text(found: &Found, part: &str, layout: Layout) -> String {
+    let methods: Vec<&Method> =
+        found.document.methods.iter().filter(|method| method.name.contains(part)).collect();
     let titled = !found.offers.is_empty();
     let table = || Table::bare().indent(if titled { 2 } else { 0 }).widest(WIDEST);
     let mut out = String::new();
@@ -56,7 +57,7 @@ fn text(found: &Found, layout: Layout) -> String {
     };
     if !methods.is_empty() {
         let mut table = table();
-        for method in methods {
+        for method in &methods {
             let summary = [notes(method), method.summary.as_deref().unwrap_or_default()].join("");
             table.row(cells(&method.name, &summary));
         }
@@ -64,7 +65,8 @@ fn text(found: &Found, layout: Layout) -> String {
     }
     for kind in Kind::ALL {
         let mut table = table();
-        let offers: Vec<&Offer> = found.offers.iter().filter(|offer| offer.kind == kind).collect();
+        let offers: Vec<&Offer> =
+            found.offers.iter().filter(|offer| offer.kind == kind && offer.key().contains(part)).collect();
         for offer in &offers {
             let summary = offer.summary.clone().unwrap_or_else(|| match &offer.uri {
                 Some(_) => offer.name.clone(),

@@ -37,6 +37,23 @@ pub(crate) struct Printer {
     commented: Arc<AtomicBool>,
     /// Whether what is longer than the terminal is shown page by page.
     pages: bool,
+    editor: Arc<LineEditor>,
+}
+
+/// An editor of lines, which has the terminal while a line is typed.
+#[derive(Default)]
+struct LineEditor {
+    editing: AtomicBool,
+    outlet: Mutex<Option<Outlet>>,
+}
+
+/// Prints lines beside the one that is typed.
+type Outlet = Box<dyn FnMut(&str) + Send>;
+
+impl std::fmt::Debug for LineEditor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LineEditor").field("editing", &self.editing).finish_non_exhaustive()
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -67,6 +84,7 @@ impl Printer {
             bar: Arc::new(Mutex::new(Bar { start: Instant::now(), drawn: false })),
             commented: Arc::default(),
             pages: pages && !plain_terminal,
+            editor: Arc::default(),
         }
     }
 
@@ -133,7 +151,6 @@ impl Printer {
     }
 
     /// Whether data goes to a terminal.
-    #[cfg(feature = "graph")]
     pub(crate) fn is_terminal(&self) -> bool {
         self.out.terminal
     }
@@ -153,8 +170,34 @@ impl Printer {
 
     /// A line of a transcript beside the data.
     pub(crate) fn trace(&self, line: &Line<'_>) {
-        self.clear_bar();
-        let _ = writeln!(io::stderr().lock(), "{}", painted(line, self.err.painter));
+        let text = painted(line, self.err.painter);
+        if !self.beside(&text) {
+            self.clear_bar();
+            let _ = writeln!(io::stderr().lock(), "{text}");
+        }
+    }
+
+    /// From now on, what is told while a line is edited goes there.
+    pub(crate) fn set_outlet(&self, outlet: impl FnMut(&str) + Send + 'static) {
+        *self.editor.outlet.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(outlet));
+    }
+
+    /// A line is being edited, or not any more.
+    pub(crate) fn set_editing(&self, editing: bool) {
+        self.editor.editing.store(editing, Ordering::SeqCst);
+    }
+
+    pub(crate) fn is_editing(&self) -> bool {
+        self.editor.editing.load(Ordering::SeqCst)
+    }
+
+    /// Prints beside the line that is being edited. `false` if there is none.
+    fn beside(&self, text: &str) -> bool {
+        if !self.is_editing() {
+            return false;
+        }
+        let mut outlet = self.editor.outlet.lock().unwrap_or_else(PoisonError::into_inner);
+        outlet.as_mut().map(|outlet| outlet(text)).is_some()
     }
 
     /// The peer's error. `whose` is the id of the call in a batch; the hint says what to try.
@@ -281,6 +324,9 @@ impl Printer {
 
     /// Errors are ignored: there is nowhere else to report them.
     fn tell(&self, text: &str) {
+        if self.beside(text) {
+            return;
+        }
         self.clear_bar();
         let mut err = io::stderr().lock();
         match self.commented.load(Ordering::Relaxed) {

@@ -30,6 +30,7 @@ static STATE: State = State {
     moved: Notify::const_new(),
     interrupted: AtomicBool::new(false),
     interruption: Notify::const_new(),
+    resumed: Notify::const_new(),
     waiting: AtomicUsize::new(0),
     ping: Notify::const_new(),
     pong: Notify::const_new(),
@@ -40,6 +41,8 @@ struct State {
     moved: Notify,
     interrupted: AtomicBool,
     interruption: Notify,
+    /// The interrupted work has ended, and the program goes on.
+    resumed: Notify,
     /// How many wait for an interruption, to end in order.
     waiting: AtomicUsize,
     /// Whether the main thread hangs.
@@ -104,6 +107,12 @@ pub(crate) async fn interrupted() -> Failure {
     Failure::new(Exit::Interrupted, "interrupted")
 }
 
+/// What was interrupted has ended, and the program goes on.
+pub(crate) fn resume() {
+    STATE.interrupted.store(false, Ordering::SeqCst);
+    STATE.resumed.notify_one();
+}
+
 /// The program has until then. Who waits for a peer has a timer of its own; this is for when that cannot fire.
 pub(crate) fn at(deadline: Instant) {
     STATE.set_deadline(Some(deadline));
@@ -130,6 +139,7 @@ async fn end(signal: &mut Signal) -> Exit {
                     () = hanging() => {}
                     // Twice is impatient.
                     () = signal.came() => {}
+                    () = STATE.resumed.notified() => continue,
                 }
                 return Exit::Interrupted;
             }

@@ -6,6 +6,7 @@ mod demo;
 mod graph;
 mod help;
 mod session;
+mod shell;
 mod targets;
 mod units;
 
@@ -25,6 +26,7 @@ pub(crate) use help::ManArgs;
 use sabir::Framing;
 use session::ProtocolParser;
 pub(crate) use session::{FollowArgs, ResultArgs, SessionArgs, SubscribeArgs};
+pub(crate) use shell::ShellArgs;
 pub(crate) use targets::TargetsArgs;
 pub(crate) use units::LARGEST_SIZE;
 use units::{duration, size};
@@ -78,6 +80,8 @@ the demo service in this process, and the answers shown are those that it gives.
     Tour,
     /// Call a method, a tool or a prompt, and print its result
     Call(CallArgs),
+    /// Make many calls in one session, typed line by line
+    Shell(ShellArgs),
     /// Follow a subscription: print what comes, one line each
     Subscribe(SubscribeArgs),
     /// Check captured traffic or a live peer against the rules of the protocol
@@ -137,6 +141,7 @@ impl Command {
         matches!(
             self,
             Command::Call(_)
+                | Command::Shell(_)
                 | Command::Subscribe(_)
                 | Command::Check(_)
                 | Command::List(_)

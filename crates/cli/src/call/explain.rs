@@ -15,7 +15,7 @@ use crate::values::{Arguments, Parameter};
 const TIMEOUT: Duration = Duration::from_millis(500);
 
 /// A hint for the error of a call, if there is one.
-pub(super) async fn hint(
+pub(crate) async fn hint(
     session: &Session,
     peer: &PeerOptions,
     method: &str,

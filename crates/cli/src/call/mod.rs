@@ -2,10 +2,11 @@
 
 mod batch;
 mod exchange;
-mod explain;
+pub(crate) mod explain;
 mod output;
 mod pick;
 mod plan;
+mod progress;
 mod raw;
 mod received;
 mod report;
@@ -14,7 +15,9 @@ mod steps;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub(crate) use output::{Output, error_text};
 use plan::{Plan, What};
+pub(crate) use progress::Progress;
 use report::{Named, Reporter};
 use sabir::{CallError, Cause, RawJson};
 use tokio::time::{Instant, timeout_at};

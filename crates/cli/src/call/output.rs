@@ -16,19 +16,19 @@ use crate::print::Printer;
 use crate::session::{Answer, Form};
 
 #[derive(Debug)]
-pub(super) struct Output {
+pub(crate) struct Output {
     pick: Option<Pick>,
     file: Option<PathBuf>,
 }
 
 impl Output {
-    pub(super) fn new(args: ResultArgs) -> Result<Output, Failure> {
+    pub(crate) fn new(args: ResultArgs) -> Result<Output, Failure> {
         let pick = args.pick.as_deref().map(Pick::new).transpose()?;
         Ok(Output { pick, file: args.output })
     }
 
     /// Prints a result, or writes it to a file.
-    pub(super) fn put(&self, answer: &Answer, printer: &Printer) -> Result<(), Failure> {
+    pub(crate) fn put(&self, answer: &Answer, printer: &Printer) -> Result<(), Failure> {
         if let Some(pick) = &self.pick {
             let picked = pick.from(&answer.result)?;
             return match &self.file {
@@ -61,7 +61,7 @@ impl Output {
 }
 
 /// What a tool says that went wrong.
-pub(super) fn error_text(answer: &Answer) -> String {
+pub(crate) fn error_text(answer: &Answer) -> String {
     let answer = Answer { result: answer.result.clone(), form: Form::Tool };
     let texts: Vec<String> = parts(&answer)
         .into_iter()

@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 
 use sabir::{CallError, ErrorCode, ErrorObject, RawJson, Report, Undelivered};
 use sabir_proto::{ByteSize, FrameFault, ParseError, Syntax};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use tokio::sync::Notify;
 
 use super::batch::Entry;
 use super::output::error_text;
 use super::plan::Plan;
+use super::progress::Progress;
 use crate::detect::Watch;
 use crate::exit::{Exit, Failure};
 use crate::json::compact;
@@ -318,8 +319,8 @@ impl Reporter {
     pub(super) fn progress(&self, value: &RawJson<'_>) {
         if self.json {
             let _ = self.envelope(Envelope { progress: Some(value), ..Envelope::default() });
-        } else if let Ok(progress) = value.parse::<Progress>() {
-            progress.draw(&self.printer);
+        } else {
+            Progress::draw_value(value, &self.printer);
         }
     }
 
@@ -335,9 +336,7 @@ impl Reporter {
     pub(super) fn told(&self, method: &str, params: Option<&RawJson<'_>>) {
         if self.json || self.follows {
             let _ = self.event(method, params);
-        } else if let Some(progress) = Progress::of(method, params) {
-            progress.draw(&self.printer);
-        } else if !method.ends_with("/list_changed") {
+        } else if !Progress::draw_told(method, params, &self.printer) && !method.ends_with("/list_changed") {
             // MCP servers send those as they start.
             self.note(|| match params {
                 Some(params) => format!("notification: {method} {}", compact(params.as_str())),
@@ -465,36 +464,4 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn raw(value: &impl Serialize) -> RawJson<'static> {
     RawJson::from_value(value).unwrap_or(RawJson::NULL)
-}
-
-/// Progress, in any of the forms that servers use.
-#[derive(Debug, Deserialize)]
-struct Progress {
-    #[serde(alias = "step", alias = "percentage")]
-    progress: f64,
-    #[serde(default, alias = "steps")]
-    total: Option<f64>,
-    #[serde(default)]
-    message: Option<String>,
-}
-
-impl Progress {
-    fn of(method: &str, params: Option<&RawJson<'_>>) -> Option<Progress> {
-        match method {
-            "notifications/progress" | "progress" => params?.parse().ok(),
-            "$/progress" => {
-                let value = params?.get("value")?;
-                let mut progress: Progress = value.parse().ok()?;
-                if value.get("percentage").is_some() {
-                    progress.total = Some(100.0);
-                }
-                Some(progress)
-            }
-            _ => None,
-        }
-    }
-
-    fn draw(&self, printer: &Printer) {
-        printer.progress(self.progress, self.total, self.message.as_deref().unwrap_or_default());
-    }
 }

@@ -9,6 +9,7 @@ use crate::args::DescribeArgs;
 use crate::discovery::{self, Found, Kind, Named, Offer};
 use crate::exit::{Exit, Failure};
 use crate::json::escape_controls;
+use crate::layout::Layout;
 use crate::print::Printer;
 use crate::stop;
 use crate::yaml;
@@ -54,6 +55,14 @@ pub(crate) async fn run(args: DescribeArgs, printer: &Printer) -> Result<Exit, F
     stop::never();
     printer.page(&text)?;
     Ok(Exit::Ok)
+}
+
+/// The page of one method, tool, prompt or resource.
+pub(crate) fn text(found: &Found, name: &str, layout: Layout) -> Result<String, Failure> {
+    Ok(match found.named(name)? {
+        Named::Method(method) => page::method(method, found, layout),
+        Named::Offer(offer) => page::offer(offer, found, layout),
+    })
 }
 
 /// The document as it was received, or as it was made of what the peer says, in YAML.

@@ -22,6 +22,13 @@ pub(super) struct Answer {
     text: Option<RawJson<'static>>,
 }
 
+impl Answer {
+    pub(super) fn found(self, source: String, via: DiscoverySource) -> Found {
+        let Answer { document, offers, text } = self;
+        Found { source, via, document, offers, text }
+    }
+}
+
 impl From<Document> for Answer {
     fn from(document: Document) -> Self {
         Answer { document, offers: Vec::new(), text: None }
@@ -32,7 +39,7 @@ impl From<Document> for Answer {
 type Attempt = Result<Answer, CallError>;
 
 /// The ways to ask, the most telling first.
-fn ways(options: &PeerOptions) -> &'static [DiscoverySource] {
+pub(super) fn ways(options: &PeerOptions) -> &'static [DiscoverySource] {
     use DiscoverySource::{Discover, Ethereum, ListMethods, Lsp, Mcp, Solana};
     match (options.protocol, options.wire_framing()) {
         (Some(Protocol::Mcp(_)), _) => &[Mcp],
@@ -77,9 +84,9 @@ pub(super) async fn ask(options: &PeerOptions, watch: &Watch, printer: &Printer)
             why = faults.wait() => Err(CallError::Unfit(why.into())),
         };
         match attempt {
-            Ok(Answer { document, offers, text }) => {
+            Ok(answer) => {
                 peer.shutdown(std::time::Duration::ZERO).await;
-                return Ok(Found { source: options.target.to_string(), via, document, offers, text });
+                return Ok(answer.found(options.target.to_string(), via));
             }
             Err(CallError::Undelivered(lost))
                 if refused.is_none() && matches!(lost.status, Some(400 | 404..=406 | 415 | 422)) =>
@@ -177,13 +184,13 @@ pub(super) async fn call(
     peer.call_raw(method, params).timeout(options.timeout / parts).await
 }
 
-async fn discover(peer: &Peer, options: &PeerOptions) -> Attempt {
+pub(super) async fn discover(peer: &Peer, options: &PeerOptions) -> Attempt {
     let text = call(peer, options, "rpc.discover", Value::Null).await?;
     let document = Document::from_json(text.as_str()).map_err(|error| CallError::Unfit(error.into()))?;
     Ok(Answer { text: Some(text), ..Answer::from(document) })
 }
 
-async fn list_methods(peer: &Peer, options: &PeerOptions) -> Attempt {
+pub(super) async fn list_methods(peer: &Peer, options: &PeerOptions) -> Attempt {
     let text = call(peer, options, "system.listMethods", Value::Null).await?;
     let names: Vec<String> = parsed(&text)?;
     let tells = names.iter().any(|name| name == "system.listNotifications");
@@ -240,7 +247,7 @@ async fn lsp(peer: &Peer, options: &PeerOptions) -> Attempt {
     Ok(document(Info::new(title, text("/serverInfo/version")), methods).into())
 }
 
-async fn ethereum(peer: &Peer, options: &PeerOptions) -> Attempt {
+pub(super) async fn ethereum(peer: &Peer, options: &PeerOptions) -> Attempt {
     let version: String = parsed(&call(peer, options, "web3_clientVersion", json!([])).await?)?;
     let modules = match call(peer, options, "rpc_modules", json!([])).await {
         Ok(modules) => Some(parsed::<Value>(&modules)?).filter(Value::is_object),
@@ -249,7 +256,7 @@ async fn ethereum(peer: &Peer, options: &PeerOptions) -> Attempt {
     Ok(document(Info::new(version, ""), tables::ethereum(modules.as_ref())).into())
 }
 
-async fn solana(peer: &Peer, options: &PeerOptions) -> Attempt {
+pub(super) async fn solana(peer: &Peer, options: &PeerOptions) -> Attempt {
     let version: Value = parsed(&call(peer, options, "getVersion", Value::Null).await?)?;
     let Some(core) = version.get("solana-core").and_then(Value::as_str) else {
         return Err(CallError::Unfit("the answer to getVersion is not that of a Solana node".into()));

@@ -1,7 +1,8 @@
 //! What an MCP server offers. Its tools become a document in which each is a method of its own.
 
 use sabir::openrpc::{Content, Document, Info, Method, ParamStructure};
-use sabir::{CallError, McpRevision, Peer, Undelivered};
+use sabir::{CallError, McpRevision, Peer, RawJson, Undelivered};
+use sabir_mcp::McpSession;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -56,7 +57,21 @@ pub(super) async fn ask(peer: &Peer, options: &PeerOptions) -> Result<Answer, Ca
         Err(error) => return Err(error),
     };
     let server: Value = server.parse().map_err(|error| CallError::Unfit(error.to_string().into()))?;
-    let mut lists = Lists { peer, options, meta, bytes: 0 };
+    let caller = Caller::Peer { peer, meta };
+    offered(&server, Lists { caller, options, bytes: 0 }).await
+}
+
+/// Reads all lists in a session that is open.
+pub(super) async fn in_session(session: &McpSession, options: &PeerOptions) -> Result<Answer, CallError> {
+    let server = json!({
+        "capabilities": session.capabilities(),
+        "serverInfo": session.server_info(),
+        "instructions": session.instructions(),
+    });
+    offered(&server, Lists { caller: Caller::Session(session), options, bytes: 0 }).await
+}
+
+async fn offered(server: &Value, mut lists: Lists<'_>) -> Result<Answer, CallError> {
     let tools = lists.all("tools/list", "tools").await;
     let tools = match (tools, server.pointer("/capabilities/tools")) {
         // A server without tools need not answer.
@@ -82,18 +97,47 @@ pub(super) async fn ask(peer: &Peer, options: &PeerOptions) -> Result<Answer, Ca
             Err(error) => return Err(error),
         }
     }
-    let mut answer = Answer::from(described(&server, tools));
+    let mut answer = Answer::from(described(server, tools));
     answer.offers = offers;
     Ok(answer)
 }
 
 /// Reads lists, as long as they are not too large in all.
 struct Lists<'a> {
-    peer: &'a Peer,
+    caller: Caller<'a>,
     options: &'a PeerOptions,
-    /// What each request must carry, if there is no session.
-    meta: Option<Value>,
     bytes: usize,
+}
+
+enum Caller<'a> {
+    Peer {
+        peer: &'a Peer,
+        /// What each request must carry, if there is no session.
+        meta: Option<Value>,
+    },
+    Session(&'a McpSession),
+}
+
+impl Caller<'_> {
+    async fn call(
+        &self,
+        options: &PeerOptions,
+        method: &'static str,
+        mut params: Map<String, Value>,
+    ) -> Result<RawJson<'static>, CallError> {
+        match self {
+            Caller::Peer { peer, meta } => {
+                params.extend(meta.clone().map(|meta| ("_meta".to_owned(), meta)));
+                let params = if params.is_empty() { Value::Null } else { Value::Object(params) };
+                call(peer, options, method, params).await
+            }
+            Caller::Session(session) => {
+                let params = (!params.is_empty()).then(|| RawJson::from_value(&params)).transpose();
+                let params = params.map_err(|error| CallError::Unfit(error.to_string().into()))?;
+                session.request(method, params).await
+            }
+        }
+    }
 }
 
 impl Lists<'_> {
@@ -103,10 +147,8 @@ impl Lists<'_> {
         let mut pages = Pages::default();
         loop {
             let mut params = Map::new();
-            params.extend(self.meta.clone().map(|meta| ("_meta".to_owned(), meta)));
             params.extend(cursor.take().map(|cursor| ("cursor".to_owned(), cursor)));
-            let params = if params.is_empty() { Value::Null } else { Value::Object(params) };
-            let text = call(self.peer, self.options, method, params).await?;
+            let text = self.caller.call(self.options, method, params).await?;
             self.bytes += text.as_str().len();
             if self.bytes > self.options.max_size {
                 return Err(CallError::Undelivered(Undelivered::too_large(self.options.max_size)));

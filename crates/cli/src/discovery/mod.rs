@@ -5,6 +5,7 @@ mod faults;
 mod mcp;
 mod offer;
 mod pages;
+mod session;
 mod tables;
 pub(crate) mod words;
 
@@ -14,6 +15,7 @@ use std::path::Path;
 pub(crate) use offer::{Kind, Offer};
 use sabir::RawJson;
 use sabir::openrpc::{Document, Method};
+pub(crate) use session::{Source, in_session};
 use tokio::time::Instant;
 
 use crate::args::PeerArgs;

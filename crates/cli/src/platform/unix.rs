@@ -46,6 +46,12 @@ pub(crate) fn config_folder() -> Option<PathBuf> {
     set.or_else(|| home().map(|home| home.join(".config")))
 }
 
+/// Where a program keeps what it remembers.
+pub(crate) fn state_folder() -> Option<PathBuf> {
+    let set = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
+    set.or_else(|| home().map(|home| home.join(".local/state")))
+}
+
 /// Where programs with windows keep theirs: the second is for macOS.
 pub(crate) fn app_folders() -> Vec<PathBuf> {
     let library = home().map(|home| home.join("Library/Application Support"));

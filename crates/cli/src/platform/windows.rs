@@ -40,6 +40,11 @@ pub(crate) fn config_folder() -> Option<PathBuf> {
     std::env::var_os("APPDATA").filter(|folder| !folder.is_empty()).map(PathBuf::from)
 }
 
+/// Where a program keeps what it remembers.
+pub(crate) fn state_folder() -> Option<PathBuf> {
+    std::env::var_os("LOCALAPPDATA").filter(|folder| !folder.is_empty()).map(PathBuf::from)
+}
+
 /// Where programs with windows keep theirs.
 pub(crate) fn app_folders() -> Vec<PathBuf> {
     config_folder().into_iter().collect()

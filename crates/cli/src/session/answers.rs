@@ -27,6 +27,8 @@ struct Inner {
     /// One question at a time.
     turn: tokio::sync::Mutex<()>,
     asking: AtomicBool,
+    /// The person types something else.
+    busy: AtomicBool,
     /// The last question that was refused.
     refused: Mutex<Option<String>>,
 }
@@ -75,6 +77,11 @@ impl Answers {
         self.0.asking.load(Ordering::Relaxed)
     }
 
+    /// The person types something else, and cannot be asked; or can be again.
+    pub(crate) fn set_busy(&self, busy: bool) {
+        self.0.busy.store(busy, Ordering::Relaxed);
+    }
+
     /// The last question that was refused.
     pub(crate) fn refused(&self) -> Option<String> {
         self.0.refused.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -96,7 +103,7 @@ impl Answers {
             return Ok(answer);
         }
         let answer = match &self.0.terminal {
-            Some(printer) if ask::can_ask(method) => {
+            Some(printer) if ask::can_ask(method) && !self.0.busy.load(Ordering::Relaxed) => {
                 let _turn = self.0.turn.lock().await;
                 self.0.asking.store(true, Ordering::Relaxed);
                 let answer = ask::ask(method, params, printer).await;

@@ -71,6 +71,11 @@ impl Lsp {
         RawJson::from_value(&params).map(Some).map_err(Failure::usage)
     }
 
+    /// What the server is capable of.
+    pub(super) fn capabilities(&self) -> Value {
+        json!(self.session.capabilities())
+    }
+
     /// A method was called by the user.
     pub(super) fn called(&mut self, method: &str) {
         self.is_shut_down |= method == "shutdown";

@@ -22,6 +22,7 @@ use sabir::{CallError, Cause, Ctx, Dialect, ErrorCode, ErrorObject, Limits, Peer
 use sabir_mcp::{McpConnectError, McpHeaders, McpSession};
 
 use crate::detect::Watch;
+use crate::discovery::Source;
 use crate::exit::{Exit, Failure};
 use crate::peer::PeerOptions;
 use crate::print::Printer;
@@ -317,6 +318,23 @@ impl Session {
             lsp.close().await;
         }
         self.peer.shutdown(grace).await
+    }
+
+    /// Finds out whether a peer of which nothing is known speaks MCP, in ways that do no harm.
+    pub(crate) async fn find_out(&mut self) {
+        if self.is_open_question && matches!(self.kind, Kind::Plain) {
+            self.is_open_question = false;
+            self.is_mcp().await;
+        }
+    }
+
+    /// What can be asked for what the peer offers.
+    pub(crate) fn source(&self) -> Source {
+        match &self.kind {
+            Kind::Plain => Source::Plain(self.peer.clone()),
+            Kind::Mcp(session) => Source::Mcp(session.clone()),
+            Kind::Lsp(lsp) => Source::Lsp(lsp.capabilities()),
+        }
     }
 
     async fn begin_lsp(&mut self) -> Result<(), Failure> {

@@ -1,0 +1,162 @@
+//! Lines that are typed, with an editor on a terminal, or that come through a pipe.
+
+use std::io::BufRead;
+use std::path::PathBuf;
+use std::sync::mpsc as std_mpsc;
+
+use rustyline::completion::FilenameCompleter;
+use rustyline::error::ReadlineError;
+use rustyline::history::FileHistory;
+use rustyline::{CompletionType, Config, Editor, ExternalPrinter};
+use tokio::sync::mpsc;
+
+use super::helper::ShellHelper;
+use super::known::Known;
+use super::words::words;
+use crate::exit::{Exit, Failure};
+use crate::platform;
+use crate::print::Printer;
+
+/// Lines that are remembered.
+const HISTORY: usize = 10_000;
+
+/// Notes that wait to be printed while a line is edited. Others are lost: nobody reads so fast.
+const WAITING: usize = 1000;
+
+/// What was typed.
+#[derive(Debug)]
+pub(super) enum Typed {
+    Line(String),
+    /// Ctrl-C in a line.
+    Interrupted,
+    End,
+}
+
+/// The thread that reads.
+pub(super) struct Input {
+    /// Asks for the next line.
+    ask: std_mpsc::Sender<()>,
+    typed: mpsc::Receiver<Typed>,
+    printer: Printer,
+    is_terminal: bool,
+}
+
+impl Input {
+    /// An editor with completion and a history.
+    pub(super) fn terminal(prompt: String, known: Known, printer: &Printer) -> Result<Input, Failure> {
+        let failed = |error: ReadlineError| {
+            Failure::new(Exit::Error, format_args!("cannot read from the terminal: {error}"))
+        };
+        let config = Config::builder()
+            .max_history_size(HISTORY)
+            .map_err(failed)?
+            .completion_type(CompletionType::List)
+            // As most shells do: a line that begins with a space is not remembered.
+            .history_ignore_space(true)
+            .build();
+        let history = FileHistory::with_config(&config);
+        let mut editor = Editor::<ShellHelper, FileHistory>::with_history(config, history).map_err(failed)?;
+        let (painter, files) = (printer.painter(), FilenameCompleter::new());
+        editor.set_helper(Some(ShellHelper { known, painter, files }));
+        let mut outlet = editor.create_external_printer().map_err(failed)?;
+        // In a thread of its own: what is printed may have to wait for the next line.
+        let (notes, waiting) = std_mpsc::sync_channel::<String>(WAITING);
+        std::thread::spawn(move || {
+            while let Ok(note) = waiting.recv() {
+                if outlet.print(note).is_err() {
+                    return;
+                }
+            }
+        });
+        printer.set_outlet(move |text| {
+            let _ = notes.try_send(format!("{text}\n"));
+        });
+        let (ask, asked) = std_mpsc::channel();
+        let (send, typed) = mpsc::channel(1);
+        std::thread::spawn(move || edit(editor, &prompt, &asked, &send));
+        Ok(Input { ask, typed, printer: printer.clone(), is_terminal: true })
+    }
+
+    /// Whatever is in the pipe.
+    pub(super) fn pipe(printer: &Printer) -> Input {
+        let (ask, asked) = std_mpsc::channel();
+        let (send, typed) = mpsc::channel(1);
+        std::thread::spawn(move || read(&asked, &send));
+        Input { ask, typed, printer: printer.clone(), is_terminal: false }
+    }
+
+    pub(super) fn is_terminal(&self) -> bool {
+        self.is_terminal
+    }
+
+    /// The next line. What is printed meanwhile does not disturb it.
+    pub(super) async fn next(&mut self) -> Typed {
+        self.printer.set_editing(self.is_terminal);
+        let typed = match self.ask.send(()) {
+            Ok(()) => self.typed.recv().await.unwrap_or(Typed::End),
+            Err(_) => Typed::End,
+        };
+        self.printer.set_editing(false);
+        typed
+    }
+}
+
+fn edit(
+    mut editor: Editor<ShellHelper, FileHistory>,
+    prompt: &str,
+    asked: &std_mpsc::Receiver<()>,
+    send: &mpsc::Sender<Typed>,
+) {
+    let history = history_file();
+    if let Some(path) = &history {
+        let _ = editor.load_history(path);
+    }
+    while asked.recv().is_ok() {
+        let typed = match editor.readline(prompt) {
+            Ok(line) => {
+                let is_new = editor.add_history_entry(line.as_str()).unwrap_or(false);
+                // At once: the program may be ended in any way.
+                if let (true, Some(path)) = (is_new, &history) {
+                    let _ = editor.append_history(path);
+                }
+                Typed::Line(line)
+            }
+            Err(ReadlineError::Interrupted) => Typed::Interrupted,
+            Err(_) => Typed::End,
+        };
+        if send.blocking_send(typed).is_err() {
+            return;
+        }
+    }
+}
+
+/// In a folder that nobody else can read; the editor lets nobody else read the file.
+fn history_file() -> Option<PathBuf> {
+    let folder = platform::state_folder()?.join("sabir");
+    std::fs::create_dir_all(&folder).ok()?;
+    Some(folder.join("shell_history"))
+}
+
+fn read(asked: &std_mpsc::Receiver<()>, send: &mpsc::Sender<Typed>) {
+    let mut lines = std::io::stdin().lock().lines();
+    while asked.recv().is_ok() {
+        let mut text = String::new();
+        let typed = loop {
+            match lines.next() {
+                Some(Ok(line)) => {
+                    text.push_str(&line);
+                    if words(&text).is_ok() {
+                        break Typed::Line(text);
+                    }
+                    text.push('\n');
+                }
+                // Its last line is told that it has no end.
+                _ if !text.is_empty() => break Typed::Line(text),
+                _ => break Typed::End,
+            }
+        };
+        if send.blocking_send(typed).is_err() {
+            return;
+        }
+    }
+}

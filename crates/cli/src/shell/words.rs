@@ -1,0 +1,103 @@
+//! A line of the shell, cut into words.
+//!
+//! JSON is typed as it is: a word that begins with `{`, `[` or `"`, or has them behind its `=` or `:=`, ends where the value
+//! ends, over several lines if need be. `'…'` keeps any text together.
+
+/// The line ends inside of a value or a text.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Unfinished;
+
+pub(super) fn words(line: &str) -> Result<Vec<String>, Unfinished> {
+    let mut words = Vec::new();
+    let mut rest = line.trim_start();
+    while !rest.is_empty() {
+        let (word, length) = word(rest)?;
+        words.push(word);
+        rest = rest[length..].trim_start();
+    }
+    Ok(words)
+}
+
+/// The first word, and how many bytes of the text it takes.
+fn word(text: &str) -> Result<(String, usize), Unfinished> {
+    let mut out = String::new();
+    let mut at = 0;
+    while let Some(c) = text[at..].chars().next() {
+        let begins = out.is_empty() || (out.ends_with('=') && !out[..out.len() - 1].contains('='));
+        let is_text = out.ends_with('=') && !out.ends_with(":=");
+        match c {
+            _ if c.is_whitespace() => break,
+            '\'' if begins => {
+                let length = text[at + 1..].find('\'').ok_or(Unfinished)?;
+                out.push_str(&text[at + 1..at + 1 + length]);
+                at += length + 2;
+            }
+            '"' if begins => {
+                let length = value_length(&text[at..]).ok_or(Unfinished)?;
+                let literal = &text[at..at + length];
+                match serde_json::from_str::<String>(literal) {
+                    Ok(string) if is_text => out.push_str(&string),
+                    // What is wrong with it is said where it is read.
+                    _ => out.push_str(literal),
+                }
+                at += length;
+            }
+            '{' | '[' if begins => {
+                let length = value_length(&text[at..]).ok_or(Unfinished)?;
+                out.push_str(&text[at..at + length]);
+                at += length;
+            }
+            c => {
+                out.push(c);
+                at += c.len_utf8();
+            }
+        }
+    }
+    Ok((out, at))
+}
+
+/// How many bytes a string, an object or an array has. `None` if it has no end.
+fn value_length(text: &str) -> Option<usize> {
+    let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
+    for (i, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            _ if in_string => continue,
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 && !in_string {
+            return Some(i + 1);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_is_typed_as_it_is() {
+        for (line, want) in [
+            ("", Ok(vec![])),
+            ("  add  2 3 ", Ok(vec!["add", "2", "3"])),
+            (r#"echo {"a": [1, "}"]} x"#, Ok(vec!["echo", r#"{"a": [1, "}"]}"#, "x"])),
+            ("echo {\n \"a\": 1\n}", Ok(vec!["echo", "{\n \"a\": 1\n}"])),
+            (r#"echo list:=[1, 2] "a b""#, Ok(vec!["echo", "list:=[1, 2]", r#""a b""#])),
+            (r#"echo text="a \"b\"" n:="x y""#, Ok(vec!["echo", r#"text=a "b""#, r#"n:="x y""#])),
+            ("echo 'a b' text='c d' it's", Ok(vec!["echo", "a b", "text=c d", "it's"])),
+            ("echo a=b={x", Ok(vec!["echo", "a=b={x"])),
+            ("echo {", Err(Unfinished)),
+            ("echo [1, \"]", Err(Unfinished)),
+            ("echo 'a", Err(Unfinished)),
+            ("echo text=\"a", Err(Unfinished)),
+        ] {
+            let want = want.map(|words| words.into_iter().map(str::to_owned).collect());
+            assert_eq!(words(line), want, "{line}");
+        }
+    }
+}
