@@ -25,20 +25,31 @@ class Terminal:
     def __init__(self, process, side):
         self.process, self.side, self.seen = process, side, ""
 
-    def type(self, text):
-        os.write(self.side, text.encode())
+    def press(self, key):
+        os.write(self.side, key.encode())
+
+    async def type(self, text, key="\r"):
+        """Pastes a text, as terminals do, and presses a key."""
+        self.press(f"\x1b[200~{text}\x1b[201~")
+        # It may be drawn in parts.
+        await self.see(text[-1])
+        await asyncio.sleep(0.05)
+        self.press(key)
+
+    def look(self):
+        """All that has come since."""
+        try:
+            self.seen += without_control(os.read(self.side, 65536).decode(errors="replace"))
+        except OSError:  # Nothing more, or the other side is closed.
+            pass
+        return self.seen
 
     async def see(self, text):
         """Waits until this is seen, behind what was seen before; returns all up to there."""
         end = time.monotonic() + PATIENCE
-        while text not in self.seen:
+        while text not in self.look():
             assert time.monotonic() < end, f"{text!r} is not in {self.seen!r}"
-            try:
-                self.seen += without_control(os.read(self.side, 65536).decode(errors="replace"))
-            except BlockingIOError:
-                await asyncio.sleep(0.01)
-            except OSError:  # The other side is closed.
-                assert text in self.seen, f"{text!r} is not in {self.seen!r}"
+            await asyncio.sleep(0.01)
         before, _, self.seen = self.seen.partition(text)
         return before + text
 
@@ -70,19 +81,21 @@ async def shell(*args, home=None):
 
 
 async def ended(terminal, code=0):
-    terminal.type("\x04")
+    await terminal.see("> ")
+    terminal.press("\x04")
     check(await asyncio.wait_for(terminal.process.wait(), PATIENCE), code)
 
 
 async def calls_are_answered_with_their_time():
     async with shell("demo:") as terminal:
         await terminal.see("demo:> ")
-        terminal.type("add 2 3\r")
+        await terminal.type("add 2 3")
         await terminal.see("5\r\n")
         await terminal.see(" ms")
-        terminal.type('echo {"a": [1,\r')
-        terminal.type('2]}\r')
-        seen = await terminal.see("ms")
+        await terminal.type('echo {"a": [1,')
+        await terminal.see("[1,\r\n")
+        await terminal.type("2]}")
+        seen = await terminal.see(" ms")
         assert '"a"' in seen, seen
         await ended(terminal)
 
@@ -92,13 +105,19 @@ async def names_and_params_are_completed():
         await terminal.see("demo:> ")
         # The methods are asked for meanwhile.
         for _ in range(50):
-            terminal.type("subtr\t")
-            await asyncio.sleep(0.1)
-            if "subtract " in (await terminal.see("subtr")) + terminal.seen:
+            await terminal.type("subtr", key="\t")
+            await asyncio.sleep(0.2)
+            terminal.press("\x01")
+            await terminal.see("demo:> ")
+            if "subtract " in await terminal.see("subtr") + terminal.look():
                 break
-            terminal.type("\x15")
-        await terminal.see("subtract ")
-        terminal.type("minu\t42 sub\t23\r")
+            terminal.press("\x0b")
+        terminal.press("\x05")
+        await terminal.type("minu", key="\t")
+        await terminal.see("minuend:=")
+        await terminal.type("42 sub", key="\t")
+        await terminal.see("subtrahend:=")
+        await terminal.type("23")
         await terminal.see("19\r\n")
         await ended(terminal)
 
@@ -106,14 +125,15 @@ async def names_and_params_are_completed():
 async def notifications_are_shown_while_a_line_is_edited():
     async with shell("demo:") as terminal:
         await terminal.see("demo:> ")
-        terminal.type("subscribe_ticks 3 300\r")
+        await terminal.type("subscribe_ticks 3 300")
         await terminal.see(" ms")
         await terminal.see("demo:> ")
         # Half a line, then the rest behind a notification.
-        terminal.type("add 2")
+        await terminal.type("add 2", key=" ")
         await terminal.see("notification: ticks")
         await terminal.see("notification: ticks")
-        terminal.type(" 40\r")
+        await terminal.see("add 2 ")
+        await terminal.type("40")
         await terminal.see("42\r\n")
         await ended(terminal)
 
@@ -121,19 +141,22 @@ async def notifications_are_shown_while_a_line_is_edited():
 async def an_interrupt_cancels_the_call_alone():
     async with shell("demo:") as terminal:
         await terminal.see("demo:> ")
-        terminal.type("sleep 60000\r")
+        await terminal.type("sleep 60000")
         await asyncio.sleep(0.5)
         terminal.process.send_signal(signal.SIGINT)
         await terminal.see("interrupted")
-        terminal.type("add 2 3\r")
+        await terminal.see("demo:> ")
+        await terminal.type("add 2 3")
         await terminal.see("5\r\n")
         # Twice, too.
-        terminal.type("sleep 60000\r")
+        await terminal.type("sleep 60000")
         await asyncio.sleep(0.5)
-        terminal.type("\x03")
+        terminal.press("\x03")
         await terminal.see("interrupted")
-        terminal.type("half a line\x03")
-        terminal.type("add 2 4\r")
+        await terminal.see("demo:> ")
+        await terminal.type("half a line", key="\x03")
+        await terminal.see("demo:> ")
+        await terminal.type("add 2 4")
         await terminal.see("6\r\n")
         await ended(terminal)
 
@@ -142,14 +165,16 @@ async def the_history_stays():
     with tempfile.TemporaryDirectory() as home:
         async with shell("demo:", home=home) as terminal:
             await terminal.see("demo:> ")
-            terminal.type("add 20 22\r")
+            await terminal.type("add 20 22")
             await terminal.see("42\r\n")
             await ended(terminal)
         path = os.path.join(home, ".local/state/sabir/shell_history")
         check(os.stat(path).st_mode & 0o077, 0)
         async with shell("demo:", home=home) as terminal:
             await terminal.see("demo:> ")
-            terminal.type("\x1b[A\r")
+            terminal.press("\x1b[A")
+            await terminal.see("add 20 22")
+            terminal.press("\r")
             await terminal.see("42\r\n")
             await ended(terminal)
 
@@ -157,13 +182,13 @@ async def the_history_stays():
 async def help_is_there():
     async with shell("demo:") as terminal:
         await terminal.see("demo:> ")
-        terminal.type(".help\r")
+        await terminal.type(".help")
         await terminal.see(".notify METHOD")
-        terminal.type(".help add\r")
+        await terminal.type(".help add")
         await terminal.see("Adds two numbers.")
-        terminal.type(".list sub\r")
+        await terminal.type(".list sub")
         await terminal.see("subtract")
-        terminal.type(".exit\r")
+        await terminal.type(".exit")
         check(await asyncio.wait_for(terminal.process.wait(), PATIENCE), 0)
 
 
@@ -174,7 +199,7 @@ async def a_server_that_ends_is_told():
         await terminal.see("> ")
     try:
         await terminal.see("Enter ends")
-        terminal.type("\r")
+        terminal.press("\r")
         check(await asyncio.wait_for(terminal.process.wait(), PATIENCE), 5)
     finally:
         await closing.__aexit__(None, None, None)
@@ -183,14 +208,15 @@ async def a_server_that_ends_is_told():
 async def tools_are_called_by_name_and_ask_back():
     async with shell("--", sys.executable, "mcp_server.py") as terminal:
         await terminal.see("> ")
-        terminal.type("add a=2 b=3\r")
+        await terminal.type("add a=2 b=3")
         await terminal.see("5\r\n")
-        terminal.type("greet\r")
+        await terminal.see("> ")
+        await terminal.type("greet")
         await terminal.see("Who are you?")
         await terminal.see(": ")
-        terminal.type("Ada\r")
+        terminal.press("Ada\n")
         await terminal.see("assistant: ")
-        terminal.type("good day\r")
+        terminal.press("good day\n")
         await terminal.see("Hello, Ada: good day")
         await ended(terminal)
 
@@ -198,8 +224,19 @@ async def tools_are_called_by_name_and_ask_back():
 async def a_pipe_is_a_script():
     lines = 'add 2 3\necho {"a":\n [1, 2]}\nnope\n.notify update 1\n{"id": 1, "method": "notes"}\n'
     code, out, err = await sabir("shell", "demo:", stdin=lines)
-    check((code, out), (1, '5\n{"a":[1,2]}\n[[1]]\n'))
+    check((code, out), (1, '5\n[{"a":[1,2]}]\n[[1]]\n'))
     assert "-32601" in err, err
+
+
+async def what_was_typed_ahead_is_called():
+    async with shell("demo:") as terminal:
+        await terminal.see("demo:> ")
+        await terminal.type("sleep 700")
+        await asyncio.sleep(0.2)
+        terminal.press("add 2 3\n")
+        await terminal.see("700\r\n")
+        await terminal.see("5\r\n")
+        await ended(terminal)
 
 
 run("shell", [
@@ -207,6 +244,7 @@ run("shell", [
     names_and_params_are_completed,
     notifications_are_shown_while_a_line_is_edited,
     an_interrupt_cancels_the_call_alone,
+    what_was_typed_ahead_is_called,
     the_history_stays,
     help_is_there,
     a_server_that_ends_is_told,

@@ -40,6 +40,17 @@ pub(crate) fn home() -> Option<PathBuf> {
     std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from)
 }
 
+/// A line that was typed while nobody read the terminal.
+pub(crate) fn typed_ahead() -> Option<String> {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let stdin = std::io::stdin();
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let waiting = poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&now)).ok()?;
+    let mut line = String::new();
+    let count = if waiting > 0 { stdin.read_line(&mut line).ok()? } else { 0 };
+    (count > 0).then_some(line)
+}
+
 /// Where a program keeps the user's settings.
 pub(crate) fn config_folder() -> Option<PathBuf> {
     let set = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());

@@ -35,6 +35,11 @@ pub(crate) fn home() -> Option<PathBuf> {
     std::env::var_os("USERPROFILE").filter(|home| !home.is_empty()).map(PathBuf::from)
 }
 
+/// The console keeps what was typed for the editor.
+pub(crate) fn typed_ahead() -> Option<String> {
+    None
+}
+
 /// Where a program keeps the user's settings.
 pub(crate) fn config_folder() -> Option<PathBuf> {
     std::env::var_os("APPDATA").filter(|folder| !folder.is_empty()).map(PathBuf::from)

@@ -112,7 +112,13 @@ fn edit(
         let _ = editor.load_history(path);
     }
     while asked.recv().is_ok() {
-        let typed = match editor.readline(prompt) {
+        // The editor would show the first character alone until the next key is pressed.
+        let ahead = platform::typed_ahead().unwrap_or_default();
+        let line = match words(&ahead) {
+            Ok(words) if !words.is_empty() => Ok(ahead.trim_end().to_owned()),
+            _ => editor.readline_with_initial(prompt, (&ahead, "")),
+        };
+        let typed = match line {
             Ok(line) => {
                 let is_new = editor.add_history_entry(line.as_str()).unwrap_or(false);
                 // At once: the program may be ended in any way.
