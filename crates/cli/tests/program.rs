@@ -90,6 +90,11 @@ fn batches() {
 }
 
 #[test]
+fn shell() {
+    check("shell");
+}
+
+#[test]
 fn steps() {
     check("steps");
 }
