@@ -25,16 +25,13 @@ impl Completer for ShellHelper {
     type Candidate = Pair;
 
     fn complete(&self, line: &str, pos: usize, ctx: &Context<'_>) -> rustyline::Result<(usize, Vec<Pair>)> {
-        if let Completion::File = completion(&line[..pos], &self.known) {
-            return self.files.complete(line, pos, ctx);
+        match completion(&line[..pos], &self.known) {
+            Completion::File => self.files.complete(line, pos, ctx),
+            Completion::Words(words) => {
+                let pair = |text: String| Pair { display: text.trim_end().to_owned(), replacement: text };
+                Ok((start_of_word(&line[..pos]), words.into_iter().map(pair).collect()))
+            }
         }
-        let start = start_of_word(&line[..pos]);
-        let pairs = match completion(&line[..pos], &self.known) {
-            Completion::Words(words) => words,
-            Completion::File => Vec::new(),
-        };
-        let pair = |text: String| Pair { display: text.trim_end().to_owned(), replacement: text };
-        Ok((start, pairs.into_iter().map(pair).collect()))
     }
 }
 

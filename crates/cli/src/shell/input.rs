@@ -136,7 +136,7 @@ fn edit(
     }
 }
 
-/// In a folder that nobody else can read; the editor lets nobody else read the file.
+/// The editor lets nobody else read the file.
 fn history_file() -> Option<PathBuf> {
     let folder = platform::state_folder()?.join("sabir");
     std::fs::create_dir_all(&folder).ok()?;
