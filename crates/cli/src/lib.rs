@@ -13,6 +13,7 @@ mod discovery;
 mod exit;
 mod expect;
 mod explain;
+mod filter;
 mod generate;
 #[cfg(feature = "graph")]
 mod graph;
@@ -27,17 +28,20 @@ mod peer;
 mod platform;
 mod print;
 mod problem;
+mod row;
 mod session;
 mod shell;
 mod stop;
 mod subscribe;
 mod suggest;
+mod tap;
 mod target;
 mod targets;
 mod tour;
 mod trace;
 mod values;
 mod verbose;
+mod view;
 mod web;
 mod yaml;
 
@@ -98,6 +102,8 @@ fn run(command: Command, printer: &Printer) -> Result<Exit, Failure> {
             Command::Model(args) => model::run(&args, printer),
             Command::Check(args) => check::run(args, printer).await,
             Command::Explain { rule, json } => explain::run(rule.as_deref(), json, printer),
+            Command::Tap(args) => tap::run(args, printer).await,
+            Command::View(args) => view::run(&args, printer),
             Command::List(args) => list::run(args, printer).await,
             Command::Describe(args) => describe::run(args, printer).await,
             Command::Targets(args) => targets::run(&args, printer),

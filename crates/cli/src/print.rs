@@ -112,6 +112,12 @@ impl Printer {
         self.out.painter
     }
 
+    /// Paints for standard error, and how wide that is if it is a terminal.
+    pub(crate) fn beside(&self) -> (Painter, Option<usize>) {
+        let size = self.err.terminal.then(|| terminal_size::terminal_size_of(io::stderr())).flatten();
+        (self.err.painter, size.map(|(columns, _)| columns.0.into()))
+    }
+
     /// How data is laid out that is for people.
     pub(crate) fn layout(&self) -> Layout {
         let columns = self.out.terminal.then(terminal_size::terminal_size).flatten();
@@ -144,7 +150,6 @@ impl Printer {
     }
 
     /// For data that is too much for one string.
-    #[cfg(feature = "graph")]
     pub(crate) fn stream(&self) -> io::BufWriter<io::StdoutLock<'static>> {
         self.clear_bar();
         io::BufWriter::with_capacity(1 << 16, io::stdout().lock())

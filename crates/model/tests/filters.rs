@@ -7,6 +7,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use sabir_model::calls::{Entry, Kind, Tracker};
 use sabir_model::capture::Direction::{self, ToClient, ToServer};
+use sabir_model::capture::Event;
 use sabir_model::filter::Filter;
 
 /// A session with one of each.
@@ -41,6 +42,8 @@ fn session() -> (Tracker, Vec<(Entry, &'static str)>) {
     let mut entries: Vec<_> = entries.collect();
     let text = "panicked at src/main.rs";
     entries.push((tracker.other(Some(at), Some(ToClient), 2, Kind::Stderr, text.len() as u64), text));
+    let text = "401 Unauthorized";
+    entries.push((tracker.event(Some(at), Some(ToClient), 2, Event::Http, text), text));
     (tracker, entries)
 }
 
@@ -61,7 +64,7 @@ fn found(filter: &Filter) -> Vec<u64> {
 #[test]
 fn words_match() {
     for (filter, want) in [
-        ("", &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13][..]),
+        ("", &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14][..]),
         ("ECHO", &[1, 2]),
         ("grüSSe", &[]),
         ("GRÜßE", &[2]),
@@ -90,9 +93,11 @@ fn words_match() {
         ("kind:notify", &[6]),
         ("status:pending", &[1, 3, 5, 7, 11]),
         ("status:error", &[4, 8]),
+        ("status:401,error", &[4, 8, 14]),
+        ("code:401", &[]),
         ("code:-32601", &[4]),
         ("code:5", &[8]),
-        ("conn:2", &[13]),
+        ("conn:2", &[13, 14]),
         ("ms>=100", &[2, 4, 8, 12]),
         ("ms<100", &[]),
         ("bytes>0.09k", &[1, 12]),
@@ -109,7 +114,7 @@ fn words_match() {
         ("$.result.deep[0].a=2", &[]),
         ("$[1].method=b", &[7]),
         ("$.error", &[4]),
-        ("-kind:req,note,res,batch", &[9, 10, 13]),
+        ("-kind:req,note,res,batch", &[9, 10, 13, 14]),
         ("  -method:tools   -id:1 kind:req ", &[11]),
     ] {
         let parsed: Filter = filter.parse().unwrap_or_else(|error| panic!("{filter}: {error}"));
@@ -127,9 +132,13 @@ fn errors_point_at_the_word() {
         (
             "kind:reqest",
             5..11,
-            "a kind is one of req, note, res, err, batch, invalid, noise, stderr, open, close, exit, gap, mark, start, damage",
+            "a kind is one of req, note, res, err, batch, invalid, noise, stderr, open, close, exit, gap, mark, http, start, damage",
         ),
-        ("status:ok,nice", 10..14, "a status is one of pending, ok, error, cancel, late, input"),
+        (
+            "status:ok,nice",
+            10..14,
+            "a status is one of pending, ok, error, cancel, late, input, or a number of HTTP",
+        ),
         ("dir:up", 4..6, "a direction is c2s or s2c"),
         ("dir:c2s,s2c", 8..11, "there is one direction: c2s or s2c"),
         ("code:x", 5..6, "a code is a whole number"),

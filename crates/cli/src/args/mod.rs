@@ -7,6 +7,7 @@ mod graph;
 mod help;
 mod session;
 mod shell;
+mod tap;
 mod targets;
 mod units;
 
@@ -27,6 +28,7 @@ use sabir::Framing;
 use session::ProtocolParser;
 pub(crate) use session::{FollowArgs, ResultArgs, SessionArgs, SubscribeArgs};
 pub(crate) use shell::ShellArgs;
+pub(crate) use tap::{TapArgs, ViewArgs};
 pub(crate) use targets::TargetsArgs;
 pub(crate) use units::LARGEST_SIZE;
 use units::{duration, size};
@@ -86,6 +88,10 @@ the demo service in this process, and the answers shown are those that it gives.
     Subscribe(SubscribeArgs),
     /// Check captured traffic or a live peer against the rules of the protocol
     Check(CheckArgs),
+    /// Record or show what goes over the wire between a client and its server
+    Tap(TapArgs),
+    /// Show captured traffic
+    View(ViewArgs),
     /// Explain a rule: why it matters and how to fix a violation
     #[command(after_help = "\
 Examples:
@@ -125,9 +131,9 @@ Examples:
     },
     /// Print manual pages
     Man(ManArgs),
-    /// Print the help of a command, or a topic: targets, values
+    /// Print the help of a command, or a topic: targets, values, filters
     Help {
-        /// A command, or targets, or values [default: lists the commands]
+        /// A command, or targets, or values, or filters [default: lists the commands]
         topic: Vec<String>,
     },
     /// Print the methods of a target, for the scripts that complete

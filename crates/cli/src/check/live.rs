@@ -421,6 +421,7 @@ fn record(text: &[u8], (number, direction): (u64, Direction), connection: u64) -
         line: number,
         column: 1,
         offset: 0,
+        length: text.len() as u64,
         verbatim: true,
         time: None,
         direction: Some(direction),

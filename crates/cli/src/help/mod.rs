@@ -11,8 +11,11 @@ use crate::print::Printer;
 use crate::suggest;
 
 /// What is explained besides commands.
-const TOPICS: [(&str, &str); 2] =
-    [("targets", include_str!("targets.txt")), ("values", include_str!("values.txt"))];
+const TOPICS: [(&str, &str); 3] = [
+    ("targets", include_str!("targets.txt")),
+    ("values", include_str!("values.txt")),
+    ("filters", include_str!("filters.txt")),
+];
 
 /// Lines of the help are not longer, however wide the terminal is.
 const WIDEST: usize = 120;
@@ -54,7 +57,7 @@ fn unknown(name: &str, commands: &[String]) -> Failure {
     let failure = Failure::usage(format_args!("there is no help for `{name}`"));
     match suggest::nearest(name, names) {
         Some(near) => failure.hint(format_args!("did you mean {near}?")),
-        None => failure.hint("`sabir --help` lists the commands; the topics are targets and values"),
+        None => failure.hint("`sabir --help` lists the commands; the topics are targets, values and filters"),
     }
 }
 

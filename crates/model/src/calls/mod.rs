@@ -58,6 +58,8 @@ pub enum Kind {
     Exit,
     Gap,
     Mark,
+    /// An answer of HTTP that is more, or less, than its message.
+    Http,
     /// The header of a capture.
     Start,
     /// A part of the file that cannot be read.
@@ -65,7 +67,7 @@ pub enum Kind {
 }
 
 /// All kinds, in the order of their numbers.
-pub(crate) const KINDS: [Kind; 15] = [
+pub(crate) const KINDS: [Kind; 16] = [
     Kind::Request,
     Kind::Notification,
     Kind::Result,
@@ -79,6 +81,7 @@ pub(crate) const KINDS: [Kind; 15] = [
     Kind::Exit,
     Kind::Gap,
     Kind::Mark,
+    Kind::Http,
     Kind::Start,
     Kind::Damage,
 ];
@@ -100,6 +103,7 @@ impl Kind {
             Kind::Exit => "exit",
             Kind::Gap => "gap",
             Kind::Mark => "mark",
+            Kind::Http => "http",
             Kind::Start => "start",
             Kind::Damage => "damage",
         }
@@ -122,6 +126,7 @@ impl From<Event> for Kind {
             Event::Exit => Kind::Exit,
             Event::Gap => Kind::Gap,
             Event::Mark => Kind::Mark,
+            Event::Http => Kind::Http,
         }
     }
 }
@@ -193,7 +198,7 @@ pub struct Entry {
     pub status: Option<Status>,
     /// The method and the tool that it calls or answers.
     pub name: Name,
-    /// The code of an error.
+    /// The code of an error, or the status of HTTP.
     pub code: Option<i64>,
     /// The other half: of a request the answer, of an answer the request, of a cancel what it cancels.
     pub other: Option<u64>,

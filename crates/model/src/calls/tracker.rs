@@ -12,7 +12,7 @@ use sabir_proto::{
 use super::names::{Name, Names};
 use super::rounds::Rounds;
 use super::{Entry, Kind, Status, id_hash};
-use crate::capture::{Direction, Record, What};
+use crate::capture::{Direction, Event, Record, What};
 use crate::json_path::text_at;
 
 /// Requests that are open at the same time. Beyond it the older half is forgotten, and its answers are not paired.
@@ -73,6 +73,11 @@ impl Tracker {
         self.number
     }
 
+    /// Counts a record that says nothing of calls.
+    pub(crate) fn skip(&mut self) {
+        self.number += 1;
+    }
+
     /// The next record.
     pub fn follow(&mut self, record: &Record<'_>) -> Entry {
         let Record { time, direction, connection, .. } = *record;
@@ -80,7 +85,7 @@ impl Tracker {
             What::Message(text) => return self.message(time, direction, connection, text),
             What::Noise(text) => (Kind::Noise, text.len()),
             What::Stderr(text) => (Kind::Stderr, text.len()),
-            What::Event(event, text) => (Kind::from(*event), text.len()),
+            What::Event(event, text) => return self.event(time, direction, connection, *event, text),
             What::Start(_) => (Kind::Start, 0),
             What::Damage(_) => (Kind::Damage, 0),
         };
@@ -114,6 +119,20 @@ impl Tracker {
             _ => {}
         }
         self.start(time, direction, connection, kind, bytes)
+    }
+
+    /// Something that happened.
+    pub fn event(
+        &mut self,
+        time: Option<Duration>,
+        direction: Option<Direction>,
+        connection: u64,
+        event: Event,
+        text: &str,
+    ) -> Entry {
+        let entry = self.other(time, direction, connection, event.into(), text.len() as u64);
+        let status = || text.trim_start_matches("HTTP ").split(' ').next()?.parse().ok();
+        Entry { code: (event == Event::Http).then(status).flatten(), ..entry }
     }
 
     /// What came of decoding a message of this many bytes.

@@ -27,6 +27,8 @@ pub struct Encoder {
     tracker: Tracker,
     /// Members for the next line.
     extra: &'static str,
+    /// How many headers there were: entries count them, the numbers of a capture do not.
+    headers: u64,
 }
 
 impl Encoder {
@@ -40,8 +42,10 @@ impl Encoder {
         &self.tracker
     }
 
-    /// The first line. The numbers of records go on where they are.
+    /// The first line. Calls that are open stay so: a file may be one of several of a session.
     pub fn header(&mut self, header: &Header) {
+        self.headers += 1;
+        self.tracker.skip();
         self.line.clear();
         // Strings and numbers, which can always be written.
         let _ = serde_json::to_writer(&mut self.line, header);
@@ -96,10 +100,11 @@ impl Encoder {
 
     /// Something that happened.
     pub fn event(&mut self, at: Duration, connection: u64, event: Event, text: &str) -> Entry {
-        let kind = Kind::from(event);
-        let entry = self.tracker.other(Some(at), None, connection, kind, text.len() as u64);
+        // An answer goes to the client; the rest goes nowhere.
+        let direction = (event == Event::Http).then_some(Direction::ToClient);
+        let entry = self.tracker.event(Some(at), direction, connection, event, text);
         self.start(&entry);
-        let _ = write!(self.line, r#","k":"{kind}""#);
+        let _ = write!(self.line, r#","k":"{}""#, entry.kind);
         if !text.is_empty() {
             self.raw(text.as_bytes());
         }
@@ -110,7 +115,7 @@ impl Encoder {
     fn start(&mut self, entry: &Entry) {
         self.line.clear();
         let time = entry.time.unwrap_or_default().as_nanos();
-        let _ = write!(self.line, r#"{{"n":{},"t":{time}"#, entry.number);
+        let _ = write!(self.line, r#"{{"n":{},"t":{time}"#, entry.number - self.headers);
         if let Some(direction) = entry.direction {
             let _ = write!(self.line, r#","d":"{}""#, direction.sign());
         }
@@ -137,7 +142,9 @@ impl Encoder {
             let _ = serde_json::to_writer(&mut *line, method);
         }
         if let Some(took) = entry.took {
-            let _ = write!(line, r#","ms":{:?}"#, took.as_secs_f64() * 1e3);
+            let (ms, rest) = (took.as_millis(), took.subsec_nanos() % 1_000_000);
+            let digits = format!("{rest:06}");
+            let _ = write!(line, r#","ms":{ms}.{}"#, &digits[..digits.trim_end_matches('0').len().max(1)]);
         }
     }
 

@@ -174,6 +174,7 @@ impl Members {
             b"\"exit\"" => event(Event::Exit, text),
             b"\"gap\"" => event(Event::Gap, text),
             b"\"mark\"" => event(Event::Mark, text),
+            b"\"http\"" => event(Event::Http, text),
             _ if self.raw.is_none() => return Err(Damage::NotARecord("there is neither `msg` nor `raw`")),
             b"\"noise\"" => What::Noise(Cow::Owned(text.into_bytes())),
             b"\"stderr\"" => What::Stderr(Cow::Owned(text.into_bytes())),

@@ -15,7 +15,7 @@
 //! | `t` | nanoseconds since the header's `at`, by a clock that never jumps |
 //! | `d` | `>` from client to server, `<` from server to client |
 //! | `c` | connection; 1 if it is left out |
-//! | `k` | `req`, `note`, `res`, `err`, `batch`; `noise`, `stderr`; `open`, `close`, `exit`, `gap`, `mark` |
+//! | `k` | `req`, `note`, `res`, `err`, `batch`; `noise`, `stderr`; `http`; `open`, `close`, `exit`, `gap`, `mark` |
 //! | `id`, `m`, `ms`, `b` | the id, the method, the time since the request, the bytes on the wire: for `grep` |
 //! | `msg` | the message byte for byte |
 //! | `raw` | a string instead of `msg`, where the bytes are not one line of JSON |
@@ -205,6 +205,8 @@ pub enum Event {
     /// Records are missing here.
     Gap,
     Mark,
+    /// An answer of HTTP: its text begins with the status, and has its headers in the lines below.
+    Http,
 }
 
 /// Why a part of a file cannot be read.

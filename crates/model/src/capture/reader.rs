@@ -321,6 +321,7 @@ fn event(text: &str) -> Event {
         Some("closed" | "close") => Event::Close,
         Some("exited" | "exit") => Event::Exit,
         Some("gap") => Event::Gap,
+        Some("HTTP") => Event::Http,
         _ => Event::Mark,
     }
 }

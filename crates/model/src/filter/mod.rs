@@ -11,8 +11,8 @@
 //! | `id:7` | the id |
 //! | `task:abc` | messages of this task |
 //! | `dir:c2s`, `dir:s2c` | from client to server, from server to client |
-//! | `kind:req` | `req`, `res` (with a result or an error), `err`, `note`, `batch`, `invalid`, `noise`, `stderr`, `open`, `close`, `exit`, `gap`, `mark`, `start`, `damage` |
-//! | `status:error` | how the call stands: `pending`, `ok`, `error`, `cancel`, `late`, `input` |
+//! | `kind:req` | `req`, `res` (with a result or an error), `err`, `note`, `batch`, `invalid`, `noise`, `stderr`, `open`, `close`, `exit`, `gap`, `mark`, `http`, `start`, `damage` |
+//! | `status:error` | how the call stands: `pending`, `ok`, `error`, `cancel`, `late`, `input`; or the status of HTTP, such as `401` |
 //! | `code:-32601` | the code of an error |
 //! | `conn:2` | the connection |
 //! | `ms>250`, `bytes>1k` | the time between request and answer, the size; also `<`, `>=`, `<=`, `=` |

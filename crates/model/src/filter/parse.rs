@@ -8,7 +8,7 @@ use super::path::JsonPath;
 use super::pattern::{Expected, Operator, Pattern, regex};
 use super::test::Test;
 use super::{FilterError, Term};
-use crate::calls::{KINDS, Kind, STATUSES, Status};
+use crate::calls::{KINDS, Kind, STATUSES};
 use crate::capture::Direction;
 
 /// Bytes of a filter, and words in it.
@@ -200,7 +200,7 @@ impl<'t> Parser<'t> {
                 [] => Err(error(span, "a direction follows: c2s or s2c")),
             },
             "kind" => each(&values, kinds).map(|kinds| Test::Kinds(kinds.concat())),
-            "status" => each(&values, status).map(Test::Status),
+            "status" => statuses(&values),
             "code" => each(&values, |value| number(value, "a code is a whole number")).map(Test::Codes),
             _ => each(&values, |value| number(value, "a connection is a number")).map(Test::Connections),
         }
@@ -271,11 +271,20 @@ fn direction(value: &Value) -> Result<Direction, FilterError> {
     }
 }
 
-fn status(value: &Value) -> Result<Status, FilterError> {
-    STATUSES.into_iter().find(|status| status.name() == value.text).ok_or_else(|| {
-        let names: Vec<&str> = STATUSES.iter().map(|status| status.name()).collect();
-        error(value.span.clone(), format!("a status is one of {}", names.join(", ")))
-    })
+/// How a call stands, or a number of HTTP.
+fn statuses(values: &[Value]) -> Result<Test, FilterError> {
+    let (mut calls, mut http) = (Vec::new(), Vec::new());
+    for value in values {
+        match STATUSES.into_iter().find(|status| status.name() == value.text) {
+            Some(status) => calls.push(status),
+            None => http.push(value.text.parse().map_err(|_| {
+                let names: Vec<&str> = STATUSES.iter().map(|status| status.name()).collect();
+                let what = format!("a status is one of {}, or a number of HTTP", names.join(", "));
+                error(value.span.clone(), what)
+            })?),
+        }
+    }
+    Ok(Test::Status(calls, http))
 }
 
 fn kinds(value: &Value) -> Result<Vec<Kind>, FilterError> {

@@ -19,7 +19,7 @@ pub(super) enum Test {
     Task(Vec<Pattern>),
     Direction(Direction),
     Kinds(Vec<Kind>),
-    Status(Vec<Status>),
+    Status(Vec<Status>, Vec<i64>),
     Codes(Vec<i64>),
     Connections(Vec<u64>),
     Millis(Operator, f64),
@@ -59,11 +59,17 @@ impl Test {
                 // Equal hashes may be of different ids.
                 (entry.id == 0 || ids.iter().all(|id| id_hash(id) != entry.id)).then_some(false)
             }
-            Test::Codes(codes) if !is_batch => Some(entry.code.is_some_and(|code| codes.contains(&code))),
+            Test::Codes(codes) if !is_batch => {
+                let is_error = entry.kind != Kind::Http;
+                Some(is_error && entry.code.is_some_and(|code| codes.contains(&code)))
+            }
             Test::Ids(_) | Test::Codes(_) => None,
             Test::Direction(direction) => Some(entry.direction == Some(*direction)),
             Test::Kinds(kinds) => Some(kinds.contains(&entry.kind)),
-            Test::Status(statuses) => Some(entry.status.is_some_and(|status| statuses.contains(&status))),
+            Test::Status(statuses, of_http) => Some(
+                entry.status.is_some_and(|status| statuses.contains(&status))
+                    || entry.kind == Kind::Http && entry.code.is_some_and(|code| of_http.contains(&code)),
+            ),
             Test::Connections(connections) => Some(connections.contains(&entry.connection)),
             Test::Millis(operator, number) => Some(
                 entry

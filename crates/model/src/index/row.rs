@@ -23,7 +23,7 @@ pub(super) struct Row {
     /// The row of the other half, from 1; 0 is none.
     other: u32,
     name: Name,
-    /// Of an error its code. Otherwise the microseconds between request and answer, and 1.
+    /// Of an error its code, of HTTP its status. Otherwise the microseconds between request and answer, and 1.
     detail: u32,
     id: u32,
 }
@@ -120,11 +120,12 @@ impl Row {
     }
 
     pub(super) fn code(&self) -> Option<i64> {
-        (self.kind() == Kind::Error).then_some(self.detail.cast_signed().into())
+        let has_code = matches!(self.kind(), Kind::Error | Kind::Http);
+        has_code.then_some(self.detail.cast_signed().into())
     }
 
     pub(super) fn took(&self) -> Option<Duration> {
-        if self.kind() == Kind::Error {
+        if matches!(self.kind(), Kind::Error | Kind::Http) {
             return None;
         }
         self.detail.checked_sub(1).map(|took| Duration::from_micros(took.into()))

@@ -8,6 +8,7 @@ use rustls::RootCertStore;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ServerConfig, WebPkiClientVerifier};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsAcceptor;
 
 use crate::Error;
@@ -82,6 +83,19 @@ impl ServerTls {
             .map_err(|error| invalid(format_args!("the certificate and the key do not fit: {error}")))?;
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         Ok(config)
+    }
+
+    /// Speaks TLS on a connection that was accepted elsewhere, and offers HTTP/1.1.
+    pub async fn accept<S>(
+        &self,
+        stream: S,
+    ) -> Result<impl AsyncRead + AsyncWrite + Send + Unpin + use<S>, Error>
+    where
+        S: AsyncRead + AsyncWrite + Send + Unpin,
+    {
+        let mut config = self.config()?;
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        TlsAcceptor::from(Arc::new(config)).accept(stream).await.map_err(Error::Io)
     }
 
     pub(crate) fn acceptor(&self) -> Result<TlsAcceptor, Error> {

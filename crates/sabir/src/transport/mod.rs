@@ -53,6 +53,7 @@ pub use local::pipe;
 #[cfg(unix)]
 pub use local::unix;
 pub use net::tcp;
+pub use process_group::ProcessGroup;
 use sabir_proto::{Config, Framing, Report};
 pub use scheme::{Scheme, Url, UrlError};
 pub use stdio::{Stdio, stdio};

@@ -121,6 +121,8 @@ impl Checker {
         if !self.sessions.profile.dialect().allow_non_json {
             let what = "this is not a message, but is among the messages".to_owned();
             self.report.add_at(&RPC000, RPC000.severity, location, 0..location.text.len(), what);
+            // Whoever reads it may say that it cannot.
+            self.sessions.of(location.record).unreadable(location, "", None);
         }
     }
 

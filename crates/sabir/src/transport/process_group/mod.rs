@@ -12,10 +12,17 @@ mod unix;
 #[cfg(windows)]
 mod windows;
 
+use std::io;
+use std::process::{Child, Command};
+
 #[cfg(unix)]
-pub(crate) use unix::{ProcessGroup, prepare, spawn};
+pub use unix::ProcessGroup;
+#[cfg(unix)]
+pub(crate) use unix::{prepare, spawn};
 #[cfg(windows)]
-pub(crate) use windows::{ProcessGroup, prepare, spawn};
+pub use windows::ProcessGroup;
+#[cfg(windows)]
+pub(crate) use windows::{prepare, spawn};
 
 /// How a group is ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,4 +31,30 @@ pub(crate) enum Signal {
     Terminate,
     /// Does not ask.
     Kill,
+}
+
+impl ProcessGroup {
+    /// Starts a process in a group of its own. If this process dies, it is killed.
+    ///
+    /// It is for those who drive the process themselves; [`child`](super::child) makes a transport of one, and ends it with
+    /// the connection. Nothing is ended when the group is dropped.
+    pub fn spawn(mut command: Command) -> io::Result<(Child, ProcessGroup)> {
+        prepare(&mut command);
+        spawn(move || command.spawn(), |child| Some(child.id()))
+    }
+
+    /// Asks all of its processes to end: SIGTERM, or Ctrl-Break if this process has a console.
+    pub fn terminate(&self) {
+        self.signal(Signal::Terminate);
+    }
+
+    /// Ends all of its processes.
+    pub fn kill(&self) {
+        self.signal(Signal::Kill);
+    }
+
+    /// Whether all of its processes have ended.
+    pub fn is_empty(&self) -> bool {
+        self.has_ended()
+    }
 }

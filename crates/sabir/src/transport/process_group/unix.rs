@@ -27,8 +27,9 @@ pub(crate) fn spawn<P: Send + 'static>(
     Ok((process, ProcessGroup { id, _guard: parent_death::guard(id) }))
 }
 
+/// A process with everything that it starts: a process group, on Windows a job object.
 #[derive(Debug)]
-pub(crate) struct ProcessGroup {
+pub struct ProcessGroup {
     id: Pid,
     _guard: parent_death::Guard,
 }
@@ -43,7 +44,7 @@ impl ProcessGroup {
     }
 
     /// Whether all processes have ended.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub(super) fn has_ended(&self) -> bool {
         test_kill_process_group(self.id).is_err()
     }
 }

@@ -115,8 +115,9 @@ fn resume(process: u32) -> io::Result<()> {
     Err(io::Error::other("the process has no thread"))
 }
 
+/// A process with everything that it starts: a process group, on Windows a job object.
 #[derive(Debug)]
-pub(crate) struct ProcessGroup {
+pub struct ProcessGroup {
     job: OwnedHandle,
     id: u32,
 }
@@ -125,7 +126,7 @@ impl ProcessGroup {
     pub(crate) fn signal(&self, signal: Signal) {
         match signal {
             // The number must not be another's, which it cannot be while somebody is in the group.
-            Signal::Terminate if self.is_empty() => {}
+            Signal::Terminate if self.has_ended() => {}
             // SAFETY: plain numbers go in.
             Signal::Terminate => drop(unsafe { GenerateConsoleCtrlEvent(CTRL_BREAK_EVENT, self.id) }),
             // SAFETY: the handle is open.
@@ -134,7 +135,7 @@ impl ProcessGroup {
     }
 
     /// Whether all processes have ended.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub(super) fn has_ended(&self) -> bool {
         // SAFETY: it consists of numbers.
         let mut counts: JOBOBJECT_BASIC_ACCOUNTING_INFORMATION = unsafe { zeroed() };
         let size = size_of::<JOBOBJECT_BASIC_ACCOUNTING_INFORMATION>() as u32;

@@ -1,0 +1,102 @@
+//! The command lines of `sabir tap` and `sabir view`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use sabir_model::capture::RedactRule;
+use sabir_model::rules::Profile;
+
+use super::units::size;
+use super::{CONNECTION, OUTPUT, WebArgs};
+
+#[derive(Debug, clap::Args)]
+#[command(
+    override_usage = "\
+sabir tap [OPTIONS] -- COMMAND [WORD]...
+       sabir tap [OPTIONS] --listen URL TARGET",
+    after_help = "\
+Put it before the command of a server, in the configuration of the program that starts it: it runs the command in the
+same folder and environment, and passes on everything between the two, bytes first and unchanged. What goes by is
+copied, and recorded or shown. If that fails or falls behind, the traffic does not notice; what is missing from the
+record is written there as a gap.
+
+With --listen it accepts connections and passes each on to TARGET: tcp://, tls:// and unix: to any of them, http(s)://
+and ws(s):// to any of those. Point the client at URL instead.
+
+FILTER is a list of words, which must all apply. `sabir help filters` explains them.
+
+Rows are printed on standard error: standard output belongs to the command.
+
+Exit codes: those of the command; 2 usage, 3 cannot start the command, listen or open the file.
+
+Examples:
+  sabir tap --record session.jrl -- my-mcp-server
+  sabir tap --print --filter 'status:error ms>250' -- clangd
+  sabir tap --record s.jrl --redact 'token|password' --redact '$.params.key' -- my-server
+  sabir tap --print --check -- my-mcp-server
+  sabir tap --print --listen http://127.0.0.1:9000/mcp https://example.org/mcp
+  sabir tap --record s.jrl --listen tcp://127.0.0.1:0 unix:/tmp/server.sock"
+)]
+pub(crate) struct TapArgs {
+    /// The target, with --listen
+    #[arg(value_name = "TARGET", hide = true, requires = "listen")]
+    pub(crate) target: Option<String>,
+    /// The program to start
+    #[arg(last = true, value_name = "COMMAND", hide = true, required_unless_present = "listen")]
+    pub(crate) command: Vec<OsString>,
+    /// Accept connections at tcp://HOST:PORT, http://HOST:PORT/PATH or unix:PATH; with a certificate tls:// and https://
+    #[arg(long, value_name = "URL", requires = "target", conflicts_with = "command", help_heading = CONNECTION)]
+    pub(crate) listen: Option<String>,
+    /// The certificate chain to listen with (PEM)
+    #[arg(long, value_name = "FILE", requires_all = ["tls_key", "listen"], help_heading = CONNECTION)]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// Its private key (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_cert", help_heading = CONNECTION)]
+    pub(crate) tls_key: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) web: WebArgs,
+    /// Write what goes by to a file, behind what is there already; another tap's file is not touched: a number is added
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+    /// Print what goes by, a row for each message
+    #[arg(long, help_heading = OUTPUT)]
+    pub(crate) print: bool,
+    /// Print only rows that match, such as 'method:tools/call status:error'
+    #[arg(long, value_name = "FILTER", requires = "print", help_heading = OUTPUT)]
+    pub(crate) filter: Option<String>,
+    /// Check what goes by against the rules of the protocol, and print what breaks them
+    #[arg(long, help_heading = OUTPUT)]
+    pub(crate) check: bool,
+    /// The protocol to check against, which is also recorded [default: that which the first message shows]
+    #[arg(long)]
+    pub(crate) profile: Option<Profile>,
+    /// Replace values in the record and in rows: of members whose name matches, or at a path such as $.params.key
+    #[arg(long, value_name = "REGEX|PATH")]
+    pub(crate) redact: Vec<RedactRule>,
+    /// Start a new file when it has this size, such as 100MB; nine older ones are kept, as NAME.1.jrl to NAME.9.jrl
+    #[arg(long, value_name = "SIZE", requires = "record", value_parser = size)]
+    pub(crate) rotate: Option<usize>,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+FILE holds captured traffic: a capture, messages, a transcript or a dump, as for `sabir check`; - is standard input.
+FILTER is a list of words, which must all apply. `sabir help filters` explains them.
+
+Examples:
+  sabir view --print session.jrl
+  sabir view --print session.jrl --filter 'status:pending'
+  sabir view --print session.jrl --filter 'tool:search ms>1000' --follow")]
+pub(crate) struct ViewArgs {
+    /// The file
+    pub(crate) file: OsString,
+    /// Print a row for each message
+    #[arg(long, required = true)]
+    pub(crate) print: bool,
+    /// Print only rows that match, such as 'method:tools/call status:error'
+    #[arg(long, value_name = "FILTER")]
+    pub(crate) filter: Option<String>,
+    /// Wait for more, and print that, too
+    #[arg(long)]
+    pub(crate) follow: bool,
+}

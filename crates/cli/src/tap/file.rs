@@ -1,0 +1,208 @@
+//! The file that is recorded to.
+//!
+//! Lines are written whole, as many at once as there are. If a write fails, the file is cut back to its last whole line,
+//! what is lost is counted, and the next attempt says so in a gap: a full disk may have room again later.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::platform;
+
+/// Bytes of lines that are written at once.
+const BATCH: usize = 256 << 10;
+
+/// After a failure, the next attempt is made after this time.
+const AFTER_FAILURE: Duration = Duration::from_millis(200);
+
+/// Older files that are kept.
+const OLDER: u32 = 9;
+
+/// Other names that are tried if another tap writes to the file.
+const NAMES: u32 = 100;
+
+pub(super) struct RecordFile {
+    path: PathBuf,
+    file: File,
+    /// Bytes of whole lines in the file.
+    length: u64,
+    lines: Vec<u8>,
+    waiting: u64,
+    rotate: Option<u64>,
+    failed: Option<Instant>,
+    /// Lines that could not be written.
+    lost: u64,
+}
+
+/// What became of a write.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Written {
+    Fine,
+    /// For the first time, and why.
+    Failed(String),
+    /// It works again, and so many lines are missing before what comes now.
+    Recovered(u64),
+    /// The file is as large as it may be.
+    Full,
+}
+
+impl RecordFile {
+    /// Opens the file to append to it, or one with a number in its name if another tap has it.
+    pub(super) fn open(path: &Path, rotate: Option<usize>) -> io::Result<Self> {
+        for number in 0..NAMES {
+            let path = if number == 0 { path.to_owned() } else { numbered(path, "-", number + 1) };
+            let mut file = match options().open(&path) {
+                Err(error) if platform::is_taken(&error) => continue,
+                opened => opened?,
+            };
+            if platform::lock(&file)? {
+                let length = whole(&mut file)?;
+                let rotate = rotate.map(|size| size as u64);
+                let (lines, failed) = (Vec::new(), None);
+                return Ok(RecordFile { path, file, length, lines, waiting: 0, rotate, failed, lost: 0 });
+            }
+        }
+        Err(io::Error::other("other taps write to it, and to all files with a number in the name"))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Adds a line; it is written with the next ones.
+    pub(super) fn line(&mut self, line: &[u8]) -> Written {
+        self.lines.extend_from_slice(line);
+        self.waiting += 1;
+        if self.lines.len() >= BATCH { self.flush() } else { Written::Fine }
+    }
+
+    /// Writes what waits.
+    pub(super) fn flush(&mut self) -> Written {
+        if self.lines.is_empty() {
+            return Written::Fine;
+        }
+        if self.failed.is_some_and(|when| when.elapsed() < AFTER_FAILURE) {
+            return self.lose();
+        }
+        let (written, result) = self.write();
+        match result {
+            Ok(()) => {
+                self.length += written as u64;
+                self.lines.clear();
+                self.waiting = 0;
+                if self.failed.take().is_some() {
+                    return Written::Recovered(std::mem::take(&mut self.lost));
+                }
+                match self.rotate.is_some_and(|size| self.length >= size) {
+                    true => Written::Full,
+                    false => Written::Fine,
+                }
+            }
+            Err(error) => {
+                let whole = memchr::memrchr(b'\n', &self.lines[..written]).map_or(0, |end| end + 1);
+                self.length += whole as u64;
+                self.waiting -= memchr::memchr_iter(b'\n', &self.lines[..whole]).count() as u64;
+                // A part of the next line may be there. Where that cannot be undone, it is ended.
+                if self.file.set_len(self.length).is_err() && whole < written {
+                    let _ = self.file.write_all(b"\n");
+                }
+                let is_first = self.failed.replace(Instant::now()).is_none();
+                self.lose();
+                if is_first { Written::Failed(error.to_string()) } else { Written::Fine }
+            }
+        }
+    }
+
+    /// How many bytes were written, and why no more.
+    fn write(&mut self) -> (usize, io::Result<()>) {
+        let mut written = 0;
+        while written < self.lines.len() {
+            match self.file.write(&self.lines[written..]) {
+                Ok(0) => return (written, Err(io::ErrorKind::WriteZero.into())),
+                Ok(count) => written += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return (written, Err(error)),
+            }
+        }
+        (written, Ok(()))
+    }
+
+    fn lose(&mut self) -> Written {
+        self.lost += std::mem::take(&mut self.waiting);
+        self.lines.clear();
+        Written::Fine
+    }
+
+    /// The file grows as it likes.
+    pub(super) fn never_rotate(&mut self) {
+        self.rotate = None;
+    }
+
+    /// Puts the file aside and starts another of its name. If that fails, the file goes on.
+    pub(super) fn rotate(&mut self) -> io::Result<()> {
+        for number in (1..OLDER).rev() {
+            let from = numbered(&self.path, ".", number);
+            if from.exists() {
+                std::fs::rename(&from, numbered(&self.path, ".", number + 1))?;
+            }
+        }
+        std::fs::rename(&self.path, numbered(&self.path, ".", 1))?;
+        self.file = options().open(&self.path)?;
+        platform::lock(&self.file)?;
+        self.length = 0;
+        Ok(())
+    }
+}
+
+impl Drop for RecordFile {
+    fn drop(&mut self) {
+        self.flush();
+    }
+}
+
+fn options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).append(true).create(true);
+    platform::private(&mut options);
+    options
+}
+
+/// Ends a line that an earlier writer has left torn. How long the file is then.
+fn whole(file: &mut File) -> io::Result<u64> {
+    let length = file.seek(SeekFrom::End(0)).unwrap_or(0);
+    if length == 0 {
+        return Ok(0);
+    }
+    file.seek(SeekFrom::End(-1))?;
+    let mut last = [0];
+    file.read_exact(&mut last)?;
+    if last == *b"\n" {
+        return Ok(length);
+    }
+    file.write_all(b"\n")?;
+    Ok(length + 1)
+}
+
+/// `session.jrl` with a number: `session-2.jrl`, `session.1.jrl`.
+fn numbered(path: &Path, sign: &str, number: u32) -> PathBuf {
+    let mut name = path.file_stem().unwrap_or_default().to_owned();
+    name.push(format!("{sign}{number}"));
+    if let Some(extension) = path.extension() {
+        name.push(".");
+        name.push(extension);
+    }
+    path.with_file_name(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_get_numbers_before_their_extension() {
+        for (path, want) in [("a/s.jrl", "a/s-2.jrl"), ("s", "s-2"), ("/tmp/a.b.jrl", "/tmp/a.b-2.jrl")] {
+            assert_eq!(numbered(Path::new(path), "-", 2), Path::new(want));
+        }
+    }
+}

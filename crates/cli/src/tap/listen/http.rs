@@ -1,0 +1,284 @@
+//! HTTP: requests and responses are passed on as they come, piece by piece. Only what belongs to a connection is changed:
+//! `Host`, and the headers that are for one hop. Nothing is compressed, so that the copy can be read.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::fmt::Write;
+use std::io;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+
+use http_body_util::{Either, Full};
+use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
+use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper::header::{
+    ACCEPT_ENCODING, CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue,
+    SEC_WEBSOCKET_EXTENSIONS, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+};
+use hyper::service::service_fn;
+use hyper::{Request, Response, StatusCode, Uri};
+use hyper_util::rt::TokioIo;
+use sabir_model::capture::{Direction, Event};
+
+use super::{Duplex, Listen, dial, relay};
+use crate::exit::Failure;
+use crate::tap::queue::{Channel, Queue, Stream};
+use crate::web::Web;
+
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+
+/// Sessions whose connections are known to belong together.
+const SESSIONS: usize = 4096;
+
+/// Headers that are for one hop, besides those that `Connection` names.
+const HOP: [HeaderName; 8] = [
+    CONNECTION,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+    HeaderName::from_static("proxy-authenticate"),
+    TE,
+    TRAILER,
+    TRANSFER_ENCODING,
+    UPGRADE,
+];
+
+/// What all connections use.
+pub(super) struct Proxy {
+    target: sabir::transport::Url,
+    /// The path that stands for the target's.
+    path: String,
+    host: HeaderValue,
+    headers: HeaderMap,
+    web: Web,
+    queue: Arc<Queue>,
+    exchanges: AtomicU64,
+    /// The connection that a session began on: in the record it stays that.
+    sessions: Mutex<HashMap<HeaderValue, u64>>,
+}
+
+type Sent = Either<Copied, Full<Bytes>>;
+
+/// One connection of a client, and the one to the target that goes with it.
+struct Pair {
+    proxy: Arc<Proxy>,
+    connection: u64,
+    upstream: tokio::sync::Mutex<Option<SendRequest<Copied>>>,
+}
+
+impl Proxy {
+    pub(super) fn new(listen: &Listen, queue: Arc<Queue>) -> Result<Arc<Self>, Failure> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in listen.web.headers() {
+            let invalid = || Failure::usage(format_args!("`{name}` or its value is not valid in a header"));
+            let value = value.parse().map_err(|_| invalid())?;
+            headers.insert(name.parse::<HeaderName>().map_err(|_| invalid())?, value);
+        }
+        let host = HeaderValue::from_str(listen.target.authority());
+        Ok(Arc::new(Proxy {
+            target: listen.target.clone(),
+            path: listen.at.path().to_owned(),
+            host: host.map_err(|_| Failure::usage("the target's host is not valid in a header"))?,
+            headers,
+            web: listen.web.clone(),
+            queue,
+            exchanges: AtomicU64::new(0),
+            sessions: Mutex::default(),
+        }))
+    }
+
+    /// The connection that a message belongs to: that of its session, if it has one.
+    fn connection(&self, headers: &HeaderMap, own: u64) -> u64 {
+        let Some(session) = headers.get(SESSION) else { return own };
+        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(connection) = sessions.get(session) {
+            return *connection;
+        }
+        if sessions.len() >= SESSIONS {
+            sessions.clear();
+        }
+        sessions.insert(session.clone(), own);
+        own
+    }
+}
+
+/// Serves a connection until it ends.
+pub(super) async fn serve(client: Duplex, connection: u64, proxy: Arc<Proxy>) {
+    let pair = Arc::new(Pair { proxy, connection, upstream: tokio::sync::Mutex::new(None) });
+    let service = service_fn(|request| {
+        let pair = pair.clone();
+        async move { Ok::<_, Infallible>(pair.forward(request).await) }
+    });
+    let _ = hyper::server::conn::http1::Builder::new()
+        .preserve_header_case(true)
+        .serve_connection(TokioIo::new(client), service)
+        .with_upgrades()
+        .await;
+}
+
+impl Pair {
+    async fn forward(&self, mut request: Request<Incoming>) -> Response<Sent> {
+        let proxy = &self.proxy;
+        let line = format!("{} {}", request.method(), request.uri().path());
+        let is_upgrade =
+            request.headers().get(UPGRADE).is_some_and(|to| to.as_bytes().eq_ignore_ascii_case(b"websocket"));
+        let exchange = proxy.exchanges.fetch_add(1, Ordering::Relaxed);
+        let connection = proxy.connection(request.headers(), self.connection);
+        let client = is_upgrade.then(|| hyper::upgrade::on(&mut request));
+        let stream = Stream { connection, direction: Direction::ToServer, channel: Channel::Body, exchange };
+        let sent = self.send(request, stream, is_upgrade).await;
+        let mut response = match sent {
+            Ok(response) => response,
+            Err(error) => {
+                let text = format!("502 Bad Gateway {line}\ncannot reach the target: {error}");
+                proxy.queue.event(connection, Event::Http, &*text);
+                let mut response =
+                    Response::new(Either::Right(Full::from(format!("cannot reach the target: {error}\n"))));
+                *response.status_mut() = StatusCode::BAD_GATEWAY;
+                return response;
+            }
+        };
+        let connection = proxy.connection(response.headers(), connection);
+        let status = response.status();
+        if let (StatusCode::SWITCHING_PROTOCOLS, Some(client)) = (status, client) {
+            let server = hyper::upgrade::on(&mut response);
+            let (queue, of) = (proxy.queue.clone(), relay::frames(connection, exchange));
+            queue.event(connection, Event::Open, line);
+            tokio::spawn(async move {
+                let how = match tokio::try_join!(client, server) {
+                    Ok((client, server)) => {
+                        let (client, server) = (TokioIo::new(client), TokioIo::new(server));
+                        relay::both(Box::pin(client), Box::pin(server), of, &queue).await
+                    }
+                    Err(error) => Err(io::Error::other(error)),
+                };
+                queue.event(
+                    connection,
+                    Event::Close,
+                    how.err().map_or(String::new(), |error| error.to_string()),
+                );
+            });
+            return response.map(|_| Either::Right(Full::default()));
+        }
+        let kind = response.headers().get(CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
+        let channel = match kind.get(..17).is_some_and(|kind| kind.eq_ignore_ascii_case(b"text/event-stream"))
+        {
+            true => Channel::Events,
+            false => Channel::Body,
+        };
+        if status != StatusCode::OK || response.body().size_hint().exact() == Some(0) {
+            proxy.queue.event(connection, Event::Http, told(&line, &response));
+        }
+        strip(response.headers_mut());
+        let stream = Stream { connection, direction: Direction::ToClient, channel, exchange };
+        response.map(|body| Either::Left(Copied { body, stream, queue: proxy.queue.clone() }))
+    }
+
+    /// Sends a request to the target, and waits for the head of its response.
+    async fn send(
+        &self,
+        request: Request<Incoming>,
+        stream: Stream,
+        is_upgrade: bool,
+    ) -> Result<Response<Incoming>, Box<dyn std::error::Error + Send + Sync>> {
+        let proxy = &self.proxy;
+        let mut request = request.map(|body| Copied { body, stream, queue: proxy.queue.clone() });
+        let uri = request.uri();
+        let path = uri.path_and_query().map_or("/", |path| path.as_str());
+        let path = if path == proxy.path { proxy.target.path() } else { path };
+        *request.uri_mut() = path.parse::<Uri>()?;
+        let headers = request.headers_mut();
+        let upgrade = headers.get(UPGRADE).cloned().filter(|_| is_upgrade);
+        strip(headers);
+        headers.insert(HOST, proxy.host.clone());
+        headers.remove(ACCEPT_ENCODING);
+        headers.remove(SEC_WEBSOCKET_EXTENSIONS);
+        proxy.headers.iter().for_each(|(name, value)| drop(headers.insert(name, value.clone())));
+        if let Some(upgrade) = upgrade {
+            headers.insert(UPGRADE, upgrade);
+            headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
+        }
+        let mut upstream = self.upstream.lock().await;
+        let mut held = upstream.take();
+        if let Some(sender) = &mut held
+            && sender.ready().await.is_err()
+        {
+            held = None;
+        }
+        let mut sender = match held {
+            Some(sender) => sender,
+            None => {
+                let io = dial(&proxy.target, &proxy.web).await?;
+                let (sender, connection) = handshake(TokioIo::new(io)).await?;
+                tokio::spawn(connection.with_upgrades());
+                sender
+            }
+        };
+        let response = sender.send_request(request).await?;
+        *upstream = Some(sender);
+        Ok(response)
+    }
+}
+
+/// A body that is passed on, with a copy of it for the record.
+struct Copied {
+    body: Incoming,
+    stream: Stream,
+    queue: Arc<Queue>,
+}
+
+impl Body for Copied {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let frame = Pin::new(&mut self.body).poll_frame(cx);
+        if let Poll::Ready(Some(Ok(frame))) = &frame
+            && let Some(data) = frame.data_ref()
+        {
+            self.queue.push_copy(self.stream, data);
+        }
+        frame
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// However it ends.
+impl Drop for Copied {
+    fn drop(&mut self) {
+        self.queue.end(self.stream);
+    }
+}
+
+/// Takes out what is for one hop.
+fn strip(headers: &mut HeaderMap) {
+    let named: Vec<HeaderName> = headers
+        .get_all(CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|name| name.trim().parse().ok())
+        .collect();
+    named.iter().chain(&HOP).for_each(|name| drop(headers.remove(name)));
+}
+
+/// The status, what was asked, and the headers, for the record.
+fn told(line: &str, response: &Response<Incoming>) -> String {
+    let status = response.status();
+    let mut text = format!("{} {} {line}", status.as_u16(), status.canonical_reason().unwrap_or_default());
+    for (name, value) in response.headers() {
+        let _ = write!(text, "\n{name}: {}", String::from_utf8_lossy(value.as_bytes()));
+    }
+    text
+}

@@ -1,0 +1,157 @@
+//! `sabir tap`: passes on what a client and its server say to each other, and records or shows a copy.
+//!
+//! ```text
+//! client ──▶ carry ──▶ server      bytes first, unchanged
+//!              │ copy
+//!              ▼
+//!            queue ──▶ recorder ──▶ file, rows, rules
+//! ```
+//!
+//! Nothing to the right of the queue can hold up what is above it.
+
+mod decode;
+mod file;
+mod listen;
+mod platform;
+mod queue;
+mod recorder;
+mod rows;
+mod stdio;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant, SystemTime};
+
+use file::RecordFile;
+use listen::Listen;
+use queue::Queue;
+use recorder::{Recorder, State};
+use rows::Rows;
+use sabir::ServerTls;
+use sabir_model::capture::{Header, Redactor};
+use sabir_model::filter::Filter;
+
+use crate::args::TapArgs;
+use crate::exit::{Exit, Failure};
+use crate::filter;
+use crate::print::Printer;
+use crate::row::RowFormat;
+use crate::web::Web;
+
+/// How long the last records may take to be written once the traffic is over.
+const LAST_RECORDS: Duration = Duration::from_secs(3);
+
+pub(crate) async fn run(args: TapArgs, printer: &Printer) -> Result<Exit, Failure> {
+    let filter = filter::parse(args.filter.as_deref())?;
+    let listen = match (&args.listen, &args.target) {
+        (Some(at), Some(target)) => {
+            let tls = match (&args.tls_cert, &args.tls_key) {
+                (Some(cert), Some(key)) => Some(ServerTls::from_files(cert, key).map_err(Failure::usage)?),
+                _ => None,
+            };
+            Some(Listen::new(at, target, tls, Web::new(&args.web)?)?)
+        }
+        _ => None,
+    };
+    let queue = Arc::new(Queue::new(Instant::now()));
+    let header = match &listen {
+        Some(listen) => Header {
+            transport: Some(listen.target.scheme().name().to_owned()),
+            ..Header::starting(SystemTime::now())
+        },
+        None => Header {
+            transport: Some("stdio".to_owned()),
+            cmd: args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+            ..Header::starting(SystemTime::now())
+        },
+    };
+    let recorder = recorder(&args, filter, header, &queue, printer)?;
+    let Some(listen) = listen else {
+        let running = stdio::start(&args.command, args.record.is_some(), &queue)?;
+        let recording = Recording::start(recorder, queue.clone());
+        let status = running.finish(&queue);
+        recording.finish();
+        platform::end_as(status.map_err(|error| cannot(&error))?)
+    };
+    let recording = Recording::start(recorder, queue.clone());
+    let ended = listen.run(queue, printer).await;
+    recording.finish();
+    ended.map(|()| Exit::Ok)
+}
+
+fn cannot(error: &dyn std::fmt::Display) -> Failure {
+    Failure::new(Exit::Error, format_args!("cannot start: {error}"))
+}
+
+/// What is done with the copy.
+fn recorder(
+    args: &TapArgs,
+    filter: Filter,
+    header: Header,
+    queue: &Arc<Queue>,
+    printer: &Printer,
+) -> Result<Recorder, Failure> {
+    let file = match &args.record {
+        None => None,
+        Some(path) => {
+            let file = RecordFile::open(path, args.rotate).map_err(|error| {
+                Failure::new(Exit::Connect, format_args!("cannot record to {}: {error}", path.display()))
+            })?;
+            if file.path() != path {
+                let (taken, own) = (path.display(), file.path().display());
+                printer.note(&format!("another tap writes to {taken}: recording to {own}"));
+            }
+            Some(file)
+        }
+    };
+    let redactor = Redactor::new(args.redact.iter().cloned());
+    Ok(Recorder {
+        queue: queue.clone(),
+        header: Header {
+            tool: Some(concat!("sabir/", env!("CARGO_PKG_VERSION")).to_owned()),
+            cmd: redactor.words(&header.cmd),
+            ..header
+        },
+        redactor,
+        rows: Rows::start().map_err(|error| cannot(&error))?,
+        print: args.print.then(|| {
+            let (painter, columns) = printer.beside();
+            (RowFormat { painter, columns, is_live: true }, filter)
+        }),
+        is_checked: args.check,
+        profile: args.profile,
+        streams: HashMap::new(),
+        state: State::default(),
+        file,
+    })
+}
+
+/// The thread of the recorder.
+struct Recording {
+    queue: Arc<Queue>,
+    done: Receiver<()>,
+}
+
+impl Recording {
+    fn start(recorder: Recorder, queue: Arc<Queue>) -> Self {
+        let (tell, done) = channel();
+        let from = queue.clone();
+        let run = move || {
+            // Whatever goes wrong in here, the traffic goes on.
+            let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| recorder.run()));
+            from.abandon();
+            let _ = tell.send(());
+        };
+        if std::thread::Builder::new().name("recorder".to_owned()).spawn(run).is_err() {
+            queue.abandon();
+        }
+        Recording { queue, done }
+    }
+
+    /// Waits until all is recorded, but not for ever.
+    fn finish(self) {
+        self.queue.close();
+        let _ = self.done.recv_timeout(LAST_RECORDS);
+    }
+}

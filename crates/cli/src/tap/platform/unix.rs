@@ -1,0 +1,146 @@
+//! Descriptors, signals and file locks.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process_group, setrlimit};
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::{emulate_default_handler, signal_name};
+
+/// A standard stream under a number of its own: when it is dropped, the other side sees that it is closed. In its place
+/// is /dev/null, so nothing that prints can disturb the traffic.
+pub(in crate::tap) struct Standard(OwnedFd);
+
+pub(in crate::tap) fn standard_input() -> io::Result<Standard> {
+    let own = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
+    rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
+    Ok(Standard(own))
+}
+
+pub(in crate::tap) fn standard_output() -> io::Result<Standard> {
+    let own = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?;
+    rustix::stdio::dup2_stdout(OpenOptions::new().write(true).open("/dev/null")?)?;
+    Ok(Standard(own))
+}
+
+impl Standard {
+    /// Others may have made it non-blocking.
+    fn wait(&self, flags: PollFlags) -> io::Result<()> {
+        match poll(&mut [PollFd::new(&self.0, flags)], None) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl Read for Standard {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match rustix::io::read(&self.0, &mut *buffer) {
+                Err(Errno::AGAIN) => self.wait(PollFlags::IN)?,
+                read => return Ok(read?),
+            }
+        }
+    }
+}
+
+impl Write for Standard {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        loop {
+            match rustix::io::write(&self.0, bytes) {
+                Err(Errno::AGAIN) => self.wait(PollFlags::OUT)?,
+                written => return Ok(written?),
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Passes the signals that come to this process on to the group of a child, instead of ending by them.
+pub(in crate::tap) fn forward_signals() -> io::Result<impl FnOnce(u32)> {
+    // Installed before the child is started: none is lost in between.
+    let passed = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH];
+    let mut signals = Signals::new(passed)?;
+    // A file that may not grow is an error of its write, and no reason to end.
+    signals.add_signal(Signal::XFSZ.as_raw())?;
+    Ok(move |child: u32| {
+        let Some(group) = Pid::from_raw(child.cast_signed()) else { return };
+        let pass = move || {
+            for signal in signals.forever() {
+                if passed.contains(&signal)
+                    && let Some(signal) = Signal::from_named_raw(signal)
+                {
+                    let _ = kill_process_group(group, signal);
+                }
+            }
+        };
+        // Without the thread they are ignored, which the child outlives.
+        let _ = std::thread::Builder::new().name("signals".to_owned()).spawn(pass);
+    })
+}
+
+/// Waits until the user, or whoever started it, asks this process to end.
+pub(in crate::tap) async fn asked_to_end() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let signals = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
+    let waits = signals.into_iter().filter_map(|kind| signal(kind).ok()).map(|mut signal| {
+        Box::pin(async move {
+            signal.recv().await;
+        })
+    });
+    futures_util::future::select_all(waits).await;
+}
+
+/// Ends this process as another has ended.
+pub(in crate::tap) fn end_as(status: ExitStatus) -> ! {
+    if let Some(signal) = status.signal() {
+        // It has left its own core file.
+        let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
+        let _ = emulate_default_handler(signal);
+        std::process::exit(128 + signal);
+    }
+    std::process::exit(status.code().unwrap_or(1))
+}
+
+/// How a process has ended, for the record.
+pub(in crate::tap) fn told(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("code {code}"),
+        (None, Some(signal)) => match signal_name(signal) {
+            Some(name) => format!("killed by {name}"),
+            None => format!("killed by signal {signal}"),
+        },
+        (None, None) => "ended".to_owned(),
+    }
+}
+
+/// Whether the file is this process's alone to write to.
+pub(in crate::tap) fn lock(file: &File) -> io::Result<bool> {
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(true),
+        Err(Errno::WOULDBLOCK) => Ok(false),
+        // Not every file can be locked.
+        Err(_) => Ok(true),
+    }
+}
+
+/// Whether a file cannot be opened because another has it: locks decide that here.
+pub(in crate::tap) fn is_taken(_: &io::Error) -> bool {
+    false
+}
+
+/// Traffic holds secrets: a new file is the user's own.
+pub(in crate::tap) fn private(options: &mut OpenOptions) {
+    options.mode(0o600);
+}

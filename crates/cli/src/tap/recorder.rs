@@ -1,0 +1,291 @@
+//! Takes what went by from the queue: cuts it into messages, pairs them, writes them down, checks and shows them.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sabir_model::calls::{Entry, Kind};
+use sabir_model::capture::{self, Direction, Encoder, Event, Header, Record, Redactor};
+use sabir_model::filter::Filter;
+use sabir_model::rules::{Checker, Profile};
+use sabir_proto::Framing;
+
+use super::decode::{Decoder, Found};
+use super::file::{RecordFile, Written};
+use super::queue::{Channel, Item, Queue, Stream, What};
+use super::rows::Rows;
+use crate::row::{self, RowFormat};
+
+/// Items that wait for the first message, which says what goes into the header.
+const HELD: usize = 64;
+
+/// How long the last rows may take to be printed.
+const LAST_ROWS: Duration = Duration::from_millis(500);
+
+pub(super) struct Recorder {
+    pub(super) queue: Arc<Queue>,
+    pub(super) header: Header,
+    pub(super) redactor: Redactor,
+    pub(super) file: Option<RecordFile>,
+    pub(super) rows: Rows,
+    /// What is printed of each record, and which.
+    pub(super) print: Option<(RowFormat, Filter)>,
+    pub(super) is_checked: bool,
+    pub(super) profile: Option<Profile>,
+    pub(super) streams: HashMap<Stream, Decoder>,
+    pub(super) state: State,
+}
+
+/// What is made when traffic has begun.
+#[derive(Default)]
+pub(super) struct State {
+    held: Vec<Item>,
+    has_begun: bool,
+    encoder: Encoder,
+    checker: Option<Checker>,
+    /// Lines of the file, for findings.
+    line: u64,
+}
+
+impl Recorder {
+    /// Runs until nothing comes any more.
+    pub(super) fn run(mut self) {
+        let queue = self.queue.clone();
+        while let Some(items) = queue.take().or_else(|| queue.wait()) {
+            for item in items {
+                if let Some(item) = self.begin(item) {
+                    self.item(&item);
+                    queue.done(item);
+                }
+            }
+            self.flush();
+        }
+        self.begin_now(None);
+        let ends: Vec<_> = self.state.checker.iter_mut().flat_map(Checker::finish).collect();
+        self.findings(ends);
+        self.flush();
+        let Recorder { rows, file, .. } = self;
+        drop(file);
+        rows.finish(LAST_ROWS);
+    }
+
+    /// Holds what comes before the first message. Gives back what is to be recorded now.
+    fn begin(&mut self, item: Item) -> Option<Item> {
+        if self.state.has_begun {
+            return Some(item);
+        }
+        let first = match &item.what {
+            What::Bytes(stream, bytes, count) if stream.channel != Channel::Stderr => {
+                Some((stream.channel, &bytes[..*count]))
+            }
+            _ => None,
+        };
+        match first {
+            None if self.state.held.len() < HELD => {
+                self.state.held.push(item);
+                return None;
+            }
+            first => self.begin_now(first),
+        }
+        Some(item)
+    }
+
+    /// Writes the header, by what is known now, and what was held.
+    fn begin_now(&mut self, first: Option<(Channel, &[u8])>) {
+        if std::mem::replace(&mut self.state.has_begun, true) {
+            return;
+        }
+        let framing = first.and_then(|(channel, first)| match channel {
+            Channel::Stream => Framing::detect(first),
+            _ => Some(Framing::Whole),
+        });
+        self.header.frame = framing.map(|framing| match framing {
+            Framing::Headers => "headers".to_owned(),
+            Framing::Whole => "whole".to_owned(),
+            _ => "lines".to_owned(),
+        });
+        let profile = self.profile.or_else(|| recognised(framing?, first?.1));
+        self.header.profile = profile.map(|profile| profile.to_string());
+        self.state.checker = self.is_checked.then(|| Checker::new(profile.unwrap_or(Profile::JsonRpc)));
+        self.write_header();
+        for item in std::mem::take(&mut self.state.held) {
+            self.item(&item);
+            self.queue.done(item);
+        }
+    }
+
+    fn write_header(&mut self) {
+        self.state.encoder.header(&self.header);
+        self.write();
+    }
+
+    fn item(&mut self, item: &Item) {
+        let at = item.at;
+        match &item.what {
+            What::Bytes(stream, bytes, count) => self.bytes(at, *stream, &bytes[..*count]),
+            What::End(stream) => {
+                if let Some(mut decoder) = self.streams.remove(stream) {
+                    decoder.finish(|found| self.found(at, *stream, found));
+                }
+            }
+            What::Gap(stream, bytes) => {
+                let fresh = || Decoder::new(stream.channel);
+                self.streams.entry(*stream).or_insert_with(fresh).gap();
+                let sign = stream.direction.sign();
+                self.event(
+                    at,
+                    stream.connection,
+                    Event::Gap,
+                    &format!("{bytes} bytes ({sign}) came too fast to be recorded"),
+                );
+            }
+            What::Event(connection, event, text) => self.event(at, *connection, *event, text),
+        }
+    }
+
+    fn bytes(&mut self, at: Duration, stream: Stream, bytes: &[u8]) {
+        // Out of the map, so that what is found can be written.
+        let mut decoder = self.streams.remove(&stream).unwrap_or_else(|| Decoder::new(stream.channel));
+        decoder.pass(bytes, |found| self.found(at, stream, found));
+        self.streams.insert(stream, decoder);
+    }
+
+    /// One message, or a line of standard error, or why there is none.
+    fn found(&mut self, at: Duration, stream: Stream, found: Found<'_>) {
+        let Stream { connection, direction, .. } = stream;
+        let text = match found {
+            Found::Message(text) => text,
+            Found::Note(text) => {
+                return self.event(at, connection, Event::Mark, &format!("({}) {text}", direction.sign()));
+            }
+            Found::Missing(text) => {
+                return self.event(at, connection, Event::Gap, &format!("({}) {text}", direction.sign()));
+            }
+        };
+        let redacted = self.redactor.message(text);
+        let encoder = &mut self.state.encoder;
+        let entry = if stream.channel == Channel::Stderr {
+            encoder.stray(at, direction, connection, true, &redacted)
+        } else {
+            if matches!(redacted, std::borrow::Cow::Owned(_)) {
+                encoder.redacted();
+            }
+            encoder.message(at, direction, connection, &redacted)
+        };
+        self.write();
+        let what = match entry.kind {
+            Kind::Stderr => capture::What::Stderr(redacted),
+            Kind::Noise => capture::What::Noise(redacted),
+            _ => capture::What::Message(redacted),
+        };
+        self.show(&entry, what, Some(direction));
+    }
+
+    fn event(&mut self, at: Duration, connection: u64, event: Event, text: &str) {
+        let text = self.redactor.text(text);
+        let entry = self.state.encoder.event(at, connection, event, &text);
+        self.write();
+        self.show(&entry, capture::What::Event(event, text), None);
+    }
+
+    /// Prints a record and what is wrong with it.
+    fn show(&mut self, entry: &Entry, what: capture::What<'_>, direction: Option<Direction>) {
+        if let Some((format, filter)) = &self.print
+            // It is on standard error already.
+            && entry.kind != Kind::Stderr
+        {
+            let content = match &what {
+                capture::What::Message(text) | capture::What::Noise(text) => &**text,
+                capture::What::Event(_, text) => text.as_bytes(),
+                _ => b"",
+            };
+            let names = self.state.encoder.tracker().names();
+            if filter.matches(entry, names, content) {
+                self.rows.line(format.row(entry, names, content));
+            }
+        }
+        let Some(checker) = &mut self.state.checker else { return };
+        let record = Record {
+            number: entry.number,
+            line: self.state.line,
+            column: 1,
+            offset: 0,
+            length: entry.bytes,
+            verbatim: true,
+            time: entry.time,
+            direction,
+            connection: entry.connection,
+            what,
+        };
+        let found: Vec<_> = checker.check(&record).collect();
+        self.findings(found);
+    }
+
+    fn findings(&mut self, found: Vec<sabir_model::rules::Finding>) {
+        let painter =
+            self.print.as_ref().map_or(crate::paint::Painter { colour: false }, |(format, _)| format.painter);
+        for finding in found {
+            let line = row::finding(&finding, painter);
+            // Without the rows, it has to say where it is.
+            self.rows.line(match self.print {
+                Some(_) => line,
+                None => format!("record {}: {}", finding.number, line.trim_start()),
+            });
+        }
+    }
+
+    /// Writes the line that was just made.
+    fn write(&mut self) {
+        self.state.line += 1;
+        if let Some(file) = &mut self.file {
+            let written = file.line(self.state.encoder.line());
+            self.written(written);
+        }
+    }
+
+    fn flush(&mut self) {
+        if let Some(file) = &mut self.file {
+            let written = file.flush();
+            self.written(written);
+        }
+    }
+
+    fn written(&mut self, written: Written) {
+        let Some(file) = &mut self.file else { return };
+        match written {
+            Written::Fine => {}
+            Written::Failed(why) => {
+                let path = shown(file.path());
+                self.rows.line(format!("sabir tap: cannot record to {path}: {why}; the traffic goes on"));
+            }
+            Written::Recovered(lost) => {
+                let at = self.queue.now();
+                self.event(at, 1, Event::Gap, &format!("{lost} records could not be written"));
+            }
+            Written::Full => match file.rotate() {
+                Ok(()) => self.write_header(),
+                Err(error) => {
+                    let path = shown(file.path());
+                    self.rows.line(format!("sabir tap: cannot start another file for {path}: {error}"));
+                    file.never_rotate();
+                }
+            },
+        }
+    }
+}
+
+fn shown(path: &Path) -> String {
+    sabir_proto::escape_controls(&path.display().to_string()).into_owned()
+}
+
+/// The protocol, where the first bytes show it.
+fn recognised(framing: Framing, first: &[u8]) -> Option<Profile> {
+    let has = |part: &str| memchr::memmem::find(first, part.as_bytes()).is_some();
+    match framing {
+        Framing::Headers => Some(Profile::Lsp),
+        _ if has("\"initialize\"") && has("\"protocolVersion\"") => Some(Profile::Mcp(None)),
+        _ if has("\"io.modelcontextprotocol/") => Some(Profile::Mcp(None)),
+        _ => None,
+    }
+}
