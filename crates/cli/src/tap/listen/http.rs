@@ -112,6 +112,7 @@ pub(super) async fn serve(client: Duplex, connection: u64, proxy: Arc<Proxy>) {
     });
     let _ = hyper::server::conn::http1::Builder::new()
         .preserve_header_case(true)
+        .half_close(true)
         .serve_connection(TokioIo::new(client), service)
         .with_upgrades()
         .await;
