@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use http::Proxy;
 use sabir::ServerTls;
-use sabir::transport::{Scheme, Streams, Transport, Url};
+use sabir::transport::{Streams, Transport, Url};
 use sabir_model::capture::Event;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
@@ -188,7 +188,7 @@ impl Listener {
     async fn bind(at: &Url, is_any_port: bool) -> io::Result<Self> {
         match at.scheme() {
             #[cfg(unix)]
-            Scheme::Unix => {
+            sabir::transport::Scheme::Unix => {
                 let path = std::path::PathBuf::from(at.host());
                 let bound = match UnixListener::bind(&path) {
                     // What an earlier process has left behind.
