@@ -113,7 +113,7 @@ impl Printer {
     }
 
     /// Paints for standard error, and how wide that is if it is a terminal.
-    pub(crate) fn beside(&self) -> (Painter, Option<usize>) {
+    pub(crate) fn error_style(&self) -> (Painter, Option<usize>) {
         let size = self.err.terminal.then(|| terminal_size::terminal_size_of(io::stderr())).flatten();
         (self.err.painter, size.map(|(columns, _)| columns.0.into()))
     }

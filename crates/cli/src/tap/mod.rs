@@ -116,7 +116,7 @@ fn recorder(
         redactor,
         rows: Rows::start().map_err(|error| cannot(&error))?,
         print: args.print.then(|| {
-            let (painter, columns) = printer.beside();
+            let (painter, columns) = printer.error_style();
             (RowFormat { painter, columns, is_live: true }, filter)
         }),
         is_checked: args.check,
