@@ -67,7 +67,8 @@ pub(crate) fn implementation(service: &Service) -> TokenStream {
     // Bounds on types without parameters are checked at once, unless they seem to depend on a lifetime.
     let bounds = methods.iter().filter_map(|method| match &method.outcome {
         Outcome::Result { error: Some(error), .. } => {
-            Some(quote!(for<'__a> #error: ::core::convert::From<::sabir::CallError>))
+            // Where the error is none of a service, the server's side says so, and this does not say it again.
+            Some(quote!(for<'__a> #error: ::sabir::RpcError + ::core::convert::From<::sabir::CallError>))
         }
         _ => None,
     });

@@ -237,12 +237,15 @@ fn check_signature(sig: &Signature) -> Result<()> {
                    make it a type parameter of the trait";
         return Err(Error::new(param.span(), why));
     }
-    if sig.asyncness.is_none() && !is_stream(sig) {
-        return Err(Error::new(sig.fn_token.span(), "methods of a service are async: write `async fn`"));
-    }
-    if ["add_to", "into_router"].iter().any(|taken| sig.ident == taken) {
+    check_async(sig)?;
+    let taken_by = match sig.ident.to_string().as_str() {
+        "add_to" | "into_router" => Some("service"),
+        "new" | "peer" | "clone" => Some("client"),
+        _ => None,
+    };
+    if let Some(taken_by) = taken_by {
         let why = format!(
-            "the service itself has a method `{0}`: use another name, and `#[rpc(name = \"{0}\")]`",
+            "the {taken_by} itself has a method `{0}`: use another name, and `#[rpc(name = \"{0}\")]`",
             sig.ident
         );
         return Err(Error::new(sig.ident.span(), why));
@@ -257,6 +260,33 @@ fn check_signature(sig: &Signature) -> Result<()> {
         )),
         _ => Err(Error::new(sig.ident.span(), "methods of a service take `&self`")),
     }
+}
+
+/// A method that answers is async; a subscription returns its stream at once.
+fn check_async(sig: &Signature) -> Result<()> {
+    let ReturnType::Type(_, type_) = &sig.output else {
+        return match sig.asyncness {
+            Some(_) => Ok(()),
+            None => Err(not_async(sig)),
+        };
+    };
+    match (&sig.asyncness, impl_trait(type_)) {
+        (Some(_), None) => Ok(()),
+        (None, None) => Err(not_async(sig)),
+        (None, Some(_)) if stream_item(type_).is_some() => Ok(()),
+        (_, Some(inside)) => Err(Error::new(
+            inside.span(),
+            format_args!(
+                "a method cannot return this: a subscription is `fn {}(…) -> impl Stream<Item = T>`, without `async`; \
+                 items that may fail are `sabir::Result<T>`",
+                sig.ident
+            ),
+        )),
+    }
+}
+
+fn not_async(sig: &Signature) -> Error {
+    Error::new(sig.fn_token.span(), "methods of a service are async: write `async fn`")
 }
 
 fn check_progress(arguments: &[Argument], outcome: &Outcome) -> Result<()> {
@@ -367,8 +397,12 @@ impl Outcome {
     }
 }
 
-fn is_stream(sig: &Signature) -> bool {
-    matches!(&sig.output, ReturnType::Type(_, type_) if stream_item(type_).is_some())
+/// The `impl Trait` that a type is, or has in its angle brackets.
+fn impl_trait(type_: &Type) -> Option<&Type> {
+    match type_ {
+        Type::ImplTrait(_) => Some(type_),
+        _ => outline(type_).1.into_iter().find_map(impl_trait),
+    }
 }
 
 /// The items of `impl Stream<Item = T>`.

@@ -182,14 +182,14 @@ fn implementation(name: &Ident, cases: &Cases) -> TokenStream {
     // Whatever `?` meets in a method of the service is the other error.
     let any_error = other.iter().map(|variant| {
         quote! {
-            impl<E> ::core::convert::From<E> for #name
+            impl<__Error> ::core::convert::From<__Error> for #name
             where
-                E: ::core::convert::Into<
+                __Error: ::core::convert::Into<
                     ::std::boxed::Box<dyn ::core::error::Error + ::core::marker::Send + ::core::marker::Sync>,
                 >,
             {
-                fn from(error: E) -> Self {
-                    #name::#variant(<::sabir::ErrorObject as ::core::convert::From<E>>::from(error))
+                fn from(error: __Error) -> Self {
+                    #name::#variant(<::sabir::ErrorObject as ::core::convert::From<__Error>>::from(error))
                 }
             }
         }
@@ -234,14 +234,16 @@ fn implementation(name: &Ident, cases: &Cases) -> TokenStream {
     }
 }
 
-/// The struct that the named fields of a variant travel in.
+/// The struct that the named fields of a variant travel in, which may hold a type of the user's that is called so
+/// without the underscores.
 fn data_name(name: &Ident, case: &Case) -> Ident {
-    format_ident!("{name}{}", case.name)
+    format_ident!("__{name}{}", case.name)
 }
 
 fn data_type(name: &Ident, case: &Case) -> Option<TokenStream> {
     let Shape::Named(fields) = &case.fields else { return None };
     let data = data_name(name, case);
+    let title = format!("{name}{}", case.name);
     let fields = fields.iter().map(|(name, type_, attributes)| quote!(#(#attributes)* #name: #type_));
     Some(quote! {
         #[derive(
@@ -250,7 +252,7 @@ fn data_type(name: &Ident, case: &Case) -> Option<TokenStream> {
             ::sabir::private::schemars::JsonSchema,
         )]
         #[serde(crate = "::sabir::private::serde")]
-        #[schemars(crate = "::sabir::private::schemars")]
+        #[schemars(crate = "::sabir::private::schemars", rename = #title)]
         struct #data { #(#fields),* }
     })
 }
@@ -268,11 +270,10 @@ fn to_error(name: &Ident, case: &Case) -> TokenStream {
         Shape::Named(fields) => {
             let data = data_name(name, case);
             let names: Vec<_> = fields.iter().map(|(name, ..)| name).collect();
+            // There are no variables here but those of the fields: their names are the user's.
             quote! {
-                #name::#variant { #(#names),* } => {
-                    let error = ::sabir::ErrorObject::new(#code, #message);
-                    error.with_data(#data { #(#names: ::core::clone::Clone::clone(#names)),* })
-                }
+                #name::#variant { #(#names),* } => ::sabir::ErrorObject::new(#code, #message)
+                    .with_data(#data { #(#names: ::core::clone::Clone::clone(#names)),* }),
             }
         }
     }

@@ -55,7 +55,11 @@ fn field(argument: &Argument, param: &Param, name: &Ident, types: &[&Ident]) -> 
     let Argument { name: field, type_, .. } = argument;
     let Param { wire_name, attributes, optional, default } = param;
     let default = match default {
-        Default_::None if *optional => quote!(#[serde(default, skip_serializing_if = "Option::is_none")]),
+        // A function, as a plain `default` would ask the type inside for one of its own.
+        Default_::None if *optional => {
+            let function = LitStr::new(&quote!(<#type_>::default).to_string(), field.span());
+            quote!(#[serde(default = #function, skip_serializing_if = "Option::is_none")])
+        }
         Default_::None => quote!(),
         Default_::Trait => quote!(#[serde(default)]),
         Default_::Value(_) => {
@@ -78,7 +82,8 @@ pub(crate) fn literal(service: &Service, method: &Method) -> TokenStream {
     match name(service, method) {
         Some(name) => {
             let fields = method.params().map(|(argument, _)| &argument.name);
-            quote!(#name { #(#fields,)* __types: ::core::marker::PhantomData })
+            let types = service.type_params();
+            quote!(#name::<#(#types),*> { #(#fields,)* __types: ::core::marker::PhantomData })
         }
         None => quote!(()),
     }

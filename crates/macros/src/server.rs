@@ -1,7 +1,8 @@
 //! The trait itself, with what puts its methods into a router.
 
 use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use quote::{format_ident, quote, quote_spanned};
+use syn::spanned::Spanned;
 
 use crate::attributes::named;
 use crate::definition::{Argument, Kind, Method, Outcome, Service, Subscription};
@@ -160,7 +161,12 @@ fn route(service: &Service, method: &Method) -> TokenStream {
             #call;
             ::core::result::Result::Ok(())
         }),
-        Outcome::Result { .. } | Outcome::Subscription(_) => {
+        // Said of the error's type, where it is none of a service.
+        Outcome::Result { error: Some(error), .. } => {
+            let convert = quote_spanned!(error.span()=> <#error as ::sabir::RpcError>::to_error);
+            quote!(#call.map_err(|error| #convert(&error)))
+        }
+        Outcome::Result { error: None, .. } | Outcome::Subscription(_) => {
             quote!(#call.map_err(::sabir::ErrorObject::from))
         }
     };

@@ -4,7 +4,7 @@
 
 use std::sync::Mutex;
 
-use sabir::{Ctx, ErrorObject, JsonKind, Peer, Progress, RawJson, Router, ServiceError, transport};
+use sabir::{Ctx, ErrorObject, JsonKind, Peer, Progress, RawJson, Router, RpcError, ServiceError, transport};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -265,6 +265,12 @@ where
 
     /// All of them.
     async fn all(&self) -> sabir::Result<Vec<T>>;
+
+    /// One of them.
+    async fn get(&self, place: usize, otherwise: Option<T>) -> sabir::Result<Option<T>>;
+
+    /// How many there are, but no more than this.
+    async fn len(&self, at_most: usize) -> sabir::Result<usize>;
 }
 
 struct Shelf<T>(Mutex<Vec<T>>);
@@ -282,6 +288,14 @@ where
     async fn all(&self) -> sabir::Result<Vec<T>> {
         Ok(self.0.lock().unwrap().clone())
     }
+
+    async fn get(&self, place: usize, otherwise: Option<T>) -> sabir::Result<Option<T>> {
+        Ok(self.0.lock().unwrap().get(place).cloned().or(otherwise))
+    }
+
+    async fn len(&self, at_most: usize) -> sabir::Result<usize> {
+        Ok(self.0.lock().unwrap().len().min(at_most))
+    }
 }
 
 #[tokio::test]
@@ -290,6 +304,42 @@ async fn a_service_may_have_type_parameters() {
         StoreClient::<Counted>::new(connected(Shelf::<Counted>(Mutex::default()).into_router()).await);
     assert_eq!(store.put(Counted { counted: 5 }).await.unwrap(), 1);
     assert_eq!(store.clone().all().await.unwrap(), [Counted { counted: 5 }]);
+    assert_eq!(store.get(0, None).await.unwrap(), Some(Counted { counted: 5 }));
+    assert_eq!(store.get(7, None).await.unwrap(), None);
+    assert_eq!(store.get(7, Some(Counted { counted: 1 })).await.unwrap(), Some(Counted { counted: 1 }));
+    assert_eq!(store.len(9).await.unwrap(), 1);
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+struct EFailed(u8);
+
+/// Names that the derive could well use itself.
+#[derive(Debug, PartialEq, sabir::RpcError)]
+enum E {
+    #[rpc(code = 1, message = "{error}, {data}, {generator}")]
+    Failed { error: String, data: EFailed, generator: u8, known: u8, all: u8, f: u8 },
+    #[rpc(code = 2)]
+    Some(u8),
+    #[rpc(code = 3)]
+    None,
+    #[rpc(other)]
+    Other(ErrorObject),
+}
+
+impl std::fmt::Display for EFailed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[test]
+fn an_error_may_have_any_names() {
+    let failed = || E::Failed { error: "x".into(), data: EFailed(1), generator: 2, known: 3, all: 4, f: 5 };
+    let object = ErrorObject::from(failed());
+    assert_eq!(object.message, "x, 1, 2");
+    for error in [failed(), E::Some(1), E::None, E::from("else".parse::<u8>().unwrap_err())] {
+        assert_eq!(E::from_error(&error.to_error()), Option::Some(error));
+    }
 }
 
 #[test]

@@ -63,6 +63,11 @@ use crate::{CallError, Error, ErrorObject};
 /// assert_eq!(ErrorObject::from(ShopError::Store(StoreError::NoItem(7))).to_string(), "10: no item 7 (7)");
 /// assert!(matches!(count("x"), Err(ShopError::Other(error)) if error.code.0 == -32603));
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an error of a service: it has no codes",
+    label = "expected an enum that derives `sabir::RpcError`",
+    note = "to answer with any error, return `sabir::Result<T>`: `?` makes an internal error of it"
+)]
 pub trait RpcError: Sized {
     /// As it is sent.
     fn to_error(&self) -> ErrorObject;

@@ -42,4 +42,39 @@ trait Reserved {
     async fn add(&self) -> sabir::Result<i64>;
 }
 
+#[sabir::service]
+trait TakenByTheClient {
+    async fn new(&self) -> sabir::Result<i64>;
+}
+
+#[sabir::service]
+trait PeerOfTheClient {
+    async fn peer(&self) -> sabir::Result<i64>;
+}
+
+#[sabir::service]
+trait CloneOfTheClient {
+    async fn clone(&self) -> sabir::Result<i64>;
+}
+
+#[sabir::service]
+trait StreamInResult {
+    async fn ticks(&self) -> sabir::Result<impl sabir::Stream<Item = u64>>;
+}
+
+#[sabir::service]
+trait AsyncStream {
+    async fn ticks(&self) -> impl sabir::Stream<Item = u64>;
+}
+
+#[sabir::service]
+trait NoStream {
+    fn ticks(&self) -> impl sabir::IntoFeed;
+}
+
+#[sabir::service]
+trait NoItems {
+    fn ticks(&self) -> impl sabir::Stream;
+}
+
 fn main() {}
