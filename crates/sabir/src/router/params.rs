@@ -86,7 +86,11 @@ fn explained<P: DeserializeOwned>(params: Params<'_, true>) -> Result<P, ErrorOb
     }
     serde_path_to_error::deserialize(params).map_err(|error| {
         let path = error.path().to_string();
-        let reason = error_reason(&error.into_inner());
+        let reason = match error_reason(&error.into_inner()) {
+            // The JSON is whole: what trails are elements of an array.
+            reason if reason == "trailing characters" => "the array has too many elements".to_owned(),
+            reason => reason,
+        };
         let path = (path != ".").then_some(path);
         ErrorObject::standard(ErrorCode::INVALID_PARAMS).with_data(Data { reason, path })
     })
@@ -121,6 +125,18 @@ impl<'a, const EXPLAINED: bool> Params<'a, EXPLAINED> {
             _ => true,
         };
         if same || !fields.contains(&"_meta") { self } else { Params { bare: self.whole, ..self } }
+    }
+
+    /// Refuses more than `most` by position, where it has to be explained: serde_json only says that more follows.
+    fn at_most(self, most: usize) -> Result<Self, serde_json::Error> {
+        match self.bare {
+            Some(raw) if EXPLAINED && raw.kind() == JsonKind::Array => {
+                let found = raw.elements().count();
+                let why = || format!("expected {most} params at most, found {found}");
+                if found > most { Err(serde_json::Error::custom(why())) } else { Ok(self) }
+            }
+            _ => Ok(self),
+        }
     }
 
     /// The text of the only argument, for types that are no list and no object.
@@ -216,7 +232,8 @@ impl<'de, const EXPLAINED: bool> Deserializer<'de> for Params<'de, EXPLAINED> {
     }
 
     fn deserialize_tuple<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, Self::Error> {
-        whole!(self.deserialize_tuple(len, visitor))
+        let params = self.at_most(len)?;
+        whole!(params.deserialize_tuple(len, visitor))
     }
 
     fn deserialize_tuple_struct<V: Visitor<'de>>(
@@ -225,7 +242,8 @@ impl<'de, const EXPLAINED: bool> Deserializer<'de> for Params<'de, EXPLAINED> {
         len: usize,
         visitor: V,
     ) -> Result<V::Value, Self::Error> {
-        whole!(self.deserialize_tuple_struct(name, len, visitor))
+        let params = self.at_most(len)?;
+        whole!(params.deserialize_tuple_struct(name, len, visitor))
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
@@ -243,7 +261,7 @@ impl<'de, const EXPLAINED: bool> Deserializer<'de> for Params<'de, EXPLAINED> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Self::Error> {
-        let params = self.with(fields);
+        let params = self.with(fields).at_most(fields.len())?;
         match params.bare {
             Some(_) => whole!(params.deserialize_struct(name, fields, visitor)),
             // A struct whose members are all optional needs no params.
@@ -449,7 +467,14 @@ mod tests {
         check::<Pair>("", Err(r#"{"reason":"missing field `a`"}"#));
         check::<(i64, i64)>("", Err(r#"{"reason":"params are missing"}"#));
         check::<(i64, i64)>("[1]", Err(r#"{"reason":"invalid length 1, expected a tuple of size 2"}"#));
-        check::<(i64, i64)>("[1,2,3]", Err(r#"{"reason":"trailing characters"}"#));
+        let too_many = r#"{"reason":"expected 2 params at most, found 3"}"#;
+        check::<(i64, i64)>("[1,2,3]", Err(too_many));
+        check::<Pair>("[1,2,3]", Err(too_many));
+        check::<Option<Pair>>(r#"["x",2,3]"#, Err(too_many));
+        check::<(i64, Pair)>(
+            "[1,[1,2,3]]",
+            Err(r#"{"reason":"the array has too many elements","path":"[1]"}"#),
+        );
         check::<i64>("[1,2]", Err(r#"{"reason":"expected one argument, found more"}"#));
         check::<()>("[1]", Err(r#"{"reason":"expected no params"}"#));
         check::<Nested>(
