@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use sabir::{CallError, Framing, Peer, Router, transport};
 use sabir_lsp::lsp_types::notification::{Initialized, Notification};
-use sabir_lsp::lsp_types::request::{HoverRequest, Initialize, Request, Shutdown};
+use sabir_lsp::lsp_types::request::{
+    CodeActionRequest, HoverRequest, Initialize, PrepareRenameRequest, Rename, Request, Shutdown,
+};
 use sabir_lsp::lsp_types::{InitializeResult, PositionEncodingKind, ServerCapabilities};
 use sabir_lsp::{Exit, ExitReason, LspServer, PositionEncoding};
 use serde_json::{Value, json};
@@ -134,6 +136,31 @@ async fn handlers_say_what_the_server_can_do() {
     assert_eq!(capabilities["definitionProvider"], Value::Null);
     assert_eq!(capabilities["textDocumentSync"]["change"], 2);
     assert_eq!(capabilities["positionEncoding"], "utf-16");
+}
+
+/// Options of renames and of code actions go to those clients only that say that they know them.
+#[tokio::test]
+async fn options_are_for_clients_that_understand_them() {
+    let check = async |document: Value, rename: Value, action: Value| {
+        let server = server()
+            .request::<Rename>(|_, _| async { Ok(None) })
+            .request::<PrepareRenameRequest>(|_, _| async { Ok(None) })
+            .request::<CodeActionRequest>(|_, _| async { Ok(None) });
+        let (peer, _served) = start(server).await;
+        let params = json!({"processId": null, "capabilities": {"textDocument": document}});
+        let result = call(&peer, "initialize", params).await.unwrap();
+        assert_eq!(result["capabilities"]["renameProvider"], rename, "{document}");
+        assert_eq!(result["capabilities"]["codeActionProvider"], action, "{document}");
+    };
+    check(json!({}), json!(true), json!(true)).await;
+    check(json!({"rename": {"prepareSupport": false}, "codeAction": {}}), json!(true), json!(true)).await;
+    let literals = json!({"codeActionKind": {"valueSet": []}});
+    check(
+        json!({"rename": {"prepareSupport": true}, "codeAction": {"codeActionLiteralSupport": literals}}),
+        json!({"prepareProvider": true}),
+        json!({"resolveProvider": false}),
+    )
+    .await;
 }
 
 #[tokio::test]

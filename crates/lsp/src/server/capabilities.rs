@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use lsp_types::ClientCapabilities;
 use serde_json::{Map, Value, json};
 
 /// What a handler says of its server.
@@ -17,11 +18,14 @@ enum Says {
     Yes,
     /// An object, with a member that is true if there is a handler of another method.
     Options(&'static str, &'static str),
+    /// The same to a client that says that it understands it, by a member that is there and not false; a yes to all
+    /// others.
+    OptionsIf(&'static str, &'static str, &'static str),
     /// An object with nothing in it.
     NoOptions,
 }
 
-use Says::{NoOptions, Options, Yes};
+use Says::{NoOptions, Options, OptionsIf, Yes};
 
 const fn provider(method: &'static str, member: &'static str, says: Says) -> Provider {
     Provider { method, member, says }
@@ -51,7 +55,11 @@ const PROVIDERS: &[Provider] = &[
     provider(
         "textDocument/codeAction",
         "codeActionProvider",
-        Options("resolveProvider", "codeAction/resolve"),
+        OptionsIf(
+            "/textDocument/codeAction/codeActionLiteralSupport",
+            "resolveProvider",
+            "codeAction/resolve",
+        ),
     ),
     provider("textDocument/codeLens", "codeLensProvider", Options("resolveProvider", "codeLens/resolve")),
     provider(
@@ -65,7 +73,7 @@ const PROVIDERS: &[Provider] = &[
     provider(
         "textDocument/rename",
         "renameProvider",
-        Options("prepareProvider", "textDocument/prepareRename"),
+        OptionsIf("/textDocument/rename/prepareSupport", "prepareProvider", "textDocument/prepareRename"),
     ),
     provider("textDocument/foldingRange", "foldingRangeProvider", Yes),
     provider("textDocument/selectionRange", "selectionRangeProvider", Yes),
@@ -77,8 +85,15 @@ const PROVIDERS: &[Provider] = &[
     provider("textDocument/inlayHint", "inlayHintProvider", Options("resolveProvider", "inlayHint/resolve")),
 ];
 
-/// Adds what handlers were registered for and the server does not say itself.
-pub(super) fn complete(capabilities: &mut Map<String, Value>, methods: &BTreeSet<&'static str>) {
+/// Adds what handlers were registered for and the server does not say itself, as this client understands it.
+pub(super) fn complete(
+    capabilities: &mut Map<String, Value>,
+    methods: &BTreeSet<&'static str>,
+    client: &ClientCapabilities,
+) {
+    let client = json!(client);
+    let understands =
+        |member| client.pointer(member).is_some_and(|said| !matches!(said, Value::Null | Value::Bool(false)));
     let has = |method: &str| methods.contains(method);
     let mut add = |member: &str, value: Value| {
         capabilities.entry(member).or_insert(value);
@@ -86,7 +101,10 @@ pub(super) fn complete(capabilities: &mut Map<String, Value>, methods: &BTreeSet
     for Provider { member, says, .. } in PROVIDERS.iter().filter(|provider| has(provider.method)) {
         match says {
             Yes => add(member, json!(true)),
-            Options(option, method) => add(member, json!({ *option: has(method) })),
+            OptionsIf(support, ..) if !understands(support) => add(member, json!(true)),
+            Options(option, method) | OptionsIf(_, option, method) => {
+                add(member, json!({ *option: has(method) }))
+            }
             NoOptions => add(member, json!({})),
         }
     }
