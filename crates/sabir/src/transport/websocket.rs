@@ -210,7 +210,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Socket<S> {
                 format!("the peer closed the WebSocket ({})", u16::from(code))
             }
             Some(CloseFrame { code, reason }) => {
-                format!("the peer closed the WebSocket ({}): {}", u16::from(code), reason.escape_debug())
+                format!(
+                    "the peer closed the WebSocket ({}): {}",
+                    u16::from(code),
+                    sabir_proto::escape_controls(&reason)
+                )
             }
             None => "the peer closed the WebSocket".to_owned(),
         };

@@ -56,8 +56,9 @@ async fn answers_of_every_shape() {
     check("599", status("599 Odd", ""), Err("HTTP 599 from URL")).await;
     let told = "HTTP 400 Bad Request from URL: -32001: no session";
     check("400 with an error for nobody", refused("400 Bad Request", nameless), Err(told)).await;
-    let told = "HTTP 403 Forbidden from URL: bad \\u{1b}[31m host";
-    let text = full("403 Forbidden", "content-type: text/plain\r\n", "bad \x1b[31m host\nmore");
+    let told = "HTTP 403 Forbidden from URL: the server's \"bad\" \\u001b[31m host";
+    let text =
+        full("403 Forbidden", "content-type: text/plain\r\n", "the server's \"bad\" \x1b[31m host\nmore");
     check("403 with a line of text", Act::Send(text), Err(told)).await;
     let moved = status("301 Moved Permanently", "location: https://elsewhere/\r\n");
     let told = "HTTP 301 Moved Permanently from URL: moved to https://elsewhere/";

@@ -144,10 +144,9 @@ impl Client {
     pub(crate) fn set_endpoint(&self, endpoint: &str) {
         if let Some(stream) = &self.event_stream {
             let path = self.pool.path_at(endpoint);
-            *lock(&stream.endpoint) =
-                Some(path.ok_or_else(|| {
-                    format!("it wants messages posted elsewhere: {}", endpoint.escape_debug())
-                }));
+            *lock(&stream.endpoint) = Some(path.ok_or_else(|| {
+                format!("it wants messages posted elsewhere: {}", sabir_proto::escape_controls(endpoint))
+            }));
             stream.known.notify_waiters();
         }
     }

@@ -281,7 +281,7 @@ pub(crate) async fn refusal(
         }
     };
     if let Some(detail) = detail {
-        reason = format!("{reason}: {}", detail.escape_debug());
+        reason = format!("{reason}: {}", sabir_proto::escape_controls(&detail));
     }
     let failure = match (location, headers.get(RETRY_AFTER)) {
         (Some(location), _) => DeliveryFailure::Redirected(location.into()),
