@@ -19,7 +19,7 @@ use crate::server::bind::BoundListener;
 ///
 /// One port serves every protocol that is built in. The server detects from the first bytes of a connection which
 /// one it is: JSON-RPC in lines or with `Content-Length` headers; with the feature `http`, HTTP/1.1, HTTP/2 and
-/// WebSocket at the path of the URL; with the feature `tls` and a [certificate](ServerBuilder::tls), all of that over
+/// WebSocket at the path of the URL; with the feature `tls` and a certificate (`ServerBuilder::tls`), all of that over
 /// TLS. The scheme says what is served: everything at `tcp://127.0.0.1:4000` and `unix:/run/sabir.sock` (on
 /// Windows `pipe:sabir`), only HTTP and WebSocket at `http://127.0.0.1:8080/rpc` and `ws:`, unless
 /// [`ServerBuilder::protocols`] asks for more; and with `tls:`, `https:` and `wss:` only over TLS. Without a host, as in
