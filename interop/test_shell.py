@@ -31,7 +31,7 @@ class Terminal:
     async def type(self, text, key="\r"):
         """Pastes a text, as terminals do, and presses a key."""
         self.press(f"\x1b[200~{text}\x1b[201~")
-        # It may be drawn in parts.
+        # It may be drawn in parts, so only its last character counts: one that the prompt does not have.
         await self.see(text[-1])
         await asyncio.sleep(0.05)
         self.press(key)
@@ -153,8 +153,12 @@ async def an_interrupt_cancels_the_call_alone():
         await asyncio.sleep(0.5)
         terminal.press("\x03")
         await terminal.see("interrupted")
+        # The server answers that it has stopped; the prompt is drawn anew behind that.
+        await terminal.see("late answer")
         await terminal.see("demo:> ")
-        await terminal.type("half a line", key="\x03")
+        await terminal.type("half a row", key="\x03")
+        # The line is drawn once more, with its prompt; the next one is behind a line break.
+        await terminal.see("\n")
         await terminal.see("demo:> ")
         await terminal.type("add 2 4")
         await terminal.see("6\r\n")

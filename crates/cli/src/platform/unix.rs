@@ -40,15 +40,16 @@ pub(crate) fn home() -> Option<PathBuf> {
     std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from)
 }
 
-/// A line that was typed while nobody read the terminal.
+/// What was typed while nobody read the terminal: a line, or a part of one that came while the terminal changed its mode.
 pub(crate) fn typed_ahead() -> Option<String> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let stdin = std::io::stdin();
     let now = Timespec { tv_sec: 0, tv_nsec: 0 };
     let waiting = poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&now)).ok()?;
-    let mut line = String::new();
-    let count = if waiting > 0 { stdin.read_line(&mut line).ok()? } else { 0 };
-    (count > 0).then_some(line)
+    let mut text = [0; 4096];
+    // Only once: there may be no end of a line to wait for.
+    let count = if waiting > 0 { rustix::io::read(&stdin, &mut text).ok()? } else { 0 };
+    (count > 0).then(|| String::from_utf8_lossy(&text[..count]).into_owned())
 }
 
 /// Where a program keeps the user's settings.

@@ -111,12 +111,15 @@ fn edit(
     if let Some(path) = &history {
         let _ = editor.load_history(path);
     }
+    let mut ahead = String::new();
     while asked.recv().is_ok() {
         // The editor would show the first character alone until the next key is pressed.
-        let ahead = platform::typed_ahead().unwrap_or_default();
-        let line = match words(&ahead) {
-            Ok(words) if !words.is_empty() => Ok(ahead.trim_end().to_owned()),
-            _ => editor.readline_with_initial(prompt, (&ahead, "")),
+        ahead +=
+            &platform::typed_ahead().unwrap_or_default().replace(PASTE_BEGINS, "").replace(PASTE_ENDS, "");
+        let (first, is_whole) = next_line(&mut ahead);
+        let line = match words(&first) {
+            Ok(words) if is_whole && !words.is_empty() => Ok(first),
+            _ => editor.readline_with_initial(prompt, (&first, "")),
         };
         let typed = match line {
             Ok(line) => {
@@ -134,6 +137,19 @@ fn edit(
             return;
         }
     }
+}
+
+/// How a terminal marks what is pasted.
+const PASTE_BEGINS: &str = "\x1b[200~";
+const PASTE_ENDS: &str = "\x1b[201~";
+
+/// Takes the first line of what was typed ahead. Whether Enter was pressed behind it.
+fn next_line(ahead: &mut String) -> (String, bool) {
+    let Some(end) = ahead.find(['\r', '\n']) else { return (std::mem::take(ahead), false) };
+    let rest = ahead.split_off(end + 1);
+    let mut line = std::mem::replace(ahead, rest);
+    line.truncate(end);
+    (line, true)
 }
 
 /// The editor lets nobody else read the file.
