@@ -300,7 +300,7 @@ impl<R: DeserializeOwned, E: From<CallError>, T> Call<R, E, T> {
     ///
     /// ```
     /// use std::collections::HashSet;
-    /// use std::sync::Arc;
+    /// use std::sync::{Arc, Mutex};
     ///
     /// # async fn run(transport: sabir::Transport) -> Result<(), Box<dyn std::error::Error>> {
     /// let open = Arc::new(Mutex::new(HashSet::<u64>::new()));
