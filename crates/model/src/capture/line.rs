@@ -17,8 +17,8 @@ pub(super) struct Parsed<'a> {
     pub(super) direction: Option<Direction>,
     pub(super) connection: u64,
     pub(super) what: What<'a>,
-    /// Where in the line the content begins.
-    pub(super) start: usize,
+    /// Where in the line the content is.
+    pub(super) range: Range<usize>,
     pub(super) verbatim: bool,
 }
 
@@ -133,13 +133,13 @@ impl Members {
     }
 
     fn record(self, line: &[u8]) -> Result<Parsed<'_>, Damage> {
-        let (what, start, verbatim) = if self.header {
+        let (what, range, verbatim) = if self.header {
             let header: Header = serde_json::from_slice(line)
                 .map_err(|_| Damage::NotARecord("a member of the header has a value that it cannot have"))?;
             if header.version != 1 {
                 return Err(Damage::NotARecord("only version 1 of the format is known"));
             }
-            (What::Start(header), 0, true)
+            (What::Start(header), 0..line.len(), true)
         } else {
             self.what(line)?
         };
@@ -148,15 +148,15 @@ impl Members {
             direction: self.direction,
             connection: self.connection.unwrap_or(1),
             what,
-            start,
+            range,
             verbatim,
         })
     }
 
-    fn what<'a>(&self, line: &'a [u8]) -> Result<(What<'a>, usize, bool), Damage> {
+    fn what<'a>(&self, line: &'a [u8]) -> Result<(What<'a>, Range<usize>, bool), Damage> {
         let kind = self.kind.clone().map_or(&b""[..], |range| &line[range]);
         if let Some(range) = self.message.clone() {
-            return Ok((What::Message(Cow::Borrowed(&line[range.clone()])), range.start, true));
+            return Ok((What::Message(Cow::Borrowed(&line[range.clone()])), range, true));
         }
         let text = match &self.raw {
             Some(range) => serde_json::from_slice::<Cow<'_, str>>(&line[range.clone()])
@@ -164,7 +164,9 @@ impl Members {
                 .into_owned(),
             None => String::new(),
         };
-        let start = self.raw.as_ref().map_or(0, |range| range.start + 1);
+        // Without the quotes.
+        let inner =
+            self.raw.as_ref().map_or(0..0, |range| range.start + 1..range.end.max(range.start + 2) - 1);
         let event = |event, text| What::Event(event, Cow::Owned(text));
         let what = match kind {
             b"\"open\"" => event(Event::Open, text),
@@ -177,7 +179,7 @@ impl Members {
             b"\"stderr\"" => What::Stderr(Cow::Owned(text.into_bytes())),
             _ => What::Message(Cow::Owned(text.into_bytes())),
         };
-        Ok((what, start, false))
+        Ok((what, inner, false))
     }
 }
 
@@ -213,7 +215,7 @@ mod tests {
                     What::Damage(damage) => format!("damage {damage}"),
                 };
                 let sign = parsed.direction.map_or('?', Direction::sign);
-                format!("{sign} {:?} c{} +{} {what}", parsed.time, parsed.connection, parsed.start)
+                format!("{sign} {:?} c{} +{} {what}", parsed.time, parsed.connection, parsed.range.start)
             }
         }
     }

@@ -24,22 +24,28 @@
 //! one. A second header in the same file starts a new session.
 //!
 //! [`Reader`] finds out by itself which [`Format`] it is given, and hands out [`Record`]s one at a time, in
-//! memory that does not grow with the file. [`Writer`] writes captures.
+//! memory that does not grow with the file. [`Writer`] writes captures; [`Encoder`] makes their lines, for those who
+//! write them in their own way.
 
+pub(crate) mod clock;
 mod detect;
+mod encoder;
 mod line;
 mod reader;
+mod redact;
 mod source;
 mod writer;
 
 use std::borrow::Cow;
 use std::fmt;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use sabir_proto::{FrameFault, ParseError};
 use serde::{Deserialize, Serialize};
 
+pub use encoder::Encoder;
 pub use reader::{ReadError, Reader};
+pub use redact::{RedactError, RedactRule, Redactor};
 pub use writer::Writer;
 
 /// Bytes of one line or message, at most. A longer one is skipped without being kept, and said to be.
@@ -124,6 +130,13 @@ pub struct Header {
     pub cmd: Vec<String>,
 }
 
+impl Header {
+    /// Of a session that starts at this time.
+    pub fn starting(at: SystemTime) -> Self {
+        Header { at: Some(clock::Moment::at(at).date_time()), ..Header::default() }
+    }
+}
+
 impl Default for Header {
     fn default() -> Self {
         Header {
@@ -149,6 +162,8 @@ pub struct Record<'a> {
     pub column: u64,
     /// The same as an offset into the file, from 0.
     pub offset: u64,
+    /// How many bytes of the file the content takes.
+    pub length: u64,
     /// Whether the bytes of the content are in the file as they are. If not, they are written there with escapes.
     pub verbatim: bool,
     /// Time since the session started, where that was written down.

@@ -141,7 +141,8 @@ impl<R: Read> Reader<R> {
             }
             Err(damage) => Ok(Some(damaged(self.number, line.place, damage))),
             Ok(parsed) => {
-                let record = record(self.number, after(line.place, &bytes[..parsed.start]), parsed.what);
+                let place = after(line.place, &bytes[..parsed.range.start]);
+                let record = record(self.number, place, parsed.range.len(), parsed.what);
                 let line::Parsed { time, direction, connection, verbatim, .. } = parsed;
                 Ok(Some(Record { time, direction, connection, verbatim, ..record }))
             }
@@ -155,7 +156,7 @@ impl<R: Read> Reader<R> {
         }
         let bytes = self.source.slice(line.range);
         let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
-        Ok(Some(record(self.number, line.place, What::Message(Cow::Borrowed(bytes)))))
+        Ok(Some(record(self.number, line.place, bytes.len(), What::Message(Cow::Borrowed(bytes)))))
     }
 
     fn transcript(&mut self) -> Result<Option<Record<'_>>, ReadError> {
@@ -177,9 +178,10 @@ impl<R: Read> Reader<R> {
         let place = after(line.place, &bytes[..skip.min(bytes.len())]);
         let verbatim = what.is_none();
         let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
-        let what = what.unwrap_or_else(|| What::Message(Cow::Borrowed(&bytes[skip.min(bytes.len())..])));
+        let content = &bytes[skip.min(bytes.len())..];
+        let what = what.unwrap_or(What::Message(Cow::Borrowed(content)));
         let time = Some(self.time);
-        Ok(Some(Record { direction, time, verbatim, ..record(self.number, place, what) }))
+        Ok(Some(Record { direction, time, verbatim, ..record(self.number, place, content.len(), what) }))
     }
 
     fn headers(&mut self) -> Result<Option<Record<'_>>, ReadError> {
@@ -217,7 +219,7 @@ impl<R: Read> Reader<R> {
         Ok(Some(match what {
             Ok(range) => {
                 let body = self.source.slice(range);
-                record(self.number, place, What::Message(Cow::Borrowed(body)))
+                record(self.number, place, body.len(), What::Message(Cow::Borrowed(body)))
             }
             Err(damage) => damaged(self.number, place, damage),
         }))
@@ -241,13 +243,24 @@ impl<R> fmt::Debug for Reader<R> {
     }
 }
 
-fn record(number: u64, place: Place, what: What<'_>) -> Record<'_> {
+fn record(number: u64, place: Place, length: usize, what: What<'_>) -> Record<'_> {
     let Place { offset, line, column } = place;
-    Record { number, line, column, offset, verbatim: true, time: None, direction: None, connection: 1, what }
+    Record {
+        number,
+        line,
+        column,
+        offset,
+        length: length as u64,
+        verbatim: true,
+        time: None,
+        direction: None,
+        connection: 1,
+        what,
+    }
 }
 
 fn damaged(number: u64, place: Place, damage: Damage) -> Record<'static> {
-    record(number, place, What::Damage(damage))
+    record(number, place, 0, What::Damage(damage))
 }
 
 /// Whether the first line that is not blank is there, or too long to wait for.

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::time::Duration;
 
+use crate::capture::clock::Moment;
 use crate::capture::{Direction, Event, Header, Record, What};
 use crate::graph::calls::{Calls, Name};
-use crate::graph::clock::Moment;
 use crate::graph::message_mapper::MessageMapper;
 use crate::graph::node::{Node, Value};
 use crate::graph::terms::*;

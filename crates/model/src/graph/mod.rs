@@ -28,7 +28,6 @@ mod terms;
 
 // From records to nodes.
 mod calls;
-mod clock;
 mod graph_mapper;
 mod message_mapper;
 mod node;

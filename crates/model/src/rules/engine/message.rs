@@ -5,8 +5,8 @@
 
 use sabir_proto::{Dialect, ErrorObject, JsonKind, Message, RawJson};
 
+use crate::json_path::{self, kind, string};
 use crate::rules::engine::finding::{Location, Report, quoted};
-use crate::rules::engine::json_path::{self, kind, string};
 use crate::rules::protocols::Protocol;
 use crate::rules::table::*;
 

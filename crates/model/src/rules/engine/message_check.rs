@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use sabir_proto::{Id, Incoming, JsonKind, LENIENT, Limits, Message, PLAIN, RawJson, Syntax, decode};
 
+use crate::json_path::kind;
 use crate::rules::engine::finding::{Location, Report};
-use crate::rules::engine::json_path::kind;
 use crate::rules::engine::message::{content, envelope, is_usual};
 use crate::rules::engine::session::Session;
 use crate::rules::engine::values::{ValueIssue, Walker};

@@ -3,7 +3,6 @@
 pub(crate) mod calls;
 pub(crate) mod checker;
 pub(crate) mod finding;
-pub(crate) mod json_path;
 pub(crate) mod message;
 pub(crate) mod message_check;
 pub(crate) mod session;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use sabir_proto::{Id, Message, Notification, RawJson, Request, Response};
 
+use crate::json_path;
 use crate::rules::engine::calls::{Call, Calls, Side};
 use crate::rules::engine::finding::{Location, Report, quoted};
-use crate::rules::engine::json_path;
 use crate::rules::protocols::Protocol;
 use crate::rules::protocols::profile::Profile;
 use crate::rules::schemas::{MemoryBudget, Mismatch, OpenRpc};

@@ -2,8 +2,8 @@
 
 use sabir_proto::{JsonKind, RawJson, Request, Response};
 
+use crate::json_path::{elements, kind, member, text_at};
 use crate::rules::engine::finding::quoted;
-use crate::rules::engine::json_path::{elements, kind, member, text_at};
 use crate::rules::engine::session::CheckContext;
 use crate::rules::table::*;
 

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use sabir_proto::{JsonKind, Notification, RawJson, Request, Response};
 
+use crate::json_path::{elements, kind, member, members, string};
 use crate::rules::engine::calls::Call;
 use crate::rules::engine::finding::quoted;
-use crate::rules::engine::json_path::{elements, kind, member, members, string};
 use crate::rules::engine::session::CheckContext;
 use crate::rules::table::*;
 

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use sabir_proto::{Id, Notification, RawJson, Request, Response};
 
+use crate::json_path::{member, text_at};
 use crate::rules::engine::calls::{Call, Side};
 use crate::rules::engine::finding::quoted;
-use crate::rules::engine::json_path::{member, text_at};
 use crate::rules::engine::session::CheckContext;
 use crate::rules::table::*;
 

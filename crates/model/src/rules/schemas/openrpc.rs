@@ -7,8 +7,8 @@ use std::sync::Arc;
 use sabir_proto::{ErrorObject, JsonKind};
 use serde_json::Value;
 
+use crate::json_path::{elements, kind, members};
 use crate::rules::engine::finding::quoted;
-use crate::rules::engine::json_path::{elements, kind, members};
 use crate::rules::schemas::{MemoryBudget, Mismatch, Schema, Taken, value_bytes};
 
 /// References that may lead to each other.

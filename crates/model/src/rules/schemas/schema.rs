@@ -12,7 +12,7 @@ use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, PatternOptions, Registry, ValidationError, Validator};
 use serde_json::{Value, json};
 
-use crate::rules::engine::json_path;
+use crate::json_path;
 use crate::rules::schemas::{MemoryBudget, Mismatch, Taken, value_bytes};
 
 /// Values that would take more bytes than this are not checked.

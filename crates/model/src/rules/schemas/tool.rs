@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::rules::engine::json_path::member;
+use crate::json_path::member;
 use crate::rules::schemas::{MemoryBudget, Mismatch, Schema, Taken, value_bytes};
 
 #[derive(Debug, Default)]

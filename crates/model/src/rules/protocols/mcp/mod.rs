@@ -10,9 +10,9 @@ use sabir_proto::{Id, JsonKind, McpRevision as Revision, Notification, RawJson, 
 
 use self::methods::{From, Method, Needs, known};
 use self::progress::Tokens;
+use crate::json_path::{elements, kind, member, text_at};
 use crate::rules::engine::calls::{Call, Mark, Side};
 use crate::rules::engine::finding::{Finding, Report, quoted};
-use crate::rules::engine::json_path::{elements, kind, member, text_at};
 use crate::rules::engine::session::CheckContext;
 use crate::rules::schemas::{MemoryBudget, Tool};
 use crate::rules::table::*;
@@ -394,7 +394,7 @@ impl Mcp {
 }
 
 fn named(text: &str) -> Option<Revision> {
-    Revision::parse(&crate::rules::engine::json_path::string(text)?)
+    Revision::parse(&crate::json_path::string(text)?)
 }
 
 /// Capabilities to keep.

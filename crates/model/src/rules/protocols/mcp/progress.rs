@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use sabir_proto::{Id, RawJson};
 
+use crate::json_path::member;
 use crate::rules::engine::calls::Side;
 use crate::rules::engine::finding::quoted;
-use crate::rules::engine::json_path::member;
 use crate::rules::engine::session::CheckContext;
 use crate::rules::table::*;
 

@@ -2,9 +2,9 @@
 
 use sabir_proto::{JsonKind, McpRevision as Revision};
 
+use crate::json_path::{kind, member, members, string, text_at};
 use crate::rules::engine::calls::Side;
 use crate::rules::engine::finding::quoted;
-use crate::rules::engine::json_path::{kind, member, members, string, text_at};
 use crate::rules::engine::session::CheckContext;
 use crate::rules::table::*;
 

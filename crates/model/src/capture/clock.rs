@@ -1,6 +1,6 @@
-//! Times of day, as far as a capture needs them: read as in RFC 3339, moved on, and written as `xsd:dateTime`.
+//! Times of day, as far as a capture needs them: read as in RFC 3339, moved on, and written so, which `xsd:dateTime` is, too.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// A moment, in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,8 +10,14 @@ pub(crate) struct Moment {
 }
 
 impl Moment {
+    /// What a clock shows; before 1970 it is wrong.
+    pub(crate) fn at(time: SystemTime) -> Moment {
+        Moment { since_1970: time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default() }
+    }
+
     /// `2026-11-15T12:00:00.123Z`, or with an offset such as `+01:00`. `None` for what is not such a time, or before
     /// 1970.
+    #[cfg(any(feature = "graph", test))]
     pub(crate) fn parse(text: &str) -> Option<Moment> {
         let digits = |from: usize, to: usize| {
             let part = text.get(from..to)?;
@@ -44,6 +50,7 @@ impl Moment {
         Some(Moment { since_1970: Duration::new(seconds, nanos) })
     }
 
+    #[cfg(any(feature = "graph", test))]
     pub(crate) fn after(self, time: Duration) -> Moment {
         Moment { since_1970: self.since_1970.saturating_add(time) }
     }
@@ -63,6 +70,7 @@ impl Moment {
 const ERA: i64 = 146_097;
 
 /// Days from 1970-01-01 to a date. Years begin in March here, so that the leap day is their last.
+#[cfg(any(feature = "graph", test))]
 fn days_before(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let (era, year) = (year.div_euclid(400), year.rem_euclid(400));

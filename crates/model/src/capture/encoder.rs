@@ -1,0 +1,166 @@
+//! The lines of a capture, without writing them anywhere.
+
+use std::fmt;
+use std::io::Write;
+use std::time::Duration;
+
+use sabir_proto::{Entry as Part, Incoming, LENIENT, Limits, Message, decode};
+
+use super::{Direction, Event, Header};
+use crate::calls::{Entry, Kind, Tracker};
+
+/// Makes the lines of a capture, and pairs answers with requests on the way.
+///
+/// ```
+/// use std::time::Duration;
+/// use sabir_model::capture::{Direction, Encoder};
+///
+/// let mut encoder = Encoder::default();
+/// let entry = encoder.message(Duration::from_nanos(5), Direction::ToServer, 1, br#"{"jsonrpc":"2.0","method":"x"}"#);
+/// assert_eq!(encoder.tracker().names().method(entry.name), Some("x"));
+/// let line = r#"{"n":1,"t":5,"d":">","c":1,"k":"note","m":"x","b":30,"msg":{"jsonrpc":"2.0","method":"x"}}"#;
+/// assert_eq!(encoder.line(), format!("{line}\n").as_bytes());
+/// ```
+#[derive(Default)]
+pub struct Encoder {
+    line: Vec<u8>,
+    tracker: Tracker,
+    /// Members for the next line.
+    extra: &'static str,
+}
+
+impl Encoder {
+    /// The line that was made last, with its line break.
+    pub fn line(&self) -> &[u8] {
+        &self.line
+    }
+
+    /// What follows the calls.
+    pub fn tracker(&self) -> &Tracker {
+        &self.tracker
+    }
+
+    /// The first line. The numbers of records go on where they are.
+    pub fn header(&mut self, header: &Header) {
+        self.line.clear();
+        // Strings and numbers, which can always be written.
+        let _ = serde_json::to_writer(&mut self.line, header);
+        self.line.push(b'\n');
+    }
+
+    /// Says of the next message that parts of it were replaced.
+    pub fn redacted(&mut self) {
+        self.extra = r#","redacted":true"#;
+    }
+
+    /// What was sent as a message, whatever it is. `at` is the time since the header's.
+    pub fn message(&mut self, at: Duration, direction: Direction, connection: u64, text: &[u8]) -> Entry {
+        let decoded = decode(text, &LENIENT, &Limits::default());
+        let entry = self.tracker.decoded(Some(at), Some(direction), connection, text.len(), &decoded);
+        self.start(&entry);
+        match &decoded {
+            Err(_) => self.put(r#","k":"noise""#),
+            Ok(Incoming::Batch(_)) => self.put(r#","k":"batch""#),
+            Ok(Incoming::One(part)) => self.part(&entry, part),
+        }
+        let _ = write!(self.line, r#","b":{}"#, text.len());
+        let extra = std::mem::take(&mut self.extra);
+        self.put(extra);
+        if decoded.is_ok() && memchr::memchr2(b'\n', b'\r', text).is_none() {
+            self.put(r#","msg":"#);
+            self.line.extend_from_slice(text.trim_ascii());
+        } else {
+            self.raw(text);
+        }
+        self.end();
+        entry
+    }
+
+    /// Bytes that were not meant as a message: `noise` among the messages, or `stderr`.
+    pub fn stray(
+        &mut self,
+        at: Duration,
+        direction: Direction,
+        connection: u64,
+        stderr: bool,
+        text: &[u8],
+    ) -> Entry {
+        let kind = if stderr { Kind::Stderr } else { Kind::Noise };
+        let entry = self.tracker.other(Some(at), Some(direction), connection, kind, text.len() as u64);
+        self.start(&entry);
+        let _ = write!(self.line, r#","k":"{kind}""#);
+        self.raw(text);
+        self.end();
+        entry
+    }
+
+    /// Something that happened.
+    pub fn event(&mut self, at: Duration, connection: u64, event: Event, text: &str) -> Entry {
+        let kind = Kind::from(event);
+        let entry = self.tracker.other(Some(at), None, connection, kind, text.len() as u64);
+        self.start(&entry);
+        let _ = write!(self.line, r#","k":"{kind}""#);
+        if !text.is_empty() {
+            self.raw(text.as_bytes());
+        }
+        self.end();
+        entry
+    }
+
+    fn start(&mut self, entry: &Entry) {
+        self.line.clear();
+        let time = entry.time.unwrap_or_default().as_nanos();
+        let _ = write!(self.line, r#"{{"n":{},"t":{time}"#, entry.number);
+        if let Some(direction) = entry.direction {
+            let _ = write!(self.line, r#","d":"{}""#, direction.sign());
+        }
+        let _ = write!(self.line, r#","c":{}"#, entry.connection);
+    }
+
+    /// What a message is, for those who search.
+    fn part(&mut self, entry: &Entry, part: &Part<'_>) {
+        let (kind, id, method) = match part {
+            Ok(Message::Request(request)) => ("req", Some(&request.id), Some(&*request.method)),
+            Ok(Message::Notification(notification)) => ("note", None, Some(&*notification.method)),
+            Ok(Message::Response(response)) if response.outcome.is_ok() => ("res", Some(&response.id), None),
+            Ok(Message::Response(response)) => ("err", Some(&response.id), None),
+            Err(invalid) if invalid.response => ("res", invalid.id.as_ref(), None),
+            Err(invalid) => ("req", invalid.id.as_ref(), None),
+        };
+        let Encoder { line, tracker, .. } = self;
+        let _ = write!(line, r#","k":"{kind}""#);
+        if let Some(id) = id {
+            let _ = write!(line, r#","id":{id}"#);
+        }
+        if let Some(method) = method.or_else(|| tracker.names().method(entry.name)) {
+            line.extend_from_slice(br#","m":"#);
+            let _ = serde_json::to_writer(&mut *line, method);
+        }
+        if let Some(took) = entry.took {
+            let _ = write!(line, r#","ms":{:?}"#, took.as_secs_f64() * 1e3);
+        }
+    }
+
+    fn put(&mut self, text: &str) {
+        self.line.extend_from_slice(text.as_bytes());
+    }
+
+    fn raw(&mut self, text: &[u8]) {
+        let readable = String::from_utf8_lossy(text);
+        if readable.as_bytes() != text {
+            self.put(r#","lossy":true"#);
+        }
+        self.put(r#","raw":"#);
+        let _ = serde_json::to_writer(&mut self.line, &readable);
+    }
+
+    fn end(&mut self) {
+        self.line.extend_from_slice(b"}\n");
+    }
+}
+
+impl fmt::Debug for Encoder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.tracker.fmt(f)
+    }
+}

@@ -1,0 +1,118 @@
+//! The language in which traffic is searched: `tool:echo -status:ok ms>250`.
+//!
+//! All of the words must apply; `-` before one turns it around.
+//!
+//! | word | matches |
+//! |---|---|
+//! | `text`, `"two words"` | a content or a method with this text, in upper or lower case |
+//! | `/re/`, `/re/i` | a content that matches the regular expression |
+//! | `method:tools/*` | the method that is called or answered |
+//! | `tool:echo` | the tool, prompt or command that is called or answered |
+//! | `id:7` | the id |
+//! | `task:abc` | messages of this task |
+//! | `dir:c2s`, `dir:s2c` | from client to server, from server to client |
+//! | `kind:req` | `req`, `res` (with a result or an error), `err`, `note`, `batch`, `invalid`, `noise`, `stderr`, `open`, `close`, `exit`, `gap`, `mark`, `start`, `damage` |
+//! | `status:error` | how the call stands: `pending`, `ok`, `error`, `cancel`, `late`, `input` |
+//! | `code:-32601` | the code of an error |
+//! | `conn:2` | the connection |
+//! | `ms>250`, `bytes>1k` | the time between request and answer, the size; also `<`, `>=`, `<=`, `=` |
+//! | `$.params.name=x` | a content with this value there; also `>`, `<`, `>=`, `<=`, or nothing where any value will do |
+//!
+//! Values behind a colon can be several, with commas between them. A name without `*` and without quotes matches every
+//! name that contains it, in upper or lower case; `*` stands for any text in the whole name, and quotes mean exactly this.
+//!
+//! ```
+//! use sabir_model::calls::Tracker;
+//! use sabir_model::capture::Direction;
+//! use sabir_model::filter::Filter;
+//!
+//! let filter: Filter = "method:add $.params[0]=2 -dir:s2c".parse()?;
+//! let mut tracker = Tracker::default();
+//! let text = br#"{"jsonrpc":"2.0","id":1,"method":"add","params":[2,3]}"#;
+//! let entry = tracker.message(None, Some(Direction::ToServer), 1, text);
+//! assert!(filter.matches(&entry, tracker.names(), text));
+//!
+//! let error = "methd:add".parse::<Filter>().unwrap_err();
+//! assert_eq!(error.to_string(), "`methd:` is not a filter; did you mean `method:`?");
+//! assert_eq!(error.span, 0..5);
+//! # Ok::<(), sabir_model::filter::FilterError>(())
+//! ```
+
+mod parse;
+mod path;
+mod pattern;
+mod test;
+
+use std::fmt;
+use std::ops::Range;
+use std::str::FromStr;
+
+use crate::calls::{Entry, Names};
+
+pub use path::{JsonPath, PathError};
+use test::Test;
+
+/// Which records to show. See the [module](self) for the language; the empty filter matches all.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    terms: Vec<Term>,
+}
+
+#[derive(Debug, Clone)]
+struct Term {
+    negated: bool,
+    test: Test,
+}
+
+/// What is wrong with a filter, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FilterError {
+    /// The bytes of the text that are wrong.
+    pub span: Range<usize>,
+    what: String,
+}
+
+impl fmt::Display for FilterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+impl std::error::Error for FilterError {}
+
+impl FromStr for Filter {
+    type Err = FilterError;
+
+    fn from_str(text: &str) -> Result<Self, FilterError> {
+        parse::parse(text).map(|terms| Filter { terms })
+    }
+}
+
+impl Filter {
+    /// Whether it matches all.
+    pub fn is_empty(&self) -> bool {
+        self.terms.is_empty()
+    }
+
+    /// Whether a record matches, if that can be told without its content.
+    pub fn glance(&self, entry: &Entry, names: &Names) -> Option<bool> {
+        let mut known = Some(true);
+        for term in &self.terms {
+            match term.test.glance(entry, names) {
+                Some(found) if found == term.negated => return Some(false),
+                Some(_) => {}
+                None => known = None,
+            }
+        }
+        known
+    }
+
+    /// Whether a record with this content matches.
+    pub fn matches(&self, entry: &Entry, names: &Names, content: &[u8]) -> bool {
+        self.terms.iter().all(|term| {
+            let found = term.test.glance(entry, names);
+            found.unwrap_or_else(|| term.test.look(entry, content)) != term.negated
+        })
+    }
+}
