@@ -32,6 +32,7 @@ mod target;
 mod targets;
 mod tour;
 mod trace;
+mod view;
 mod web;
 mod yaml;
 

@@ -66,7 +66,7 @@ pub(super) struct State {
     pub(super) phase: Phase,
     pub(super) at: Option<String>,
     pub(super) command: Vec<String>,
-    pub(super) findings: HashMap<u32, Vec<Finding>>,
+    findings: HashMap<u32, Vec<Finding>>,
     found: usize,
     /// Rows that have changed, the latest last, and how many there were before them.
     log: VecDeque<u32>,
@@ -302,6 +302,17 @@ impl State {
 
     pub(super) fn scan(&self, id: u32) -> Option<&Scan> {
         self.scans.iter().find(|scan| scan.id == id)
+    }
+
+    /// The filters in use.
+    pub(super) fn scan_ids(&self) -> impl Iterator<Item = u32> + '_ {
+        self.scans.iter().map(|scan| scan.id)
+    }
+
+    /// What breaks a rule in a call: in its request or in its answer.
+    pub(super) fn findings_of(&self, entry: &Entry) -> Vec<&Finding> {
+        let rows = [Some((entry.number - 1) as u32), answer_of(entry)];
+        rows.into_iter().flatten().filter_map(|row| self.findings.get(&row)).flatten().collect()
     }
 }
 

@@ -34,12 +34,12 @@ pub(super) struct Row<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     answer: Option<u64>,
     preview: String,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    findings: &'a [Finding],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    findings: Vec<&'a Finding>,
 }
 
 impl<'a> Row<'a> {
-    pub(super) fn new(entry: &Entry, names: &'a Names, content: &[u8], findings: &'a [Finding]) -> Self {
+    pub(super) fn new(entry: &Entry, names: &'a Names, content: &[u8], findings: Vec<&'a Finding>) -> Self {
         let (id, text) = shown(content);
         Row {
             row: (entry.number - 1) as u32,
@@ -66,9 +66,9 @@ fn shown(content: &[u8]) -> (Option<String>, String) {
     let decoded = (content.len() <= LOOKED_AT).then(|| decode(content, &LENIENT, &Limits::default()));
     let Some(Ok(Incoming::One(part))) = decoded else { return (None, cut(&String::from_utf8_lossy(&content[..content.len().min(PREVIEW * 4)]))) };
     let text = |json: Option<&RawJson<'_>>| json.map_or(String::new(), |json| cut(json.as_str()));
-    match part.message() {
-        Some(Message::Request(request)) => (Some(request.id.to_string()), text(request.params.as_ref())),
-        Some(Message::Notification(note)) => (None, text(note.params.as_ref())),
+    match part {
+        Ok(Message::Request(request)) => (Some(request.id.to_string()), text(request.params.as_ref())),
+        Ok(Message::Notification(note)) => (None, text(note.params.as_ref())),
         _ => (None, cut(&String::from_utf8_lossy(content))),
     }
 }

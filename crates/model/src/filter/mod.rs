@@ -110,9 +110,15 @@ impl Filter {
 
     /// Whether a record with this content matches.
     pub fn matches(&self, entry: &Entry, names: &Names, content: &[u8]) -> bool {
+        self.matches_any(entry, names, &[content])
+    }
+
+    /// Whether a call matches of which these are the contents: its request and its answer. A word about the content
+    /// applies if it does to one of them.
+    pub fn matches_any(&self, entry: &Entry, names: &Names, contents: &[&[u8]]) -> bool {
         self.terms.iter().all(|term| {
-            let found = term.test.glance(entry, names);
-            found.unwrap_or_else(|| term.test.look(entry, content)) != term.negated
+            let look = || contents.iter().any(|content| term.test.look(entry, content));
+            term.test.glance(entry, names).unwrap_or_else(look) != term.negated
         })
     }
 }
