@@ -272,3 +272,30 @@ fn a_stream_of_events_names_no_other_host() {
         );
     }
 }
+
+/// The check reads the same streams: what comes before the endpoint, however its lines end.
+#[test]
+fn a_check_posts_where_the_stream_says() {
+    let answer = |events: &str| format!("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n{events}");
+    let early = r#"data: {"jsonrpc":"2.0","method":"notifications/message"}"#;
+    for events in [
+        "event: endpoint\ndata: /post?id=1\n\n".to_owned(),
+        ": hello\n\nevent: endpoint\ndata: post?id=1\n\n".to_owned(),
+        format!(": hello\r\r{early}\r\revent: endpoint\rdata: /post?id=1\r\r"),
+    ] {
+        let server = Server::new(answer(&events));
+        let run = server.run("check", "sabir check URL --profile mcp@2024-11-05");
+        let posts = server.requests().iter().filter(|one| one.head.starts_with("post /post?id=1 ")).count();
+        assert!(posts > 0, "{events:?}: {}{}", run.stdout, run.stderr);
+    }
+    for (events, why) in [
+        (
+            "event: endpoint\ndata: //elsewhere.example/\n\n",
+            "URL wants messages posted elsewhere: //elsewhere.example/",
+        ),
+        (": nothing\n\n", "the stream of events of URL does not say where to post"),
+    ] {
+        let run = Server::new(answer(events)).run("check", "sabir check URL --profile mcp@2024-11-05");
+        assert!(run.stderr.contains(why), "{}", run.stderr);
+    }
+}

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::io;
 
-use fluent_uri::Uri;
 use fluent_uri::component::Host;
+use fluent_uri::{Uri, UriRef};
 
 /// What a URL's scheme says about the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -200,6 +200,19 @@ impl Url {
         })
     }
 
+    /// The URL that a reference of a document at this URL names, by RFC 3986, if it has the same origin: the same
+    /// scheme, host and port. What is sent may hold secrets, which are not for other servers.
+    pub fn join_same_origin(&self, reference: &str) -> Option<Url> {
+        let base = Uri::parse(self.text.split('#').next()?).ok()?;
+        let joined = UriRef::parse(reference.trim_ascii()).ok()?.resolve_against(&base).ok()?;
+        let url = Url::parse(joined.as_str()).ok()?;
+        let same = url.scheme == self.scheme
+            && url.port == self.port
+            && url.host.eq_ignore_ascii_case(&self.host)
+            && self.scheme.is_web();
+        same.then_some(url)
+    }
+
     /// As it was written.
     pub fn as_str(&self) -> &str {
         &self.text
@@ -275,6 +288,35 @@ mod tests {
         check("unix://relative", Ok((Scheme::Unix, "relative", 0, "")));
         check("pipe:sabir", Ok((Scheme::Pipe, "sabir", 0, "")));
         check(r"pipe:\\.\pipe\sabir", Ok((Scheme::Pipe, r"\\.\pipe\sabir", 0, "")));
+    }
+
+    #[test]
+    fn references_are_joined_within_an_origin() {
+        let base = Url::parse("http://a.example/mcp/sse?x=1#y").expect("a URL");
+        for (reference, want) in [
+            ("/m?id=1", Some("http://a.example/m?id=1")),
+            (" /m\n", Some("http://a.example/m")),
+            ("m", Some("http://a.example/mcp/m")),
+            ("?id=1", Some("http://a.example/mcp/sse?id=1")),
+            ("../../m", Some("http://a.example/m")),
+            ("http://a.example/m", Some("http://a.example/m")),
+            ("HTTP://A.example:80/m", Some("HTTP://A.example:80/m")),
+            ("//a.example/m", Some("http://a.example/m")),
+            ("http://a.example:81/m", None),
+            ("http://a.example.evil/m", None),
+            ("http://me@a.example/m", None),
+            ("https://a.example/m", None),
+            ("ws://a.example/m", None),
+            ("//elsewhere/m", None),
+            ("/a b", None),
+            ("/\r\nHost: b", None),
+        ] {
+            let got = base.join_same_origin(reference).map(|url| url.to_string());
+            assert_eq!(got.as_deref(), want, "{reference:?}");
+        }
+        // A socket has no documents.
+        assert_eq!(Url::parse("tcp://a:1").expect("a URL").join_same_origin("/"), None);
+        assert_eq!(Url::parse("unix:/run/x").expect("a URL").join_same_origin("/"), None);
     }
 
     #[test]

@@ -62,6 +62,9 @@ pub(crate) struct Post {
     printer: Option<Printer>,
 }
 
+/// How many messages may come before the event that says where to post. The specification allows none.
+const EARLY_MESSAGES: usize = 16;
+
 /// An answer that comes as a stream of events.
 pub(super) struct Events {
     body: Incoming,
@@ -394,9 +397,28 @@ impl Events {
         Events { body, parser: Parser::new(max_size), expected: 0, last: None, attempts: 0 }
     }
 
-    /// Bytes that were read already.
-    pub(super) fn feed(&mut self, bytes: &[u8]) {
-        self.parser.feed(bytes);
+    /// Waits for the event that says where to post. Also returns the messages before it; `None` if there is no such
+    /// event near the start.
+    pub(super) async fn endpoint(&mut self) -> Option<(String, VecDeque<Vec<u8>>)> {
+        let mut early = VecDeque::new();
+        loop {
+            while self.parser.endpoint.is_none()
+                && let Some(event) = self.parser.next()
+            {
+                match event {
+                    Event::Data(data) => early.push_back(data),
+                    _ => return None,
+                }
+            }
+            if let Some(endpoint) = self.parser.endpoint.take() {
+                return Some((endpoint, early));
+            }
+            if early.len() > EARLY_MESSAGES {
+                return None;
+            }
+            let frame = self.body.frame().await?.ok()?;
+            self.parser.feed(frame.data_ref().map_or(&[][..], |data| data));
+        }
     }
 
     /// The data of the next event; nothing at the end.

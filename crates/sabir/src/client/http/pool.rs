@@ -16,11 +16,11 @@ use sabir_proto::DeliveryFailure;
 use tokio::time::{Instant, timeout};
 
 use crate::peer::commands::lock;
-use crate::transport::Duplex;
 use crate::transport::endpoint::{Endpoint, in_time};
 use crate::transport::error::ConnectError;
 use crate::transport::first_bytes::{FirstBytes, Received};
 use crate::transport::step::Step;
+use crate::transport::{Duplex, Url};
 
 /// Bytes of an answer's head, and of its trailers.
 const HEAD: usize = 64 * 1024;
@@ -141,19 +141,7 @@ impl Pool {
 
     /// The path that a reference names, if it is one of this server.
     pub(crate) fn path_at(&self, reference: &str) -> Option<PathAndQuery> {
-        if reference.starts_with('/') && !reference.starts_with("//") {
-            return reference.parse().ok();
-        }
-        let uri: Uri = match reference.contains("://") {
-            true => reference.parse().ok()?,
-            // Beside the path that was asked.
-            false => {
-                let (folder, _) = self.path.path().rsplit_once('/')?;
-                return format!("{folder}/{reference}").parse().ok();
-            }
-        };
-        let same = uri.scheme() == self.uri.scheme() && uri.authority() == self.uri.authority();
-        uri.path_and_query().filter(|_| same).cloned()
+        Url::parse(&self.endpoint.url).ok()?.join_same_origin(reference)?.path().parse().ok()
     }
 
     pub(crate) fn give_back(&self, lease: Option<Lease>) {
