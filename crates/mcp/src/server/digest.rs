@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use sabir::RawJson;
+use sabir_proto::{Cursor, JsonStr, TokenKind};
 use sha2::{Digest, Sha256};
 
 /// Levels of nesting that are looked into. A transport refuses more long before.
@@ -15,94 +16,53 @@ pub(super) type JsonDigest = [u8; 32];
 
 /// The digest, or `None` if the nesting is too deep. Takes time in proportion to the text.
 pub(super) fn digest(json: &RawJson<'_>) -> Option<JsonDigest> {
-    let mut scan = Scan { rest: json.as_str() };
-    scan.value(DEEPEST)
+    value(&mut Cursor::new(json), DEEPEST)
 }
 
-/// Walks through a text that is known to be JSON.
-struct Scan<'t> {
-    rest: &'t str,
+/// The digest of the value that is next. It walks token by token, so that no part of the text is read twice.
+fn value(cursor: &mut Cursor<'_>, depth: usize) -> Option<JsonDigest> {
+    let depth = depth.checked_sub(1)?;
+    let token = cursor.token()?;
+    match token.kind {
+        TokenKind::ObjectStart => object(cursor, depth),
+        TokenKind::ArrayStart => array(cursor, depth),
+        TokenKind::String { .. } => Some(text(token.string()?)),
+        _ => Some(leaf(b'n', plain(token.text()).as_bytes())),
+    }
 }
 
-impl<'t> Scan<'t> {
-    fn value(&mut self, depth: usize) -> Option<JsonDigest> {
-        let depth = depth.checked_sub(1)?;
-        match self.peek()? {
-            b'{' => self.object(depth),
-            b'[' => self.array(depth),
-            b'"' => Some(leaf(b's', self.string()?.as_bytes())),
-            _ => Some(leaf(b'n', plain(self.word()).as_bytes())),
-        }
+fn object(cursor: &mut Cursor<'_>, depth: usize) -> Option<JsonDigest> {
+    let mut members = Vec::new();
+    while !cursor.pass(b'}') {
+        let name = text(cursor.token()?.string()?);
+        cursor.pass(b':');
+        members.push((name, value(cursor, depth)?));
+        cursor.pass(b',');
     }
-
-    fn object(&mut self, depth: usize) -> Option<JsonDigest> {
-        self.rest = &self.rest[1..];
-        let mut members = Vec::new();
-        while self.peek()? != b'}' {
-            let name = leaf(b's', self.string()?.as_bytes());
-            self.expect(b':')?;
-            members.push((name, self.value(depth)?));
-            self.separator();
-        }
-        self.rest = &self.rest[1..];
-        // A name that comes twice stays there twice: readers differ in which of the two they take.
-        members.sort_unstable();
-        let mut hash = Sha256::new_with_prefix(b"o");
-        for (name, value) in members {
-            hash.update(name);
-            hash.update(value);
-        }
-        Some(hash.finalize().into())
+    // A name that comes twice stays there twice: readers differ in which of the two they take.
+    members.sort_unstable();
+    let mut hash = Sha256::new_with_prefix(b"o");
+    for (name, value) in members {
+        hash.update(name);
+        hash.update(value);
     }
+    Some(hash.finalize().into())
+}
 
-    fn array(&mut self, depth: usize) -> Option<JsonDigest> {
-        self.rest = &self.rest[1..];
-        let mut hash = Sha256::new_with_prefix(b"a");
-        while self.peek()? != b']' {
-            hash.update(self.value(depth)?);
-            self.separator();
-        }
-        self.rest = &self.rest[1..];
-        Some(hash.finalize().into())
+fn array(cursor: &mut Cursor<'_>, depth: usize) -> Option<JsonDigest> {
+    let mut hash = Sha256::new_with_prefix(b"a");
+    while !cursor.pass(b']') {
+        hash.update(value(cursor, depth)?);
+        cursor.pass(b',');
     }
+    Some(hash.finalize().into())
+}
 
-    fn string(&mut self) -> Option<Cow<'t, str>> {
-        self.expect(b'"')?;
-        let bytes = self.rest.as_bytes();
-        let mut end = 0;
-        while *bytes.get(end)? != b'"' {
-            end += if bytes[end] == b'\\' { 2 } else { 1 };
-        }
-        let inner = &self.rest[..end];
-        self.rest = &self.rest[end + 1..];
-        match inner.contains('\\') {
-            false => Some(Cow::Borrowed(inner)),
-            // A lone surrogate is no text. It stays as it is spelt.
-            true => {
-                Some(serde_json::from_str(&format!("\"{inner}\"")).map_or(Cow::Borrowed(inner), Cow::Owned))
-            }
-        }
-    }
-
-    /// A number, `true`, `false` or `null`.
-    fn word(&mut self) -> &'t str {
-        let end = self.rest.find([',', ']', '}', ' ', '\t', '\r', '\n']).unwrap_or(self.rest.len());
-        let (word, rest) = self.rest.split_at(end);
-        self.rest = rest;
-        word
-    }
-
-    fn peek(&mut self) -> Option<u8> {
-        self.rest = self.rest.trim_ascii_start();
-        self.rest.as_bytes().first().copied()
-    }
-
-    fn expect(&mut self, byte: u8) -> Option<()> {
-        (self.peek()? == byte).then(|| self.rest = &self.rest[1..])
-    }
-
-    fn separator(&mut self) {
-        let _ = self.expect(b',');
+fn text(string: JsonStr<'_>) -> JsonDigest {
+    // A string with a lone surrogate is not text. It stays as it is spelt.
+    match string.value() {
+        Some(text) => leaf(b's', text.as_bytes()),
+        None => leaf(b's', string.text().as_bytes()),
     }
 }
 
@@ -190,8 +150,7 @@ mod tests {
     fn nesting_is_bounded() {
         let deep = |depth: usize| RawJson::from_value(&nested(depth)).unwrap();
         assert!(digest(&deep(100)).is_some());
-        let mut scan = Scan { rest: &"[".repeat(DEEPEST + 1) };
-        assert_eq!(scan.value(DEEPEST), None);
+        assert_eq!(value(&mut Cursor::trusted(&"[".repeat(DEEPEST + 1)), DEEPEST), None);
     }
 
     fn nested(depth: usize) -> serde_json::Value {
