@@ -132,6 +132,10 @@ async fn connections_fail_with_a_sentence_and_its_source() {
     let error = sabir::listen("nonsense", Router::new()).await.unwrap_err();
     assert!(matches!(error, Error::Config(_)), "{error}");
 
+    let error = sabir::connect("nonsense", Router::new()).await.unwrap_err();
+    let source = StdError::source(&error).and_then(StdError::source).unwrap();
+    assert!(source.is::<transport::UrlError>(), "{error}");
+
     let error = transport::child(std::process::Command::new("nonesuch-program")).unwrap_err();
     assert!(error.to_string().starts_with("cannot start `nonesuch-program`: No such file"), "{error}");
 

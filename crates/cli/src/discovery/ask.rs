@@ -2,7 +2,7 @@
 
 use sabir::openrpc::{Document, Info, Method, VERSION};
 use sabir::transport::Wire;
-use sabir::{CallError, Framing, LENIENT, Limits, Peer, RawJson, Report, Router};
+use sabir::{CallError, Framing, LENIENT, Limits, Peer, RawJson, Report, Router, error_reason};
 use serde_json::{Value, json};
 
 use super::faults::Faults;
@@ -179,14 +179,15 @@ pub(super) async fn call(
     params: Value,
 ) -> Result<RawJson<'static>, CallError> {
     let params = (!params.is_null()).then(|| RawJson::from_value(&params)).transpose();
-    let params = params.map_err(|error| CallError::Unfit(error.to_string().into()))?;
+    let params = params.map_err(|error| CallError::Unfit(error_reason(&error).into()))?;
     let parts = ways(options).len() as u32 + 1;
     peer.call_raw(method, params).timeout(options.timeout / parts).await
 }
 
 pub(super) async fn discover(peer: &Peer, options: &PeerOptions) -> Attempt {
     let text = call(peer, options, "rpc.discover", Value::Null).await?;
-    let document = Document::from_json(text.as_str()).map_err(|error| CallError::Unfit(error.into()))?;
+    let document =
+        Document::from_json(text.as_str()).map_err(|error| CallError::Unfit(error.to_string().into()))?;
     Ok(Answer { text: Some(text), ..Answer::from(document) })
 }
 
@@ -266,5 +267,5 @@ pub(super) async fn solana(peer: &Peer, options: &PeerOptions) -> Attempt {
 }
 
 fn parsed<T: serde::de::DeserializeOwned>(text: &RawJson<'_>) -> Result<T, CallError> {
-    text.parse().map_err(|error| CallError::Unfit(error.to_string().into()))
+    text.parse().map_err(|error| CallError::Unfit(error_reason(&error).into()))
 }

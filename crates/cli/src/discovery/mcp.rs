@@ -1,7 +1,7 @@
 //! What an MCP server offers. Its tools become a document in which each is a method of its own.
 
 use sabir::openrpc::{Content, Document, Info, Method, ParamStructure};
-use sabir::{CallError, McpRevision, Peer, RawJson, Undelivered};
+use sabir::{CallError, McpRevision, Peer, RawJson, Undelivered, error_reason};
 use sabir_mcp::McpSession;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -56,7 +56,7 @@ pub(super) async fn ask(peer: &Peer, options: &PeerOptions) -> Result<Answer, Ca
         }
         Err(error) => return Err(error),
     };
-    let server: Value = server.parse().map_err(|error| CallError::Unfit(error.to_string().into()))?;
+    let server: Value = server.parse().map_err(|error| CallError::Unfit(error_reason(&error).into()))?;
     let caller = Caller::Peer { peer, meta };
     offered(&server, Lists { caller, options, bytes: 0 }).await
 }
@@ -78,7 +78,7 @@ async fn offered(server: &Value, mut lists: Lists<'_>) -> Result<Answer, CallErr
         (Err(CallError::Error(_)), None) => Vec::new(),
         (tools, _) => tools?,
     };
-    let unfit = |error: serde_json::Error| CallError::Unfit(error.to_string().into());
+    let unfit = |error: serde_json::Error| CallError::Unfit(error_reason(&error).into());
     let tools = tools.into_iter().map(serde_json::from_value).collect::<Result<_, _>>().map_err(unfit)?;
     let mut offers = Vec::new();
     for kind in Kind::ALL {
@@ -133,7 +133,7 @@ impl Caller<'_> {
             }
             Caller::Session(session) => {
                 let params = (!params.is_empty()).then(|| RawJson::from_value(&params)).transpose();
-                let params = params.map_err(|error| CallError::Unfit(error.to_string().into()))?;
+                let params = params.map_err(|error| CallError::Unfit(error_reason(&error).into()))?;
                 session.request(method, params).await
             }
         }
@@ -153,7 +153,8 @@ impl Lists<'_> {
             if self.bytes > self.options.max_size {
                 return Err(CallError::Undelivered(Undelivered::too_large(self.options.max_size)));
             }
-            let mut page: Value = text.parse().map_err(|error| CallError::Unfit(error.to_string().into()))?;
+            let mut page: Value =
+                text.parse().map_err(|error| CallError::Unfit(error_reason(&error).into()))?;
             match page.get_mut(member).map(Value::take) {
                 Some(Value::Array(items)) => all.extend(items),
                 _ => return Err(CallError::Unfit(format!("{method} answers without `{member}`").into())),

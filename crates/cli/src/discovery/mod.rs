@@ -147,7 +147,7 @@ fn read(path: &Path) -> Result<Found, Failure> {
         true => yaml::read(&text).map_err(unusable)?.to_string(),
         false => text,
     };
-    let document = Document::from_json(&text).map_err(unusable)?;
+    let document = Document::from_json(&text).map_err(|error| unusable(error.to_string()))?;
     let (source, via) = (name.to_string(), DiscoverySource::File);
     Ok(Found { source, via, document, offers: Vec::new(), text: RawJson::new(text).ok() })
 }

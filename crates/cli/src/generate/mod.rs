@@ -11,7 +11,7 @@ mod schema;
 mod typescript;
 
 use model::Flavour;
-use sabir::openrpc::Document;
+use sabir::openrpc::{Document, DocumentError};
 
 use crate::args::{GenerateArgs, Language};
 use crate::discovery::{self, DiscoverySource};
@@ -48,7 +48,10 @@ fn joined(words: impl Iterator<Item = String>, with: &str) -> String {
 }
 
 /// The client for an OpenRPC document, if the text is one. Its type is called `name`, or as the document says.
-pub fn client(document: &str, lang: Language, name: Option<&str>) -> Result<String, String> {
+///
+/// # Errors
+/// If the text is not an OpenRPC document.
+pub fn client(document: &str, lang: Language, name: Option<&str>) -> Result<String, DocumentError> {
     Ok(of_document(&Document::from_json(document)?, lang, name, Flavour::JsonRpc))
 }
 

@@ -532,6 +532,7 @@ impl fmt::Display for CallError {
 impl std::error::Error for CallError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
+            CallError::Malformed(fault) => Some(fault),
             CallError::Closed(cause) => Some(cause),
             CallError::NotSent(refused) => Some(refused),
             CallError::Undelivered(what) => Some(what),

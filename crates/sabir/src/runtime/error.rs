@@ -6,7 +6,7 @@ use std::io;
 use sabir_proto::{Cause, SendError};
 
 use crate::CallError;
-use crate::transport::ConnectError;
+use crate::transport::{ConnectError, UrlError};
 
 /// What can go wrong with a connection: the error of [`connect`](crate::connect), [`serve`](crate::serve),
 /// [`listen`](crate::listen), [`Server::run`](crate::Server::run), [`Reconnect`](crate::Reconnect), the
@@ -56,11 +56,17 @@ pub enum Error {
 
 /// What is wrong with a setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConfigError(String);
+pub struct ConfigError(ConfigReason);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum ConfigReason {
+    Text(String),
+    Url(UrlError),
+}
 
 impl Error {
     pub(crate) fn config(reason: impl Into<String>) -> Self {
-        Error::Config(ConfigError(reason.into()))
+        Error::Config(ConfigError(ConfigReason::Text(reason.into())))
     }
 
     /// Whether another attempt may fare better.
@@ -89,7 +95,7 @@ impl fmt::Display for Error {
             Error::Connect(error) => error.fmt(f),
             Error::Start { program, source } => write!(f, "cannot start `{program}`: {source}"),
             Error::Bind { url, source } => write!(f, "cannot listen at `{url}`: {source}"),
-            Error::Config(ConfigError(reason)) => f.write_str(reason),
+            Error::Config(error) => error.fmt(f),
             Error::Closed(cause) => cause.fmt(f),
             Error::Call(error) => error.fmt(f),
             Error::Io(error) => error.fmt(f),
@@ -119,11 +125,21 @@ impl std::error::Error for Error {
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        match &self.0 {
+            ConfigReason::Text(reason) => f.write_str(reason),
+            ConfigReason::Url(error) => error.fmt(f),
+        }
     }
 }
 
-impl std::error::Error for ConfigError {}
+impl std::error::Error for ConfigError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.0 {
+            ConfigReason::Text(_) => None,
+            ConfigReason::Url(error) => Some(error),
+        }
+    }
+}
 
 impl From<ConnectError> for Error {
     fn from(error: ConnectError) -> Self {
@@ -131,9 +147,9 @@ impl From<ConnectError> for Error {
     }
 }
 
-impl From<crate::transport::UrlError> for Error {
-    fn from(error: crate::transport::UrlError) -> Self {
-        Error::config(error.to_string())
+impl From<UrlError> for Error {
+    fn from(error: UrlError) -> Self {
+        Error::Config(ConfigError(ConfigReason::Url(error)))
     }
 }
 

@@ -8,6 +8,7 @@
 
 mod read;
 
+pub use read::DocumentError;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 

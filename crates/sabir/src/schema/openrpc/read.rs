@@ -1,5 +1,8 @@
 //! Documents of others: methods, params and errors may stand elsewhere and be referred to.
 
+use std::fmt;
+
+use sabir_proto::error_reason;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -10,13 +13,13 @@ impl Document {
     /// are followed; those inside schemas are left as they are.
     ///
     /// # Errors
-    /// If it is no JSON, no OpenRPC document, or refers to what is not in it.
-    pub fn from_json(text: &str) -> Result<Document, String> {
-        let mut root: Value = serde_json::from_str(text).map_err(|e| format!("it is no JSON: {e}"))?;
+    /// If the text is not JSON, not an OpenRPC document, or refers to what is not in it.
+    pub fn from_json(text: &str) -> Result<Document, DocumentError> {
+        let mut root: Value = serde_json::from_str(text).map_err(DocumentError::NotJson)?;
         if !root.get("openrpc").is_some_and(Value::is_string)
             || !root.get("methods").is_some_and(Value::is_array)
         {
-            return Err("it is no OpenRPC document: `openrpc` and `methods` are missing".to_owned());
+            return Err(DocumentError::NotOpenRpc);
         }
         let components = root.get("components").cloned().unwrap_or_default();
         for method in root["methods"].as_array_mut().into_iter().flatten() {
@@ -30,7 +33,7 @@ impl Document {
                 follow(result, &components)?;
             }
         }
-        Document::deserialize(root).map_err(|e| format!("it is no OpenRPC document: {e}"))
+        Document::deserialize(root).map_err(DocumentError::Invalid)
     }
 }
 
@@ -38,13 +41,56 @@ impl Document {
 const STEPS: usize = 16;
 
 /// Puts what is referred to in the place of the reference.
-fn follow(value: &mut Value, components: &Value) -> Result<(), String> {
+fn follow(value: &mut Value, components: &Value) -> Result<(), DocumentError> {
     for _ in 0..STEPS {
         let Some(reference) = value.get("$ref").and_then(Value::as_str) else { return Ok(()) };
         let found = reference.strip_prefix("#/components").and_then(|pointer| components.pointer(pointer));
-        *value = found.cloned().ok_or_else(|| format!("it refers to `{reference}`, which is not in it"))?;
+        *value = found.cloned().ok_or_else(|| DocumentError::UnknownReference(reference.to_owned()))?;
     }
-    Err("its references go round in a circle".to_owned())
+    Err(DocumentError::CyclicReferences)
+}
+
+/// Why a text is not an OpenRPC document.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum DocumentError {
+    /// It is not JSON.
+    NotJson(serde_json::Error),
+    /// It is JSON, and has no `openrpc` or no `methods`.
+    NotOpenRpc,
+    /// A member is missing, or has a value of the wrong type.
+    Invalid(serde_json::Error),
+    /// It refers to this, which is not in it.
+    UnknownReference(String),
+    /// Its references form a cycle, or a chain that is too long.
+    CyclicReferences,
+}
+
+impl fmt::Display for DocumentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DocumentError::NotJson(error) => write!(f, "this is not JSON: {error}"),
+            DocumentError::NotOpenRpc => {
+                f.write_str("this is not an OpenRPC document: `openrpc` and `methods` are missing")
+            }
+            DocumentError::Invalid(error) => {
+                write!(f, "this is not an OpenRPC document: {}", error_reason(error))
+            }
+            DocumentError::UnknownReference(reference) => {
+                write!(f, "it refers to `{reference}`, which is not in it")
+            }
+            DocumentError::CyclicReferences => f.write_str("its references form a cycle"),
+        }
+    }
+}
+
+impl std::error::Error for DocumentError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            DocumentError::NotJson(error) | DocumentError::Invalid(error) => Some(error),
+            _ => None,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -54,7 +100,11 @@ mod tests {
     fn check(text: &str, want: Result<&str, &str>) {
         let got = Document::from_json(text)
             .map(|document| serde_json::to_string(&document.methods).expect("a document is JSON"));
-        assert_eq!(got.as_deref().map_err(String::as_str), want, "{text}");
+        assert_eq!(
+            got.map_err(|error| error.to_string()),
+            want.map(str::to_owned).map_err(str::to_owned),
+            "{text}"
+        );
     }
 
     #[test]
@@ -66,19 +116,19 @@ mod tests {
             "contentDescriptors":{"B":{"name":"b","schema":{"type":"string"}}}}}"##,
             Ok(r#"[{"name":"a","params":[{"name":"b","schema":{"type":"string"}}]}]"#),
         );
-        check("[]", Err("it is no OpenRPC document: `openrpc` and `methods` are missing"));
-        check("{", Err("it is no JSON: EOF while parsing an object at line 1 column 1"));
+        check("[]", Err("this is not an OpenRPC document: `openrpc` and `methods` are missing"));
+        check("{", Err("this is not JSON: EOF while parsing an object at line 1 column 1"));
         check(
             r##"{"openrpc":"1.0.0","methods":[{"$ref":"#/components/m/a"}]}"##,
             Err("it refers to `#/components/m/a`, which is not in it"),
         );
         check(
             r##"{"openrpc":"1.0.0","methods":[{"$ref":"#/components/a"}],"components":{"a":{"$ref":"#/components/a"}}}"##,
-            Err("its references go round in a circle"),
+            Err("its references form a cycle"),
         );
         check(
             r#"{"openrpc":"1.0.0","methods":[{"params":[]}]}"#,
-            Err("it is no OpenRPC document: missing field `name`"),
+            Err("this is not an OpenRPC document: missing field `name`"),
         );
     }
 }
