@@ -8,16 +8,19 @@ use std::time::Duration;
 use sabir::{CallError, ErrorCode, transport};
 use sabir_lsp::lsp_types::notification::{
     DidChangeTextDocument, DidOpenTextDocument, Initialized, LogMessage, LogTrace, Notification, SetTrace,
+    ShowMessage,
 };
 use sabir_lsp::lsp_types::request::{
     ApplyWorkspaceEdit, Completion, DocumentDiagnosticRequest, References, Request, SemanticTokensRefresh,
+    ShowDocument, ShowMessageRequest,
 };
 use sabir_lsp::lsp_types::{
     ApplyWorkspaceEditResponse, CompletionParams, CompletionResponse, ConfigurationItem, Diagnostic,
     DocumentDiagnosticReport, DocumentDiagnosticReportResult, FullDocumentDiagnosticReport, Location,
-    MessageType, Position, Range, ReferenceContext, ReferenceParams, Registration,
-    RelatedFullDocumentDiagnosticReport, SetTraceParams, TextDocumentIdentifier, TextDocumentPositionParams,
-    TraceValue, Unregistration, Uri, WorkDoneProgressBegin, WorkspaceEdit,
+    MessageActionItem, MessageType, Position, Range, ReferenceContext, ReferenceParams, Registration,
+    RelatedFullDocumentDiagnosticReport, SetTraceParams, ShowDocumentParams, ShowDocumentResult,
+    TextDocumentIdentifier, TextDocumentPositionParams, TraceValue, Unregistration, Uri,
+    WorkDoneProgressBegin, WorkspaceEdit,
 };
 use sabir_lsp::{
     DocumentLimits, LspClient, LspCtx, LspServer, LspSession, PositionEncoding, code, server_cancelled,
@@ -192,6 +195,24 @@ async fn results_come_in_parts_if_the_client_wants_them() {
     assert_eq!(code_of(call.response().await), ErrorCode::INVALID_PARAMS);
 }
 
+#[tokio::test]
+async fn a_result_that_is_not_a_list_is_sent_in_parts() {
+    let server = server().request::<Do>(|ctx, _| async move {
+        let mut sent = ctx.send_partial_result(&json!({"data": [1]})).await?;
+        sent &= ctx.send_partial_result(&json!({"data": [2]})).await?;
+        Ok(json!({ "sent": sent }))
+    });
+    let session = connect(server, client()).await;
+    assert_eq!(session.request::<Do>(json!({})).await.unwrap(), json!({"sent": false}));
+    let mut call = session.request_in_parts::<Do, Value>(json!({}));
+    let mut parts = Vec::new();
+    while let Some(part) = call.next().await {
+        parts.push(part.unwrap());
+    }
+    assert_eq!(parts, [json!({"data": [1]}), json!({"data": [2]})]);
+    assert_eq!(call.response().await.unwrap(), json!({"sent": true}));
+}
+
 /// The response does not wait for handlers of notifications, and neither do the parts that came before it.
 #[tokio::test]
 async fn parts_are_not_lost_behind_a_slow_handler() {
@@ -330,6 +351,43 @@ async fn the_client_answers_what_servers_ask() {
     let folders = json!([{"uri": "file:///src", "name": "src"}]);
     let unknown = "-32601: Method not found";
     assert_eq!(answer, json!([[1, {"b": 1}, null], folders, true, unknown]));
+}
+
+#[tokio::test]
+async fn the_user_is_shown_messages_and_documents() {
+    let showing = || {
+        server().request::<Do>(|ctx, _| async move {
+            let client = ctx.client();
+            client.show_message(MessageType::WARNING, "look").await?;
+            let actions = ["yes", "no"]
+                .map(|title| MessageActionItem { title: title.into(), properties: Default::default() });
+            let chosen = client.show_message_request(MessageType::INFO, "sure?", actions.into()).await?;
+            let shown =
+                ShowDocumentParams { uri: uri(), external: None, take_focus: Some(true), selection: None };
+            let shown = client.show_document(shown).await?;
+            Ok(json!([chosen.map(|action| action.title), shown.success]))
+        })
+    };
+    // A client without a user answers for itself.
+    let session = connect(showing(), client()).await;
+    assert_eq!(session.request::<Do>(json!({})).await.unwrap(), json!([null, false]));
+
+    let (tell, mut told) = mpsc::unbounded_channel();
+    let client = client()
+        .notification::<ShowMessage>(move |_, params| {
+            tell.send(params).unwrap();
+            async { Ok(()) }
+        })
+        .request::<ShowMessageRequest>(
+            |_, params| async move { Ok(params.actions.unwrap_or_default().pop()) },
+        )
+        .request::<ShowDocument>(|_, params| async move {
+            Ok(ShowDocumentResult { success: params.uri == uri() && params.take_focus == Some(true) })
+        });
+    let session = connect(showing(), client).await;
+    assert_eq!(session.request::<Do>(json!({})).await.unwrap(), json!(["no", true]));
+    let params = told.recv().await.unwrap();
+    assert_eq!((params.typ, params.message.as_str()), (MessageType::WARNING, "look"));
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use std::time::Duration;
 use sabir::{CallError, Router, Transport, transport};
 use sabir_mcp::{
     Change, Content, Elicit, ElicitResult, Interests, LogLevel, McpClient, McpConnectError, McpRevision,
-    McpSession, Root, Sampled,
+    McpServer, McpSession, Root, Sampled,
 };
 use serde_json::{Value, json};
 use service::{Add, Sum};
@@ -120,6 +120,29 @@ async fn progress_logs_and_changes_are_told() {
             listening.abort();
         }
     }
+}
+
+#[tokio::test]
+async fn a_resource_that_was_removed_is_gone_and_the_client_is_told() {
+    let mcp = McpServer::new("notes", "1").resource("notes://a", |_| async { Ok("a") });
+    let mcp = mcp.resource("notes://b", |_| async { Ok("b") });
+    let catalog = mcp.catalog().clone();
+    let (tell, mut changes) = mpsc::unbounded_channel();
+    let (ours, theirs) = transport::memory();
+    tokio::spawn(mcp.serve(theirs));
+    let client =
+        client().revision(McpRevision::V2025_11_25).on_change(move |change| tell.send(change).unwrap());
+    let server = client.connect(ours).await.unwrap();
+    assert_eq!(server.resources().await.unwrap().len(), 2);
+    assert!(catalog.remove_resource("notes://a"));
+    assert!(!catalog.remove_resource("notes://a"));
+    assert_eq!(changes.recv().await, Some(Change::Resources));
+    let left: Vec<_> = server.resources().await.unwrap().into_iter().map(|resource| resource.uri).collect();
+    assert_eq!(left, ["notes://b"]);
+    assert!(server.read("notes://a").await.is_err());
+    assert_eq!(server.read("notes://b").await.unwrap()[0].as_text(), Some("b"));
+    // Removing what is not there is not a change.
+    assert!(changes.try_recv().is_err());
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@
 
 #[path = "../http/client.rs"]
 mod client;
+mod client_certificates;
 mod first_bytes;
 mod frames;
 mod hostile_frames;

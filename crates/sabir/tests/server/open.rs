@@ -62,6 +62,11 @@ impl Certificate {
         Certificate { chain: cert.pem(), key: signing_key.serialize_pem() }
     }
 
+    /// As PEM.
+    pub(crate) fn chain(&self) -> String {
+        self.chain.clone()
+    }
+
     pub(crate) fn server(&self) -> ServerTls {
         ServerTls::from_pem(self.chain.as_bytes(), self.key.as_bytes()).unwrap()
     }
