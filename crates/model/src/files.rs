@@ -1,4 +1,4 @@
-//! The formal model, as the files in `model/` of the repository have it.
+//! The formal model, as the files in `crates/model/files` have it.
 
 /// JSON Schema of JSON-RPC 2.0 (2020-12).
 pub const SCHEMA: &str = include_str!("../files/json-rpc.schema.json");

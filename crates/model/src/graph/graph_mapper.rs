@@ -1,5 +1,5 @@
 //! A capture, record by record, made into nodes: what is said of sessions, and of everything that is in them. What
-//! a message by itself becomes is in `message.rs`.
+//! a message by itself becomes is in `message_mapper.rs`.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;

@@ -1,6 +1,6 @@
 //! Captured sessions as graphs (RDF), written as text or queried in SPARQL.
 //!
-//! Each message is a node of its class, under the terms of `model/ontology.ttl`; an answer is linked with its
+//! Each message is a node of its class, under the terms of `files/ontology.ttl`; an answer is linked with its
 //! request, a cancel and news of progress with what they are about. There are no blank nodes: the same capture
 //! gives the same text.
 //!

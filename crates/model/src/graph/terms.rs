@@ -1,5 +1,5 @@
 //! The vocabulary: every class, property and datatype that a graph uses. What each means is said in
-//! `model/ontology.ttl`.
+//! `files/ontology.ttl`.
 
 /// A name in one of the vocabularies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -23,7 +23,8 @@
 //! A message that is in order costs one pass for its envelope and one for what is in it; nothing is parsed into
 //! values. Memory does not grow with the traffic: open requests are kept in 64 MiB at most, answered ones in
 //! 1 MiB, 256 connections at a time. At a bound the older half is forgotten. Answers to what was forgotten are
-//! not checked. Of the schemas that sessions show, 4 MiB are kept, and later ones are not learned.
+//! not checked. The schemas that sessions show may take 64 MiB, read and compiled; later ones are
+//! not used.
 //!
 //! With the feature `schemas`, params and results are compared with the schemas that a session shows in its own
 //! answers to `rpc.discover` and `tools/list`, and with those that [`Checker::openrpc`] is given. Without it, nothing is.

@@ -1,4 +1,4 @@
-//! JSON-LD, against `model/session.context.jsonld`, which each document carries inside.
+//! JSON-LD, against `files/session.context.jsonld`, which each document carries inside.
 
 use sabir_proto::push_escaped;
 

@@ -62,7 +62,7 @@ fn error_length(error: &ErrorObject<'_>) -> usize {
     digits + error.message.len() + data
 }
 
-/// What is wrong with the members of one message, which is valid JSON. `entry` is a part of the site's text.
+/// What is wrong with the members of one message, which is valid JSON. `entry` is a part of the location's text.
 pub(crate) fn envelope(entry: &str, location: &Location<'_>, dialect: &Dialect, report: &mut Report) {
     if kind(entry) != JsonKind::Object {
         return report.add(
