@@ -41,7 +41,7 @@ pub(super) fn parse(line: &str) -> Result<Command, String> {
         let word = words.next();
         match words.next() {
             None => Ok(command(word)),
-            Some(word) => Err(format!("`{word}` is one word too many for {first}")),
+            Some(word) => Err(format!("unexpected `{word}` after {first}")),
         }
     };
     match first.as_str() {

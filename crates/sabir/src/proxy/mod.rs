@@ -20,7 +20,7 @@ use crate::runtime::serve::{good_end, run};
 use crate::transport::Transport;
 
 /// Joins two peers: what one asks or tells, the other is asked or told. Serves `client` until it ends, and ends
-/// `server` with it. That the client has gone is a good end.
+/// `server` with it. A client that disconnects is not an error.
 ///
 /// ```no_run
 /// # async fn run() -> Result<(), sabir::Error> {
