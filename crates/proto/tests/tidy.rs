@@ -196,7 +196,6 @@ const CLOSED: [&str; 19] = [
     // One of a few that nobody adds to.
     "Role",
     "Side",
-    "Wire",
     "Direction",
     "Severity",
     "Answer",
