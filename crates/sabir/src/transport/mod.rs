@@ -53,13 +53,13 @@ pub use local::pipe;
 #[cfg(unix)]
 pub use local::unix;
 pub use net::tcp;
+pub use open::url;
 pub use process_group::ProcessGroup;
 use sabir_proto::{Config, Framing, Report};
 pub use stdio::{Stdio, stdio};
 pub use step::Step;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
-pub use url::url;
 pub use url::{Scheme, Url, UrlError};
 
 use crate::Error;
