@@ -139,11 +139,11 @@ impl InputRound {
         if let Some(raw) = self.answers.get(key)
             && let Ok(answer) = raw.parse()
         {
-            asked.used.insert(key.to_owned(), raw.clone());
+            round.used.insert(key.to_owned(), raw.clone());
             return Ok(answer);
         }
-        asked.identity = identity();
-        asked.questions.insert(key.to_owned(), Question { method, params });
+        round.identity = identity();
+        round.questions.insert(key.to_owned(), Question { method, params });
         Err(ToolError::InputRequired)
     }
 
