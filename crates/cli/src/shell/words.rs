@@ -35,7 +35,7 @@ fn word(text: &str) -> Result<(String, usize), Unfinished> {
                 at += length + 2;
             }
             '"' if begins => {
-                let length = partial_value_len(text[at..].as_bytes()).ok_or(Unfinished)?;
+                let length = partial_value_len(&text.as_bytes()[at..]).ok_or(Unfinished)?;
                 let literal = &text[at..at + length];
                 match serde_json::from_str::<String>(literal) {
                     Ok(string) if is_text => out.push_str(&string),
@@ -45,7 +45,7 @@ fn word(text: &str) -> Result<(String, usize), Unfinished> {
                 at += length;
             }
             '{' | '[' if begins => {
-                let length = partial_value_len(text[at..].as_bytes()).ok_or(Unfinished)?;
+                let length = partial_value_len(&text.as_bytes()[at..]).ok_or(Unfinished)?;
                 out.push_str(&text[at..at + length]);
                 at += length;
             }
