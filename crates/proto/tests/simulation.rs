@@ -41,6 +41,12 @@ use world::World;
 /// Enough to meet every fault many times over, and few enough for every test run.
 const SEEDS: u64 = 4000;
 
+/// Seeds that failed once.
+const FAILED: [u64; 1] = [
+    // The auditor took an oversize answer with a damaged byte in a name for something that is owed an error.
+    101_199_445,
+];
+
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} must be a number")))
 }
@@ -67,7 +73,8 @@ fn every_seed_holds() {
         return;
     }
     let first = number("SABIR_FIRST_SEED").unwrap_or(1);
-    for seed in first..first + number("SABIR_SEEDS").unwrap_or(SEEDS) {
+    let seeds = first..first + number("SABIR_SEEDS").unwrap_or(SEEDS);
+    for seed in FAILED.into_iter().chain(seeds) {
         play(seed);
     }
 }

@@ -177,12 +177,29 @@ struct Start {
 impl Start {
     fn of(text: &[u8]) -> Start {
         let mut start = Start::default();
-        let text = text.trim_ascii_start();
-        let entry = text.strip_prefix(b"[").unwrap_or(text);
+        let text = mended(text.trim_ascii_start());
+        let entry = text.strip_prefix(b"[").unwrap_or(&text);
         // The error at the end of the text is expected.
         let _ = (&mut start).deserialize(&mut serde_json::Deserializer::from_slice(entry));
         start
     }
+}
+
+/// The text without what may be wrong inside of a string. A message that was damaged on its way is still an answer, or a
+/// request, as long as its members can be told apart. Outside of strings there stays something wrong.
+fn mended(text: &[u8]) -> Vec<u8> {
+    let mut escaped = false;
+    let mend = |byte: &u8| match byte {
+        _ if std::mem::take(&mut escaped) => b'?',
+        b'\\' => {
+            escaped = true;
+            b'?'
+        }
+        b'\t' | b'\r' | b'\n' => b' ',
+        b' '..=b'~' => *byte,
+        _ => b'?',
+    };
+    text.iter().map(mend).collect()
 }
 
 impl<'de> DeserializeSeed<'de> for &mut Start {
@@ -213,4 +230,24 @@ impl<'de> Visitor<'de> for &mut Start {
         }
         Ok(())
     }
+}
+
+#[test]
+fn a_damaged_message_is_known_by_what_can_be_read_of_it() {
+    let check = |text: &[u8], id: Option<u64>, answers: bool| {
+        let start = Start::of(text);
+        let shown = text.escape_ascii();
+        assert_eq!((start.id, start.answers), (id.map(Id::from), answers), "{shown}");
+    };
+    check(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":[1", Some(1), true);
+    check(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a", Some(1), false);
+    // Inside of a string.
+    check(b"[{\"jsonr\x9dc\":\"2.0\",\"id\":1,\"result\":[1", Some(1), true);
+    check(b"{\"jsonrpc\":\"2\n0\",\"id\":1,\"error\":{", Some(1), true);
+    check(b"{\"jsonrpc\":\"2\\0\",\"id\":1,\"method\":\"a", Some(1), false);
+    check(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"resul\0\":[1", Some(1), false);
+    // Where members cannot be told apart.
+    check(b"{\"jsonrpc\":\"2.0\\\",\"id\":1,\"result\":[1", None, false);
+    check(b"{\"jsonrpc\":\"2.0\"\x9d\"id\":1,\"result\":[1", None, false);
+    check(b"{\"jsonrpc\":\"2.0\",\"id\":\x9d,\"result\":[1", None, false);
 }
