@@ -15,7 +15,7 @@
 //!   calls where no other can be meant, and nothing else waits for ever.
 //!
 //! `SABIR_SEED=7 cargo test -p sabir-proto --test simulation` plays one seed and prints its transcript;
-//! `SABIR_SEEDS=1000000` plays that many.
+//! `SABIR_SEEDS=1000000` plays that many, on `SABIR_THREADS=2` threads.
 
 #![allow(clippy::unwrap_used)]
 
@@ -23,8 +23,14 @@
 mod audit;
 #[path = "simulation/clocks.rs"]
 mod clocks;
+#[path = "simulation/handlers.rs"]
+mod handlers;
 #[path = "simulation/link.rs"]
 mod link;
+#[path = "simulation/log.rs"]
+mod log;
+#[path = "simulation/map.rs"]
+mod map;
 #[path = "simulation/peer.rs"]
 mod peer;
 #[path = "simulation/random.rs"]
@@ -34,12 +40,20 @@ mod subscriptions;
 #[path = "simulation/world.rs"]
 mod world;
 
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use world::World;
 
 /// Enough to meet every fault many times over, and few enough for every test run.
 const SEEDS: u64 = 4000;
+
+/// Seeds that failed once.
+const FAILED: [u64; 1] = [
+    // The auditor took an oversize answer with a damaged byte in a name for something that is owed an error.
+    101_199_445,
+];
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} must be a number")))
@@ -47,17 +61,39 @@ fn number(name: &str) -> Option<u64> {
 
 /// Plays a seed. What is said of it, in one line for each thing that happened.
 fn play(seed: u64) -> Vec<String> {
-    let mut world = World::new(seed);
+    let mut world = World::new(seed, true);
     let outcome = catch_unwind(AssertUnwindSafe(|| world.run()));
+    let log = world.log.lines();
     if let Err(cause) = outcome {
         let alone = number("SABIR_SEED").is_some();
-        let shown = if alone { 0 } else { world.log.len().saturating_sub(60) };
-        eprintln!("{}", world.log[shown..].join("\n"));
+        let shown = if alone { 0 } else { log.len().saturating_sub(60) };
+        eprintln!("{}", log[shown..].join("\n"));
         eprintln!("\nseed {seed} fails; to see all of it:");
         eprintln!("SABIR_SEED={seed} cargo test -p sabir-proto --test simulation -- --nocapture\n");
         std::panic::resume_unwind(cause);
     }
-    world.log
+    log
+}
+
+/// Plays many seeds, and keeps no log of them. One that fails is played again, with its log.
+fn play_all(seeds: Range<u64>, threads: u64) {
+    let next = AtomicU64::new(seeds.start);
+    let play_next = || {
+        while let seed = next.fetch_add(1, Ordering::Relaxed)
+            && seed < seeds.end
+        {
+            if catch_unwind(|| World::new(seed, false).run()).is_err() {
+                next.store(seeds.end, Ordering::Relaxed);
+                play(seed);
+                panic!("seed {seed} fails only if no log is kept of it");
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(play_next);
+        }
+    });
 }
 
 #[test]
@@ -66,10 +102,12 @@ fn every_seed_holds() {
         println_all(&play(seed));
         return;
     }
-    let first = number("SABIR_FIRST_SEED").unwrap_or(1);
-    for seed in first..first + number("SABIR_SEEDS").unwrap_or(SEEDS) {
+    for seed in FAILED {
         play(seed);
     }
+    let first = number("SABIR_FIRST_SEED").unwrap_or(1);
+    let seeds = first..first + number("SABIR_SEEDS").unwrap_or(SEEDS);
+    play_all(seeds, number("SABIR_THREADS").unwrap_or(1));
 }
 
 #[test]

@@ -90,6 +90,24 @@ impl<'h> Head<'h> {
 mod tests {
     use super::*;
 
+    /// A byte that was changed on the way hides neither an answer nor a request, as long as members can be told apart.
+    #[test]
+    fn a_damaged_message_is_known_by_what_can_be_read_of_it() {
+        let answer = |in_array: bool| Oversize::Answer { id: Id::from(1), in_array };
+        let asks = Oversize::Asks(Some(Id::from(1)));
+        for (text, want) in [
+            (&b"[{\"jsonr\x9dc\":\"2.0\",\"id\":1,\"result\":[1"[..], answer(true)),
+            (b"{\"jsonrpc\":\"2\n0\",\"id\":1,\"error\":{", answer(false)),
+            (b"{\"jsonrpc\":\"2\\0\",\"id\":1,\"method\":\"a", asks),
+            (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"resul\0\":[1", Oversize::Unknown),
+            (b"{\"jsonrpc\":\"2.0\\\",\"id\":1,\"result\":[1", Oversize::Unknown),
+            (b"{\"jsonrpc\":\"2.0\"\x9d\"id\":1,\"result\":[1", Oversize::Unknown),
+            (b"{\"jsonrpc\":\"2.0\",\"id\":\x9d,\"result\":[1", Oversize::Unknown),
+        ] {
+            assert_eq!(Oversize::of(text), want, "{}", text.escape_ascii());
+        }
+    }
+
     #[test]
     fn a_message_is_known_by_how_it_begins() {
         let answer = |id: u64| Oversize::Answer { id: Id::from(id), in_array: false };

@@ -1,6 +1,5 @@
 //! Keeps its own records of what one session hears and says, from the bytes alone.
 
-use std::collections::HashMap;
 use std::fmt;
 
 use sabir_proto::{
@@ -9,6 +8,8 @@ use sabir_proto::{
 };
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, MapAccess, Visitor};
+
+use crate::map::Map;
 
 /// Cuts and decodes a stream independently of the session.
 struct Reader {
@@ -41,23 +42,23 @@ impl Reader {
             return;
         };
         self.pending.extend_from_slice(bytes);
+        let mut done = 0;
         loop {
-            let cut = if ended { deframer.finish(&self.pending) } else { deframer.cut(&self.pending) };
-            let used = match cut {
+            let rest = &self.pending[done..];
+            match if ended { deframer.finish(rest) } else { deframer.cut(rest) } {
                 Cut::Message { body, used } => {
                     got(Ok(body));
-                    used
+                    done += used;
                 }
                 Cut::Fault { fault, start, used } => {
                     got(Err((fault, start)));
-                    used
+                    done += used;
                 }
                 Cut::More { used, .. } => {
-                    self.pending.drain(..used);
+                    self.pending.drain(..done + used);
                     return;
                 }
-            };
-            self.pending.drain(..used);
+            }
         }
     }
 }
@@ -68,7 +69,7 @@ pub(crate) struct Audit {
     dialect: Dialect,
     limits: Limits,
     /// Requests heard and answers said, for each id.
-    open: HashMap<Id<'static>, i64>,
+    open: Map<Id<'static>, i64>,
     /// Answers that are owed in all, whatever their id.
     pub(crate) owed: i64,
     pub(crate) answers: i64,
@@ -85,7 +86,7 @@ impl Audit {
             said: Reader::new(framing, usize::MAX - 1),
             dialect,
             limits,
-            open: HashMap::new(),
+            open: Map::default(),
             owed: 0,
             answers: 0,
             silenced: 0,
@@ -138,16 +139,16 @@ impl Audit {
         let limits = Limits { batch_len: usize::MAX, ..Limits::default() };
         said.read(bytes, false, usize::MAX, |message| {
             let body = message.expect("a session sends no damaged frames");
-            let shown = String::from_utf8_lossy(body);
+            let shown = || String::from_utf8_lossy(body);
             // Dialects differ in what they take, not in what they send: everybody takes this.
             let dialect = Dialect { version_required: true, allow_non_json: false, ..LENIENT };
             let entries: Vec<Entry<'_>> = match decode(body, &dialect, &limits) {
                 Ok(Incoming::One(entry)) => vec![entry],
                 Ok(Incoming::Batch(entries)) => entries,
-                Err(error) => panic!("a session sends JSON: {error}: {shown}"),
+                Err(error) => panic!("a session sends JSON: {error}: {}", shown()),
             };
             for entry in entries {
-                let message = entry.unwrap_or_else(|e| panic!("a session sends messages: {e}: {shown}"));
+                let message = entry.unwrap_or_else(|e| panic!("a session sends messages: {e}: {}", shown()));
                 let Message::Response(response) = message else { continue };
                 *answers += 1;
                 // One error may refuse a whole batch for which there is no room.
@@ -159,7 +160,7 @@ impl Audit {
                 if !response.id.is_null() {
                     let count = open.entry(response.id.into_owned()).or_default();
                     *count -= 1;
-                    assert!(*count >= 0, "answered twice, or never asked: {shown}");
+                    assert!(*count >= 0, "answered twice, or never asked: {}", shown());
                 }
             }
         });
@@ -177,12 +178,29 @@ struct Start {
 impl Start {
     fn of(text: &[u8]) -> Start {
         let mut start = Start::default();
-        let text = text.trim_ascii_start();
-        let entry = text.strip_prefix(b"[").unwrap_or(text);
+        let text = mended(text.trim_ascii_start());
+        let entry = text.strip_prefix(b"[").unwrap_or(&text);
         // The error at the end of the text is expected.
         let _ = (&mut start).deserialize(&mut serde_json::Deserializer::from_slice(entry));
         start
     }
+}
+
+/// The text without what may be wrong inside of a string. A message that was damaged on its way is still an answer, or a
+/// request, as long as its members can be told apart. Outside of strings there stays something wrong.
+fn mended(text: &[u8]) -> Vec<u8> {
+    let mut escaped = false;
+    let mend = |byte: &u8| match byte {
+        _ if std::mem::take(&mut escaped) => b'?',
+        b'\\' => {
+            escaped = true;
+            b'?'
+        }
+        b'\t' | b'\r' | b'\n' => b' ',
+        b' '..=b'~' => *byte,
+        _ => b'?',
+    };
+    text.iter().map(mend).collect()
 }
 
 impl<'de> DeserializeSeed<'de> for &mut Start {
@@ -213,4 +231,24 @@ impl<'de> Visitor<'de> for &mut Start {
         }
         Ok(())
     }
+}
+
+#[test]
+fn a_damaged_message_is_known_by_what_can_be_read_of_it() {
+    let check = |text: &[u8], id: Option<u64>, answers: bool| {
+        let start = Start::of(text);
+        let shown = text.escape_ascii();
+        assert_eq!((start.id, start.answers), (id.map(Id::from), answers), "{shown}");
+    };
+    check(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":[1", Some(1), true);
+    check(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a", Some(1), false);
+    // Inside of a string.
+    check(b"[{\"jsonr\x9dc\":\"2.0\",\"id\":1,\"result\":[1", Some(1), true);
+    check(b"{\"jsonrpc\":\"2\n0\",\"id\":1,\"error\":{", Some(1), true);
+    check(b"{\"jsonrpc\":\"2\\0\",\"id\":1,\"method\":\"a", Some(1), false);
+    check(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"resul\0\":[1", Some(1), false);
+    // Where members cannot be told apart.
+    check(b"{\"jsonrpc\":\"2.0\\\",\"id\":1,\"result\":[1", None, false);
+    check(b"{\"jsonrpc\":\"2.0\"\x9d\"id\":1,\"result\":[1", None, false);
+    check(b"{\"jsonrpc\":\"2.0\",\"id\":\x9d,\"result\":[1", None, false);
 }

@@ -1,13 +1,16 @@
 //! Keeps its own clocks beside a session's, and complains where the session's are early or late.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use sabir_proto::{CallError, CallKey, CallOptions, Cause, Limits, RawJson, Time};
 
+use crate::map::Map;
+
 pub(crate) struct Clocks {
     limits: Limits,
-    calls: HashMap<CallKey, Due>,
+    calls: Map<CallKey, Due>,
+    /// When the first call is due, as long as that is known.
+    first: Option<Option<Time>>,
     /// When anything last came, went or was commanded.
     active: Time,
     /// Since when something has waited to be sent, with nothing of it sent since.
@@ -24,7 +27,7 @@ struct Due {
 
 impl Clocks {
     pub(crate) fn new(limits: Limits) -> Self {
-        Clocks { limits, calls: HashMap::new(), active: Time::START, unsent: None, grace: None }
+        Clocks { limits, calls: Map::default(), first: None, active: Time::START, unsent: None, grace: None }
     }
 
     pub(crate) fn active(&mut self, now: Time) {
@@ -40,10 +43,12 @@ impl Clocks {
             extension: options.timeout.filter(|_| options.reset_on_progress),
             latest,
         };
+        self.first = None;
         self.calls.insert(call, due);
     }
 
     pub(crate) fn ended(&mut self, call: CallKey) {
+        self.first = None;
         self.calls.remove(&call);
     }
 
@@ -51,6 +56,7 @@ impl Clocks {
         if let Some(due) = self.calls.get_mut(&call)
             && let Some(extension) = due.extension
         {
+            self.first = None;
             due.at = Some(now + extension).into_iter().chain(due.latest).min();
         }
     }
@@ -64,12 +70,13 @@ impl Clocks {
     }
 
     /// Deadlines of calls that the session must have named when it waits.
-    pub(crate) fn waits(&mut self, now: Time, unsent: usize, deadline: Option<Time>) {
+    pub(crate) fn waits(&mut self, now: Time, unsent: bool, deadline: Option<Time>) {
         match unsent {
-            0 => self.unsent = None,
-            _ => drop(self.unsent.get_or_insert(now)),
+            false => self.unsent = None,
+            true => drop(self.unsent.get_or_insert(now)),
         }
-        if let Some(first) = self.calls.values().filter_map(|due| due.at).min() {
+        let first = || self.calls.values().filter_map(|due| due.at).min();
+        if let Some(first) = *self.first.get_or_insert_with(first) {
             assert!(
                 deadline.is_some_and(|at| at <= first),
                 "a call is due at {first}, wakes at {deadline:?}"

@@ -4,9 +4,15 @@ use std::collections::VecDeque;
 
 use sabir_proto::{Framing, Time};
 
+use crate::random::Random;
+
 /// Bytes that are under way, in pieces, each with the moment from which on it can be read.
 pub(crate) struct Link {
     pieces: VecDeque<(Time, Vec<u8>)>,
+    /// How much of the first piece is read.
+    read: usize,
+    /// Pieces that were read, for their memory.
+    free: Vec<Vec<u8>>,
     len: usize,
     capacity: usize,
     /// Nothing is read until then.
@@ -16,18 +22,23 @@ pub(crate) struct Link {
     /// Something was changed on the way: answers may be lost or wrong, and nobody's fault.
     pub(crate) tampered: bool,
     pub(crate) framing: Framing,
+    /// How many of 100 reads and writes are cut short.
+    cuts: usize,
 }
 
 impl Link {
-    pub(crate) fn new(framing: Framing, capacity: usize) -> Self {
+    pub(crate) fn new(framing: Framing, capacity: usize, cuts: usize) -> Self {
         Link {
             pieces: VecDeque::new(),
+            read: 0,
+            free: Vec::new(),
             len: 0,
             capacity,
             stalled_until: Time::START,
             closed: false,
             tampered: false,
             framing,
+            cuts,
         }
     }
 
@@ -39,24 +50,51 @@ impl Link {
         }
     }
 
-    pub(crate) fn write(&mut self, bytes: &[u8], ready: Time) {
-        self.len += bytes.len();
-        self.pieces.push_back((ready, bytes.to_vec()));
+    /// How much is written of so much that could be, which is not 0.
+    pub(crate) fn portion(&self, room: usize, random: &mut Random) -> usize {
+        if self.framing != Framing::Whole && self.is_cut(random) { random.between(1, room) } else { room }
     }
 
-    /// The next piece, or up to `most` bytes of it.
-    pub(crate) fn read(&mut self, now: Time, most: usize) -> Option<Vec<u8>> {
-        if now < self.stalled_until || self.pieces.front()?.0 > now {
+    fn is_cut(&self, random: &mut Random) -> bool {
+        self.cuts == 100 || (self.cuts > 0 && random.chance(self.cuts))
+    }
+
+    pub(crate) fn write(&mut self, bytes: &[u8], ready: Time) {
+        self.len += bytes.len();
+        let mut piece = self.free.pop().unwrap_or_default();
+        piece.extend_from_slice(bytes);
+        self.pieces.push_back((ready, piece));
+    }
+
+    /// The next piece, or some bytes of it. Call [`done`](Self::done) with their number.
+    pub(crate) fn read(&self, now: Time, random: &mut Random) -> Option<&[u8]> {
+        let most = if self.is_cut(random) { random.between(1, 200) } else { usize::MAX };
+        let (ready, piece) = self.pieces.front()?;
+        if now < self.stalled_until || *ready > now {
             return None;
         }
-        let (_, piece) = self.pieces.front_mut()?;
-        let bytes = if piece.len() <= most || self.framing == Framing::Whole {
-            self.pieces.pop_front()?.1
-        } else {
-            piece.drain(..most).collect()
-        };
-        self.len -= bytes.len();
-        Some(bytes)
+        let rest = &piece[self.read..];
+        let most = if self.framing == Framing::Whole { rest.len() } else { most.min(rest.len()) };
+        Some(&rest[..most])
+    }
+
+    /// So many bytes of the first piece were read.
+    pub(crate) fn done(&mut self, count: usize) {
+        self.len -= count;
+        self.read += count;
+        if self.pieces.front().is_some_and(|(_, piece)| piece.len() == self.read)
+            && let Some((_, mut piece)) = self.pieces.pop_front()
+        {
+            self.read = 0;
+            piece.clear();
+            self.free.push(piece);
+        }
+    }
+
+    /// The last piece, as far as it is not read.
+    fn last(&mut self) -> Option<(&mut Vec<u8>, usize)> {
+        let read = if self.pieces.len() == 1 { self.read } else { 0 };
+        self.pieces.back_mut().map(|(_, piece)| (piece, read))
     }
 
     pub(crate) fn is_at_end(&self) -> bool {
@@ -81,21 +119,22 @@ impl Link {
 
     /// Changes a byte that is under way.
     pub(crate) fn flip(&mut self, at: usize, byte: u8) {
-        if let Some((_, piece)) = self.pieces.back_mut()
-            && !piece.is_empty()
+        if let Some((piece, read)) = self.last()
+            && piece.len() > read
         {
-            let at = at % piece.len();
-            piece[at] = byte;
+            let at = at % (piece.len() - read);
+            piece[read + at] = byte;
             self.tampered = true;
         }
     }
 
     /// Loses the last bytes of what is under way: closed in the middle of a message.
     pub(crate) fn cut(&mut self, keep: usize) {
-        if let Some((_, piece)) = self.pieces.back_mut() {
-            let kept = keep % (piece.len() + 1);
-            self.len -= piece.len() - kept;
-            piece.truncate(kept);
+        if let Some((piece, read)) = self.last() {
+            let under_way = piece.len() - read;
+            let kept = keep % (under_way + 1);
+            piece.truncate(read + kept);
+            self.len -= under_way - kept;
             self.tampered = true;
         }
     }

@@ -1,30 +1,33 @@
 //! One end: a session, the handlers behind it, and the calls that it makes.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use sabir_proto::{
     CallError, CallKey, CallOptions, Cause, Config, ErrorCode, ErrorObject, Event, Framing, Output, RawJson,
-    Report, RequestKey, SendError, Session, Time,
+    Report, RequestKey, SendError, Session, Time, Usage,
 };
 
 use crate::audit::Audit;
 use crate::clocks::Clocks;
+use crate::handlers::{Answer, Handler, Handlers};
 use crate::link::Link;
+use crate::log::Log;
+use crate::map::Map;
 use crate::random::Random;
 use crate::subscriptions::Subscriptions;
 
 pub(crate) struct Peer {
     pub(crate) name: char,
-    pub(crate) session: Session,
+    session: Session,
     config: Config,
-    pub(crate) audit: Audit,
-    pub(crate) clocks: Clocks,
+    audit: Audit,
+    clocks: Clocks,
+    /// Set while nothing can have changed since the session was last polled.
+    rest: Option<Rest>,
     style: Style,
-    /// Handlers that are not done, and when they will be.
-    handlers: HashMap<RequestKey, Handler>,
+    handlers: Handlers,
     /// Calls that have not ended, with what their answer must be.
-    pub(crate) calls: HashMap<CallKey, Expected>,
+    pub(crate) calls: Map<CallKey, Expected>,
     /// The open calls of each batch.
     batches: Vec<Vec<CallKey>>,
     /// An error without an id was reported although it could only be meant for the one message that was open.
@@ -40,6 +43,19 @@ pub(crate) struct Peer {
     ended: bool,
     /// An item came that belongs to no subscription.
     pub(crate) strayed: bool,
+    /// An answer came that belongs to another call.
+    pub(crate) mixed_up: bool,
+}
+
+/// What came of a turn in which nothing happened. The next one is the same as long as nobody touches the session,
+/// nothing is due, and there is no room for what it has to write.
+#[derive(Debug)]
+struct Rest {
+    deadline: Option<Time>,
+    read: bool,
+    writes: bool,
+    /// When a handler has something to do.
+    handlers: Option<Time>,
 }
 
 /// How a driver goes about its turns.
@@ -64,23 +80,6 @@ pub(crate) struct Turn {
 }
 
 #[derive(Debug)]
-enum Handler {
-    At(Time, Answer),
-    /// Waits for a call-back.
-    Asking(CallKey),
-    /// Until it is cancelled, or for ever.
-    Hanging,
-}
-
-#[derive(Debug, Clone)]
-enum Answer {
-    Echo(String),
-    Fail,
-    Abandon,
-    Progress(u32),
-}
-
-#[derive(Debug)]
 pub(crate) enum Expected {
     /// The params come back.
     Echo(String),
@@ -98,9 +97,10 @@ impl Peer {
             config,
             audit: Audit::new(framing, config.dialect, config.limits),
             clocks: Clocks::new(config.limits),
+            rest: None,
             style,
-            handlers: HashMap::new(),
-            calls: HashMap::new(),
+            handlers: Handlers::default(),
+            calls: Map::default(),
             batches: Vec::new(),
             missed_refusal: false,
             ambiguous_refusal: false,
@@ -110,22 +110,48 @@ impl Peer {
             open_with_room: 0,
             ended: false,
             strayed: false,
+            mixed_up: false,
         }
+    }
+
+    pub(crate) fn usage(&self) -> Usage {
+        self.session.usage()
+    }
+
+    /// The calls that wait for an answer, in the order in which they were made.
+    pub(crate) fn open_calls(&self) -> Vec<CallKey> {
+        let mut calls: Vec<_> = self.calls.keys().copied().collect();
+        calls.sort_unstable_by_key(|call| call.id());
+        calls
+    }
+
+    pub(crate) fn notify(&mut self, now: Time) -> Result<(), SendError> {
+        self.rest = None;
+        self.session.notify(now, "note", &serde_json::json!({}))
+    }
+
+    /// The transport fails.
+    pub(crate) fn lose(&mut self, now: Time) {
+        self.rest = None;
+        self.session.handle_lost(now, "reset");
     }
 
     /// Subscribes to something of the peer's.
     pub(crate) fn subscribe(&mut self, now: Time, random: &mut Random) -> Result<(), SendError> {
+        self.rest = None;
         self.clocks.active(now);
         self.subscriptions.subscribe(&mut self.session, &self.config, now, random)
     }
 
     pub(crate) fn leave_one(&mut self, now: Time, random: &mut Random) {
+        self.rest = None;
         if self.subscriptions.leave_one(&mut self.session, now, random) {
             self.clocks.active(now);
         }
     }
 
     pub(crate) fn leave_all(&mut self, now: Time) {
+        self.rest = None;
         if self.subscriptions.leave_all(&mut self.session, now) {
             self.clocks.active(now);
         }
@@ -138,6 +164,7 @@ impl Peer {
         nonce: u64,
         options: &CallOptions<'_>,
     ) -> Result<CallKey, SendError> {
+        self.rest = None;
         let params = params(nonce, self.config.dialect.array_params);
         let call = self.session.call_raw(now, method, Some(&params), options)?;
         self.expect(call, method, &params, options.progress);
@@ -146,6 +173,7 @@ impl Peer {
     }
 
     pub(crate) fn batch(&mut self, now: Time, random: &mut Random) -> Result<(), SendError> {
+        self.rest = None;
         let timeout = random.chance(50).then(|| Duration::from_secs(20));
         let options = CallOptions { timeout, ..CallOptions::default() };
         let mut batch = self.session.batch(now)?;
@@ -193,6 +221,7 @@ impl Peer {
     }
 
     pub(crate) fn cancel(&mut self, now: Time, call: CallKey) {
+        self.rest = None;
         assert!(self.session.cancel(now, call), "an open call can be cancelled");
         assert!(!self.session.cancel(now, call), "and only once");
         self.forget(now, call);
@@ -203,9 +232,9 @@ impl Peer {
         let expected = self.calls.remove(&call).expect("a call ends once");
         self.clocks.ended(call);
         if let Expected::For(key) = expected
-            && matches!(self.handlers.get(&key), Some(Handler::Asking(asked)) if *asked == call)
+            && self.handlers.asks(key, call)
         {
-            self.handlers.remove(&key);
+            self.handlers.remove(key);
             assert!(
                 self.session.reply(now, key, "asked") || self.is_over(),
                 "an open request can be answered"
@@ -220,71 +249,86 @@ impl Peer {
             return false;
         }
         if link.is_at_end() {
+            self.rest = None;
             self.ended = true;
             self.audit.hears(&[], true);
             self.session.handle_eof(now);
             return true;
         }
-        let Some(bytes) = link.read(now, random.between(1, 200)) else { return false };
-        self.audit.hears(&bytes, false);
+        let Some(bytes) = link.read(now, random) else { return false };
+        let count = bytes.len();
+        self.rest = None;
+        self.audit.hears(bytes, false);
         self.clocks.active(now);
         if link.framing == Framing::Whole {
-            self.session.handle_message(now, &bytes);
+            self.session.handle_message(now, bytes);
         } else if random.chance(50) {
-            self.session.handle_bytes(now, &bytes);
+            self.session.handle_bytes(now, bytes);
         } else {
-            self.session.space()[..bytes.len()].copy_from_slice(&bytes);
-            self.session.handle_read(now, bytes.len());
+            self.session.space()[..count].copy_from_slice(bytes);
+            self.session.handle_read(now, count);
         }
+        link.done(count);
         true
     }
 
+    /// What would come of a turn, if nothing would happen in it.
+    fn resting(&self, link: &Link, now: Time) -> Option<Turn> {
+        let rest = self.rest.as_ref()?;
+        let due = |at: Option<Time>| at.is_some_and(|at| at <= now);
+        let writes = rest.writes && !link.closed && link.room() > 0;
+        let turn = Turn { deadline: rest.deadline, read: rest.read, wrote: false };
+        (!writes && !due(rest.deadline) && !due(rest.handlers)).then_some(turn)
+    }
+
     /// One turn of the driver: polls until the session waits, and writes what fits, in its style.
-    pub(crate) fn pump(
-        &mut self,
-        link: &mut Link,
-        now: Time,
-        random: &mut Random,
-        log: &mut Vec<String>,
-    ) -> Turn {
+    pub(crate) fn pump(&mut self, link: &mut Link, now: Time, random: &mut Random, log: &mut Log) -> Turn {
+        if let Some(turn) = self.resting(link, now) {
+            return turn;
+        }
+        self.rest = None;
         self.finish_handlers(now);
         if self.done.is_none() {
             self.subscriptions.make_items(&mut self.session, now, random);
         }
         loop {
             self.check_limits();
-            match self.session.poll_output(now) {
+            let polled = match self.style {
+                Style::Eager => self.session.poll_output(now),
+                Style::Tokio | Style::Blocking => self.session.poll_event(now),
+            };
+            let wait = match polled {
                 Output::Event(event) => {
                     let event = event.into_owned();
                     self.handle(event, now, random, log);
                     continue;
                 }
-                Output::Wait(_) => {}
+                Output::Wait(wait) if self.style == Style::Eager => wait,
+                Output::Wait(_) => self.session.wait(),
                 Output::Done(cause) => {
+                    self.rest = Some(Rest { deadline: None, read: false, writes: false, handlers: None });
                     if self.done.is_none() {
-                        log.push(format!("{now} {} ! closed, {}", self.name, kind(&cause)));
+                        log.say(|| format!("{now} {} ! closed, {}", self.name, kind(&cause)));
                         self.check_end(now, &cause);
                         self.done = Some(cause);
                         link.closed = true;
                     }
                     return Turn::default();
                 }
-            }
-            let unsent = self.session.usage().unsent;
-            let wait = self.session.wait();
-            self.clocks.waits(now, unsent, wait.deadline);
+            };
+            self.clocks.waits(now, !wait.write.is_empty(), wait.deadline);
             let turn = Turn { deadline: wait.deadline, read: wait.read, wrote: false };
             let room = wait.write.len().min(link.room());
             if room == 0 || link.closed {
+                let writes = !wait.write.is_empty();
+                let Turn { deadline, read, .. } = turn;
+                self.rest = Some(Rest { deadline, read, writes, handlers: self.next() });
                 return turn;
             }
-            let count = match link.framing {
-                Framing::Whole => room,
-                _ => random.between(1, room),
-            };
-            let bytes = wait.write[..count].to_vec();
-            self.audit.says(&bytes);
-            link.write(&bytes, now + Duration::from_micros(random.below(3000) as u64));
+            let count = link.portion(room, random);
+            let bytes = &wait.write[..count];
+            self.audit.says(bytes);
+            link.write(bytes, now + Duration::from_micros(random.below(3000) as u64));
             self.session.handle_written(now, count);
             self.clocks.wrote(now);
             if self.style != Style::Eager {
@@ -302,23 +346,13 @@ impl Peer {
         if self.notified.take_if(|until| *until <= now).is_some() {
             self.session.finish_notification(now);
         }
-        let mut due: Vec<(Time, RequestKey, Answer)> = self
-            .handlers
-            .iter()
-            .filter_map(|(key, handler)| match handler {
-                Handler::At(at, answer) if *at <= now => Some((*at, *key, answer.clone())),
-                _ => None,
-            })
-            .collect();
-        due.sort_by_key(|(at, key, _)| (*at, key.index()));
-        for (_, key, answer) in due {
+        for (_, key, answer) in self.handlers.take_due(now) {
             if let Answer::Progress(steps @ 1..) = answer {
                 self.session.progress(now, key, &steps);
                 let next = Handler::At(now + Duration::from_millis(5), Answer::Progress(steps - 1));
                 self.handlers.insert(key, next);
                 continue;
             }
-            self.handlers.remove(&key);
             self.clocks.active(now);
             let open = match answer {
                 Answer::Echo(text) => self.session.reply_raw(now, key, &RawJson::new(text).unwrap()),
@@ -336,15 +370,16 @@ impl Peer {
         self.session.usage().requests == 0
     }
 
-    fn handle(&mut self, event: Event<'static>, now: Time, random: &mut Random, log: &mut Vec<String>) {
-        let mut say = |what: String| log.push(format!("{now} {} ! {what}", self.name));
+    fn handle(&mut self, event: Event<'static>, now: Time, random: &mut Random, log: &mut Log) {
+        let name = self.name;
+        let mut say = |what: std::fmt::Arguments<'_>| log.say(|| format!("{now} {name} ! {what}"));
         match event {
             Event::Request { key, method, params, .. } => {
-                say(format!("request: {method}"));
+                say(format_args!("request: {method}"));
                 self.request(key, &method, params.as_ref(), now, random);
             }
             Event::Notification { method, .. } => {
-                say(format!("notified: {method}"));
+                say(format_args!("notified: {method}"));
                 self.strayed |= ["item", "eth_subscription", "itemNotification"].contains(&method.as_ref());
                 assert!(self.notified.is_none(), "one notification at a time");
                 if random.chance(60) {
@@ -354,8 +389,8 @@ impl Peer {
                 }
             }
             Event::Cancel { key, .. } => {
-                say("cancelled by the peer".to_owned());
-                let handler = self.handlers.remove(&key).expect("only what runs is cancelled");
+                say(format_args!("cancelled by the peer"));
+                let handler = self.handlers.remove(key).expect("only what runs is cancelled");
                 if random.chance(80) {
                     if let Handler::Asking(call) = handler {
                         self.session.cancel(now, call);
@@ -369,33 +404,31 @@ impl Peer {
                 }
             }
             Event::Progress { call, .. } => {
-                say("progress".to_owned());
+                say(format_args!("progress"));
                 self.clocks.progressed(now, call);
                 assert!(self.calls.contains_key(&call), "progress comes before the answer");
             }
             Event::Reply { call, outcome } => {
-                say(match &outcome {
-                    Ok(result) => format!("result: {} {result}", call.id()),
-                    Err(error) => format!("{}: {}", error_kind(error), call.id()),
-                });
+                match &outcome {
+                    Ok(result) => say(format_args!("result: {} {result}", call.id())),
+                    Err(error) => say(format_args!("{}: {}", error_kind(error), call.id())),
+                }
                 self.clocks.replied(now, call, &outcome);
                 let expected = self.forget(now, call);
                 if let (Expected::Echo(params), Ok(result)) = (expected, outcome) {
-                    log.push(format!(
-                        "{now} {} = {}",
-                        self.name,
-                        if *params == *result.as_str() { "same" } else { "other" }
-                    ));
+                    let same = *params == *result.as_str();
+                    self.mixed_up |= !same;
+                    log.say(|| format!("{now} {name} = {}", if same { "same" } else { "other" }));
                 }
             }
             Event::Report(report) => {
-                say(report_kind(&report).to_owned());
+                say(format_args!("{}", report_kind(&report)));
                 if let Report::PeerError(error) = report {
                     self.peer_error(error.code);
                 }
             }
             other => match self.subscriptions.event(other) {
-                Ok(what) => say(what),
+                Ok(what) => say(format_args!("{what}")),
                 Err(other) => panic!("an event that the simulation does not know: {other:?}"),
             },
         }
@@ -434,33 +467,28 @@ impl Peer {
             },
             _ => Handler::At(now, Answer::Fail),
         };
-        assert!(self.handlers.insert(key, handler).is_none(), "a key is used twice");
+        self.handlers.insert(key, handler);
     }
 
     /// When a handler has something to do.
-    pub(crate) fn next(&self) -> Option<Time> {
-        let handlers = self.handlers.values().filter_map(|handler| match handler {
-            Handler::At(at, _) => Some(*at),
-            Handler::Asking(_) | Handler::Hanging => None,
-        });
-        handlers.chain(self.notified).chain(self.subscriptions.next()).min()
+    pub(crate) fn next(&mut self) -> Option<Time> {
+        if let Some(rest) = &self.rest {
+            return rest.handlers;
+        }
+        let moments = [self.handlers.next(), self.notified, self.subscriptions.next()];
+        moments.into_iter().flatten().min()
     }
 
     pub(crate) fn shutdown(&mut self, now: Time, grace: Duration) {
+        self.rest = None;
         self.session.shutdown(now, grace);
         self.clocks.shuts_down(now, grace);
     }
 
     /// Handlers that would hang for ever stop, so that the rest can be seen to end. Returns whether there were any.
     pub(crate) fn release(&mut self, now: Time) -> bool {
-        let mut released = false;
-        for handler in self.handlers.values_mut() {
-            if matches!(handler, Handler::Hanging) {
-                *handler = Handler::At(now, Answer::Abandon);
-                released = true;
-            }
-        }
-        released
+        self.rest = None;
+        self.handlers.release(now)
     }
 
     fn check_limits(&mut self) {

@@ -1,6 +1,8 @@
 //! Subscriptions of one end: the sources behind the peer's, and what is known of its own.
 
-use std::collections::{BTreeMap, HashMap};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use sabir_proto::{
@@ -8,12 +10,13 @@ use sabir_proto::{
     RawJson, RequestKey, Routing, SendError, Session, SinkKey, SubscriptionClosed, SubscriptionKey,
     SubscriptionStyle, Time,
 };
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 
+use crate::map::Map;
 use crate::random::Random;
 
 /// How the sources are written. The styles with arrays are for the dialects that have them.
-fn styles() -> [SubscriptionStyle; 5] {
+static STYLES: LazyLock<[SubscriptionStyle; 5]> = LazyLock::new(|| {
     [
         SubscriptionStyle::notified("subscribe", "item", "unsubscribe"),
         SubscriptionStyle::ethereum("items"),
@@ -21,7 +24,7 @@ fn styles() -> [SubscriptionStyle; 5] {
         SubscriptionStyle::mcp_listen(),
         SubscriptionStyle::lsp_partial("partial"),
     ]
-}
+});
 
 const OVERFLOWS: [Overflow; 4] =
     [Overflow::Wait, Overflow::DropOldest, Overflow::KeepLatest, Overflow::Close];
@@ -30,7 +33,7 @@ const OVERFLOWS: [Overflow; 4] =
 pub(crate) struct Subscriptions {
     /// By the key, in the order in which they came.
     sources: BTreeMap<u64, (SinkKey, Source)>,
-    ours: HashMap<SubscriptionKey, Ours>,
+    ours: Map<SubscriptionKey, Ours>,
     made: u64,
     /// The peer refused an unsubscribe, or the response to a subscribe could not be used: it may go on sending.
     pub(crate) peer_goes_on: bool,
@@ -46,6 +49,22 @@ struct Source {
     blocked: bool,
 }
 
+/// What the sources send: which item it is of how many, and by which policy.
+#[derive(Serialize, Deserialize)]
+struct Item {
+    n: u64,
+    p: u64,
+    to: u64,
+}
+
+/// The same where it is a notification of its own.
+#[derive(Serialize, Deserialize)]
+struct Listened<'a> {
+    #[serde(borrow)]
+    method: Cow<'a, str>,
+    params: Item,
+}
+
 #[derive(Default)]
 struct Ours {
     number: u64,
@@ -53,7 +72,7 @@ struct Ours {
     at_once: bool,
     left: bool,
     /// The last item of each key, and how many there were.
-    last: HashMap<u64, u64>,
+    last: Map<u64, u64>,
     seen: u64,
     lossy: bool,
 }
@@ -68,10 +87,10 @@ impl Subscriptions {
         random: &mut Random,
     ) -> Result<(), SendError> {
         let first = if config.dialect.array_params { 0 } else { 3 };
-        let style = &styles()[random.between(first, 4)];
+        let style = &STYLES[random.between(first, 4)];
         let timeout = random.chance(20).then(|| Duration::from_millis(random.between(1, 2000) as u64));
         let options = CallOptions { timeout, ..CallOptions::default() };
-        let params = (style.routing != Routing::Id).then(|| RawJson::from_value(&json!({})).unwrap());
+        let params = (style.routing != Routing::Id).then(|| RawJson::new("{}").unwrap());
         let options = if style.routing == Routing::Id { options } else { CallOptions::default() };
         let key = session.subscribe_raw(now, style, params.as_ref(), &options)?;
         self.made += 1;
@@ -124,12 +143,11 @@ impl Subscriptions {
         random: &mut Random,
         (key, method, params): (RequestKey, &str, Option<&RawJson<'_>>),
     ) -> bool {
-        if styles().iter().any(|style| style.unsubscribe == method) {
+        if STYLES.iter().any(|style| style.unsubscribe == method) {
             assert!(session.reply_unsubscribe(now, key, params), "an open request can be answered");
             return true;
         }
-        let styles = styles();
-        let Some(style) = styles.iter().find(|style| style.subscribe == method) else { return false };
+        let Some(style) = STYLES.iter().find(|style| style.subscribe == method) else { return false };
         if random.chance(10) {
             return session.reply_error(now, key, &ErrorObject::new(1, "refused"));
         }
@@ -178,13 +196,16 @@ impl Subscriptions {
                     }
                     break;
                 }
-                let item = json!({"p": source.overflow, "n": source.next, "to": source.to});
-                let item = match source.routing {
-                    Routing::Meta => json!({"method": "note", "params": item}),
-                    _ => item,
-                };
+                let item = Item { n: source.next, p: source.overflow as u64, to: source.to };
                 let room = session.has_room(*sink);
-                match session.send_item(now, *sink, source.next % 3, &item) {
+                let key = source.next % 3;
+                let sent = match source.routing {
+                    Routing::Meta => {
+                        session.send_item(now, *sink, key, &Listened { method: "note".into(), params: item })
+                    }
+                    _ => session.send_item(now, *sink, key, &item),
+                };
+                match sent {
                     Ok(()) => {
                         assert!(room, "there was room");
                         source.next += 1;
@@ -218,31 +239,31 @@ impl Subscriptions {
     }
 
     /// An event, if it is about subscriptions. What is said of it.
-    pub(crate) fn event(&mut self, event: Event<'static>) -> Result<String, Event<'static>> {
+    pub(crate) fn event(&mut self, event: Event<'static>) -> Result<Cow<'static, str>, Event<'static>> {
         match event {
             Event::SinkReady { sink } => {
                 let mut known = self.sources.values_mut().filter(|(own, _)| *own == sink);
                 let (_, source) = known.next().expect("only what is open gets room");
                 assert!(source.blocked, "only what waits is told");
                 source.blocked = false;
-                Ok("room".to_owned())
+                Ok("room".into())
             }
             Event::SinkClosed { sink, end, .. } => {
                 let before = self.sources.len();
                 self.sources.retain(|_, (own, _)| *own != sink);
                 assert_eq!(self.sources.len() + 1, before, "it was open");
-                Ok(format!("sink closed, {end:?}"))
+                Ok(format!("sink closed, {end:?}").into())
             }
             Event::Subscribed { subscription, outcome } => {
-                Ok(self.subscribed(subscription, outcome.is_ok(), outcome.as_ref().err()))
+                Ok(self.subscribed(subscription, outcome.is_ok(), outcome.as_ref().err()).into())
             }
             Event::Item { subscription, item } => {
                 self.item(subscription, &item);
-                Ok("item".to_owned())
+                Ok("item".into())
             }
             Event::ItemsLost { subscription, .. } => {
                 self.ours.get_mut(&subscription).expect("it is known").lossy = true;
-                Ok("items lost".to_owned())
+                Ok("items lost".into())
             }
             Event::SubscriptionEnded { subscription, end } => {
                 let ours = self.ours.remove(&subscription).expect("it ends once");
@@ -256,44 +277,45 @@ impl Subscriptions {
                     SubscriptionClosed::Disconnected(_) => "disconnected",
                     _ => "unknown",
                 };
-                Ok(format!("subscription {kind}"))
+                Ok(format!("subscription {kind}").into())
             }
             Event::Unsubscribed { subscription, outcome } => {
                 let ours = self.ours.remove(&subscription).expect("it ends once");
                 assert!(ours.left, "only what was left");
                 self.peer_goes_on |= outcome.is_err();
                 Ok(match outcome {
-                    Ok(existed) => format!("unsubscribed, {existed}"),
-                    Err(_) => "not unsubscribed".to_owned(),
+                    Ok(existed) => format!("unsubscribed, {existed}").into(),
+                    Err(_) => "not unsubscribed".into(),
                 })
             }
             other => Err(other),
         }
     }
 
-    fn subscribed(&mut self, key: SubscriptionKey, ok: bool, error: Option<&CallError>) -> String {
+    fn subscribed(&mut self, key: SubscriptionKey, ok: bool, error: Option<&CallError>) -> &'static str {
         let ours = self.ours.get_mut(&key).expect("it was asked for");
         if ours.at_once && ok {
-            return "subscribed".to_owned();
+            return "subscribed";
         }
         assert!(!ours.open && !ours.left, "the response comes once");
         if ok {
             ours.open = true;
-            return "subscribed".to_owned();
+            return "subscribed";
         }
         self.ours.remove(&key);
         self.peer_goes_on |= matches!(error, Some(CallError::Decode(_) | CallError::Malformed(_)));
-        "not subscribed".to_owned()
+        "not subscribed"
     }
 
     fn item(&mut self, key: SubscriptionKey, item: &RawJson<'_>) {
         let ours = self.ours.get_mut(&key).expect("no item comes behind the end");
         assert!(ours.open && !ours.left, "items come between the response and the end");
-        let item: serde_json::Value = item.parse().unwrap();
-        let item = if item["method"].is_string() { &item["params"] } else { &item };
-        let (Some(policy), Some(n)) = (item["p"].as_u64(), item["n"].as_u64()) else {
-            return;
+        // On a link that is not honest it may be anything.
+        let read = match item.get("method") {
+            Some(_) => item.parse::<Listened<'_>>().map(|whole| whole.params),
+            None => item.parse(),
         };
+        let Ok(Item { p: policy, n, .. }) = read else { return };
         if policy == 0 && !ours.lossy {
             ours.seen += 1;
             ours.last.insert(0, n);
