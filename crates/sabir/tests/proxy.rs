@@ -517,6 +517,8 @@ async fn a_dialect_is_kept_on_each_side() {
 
 #[path = "proxy/hostile.rs"]
 mod hostile;
+#[path = "proxy/subscriptions.rs"]
+mod subscriptions;
 #[cfg(feature = "tracing")]
 #[path = "proxy/traced.rs"]
 mod traced;

@@ -58,7 +58,7 @@ impl TestCtx {
 
     /// The context.
     pub fn build(self) -> Ctx {
-        let shared = Shared::new(self.router.into_routes());
+        let shared = Shared::new(self.router.into_routes(), false);
         if let Some(identity) = self.identity {
             let _ = shared.identity.set(identity);
         }

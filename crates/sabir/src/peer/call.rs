@@ -278,6 +278,16 @@ impl Call<RawJson<'static>> {
         call
     }
 
+    /// Lets the call go on without its caller. Whether it was sent.
+    pub(crate) fn detach(mut self) -> bool {
+        if self.unsent.is_some() {
+            return false;
+        }
+        self.over = true;
+        self.watched(CallEnd::Cancelled);
+        true
+    }
+
     /// The outcome as it came, without a copy.
     pub(crate) fn poll_relayed(&mut self, cx: &mut Context<'_>) -> Poll<Result<Relayed, CallError>> {
         self.send();

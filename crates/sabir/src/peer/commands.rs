@@ -15,6 +15,7 @@ use crate::peer::Peer;
 use crate::peer::call_slot::CallSlot;
 use crate::peer::flags::{Flag, Queued};
 use crate::peer::subscription::{SubscribeCommand, SubscriptionSlot};
+use crate::proxy::subscriptions::Relays;
 use crate::router::Routes;
 use crate::router::subscription::InsteadOfReply;
 use crate::{CallError, RawJson};
@@ -142,6 +143,10 @@ pub(crate) struct Shared {
     pub(crate) headers: OnceLock<Arc<crate::client::http::Headers>>,
     /// Told once the connection has ended.
     pub(crate) over: Notify,
+    /// The peer cannot be told anything but the answers to its requests.
+    pub(crate) one_way: bool,
+    /// Subscriptions that were made through a proxy, if there were any.
+    pub(crate) relays: OnceLock<Box<Relays>>,
 }
 
 #[derive(Default)]
@@ -171,8 +176,12 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Shared {
-    pub(crate) fn new(routes: Arc<Routes>) -> Self {
-        Shared { routes, ..Shared::default() }
+    pub(crate) fn new(routes: Arc<Routes>, one_way: bool) -> Self {
+        Shared { routes, one_way, ..Shared::default() }
+    }
+
+    pub(crate) fn relays(&self) -> &Relays {
+        self.relays.get_or_init(Box::default)
     }
 
     /// Queues a command for the connection, unless that has ended.
@@ -261,6 +270,9 @@ impl Shared {
         self.closing.tell();
         self.room.notify_waiters();
         self.over.notify_waiters();
+        if let Some(relays) = self.relays.get() {
+            relays.close(self, cause);
+        }
         commands
     }
 

@@ -70,6 +70,8 @@ enum Step {
     /// Polls the handler of a request or, without a key, of a notification; or refuses it.
     Run(Option<RequestKey>, Result<Running, ErrorObject>),
     Cancel(RequestKey, Option<String>),
+    /// A notification was an item for a client of this proxy.
+    Relayed,
     /// A caller was given its answer.
     Answered,
     /// Polls what makes the items of a subscription.
@@ -96,7 +98,7 @@ pub(crate) enum Stop {
 
 impl Engine {
     pub(crate) fn new(config: Config, routes: Arc<Routes>, on_report: Option<OnReport>) -> Self {
-        let peer = Peer::new(Arc::new(Shared::new(routes)));
+        let peer = Peer::new(Arc::new(Shared::new(routes, config.one_way)));
         Engine {
             context: SessionContext::new(config, peer),
             tasks: Vec::new(),
@@ -195,6 +197,10 @@ impl Engine {
                     self.cancel(key, reason);
                     self.count_step();
                 }
+                Step::Relayed => {
+                    self.context.session.finish_notification(self.context.now);
+                    self.count_step();
+                }
                 Step::Answered => self.answered = true,
                 Step::Stream(index) => {
                     self.context.poll_stream(index);
@@ -253,6 +259,12 @@ impl Engine {
             Event::Notification { method, params } => {
                 let routes = &self.context.peer.shared.routes;
                 routes.tell(&Observed::Notification { side: Side::Theirs, method: &method });
+                let shared = &self.context.peer.shared;
+                if let Some(relays) = shared.relays.get()
+                    && relays.take_item(shared, &method, params.as_ref())
+                {
+                    return Step::Relayed;
+                }
                 let name = &mut self.context.notification;
                 name.clear();
                 // The peer chooses the name: a long one is not to stay.
