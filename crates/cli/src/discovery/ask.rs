@@ -98,7 +98,7 @@ pub(super) async fn ask(options: &PeerOptions, watch: &Watch, printer: &Printer)
                 peer.shutdown(std::time::Duration::ZERO).await;
                 return Err(options.undelivered(&lost));
             }
-            Err(error @ (CallError::Unfit(_) | CallError::Closed(_))) => {
+            Err(error) if matches!(error, CallError::Unfit(_)) || error.connection_end().is_some() => {
                 faulty.get_or_insert(error);
             }
             Err(error) => last = Some(error),

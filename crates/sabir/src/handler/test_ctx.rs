@@ -30,7 +30,7 @@ use crate::router::Router;
 /// ```
 ///
 /// There is no connection behind it: calls to [`Ctx::peer`] end with
-/// [`CallError::Closed`](crate::CallError::Closed), progress goes nowhere, and it is no request.
+/// [`SendError::Closed`](crate::SendError::Closed), progress goes nowhere, and it is no request.
 /// [`Router::call`] tests a handler with everything around it: params, layers, checks, calls back.
 #[must_use = "`build` makes the context"]
 #[derive(Debug, Default)]

@@ -27,8 +27,8 @@ const ENOUGH: usize = 256 * 1024;
 pub(crate) enum Command {
     Call {
         on_behalf_of: OnBehalfOf,
-        /// Whether it waits if there is no room for it.
-        waits: bool,
+        /// What it does if there is no room for it.
+        room: Room,
         call: CallCommand,
     },
     Batch {
@@ -74,6 +74,28 @@ pub(crate) enum Command {
     },
     SetDialect(Dialect),
     Shutdown(Duration),
+}
+
+/// What becomes of a call for which there is no room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Room {
+    /// It is refused.
+    Refused,
+    /// It waits for its turn.
+    Waits,
+    /// It waits until the peer reads, and is refused if too many calls are open: those may be waiting for this one.
+    WaitsToSend,
+}
+
+impl Room {
+    /// Whether a call waits that was refused so.
+    pub(crate) fn waits_after(self, refused: &SendError) -> bool {
+        match refused {
+            SendError::Congested => self != Room::Refused,
+            SendError::TooManyCalls => self == Room::Waits,
+            _ => false,
+        }
+    }
 }
 
 /// What somebody who cancels says, to be passed on.
@@ -188,7 +210,7 @@ impl Shared {
     pub(crate) fn command(&self, command: Command) -> Result<(), CallError> {
         let mut state = lock(&self.state);
         if let Some(cause) = &state.cause {
-            let closed = CallError::Closed(cause.clone());
+            let closed = not_sent(cause);
             drop(state);
             command.refuse(&closed);
             return Err(closed);
@@ -213,7 +235,15 @@ impl Shared {
             }
             room.await;
         }
-        self.command(command).map_err(|_| SendError::Closed)
+        self.notification(command)
+    }
+
+    /// Queues what has no answer.
+    pub(crate) fn notification(&self, command: Command) -> Result<(), SendError> {
+        self.command(command).map_err(|refused| match refused {
+            CallError::NotSent(why) => why,
+            _ => SendError::Closed(Cause::Ended),
+        })
     }
 
     pub(crate) fn is_full(&self) -> bool {
@@ -459,6 +489,11 @@ impl Command {
             | Command::Shutdown(_) => 0,
         }
     }
+}
+
+/// What becomes of a call that came after the end of its connection, or waited in a queue until then.
+pub(crate) fn not_sent(cause: &Cause) -> CallError {
+    CallError::NotSent(SendError::Closed(cause.clone()))
 }
 
 /// Nothing of the batch went out, or will.

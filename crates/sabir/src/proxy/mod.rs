@@ -107,7 +107,8 @@ impl Router {
     ///   loses its connection where nothing else would tell it. Subscriptions are recognised by `subscribe` in the method's
     ///   name; others are [declared](Router::forward_subscription).
     /// - An upstream that fails to answer is [`UPSTREAM_FAILED`](crate::ErrorCode::UPSTREAM_FAILED), and `data.reason` says why; one that has
-    ///   ended fails each call in this way. Without room for more calls they wait.
+    ///   ended fails each call in this way, and so does one that leaves [`Limits::calls`](crate::Limits::calls) unanswered:
+    ///   proxies that pass calls on in a circle end so.
     ///
     /// What the upstream asks in return, and tells beside items, goes to the router that it was connected with. For both directions each
     /// client needs an upstream of its own: [`forward_each`](Router::forward_each).

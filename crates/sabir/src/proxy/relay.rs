@@ -16,6 +16,10 @@ use crate::proxy::subscriptions::{SubscribeCall, Unsubscribe, may_subscribe};
 use crate::router::handlers::owned;
 use crate::{CallError, ErrorCode, ErrorObject, RawJson, Result};
 
+/// A proxy cannot tell the two apart: JSON-RPC has no count of hops.
+const FULL: &str = "the upstream leaves as many calls unanswered as may be open (`Limits::calls`): \
+                    it is overloaded, or proxies pass calls on in a circle";
+
 /// Passes a message on, and the answer back. Dropped before the answer, it cancels at the other end.
 pub(super) enum Relay {
     Call(Call<RawJson<'static>>),
@@ -138,9 +142,8 @@ pub(super) fn upstream_error(error: CallError) -> ErrorObject {
         CallError::Error(answered) => answered,
         CallError::TimedOut => ErrorObject::standard(ErrorCode::TIMED_OUT),
         CallError::Cancelled => ErrorObject::standard(ErrorCode::REQUEST_CANCELLED),
-        CallError::NotSent(SendError::Congested | SendError::TooManyCalls) => {
-            ErrorObject::because(ErrorCode::OVERLOADED, error)
-        }
+        CallError::NotSent(SendError::TooManyCalls) => ErrorObject::because(ErrorCode::UPSTREAM_FAILED, FULL),
+        CallError::NotSent(SendError::Congested) => ErrorObject::because(ErrorCode::OVERLOADED, error),
         error => ErrorObject::because(ErrorCode::UPSTREAM_FAILED, error),
     }
 }

@@ -14,7 +14,7 @@ use sabir_proto::{Cause, EndSignal, Id, Routing, SubscriptionStyle};
 use crate::handler::ctx::Ctx;
 use crate::peer::Peer;
 use crate::peer::call::Call;
-use crate::peer::commands::{CallCommand, Command, Shared, lock};
+use crate::peer::commands::{CallCommand, Command, Room, Shared, lock};
 use crate::peer::relayed::Relayed;
 use crate::router::Routes;
 use crate::router::handlers::owned;
@@ -551,5 +551,5 @@ fn unsubscribe(upstream: &Shared, method: String, id: &Id<'_>) {
     let Some(params) = params.filter(|_| !method.is_empty()) else { return };
     let call =
         CallCommand { method: method.into(), params: Some(params), slot: Arc::default(), is_settled: false };
-    let _ = upstream.command(Command::Call { on_behalf_of: None, waits: true, call });
+    let _ = upstream.command(Command::Call { on_behalf_of: None, room: Room::Waits, call });
 }
