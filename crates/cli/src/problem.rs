@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use sabir::transport::Scheme;
 use sabir::{
-    CallError, Cause, ConnectError, ConnectErrorKind, DeliveryFailure, Error, Framing, RawJson, Undelivered,
+    CallError, Cause, ConnectError, ConnectErrorKind, DeliveryFailure, Error, Framing, RawJson, SendError,
+    Undelivered,
 };
 use sabir_proto::{ByteSize, ParseError, Syntax};
 
@@ -112,12 +113,11 @@ impl PeerOptions {
     /// A call that did not end with the peer's answer.
     pub(crate) fn call_failed(&self, error: &CallError, watch: &Watch) -> Failure {
         match error {
-            CallError::NotSent(refused) => Failure::usage(format_args!("not sent: {refused}")),
             CallError::TimedOut => self.timed_out(watch),
             CallError::Undelivered(lost) => self.undelivered(lost),
-            CallError::Closed(cause @ (Cause::Lost(_) | Cause::Ended)) => {
-                self.closed(&cause.to_string(), watch)
-            }
+            CallError::Closed(cause @ (Cause::Lost(_) | Cause::Ended))
+            | CallError::NotSent(SendError::Closed(cause)) => self.closed(&cause.to_string(), watch),
+            CallError::NotSent(refused) => Failure::usage(format_args!("not sent: {refused}")),
             _ => self.invalid_answer(error),
         }
     }

@@ -35,7 +35,7 @@ fn calls_are_answered() {
     let error = peer.call::<i64>("parse", "x").unwrap_err();
     assert_eq!(error.to_string(), "-32603: invalid digit found in string");
     assert_eq!(peer.shutdown(Duration::from_secs(1)), Some(Cause::Shutdown));
-    assert_eq!(peer.call::<()>("add", ()), Err(CallError::Closed(Cause::Shutdown)));
+    assert_eq!(peer.call::<()>("add", ()), Err(CallError::NotSent(SendError::Closed(Cause::Shutdown))));
 }
 
 #[test]

@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use sabir::{CallError, Cause, Ctx, ErrorObject, Method, Next, Peer, RawJson, Router, transport};
+use sabir::{CallError, Cause, Ctx, ErrorObject, Method, Next, Peer, RawJson, Router, SendError, transport};
 use serde::Deserialize;
+use tokio::io::AsyncWriteExt;
 
 /// A client of a server with these methods.
 async fn connected(server: Router, client: Router) -> Peer {
@@ -324,7 +325,52 @@ async fn every_call_ends_with_the_connection() {
         assert_eq!(call.await.unwrap(), Err(CallError::Closed(Cause::Ended)));
     }
     assert_eq!(peer.closed().await, Cause::Ended);
-    assert_eq!(peer.call::<()>("x", ()).await, Err(CallError::Closed(Cause::Ended)));
+}
+
+/// The outcomes of everything that can be asked of a connection.
+async fn asked(peer: &Peer) -> [CallError; 5] {
+    let style = sabir::SubscriptionStyle::new("subscribe", "item", "unsubscribe");
+    let mut batch = peer.batch();
+    let batched = batch.call::<()>("x", ());
+    let sent = batch.send();
+    [
+        peer.call::<()>("x", ()).await.unwrap_err(),
+        peer.call::<()>("x", ()).wait_for_room().await.unwrap_err(),
+        batched.await.and(sent).unwrap_err(),
+        peer.subscribe::<()>(style, ()).await.err().unwrap(),
+        peer.notify("x", ()).await.map_err(CallError::NotSent).unwrap_err(),
+    ]
+}
+
+/// What comes too late was not sent, and says why, at every stage of the end.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_comes_after_the_end_was_not_sent() {
+    let not_sent = |cause: &Cause| CallError::NotSent(SendError::Closed(cause.clone()));
+    for round in 0..60 {
+        let (near, far) = transport::memory();
+        let server = tokio::spawn(sabir::serve(far, Router::new()));
+        let peer = sabir::connect(near, Router::new()).await.unwrap();
+        match round % 3 {
+            0 => server.abort(),
+            1 => drop(peer.shutdown(Duration::ZERO).await),
+            _ => peer.close(),
+        }
+        let cause = peer.closed().await;
+        assert!(asked(&peer).await.iter().all(|error| *error == not_sent(&cause)), "{cause:?}");
+    }
+
+    // The peer sends no more, and is still to get an answer.
+    let (near, far) = tokio::io::duplex(1 << 10);
+    let (read, write) = tokio::io::split(near);
+    let hang = Router::new().method("hang", |_, ()| std::future::pending::<sabir::Result<()>>());
+    let peer = sabir::connect(transport::streams(read, write), hang).await.unwrap();
+    let (_read, mut write) = tokio::io::split(far);
+    write.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"hang\"}\n").await.unwrap();
+    write.shutdown().await.unwrap();
+    peer.closing().await;
+    let calls = [peer.call::<()>("x", ()).await, peer.call::<()>("x", ()).wait_for_room().await];
+    assert!(calls.iter().all(|outcome| *outcome == Err(not_sent(&Cause::Ended))), "{calls:?}");
+    assert!(peer.cause().is_none(), "it has not ended yet");
 }
 
 #[tokio::test]

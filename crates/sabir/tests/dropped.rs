@@ -57,7 +57,7 @@ async fn calls_of_a_batch_that_comes_too_late_end_with_the_connection() {
     let mut batch = peer.batch();
     let call = batch.call::<Value>("echo", json!({}));
     assert_eq!(peer.shutdown(LONG).await, Cause::Shutdown);
-    let closed = CallError::Closed(Cause::Shutdown);
+    let closed = CallError::NotSent(SendError::Closed(Cause::Shutdown));
     assert_eq!(batch.send(), Err(closed.clone()));
     assert_eq!(ended(call).await, Err(closed));
 }
@@ -297,5 +297,6 @@ async fn connections_that_are_dropped_end_all_that_waits() {
     serving.abort();
     assert!(matches!(ended(single).await, Err(CallError::Closed(_))));
     assert!(matches!(ended(batched).await, Err(CallError::Closed(_))));
-    assert!(matches!(ended(peer.call::<()>("hang", json!({}))).await, Err(CallError::Closed(_))));
+    let late = ended(peer.call::<()>("hang", json!({}))).await;
+    assert!(matches!(late, Err(CallError::NotSent(SendError::Closed(_)))), "{late:?}");
 }

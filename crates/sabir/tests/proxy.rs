@@ -264,12 +264,13 @@ async fn a_dead_upstream_ends_each_call_with_its_cause() {
     let open = tokio::spawn(async move { open.call::<()>("hang", ()).await });
     has_started.await.unwrap();
     server.abort();
-    for outcome in [open.await.unwrap(), peer.call("hang", ()).await, peer.call("other", ()).await] {
+    let outcomes = [open.await.unwrap(), peer.call("hang", ()).await, peer.call("other", ()).await];
+    for (outcome, what) in outcomes.into_iter().zip(["no answer: ", "not sent: ", "not sent: "]) {
         match outcome {
             Err(CallError::Error(error)) => {
                 assert_eq!(error.code, ErrorCode::UPSTREAM_FAILED);
                 let reason: String = error.data.unwrap().get("reason").unwrap().parse().unwrap();
-                assert!(reason.starts_with("no answer: "), "{reason}");
+                assert!(reason.starts_with(what), "{reason}");
             }
             other => panic!("{other:?}"),
         }
@@ -515,8 +516,12 @@ async fn a_dialect_is_kept_on_each_side() {
     server.expect(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#).await;
 }
 
+#[path = "proxy/circle.rs"]
+mod circle;
 #[path = "proxy/hostile.rs"]
 mod hostile;
+#[path = "proxy/subscriptions.rs"]
+mod subscriptions;
 #[cfg(feature = "tracing")]
 #[path = "proxy/traced.rs"]
 mod traced;

@@ -90,7 +90,8 @@ async fn close_does_not_wait() {
     peer.close();
     assert_eq!(timeout(LONG, peer.closed()).await.expect("it ends"), Cause::Shutdown);
     assert_eq!(call.await.unwrap(), Ok(1));
-    assert!(matches!(peer.call::<u64>("echo", 1).await, Err(CallError::Closed(Cause::Shutdown))));
+    let late = peer.call::<u64>("echo", 1).await;
+    assert_eq!(late, Err(CallError::NotSent(SendError::Closed(Cause::Shutdown))));
 }
 
 /// A server whose connections end when the first call has come, until it has been called often enough.
@@ -148,4 +149,57 @@ async fn calls_that_may_run_twice_are_made_again() {
     let server = server.timeout(Duration::from_secs(10));
     assert!(server.call_idempotent::<usize>("get", ()).await.is_err());
     assert!(called.load(Ordering::SeqCst) > 3);
+}
+
+/// Whatever a server does, the caller has its answer in the time that it gave: in virtual time, to the millisecond.
+#[tokio::test(start_paused = true)]
+async fn repeated_calls_end_in_the_time_that_was_given() {
+    const GIVEN: Duration = Duration::from_secs(3);
+    let hanging = || {
+        let (near, far) = transport::memory();
+        tokio::spawn(sabir::serve(far, router()));
+        near
+    };
+    type Dial = Box<
+        dyn Fn() -> std::pin::Pin<Box<dyn Future<Output = Result<sabir::Transport, Error>> + Send>>
+            + Send
+            + Sync,
+    >;
+    let refused = || Error::from(std::io::Error::from(std::io::ErrorKind::ConnectionRefused));
+    let attempts = Arc::new(AtomicUsize::new(0));
+    let servers: [(&str, Dial); 5] = [
+        ("never answers", Box::new(move || Box::pin(async move { Ok(hanging()) }))),
+        ("is never there", Box::new(move || Box::pin(async move { Err(refused()) }))),
+        ("never opens", Box::new(|| Box::pin(std::future::pending()))),
+        (
+            "opens late, and never answers",
+            Box::new(move || {
+                Box::pin(async move {
+                    tokio::time::sleep(Duration::from_millis(2900)).await;
+                    Ok(hanging())
+                })
+            }),
+        ),
+        (
+            "ends each connection, and then hangs",
+            Box::new(move || {
+                let attempt = attempts.fetch_add(1, Ordering::SeqCst);
+                Box::pin(async move { if attempt < 4 { Ok(transport::memory().0) } else { Ok(hanging()) } })
+            }),
+        ),
+    ];
+    for (name, dial) in servers {
+        let server = Reconnect::new(Router::new(), dial).timeout(GIVEN);
+        // The second one also waits for the first one's attempt to connect.
+        let start = tokio::time::Instant::now();
+        let (one, two) =
+            tokio::join!(server.call_idempotent::<()>("hang", ()), server.call_idempotent::<()>("hang", ()));
+        let took = start.elapsed();
+        assert!(one.is_err() && two.is_err(), "{name}");
+        assert!(took <= GIVEN + Duration::from_millis(2), "{name}: {took:?}");
+    }
+    // No clock can show the end.
+    let server = Reconnect::new(Router::new(), move || std::future::ready(Ok::<_, Error>(hanging())))
+        .timeout(Duration::MAX);
+    assert_eq!(server.call_idempotent::<u64>("echo", 1).await.unwrap(), 1);
 }

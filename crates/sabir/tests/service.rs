@@ -156,7 +156,8 @@ async fn errors_keep_their_types() {
     let lost = shop.peer().clone();
     lost.shutdown(std::time::Duration::ZERO).await;
     let failure = shop.buy("tea".into(), None).await.unwrap_err();
-    assert!(matches!(failure, ServiceError::Call(sabir::CallError::Closed(_))), "{failure}");
+    let ServiceError::Call(failure) = failure else { panic!("{failure}") };
+    assert_eq!(failure.connection_end(), Some(&sabir::Cause::Shutdown));
 }
 
 /// Calls by hand: the text of the result, or the error.

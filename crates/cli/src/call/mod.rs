@@ -174,8 +174,8 @@ async fn send(
                 outcome = session.call(method, args, on_progress.as_ref()) => outcome,
                 error = reporter.refused_after(AFTER_PEER_ERROR) => return reporter.refusal(named, &error),
             };
-            if let (Err(CallFailure::Call(CallError::Closed(_))), Some(error)) =
-                (&outcome, reporter.peer_error())
+            if let (Err(CallFailure::Call(failed)), Some(error)) = (&outcome, reporter.peer_error())
+                && failed.connection_end().is_some()
             {
                 return reporter.refusal(named, &error);
             }

@@ -102,7 +102,7 @@ pub(super) async fn ask(
                 peer.shutdown(std::time::Duration::ZERO).await;
                 return Err(options.undelivered(&lost));
             }
-            Err(error @ (CallError::Decode(_) | CallError::Closed(_))) => {
+            Err(error) if matches!(error, CallError::Decode(_)) || error.connection_end().is_some() => {
                 faulty.get_or_insert(error);
             }
             Err(error) => last = Some(error),

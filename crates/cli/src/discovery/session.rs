@@ -1,7 +1,7 @@
 //! Asks in a session that is open already, so that nothing is started or opened twice.
 
+use sabir::Peer;
 use sabir::openrpc::Info;
-use sabir::{CallError, Peer};
 use sabir_mcp::McpSession;
 use serde_json::Value;
 
@@ -40,7 +40,7 @@ pub(crate) async fn in_session(source: &Source, options: &PeerOptions) -> Option
                 };
                 match answer {
                     Ok(answer) => return Some(found(via, answer)),
-                    Err(CallError::Closed(_)) => return None,
+                    Err(error) if error.connection_end().is_some() => return None,
                     Err(_) => {}
                 }
             }

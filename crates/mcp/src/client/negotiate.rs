@@ -94,7 +94,7 @@ async fn ask(
                 None => Err(unspoken(&supported.join(", "))),
             };
         }
-        Err(error @ CallError::Closed(_)) => return Err(error.into()),
+        Err(error) if error.connection_end().is_some() => return Err(error.into()),
         // Whatever else comes, or nothing: it is of the legacy era.
         Err(_) => return Ok(None),
     };

@@ -370,11 +370,11 @@ pub enum CallError {
     Unanswered,
     /// The answer is not a valid response.
     Malformed(Fault),
-    /// The connection ended first.
+    /// It was sent, and the connection ended before its answer came. Whether the peer has acted on it is not known.
     Closed(Cause),
     /// The caller cancelled it.
     Cancelled,
-    /// It was never sent.
+    /// It was never sent: the peer has not seen it. [`SendError::Closed`] if the connection had ended before.
     NotSent(SendError),
     /// The result does not fit the type that the caller wants.
     Decode(Cow<'static, str>),
@@ -511,6 +511,17 @@ impl Report<'_> {
                 method: Cow::Owned(method.into_owned()),
                 error: error.into_owned(),
             },
+        }
+    }
+}
+
+impl CallError {
+    /// Why the connection ended, if that is what kept the call from its answer: it had been sent
+    /// ([`Closed`](Self::Closed)), or not ([`SendError::Closed`]).
+    pub fn connection_end(&self) -> Option<&Cause> {
+        match self {
+            CallError::Closed(cause) | CallError::NotSent(SendError::Closed(cause)) => Some(cause),
+            _ => None,
         }
     }
 }

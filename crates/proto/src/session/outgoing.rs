@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::calls::Call;
-use super::event::{CallKey, Purpose, RequestKey};
+use super::event::{CallKey, Cause, Purpose, RequestKey};
 use super::meta::{self, TraceContext};
 use super::{Core, Phase, Session};
 use crate::dialect::NotificationStyle;
@@ -47,8 +47,8 @@ pub struct CancelOptions<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SendError {
-    /// The connection has ended, or is about to.
-    Closed,
+    /// The connection has ended, or is about to, for this reason.
+    Closed(Cause),
     /// Too many calls wait for an answer.
     TooManyCalls,
     /// Too much is unsent: the peer does not read.
@@ -73,7 +73,7 @@ pub enum SendError {
 impl fmt::Display for SendError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SendError::Closed => f.write_str("the connection is closed"),
+            SendError::Closed(cause) => write!(f, "the connection is closed: {cause}"),
             SendError::TooManyCalls => f.write_str("too many calls wait for an answer"),
             SendError::Congested => f.write_str("the peer does not read what was sent"),
             SendError::Params(reason) => write!(f, "params cannot be written as JSON: {reason}"),
@@ -314,7 +314,16 @@ impl Core {
     pub(super) fn check_open(&self) -> Result<(), SendError> {
         match self.phase {
             Phase::Open | Phase::Draining(_) if !self.eof => Ok(()),
-            _ => Err(SendError::Closed),
+            _ => Err(SendError::Closed(self.ending())),
+        }
+    }
+
+    /// Why nothing can be sent any more.
+    fn ending(&self) -> Cause {
+        match &self.phase {
+            Phase::Closed(cause) => cause.clone(),
+            Phase::Draining(_) | Phase::Flushing(_) if !self.eof => Cause::Shutdown,
+            _ => Cause::Ended,
         }
     }
 
@@ -341,7 +350,7 @@ impl Core {
     /// A notification may still follow the peer's end, for as long as its requests are being answered.
     fn check_open_for_sending(&self) -> Result<(), SendError> {
         if matches!(self.phase, Phase::Closed(_)) {
-            return Err(SendError::Closed);
+            return Err(SendError::Closed(self.ending()));
         }
         if self.is_outbound_full() {
             return Err(SendError::Congested);

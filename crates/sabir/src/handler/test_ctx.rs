@@ -30,7 +30,7 @@ use crate::router::Router;
 /// ```
 ///
 /// There is no connection behind it: calls to [`Ctx::peer`] end with
-/// [`CallError::Closed`](crate::CallError::Closed), progress goes nowhere, and
+/// [`SendError::Closed`](crate::SendError::Closed), progress goes nowhere, and
 /// [`Ctx::is_request`] is false.
 /// [`Router::call`] tests a handler with everything around it: params, layers, checks, calls back.
 #[must_use = "`build` makes the context"]
@@ -59,7 +59,7 @@ impl TestCtx {
 
     /// The context.
     pub fn build(self) -> Ctx {
-        let shared = Shared::new(self.router.into_routes());
+        let shared = Shared::new(self.router.into_routes(), false);
         if let Some(identity) = self.identity {
             let _ = shared.identity.set(identity);
         }

@@ -15,7 +15,7 @@ use serde::{Deserializer, forward_to_deserialize_any};
 use crate::handler::ctx::Ctx;
 use crate::peer::Peer;
 use crate::peer::call_slot::{CallSlot, OnReply, Outcome};
-use crate::peer::commands::{CallCommand, Command};
+use crate::peer::commands::{CallCommand, Command, Room};
 use crate::peer::relayed::{self, Relayed};
 use crate::proxy::relay::has_progress_token;
 use crate::router::observe::{CallEnd, Observed, Side};
@@ -42,8 +42,8 @@ pub struct Call<R, E = CallError, T = RawJson<'static>> {
     peer: Peer,
     slot: Arc<CallSlot>,
     unsent: Option<Unsent>,
-    /// Whether it waits for room if there are too many calls.
-    waits_for_room: bool,
+    /// What it does if there are too many calls.
+    room: Room,
     /// Whether it passes on a call of another peer.
     relays: bool,
     /// When it began, for observers.
@@ -64,7 +64,7 @@ impl<R, E, T> Call<R, E, T> {
             peer,
             slot: Arc::default(),
             unsent,
-            waits_for_room: false,
+            room: Room::Refused,
             relays: false,
             watched: None,
             over: false,
@@ -78,7 +78,7 @@ impl<R, E, T> Call<R, E, T> {
             peer,
             slot,
             unsent: None,
-            waits_for_room: false,
+            room: Room::Refused,
             relays: false,
             watched: None,
             over: false,
@@ -154,7 +154,7 @@ impl<R, E, T> Call<R, E, T> {
     /// Calls that wait go out in the order in which they were first awaited. A [`timeout`](Self::timeout) counts from
     /// when the call is sent. It does nothing for a call in a batch: a batch goes out as a whole or not at all.
     pub fn wait_for_room(mut self) -> Self {
-        self.waits_for_room = true;
+        self.room = Room::Waits;
         self
     }
 
@@ -242,7 +242,7 @@ impl<R, E, T> Call<R, E, T> {
             let call = CallCommand { method, params, slot, is_settled: false };
             self.peer.shared.command(Command::Call {
                 on_behalf_of: self.peer.on_behalf_of,
-                waits: self.waits_for_room,
+                room: self.room,
                 call,
             })
         });
@@ -260,7 +260,7 @@ impl Call<RawJson<'static>> {
             peer,
             slot,
             unsent: Some((method, Ok(params))),
-            waits_for_room: true,
+            room: Room::WaitsToSend,
             relays: true,
             watched: None,
             over: false,
@@ -277,6 +277,16 @@ impl Call<RawJson<'static>> {
             }
         }
         call
+    }
+
+    /// Lets the call go on without its caller. Whether it was sent.
+    pub(crate) fn detach(mut self) -> bool {
+        if self.unsent.is_some() {
+            return false;
+        }
+        self.over = true;
+        self.watched(CallEnd::Cancelled);
+        true
     }
 
     /// The outcome as it came, without a copy.

@@ -15,6 +15,7 @@ use crate::peer::Peer;
 use crate::peer::call_slot::CallSlot;
 use crate::peer::flags::{Flag, Queued};
 use crate::peer::subscription::{SubscribeCommand, SubscriptionSlot};
+use crate::proxy::subscriptions::Relays;
 use crate::router::Routes;
 use crate::router::subscription::InsteadOfReply;
 use crate::sync::lock;
@@ -27,8 +28,8 @@ const ENOUGH: usize = 256 * 1024;
 pub(crate) enum Command {
     Call {
         on_behalf_of: OnBehalfOf,
-        /// Whether it waits if there is no room for it.
-        waits: bool,
+        /// What it does if there is no room for it.
+        room: Room,
         call: CallCommand,
     },
     Batch {
@@ -74,6 +75,28 @@ pub(crate) enum Command {
     },
     SetDialect(Dialect),
     Shutdown(Duration),
+}
+
+/// What becomes of a call for which there is no room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Room {
+    /// It is refused.
+    Refused,
+    /// It waits for its turn.
+    Waits,
+    /// It waits until the peer reads, and is refused if too many calls are open: those may be waiting for this one.
+    WaitsToSend,
+}
+
+impl Room {
+    /// Whether a call waits that was refused so.
+    pub(crate) fn waits_after(self, refused: &SendError) -> bool {
+        match refused {
+            SendError::Congested => self != Room::Refused,
+            SendError::TooManyCalls => self == Room::Waits,
+            _ => false,
+        }
+    }
 }
 
 /// What somebody who cancels says, to be passed on.
@@ -143,6 +166,10 @@ pub(crate) struct Shared {
     pub(crate) headers: OnceLock<Arc<crate::client::http::Headers>>,
     /// Told once the connection has ended.
     pub(crate) over: Notify,
+    /// The peer cannot be told anything but the answers to its requests.
+    pub(crate) one_way: bool,
+    /// Subscriptions that were made through a proxy, if there were any.
+    pub(crate) relays: OnceLock<Box<Relays>>,
 }
 
 #[derive(Default)]
@@ -167,15 +194,19 @@ pub(crate) struct EventFlag {
 }
 
 impl Shared {
-    pub(crate) fn new(routes: Arc<Routes>) -> Self {
-        Shared { routes, ..Shared::default() }
+    pub(crate) fn new(routes: Arc<Routes>, one_way: bool) -> Self {
+        Shared { routes, one_way, ..Shared::default() }
+    }
+
+    pub(crate) fn relays(&self) -> &Relays {
+        self.relays.get_or_init(Box::default)
     }
 
     /// Queues a command for the connection, unless that has ended.
     pub(crate) fn command(&self, command: Command) -> Result<(), CallError> {
         let mut state = lock(&self.state);
         if let Some(cause) = &state.cause {
-            let closed = CallError::Closed(cause.clone());
+            let closed = not_sent(cause);
             drop(state);
             command.refuse(&closed);
             return Err(closed);
@@ -200,7 +231,15 @@ impl Shared {
             }
             room.await;
         }
-        self.command(command).map_err(|_| SendError::Closed)
+        self.notification(command)
+    }
+
+    /// Queues what has no answer.
+    pub(crate) fn notification(&self, command: Command) -> Result<(), SendError> {
+        self.command(command).map_err(|refused| match refused {
+            CallError::NotSent(why) => why,
+            _ => SendError::Closed(Cause::Ended),
+        })
     }
 
     pub(crate) fn is_full(&self) -> bool {
@@ -257,6 +296,9 @@ impl Shared {
         self.closing.tell();
         self.room.notify_waiters();
         self.over.notify_waiters();
+        if let Some(relays) = self.relays.get() {
+            relays.close(self, cause);
+        }
         commands
     }
 
@@ -443,6 +485,11 @@ impl Command {
             | Command::Shutdown(_) => 0,
         }
     }
+}
+
+/// What becomes of a call that came after the end of its connection, or waited in a queue until then.
+pub(crate) fn not_sent(cause: &Cause) -> CallError {
+    CallError::NotSent(SendError::Closed(cause.clone()))
 }
 
 /// Nothing of the batch went out, or will.

@@ -8,6 +8,7 @@ pub(crate) mod flags;
 pub(crate) mod reconnect;
 pub(crate) mod relayed;
 pub(crate) mod resubscribe;
+mod retry;
 pub(crate) mod subscription;
 
 use std::any::Any;
@@ -137,7 +138,7 @@ impl Peer {
         if self.shared.is_full() {
             return Err(SendError::Congested);
         }
-        self.shared.command(command).map_err(|_| SendError::Closed)
+        self.shared.notification(command)
     }
 
     fn notification(&self, method: Cow<'static, str>, params: &impl Serialize) -> Result<Command, SendError> {

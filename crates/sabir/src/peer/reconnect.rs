@@ -5,22 +5,22 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
-use sabir_proto::SendError;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::Mutex;
+use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::peer::call::Call;
+use crate::peer::retry::{Pauses, retry_after};
 use crate::peer::{Peer, written};
 use crate::router::Router;
 use crate::router::method::Method;
 use crate::runtime::serve::connect;
 use crate::transport::{ConnectError, ConnectErrorKind, Transport};
-use crate::{CallError, Error, ErrorCode, RawJson};
+use crate::{CallError, Error};
 
-/// The pause before the second attempt, and the longest one.
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// Longer than anybody waits, and what any clock can show.
+const FOREVER: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
 
 type Dial = Box<dyn Fn() -> Pin<Box<dyn Future<Output = Result<Transport, Error>> + Send>> + Send + Sync>;
 
@@ -67,7 +67,8 @@ impl Reconnect {
         Reconnect { dial, router, timeout: Duration::from_secs(30), peer: Mutex::new(None) }
     }
 
-    /// Sets for how long [`peer`](Self::peer) tries to connect before it gives up. 30 s.
+    /// Sets for how long [`peer`](Self::peer) tries to connect before it gives up, and how long
+    /// [`call_idempotent`](Self::call_idempotent) takes at the most, with all its attempts. 30 s.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
@@ -86,7 +87,8 @@ impl Reconnect {
         params: impl Serialize,
     ) -> Result<R, Error> {
         let params = written(&params)?;
-        self.attempt_call(method.into(), params).await
+        let call: Call<R> = Call::new(self.peer().await?, method.into(), Ok(params));
+        Ok(call.await?)
     }
 
     /// Connects if need be, and calls a [`Method`], once.
@@ -99,27 +101,39 @@ impl Reconnect {
     }
 
     /// Calls a method that may run twice without harm. If the connection is lost before the answer has come, or the
-    /// server is overloaded or shutting down, the call is made again with growing pauses, until
-    /// [`timeout`](Self::timeout) is over. Only the caller knows which methods these are: those that read, or that set
-    /// a value.
+    /// server is overloaded or shutting down, the call is made again with growing pauses. Over HTTP that includes the
+    /// statuses 429, 502, 503 and 504; a `Retry-After` makes the pause longer. Only the caller knows which methods these
+    /// are: those that read, or that set a value.
+    ///
+    /// It never takes longer than [`timeout`](Self::timeout), whatever the server does: an attempt that is still open then
+    /// is cancelled and ends with [`CallError::TimedOut`]. If the next attempt would be too late, the last error is
+    /// returned at once.
     pub async fn call_idempotent<R: DeserializeOwned>(
         &self,
         method: impl Into<Cow<'static, str>>,
         params: impl Serialize,
     ) -> Result<R, Error> {
         let (method, params) = (method.into(), written(&params)?);
-        let end = tokio::time::Instant::now() + self.timeout;
-        let mut pause = FIRST_PAUSE;
+        let end = self.end();
+        let mut pauses = Pauses::new();
         loop {
-            let error = match self.attempt_call(method.clone(), params.clone()).await {
-                Err(error) if may_call_again(&error) => error,
-                outcome => return outcome,
+            let attempt = async {
+                let peer = self.peer_until(end).await?;
+                let call: Call<R> = Call::new(peer, method.clone(), Ok(params.clone()));
+                Ok(call.await?)
             };
-            if tokio::time::Instant::now() + pause > end {
+            let error = match timeout_at(end, attempt).await {
+                Ok(Err(error)) => error,
+                Ok(answered) => return answered,
+                // Dropped, the call is cancelled.
+                Err(_) => return Err(CallError::TimedOut.into()),
+            };
+            let Some(at_least) = retry_after(&error) else { return Err(error) };
+            let pause = pauses.next(at_least);
+            if pause >= end - Instant::now() {
                 return Err(error);
             }
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            sleep(pause).await;
         }
     }
 
@@ -137,54 +151,43 @@ impl Reconnect {
         self.notify(method.name(), params).await
     }
 
-    async fn attempt_call<R: DeserializeOwned>(
-        &self,
-        method: Cow<'static, str>,
-        params: Option<RawJson<'static>>,
-    ) -> Result<R, Error> {
-        let call: Call<R> = Call::new(self.peer().await?, method, Ok(params));
-        Ok(call.await?)
-    }
-
     /// The connected peer, or the last error once [`timeout`](Self::timeout) is over.
     pub async fn peer(&self) -> Result<Peer, Error> {
-        let mut current = self.peer.lock().await;
+        self.peer_until(self.end()).await
+    }
+
+    /// When the time is over that begins now.
+    fn end(&self) -> Instant {
+        let now = Instant::now();
+        now.checked_add(self.timeout).unwrap_or(now + FOREVER)
+    }
+
+    async fn peer_until(&self, end: Instant) -> Result<Peer, Error> {
+        let too_late = || -> Error {
+            let reason = format!("no connection within {:?}", self.timeout);
+            ConnectError::new(ConnectErrorKind::Timeout, "the server", reason).into()
+        };
+        // Somebody else may be connecting, and has its own time for it.
+        let Ok(mut current) = timeout_at(end, self.peer.lock()).await else { return Err(too_late()) };
         if let Some(peer) = current.as_ref().filter(|peer| peer.cause().is_none()) {
             return Ok(peer.clone());
         }
-        let end = tokio::time::Instant::now() + self.timeout;
-        let mut pause = FIRST_PAUSE;
+        let mut pauses = Pauses::new();
         loop {
-            let error = match tokio::time::timeout_at(end, self.attempt()).await {
-                Err(_) => {
-                    let reason = format!("no connection within {:?}", self.timeout);
-                    return Err(ConnectError::new(ConnectErrorKind::Timeout, "the server", reason).into());
-                }
+            let error = match timeout_at(end, self.attempt()).await {
+                Err(_) => return Err(too_late()),
                 Ok(Ok(peer)) => {
                     *current = Some(peer.clone());
                     return Ok(peer);
                 }
                 Ok(Err(error)) => error,
             };
-            if !error.may_pass() || tokio::time::Instant::now() + pause > end {
+            let pause = pauses.next(Duration::ZERO);
+            if !error.may_pass() || pause >= end - Instant::now() {
                 return Err(error);
             }
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            sleep(pause).await;
         }
-    }
-}
-
-/// Whether a call that failed so may have a better chance with another connection, or a little later.
-fn may_call_again(error: &Error) -> bool {
-    match error {
-        Error::Call(CallError::Closed(_) | CallError::NotSent(SendError::Closed)) => true,
-        // Without an answer of HTTP, it is the connection that failed.
-        Error::Call(CallError::Undelivered(what)) => what.status.is_none() && what.too_large.is_none(),
-        Error::Call(CallError::Error(error)) => {
-            matches!(error.code, ErrorCode::OVERLOADED | ErrorCode::SHUTTING_DOWN)
-        }
-        _ => false,
     }
 }
 

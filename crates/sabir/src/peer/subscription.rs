@@ -168,7 +168,7 @@ impl SubscriptionSlot {
     /// The connection is over.
     pub(crate) fn closed(&self, why: &CallError) {
         self.subscribed(Err(why.clone()));
-        if let CallError::Closed(cause) = why {
+        if let Some(cause) = why.connection_end() {
             self.end(SubscriptionEnd::Disconnected(cause.clone()));
         }
     }

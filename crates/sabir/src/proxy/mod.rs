@@ -1,6 +1,7 @@
 //! Passing calls and notifications on from one peer to another, in both directions.
 
 pub(crate) mod relay;
+pub(crate) mod subscriptions;
 mod target;
 
 use std::future::{Future, poll_fn};
@@ -33,7 +34,7 @@ use crate::transport::Transport;
 ///
 /// What is passed on, and what becomes of it, is that of [`Router::forward_to`], which is for proxies that also answer
 /// something themselves. If the server ends first, the client's connection stays: each call that is open and each one
-/// that follows is answered [`UPSTREAM_FAILED`](crate::ErrorCode::UPSTREAM_FAILED) with the cause.
+/// that follows is answered [`UPSTREAM_FAILED`](crate::ErrorCode::UPSTREAM_FAILED) with the cause, and so are subscriptions.
 pub async fn proxy(client: impl Into<Transport>, server: impl Into<Transport>) -> Result<(), Error> {
     let opened = server.into().open().await?;
     let client_peer = Arc::new(OnceLock::new());
@@ -102,10 +103,14 @@ impl Router {
     ///   [`forward_trace`](Router::forward_trace) gives another one.
     /// - Notifications stay in order. If the upstream reads slowly, they wait, and their connection reads no further;
     ///   progress is dropped then.
+    /// - Items of a subscription go to the client that has made it, and a subscriber is told of the end of its upstream, or
+    ///   loses its connection where nothing else would tell it. Subscriptions are recognised by `subscribe` in the method's
+    ///   name; others are [declared](Router::forward_subscription).
     /// - An upstream that fails to answer is [`UPSTREAM_FAILED`](crate::ErrorCode::UPSTREAM_FAILED), and `data.reason` says why; one that has
-    ///   ended fails each call in this way. Without room for more calls they wait.
+    ///   ended fails each call in this way, and so does one that leaves [`Limits::calls`](crate::Limits::calls) unanswered:
+    ///   proxies that pass calls on in a circle end so.
     ///
-    /// What the upstream asks in return is answered by the router that it was connected with. For both directions each
+    /// What the upstream asks in return, and tells beside items, goes to the router that it was connected with. For both directions each
     /// client needs an upstream of its own: [`forward_each`](Router::forward_each).
     #[must_use]
     pub fn forward_to(self, peer: Peer) -> Self {
@@ -155,6 +160,7 @@ impl Router {
     fn forward(mut self, forward: Forward) -> Self {
         let route = self.route(forward);
         self.routes.add_fallback("".into(), route);
+        self.routes.forwards = true;
         self
     }
 }

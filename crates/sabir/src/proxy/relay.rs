@@ -12,25 +12,53 @@ use crate::peer::Peer;
 use crate::peer::call::Call;
 use crate::peer::commands::{Command, Shared};
 use crate::peer::relayed::Relayed;
+use crate::proxy::subscriptions::{SubscribeCall, Unsubscribe, may_subscribe};
 use crate::router::handlers::owned;
 use crate::{CallError, ErrorCode, ErrorObject, RawJson, Result};
+
+/// A proxy cannot tell the two apart: JSON-RPC has no count of hops.
+const FULL: &str = "the upstream leaves as many calls unanswered as may be open (`Limits::calls`): \
+                    it is overloaded, or proxies pass calls on in a circle";
 
 /// Passes a message on, and the answer back. Dropped before the answer, it cancels at the other end.
 pub(super) enum Relay {
     Call(Call<RawJson<'static>>),
+    Subscribe(Box<SubscribeCall>),
     /// The other side leaves too much unread.
     Waiting {
         sent: Pin<Box<dyn Future<Output = std::result::Result<(), SendError>> + Send>>,
         _hold: HeldInput,
     },
     Done(Option<Result<()>>),
+    /// There is no such subscription of this client.
+    NotSubscribed,
 }
 
 impl Relay {
     pub(super) fn new(to: &Peer, ctx: &Ctx, method: &str, params: Option<&RawJson<'_>>) -> Self {
         match ctx.key {
+            // Nearly all names show at once that they have nothing to do with subscriptions.
+            Some(_) if may_subscribe(&ctx.peer.shared.routes, method) => {
+                Relay::subscription(to, ctx, method, params)
+            }
             Some(_) => Relay::Call(Call::relay(to.clone(), ctx, method, params)),
             None => Relay::notify(to, ctx, method, params),
+        }
+    }
+
+    /// A call that subscribes or unsubscribes, by its name.
+    #[cold]
+    fn subscription(to: &Peer, ctx: &Ctx, method: &str, params: Option<&RawJson<'_>>) -> Self {
+        match SubscribeCall::new(to, ctx, method, params) {
+            Some(Ok(call)) => return Relay::Subscribe(Box::new(call)),
+            Some(Err(refused)) => return Relay::refused(refused),
+            None => {}
+        }
+        let call = || Call::relay(to.clone(), ctx, method, params);
+        match Unsubscribe::of(to, ctx, method, params) {
+            Some(Unsubscribe::Own(id)) => Relay::Call(Unsubscribe::watch(id, to, ctx, call())),
+            Some(Unsubscribe::Foreign) => Relay::NotSubscribed,
+            None => Relay::Call(call()),
         }
     }
 
@@ -72,6 +100,8 @@ impl Future for Relay {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         match self.get_mut() {
             Relay::Call(call) => call.poll_relayed(cx).map_err(upstream_error),
+            Relay::Subscribe(call) => call.poll(cx).map_err(upstream_error),
+            Relay::NotSubscribed => Poll::Ready(Ok(RawJson::new("false").unwrap_or(RawJson::NULL).into())),
             Relay::Waiting { sent, .. } => {
                 let sent = ready!(sent.as_mut().poll(cx));
                 let sent = sent.map_err(|refused| upstream_error(CallError::NotSent(refused)));
@@ -112,9 +142,8 @@ pub(super) fn upstream_error(error: CallError) -> ErrorObject {
         CallError::Error(answered) => answered,
         CallError::TimedOut => ErrorObject::standard(ErrorCode::TIMED_OUT),
         CallError::Cancelled => ErrorObject::standard(ErrorCode::REQUEST_CANCELLED),
-        CallError::NotSent(SendError::Congested | SendError::TooManyCalls) => {
-            ErrorObject::because(ErrorCode::OVERLOADED, error)
-        }
+        CallError::NotSent(SendError::TooManyCalls) => ErrorObject::because(ErrorCode::UPSTREAM_FAILED, FULL),
+        CallError::NotSent(SendError::Congested) => ErrorObject::because(ErrorCode::OVERLOADED, error),
         error => ErrorObject::because(ErrorCode::UPSTREAM_FAILED, error),
     }
 }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use foldhash::fast::FixedState;
-use sabir_proto::TraceContext;
+use sabir_proto::{SubscriptionStyle, TraceContext};
 
 use crate::handler::ctx::Ctx;
 use crate::handler::spawned::Spawned;
@@ -43,6 +43,10 @@ pub(crate) struct Routes {
     pub(super) has_spans: bool,
     /// Says in which trace calls stand that are passed on.
     pub(crate) forward_trace: Option<ForwardTrace>,
+    /// Whether messages without a handler are passed on.
+    pub(crate) forwards: bool,
+    /// How subscriptions are written that are passed on, where it was said.
+    pub(crate) forward_subscriptions: Vec<SubscriptionStyle>,
     /// Whether all handlers run beside their connections.
     pub(super) spawned: bool,
 }
@@ -132,6 +136,8 @@ impl Routes {
             assert!(before.is_none(), "both routers have a state of type `{name}`");
         }
         self.observers.extend(other.observers);
+        self.forwards |= other.forwards;
+        self.forward_subscriptions.extend(other.forward_subscriptions);
         #[cfg(feature = "tracing")]
         {
             self.has_spans |= other.has_spans;

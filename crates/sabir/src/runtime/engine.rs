@@ -69,6 +69,8 @@ enum Step {
     /// Polls the handler of a request or, without a key, of a notification; or refuses it.
     Run(Option<RequestKey>, Result<Running, ErrorObject>),
     Cancel(RequestKey, Option<String>),
+    /// A notification was an item for a client of this proxy.
+    Relayed,
     /// A caller was given its answer.
     Answered,
     /// Polls what makes the items of a subscription.
@@ -115,7 +117,6 @@ impl Starter<'_> {
     #[inline]
     fn notification(&mut self, method: &str, params: Option<&RawJson<'_>>) -> Result<Running, ErrorObject> {
         let routes = &self.peer.shared.routes;
-        routes.tell(&Observed::Notification { side: Side::Theirs, method });
         let has_meta = |raw: &&RawJson<'_>| META.find(raw.as_str().as_bytes()).is_some();
         let meta = params.filter(has_meta).and_then(|raw| raw.get("_meta"));
         let ctx = Ctx {
@@ -142,7 +143,7 @@ pub(crate) enum Stop {
 
 impl Engine {
     pub(crate) fn new(config: Config, routes: Arc<Routes>, on_report: Option<OnReport>) -> Self {
-        let peer = Peer::new(Arc::new(Shared::new(routes)));
+        let peer = Peer::new(Arc::new(Shared::new(routes, config.one_way)));
         Engine {
             context: SessionContext::new(config, peer),
             tasks: Vec::new(),
@@ -242,6 +243,10 @@ impl Engine {
                     self.cancel(key, reason);
                     self.count_step();
                 }
+                Step::Relayed => {
+                    self.context.session.finish_notification(self.context.now);
+                    self.count_step();
+                }
                 Step::Answered => self.answered = true,
                 Step::Stream(index) => {
                     self.context.poll_stream(index);
@@ -294,6 +299,13 @@ impl Engine {
                 Step::Run(Some(key), starter.request(key, &method, params.as_ref(), meta, origin))
             }
             Event::Notification { method, params } => {
+                let shared = &self.context.peer.shared;
+                shared.routes.tell(&Observed::Notification { side: Side::Theirs, method: &method });
+                if let Some(relays) = shared.relays.get()
+                    && relays.take_item(shared, &method, params.as_ref())
+                {
+                    return Step::Relayed;
+                }
                 let name = &mut self.context.notification;
                 name.clear();
                 // The peer chooses the name: a long one is not to stay.

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use crate::peer::Peer;
 use crate::peer::call_slot::{BegunOptions, CallSlot, DEFAULT_OPTIONS};
-use crate::peer::commands::{BatchEntry, CallCommand, Command, OnBehalfOf, end_batch};
+use crate::peer::commands::{BatchEntry, CallCommand, Command, OnBehalfOf, Room, end_batch, not_sent};
 use crate::peer::subscription::SubscriptionSlot;
 use crate::router::observe::{CallEnd, Observed, Side, Watches};
 #[cfg(feature = "http")]
@@ -36,7 +36,7 @@ pub(crate) struct SessionContext {
     /// For how many of them nothing is read.
     pub(super) paused: usize,
     /// Calls that wait for room.
-    waiting: VecDeque<(OnBehalfOf, CallCommand, BegunOptions)>,
+    waiting: VecDeque<(OnBehalfOf, Room, CallCommand, BegunOptions)>,
     /// Kept for its memory.
     commands: Vec<Command>,
     /// The requests that are being handled, if anybody observes.
@@ -107,13 +107,13 @@ impl SessionContext {
     /// Sends what has waited for room, as far as there is any.
     #[cold]
     fn send_waiting(&mut self) {
-        while let Some((on_behalf_of, call, options)) = self.waiting.pop_front() {
+        while let Some((on_behalf_of, room, call, options)) = self.waiting.pop_front() {
             if call.slot.is_over() {
                 continue;
             }
             match self.send_call(on_behalf_of, &call, &options) {
-                Err(SendError::TooManyCalls | SendError::Congested) => {
-                    return self.waiting.push_front((on_behalf_of, call, options));
+                Err(refused) if room.waits_after(&refused) => {
+                    return self.waiting.push_front((on_behalf_of, room, call, options));
                 }
                 sent => self.keep_call(sent, call),
             }
@@ -133,15 +133,15 @@ impl SessionContext {
 
     fn execute(&mut self, command: Command) {
         match command {
-            Command::Call { on_behalf_of, waits, call } => {
+            Command::Call { on_behalf_of, room, call } => {
                 let Some(options) = call.slot.begin() else { return };
                 // Those that came first go first.
-                if waits && !self.waiting.is_empty() {
-                    return self.waiting.push_back((on_behalf_of, call, options));
+                if room != Room::Refused && !self.waiting.is_empty() {
+                    return self.waiting.push_back((on_behalf_of, room, call, options));
                 }
                 match self.send_call(on_behalf_of, &call, &options) {
-                    Err(SendError::TooManyCalls | SendError::Congested) if waits => {
-                        self.waiting.push_back((on_behalf_of, call, options));
+                    Err(refused) if room.waits_after(&refused) => {
+                        self.waiting.push_back((on_behalf_of, room, call, options));
                     }
                     sent => self.keep_call(sent, call),
                 }
@@ -333,10 +333,10 @@ impl SessionContext {
             watches.end_all();
         }
         for command in self.peer.shared.close(&cause) {
-            command.refuse(&CallError::Closed(cause.clone()));
+            command.refuse(&not_sent(&cause));
         }
-        for (_, call, _) in self.waiting.drain(..) {
-            call.slot.end_unsent(&CallError::Closed(cause.clone()));
+        for (_, _, call, _) in self.waiting.drain(..) {
+            call.slot.end_unsent(&not_sent(&cause));
         }
         for (_, slot) in self.subscriptions.drain(..).flatten() {
             slot.closed(&CallError::Closed(cause.clone()));

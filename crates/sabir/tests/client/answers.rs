@@ -248,3 +248,32 @@ async fn servers_ask_back() {
     let seen = script.seen(2).await;
     assert_eq!(seen[1].body, r#"{"jsonrpc":"2.0","id":"q","result":"sure? yes"}"#);
 }
+
+/// A server that is away for a while: the call is made again, unless the server asks for more time than there is.
+#[tokio::test]
+async fn calls_that_may_run_twice_are_made_again_after_503() {
+    for (name, refusals, want) in [
+        ("once", vec![("503 Service Unavailable", "")], Ok(3)),
+        ("with the time", vec![("503 Service Unavailable", "retry-after: 0\r\n")], Ok(3)),
+        ("a gateway", vec![("502 Bad Gateway", ""), ("504 Gateway Timeout", "")], Ok(3)),
+        ("too many", vec![("429 Too Many Requests", "")], Ok(3)),
+        (
+            "much later",
+            vec![("503 Service Unavailable", "retry-after: 3600\r\n")],
+            Err("HTTP 503 Service Unavailable from URL"),
+        ),
+        ("broken", vec![("500 Internal Server Error", "")], Err("HTTP 500 Internal Server Error from URL")),
+    ] {
+        let refusals = Mutex::new(refusals.into_iter());
+        let script = Script::answer(move |seen| match refusals.lock().unwrap().next() {
+            Some((code, headers)) => status(code, headers),
+            None => json(&three(seen)),
+        })
+        .await;
+        let url = script.url();
+        let server = sabir::Reconnect::new(Router::new(), move || transport::url(url.as_str()));
+        let outcome = within(server.call_idempotent::<i64>("add", (1, 2))).await;
+        let outcome = outcome.map_err(|error| error.to_string().replace(&script.url(), "URL"));
+        assert_eq!(outcome, want.map_err(str::to_owned), "{name}");
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sabir::{CallError, Cause, Limits, Peer, Router, transport};
+use sabir::{CallError, Cause, Limits, Peer, Router, SendError, transport};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
@@ -93,7 +93,7 @@ async fn an_answer_that_is_too_large_is_named() {
             assert_eq!(lost.too_large, Some(LIMIT));
             assert!(lost.to_string().starts_with("an answer, to this call or to another one"), "{lost}");
         }
-        let Err(CallError::Closed(Cause::Lost(lost))) = within(call(&peer)).await else {
+        let Err(CallError::NotSent(SendError::Closed(Cause::Lost(lost)))) = within(call(&peer)).await else {
             panic!("the connection has ended")
         };
         assert_eq!(lost.reason(), "a message was larger than 100 kB");
