@@ -18,7 +18,7 @@ pub(crate) fn expand(mut item: ItemImpl) -> Result<TokenStream> {
     if item.trait_.is_some() {
         return Err(Error::new(
             item.impl_token.span(),
-            "tools are methods of a type: `#[sabir_mcp::tools]` goes on an `impl` block without a trait",
+            "`#[sabir_mcp::tools]` can only be used on an inherent `impl` block",
         ));
     }
     let mut tools = Vec::new();
