@@ -105,7 +105,7 @@ fn captures() {
 
 #[test]
 fn what_is_no_text_is_named() {
-    check(b"\xff\xfe{\0", "it is in UTF-16: convert it first, with iconv -f utf-16 -t utf-8");
+    check(b"\xff\xfe{\0", "the file is in UTF-16; convert it with iconv -f utf-16 -t utf-8");
     check(b"PK\x03\x04rest", "the file is a zip archive; extract it first");
 }
 
