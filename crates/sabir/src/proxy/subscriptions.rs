@@ -259,7 +259,7 @@ impl Asked {
                 });
             if !is_wanted {
                 drop(answer);
-                relays.client_gone(&upstream, &id);
+                relays.client_gone(&upstream, self.client.as_ptr(), &id);
             }
         } else {
             table.asked();
@@ -275,7 +275,7 @@ impl Asked {
             if let Some(client) = self.client.upgrade() {
                 client.relays().forget(self.upstream.as_ptr(), &id);
             }
-            upstream.relays().client_gone(&upstream, &id);
+            upstream.relays().client_gone(&upstream, self.client.as_ptr(), &id);
         }
     }
 
@@ -362,8 +362,9 @@ impl Relays {
             open.is_silent = is_silent(method);
         }
         let Some(client) = open.client.as_ref().and_then(Weak::upgrade) else {
+            let client = open.client.as_ref().map_or(std::ptr::null(), Weak::as_ptr);
             drop(table);
-            self.client_gone(upstream, &id);
+            self.client_gone(upstream, client, &id);
             return true;
         };
         if let Some(held) = &mut open.held {
@@ -402,9 +403,13 @@ impl Relays {
     }
 
     /// Its client has gone, or does not want it: the upstream is told, once it is certain that it is a subscription.
-    fn client_gone(&self, upstream: &Arc<Shared>, id: &Id<'static>) {
+    fn client_gone(&self, upstream: &Arc<Shared>, client: *const Shared, id: &Id<'static>) {
         let mut table = lock(&self.upstream);
         let Some(open) = table.open.get_mut(id) else { return };
+        // An upstream may give the same id to another client: then that one has it now.
+        if open.client.as_ref().is_some_and(|owner| !std::ptr::eq(owner.as_ptr(), client)) {
+            return;
+        }
         if open.held.as_ref().is_some_and(|held| !held.items.is_empty()) {
             open.is_known = true;
         }
@@ -441,16 +446,20 @@ impl Relays {
             for (id, mut open) in ended {
                 let Some(client) = open.client.as_ref().and_then(Weak::upgrade) else { continue };
                 client.relays().forget(connection, &id);
+                let mut has_ended = false;
                 for (_, item) in open.held.take().unwrap_or_default().items {
+                    has_ended |= item.is_end;
                     notify(&client, item.method, item.params);
                 }
-                open.tell_end(&id, &error);
+                if !has_ended {
+                    open.tell_end(&id, &error);
+                }
             }
         }
         let through = std::mem::take(&mut *lock(&self.through));
         for (upstream, id) in through {
             if let Some(upstream) = upstream.upgrade() {
-                upstream.relays().client_gone(&upstream, &id);
+                upstream.relays().client_gone(&upstream, connection, &id);
             }
         }
     }
@@ -464,7 +473,8 @@ impl Open {
         let told = self.notification.as_ref().filter(|_| !self.is_silent).and_then(|notification| {
             let error = RawJson::from_value(error).ok()?;
             let text = format!(r#"{{"subscription":{},"error":{}}}"#, id.text(), error.as_str());
-            Some(notify(&client, notification.clone(), RawJson::new(text).ok()?))
+            notify(&client, notification.clone(), RawJson::new(text).ok()?);
+            Some(())
         });
         if told.is_none() {
             let _ = client.command(Command::Shutdown(GRACE));
