@@ -112,3 +112,60 @@ fn urls_and_memory() {
     let error = blocking::url("https://localhost/").unwrap_err();
     assert!(matches!(&error, sabir::Error::Config(_)), "{error}");
 }
+
+/// A server that has had nothing to do but read sleeps in a read. Whoever comes to hold its peer still wakes it.
+#[cfg(unix)]
+#[test]
+fn a_server_that_sleeps_is_woken_by_other_threads() {
+    use std::io::{BufRead, BufReader, Write};
+
+    let (server_input, mut input) = std::io::pipe().unwrap();
+    let (output, server_output) = std::io::pipe().unwrap();
+    let weak: Arc<std::sync::Mutex<Option<sabir::WeakPeer>>> = Arc::default();
+    let kept = Arc::clone(&weak);
+    let router = Router::new()
+        .method_sync("add", |_, (a, b): (i64, i64)| Ok(a + b))
+        .method_sync("later", |ctx: Ctx, ()| {
+            let peer = ctx.peer().clone();
+            thread::spawn(move || {
+                thread::sleep(Duration::from_millis(50));
+                peer.try_notify("told", ()).unwrap();
+            });
+            Ok(())
+        })
+        .method_sync("weak", move |ctx: Ctx, ()| {
+            *kept.lock().unwrap() = Some(ctx.peer().downgrade());
+            Ok(())
+        });
+    let streams = blocking::Streams::new(
+        std::os::fd::OwnedFd::from(server_input),
+        std::os::fd::OwnedFd::from(server_output),
+    );
+    let server = thread::spawn(move || blocking::serve(streams, router));
+    let mut lines = BufReader::new(output).lines();
+    let mut ask = |method: &str, params: &str, answers: &[&str]| {
+        let request =
+            format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"{method}\",\"params\":{params}}}\n");
+        input.write_all(request.as_bytes()).unwrap();
+        for answer in answers {
+            let line = lines.next().unwrap().unwrap();
+            assert!(line.contains(answer), "{line}");
+        }
+    };
+    for _ in 0..3 {
+        for n in 0..40 {
+            ask("add", &format!("[{n},1]"), &[&format!("\"result\":{}", n + 1)]);
+        }
+        ask("later", "[]", &["\"result\":null", "told"]);
+    }
+    ask("weak", "[]", &["\"result\":null"]);
+    for n in 0..40 {
+        ask("add", &format!("[{n},1]"), &[&format!("\"result\":{}", n + 1)]);
+    }
+    // Long enough for it to sleep.
+    thread::sleep(Duration::from_millis(20));
+    weak.lock().unwrap().take().unwrap().upgrade().unwrap().try_notify("told", ()).unwrap();
+    assert!(lines.next().unwrap().unwrap().contains("told"));
+    drop(input);
+    server.join().unwrap().unwrap();
+}

@@ -39,9 +39,10 @@ async fn pids(lines: &mut UnboundedReceiver<String>) -> Vec<Pid> {
 }
 
 async fn outcome(call: impl Future<Output = Result<(), CallError>>) -> String {
-    match timeout(LONG, call).await.expect("the call hangs") {
-        Err(CallError::Closed(Cause::Lost(cause))) => cause.to_string(),
-        other => panic!("not the end of the process: {other:?}"),
+    let outcome = timeout(LONG, call).await.expect("the call hangs");
+    match outcome.as_ref().err().and_then(CallError::connection_end) {
+        Some(Cause::Lost(cause)) => cause.to_string(),
+        _ => panic!("not the end of the process: {outcome:?}"),
     }
 }
 

@@ -260,7 +260,7 @@ impl Asked {
                 });
             if !is_wanted {
                 drop(answer);
-                relays.client_gone(&upstream, &id);
+                relays.client_gone(&upstream, self.client.as_ptr(), &id);
             }
         } else {
             table.asked();
@@ -276,7 +276,7 @@ impl Asked {
             if let Some(client) = self.client.upgrade() {
                 client.relays().forget(self.upstream.as_ptr(), &id);
             }
-            upstream.relays().client_gone(&upstream, &id);
+            upstream.relays().client_gone(&upstream, self.client.as_ptr(), &id);
         }
     }
 
@@ -363,8 +363,9 @@ impl Relays {
             open.is_silent = is_silent(method);
         }
         let Some(client) = open.client.as_ref().and_then(Weak::upgrade) else {
+            let client = open.client.as_ref().map_or(std::ptr::null(), Weak::as_ptr);
             drop(table);
-            self.client_gone(upstream, &id);
+            self.client_gone(upstream, client, &id);
             return true;
         };
         if let Some(held) = &mut open.held {
@@ -403,9 +404,13 @@ impl Relays {
     }
 
     /// Its client has gone, or does not want it: the upstream is told, once it is certain that it is a subscription.
-    fn client_gone(&self, upstream: &Arc<Shared>, id: &Id<'static>) {
+    fn client_gone(&self, upstream: &Arc<Shared>, client: *const Shared, id: &Id<'static>) {
         let mut table = lock(&self.upstream);
         let Some(open) = table.open.get_mut(id) else { return };
+        // An upstream may give the same id to another client: then that one has it now.
+        if open.client.as_ref().is_some_and(|owner| !std::ptr::eq(owner.as_ptr(), client)) {
+            return;
+        }
         if open.held.as_ref().is_some_and(|held| !held.items.is_empty()) {
             open.is_known = true;
         }
@@ -442,16 +447,20 @@ impl Relays {
             for (id, mut open) in ended {
                 let Some(client) = open.client.as_ref().and_then(Weak::upgrade) else { continue };
                 client.relays().forget(connection, &id);
+                let mut has_ended = false;
                 for (_, item) in open.held.take().unwrap_or_default().items {
+                    has_ended |= item.is_end;
                     notify(&client, item.method, item.params);
                 }
-                open.tell_end(&id, &error);
+                if !has_ended {
+                    open.tell_end(&id, &error);
+                }
             }
         }
         let through = std::mem::take(&mut *lock(&self.through));
         for (upstream, id) in through {
             if let Some(upstream) = upstream.upgrade() {
-                upstream.relays().client_gone(&upstream, &id);
+                upstream.relays().client_gone(&upstream, connection, &id);
             }
         }
     }

@@ -116,7 +116,6 @@ impl SinkStreams {
     }
 
     /// How many wakers refer to the connection; `None` if somebody else holds one.
-    #[cfg(feature = "http")]
     pub(crate) fn own_wakers(&self) -> Option<usize> {
         let unshared = self.wakers.iter().all(|(waker, _)| Arc::strong_count(waker) == 2);
         unshared.then_some(self.wakers.len())

@@ -48,6 +48,18 @@ impl Flags {
         fcntl_setfl(&fd, flags | OFlags::NONBLOCK)?;
         Ok(Flags { fd, set: !flags.contains(OFlags::NONBLOCK) })
     }
+
+    /// Whether nobody had made it non-blocking before.
+    pub(crate) fn is_ours(&self) -> bool {
+        self.set
+    }
+
+    /// Makes it block for a while, or not.
+    pub(crate) fn set_blocking(&self, blocking: bool) -> io::Result<()> {
+        let mut flags = fcntl_getfl(&self.fd)?;
+        flags.set(OFlags::NONBLOCK, !blocking);
+        Ok(fcntl_setfl(&self.fd, flags)?)
+    }
 }
 
 impl Drop for Flags {

@@ -86,9 +86,11 @@ impl Driver {
 
     fn read(&mut self) {
         let context = &mut self.engine.context;
+        let read = self.io.read(context.session.space());
+        // It may have waited in there.
         let now = context.read_clock();
         let session = &mut context.session;
-        match self.io.read(session.space()) {
+        match read {
             Ok(Some(0)) => match self.process.as_mut().and_then(Process::exit_reason) {
                 Some(cause) => session.handle_gone(now, cause),
                 None => context.handle_eof(),
@@ -106,11 +108,19 @@ impl Driver {
         self.engine.context.session.handle_lost(self.engine.context.now, cause);
     }
 
+    /// Whether only the peer can give it something to do: nobody holds a handle, no handler runs, and no time is set.
+    fn is_alone(&self) -> bool {
+        self.engine.deadline().is_none() && self.engine.is_unshared()
+    }
+
     /// Waits for whatever the session waits for, or only looks for it. Whether there is something to read.
     fn wait(&mut self, only_looks: bool) -> io::Result<bool> {
         let now = self.engine.context.read_clock();
         let wants_read = self.engine.context.wants_read();
         let wants_write = !self.engine.context.session.unsent().is_empty();
+        if !only_looks && wants_read && !wants_write && self.io.can_block() && self.is_alone() {
+            return self.io.block();
+        }
         // A deadline may be further away than the system can count.
         let timeout = match only_looks {
             true => Some(Duration::ZERO),

@@ -56,6 +56,15 @@ impl StreamIo {
         self.threads.read(space)
     }
 
+    /// Threads read here: there is nothing to block in.
+    pub(crate) fn can_block(&self) -> bool {
+        false
+    }
+
+    pub(crate) fn block(&mut self) -> io::Result<bool> {
+        self.wait(true, false, None)
+    }
+
     pub(crate) fn wait(&mut self, read: bool, write: bool, timeout: Option<Duration>) -> io::Result<bool> {
         self.threads.wait(read, write, timeout)
     }
