@@ -26,7 +26,7 @@ pub(crate) use graph::{Draft, ModelArgs, ModelPart};
 pub(crate) use help::ManArgs;
 use sabir::Framing;
 use session::ProtocolParser;
-pub(crate) use session::{FollowArgs, ResultArgs, SessionArgs, SubscribeArgs};
+pub(crate) use session::{FollowArgs, ResultArgs, SessionArgs, SubscribeArgs, WireArgs};
 pub(crate) use shell::ShellArgs;
 pub(crate) use tap::{TapArgs, ViewArgs};
 pub(crate) use targets::TargetsArgs;
