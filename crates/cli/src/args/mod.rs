@@ -10,6 +10,7 @@ mod shell;
 mod tap;
 mod targets;
 mod units;
+mod wrap;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -32,6 +33,7 @@ pub(crate) use tap::{TapArgs, ViewArgs};
 pub(crate) use targets::TargetsArgs;
 pub(crate) use units::LARGEST_SIZE;
 use units::{duration, size};
+pub(crate) use wrap::{TapCommand, UnwrapArgs, WhereArgs, WrapArgs};
 
 use crate::session::Protocol;
 
