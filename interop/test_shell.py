@@ -153,8 +153,7 @@ async def an_interrupt_cancels_the_call_alone():
         await asyncio.sleep(0.5)
         terminal.press("\x03")
         await terminal.see("interrupted")
-        # The server answers that it has stopped; the prompt is drawn anew behind that.
-        await terminal.see("late answer")
+        # The server answers that it has stopped, which is not worth a word.
         await terminal.see("demo:> ")
         await terminal.type("half a row", key="\x03")
         # The line is drawn once more, with its prompt; the next one is behind a line break.

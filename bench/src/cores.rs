@@ -36,13 +36,19 @@ impl Placement {
 
     /// In force until the returned value is dropped.
     pub fn apply(self, server: &Process) -> io::Result<Placed> {
+        self.apply_to(server, None)
+    }
+
+    /// The same for a server, and what is behind it.
+    pub fn apply_to(self, server: &Process, behind: Option<&Process>) -> io::Result<Placed> {
         let (own, others) = ALL.split_first().ok_or(io::ErrorKind::NotFound)?;
         let (cores, awake) = match self {
             Placement::Apart if !others.is_empty() => (others, &ALL[..]),
             _ => (std::slice::from_ref(own), &[][..]),
         };
         allow(0, &[*own])?;
-        for thread in server.threads()? {
+        let behind = behind.map_or(Ok(Vec::new()), Process::threads)?;
+        for thread in server.threads()?.into_iter().chain(behind) {
             match allow(thread, cores) {
                 // It ended after it was listed.
                 Err(e) if e.raw_os_error() == Some(libc::ESRCH) => (),

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// What a time of pipelined messages came to.
 pub struct Load {
@@ -63,6 +63,11 @@ impl Ring {
 /// Written by hand and not by `json!`, whose order of members no client would use.
 pub fn add(id: usize) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"add","params":[{id},30]}}"#)
+}
+
+/// The params of an echo: no escapes, as in most long texts.
+pub fn echoed(size: usize) -> Value {
+    json!(["0123456789abcdef".repeat(size / 16)])
 }
 
 /// What `add` must come to.

@@ -63,9 +63,24 @@ impl Process {
         Ok(())
     }
 
+    /// Its own, and those of the processes that it has started.
     pub(crate) fn threads(&self) -> io::Result<Vec<libc::pid_t>> {
-        let tasks = fs::read_dir(format!("/proc/{}/task", self.id))?;
-        tasks.map(|task| task?.file_name().to_string_lossy().parse().map_err(io::Error::other)).collect()
+        let (mut found, mut processes) = (Vec::new(), vec![self.id.to_string()]);
+        while let Some(process) = processes.pop() {
+            for task in fs::read_dir(format!("/proc/{process}/task"))? {
+                let task = task?;
+                found.push(task.file_name().to_string_lossy().parse().map_err(io::Error::other)?);
+                // It may end in between, and is then of no interest.
+                let children = fs::read_to_string(task.path().join("children")).unwrap_or_default();
+                processes.extend(children.split_whitespace().map(str::to_owned));
+            }
+        }
+        Ok(found)
+    }
+
+    /// What it has taken so far, without the processes that it has started.
+    pub fn cpu(&self) -> io::Result<Duration> {
+        cpu_of(self.id)
     }
 
     /// The most that was ever resident, in bytes.

@@ -1,14 +1,13 @@
 //! A server as it runs: its process, and the channel to it.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
-use std::process::{ChildStderr, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::rc::Rc;
-use std::thread;
 
-use sabir_bench::Process;
+use sabir_bench::{Process, start_listening};
 
 use crate::connection::Connection;
 use crate::servers::{By, Server};
@@ -30,16 +29,15 @@ enum Channel {
 
 impl Service {
     pub(crate) fn start(server: &'static Server) -> io::Result<Service> {
-        let mut command = Command::new(server.program.command[0]);
-        command.args(&server.program.command[1..]);
+        let words = server.program.command;
         match server.by {
             By::Socket => {
-                command.stdin(Stdio::null()).stderr(Stdio::piped());
-                let (process, stderr) = Process::start(&mut command, |child| child.stderr.take())?;
-                let stderr = stderr.ok_or(io::ErrorKind::BrokenPipe)?;
-                Ok(Service { process, server, channel: Channel::Address(address(stderr)?) })
+                let (process, url) = start_listening(words, "serving on ")?;
+                Ok(Service { process, server, channel: Channel::Address(address(&url)?) })
             }
             By::Pipes => {
+                let mut command = Command::new(words[0]);
+                command.args(&words[1..]);
                 command.stdin(Stdio::piped()).stdout(Stdio::piped());
                 let (process, pipes) =
                     Process::start(&mut command, |child| (child.stdin.take(), child.stdout.take()))?;
@@ -61,20 +59,8 @@ impl Service {
     }
 }
 
-/// From the line `serving on URL`. What else it says is shown.
-fn address(stderr: ChildStderr) -> io::Result<SocketAddr> {
-    let mut lines = BufReader::new(stderr).lines();
-    for line in &mut lines {
-        let line = line?;
-        let Some(url) = line.strip_prefix("serving on ") else {
-            eprintln!("{line}");
-            continue;
-        };
-        let address = url.split_once("://").map_or(url, |(_, rest)| rest).trim_end_matches('/');
-        let address = address.parse().map_err(|e| io::Error::other(format!("`{url}`: {e}")))?;
-        // A server that writes more must not stop for it.
-        thread::spawn(move || lines.map_while(Result::ok).for_each(|line| eprintln!("{line}")));
-        return Ok(address);
-    }
-    Err(io::Error::other("it ended without a line `serving on URL`"))
+/// From the URL that it says it is serving on.
+fn address(url: &str) -> io::Result<SocketAddr> {
+    let address = url.split_once("://").map_or(url, |(_, rest)| rest).trim_end_matches('/');
+    address.parse().map_err(|e| io::Error::other(format!("`{url}`: {e}")))
 }

@@ -15,7 +15,8 @@ pub(crate) fn methods(plain: &Table<'_>) -> Vec<Goal> {
     let to_peer = times(ours(By::Add), plain.best_peer(By::Add as usize));
     let to_dispatch = times(ours(By::Add), of("jsonrpsee dispatch", By::Add));
     let blocking = times(of("sabir blocking", By::Add), floor(By::Add));
-    let added = of("sabir proxy", By::P50).zip(of("sabir blocking", By::P50)).map(|(with, without)| with - without);
+    let added =
+        of("sabir proxy", By::P50).zip(of("sabir blocking", By::P50)).map(|(with, without)| with - without);
     vec![
         Goal::at_least(0.25, "add/s, times the floor", to_floor(By::Add)),
         Goal::at_least(10.0, "add/s, times the best complete peer", to_peer),

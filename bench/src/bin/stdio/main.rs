@@ -4,7 +4,6 @@
 //! one of these. It prints the tables and the goals, and writes `results/stdio.json` and
 //! `results/stdio.svg`. It fails if a server answers wrongly, too little or too much.
 
-mod child;
 mod goals;
 mod measure;
 mod messages;

@@ -3,11 +3,12 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use sabir_bench::{Kind, Metric, Placement, Ring, Sample, metric, percentile, sum, wrong};
+use sabir_bench::{
+    Kind, Metric, Placement, Ring, Sample, StreamServer, echoed, metric, percentile, sum, wrong,
+};
 use serde_json::{Value, json};
 
-use crate::child;
-use crate::messages::{BATCH, echoed};
+use crate::messages::BATCH;
 use crate::servers::Server;
 
 /// How long each kind of load lasts. Many short ones find a calm moment sooner than a few long ones.
@@ -50,7 +51,7 @@ pub(crate) const METRICS: [Metric; 11] = [
 
 pub(crate) fn measure(server: &Server, placement: Placement) -> io::Result<Sample> {
     let started = Instant::now();
-    let mut child = child::Server::start(server.program.command, server.speaks.counter())?;
+    let mut child = StreamServer::start(server.program.command, server.speaks.counter())?;
     let sample = measure_loads(server, &mut child, started, placement)?;
     child.stop()?;
     Ok(sample)
@@ -58,7 +59,7 @@ pub(crate) fn measure(server: &Server, placement: Placement) -> io::Result<Sampl
 
 fn measure_loads(
     server: &Server,
-    child: &mut child::Server,
+    child: &mut StreamServer,
     started: Instant,
     placement: Placement,
 ) -> io::Result<Sample> {
@@ -103,7 +104,7 @@ fn measure_loads(
 }
 
 /// A sample of every kind of answer is looked at before any is timed. The answers may come in any order.
-fn check(server: &Server, child: &mut child::Server) -> io::Result<()> {
+fn check(server: &Server, child: &mut StreamServer) -> io::Result<()> {
     if server.program.kind == Kind::Floor {
         return Ok(());
     }

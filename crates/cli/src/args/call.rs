@@ -2,13 +2,11 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::ValueEnum;
 use sabir::{Dialect, LENIENT, LSP, MCP, PLAIN};
 
-use super::units::{duration, size};
-use super::{CONNECTION, ClientFraming, FollowArgs, OUTPUT, ResultArgs, SessionArgs, WebArgs};
+use super::{CONNECTION, FollowArgs, OUTPUT, ResultArgs, SessionArgs, WebArgs, WireArgs};
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -83,15 +81,8 @@ pub(crate) struct CallArgs {
         ]
     )]
     pub(crate) file: Option<PathBuf>,
-    /// How long to wait, such as 500ms, 30s or 2m
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration, help_heading = CONNECTION)]
-    pub(crate) timeout: Duration,
-    /// The largest answer to accept, such as 500kB, 64MiB or 1GiB
-    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = size, help_heading = CONNECTION)]
-    pub(crate) max_size: usize,
-    /// Message framing [default: lines; headers for a language server]
-    #[arg(long, value_enum, value_name = "HOW", help_heading = CONNECTION)]
-    pub(crate) framing: Option<ClientFraming>,
+    #[command(flatten)]
+    pub(crate) wire: WireArgs,
     /// Protocol rules: what is allowed, and which cancel and progress messages are used [default: lenient]
     #[arg(long, value_enum, value_name = "WHICH", help_heading = CONNECTION)]
     pub(crate) dialect: Option<DialectName>,

@@ -2,12 +2,10 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use sabir_model::rules::Profile;
 
-use super::units::{duration, size};
-use super::{CONNECTION, ClientFraming, OUTPUT, WebArgs};
+use super::{OUTPUT, WebArgs, WireArgs};
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -23,7 +21,7 @@ FILE holds captured traffic; - is standard input. Its first line decides which o
   a dump              messages behind Content-Length headers, as language servers write them
 
 TARGET is one of those of `sabir call`, or a command after --. It is sent calls of methods that cannot exist, and
-invalid messages, and the answers are checked.
+invalid messages, and the answers are checked. --timeout is for all of that together.
 
 PROFILE is jsonrpc, mcp, mcp@REVISION, lsp, a2a, eth or lenient. By default it is that of the capture's header,
 lsp for a dump, and jsonrpc for every other file. A target is asked whether it speaks MCP, or LSP if it uses
@@ -77,15 +75,8 @@ pub(crate) struct CheckArgs {
     /// Findings to show for each rule; all are counted
     #[arg(long, value_name = "COUNT", default_value_t = 100, help_heading = OUTPUT)]
     pub(crate) most: u64,
-    /// How long the check of a target may take in all
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration, help_heading = CONNECTION)]
-    pub(crate) timeout: Duration,
-    /// The largest answer to accept, such as 500kB, 64MiB or 1GiB
-    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = size, help_heading = CONNECTION)]
-    pub(crate) max_size: usize,
-    /// Message framing of a target [default: lines; headers for a language server]
-    #[arg(long, value_enum, value_name = "HOW", help_heading = CONNECTION)]
-    pub(crate) framing: Option<ClientFraming>,
+    #[command(flatten)]
+    pub(crate) wire: WireArgs,
     #[command(flatten)]
     pub(crate) web: WebArgs,
 }

@@ -10,6 +10,7 @@ mod shell;
 mod tap;
 mod targets;
 mod units;
+mod wrap;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -26,12 +27,13 @@ pub(crate) use graph::{Draft, ModelArgs, ModelPart};
 pub(crate) use help::ManArgs;
 use sabir::Framing;
 use session::ProtocolParser;
-pub(crate) use session::{FollowArgs, ResultArgs, SessionArgs, SubscribeArgs};
+pub(crate) use session::{FollowArgs, ResultArgs, SessionArgs, SubscribeArgs, WireArgs};
 pub(crate) use shell::ShellArgs;
 pub(crate) use tap::{TapArgs, ViewArgs};
 pub(crate) use targets::TargetsArgs;
 pub(crate) use units::LARGEST_SIZE;
 use units::{duration, size};
+pub(crate) use wrap::{TapCommand, UnwrapArgs, WhereArgs, WrapArgs};
 
 use crate::session::Protocol;
 

@@ -48,6 +48,20 @@ pub(crate) struct SessionArgs {
     pub(crate) answers: Vec<String>,
 }
 
+// What is expected of the wire. Not a doc comment, as above.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(crate) struct WireArgs {
+    /// How long to wait, such as 500ms, 30s or 2m
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration, help_heading = CONNECTION)]
+    pub(crate) timeout: Duration,
+    /// The largest message to accept, such as 500kB, 64MiB or 1GiB
+    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = size, help_heading = CONNECTION)]
+    pub(crate) max_size: usize,
+    /// Message framing [default: lines; headers for a language server]
+    #[arg(long, value_enum, value_name = "HOW", help_heading = CONNECTION)]
+    pub(crate) framing: Option<ClientFraming>,
+}
+
 // How long to stay.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct FollowArgs {
@@ -88,7 +102,7 @@ sabir subscribe [OPTIONS] TARGET METHOD [ARG]...
        sabir subscribe [OPTIONS] TARGET",
     after_help = "\
 TARGET and ARG are those of `sabir call`. What comes is printed as it comes, one JSON value per line. At the end, the
-server is told: by Ctrl-C, by --count or by --wait.
+server is told: by Ctrl-C, by --count or by --wait. --timeout is for the answer to METHOD.
 
 METHOD is one of
   eth_subscribe newHeads        Ethereum: any NAMESPACE_subscribe
@@ -123,15 +137,8 @@ pub(crate) struct SubscribeArgs {
     /// The method that ends the subscription [default: derived from METHOD]
     #[arg(long, value_name = "METHOD")]
     pub(crate) unsubscribe: Option<String>,
-    /// How long to wait for the answer to METHOD, such as 500ms, 30s or 2m
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration, help_heading = CONNECTION)]
-    pub(crate) timeout: Duration,
-    /// The largest message to accept, such as 500kB, 64MiB or 1GiB
-    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = size, help_heading = CONNECTION)]
-    pub(crate) max_size: usize,
-    /// Message framing [default: lines; headers for a language server]
-    #[arg(long, value_enum, value_name = "HOW", help_heading = CONNECTION)]
-    pub(crate) framing: Option<ClientFraming>,
+    #[command(flatten)]
+    pub(crate) wire: WireArgs,
     #[command(flatten)]
     pub(crate) session: SessionArgs,
     #[command(flatten)]

@@ -1,10 +1,8 @@
 //! What `sabir shell` takes.
 
 use std::ffi::OsString;
-use std::time::Duration;
 
-use super::units::{duration, size};
-use super::{CONNECTION, ClientFraming, OUTPUT, SessionArgs, WebArgs};
+use super::{OUTPUT, SessionArgs, WebArgs, WireArgs};
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -15,7 +13,7 @@ sabir shell [OPTIONS] TARGET
 TARGET is one of `sabir help targets`. Each line is a call, METHOD [ARG]…, with the arguments of `sabir help values`, or a
 message in JSON. JSON needs no quotes around it, and may go over several lines. Tab completes the names that the peer
 offers, and their params; .help lists what else can be typed. Without a terminal, lines come from standard input, and the
-exit code is 1 if one of them failed.
+exit code is 1 if one of them failed. --timeout is for each answer.
 
 Examples:
   sabir shell demo:
@@ -31,15 +29,8 @@ pub(crate) struct ShellArgs {
     /// A program to start, and to use over its standard input and output
     #[arg(last = true, value_name = "COMMAND", hide = true)]
     pub(crate) command: Vec<OsString>,
-    /// How long to wait for each answer, such as 500ms, 30s or 2m
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration, help_heading = CONNECTION)]
-    pub(crate) timeout: Duration,
-    /// The largest message to accept, such as 500kB, 64MiB or 1GiB
-    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = size, help_heading = CONNECTION)]
-    pub(crate) max_size: usize,
-    /// Message framing [default: lines; headers for a language server]
-    #[arg(long, value_enum, value_name = "HOW", help_heading = CONNECTION)]
-    pub(crate) framing: Option<ClientFraming>,
+    #[command(flatten)]
+    pub(crate) wire: WireArgs,
     #[command(flatten)]
     pub(crate) session: SessionArgs,
     #[command(flatten)]

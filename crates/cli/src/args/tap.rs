@@ -7,18 +7,27 @@ use sabir_model::capture::RedactRule;
 use sabir_model::rules::Profile;
 
 use super::units::size;
-use super::{CONNECTION, OUTPUT, WebArgs};
+use super::{CONNECTION, OUTPUT, TapCommand, WebArgs};
 
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "\
 sabir tap [OPTIONS] -- COMMAND [WORD]...
-       sabir tap [OPTIONS] --listen URL TARGET",
+       sabir tap [OPTIONS] --listen URL TARGET
+       sabir tap [OPTIONS] --make-shim FILE -- COMMAND [WORD]...
+       sabir tap wrap NAME
+       sabir tap unwrap NAME",
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    disable_help_subcommand = true,
     after_help = "\
 Put it before the command of a server, in the configuration of the program that starts it: it runs the command in the
 same folder and environment, and passes on everything between the two, bytes first and unchanged. What goes by is
 copied, and recorded or shown. If that fails or falls behind, the traffic does not notice; what is missing from the
 record is written there as a gap.
+
+`sabir tap wrap NAME` does that for a server that is configured for Claude, Cursor, VS Code, Zed, Helix or Codex, and
+`unwrap` undoes it. Where only the path of a program can be set, --make-shim writes a script to name there.
 
 With --listen it accepts connections and passes each on to TARGET: tcp://, tls:// and unix: to any of them, http(s)://
 and ws(s):// to any of those. Point the client at URL instead.
@@ -34,10 +43,14 @@ Examples:
   sabir tap --print --filter 'status:error ms>250' -- clangd
   sabir tap --record s.jrl --redact 'token|password' --redact '$.params.key' -- my-server
   sabir tap --print --check -- my-mcp-server
+  sabir tap wrap files --record /tmp/files.jrl
+  sabir tap --record /tmp/clangd.jrl --make-shim ~/bin/clangd-tapped -- clangd
   sabir tap --print --listen http://127.0.0.1:9000/mcp https://example.org/mcp
   sabir tap --record s.jrl --listen tcp://127.0.0.1:0 unix:/tmp/server.sock"
 )]
 pub(crate) struct TapArgs {
+    #[command(subcommand)]
+    pub(crate) does: Option<TapCommand>,
     /// The target, with --listen
     #[arg(value_name = "TARGET", hide = true, requires = "listen")]
     pub(crate) target: Option<String>,
@@ -55,6 +68,9 @@ pub(crate) struct TapArgs {
     pub(crate) tls_key: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) web: WebArgs,
+    /// Write a script that runs this tap, and passes its arguments on to the command
+    #[arg(long, value_name = "FILE", requires = "command", conflicts_with = "listen")]
+    pub(crate) make_shim: Option<PathBuf>,
     /// Write what goes by to a file, behind what is there already; another tap's file is not touched: a number is added
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,

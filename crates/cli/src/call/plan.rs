@@ -5,7 +5,7 @@ use sabir::{Dialect, Framing, JsonKind, RawJson};
 use super::batch::{self, Entry};
 use super::output::Output;
 use super::steps::Steps;
-use crate::args::{CallArgs, FollowArgs};
+use crate::args::{CallArgs, FollowArgs, WireArgs};
 use crate::exit::Failure;
 use crate::peer::{Chosen, ConnectionArgs, PeerOptions};
 use crate::platform::word;
@@ -59,8 +59,8 @@ impl Plan {
                 .hint("try `sabir call demo: add 2 3`; `sabir call --help` lists the targets"));
         };
         let explicit = args.session.protocol.or(chosen.protocol);
-        let has_framing = args.framing.is_some() || chosen.framing.is_some();
-        let CallArgs { timeout, framing, max_size, .. } = args;
+        let has_framing = args.wire.framing.is_some() || chosen.framing.is_some();
+        let WireArgs { timeout, max_size, framing } = args.wire;
         let (web, protocol, trace) = (&args.web, None, Some(args.trace));
         let mut peer = chosen.peer(&ConnectionArgs { web, framing, protocol, timeout, max_size, trace })?;
         let alone = |words: &mut std::vec::IntoIter<String>, option: &str| match words.next() {

@@ -22,7 +22,7 @@ use saved::Transcript;
 use tokio::time::Instant;
 use wire::WireTarget;
 
-use crate::args::CheckArgs;
+use crate::args::{CheckArgs, WireArgs};
 use crate::detect::Watch;
 #[cfg(feature = "schemas")]
 use crate::discovery::is_yaml;
@@ -147,7 +147,7 @@ fn traffic(
 
 async fn live(chosen: Chosen, args: &CheckArgs, rules: Rules, printer: &Printer) -> Result<Exit, Failure> {
     let known = args.profile.or_else(|| chosen.protocol.map(profile_of));
-    let CheckArgs { timeout, max_size, framing, .. } = *args;
+    let WireArgs { timeout, max_size, framing } = args.wire;
     let protocol = (known == Some(Profile::Lsp)).then_some(Protocol::Lsp);
     let (web, trace) = (&args.web, None);
     let peer = chosen.peer(&ConnectionArgs { web, framing, protocol, timeout, max_size, trace })?;

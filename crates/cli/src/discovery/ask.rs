@@ -1,8 +1,12 @@
 //! Asks a peer what it offers, in one way after the other, over one connection while it lasts.
 
+use std::time::Duration;
+
 use sabir::openrpc::{Document, Info, Method, VERSION};
 use sabir::transport::Direction;
 use sabir::{CallError, Framing, LENIENT, Limits, Peer, RawJson, Report, Router, error_reason};
+use sabir_lsp::LspClient;
+use sabir_lsp::lsp_types::ClientCapabilities;
 use serde_json::{Value, json};
 
 use super::faults::Faults;
@@ -89,7 +93,7 @@ pub(super) async fn ask(
         };
         match attempt {
             Ok(answer) => {
-                peer.shutdown(std::time::Duration::ZERO).await;
+                peer.shutdown(Duration::ZERO).await;
                 return Ok(answer.found(options.target.to_string(), via));
             }
             Err(CallError::Undelivered(lost))
@@ -99,7 +103,7 @@ pub(super) async fn ask(
             }
             // HTTP refuses, or something else answers: another method would not change that.
             Err(CallError::Undelivered(lost)) if refused.is_none() => {
-                peer.shutdown(std::time::Duration::ZERO).await;
+                peer.shutdown(Duration::ZERO).await;
                 return Err(options.undelivered(&lost));
             }
             Err(error) if matches!(error, CallError::Decode(_)) || error.connection_end().is_some() => {
@@ -108,7 +112,7 @@ pub(super) async fn ask(
             Err(error) => last = Some(error),
         }
     }
-    peer.shutdown(std::time::Duration::ZERO).await;
+    peer.shutdown(Duration::ZERO).await;
     Err(refused.unwrap_or_else(|| unsupported(options, faulty.or(last), watch)))
 }
 
@@ -184,8 +188,12 @@ pub(super) async fn call(
 ) -> Result<RawJson<'static>, CallError> {
     let params = (!params.is_null()).then(|| RawJson::from_value(&params)).transpose();
     let params = params.map_err(|error| CallError::Decode(error_reason(&error).into()))?;
-    let parts = ways(options).len() as u32 + 1;
-    peer.call_raw(method, params).timeout(options.timeout / parts).await
+    peer.call_raw(method, params).timeout(share(options)).await
+}
+
+/// How long one call may take.
+fn share(options: &PeerOptions) -> Duration {
+    options.timeout / (ways(options).len() as u32 + 1)
 }
 
 pub(super) async fn discover(peer: &Peer, options: &PeerOptions) -> Attempt {
@@ -229,27 +237,29 @@ pub(super) fn document(info: Info, methods: Vec<Method>) -> Document {
 
 /// Asks a language server what it is capable of, and ends the session.
 async fn lsp(peer: &Peer, options: &PeerOptions) -> Attempt {
-    let client = json!({"name": "sabir", "version": env!("CARGO_PKG_VERSION")});
-    let hello = json!({"processId": null, "clientInfo": client, "rootUri": null, "capabilities": {}});
-    let server: Value = parsed(&call(peer, options, "initialize", hello).await?)?;
-    let Some(capabilities) = server.get("capabilities") else {
+    // To a client that can do nothing, a server says what it can do, and does not register it later.
+    let client =
+        LspClient::new("sabir", env!("CARGO_PKG_VERSION")).capabilities(&ClientCapabilities::default());
+    let opening = tokio::time::timeout(share(options), client.initialize(peer));
+    let server = opening.await.map_err(|_| CallError::TimedOut)??;
+    let Some(capabilities) = server.raw_capabilities().cloned().map(Value::Object) else {
         return Err(CallError::Decode("the answer to initialize has no capabilities".into()));
     };
-    let _ = peer.notify("initialized", json!({})).await;
     let _ = call(peer, options, "shutdown", Value::Null).await;
     let _ = peer.notify("exit", ()).await;
-    let text = |pointer| server.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     let commands = capabilities.pointer("/executeCommandProvider/commands").and_then(Value::as_array);
     let commands: Vec<&str> = commands.into_iter().flatten().filter_map(Value::as_str).collect();
-    let mut methods = tables::lsp(capabilities);
+    let mut methods = tables::lsp(&capabilities);
     if let Some(method) = methods.iter_mut().find(|method| method.name == "workspace/executeCommand")
         && !commands.is_empty()
     {
         method.description = Some(format!("Its commands are {}.", commands.join(", ")));
     }
-    let title = Some(text("/serverInfo/name")).filter(|name| !name.is_empty());
-    let title = title.map_or_else(|| options.target.to_string(), str::to_owned);
-    Ok(document(Info::new(title, text("/serverInfo/version")), methods).into())
+    let info = server.server_info();
+    let title = info.map(|info| info.name.clone()).filter(|name| !name.is_empty());
+    let title = title.unwrap_or_else(|| options.target.to_string());
+    let version = info.and_then(|info| info.version.as_deref()).unwrap_or_default();
+    Ok(document(Info::new(title, version), methods).into())
 }
 
 pub(super) async fn ethereum(peer: &Peer, options: &PeerOptions) -> Attempt {

@@ -73,7 +73,7 @@ impl Lsp {
 
     /// What the server is capable of.
     pub(super) fn capabilities(&self) -> Value {
-        json!(self.session.capabilities())
+        json!(self.session.raw_capabilities())
     }
 
     /// A method was called by the user.

@@ -7,6 +7,7 @@ mod known;
 mod words;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use commands::{COMMANDS, Command, LINES};
@@ -15,7 +16,7 @@ use known::Known;
 use sabir::{CallError, RawJson, Report};
 use tokio::time::Instant;
 
-use crate::args::ShellArgs;
+use crate::args::{ShellArgs, WireArgs};
 use crate::call::{Output, Progress, error_text, explain};
 use crate::detect::Watch;
 use crate::discovery;
@@ -55,7 +56,7 @@ pub(crate) async fn run(args: ShellArgs, printer: &Printer) -> Result<Exit, Fail
     }
     let explicit = args.session.protocol.or(chosen.protocol);
     let protocol = explicit.or_else(|| Protocol::guess(&chosen.target, ""));
-    let ShellArgs { timeout, max_size, framing, .. } = args;
+    let WireArgs { timeout, max_size, framing } = args.wire;
     let (web, trace) = (&args.web, Some(args.trace));
     let peer = chosen.peer(&ConnectionArgs { web, framing, protocol, timeout, max_size, trace })?;
     let known = Known::default();
@@ -90,7 +91,11 @@ struct Shell {
     watch: Watch,
     output: Output,
     printer: Printer,
+    interrupted: Interrupted,
 }
+
+/// Calls that the user has interrupted, and that were not answered since.
+type Interrupted = Arc<AtomicUsize>;
 
 /// How a line has ended.
 enum Done {
@@ -110,7 +115,9 @@ impl Shell {
         printer: &Printer,
     ) -> Result<Shell, Failure> {
         let watch = Watch::default();
-        let listener = Notes { printer: printer.clone(), traces: peer.traces() };
+        let interrupted = Interrupted::default();
+        let listener =
+            Notes { printer: printer.clone(), traces: peer.traces(), interrupted: interrupted.clone() };
         let opening = Opening {
             peer: &peer,
             protocol,
@@ -133,7 +140,7 @@ impl Shell {
         };
         let session = in_time(&peer, &watch, &answers, opened).await?;
         let output = Output::new(crate::args::ResultArgs::default())?;
-        Ok(Shell { session, peer, answers, watch, output, printer: printer.clone() })
+        Ok(Shell { session, peer, answers, watch, output, printer: printer.clone(), interrupted })
     }
 
     async fn run(&mut self, mut input: Input, known: &Known) -> Result<Exit, Failure> {
@@ -167,6 +174,7 @@ impl Shell {
                             return Err(failure);
                         }
                         stop::resume();
+                        self.interrupted.fetch_add(1, Ordering::Relaxed);
                     }
                     self.printer.failure(&failure);
                     if !input.is_terminal() {
@@ -332,6 +340,7 @@ async fn in_time<T>(
 struct Notes {
     printer: Printer,
     traces: bool,
+    interrupted: Interrupted,
 }
 
 impl Notes {
@@ -363,6 +372,13 @@ impl Listener for Notes {
     }
 
     fn report(&self, report: &Report<'_>) {
+        // Nobody is surprised that a call that was interrupted is answered as well.
+        let one_less = |count: usize| count.checked_sub(1);
+        if matches!(report, Report::LateReply(_))
+            && self.interrupted.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less).is_ok()
+        {
+            return;
+        }
         self.note(&format!("warning: {report}"));
     }
 }

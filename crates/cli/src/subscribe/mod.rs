@@ -15,7 +15,7 @@ use style::{FollowStyle, Item, Route};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 
-use crate::args::SubscribeArgs;
+use crate::args::{SubscribeArgs, WireArgs};
 use crate::detect::Watch;
 use crate::exit::{Exit, Failure};
 use crate::peer::{Chosen, ConnectionArgs, PeerOptions};
@@ -57,10 +57,10 @@ pub(crate) async fn run(args: SubscribeArgs, printer: &Printer) -> Result<Exit, 
     let explicit = said.or_else(|| {
         (style.route == Route::Listen).then_some(Protocol::Mcp(Some(sabir::McpRevision::NEWEST)))
     });
-    let protocol =
-        explicit.or_else(|| Protocol::guess(&chosen.target, method.as_deref().unwrap_or_default()));
-    let has_framing = args.framing.is_some() || chosen.framing.is_some();
-    let SubscribeArgs { timeout, max_size, framing, json, count, wait, .. } = args;
+    let protocol = explicit.or_else(|| Protocol::guess(&chosen.target, method.as_deref().unwrap_or_default()));
+    let has_framing = args.wire.framing.is_some() || chosen.framing.is_some();
+    let SubscribeArgs { json, count, wait, wire, .. } = args;
+    let WireArgs { timeout, max_size, framing } = wire;
     let (web, name, trace) = (&args.web, None, Some(args.trace));
     let mut peer = chosen.peer(&ConnectionArgs { web, framing, protocol: name, timeout, max_size, trace })?;
     if !has_framing {

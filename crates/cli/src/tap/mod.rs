@@ -12,15 +12,18 @@
 mod decode;
 mod file;
 mod listen;
+mod order;
 mod platform;
 mod queue;
 mod recorder;
 mod rows;
+mod shim;
 mod stdio;
+mod wrap;
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant, SystemTime};
 
 use file::RecordFile;
@@ -32,18 +35,27 @@ use sabir::ServerTls;
 use sabir_model::capture::{Header, Redactor};
 use sabir_model::filter::Filter;
 
-use crate::args::TapArgs;
+use crate::args::{TapArgs, TapCommand};
 use crate::exit::{Exit, Failure};
 use crate::filter;
 use crate::print::Printer;
 use crate::row::RowFormat;
 use crate::web::Web;
 
-/// How long the last records may take to be written once the traffic is over.
-const LAST_RECORDS: Duration = Duration::from_secs(3);
+/// How long the last records may take to be written once the traffic is over, and how long nothing may happen in that time.
+const LAST_RECORDS: Duration = Duration::from_secs(15);
+const STALLED: Duration = Duration::from_secs(2);
 
 pub(crate) async fn run(args: TapArgs, printer: &Printer) -> Result<Exit, Failure> {
+    match &args.does {
+        Some(TapCommand::Wrap(args)) => return wrap::wrap(args, printer),
+        Some(TapCommand::Unwrap(args)) => return wrap::unwrap(args, printer),
+        None => {}
+    }
     let filter = filter::parse(args.filter.as_deref())?;
+    if let Some(path) = &args.make_shim {
+        return shim::make(path, &args, printer);
+    }
     let listen = match (&args.listen, &args.target) {
         (Some(at), Some(target)) => {
             let tls = match (&args.tls_cert, &args.tls_key) {
@@ -136,6 +148,10 @@ struct Recording {
 impl Recording {
     fn start(recorder: Recorder, queue: Arc<Queue>) -> Self {
         let (tell, done) = channel();
+        if !recorder.is_needed() {
+            queue.abandon();
+            return Recording { queue, done };
+        }
         let from = queue.clone();
         let run = move || {
             // Whatever goes wrong in here, the traffic goes on.
@@ -152,6 +168,14 @@ impl Recording {
     /// Waits until all is recorded, but not for ever.
     fn finish(self) {
         self.queue.close();
-        let _ = self.done.recv_timeout(LAST_RECORDS);
+        let deadline = Instant::now() + LAST_RECORDS;
+        let mut left = self.queue.left();
+        while self.done.recv_timeout(STALLED) == Err(RecvTimeoutError::Timeout) && Instant::now() < deadline {
+            let still = self.queue.left();
+            if still >= left {
+                return;
+            }
+            left = still;
+        }
     }
 }

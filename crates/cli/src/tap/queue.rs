@@ -2,8 +2,13 @@
 //!
 //! Whoever carries traffic pushes a copy and goes on: a push never waits for the recorder. What does not fit is counted,
 //! and a gap takes its place. The recorder is woken once for whatever comes within a millisecond.
+//!
+//! Bytes are passed on before they are pushed, so an answer can be pushed before its request. Each read draws a number
+//! before it is passed on; the recorder puts them in order again (`order`).
 
 use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -23,6 +28,9 @@ const LARGE: usize = 16 << 10;
 
 /// Bytes of a buffer to read into.
 pub(super) const BUFFER: usize = 128 << 10;
+
+/// The same for a socket, of which there may be many.
+pub(super) const SOCKET_BUFFER: usize = 32 << 10;
 
 /// Buffers that are kept for the next large read.
 const SPARE: usize = 4;
@@ -54,11 +62,28 @@ pub(super) enum Channel {
     Frames,
 }
 
-/// Something that went by. `at` is the time since the start.
+/// The place of something that was read, and when that was: the time since the start.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ticket {
+    pub(super) number: u64,
+    pub(super) at: Duration,
+}
+
+/// Something that went by.
 #[derive(Debug)]
 pub(super) struct Item {
-    pub(super) at: Duration,
+    pub(super) ticket: Ticket,
+    /// So many bytes of its stream are missing before it.
+    pub(super) lost: u64,
     pub(super) what: What,
+}
+
+/// What the recorder takes at once.
+#[derive(Debug, Default)]
+pub(super) struct Taken {
+    pub(super) items: VecDeque<Item>,
+    /// Numbers that no item will have: there was no room for theirs.
+    pub(super) void: Vec<Range<u64>>,
 }
 
 #[derive(Debug)]
@@ -67,13 +92,17 @@ pub(super) enum What {
     Bytes(Stream, Vec<u8>, usize),
     /// A stream has ended.
     End(Stream),
-    /// Bytes of a stream are missing here.
-    Gap(Stream, u64),
+    /// Bytes of a stream are missing at its end.
+    Gap(Stream),
     Event(u64, Event, String),
 }
 
 pub(super) struct Queue {
     start: Instant,
+    /// The next number.
+    next: AtomicU64,
+    /// The recorder has gone, or there is none: nothing needs to be kept.
+    abandoned: AtomicBool,
     state: Mutex<State>,
     ready: Condvar,
 }
@@ -84,17 +113,18 @@ struct State {
     bytes: usize,
     /// Bytes that had no room, by stream.
     lost: Vec<(Stream, u64)>,
+    /// The numbers of what had no room.
+    void: Vec<Range<u64>>,
     spare: Vec<Vec<u8>>,
     /// The recorder sleeps until it is woken.
     parked: bool,
     closed: bool,
-    /// The recorder has gone: nothing needs to be kept.
-    abandoned: bool,
 }
 
 impl Queue {
     pub(super) fn new(start: Instant) -> Self {
-        Queue { start, state: Mutex::default(), ready: Condvar::new() }
+        let (next, abandoned) = (AtomicU64::new(0), AtomicBool::new(false));
+        Queue { start, next, abandoned, state: Mutex::default(), ready: Condvar::new() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -106,32 +136,42 @@ impl Queue {
         self.start.elapsed()
     }
 
+    /// For what was just read: whatever is read because of it comes behind it.
+    pub(super) fn ticket(&self) -> Ticket {
+        Ticket { number: self.next.fetch_add(1, Ordering::SeqCst), at: self.now() }
+    }
+
     /// Hands over the first `count` bytes of a buffer. It comes back with room for as many as before, and other content.
-    pub(super) fn push(&self, at: Duration, stream: Stream, buffer: &mut Vec<u8>, count: usize) {
+    pub(super) fn push(&self, ticket: Ticket, stream: Stream, buffer: &mut Vec<u8>, count: usize) {
+        if self.abandoned.load(Ordering::Relaxed) {
+            return;
+        }
         // Outside the lock.
         let small = (count < LARGE).then(|| buffer[..count].to_vec());
         let mut state = self.state();
         let size = ITEM + if small.is_some() { count } else { buffer.len() };
-        if state.abandoned {
-            return;
-        }
         if state.bytes + size > ROOM {
             match state.lost.iter_mut().find(|(of, _)| *of == stream) {
                 Some((_, bytes)) => *bytes += count as u64,
                 None => state.lost.push((stream, count as u64)),
             }
+            match state.void.last_mut() {
+                Some(last) if last.end == ticket.number => last.end += 1,
+                _ => state.void.push(ticket.number..ticket.number + 1),
+            }
             return;
         }
-        state.note_lost(at, Some(stream));
         let bytes = match small {
             Some(small) => small,
             None => {
-                let fresh = state.spare.pop().unwrap_or_else(|| vec![0; buffer.len()]);
+                let spare = state.spare.iter().position(|spare| spare.len() == buffer.len());
+                let fresh = spare.map(|at| state.spare.swap_remove(at));
+                let fresh = fresh.unwrap_or_else(|| vec![0; buffer.len()]);
                 std::mem::replace(buffer, fresh)
             }
         };
-        state.bytes += size;
-        state.items.push_back(Item { at, what: What::Bytes(stream, bytes, count) });
+        let lost = state.lost_of(stream);
+        state.add(size, Item { ticket, lost, what: What::Bytes(stream, bytes, count) });
         self.wake(state);
     }
 
@@ -139,47 +179,59 @@ impl Queue {
     pub(super) fn push_copy(&self, stream: Stream, bytes: &[u8]) {
         let mut copy = bytes.to_vec();
         let count = copy.len();
-        self.push(self.now(), stream, &mut copy, count);
+        self.push(self.ticket(), stream, &mut copy, count);
     }
 
     /// A stream has ended.
     pub(super) fn end(&self, stream: Stream) {
-        let at = self.now();
+        if self.abandoned.load(Ordering::Relaxed) {
+            return;
+        }
         let mut state = self.state();
-        state.note_lost(at, Some(stream));
-        state.items.push_back(Item { at, what: What::End(stream) });
-        state.bytes += ITEM;
+        let lost = state.lost_of(stream);
+        state.add(ITEM, Item { ticket: self.ticket(), lost, what: What::End(stream) });
         self.wake(state);
     }
 
     pub(super) fn event(&self, connection: u64, event: Event, text: impl Into<String>) {
-        let (at, text) = (self.now(), text.into());
+        let text = text.into();
         let mut state = self.state();
         let size = ITEM + text.len();
-        if state.abandoned || state.bytes + size > ROOM + EVENTS {
+        if self.abandoned.load(Ordering::Relaxed) || state.bytes + size > ROOM + EVENTS {
             return;
         }
-        state.bytes += size;
-        state.items.push_back(Item { at, what: What::Event(connection, event, text) });
+        state.add(size, Item { ticket: self.ticket(), lost: 0, what: What::Event(connection, event, text) });
         self.wake(state);
     }
 
     /// Nothing comes any more.
     pub(super) fn close(&self) {
-        let at = self.now();
         let mut state = self.state();
-        state.note_lost(at, None);
+        for (stream, lost) in std::mem::take(&mut state.lost) {
+            state.add(ITEM, Item { ticket: self.ticket(), lost, what: What::Gap(stream) });
+        }
         state.closed = true;
         state.parked = false;
         drop(state);
         self.ready.notify_all();
     }
 
+    /// Whether all has come that will.
+    pub(super) fn is_closed(&self) -> bool {
+        self.state().closed
+    }
+
+    /// Bytes that were not recorded yet.
+    pub(super) fn left(&self) -> usize {
+        self.state().bytes
+    }
+
     /// Nobody takes anything any more.
     pub(super) fn abandon(&self) {
+        self.abandoned.store(true, Ordering::Relaxed);
         let mut state = self.state();
-        state.abandoned = true;
         state.items = VecDeque::new();
+        state.void = Vec::new();
         state.bytes = 0;
     }
 
@@ -191,7 +243,7 @@ impl Queue {
     }
 
     /// All that there is now, if need be after a short rest. `None` if there is nothing.
-    pub(super) fn take(&self) -> Option<VecDeque<Item>> {
+    pub(super) fn take(&self) -> Option<Taken> {
         let mut state = self.state();
         if state.items.is_empty() && !state.closed {
             drop(state);
@@ -202,7 +254,7 @@ impl Queue {
     }
 
     /// Waits for something. `None` if nothing comes any more.
-    pub(super) fn wait(&self) -> Option<VecDeque<Item>> {
+    pub(super) fn wait(&self) -> Option<Taken> {
         let mut state = self.state();
         loop {
             if let Some(items) = state.taken() {
@@ -221,12 +273,11 @@ impl Queue {
         let (size, buffer) = match item.what {
             What::Bytes(_, buffer, _) => (buffer.len(), Some(buffer)),
             What::Event(_, _, text) => (text.len(), None),
-            What::End(_) => (0, None),
-            What::Gap(..) => return,
+            What::End(_) | What::Gap(_) => (0, None),
         };
         let mut state = self.state();
         state.bytes = state.bytes.saturating_sub(ITEM + size);
-        if let Some(buffer) = buffer.filter(|buffer| buffer.len() == BUFFER)
+        if let Some(buffer) = buffer.filter(|buffer| [BUFFER, SOCKET_BUFFER].contains(&buffer.len()))
             && state.spare.len() < SPARE
         {
             state.spare.push(buffer);
@@ -235,23 +286,22 @@ impl Queue {
 }
 
 impl State {
-    /// Puts gaps in the place of what had no room: of one stream, or of all.
-    fn note_lost(&mut self, at: Duration, stream: Option<Stream>) {
-        if self.lost.is_empty() {
-            return;
-        }
-        let items = &mut self.items;
-        self.lost.retain(|&(of, bytes)| {
-            let is_now = stream.is_none_or(|stream| stream == of);
-            if is_now {
-                items.push_back(Item { at, what: What::Gap(of, bytes) });
-            }
-            !is_now
-        });
+    fn add(&mut self, size: usize, item: Item) {
+        self.bytes += size;
+        self.items.push_back(item);
     }
 
-    fn taken(&mut self) -> Option<VecDeque<Item>> {
-        (!self.items.is_empty()).then(|| std::mem::take(&mut self.items))
+    /// Bytes of a stream that had no room before what comes now.
+    fn lost_of(&mut self, stream: Stream) -> u64 {
+        let at = self.lost.iter().position(|(of, _)| *of == stream);
+        at.map_or(0, |at| self.lost.swap_remove(at).1)
+    }
+
+    fn taken(&mut self) -> Option<Taken> {
+        if self.items.is_empty() {
+            return None;
+        }
+        Some(Taken { items: std::mem::take(&mut self.items), void: std::mem::take(&mut self.void) })
     }
 }
 
@@ -262,12 +312,13 @@ mod tests {
     const STREAM: Stream =
         Stream { connection: 1, direction: Direction::ToServer, channel: Channel::Stream, exchange: 0 };
 
-    fn told(items: VecDeque<Item>, queue: &Queue) -> Vec<String> {
-        let told = items.into_iter().map(|item| {
+    fn told(taken: Taken, queue: &Queue) -> Vec<String> {
+        let told = taken.items.into_iter().map(|item| {
+            let lost = if item.lost > 0 { format!("gap of {}, ", item.lost) } else { String::new() };
             let told = match &item.what {
-                What::Bytes(_, _, count) => format!("{count} bytes"),
-                What::End(_) => "end".to_owned(),
-                What::Gap(_, lost) => format!("gap of {lost}"),
+                What::Bytes(_, _, count) => format!("{lost}{count} bytes"),
+                What::End(_) => format!("{lost}end"),
+                What::Gap(_) => format!("{lost}closed"),
                 What::Event(_, event, text) => format!("{event:?} {text}"),
             };
             queue.done(item);
@@ -282,17 +333,20 @@ mod tests {
         let mut buffer = vec![0; BUFFER];
         let fitting = ROOM / (BUFFER + ITEM);
         for _ in 0..fitting + 3 {
-            queue.push(Duration::ZERO, STREAM, &mut buffer, LARGE);
+            queue.push(queue.ticket(), STREAM, &mut buffer, LARGE);
             assert_eq!(buffer.len(), BUFFER);
         }
         queue.event(1, Event::Mark, "x");
-        let held = told(queue.take().unwrap_or_default(), &queue);
+        let taken = queue.take().unwrap_or_default();
+        let end = fitting as u64;
+        assert_eq!(taken.void, [end..end + 3]);
+        let held = told(taken, &queue);
         assert_eq!((held.len(), held[fitting].as_str()), (fitting + 1, "Mark x"));
-        queue.push(Duration::ZERO, STREAM, &mut buffer, 5);
+        queue.push(queue.ticket(), STREAM, &mut buffer, 5);
         queue.end(STREAM);
         queue.close();
         let rest = told(queue.wait().unwrap_or_default(), &queue);
-        assert_eq!(rest, [format!("gap of {}", 3 * LARGE), "5 bytes".to_owned(), "end".to_owned()]);
+        assert_eq!(rest, [format!("gap of {}, 5 bytes", 3 * LARGE), "end".to_owned()]);
         assert!(queue.wait().is_none());
         assert_eq!(queue.state().bytes, 0);
     }
@@ -302,10 +356,10 @@ mod tests {
         let queue = Queue::new(Instant::now());
         let mut buffer = vec![0; BUFFER];
         for _ in 0..=ROOM / BUFFER {
-            queue.push(Duration::ZERO, STREAM, &mut buffer, BUFFER);
+            queue.push(queue.ticket(), STREAM, &mut buffer, BUFFER);
         }
         queue.close();
         let all = told(queue.wait().unwrap_or_default(), &queue);
-        assert_eq!(all.last().map(String::as_str), Some("gap of 262144"));
+        assert_eq!(all.last().map(String::as_str), Some("gap of 262144, closed"));
     }
 }

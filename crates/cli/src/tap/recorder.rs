@@ -13,6 +13,7 @@ use sabir_proto::Framing;
 
 use super::decode::{Decoder, Found};
 use super::file::{RecordFile, Written};
+use super::order::Order;
 use super::queue::{Channel, Item, Queue, Stream, What};
 use super::rows::Rows;
 use crate::row::{self, RowFormat};
@@ -49,11 +50,24 @@ pub(super) struct State {
 }
 
 impl Recorder {
+    /// Whether anything is done with what goes by.
+    pub(super) fn is_needed(&self) -> bool {
+        self.file.is_some() || self.print.is_some() || self.is_checked
+    }
+
     /// Runs until nothing comes any more.
     pub(super) fn run(mut self) {
         let queue = self.queue.clone();
-        while let Some(items) = queue.take().or_else(|| queue.wait()) {
-            for item in items {
+        let mut order = Order::default();
+        loop {
+            // One that is missing is on its way: whoever read it is about to push it.
+            let taken = queue.take().or_else(|| if order.is_waiting() { None } else { queue.wait() });
+            let ready = match taken {
+                Some(taken) => order.sort(taken, queue.now()),
+                None if order.is_waiting() => order.overdue(queue.now(), queue.is_closed()),
+                None => break,
+            };
+            for item in ready {
                 if let Some(item) = self.begin(item) {
                     self.item(&item);
                     queue.done(item);
@@ -121,7 +135,12 @@ impl Recorder {
     }
 
     fn item(&mut self, item: &Item) {
-        let at = item.at;
+        let at = item.ticket.at;
+        if let (1.., What::Bytes(stream, ..) | What::End(stream) | What::Gap(stream)) =
+            (item.lost, &item.what)
+        {
+            self.gap(at, *stream, item.lost);
+        }
         match &item.what {
             What::Bytes(stream, bytes, count) => self.bytes(at, *stream, &bytes[..*count]),
             What::End(stream) => {
@@ -129,19 +148,18 @@ impl Recorder {
                     decoder.finish(|found| self.found(at, *stream, found));
                 }
             }
-            What::Gap(stream, bytes) => {
-                let fresh = || Decoder::new(stream.channel);
-                self.streams.entry(*stream).or_insert_with(fresh).gap();
-                let sign = stream.direction.sign();
-                self.event(
-                    at,
-                    stream.connection,
-                    Event::Gap,
-                    &format!("{bytes} bytes ({sign}) came too fast to be recorded"),
-                );
-            }
+            What::Gap(_) => {}
             What::Event(connection, event, text) => self.event(at, *connection, *event, text),
         }
+    }
+
+    /// Bytes are missing: what comes next does not go on where the last has ended.
+    fn gap(&mut self, at: Duration, stream: Stream, bytes: u64) {
+        let fresh = || Decoder::new(stream.channel);
+        self.streams.entry(stream).or_insert_with(fresh).gap();
+        let sign = stream.direction.sign();
+        let text = format!("{bytes} bytes ({sign}) came too fast to be recorded");
+        self.event(at, stream.connection, Event::Gap, &text);
     }
 
     fn bytes(&mut self, at: Duration, stream: Stream, bytes: &[u8]) {

@@ -123,9 +123,9 @@ fn carry(mut from: impl Read, mut to: impl Write, stream: Stream, queue: &Queue,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(_) => break,
         };
-        let at = queue.now();
+        let ticket = queue.ticket();
         let written = to.write_all(&buffer[..count]);
-        queue.push(at, stream, &mut buffer, count);
+        queue.push(ticket, stream, &mut buffer, count);
         if written.is_err() {
             queue.event(stream.connection, Event::Mark, unread);
             break;

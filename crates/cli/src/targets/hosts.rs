@@ -77,28 +77,73 @@ const HOSTS: [Host; 6] = [
     },
 ];
 
+/// Editors whose servers are no targets: they are only put behind a tap.
+const EDITORS: [Host; 1] = [Host {
+    name: "helix",
+    app: &["helix/languages.toml"],
+    home: &[],
+    project: &[".helix/languages.toml"],
+    member: "language-server",
+    variables: Variables::Literal,
+}];
+
+/// A file in which a program keeps servers.
+#[derive(Debug)]
+pub(crate) struct HostFile {
+    /// The program; `None` if only the file is known.
+    pub(crate) host: Option<&'static str>,
+    pub(crate) path: PathBuf,
+    pub(crate) is_project: bool,
+}
+
+/// All of them, whether they exist or not. `folders` is where a project may be.
+pub(crate) fn files(folders: &[PathBuf]) -> Vec<HostFile> {
+    let of = |host: &'static Host| {
+        host.files(folders).into_iter().map(|(path, source)| HostFile {
+            host: Some(host.name),
+            path,
+            is_project: source.is_project,
+        })
+    };
+    HOSTS.iter().chain(&EDITORS).flat_map(of).collect()
+}
+
+/// The text of a file, if there is one.
+pub(crate) fn load(file: &HostFile) -> Result<Option<String>, Failure> {
+    file::load(&file.path, Source { name: file.host.unwrap_or("file"), is_project: file.is_project })
+}
+
+/// The members that hold servers, each once.
+pub(crate) fn members() -> impl Iterator<Item = &'static str> {
+    let is_new = |at: &usize| HOSTS[..*at].iter().all(|host| host.member != HOSTS[*at].member);
+    (0..HOSTS.len()).filter(is_new).map(|at| HOSTS[at].member)
+}
+
 /// The servers of every file that exists. `folders` is where a project may be.
 pub(super) fn read(folders: &[PathBuf]) -> Vec<Result<Vec<Entry>, Failure>> {
-    let mut read = Vec::new();
-    let home = home();
-    for host in &HOSTS {
-        let apps = app_folders();
-        let own = apps.iter().flat_map(|folder| host.app.iter().map(move |path| folder.join(path)));
-        let homes = home.iter().flat_map(|folder| host.home.iter().map(move |path| folder.join(path)));
-        let own: Vec<PathBuf> = own.chain(homes).collect();
-        let nearest =
-            |path: &&str| folders.iter().map(|folder| folder.join(path)).find(|path| path.is_file());
-        let project = host.project.iter().filter_map(nearest).filter(|path| !own.contains(path));
-        let source = |is_project| Source { name: host.name, is_project };
-        let own = own.iter().map(|path| (path.clone(), source(false)));
-        for (path, source) in own.clone().chain(project.map(|path| (path, source(true)))) {
-            read.push(host.read(&path, source, folders));
-        }
-    }
-    read
+    let of = |host: &'static Host| {
+        host.files(folders).into_iter().map(|(path, source)| host.read(&path, source, folders))
+    };
+    HOSTS.iter().flat_map(of).collect()
 }
 
 impl Host {
+    /// The user's own files, then the nearest of a project.
+    fn files(&self, folders: &[PathBuf]) -> Vec<(PathBuf, Source)> {
+        let apps = app_folders();
+        let own = apps.iter().flat_map(|folder| self.app.iter().map(move |path| folder.join(path)));
+        let home = home();
+        let homes = home.iter().flat_map(|folder| self.home.iter().map(move |path| folder.join(path)));
+        let own: Vec<PathBuf> = own.chain(homes).collect();
+        let nearest =
+            |path: &&str| folders.iter().map(|folder| folder.join(path)).find(|path| path.is_file());
+        let project: Vec<PathBuf> =
+            self.project.iter().filter_map(nearest).filter(|path| !own.contains(path)).collect();
+        let source = |is_project| Source { name: self.name, is_project };
+        let own = own.into_iter().map(|path| (path, source(false)));
+        own.chain(project.into_iter().map(|path| (path, source(true)))).collect()
+    }
+
     fn read(&self, path: &Path, source: Source, folders: &[PathBuf]) -> Result<Vec<Entry>, Failure> {
         let Some(text) = file::load(path, source)? else { return Ok(Vec::new()) };
         let broken = |line: usize, what: &dyn std::fmt::Display| {

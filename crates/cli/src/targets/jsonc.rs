@@ -1,7 +1,7 @@
 //! JSON as editors write it: with comments, and commas before a bracket.
 
 /// The same text as JSON. What is left out becomes spaces, so that places stay the same.
-pub(super) fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     let mut in_string = false;

@@ -10,6 +10,8 @@ mod jsonc;
 use std::path::{Path, PathBuf};
 
 pub(crate) use entry::Entry;
+pub(crate) use hosts::{HostFile, load as load_host_file, members as members_of_hosts};
+pub(crate) use jsonc::plain as plain_json;
 use serde_json::json;
 
 use crate::args::TargetsArgs;
@@ -170,6 +172,16 @@ pub(crate) fn run(args: &TargetsArgs, printer: &Printer) -> Result<Exit, Failure
     Ok(if saved.broken.is_empty() { Exit::Ok } else { Exit::Usage })
 }
 
+/// The files in which other programs keep servers, whether they exist or not.
+pub(crate) fn host_files() -> Vec<HostFile> {
+    hosts::files(&folders())
+}
+
+/// The working directory, and the folders that it is in, as text.
+pub(crate) fn folder_names() -> Vec<String> {
+    folders().iter().filter_map(|folder| folder.to_str().map(str::to_owned)).collect()
+}
+
 /// The working directory, and the folders that it is in.
 fn folders() -> Vec<PathBuf> {
     std::env::current_dir().map(|folder| folder.ancestors().map(Path::to_owned).collect()).unwrap_or_default()
@@ -180,7 +192,7 @@ fn user_file() -> Option<PathBuf> {
 }
 
 /// A path as a person writes it.
-fn shown(path: &Path) -> String {
+pub(crate) fn shown(path: &Path) -> String {
     let shorter = |base: Option<PathBuf>, with: &str| {
         let rest = path.strip_prefix(base?).ok()?;
         Some(format!("{with}{}", rest.display()))

@@ -15,7 +15,7 @@ use lsp_types::{
 use sabir::{Call, CallError, ErrorObject, Peer, RawJson, SendError, SubscriptionStyle};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::changes::difference;
 use super::partial_call::{MOST_BYTES, PartialCall};
@@ -50,6 +50,12 @@ impl LspSession {
     /// What the server can do. A capability that does not fit its type is left out.
     pub fn capabilities(&self) -> &ServerCapabilities {
         &self.state.agreed().capabilities
+    }
+
+    /// The same as the server wrote it, with what `lsp_types` has no member for, such as `typeHierarchyProvider`. `None` if
+    /// it has said nothing of them.
+    pub fn raw_capabilities(&self) -> Option<&Map<String, Value>> {
+        self.state.agreed().said.as_ref()
     }
 
     /// Who the server says it is.

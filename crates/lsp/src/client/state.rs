@@ -27,6 +27,8 @@ pub(crate) struct State {
 #[derive(Debug, Default)]
 pub(super) struct Agreed {
     pub(super) capabilities: ServerCapabilities,
+    /// As it wrote them.
+    pub(super) said: Option<Map<String, Value>>,
     pub(super) info: Option<ServerInfo>,
 }
 
@@ -42,9 +44,9 @@ impl State {
             return Err(CallError::Decode("the result of `initialize` must be an object".into()));
         }
         let member = |name: &str| result.get(name);
-        let said: Map<String, Value> =
-            member("capabilities").and_then(|capabilities| capabilities.parse().ok()).unwrap_or_default();
-        let capabilities = readable(&said);
+        let said: Option<Map<String, Value>> =
+            member("capabilities").and_then(|capabilities| capabilities.parse().ok());
+        let capabilities = said.as_ref().map(readable).unwrap_or_default();
         let kind = capabilities.position_encoding.as_ref();
         let encoding = kind.map_or(Some(PositionEncoding::Utf16), PositionEncoding::from_kind);
         let Some(encoding) = encoding else {
@@ -54,7 +56,7 @@ impl State {
         // Whatever our own side has open.
         self.documents.set_up(encoding, DocumentLimits { count: usize::MAX, bytes: usize::MAX });
         let info = member("serverInfo").and_then(|info| info.parse().ok());
-        let _ = self.agreed.set(Agreed { capabilities, info });
+        let _ = self.agreed.set(Agreed { capabilities, said, info });
         Ok(())
     }
 

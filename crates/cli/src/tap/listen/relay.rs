@@ -6,10 +6,7 @@ use sabir_model::capture::Direction;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, split};
 
 use super::Duplex;
-use crate::tap::queue::{Channel, Queue, Stream};
-
-/// Bytes that are read at once.
-const BUFFER: usize = 32 << 10;
+use crate::tap::queue::{Channel, Queue, SOCKET_BUFFER, Stream};
 
 /// Both directions of a connection.
 pub(super) type Both = [Stream; 2];
@@ -51,15 +48,19 @@ async fn carry(
     stream: Stream,
     queue: &Queue,
 ) -> io::Result<()> {
-    let mut buffer = vec![0; BUFFER];
+    let mut buffer = vec![0; SOCKET_BUFFER];
     loop {
         let count = from.read(&mut buffer).await?;
-        let at = queue.now();
         if count == 0 {
             return to.shutdown().await;
         }
-        to.write_all(&buffer[..count]).await?;
-        to.flush().await?;
-        queue.push(at, stream, &mut buffer, count);
+        let ticket = queue.ticket();
+        let written = async {
+            to.write_all(&buffer[..count]).await?;
+            to.flush().await
+        };
+        let written = written.await;
+        queue.push(ticket, stream, &mut buffer, count);
+        written?;
     }
 }

@@ -3,8 +3,9 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -143,4 +144,18 @@ pub(in crate::tap) fn is_taken(_: &io::Error) -> bool {
 /// Traffic holds secrets: a new file is the user's own.
 pub(in crate::tap) fn private(options: &mut OpenOptions) {
     options.mode(0o600);
+}
+
+/// A script that runs the words of a command, with its own arguments behind them.
+pub(in crate::tap) fn script(words: &[String]) -> Option<String> {
+    Some(format!("#!/bin/sh\nexec {} \"$@\"\n", crate::platform::join(words)))
+}
+
+/// Where a script is written: any file can be one.
+pub(in crate::tap) fn shim_path(path: &Path) -> PathBuf {
+    path.to_owned()
+}
+
+pub(in crate::tap) fn make_executable(file: &File) -> io::Result<()> {
+    file.set_permissions(std::fs::Permissions::from_mode(0o755))
 }

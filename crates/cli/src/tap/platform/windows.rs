@@ -3,6 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::windows::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
 /// What others may do with a file that is recorded to: read it, and rename it.
@@ -70,4 +71,33 @@ pub(in crate::tap) fn lock(_: &File) -> io::Result<bool> {
 
 pub(in crate::tap) fn private(options: &mut OpenOptions) {
     options.share_mode(FILE_SHARE_READ | FILE_SHARE_DELETE);
+}
+
+/// A script that runs the words of a command, with its own arguments behind them. `None` if a word cannot be written for
+/// cmd.exe.
+pub(in crate::tap) fn script(words: &[String]) -> Option<String> {
+    let quoted = words.iter().map(|word| {
+        let fits = !word.contains(['"', '\r', '\n']);
+        // A backslash at the end would escape the quote.
+        let end = &word[word.trim_end_matches('\\').len()..];
+        fits.then(|| format!("\"{}{end}\"", word.replace('%', "%%")))
+    });
+    let quoted = quoted.collect::<Option<Vec<String>>>()?;
+    Some(format!("@{} %*\r\n", quoted.join(" ")))
+}
+
+/// Where a script is written: its ending makes it one.
+pub(in crate::tap) fn shim_path(path: &Path) -> PathBuf {
+    match path.extension().is_some_and(|extension| extension == "cmd" || extension == "bat") {
+        true => path.to_owned(),
+        false => {
+            let mut name = path.as_os_str().to_owned();
+            name.push(".cmd");
+            PathBuf::from(name)
+        }
+    }
+}
+
+pub(in crate::tap) fn make_executable(_: &File) -> io::Result<()> {
+    Ok(())
 }

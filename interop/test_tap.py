@@ -1,0 +1,222 @@
+"""Clients and servers that others wrote, with `sabir tap` between them: both sides must see the same bytes.
+
+On each side of the tap stands a double that keeps a copy (`between.py`). So one run is compared with itself, whatever ids
+and times the peers choose."""
+
+import asyncio
+import json
+import os
+import socket
+import sys
+import tempfile
+from contextlib import asynccontextmanager
+
+import mcp
+import mcp_types as types
+from mcp.client.stdio import StdioServerParameters, stdio_client
+
+from between import between, same
+from program import SABIR, demo, sabir
+from tap import check, run
+
+EVERYTHING = ["node", "node_modules/@modelcontextprotocol/server-everything/dist/index.js"]
+PYTHON = [sys.executable, "mcp_server.py"]
+DOUBLE = [sys.executable, "between.py"]
+
+
+async def sample(context, params):
+    content = types.TextContent(type="text", text="Hi")
+    return types.CreateMessageResult(role="assistant", content=content, model="parrot")
+
+
+async def elicit(context, params):
+    return types.ElicitResult(action="accept", content={"name": "Ann"})
+
+
+CALLBACKS = dict(sampling_callback=sample, elicitation_callback=elicit)
+
+
+async def records(path):
+    """The record, which must be whole: one object per line, each answer with its request."""
+    with open(path, "rb") as file:
+        text = file.read()
+    assert text.endswith(b"\n")
+    lines = [json.loads(line) for line in text.splitlines()]
+    lost = [line for line in lines if line.get("k") in ("gap", "noise")]
+    alone = [line for line in lines if line.get("k") in ("res", "err") and "ms" not in line and line.get("id") is not None]
+    assert not lost and not alone, (lost, alone)
+    return lines
+
+
+@asynccontextmanager
+async def on_stdio(*command):
+    """A command to start in place of `command`. At the end, both sides of the tap are compared."""
+    with tempfile.TemporaryDirectory() as folder:
+        client, server, record = (os.path.join(folder, name) for name in ("client", "server", "s.jrl"))
+        yield [*DOUBLE, client, SABIR, "tap", "--record", record, "--", *DOUBLE, server, *command]
+        for way in "in", "out":
+            sides = []
+            for side in client, server:
+                with open(f"{side}.{way}", "rb") as file:
+                    sides.append(file.read())
+            assert sides[0] == sides[1] and sides[0], f"{way}\n client {sides[0]!r}\n server {sides[1]!r}"
+        assert [line for line in await records(record) if "msg" in line]
+
+
+@asynccontextmanager
+async def on_socket(port, scheme="http", path=""):
+    """A URL in place of that of a server. At the end, both sides of the tap are compared."""
+    with tempfile.TemporaryDirectory() as folder:
+        record = os.path.join(folder, "s.jrl")
+        async with between(port) as (behind, server):
+            target = f"{scheme}://127.0.0.1:{behind}{path}"
+            tap = await asyncio.create_subprocess_exec(
+                SABIR, "tap", "--record", record, "--listen", f"http://127.0.0.1:0{path}", target,
+                stderr=asyncio.subprocess.PIPE,
+            )
+            try:
+                line = (await tap.stderr.readline()).decode()
+                at = int(line.partition("://127.0.0.1:")[2].partition("/")[0].partition(",")[0])
+                async with between(at) as (front, client):
+                    yield f"{scheme}://127.0.0.1:{front}{path}"
+                    # What is under way may still arrive.
+                    await asyncio.sleep(0.2)
+                tap.terminate()
+                check(await tap.wait(), 0)
+            finally:
+                if tap.returncode is None:
+                    tap.kill()
+                    await tap.wait()
+        same(client, server)
+        await records(record)
+
+
+@asynccontextmanager
+async def server(*command, port, **environment):
+    process = await asyncio.create_subprocess_exec(
+        *command, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL, env={**os.environ, **environment},
+    )
+    try:
+        while True:
+            try:
+                _, writer = await asyncio.open_connection("127.0.0.1", port)
+                writer.close()
+                break
+            except OSError:
+                assert process.returncode is None, f"{command[0]} ended with {process.returncode}"
+                await asyncio.sleep(0.05)
+        yield
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+async def client(*command):
+    process = await asyncio.create_subprocess_exec(*command)
+    try:
+        check(await process.wait(), 0)
+    finally:
+        if process.returncode is None:
+            process.kill()
+
+
+async def everything(session):
+    """What is asked of the server of the TypeScript SDK."""
+    text = (await session.call_tool("echo", {"message": "žluťoučký 🐎"})).content[0].text
+    check(text, "Echo: žluťoučký 🐎")
+    assert len((await session.list_tools()).tools) > 5
+    seen = []
+
+    async def progress(done, total, message):
+        seen.append(done)
+
+    await session.call_tool("trigger-long-running-operation", {"duration": 1, "steps": 3}, progress_callback=progress)
+    check(seen, [1, 2, 3])
+
+
+async def python(session):
+    """What is asked of the server of the Python SDK."""
+    check((await session.call_tool("add", {"a": 2, "b": 3})).content[0].text, "5")
+    check((await session.call_tool("greet", {})).content[0].text, "Hello, Ann: Hi")
+
+
+async def mcp_on_stdio():
+    for mode in "legacy", "auto":
+        for command, talk in ([*EVERYTHING, "stdio"], everything), (PYTHON, python):
+            async with on_stdio(*command) as words:
+                parameters = StdioServerParameters(command=words[0], args=words[1:], env=dict(os.environ))
+                async with mcp.Client(stdio_client(parameters), mode=mode, **CALLBACKS) as session:
+                    await talk(session)
+
+
+async def mcp_over_streamable_http():
+    for mode in "legacy", "auto":
+        port = free_port()
+        async with server(*EVERYTHING, "streamableHttp", port=port, PORT=str(port)):
+            async with on_socket(port, path="/mcp") as url, mcp.Client(url, mode=mode, **CALLBACKS) as session:
+                await everything(session)
+
+
+async def mcp_over_streamable_http_with_the_python_sdk():
+    for mode in "legacy", "auto":
+        process = await asyncio.create_subprocess_exec(*PYTHON, "http", stdout=asyncio.subprocess.PIPE)
+        try:
+            port = int((await process.stdout.readline()).decode().rpartition(":")[2].partition("/")[0])
+            async with on_socket(port, path="/mcp") as url, mcp.Client(url, mode=mode, **CALLBACKS) as session:
+                await python(session)
+        finally:
+            process.kill()
+            await process.wait()
+
+
+async def vscode_jsonrpc_with_clangd():
+    async with on_stdio("clangd", "--log=error") as words:
+        await client("node", "tap_client.mjs", "clangd", *words)
+
+
+async def ethers_with_ganache_over_websocket():
+    port = free_port()
+    ganache = ["node", "node_modules/ganache/dist/node/cli.js", "--server.port", str(port), "--wallet.deterministic"]
+    async with server(*ganache, port=port):
+        async with on_socket(port, scheme="ws") as url:
+            await client("node", "tap_client.mjs", "ethers", url)
+
+
+async def aria2_over_http_and_websocket():
+    port = free_port()
+    with tempfile.TemporaryDirectory() as folder:
+        aria2 = ["aria2c", "--no-conf", "--enable-rpc", f"--rpc-listen-port={port}", f"--dir={folder}"]
+        async with server(*aria2, port=port):
+            for scheme in "http", "ws":
+                async with on_socket(port, scheme=scheme, path="/jsonrpc") as url:
+                    code, out, err = await sabir("call", url, "aria2.getVersion")
+                    check((code, err), (0, ""))
+                    assert "version" in json.loads(out), out
+                    check((await sabir("call", url, "aria2.tellStatus", "none"))[0], 1)
+
+
+async def curl_with_the_demo():
+    async with demo(scheme="http") as (_, port):
+        async with on_socket(port) as url:
+            call = '{"jsonrpc":"2.0","id":1,"method":"add","params":[2,3]}'
+            for extra in [], ["-H", "Expect: 100-continue"], ["--http1.0"], ["-X", "OPTIONS"], ["-I"], ["-d", "{"]:
+                words = ["curl", "-sS", "-o", "/dev/null", "-H", "Content-Type: application/json", *extra, url]
+                await client(*words, *([] if "-I" in extra else ["-d", call]))
+
+
+run("sabir tap", [
+    mcp_on_stdio,
+    mcp_over_streamable_http,
+    mcp_over_streamable_http_with_the_python_sdk,
+    vscode_jsonrpc_with_clangd,
+    ethers_with_ganache_over_websocket,
+    aria2_over_http_and_websocket,
+    curl_with_the_demo,
+])
