@@ -216,12 +216,50 @@ async def tools_are_called_by_name_and_ask_back():
         await terminal.see("> ")
         await terminal.type("greet")
         await terminal.see("Who are you?")
+        await terminal.see("[a/d/c] ")
+        terminal.press("a\n")
         await terminal.see(": ")
         terminal.press("Ada\n")
         await terminal.see("assistant: ")
         terminal.press("good day\n")
         await terminal.see("Hello, Ada: good day")
         await ended(terminal)
+
+
+async def names_of_a_hostile_server_stay_out_of_the_editor():
+    async with shell("--as", "mcp", "--", sys.executable, "hostile_mcp.py") as terminal:
+        await terminal.see("> ")
+        # The tools are asked for meanwhile.
+        for _ in range(50):
+            await terminal.type("plain", key=" ")
+            await asyncio.sleep(0.2)
+            seen = terminal.look()
+            assert "\x1b" not in seen and "\u009b" not in seen and "\u202e" not in seen, repr(seen)
+            terminal.press("\x15")
+            if "[good]" in seen:
+                break
+        await terminal.see("[good]")
+        # Of four tools one is plain: it is the only one that is completed.
+        await terminal.type("pla", key="\t")
+        await terminal.see("plain ")
+        await asyncio.sleep(0.2)
+        seen = terminal.look()
+        assert "\x1b" not in seen and "evil" not in seen and "\u202e" not in seen, repr(seen)
+        terminal.press("\x15")
+        await ended(terminal)
+
+
+async def nothing_is_accepted_without_a_key():
+    for typed, action in [("\nd\n", "decline"), ("c\n", "cancel"), ("a\n", "accept"), ("\x04", "cancel")]:
+        async with shell("--as", "mcp", "--", sys.executable, "hostile_mcp.py") as terminal:
+            await terminal.see("> ")
+            await terminal.type("plain")
+            await terminal.see("May I?")
+            await terminal.see("[a/d/c] ")
+            assert "answered" not in terminal.look(), terminal.seen
+            terminal.press(typed)
+            await terminal.see(f'"action": "{action}"')
+            await ended(terminal)
 
 
 async def a_pipe_is_a_script():
@@ -252,5 +290,7 @@ run("shell", [
     help_is_there,
     a_server_that_ends_is_told,
     tools_are_called_by_name_and_ask_back,
+    names_of_a_hostile_server_stay_out_of_the_editor,
+    nothing_is_accepted_without_a_key,
     a_pipe_is_a_script,
 ])

@@ -45,6 +45,6 @@ pub(crate) async fn run(args: CompleteArgs, printer: &Printer) -> Result<Exit, F
 }
 
 /// Whether no shell gives the name a meaning of its own.
-fn is_plain(name: &str) -> bool {
+pub(crate) fn is_plain(name: &str) -> bool {
     !name.starts_with('-') && name.chars().all(|c| c.is_ascii_alphanumeric() || "_./:-".contains(c))
 }

@@ -12,7 +12,8 @@ use sabir_proto::{Id, ParseError, partial_value_len};
 
 /// What is expected of a message.
 pub(crate) fn read(text: &str) -> Result<RawJson<'static>, ParseError> {
-    RawJson::new(replaced(text, |name| Some(format!("\"${name}\"")))).map(RawJson::into_owned)
+    let quoted = replaced(text, usize::MAX, |name| Some(Cow::Owned(format!("\"${name}\""))));
+    RawJson::new(quoted.unwrap_or_default()).map(RawJson::into_owned)
 }
 
 /// The values that names stand for.
@@ -40,11 +41,13 @@ impl fmt::Display for Difference {
 }
 
 impl Names {
-    /// The text with values in the place of their names.
-    pub(crate) fn fill<'t>(&self, text: &'t str) -> Cow<'t, str> {
+    /// The text with values in the place of their names. `None` if that is longer than `most` bytes: a value may be long,
+    /// and its name may stand there often.
+    pub(crate) fn fill<'t>(&self, text: &'t str, most: usize) -> Option<Cow<'t, str>> {
         match text.contains('$') {
-            true => Cow::Owned(replaced(text, |name| self.0.get(name).map(RawJson::to_string))),
-            false => Cow::Borrowed(text),
+            true => replaced(text, most, |name| self.0.get(name).map(|value| value.as_str().into()))
+                .map(Cow::Owned),
+            false => Some(Cow::Borrowed(text)),
         }
     }
 
@@ -89,10 +92,11 @@ impl Names {
         let length = path.len();
         match (expected.kind(), came.kind()) {
             (JsonKind::Object, JsonKind::Object) => {
+                let members = Members::of(came);
                 for (name, value) in expected.members() {
                     path.push('.');
                     path.push_str(&name);
-                    match came.get(&name) {
+                    match members.get(&name) {
                         Some(came) => self.at(path, &value, &came)?,
                         None => return Err(different(path, &value, None)),
                     }
@@ -121,10 +125,11 @@ impl Names {
 pub(crate) fn is_equal(one: &RawJson<'_>, other: &RawJson<'_>) -> bool {
     match (one.kind(), other.kind()) {
         (JsonKind::Object, JsonKind::Object) => {
+            let members = Members::of(other);
             one.members().count() == other.members().count()
                 && one
                     .members()
-                    .all(|(name, value)| other.get(&name).is_some_and(|other| is_equal(&value, &other)))
+                    .all(|(name, value)| members.get(&name).is_some_and(|other| is_equal(&value, &other)))
         }
         (JsonKind::Array, JsonKind::Array) => {
             one.elements().count() == other.elements().count()
@@ -148,8 +153,9 @@ fn is_of_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// The text with names, bare or as whole strings, replaced by what a function makes of them.
-fn replaced(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
+/// The text with names, bare or as whole strings, replaced by what a function makes of them. `None` if it becomes longer than
+/// `most` bytes by that.
+fn replaced<'v>(text: &str, most: usize, value: impl Fn(&str) -> Option<Cow<'v, str>>) -> Option<String> {
     let bytes = text.as_bytes();
     let mut out = String::with_capacity(text.len());
     let (mut at, mut copied) = (0, 0);
@@ -165,6 +171,9 @@ fn replaced(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
         let is_name = start > at && length > 0 && (!quoted || bytes.get(end - 1) == Some(&b'"'));
         if is_name && let Some(value) = value(&text[start..start + length]) {
             out.push_str(&text[copied..at]);
+            if out.len().saturating_add(value.len()) > most {
+                return None;
+            }
             out.push_str(&value);
             (at, copied) = (end, end);
         } else if bytes[at] == b'"' {
@@ -174,7 +183,38 @@ fn replaced(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
         }
     }
     out.push_str(&text[copied..]);
-    out
+    Some(out)
+}
+
+/// Members of an object that are looked up one by one.
+const FEW: usize = 16;
+
+/// The members of an object by their names. Looking for each of many in the text would take the square of its length.
+struct Members<'v> {
+    object: &'v RawJson<'v>,
+    by_name: Option<HashMap<Cow<'v, str>, RawJson<'v>>>,
+}
+
+impl<'v> Members<'v> {
+    fn of(object: &'v RawJson<'v>) -> Members<'v> {
+        let is_large = object.members().nth(FEW).is_some();
+        let by_name = is_large.then(|| {
+            let mut by_name = HashMap::new();
+            // Where a name occurs twice, the first counts.
+            for (name, value) in object.members() {
+                by_name.entry(name).or_insert(value);
+            }
+            by_name
+        });
+        Members { object, by_name }
+    }
+
+    fn get(&self, name: &str) -> Option<RawJson<'_>> {
+        match &self.by_name {
+            Some(by_name) => by_name.get(name).map(RawJson::as_borrowed),
+            None => self.object.get(name),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -217,7 +257,13 @@ mod tests {
             ("$", "$"),
             ("\"$id", "\"$id"),
         ] {
-            assert_eq!(names.fill(text), want);
+            assert_eq!(names.fill(text, 100).as_deref(), Some(want));
         }
+        assert_eq!(names.fill("[$id,$id,$id]", 3), None);
+        let many = |value: u32| {
+            let members: Vec<String> = (0..100).map(|i| format!("\"{i}\":{}", i * value)).collect();
+            RawJson::new(format!("{{{}}}", members.join(","))).expect("JSON")
+        };
+        assert!(is_equal(&many(1), &many(1)) && !is_equal(&many(1), &many(2)));
     }
 }

@@ -26,9 +26,17 @@ fn tokens(text: &str) -> impl Iterator<Item = Token<'_>> {
     std::iter::from_fn(move || cursor.token())
 }
 
-/// The text over many lines, indented by two spaces for each level, with control characters escaped.
+/// Bytes of a text over many lines. With colours and indents, it can be a hundred times as long as what was received.
+const LONGEST_PRETTY: usize = 64 << 20;
+
+/// The text over many lines, indented by two spaces for each level, with control characters escaped. A text that would be
+/// too long for that stays on one line.
 pub(crate) fn pretty(text: &str, painter: Painter) -> String {
-    let mut out = String::with_capacity(text.len() * 2);
+    indented(text, painter, LONGEST_PRETTY).unwrap_or_else(|| compact(text).into_owned())
+}
+
+fn indented(text: &str, painter: Painter, longest: usize) -> Option<String> {
+    let mut out = String::new();
     let mut depth = 0usize;
     let mut opened = false;
     let line = |out: &mut String, depth: usize| {
@@ -37,6 +45,9 @@ pub(crate) fn pretty(text: &str, painter: Painter) -> String {
     };
     let mut cursor = Cursor::trusted(text);
     while let Some(token) = cursor.token() {
+        if out.len() > longest {
+            return None;
+        }
         let opens = matches!(token.kind, TokenKind::ObjectStart | TokenKind::ArrayStart);
         let closes = matches!(token.kind, TokenKind::ObjectEnd | TokenKind::ArrayEnd);
         depth = depth.saturating_sub(usize::from(closes));
@@ -66,29 +77,89 @@ pub(crate) fn pretty(text: &str, painter: Painter) -> String {
         };
         painter.paint(&mut out, paint, &escape_controls(token.text()));
     }
-    out
+    Some(out)
 }
 
 /// Strings in base64 that are longer are binary content, and nothing to look at.
 const LONGEST_BASE64: usize = 200;
 
+/// A type that is longer is not shown.
+const LONGEST_TYPE: usize = 100;
+
 /// The text with binary content replaced by its type and size, for people. `text` is valid JSON, and so is the result.
+/// One pass: only long strings in base64 are remembered, and what contains them.
 pub(crate) fn abridged(text: &str) -> Cow<'_, str> {
     if text.len() <= LONGEST_BASE64 {
         return Cow::Borrowed(text);
     }
-    let all: Vec<Token<'_>> = tokens(text).collect();
-    let mut out = String::new();
-    for (i, token) in all.iter().enumerate() {
-        match size_of_base64(token) {
-            Some(bytes) => {
-                let kind = sibling(&all, i, "\"mimeType\"").unwrap_or("base64").trim_matches('"');
-                out.push_str(&format!("\"<{kind}, {}>\"", ByteSize(bytes)));
-            }
-            None => out.push_str(token.text()),
-        }
+    let binary = binary_parts(text);
+    if binary.is_empty() {
+        return Cow::Borrowed(text);
     }
+    let mut out = String::new();
+    let mut end = 0;
+    for part in &binary {
+        out.push_str(&text[end..part.start]);
+        let kind = part.kind.unwrap_or("base64");
+        out.push_str(&format!("\"<{kind}, {}>\"", ByteSize(part.bytes)));
+        end = part.end;
+    }
+    out.push_str(&text[end..]);
     Cow::Owned(out)
+}
+
+/// A string in base64: where it is, with its quotes, and what it stands for.
+struct BinaryPart<'t> {
+    start: usize,
+    end: usize,
+    bytes: usize,
+    kind: Option<&'t str>,
+}
+
+/// What is open around a token.
+#[derive(Default)]
+struct Container<'t> {
+    kind: Option<&'t str>,
+    /// Those that it contains itself.
+    parts: Vec<usize>,
+}
+
+fn binary_parts(text: &str) -> Vec<BinaryPart<'_>> {
+    let mut parts: Vec<BinaryPart<'_>> = Vec::new();
+    let mut open = vec![Container::default()];
+    let mut cursor = Cursor::trusted(text);
+    let mut key = None;
+    while let Some(token) = cursor.token() {
+        match token.kind {
+            TokenKind::ObjectStart | TokenKind::ArrayStart => open.push(Container::default()),
+            TokenKind::ObjectEnd | TokenKind::ArrayEnd => {
+                let Some(closed) = open.pop() else { break };
+                closed.parts.into_iter().for_each(|part| parts[part].kind = closed.kind);
+            }
+            TokenKind::String { .. } if cursor.peek() == b':' => {
+                key = Some(token.text());
+                continue;
+            }
+            TokenKind::String { .. } => {
+                let Some(around) = open.last_mut() else { break };
+                let inside = token.text().trim_matches('"');
+                if let Some(bytes) = size_of_base64(&token) {
+                    let end = cursor.offset();
+                    around.parts.push(parts.len());
+                    parts.push(BinaryPart { start: end - token.text().len(), end, bytes, kind: None });
+                } else if key == Some("\"mimeType\"")
+                    && inside.len() <= LONGEST_TYPE
+                    && !inside.contains('\\')
+                {
+                    around.kind.get_or_insert(inside);
+                }
+            }
+            TokenKind::Colon => continue,
+            _ => {}
+        }
+        key = None;
+    }
+    parts
 }
 
 /// How many bytes a long string in base64 stands for.
@@ -101,29 +172,23 @@ fn size_of_base64(token: &Token<'_>) -> Option<usize> {
         .then(|| digits.len() / 4 * 3 + (digits.len() % 4).saturating_sub(1))
 }
 
-/// The string that a member of the same object has.
-fn sibling<'t>(all: &[Token<'t>], at: usize, name: &str) -> Option<&'t str> {
-    let level = |token: &Token<'_>| match token.kind {
-        TokenKind::ObjectStart | TokenKind::ArrayStart => 1,
-        TokenKind::ObjectEnd | TokenKind::ArrayEnd => -1,
-        _ => 0,
-    };
-    let mut depth = 0;
-    let start = all[..at].iter().rposition(|token| {
-        depth += level(token);
-        depth > 0
-    })?;
-    let mut depth = 0;
-    for (i, token) in all.iter().enumerate().skip(start) {
-        depth += level(token);
-        if depth == 0 {
-            return None;
-        }
-        if depth == 1 && token.text() == name && matches!(all.get(i + 1)?.kind, TokenKind::Colon) {
-            return Some(all.get(i + 2)?.text());
+/// Values that a text may have if it is read as a tree: a tree takes up to fifty times the memory of its text.
+pub(crate) const MOST_VALUES: usize = 250_000;
+
+/// Whether a text has more values than this. `text` is JSON, with comments perhaps; it need not be valid.
+pub(crate) fn has_more_values(text: &str, most: usize) -> bool {
+    let (mut count, mut in_string, mut escaped) = (1, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            // Behind each of them stands at most one more value.
+            b',' | b'[' | b'{' if !in_string => count += 1,
+            _ => {}
         }
     }
-    None
+    count > most
 }
 
 /// The text with control characters escaped, except for line ends.
@@ -160,6 +225,11 @@ mod tests {
         ] {
             assert_eq!(abridged(&text), want);
         }
+        // The type is that of the same object, wherever it stands, and of none around it.
+        let nested = format!("{{\"mimeType\":\"a/b\",\"x\":[{{\"d\":\"{data}\"}}],\"d\":\"{data}\"}}");
+        let want =
+            "{\"mimeType\":\"a/b\",\"x\":[{\"d\":\"<base64, 300 bytes>\"}],\"d\":\"<a/b, 300 bytes>\"}";
+        assert_eq!(abridged(&nested), want);
         let words = format!("[\"{}\"]", "two words ".repeat(100));
         assert_eq!(abridged(&words), words);
         assert_eq!(abridged("\"AAAA\""), "\"AAAA\"");
@@ -176,6 +246,15 @@ mod tests {
             ("\"\u{9b}31m\u{7f}\u{202e}\"", "\"\\u009b31m\\u007f\\u202e\""),
         ] {
             assert_eq!(pretty(text, Painter::PLAIN), want);
+        }
+        assert_eq!(indented("[1,2,3,4]", Painter::PLAIN, 8), None);
+    }
+
+    #[test]
+    fn values_are_counted() {
+        for (text, count) in [("1", 1), ("[]", 2), ("[1,2]", 3), (r#"{"a,[":"\",","b":[]}"#, 4)] {
+            assert!(!has_more_values(text, count), "{text}");
+            assert!(has_more_values(text, count - 1), "{text}");
         }
     }
 }

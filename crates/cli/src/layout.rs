@@ -1,9 +1,12 @@
 //! Text in columns and lines, as wide as the terminal is.
 
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::json::escape_controls;
 use crate::paint::{Paint, Painter};
+
+/// Bytes of a piece for each of its columns: characters without a width would never fill one.
+const MOST_BYTES: usize = 32;
 
 /// A column is not made narrower than this.
 const NARROWEST: usize = 8;
@@ -37,6 +40,23 @@ pub(crate) fn width(text: &str) -> usize {
     text.width()
 }
 
+/// The most columns that a character adds to a text.
+fn width_of(c: char) -> usize {
+    // It makes the character before it as wide as a picture.
+    const EMOJI_STYLE: char = '\u{fe0f}';
+    if c == EMOJI_STYLE { 1 } else { c.width().unwrap_or_default() }
+}
+
+/// As much of a text as fits into some columns.
+pub(crate) fn fitting(text: &str, columns: usize) -> String {
+    let mut wide = 0;
+    let fits = |c: &char| {
+        wide += width_of(*c);
+        wide <= columns
+    };
+    text.chars().take(columns.saturating_mul(MOST_BYTES)).take_while(fits).collect()
+}
+
 /// A line in pieces of at most `most` columns, cut at spaces if there are any. Spaces at its start are kept for the
 /// first piece, so that what is indented stays so.
 pub(crate) fn wrapped(line: &str, most: usize) -> Vec<String> {
@@ -46,21 +66,26 @@ pub(crate) fn wrapped(line: &str, most: usize) -> Vec<String> {
     let indent = line.len() - line.trim_start_matches(' ').len();
     let mut pieces = Vec::new();
     let mut piece = " ".repeat(indent.min(most / 2));
+    // How wide the piece is: measuring it again for each character would take the square of its length.
+    let mut wide = piece.len();
     let mut is_empty = true;
     for word in line.split(' ').filter(|word| !word.is_empty()) {
-        if !is_empty && width(&piece) + 1 + width(word) > most {
+        if !is_empty && wide + 1 + width(word) > most {
             pieces.push(std::mem::take(&mut piece));
-            is_empty = true;
+            (wide, is_empty) = (0, true);
         }
         if !is_empty {
             piece.push(' ');
+            wide += 1;
         }
         for c in word.chars() {
-            let mut buffer = [0; 4];
-            if width(&piece) + width(c.encode_utf8(&mut buffer)) > most && !piece.is_empty() {
+            let more = width_of(c);
+            if (wide + more > most || piece.len() >= most.saturating_mul(MOST_BYTES)) && !piece.is_empty() {
                 pieces.push(std::mem::take(&mut piece));
+                wide = 0;
             }
             piece.push(c);
+            wide += more;
         }
         is_empty = false;
     }
@@ -145,6 +170,7 @@ impl Table {
             .collect();
         if let Some(most) = layout.columns {
             let room = most.saturating_sub(self.indent + 2 * columns.saturating_sub(1));
+            widths.iter_mut().for_each(|width| *width = (*width).min(room.max(NARROWEST)));
             while widths.iter().sum::<usize>() > room {
                 match widths.iter_mut().max() {
                     Some(widest) if *widest > NARROWEST => *widest -= 1,
@@ -209,6 +235,21 @@ mod tests {
             ("a bbbbbbbbb c", 4, &["a", "bbbb", "bbbb", "b c"]),
         ] {
             assert_eq!(wrapped(text, most), want, "{text}");
+        }
+        // Marks have no width, and fill a piece all the same.
+        let marks = format!("abcdefgh{}", "\u{301}".repeat(10_000));
+        let pieces = wrapped(&marks, 8);
+        assert!(
+            pieces.len() > 50 && pieces.iter().all(|piece| piece.len() <= 8 * MOST_BYTES + 4),
+            "{}",
+            pieces.len()
+        );
+    }
+
+    #[test]
+    fn what_fits_is_counted_in_columns() {
+        for (text, columns, want) in [("abc", 2, "ab"), ("日本語", 5, "日本"), ("", 3, "")] {
+            assert_eq!(fitting(text, columns), want);
         }
     }
 

@@ -13,6 +13,7 @@ mod discovery;
 mod exit;
 mod expect;
 mod explain;
+mod files;
 mod filter;
 mod generate;
 #[cfg(feature = "graph")]

@@ -10,7 +10,7 @@ use sabir_proto::Line;
 
 use crate::exit::Failure;
 use crate::json::{abridged, compact, escape_controls, escape_lines, pretty};
-use crate::layout::Layout;
+use crate::layout::{Layout, fitting};
 use crate::pager;
 use crate::paint::{Paint, Painter};
 use crate::platform::enable_colour;
@@ -26,6 +26,9 @@ const TURN: Duration = Duration::from_millis(100);
 
 /// Characters of the bar.
 const BAR: usize = 30;
+
+/// Columns of what is said beside it.
+const MESSAGE: usize = 40;
 
 /// Prints to standard output and standard error, each in its own style.
 #[derive(Debug, Clone)]
@@ -295,8 +298,7 @@ impl Printer {
                 for turn in SPINNER.iter().cycle() {
                     let columns =
                         terminal_size::terminal_size().map_or(80, |(columns, _)| usize::from(columns.0));
-                    let what: String =
-                        escape_controls(&what).chars().take(columns.saturating_sub(3)).collect();
+                    let what = fitting(&escape_controls(&what), columns.saturating_sub(3));
                     bar.lock().unwrap_or_else(PoisonError::into_inner).draw(&format!("{turn} {what}"));
                     tokio::time::sleep(TURN).await;
                 }
@@ -317,10 +319,14 @@ impl Printer {
                 let full = (part * BAR as f64) as usize;
                 format!("[{}{}] {:3.0} %", "#".repeat(full), "-".repeat(BAR - full), part * 100.0)
             }
-            None => format!("{done}"),
+            // Others have hundreds of digits.
+            None if done.abs() < 1e15 => format!("{done}"),
+            None => format!("{done:e}"),
         };
-        let message: String = escape_controls(message).chars().take(40).collect();
-        bar.draw(&format!("{text} {message}"));
+        let columns =
+            terminal_size::terminal_size_of(io::stderr()).map_or(80, |(columns, _)| columns.0.into());
+        let text = format!("{text} {}", fitting(&escape_controls(message), MESSAGE));
+        bar.draw(&fitting(&text, usize::saturating_sub(columns, 1)));
     }
 
     fn clear_bar(&self) {

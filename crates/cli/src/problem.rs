@@ -163,7 +163,8 @@ impl PeerOptions {
             (DeliveryFailure::Redirected(_), _) => "redirects are not followed: use the new URL".to_owned(),
             (DeliveryFailure::RetryAfter(time), _) => match time.parse::<u64>() {
                 Ok(seconds) => format!("wait {seconds} s, then try again"),
-                Err(_) => format!("try again after {time}"),
+                Err(_) if is_date(time) => format!("try again after {time}"),
+                Err(_) => "wait a while, then try again".to_owned(),
             },
             (_, 401) if self.web.has("authorization") => {
                 "the server does not accept this Authorization header: check the credentials".to_owned()
@@ -350,6 +351,11 @@ impl PeerOptions {
     fn with_scheme(&self, other: impl Fn(Scheme) -> Option<Scheme>) -> Option<String> {
         let Target::Url(url) = &self.target else { return None };
         let scheme = other(url.scheme())?;
+        if url.is_secret() {
+            let shown = url.to_string();
+            let (_, rest) = shown.split_once("://")?;
+            return Some(format!("{}://{rest}", scheme.name()));
+        }
         let host = match url.host() {
             host if host.contains(':') => format!("[{host}]"),
             host => host.to_owned(),
@@ -371,17 +377,34 @@ pub(crate) fn method_not_found(target: &str, called: Option<&str>) -> String {
     }
 }
 
-/// The command that calls a tool of an MCP server.
-pub(crate) fn tool_call(target: &str, name: &str, arguments: Option<&RawJson<'_>>) -> String {
+/// The command that calls a tool of an MCP server. `None` if its name would be taken for an option.
+pub(crate) fn tool_call(target: &str, name: &str, arguments: Option<&RawJson<'_>>) -> Option<String> {
+    if name.starts_with('-') {
+        return None;
+    }
     let mut command = format!("sabir call {} {}", word(target), word(name));
+    let mut members = arguments.into_iter().flat_map(RawJson::members);
+    // An argument would be taken for an option, too.
+    if members.any(|(name, _)| name.starts_with('-')) {
+        let whole = arguments.map_or_else(String::new, |arguments| compact(arguments.as_str()).into_owned());
+        command.push_str(&format!(" -d {}", word(&whole)));
+        return Some(command);
+    }
     for (name, value) in arguments.into_iter().flat_map(RawJson::members) {
         let argument = match value.parse::<String>() {
             Ok(text) => format!("{name}={text}"),
             Err(_) => format!("{name}:={}", compact(value.as_str())),
         };
-        command = format!("{command} {}", word(&argument));
+        command.push(' ');
+        command.push_str(&word(&argument));
     }
-    command
+    Some(command)
+}
+
+/// Whether a header can be a date of HTTP, such as `Sun, 06 Nov 1994 08:49:37 GMT`, and is no text for a shell.
+fn is_date(text: &str) -> bool {
+    const LONGEST: usize = 40;
+    text.len() <= LONGEST && text.chars().all(|c| c.is_ascii_alphanumeric() || " ,:-".contains(c))
 }
 
 /// Why a message cannot be read, to follow its name.

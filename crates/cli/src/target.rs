@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fmt;
+use std::ops::Deref;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -25,7 +26,45 @@ pub(crate) enum Target {
     /// The demo service in this process.
     Demo,
     Program(Program),
-    Url(Url),
+    Url(Address),
+}
+
+/// A URL to connect to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Address {
+    url: Url,
+    /// How it is shown, if it has values of variables in it: they may be secrets.
+    shown: Option<String>,
+}
+
+impl Address {
+    /// Whether it must not be shown as it is.
+    pub(crate) fn is_secret(&self) -> bool {
+        self.shown.is_some()
+    }
+}
+
+impl From<Url> for Address {
+    fn from(url: Url) -> Self {
+        Address { url, shown: None }
+    }
+}
+
+impl Deref for Address {
+    type Target = Url;
+
+    fn deref(&self) -> &Url {
+        &self.url
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.shown {
+            Some(shown) => f.write_str(shown),
+            None => self.url.fmt(f),
+        }
+    }
 }
 
 /// A program to start.
@@ -37,6 +76,8 @@ pub(crate) struct Program {
     pub(crate) env: Vec<(String, String)>,
     /// Where it runs, if not here.
     pub(crate) folder: Option<PathBuf>,
+    /// How it is shown, if it has values of variables in it.
+    pub(crate) shown: Option<String>,
 }
 
 impl Target {
@@ -59,7 +100,13 @@ impl Target {
                 let suggested = suggest::scheme(text).filter(|_| !text.contains('@'));
                 Err(failure.hint(suggested.unwrap_or_else(|| TARGETS.to_owned())))
             }
-            _ if Target::is_one(text) => Url::parse(text).map(Target::Url).map_err(Failure::usage),
+            _ if Target::is_one(text) => {
+                Url::parse(text).map(|url| Target::Url(url.into())).map_err(Failure::usage)
+            }
+            // A password in it is not repeated.
+            _ if text.contains('@') => {
+                Err(Failure::usage("this is not a valid target: it has no scheme").hint(TARGETS))
+            }
             _ => {
                 let failure =
                     Failure::usage(format_args!("`{text}` is not a valid target: it has no scheme"));
@@ -80,6 +127,16 @@ impl Target {
         match words.first() {
             Some(name) if !name.is_empty() => Ok(Target::Program(Program { words, ..Program::default() })),
             _ => Err(Failure::usage("no command is given").hint("write it as stdio:COMMAND, or after --")),
+        }
+    }
+
+    /// The same, shown like this instead.
+    #[must_use]
+    pub(crate) fn shown_as(self, text: String) -> Target {
+        match self {
+            Target::Demo => Target::Demo,
+            Target::Program(program) => Target::Program(Program { shown: Some(text), ..program }),
+            Target::Url(address) => Target::Url(Address { shown: Some(text), ..address }),
         }
     }
 
@@ -108,7 +165,7 @@ impl Target {
     pub(crate) fn open(&self, framing: Framing, tracing: Option<&Printer>) -> Result<Transport, Error> {
         let opened = match self {
             Target::Demo => Ok(demo(framing)),
-            Target::Program(Program { words, env, folder }) => {
+            Target::Program(Program { words, env, folder, .. }) => {
                 let name = words[0].to_str().map(|name| OsString::from(platform::program(name)));
                 let mut command = std::process::Command::new(name.unwrap_or_else(|| words[0].clone()));
                 command.args(&words[1..]).envs(env.iter().map(|(name, value)| (name, value)));
@@ -121,7 +178,7 @@ impl Target {
                 }
                 child.spawn()
             }
-            Target::Url(url) => Ok(transport::url(url.to_string())),
+            Target::Url(address) => Ok(transport::url(address.url.to_string())),
         };
         opened.map(|transport| transport.framing(framing))
     }
@@ -131,12 +188,13 @@ impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Target::Demo => f.write_str("demo:"),
+            Target::Program(Program { shown: Some(shown), .. }) => f.write_str(shown),
             Target::Program(program) => {
                 let words: Vec<String> =
                     program.words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
                 write!(f, "stdio:{}", platform::join(&words))
             }
-            Target::Url(url) => url.fmt(f),
+            Target::Url(address) => address.fmt(f),
         }
     }
 }
@@ -157,19 +215,22 @@ mod tests {
         let program = |words: &[&str]| {
             Target::program(words.iter().map(OsString::from).collect::<Vec<_>>()).expect("a program")
         };
+        let url = |text: &str| Target::Url(Url::parse(text).expect("a URL").into());
         for (text, want) in [
             ("demo:", Ok(Target::Demo)),
             ("stdio:cat", Ok(program(&["cat"]))),
             ("stdio:a 'b c' \"d\\\"e\"", Ok(program(&["a", "b c", "d\"e"]))),
-            ("unix:/x", Ok(Target::Url(Url::parse("unix:/x").expect("a URL")))),
-            ("pipe:x", Ok(Target::Url(Url::parse("pipe:x").expect("a URL")))),
+            ("unix:/x", Ok(url("unix:/x"))),
+            ("pipe:x", Ok(url("pipe:x"))),
             ("pipe:", Err("`pipe:` names no pipe")),
-            ("https://x/rpc", Ok(Target::Url(Url::parse("https://x/rpc").expect("a URL")))),
+            ("https://x/rpc", Ok(url("https://x/rpc"))),
             ("ws://", Err("`ws://` names no host")),
             ("stdio:", Err("no command is given")),
             ("stdio:a 'b", Err("`stdio:a 'b` has an unclosed quote")),
             ("tcp://localhost", Err("`tcp://localhost` names no port: write it as tcp://localhost:PORT")),
             ("unix:", Err("`unix:` names no path")),
+            ("http:/u:pw@h/", Err("this is not a valid target: it has no scheme")),
+            ("u:pw@h:80", Err("this is not a valid target: it has no scheme")),
             ("add", Err("`add` is not a valid target: it has no scheme")),
             ("htp://x", Err("`htp://x` has the unknown scheme `htp`")),
         ] {

@@ -51,7 +51,7 @@ impl Tour<'_> {
     }
 
     async fn send(&mut self, text: &str) -> Result<(), Failure> {
-        let text = self.names.fill(text);
+        let text = self.names.fill(text, usize::MAX).unwrap_or_default();
         self.printer.transcript(&Line::ToServer(text.as_ref().into()))?;
         self.write.write_all(format!("{text}\n").as_bytes()).await.map_err(not_as_expected)
     }

@@ -19,6 +19,11 @@ pub(crate) fn fill(
             None => (inside, None),
         };
         let name = name.strip_prefix("env:").unwrap_or(name);
+        // Other names are no variables, but text for a shell that a hint would repeat.
+        if !is_name(name) && !name.starts_with("input:") {
+            return Err(Failure::usage(format_args!("`${{{name}}}` is not a variable"))
+                .hint("a name has letters, digits and `_`"));
+        }
         filled.push_str(before);
         match (lookup(name)?, otherwise) {
             (Some(value), _) => filled.push_str(&value),
@@ -32,6 +37,11 @@ pub(crate) fn fill(
     }
     filled.push_str(rest);
     Ok(filled)
+}
+
+fn is_name(name: &str) -> bool {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.chars().all(is_word)
 }
 
 /// A variable of the environment, without the line end that a file of secrets may have left in it.
@@ -67,6 +77,9 @@ mod tests {
             ("${env:B}", Err("the variable `B` is not set")),
             ("${Z:-two}", Err("the variable `Z` is not UTF-8")),
             ("${A", Err("`${` is not closed")),
+            ("${A=1; touch x #}", Err("`${A=1; touch x #}` is not a variable")),
+            ("${1:-two}", Err("`${1}` is not a variable")),
+            ("${}", Err("`${}` is not a variable")),
         ] {
             let got = fill(text, lookup).map_err(|failure| failure.what);
             assert_eq!(got, want.map(str::to_owned).map_err(str::to_owned), "{text}");

@@ -7,8 +7,17 @@ use sabir::transport::Step;
 
 use crate::print::Printer;
 
-/// Shows each step. The values of `secret` headers, which the user gave, are not shown.
-pub(crate) fn shown(printer: &Printer, secret: Vec<String>) -> impl Fn(&Step<'_>) + Send + Sync + 'static {
+/// Headers whose values give access to a session.
+const SECRET: [&str; 6] =
+    ["authorization", "cookie", "mcp-session-id", "proxy-authorization", "set-cookie", "x-api-key"];
+
+/// Shows each step. The values of `secret` headers, which the user gave, are not shown, and those that give access to a
+/// session. With `hides_path`, neither is the path: it has values of variables in it.
+pub(crate) fn shown(
+    printer: &Printer,
+    secret: Vec<String>,
+    hides_path: bool,
+) -> impl Fn(&Step<'_>) + Send + Sync + 'static {
     let (printer, last) = (printer.clone(), Mutex::new(Instant::now()));
     move |step| {
         let took = {
@@ -18,7 +27,8 @@ pub(crate) fn shown(printer: &Printer, secret: Vec<String>) -> impl Fn(&Step<'_>
         let ms = format!("{:.1} ms", took.as_secs_f64() * 1e3);
         let headers = |sign: char, headers: &sabir::http::HeaderMap| {
             for (name, value) in headers {
-                let is_secret = secret.iter().any(|secret| secret.eq_ignore_ascii_case(name.as_str()));
+                let is_secret = SECRET.contains(&name.as_str())
+                    || secret.iter().any(|secret| secret.eq_ignore_ascii_case(name.as_str()));
                 let value = match is_secret {
                     true => "…".to_owned(),
                     false => String::from_utf8_lossy(value.as_bytes()).into_owned(),
@@ -34,7 +44,10 @@ pub(crate) fn shown(printer: &Printer, secret: Vec<String>) -> impl Fn(&Step<'_>
                 printer.note(&format!("* {version}, {cipher}{over} in {ms}"));
             }
             Step::Request { method, uri, headers: sent } => {
-                printer.note(&format!("> {method} {uri}"));
+                match hides_path {
+                    true => printer.note(&format!("> {method} …")),
+                    false => printer.note(&format!("> {method} {uri}")),
+                }
                 headers('>', sent);
             }
             Step::Response { version, status, headers: came } => {

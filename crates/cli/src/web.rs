@@ -4,6 +4,7 @@ use sabir::transport::Transport;
 
 use crate::args::WebArgs;
 use crate::exit::Failure;
+use crate::files;
 use crate::target::Target;
 use crate::variables;
 
@@ -29,7 +30,7 @@ impl Web {
         let headers =
             headers.iter().map(|header| read(header, variables::environment)).collect::<Result<_, _>>()?;
         let root = match cacert {
-            Some(path) => Some(std::fs::read(path).map_err(|error| {
+            Some(path) => Some(files::read(path, files::LARGEST_DOCUMENT).map_err(|error| {
                 Failure::usage(format_args!("cannot read the certificate `{}`: {error}", path.display()))
             })?),
             None => None,
@@ -101,7 +102,8 @@ fn read(
     variable: impl Fn(&str) -> Result<Option<String>, Failure>,
 ) -> Result<(String, String), Failure> {
     let Some((name, value)) = header.split_once(':').filter(|(name, _)| !name.trim().is_empty()) else {
-        return Err(Failure::usage(format_args!("`{header}` is not a header"))
+        // It may be a secret that its name is missing before: it is not repeated.
+        return Err(Failure::usage("this is not a header: it has no name with a `:` behind it")
             .hint("write it as -H 'Name: value' or -H 'Authorization: Bearer ${TOKEN}'"));
     };
     let value =
@@ -124,8 +126,8 @@ mod tests {
             ("a: ${B}", Err("the variable `B` is not set")),
             ("a: ${B:-two}", Ok(("a", "two"))),
             ("a: ${A", Err("`${` is not closed")),
-            ("nonsense", Err("`nonsense` is not a header")),
-            (": x", Err("`: x` is not a header")),
+            ("Authorization Bearer x", Err("this is not a header: it has no name with a `:` behind it")),
+            (": x", Err("this is not a header: it has no name with a `:` behind it")),
         ] {
             let got = read(header, variable).map_err(|failure| failure.what);
             let want = want.map(|(name, value)| (name.to_owned(), value.to_owned()));

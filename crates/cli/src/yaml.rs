@@ -8,7 +8,7 @@ use serde_json::{Map, Number, Value};
 /// Levels of nesting.
 const DEEPEST: usize = 128;
 /// Values of a document, with those that aliases repeat.
-const MOST: usize = 1_000_000;
+const MOST: usize = crate::json::MOST_VALUES;
 
 /// The value of a text, or the line and what is wrong there.
 pub(crate) fn read(text: &str) -> Result<Value, String> {

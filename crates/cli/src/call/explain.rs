@@ -5,6 +5,8 @@ use std::time::Duration;
 use sabir::openrpc::Document;
 use sabir::{CallError, ErrorCode, ErrorObject};
 
+use crate::complete::is_plain;
+use crate::json::{MOST_VALUES, has_more_values};
 use crate::peer::PeerOptions;
 use crate::platform::word;
 use crate::session::{Answer, Answers, CallFailure, Protocol, Session};
@@ -13,6 +15,9 @@ use crate::values::{Arguments, Parameter};
 
 /// How long a server may take to say what it offers, for a hint.
 const TIMEOUT: Duration = Duration::from_millis(500);
+
+/// Characters of a name that are shown.
+const LONGEST_NAME: usize = 100;
 
 /// A hint for the error of a call, if there is one.
 pub(crate) async fn hint(
@@ -29,7 +34,7 @@ pub(crate) async fn hint(
         ErrorCode::METHOD_NOT_FOUND => {
             let names = names(session).await?;
             let near = suggest::nearest(method, names.iter().map(String::as_str))?;
-            let target = word(&peer.target.to_string());
+            let (near, target) = (word(near), word(&peer.target.to_string()));
             Some(format!("did you mean `{near}`? `sabir list {target}` lists the methods"))
         }
         ErrorCode::INVALID_PARAMS => {
@@ -57,7 +62,10 @@ pub(super) fn unanswered(outcome: &Result<Answer, CallFailure>, answers: &Answer
         _ => return None,
     };
     if let Some(question) = answers.refused() {
-        return Some(format!("the server asked `{question}`: answer it with --answer {question}=JSON"));
+        // Its name may be meant for a shell.
+        let given = if is_plain(&question) { question.as_str() } else { "METHOD" };
+        let question: String = question.chars().take(LONGEST_NAME).collect();
+        return Some(format!("the server asked `{question}`: answer it with --answer {given}=JSON"));
     }
     // A server says so in words of its own.
     let said = said.to_lowercase();
@@ -73,6 +81,9 @@ pub(super) fn unanswered(outcome: &Result<Answer, CallFailure>, answers: &Answer
 
 async fn discover(session: &Session) -> Option<Document> {
     let text = session.peer().call_raw("rpc.discover", None).timeout(TIMEOUT).await.ok()?;
+    if has_more_values(text.as_str(), MOST_VALUES) {
+        return None;
+    }
     Document::from_json(text.as_str()).ok()
 }
 
@@ -81,7 +92,7 @@ async fn names(session: &Session) -> Option<Vec<String>> {
         Some(document) => Some(document.methods.into_iter().map(|method| method.name).collect()),
         None => {
             let text = session.peer().call_raw("system.listMethods", None).timeout(TIMEOUT).await.ok()?;
-            text.parse().ok()
+            (!has_more_values(text.as_str(), MOST_VALUES)).then(|| text.parse().ok()).flatten()
         }
     }
 }

@@ -9,7 +9,10 @@ use jaq_json::Val;
 use sabir::RawJson;
 
 use crate::exit::{Exit, Failure};
-use crate::json::escape_lines;
+use crate::json::{escape_lines, has_more_values};
+
+/// Values of a result that a filter reads: they are all in memory.
+const MOST_VALUES: usize = 1_000_000;
 
 /// A filter, compiled.
 pub(super) struct Pick {
@@ -33,6 +36,10 @@ impl Pick {
     /// What the filter leads to; strings without their quotes.
     pub(super) fn from(&self, result: &RawJson<'_>) -> Result<Vec<String>, Failure> {
         let failed = |why: &dyn fmt::Display| Failure::new(Exit::Error, format_args!("--pick: {why}"));
+        if has_more_values(result.as_str(), MOST_VALUES) {
+            return Err(failed(&format_args!("the result has more than {MOST_VALUES} values"))
+                .hint("leave out --pick to get it whole"));
+        }
         let input =
             jaq_json::read::parse_single(result.as_str().as_bytes()).map_err(|error| failed(&error))?;
         let ctx = Ctx::<JustLut<Val>>::new(&self.filter.lut, Vars::new([]));

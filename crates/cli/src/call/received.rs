@@ -120,8 +120,10 @@ impl Received {
                 if let Some(method) = self.method.take() {
                     stop::never();
                     let named = Named { id: &id, method: &method, in_batch: false };
-                    let _ = self.reporter.envelope_of(named, text, self.is_tool);
-                    self.reporter.printed();
+                    // What cannot be written is tried again when the call has ended, which then fails.
+                    if self.reporter.envelope_of(named, text, self.is_tool).is_ok() {
+                        self.reporter.printed();
+                    }
                 }
             }
             Message::Notification(notification) => match self.progress_of(&notification.method, text) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use sabir::RawJson;
 use sabir_model::rules::Profile;
-use sabir_proto::{Line, transcript};
+use sabir_proto::{ByteSize, Line, transcript};
 use tokio::time::Instant;
 
 use super::in_time;
@@ -21,7 +21,7 @@ use crate::session::Protocol;
 use crate::stop;
 use crate::values::text_of;
 
-/// Bytes of messages that wait for a line that expects them.
+/// Bytes of messages that wait for a line that expects them, and of one that is sent.
 const MOST_WAITING: usize = 64 << 20;
 
 /// The steps of a file.
@@ -154,7 +154,12 @@ impl Player<'_> {
     }
 
     async fn send(&mut self, text: &str) -> Result<(), Failure> {
-        let text = self.names.fill(text).into_owned();
+        let Some(text) = self.names.fill(text, MOST_WAITING) else {
+            let what =
+                format!("with the values of its names, this is longer than {}", ByteSize(MOST_WAITING));
+            return Err(Failure::new(Exit::Error, what));
+        };
+        let text = text.into_owned();
         self.printer.transcript(&Line::ToServer(text.as_str().into()))?;
         let message = RawJson::new(text.as_str()).ok();
         let is_call = message.as_ref().is_none_or(|message| self.calls(message));

@@ -28,6 +28,8 @@ use crate::detect::Watch;
 use crate::discovery::is_yaml;
 use crate::exit::{Exit, Failure};
 use crate::explain::named;
+#[cfg(feature = "schemas")]
+use crate::json::{MOST_VALUES, has_more_values};
 use crate::peer::{Chosen, ConnectionArgs};
 use crate::print::Printer;
 use crate::session::Protocol;
@@ -93,9 +95,12 @@ fn document(path: &Path, printer: &Printer) -> Result<OpenRpc, Failure> {
         Failure::usage(format_args!("cannot use `{name}`: {why}"))
             .hint("`sabir describe TARGET --openrpc` writes such a document for a peer that describes itself")
     };
-    let mut text = std::fs::read_to_string(path).map_err(|error| unusable(&error))?;
+    let mut text = crate::files::document(path).map_err(|error| unusable(&error))?;
     if is_yaml(Path::new(path)) {
         text = yaml::read(&text).map_err(|error| unusable(&error))?.to_string();
+    }
+    if has_more_values(&text, MOST_VALUES) {
+        return Err(unusable(&format_args!("it has more than {MOST_VALUES} values")));
     }
     let document = OpenRpc::parse(&text).map_err(|error| unusable(&error))?;
     for place in document.unusable() {

@@ -12,6 +12,9 @@ use crate::exit::{Exit, Failure};
 use crate::json::escape_lines;
 use crate::print::Printer;
 
+/// Findings in a report that is printed as a whole: they are in memory.
+const MOST_KEPT: usize = 100_000;
+
 /// Takes findings as they come.
 pub(super) struct Output<'a> {
     format: Format,
@@ -27,6 +30,8 @@ pub(super) struct Output<'a> {
     notes: u64,
     /// For formats that are printed as a whole.
     kept: Vec<Finding>,
+    /// Findings that such a format has no room for.
+    left_out: u64,
     /// What to try if the peer does not answer.
     hint: Option<String>,
     /// Standard output was closed. The rest is still checked, for the exit code.
@@ -59,6 +64,7 @@ impl<'a> Output<'a> {
             warnings: 0,
             notes: 0,
             kept: Vec::new(),
+            left_out: 0,
             hint: None,
             closed: false,
         }
@@ -81,7 +87,8 @@ impl<'a> Output<'a> {
                 self.print(|printer| printer.data(&text))?;
             }
             Format::Json => self.print(|printer| printer.json(&as_json(finding, self.name)))?,
-            Format::Sarif | Format::Junit => self.kept.push(finding.clone()),
+            Format::Sarif | Format::Junit if self.kept.len() < MOST_KEPT => self.kept.push(finding.clone()),
+            Format::Sarif | Format::Junit => self.left_out += 1,
         }
         Ok(())
     }
@@ -124,6 +131,10 @@ impl<'a> Output<'a> {
         };
         if let Some(text) = whole {
             self.print(|printer| printer.data(&text))?;
+        }
+        if self.left_out > 0 {
+            self.printer
+                .note(&format!("{} more are left out: a report has up to {MOST_KEPT}", self.left_out));
         }
         let mut hidden: Vec<(&str, u64)> =
             self.counts.iter().filter(|(_, n)| **n > self.most).map(|(id, n)| (*id, n - self.most)).collect();

@@ -9,8 +9,6 @@ pub(super) fn log(findings: &[Finding], file: &str) -> String {
     let used: Vec<&Rule> =
         rules().filter(|rule| findings.iter().any(|finding| finding.rule.id == rule.id)).collect();
     let index = |rule: &Rule| used.iter().position(|used| used.id == rule.id).unwrap_or_default();
-    let results: Vec<Value> =
-        findings.iter().map(|finding| result(finding, index(finding.rule), file)).collect();
     let log = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -21,11 +19,24 @@ pub(super) fn log(findings: &[Finding], file: &str) -> String {
                 "rules": used.iter().map(|rule| descriptor(rule)).collect::<Vec<_>>(),
             }},
             "columnKind": "unicodeCodePoints",
-            "results": results,
+            "results": [],
         }],
     });
-    format!("{log:#}")
+    // One result after the other: as a tree, they would take many times the memory of their text.
+    let log = format!("{log:#}");
+    let Some((before, after)) = log.rsplit_once("[]").filter(|_| !findings.is_empty()) else { return log };
+    let mut out = format!("{before}[");
+    for (i, finding) in findings.iter().enumerate() {
+        out.push_str(if i == 0 { INDENT } else { COMMA });
+        out.push_str(&format!("{:#}", result(finding, index(finding.rule), file)).replace('\n', INDENT));
+    }
+    out.push_str("\n      ]");
+    out + after
 }
+
+/// What is before each line of a result, and between two results.
+const INDENT: &str = "\n        ";
+const COMMA: &str = ",\n        ";
 
 fn level(severity: Severity) -> &'static str {
     match severity {

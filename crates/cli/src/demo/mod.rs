@@ -45,6 +45,13 @@ async fn stdio(args: &DemoArgs, printer: &Printer) -> Result<Exit, Failure> {
 }
 
 async fn listen(url: &str, args: &DemoArgs, printer: &Printer) -> Result<Exit, Failure> {
+    let authority =
+        url.split_once("://").map(|(_, rest)| rest.split(['/', '?', '#']).next().unwrap_or_default());
+    if authority.is_some_and(|authority| authority.contains('@')) {
+        // It is not repeated.
+        return Err(Failure::usage("the URL to listen at has a name or a password in it")
+            .hint("--bearer TOKEN lets in only who has the token"));
+    }
     let secure =
         url.split_once("://").and_then(|(scheme, _)| Scheme::parse(scheme)).is_some_and(Scheme::is_secure);
     if secure && args.tls_cert.is_none() {

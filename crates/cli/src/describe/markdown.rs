@@ -137,8 +137,37 @@ fn inline(text: &str) -> String {
     escape_controls(&line).replace('<', "&lt;")
 }
 
-/// Text over many lines. Its Markdown is kept, HTML is escaped.
+/// Text over many lines. Its Markdown is kept, HTML is escaped. A block of code that it leaves open is closed: it would
+/// take in all that follows.
 fn block(text: &str) -> String {
-    let lines: Vec<_> = text.lines().map(|line| escape_controls(line).replace('<', "&lt;")).collect();
+    let mut lines: Vec<_> = text.lines().map(|line| escape_controls(line).replace('<', "&lt;")).collect();
+    let mut open: Option<&str> = None;
+    for line in text.lines().map(str::trim_start) {
+        let fence = |sign: char| &line[..line.len() - line.trim_start_matches(sign).len()];
+        let fence = if line.starts_with('~') { fence('~') } else { fence('`') };
+        match open {
+            None if fence.len() >= 3 => open = Some(fence),
+            Some(begun) if fence.starts_with(begun) && line[fence.len()..].trim().is_empty() => open = None,
+            _ => {}
+        }
+    }
+    lines.extend(open.map(str::to_owned));
     lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_that_is_left_open_is_closed() {
+        for (text, want) in [
+            ("a\n```\nb\n```\nc", "a\n```\nb\n```\nc"),
+            ("```rust\nb", "```rust\nb\n```"),
+            ("~~~~\nb\n~~~", "~~~~\nb\n~~~\n~~~~"),
+            ("``a``", "``a``"),
+        ] {
+            assert_eq!(block(text), want, "{text}");
+        }
+    }
 }

@@ -215,9 +215,11 @@ fn with_words(type_: &str, description: Option<&str>) -> String {
 fn call(page: &mut Page, method: &Method, found: &Discovered) {
     if found.via == DiscoverySource::Mcp {
         let arguments = RawJson::from_value(&example_object(method)).ok();
-        page.heading("Try");
-        page.line(2, None, &one_line(&tool_call(&found.source, &method.name, arguments.as_ref())));
-    } else if found.via != DiscoverySource::File {
+        if let Some(command) = tool_call(&found.source, &method.name, arguments.as_ref()) {
+            page.heading("Try");
+            page.line(2, None, &one_line(&command));
+        }
+    } else if found.via != DiscoverySource::File && !method.name.starts_with('-') {
         page.heading("Try");
         let notify = if method.result.is_none() { " --notify" } else { "" };
         let line = format!("sabir call {} {} {}", word(&found.source), word(&method.name), example(method));

@@ -13,6 +13,7 @@ use super::faults::Faults;
 use super::{Discovered, DiscoverySource, Offer, mcp, tables};
 use crate::detect::Watch;
 use crate::exit::{Exit, Failure};
+use crate::json::{MOST_VALUES, has_more_values};
 use crate::peer::PeerOptions;
 use crate::print::Printer;
 use crate::session::Protocol;
@@ -188,7 +189,19 @@ pub(super) async fn call(
 ) -> Result<RawJson<'static>, CallError> {
     let params = (!params.is_null()).then(|| RawJson::from_value(&params)).transpose();
     let params = params.map_err(|error| CallError::Decode(error_reason(&error).into()))?;
-    peer.call_raw(method, params).timeout(share(options)).await
+    let answer = peer.call_raw(method, params).timeout(share(options)).await?;
+    fits_a_tree(method, &answer)?;
+    Ok(answer)
+}
+
+/// Answers are read as trees.
+pub(super) fn fits_a_tree(method: &str, answer: &RawJson<'_>) -> Result<(), CallError> {
+    match has_more_values(answer.as_str(), MOST_VALUES) {
+        true => {
+            Err(CallError::Decode(format!("{method} answers with more than {MOST_VALUES} values").into()))
+        }
+        false => Ok(()),
+    }
 }
 
 /// How long one call may take.

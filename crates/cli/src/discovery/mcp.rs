@@ -6,7 +6,7 @@ use sabir_mcp::McpSession;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::ask::{Answer, call, document};
+use super::ask::{Answer, call, document, fits_a_tree};
 use super::offer::{Kind, Offer};
 use super::pages::Pages;
 use super::words::fields;
@@ -135,7 +135,9 @@ impl Caller<'_> {
             Caller::Session(session) => {
                 let params = (!params.is_empty()).then(|| RawJson::from_value(&params)).transpose();
                 let params = params.map_err(|error| CallError::Decode(error_reason(&error).into()))?;
-                session.request(method, params).await
+                let answer = session.request(method, params).await?;
+                fits_a_tree(method, &answer)?;
+                Ok(answer)
             }
         }
     }

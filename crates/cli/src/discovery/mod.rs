@@ -21,6 +21,8 @@ use tokio::time::Instant;
 use crate::args::PeerArgs;
 use crate::detect::Watch;
 use crate::exit::{Exit, Failure};
+use crate::files;
+use crate::json::{MOST_VALUES, has_more_values};
 use crate::peer::{Chosen, ConnectionArgs, PeerOptions};
 use crate::platform::word;
 use crate::print::Printer;
@@ -140,13 +142,16 @@ pub(crate) fn is_yaml(path: &Path) -> bool {
 
 fn read(path: &Path) -> Result<Discovered, Failure> {
     let name = path.display();
-    let text = std::fs::read_to_string(path)
+    let text = files::document(path)
         .map_err(|error| Failure::usage(format_args!("cannot read `{name}`: {error}")))?;
     let unusable = |why: String| Failure::new(Exit::Error, format_args!("cannot use `{name}`: {why}"));
     let text = match is_yaml(path) {
         true => yaml::read(&text).map_err(unusable)?.to_string(),
         false => text,
     };
+    if has_more_values(&text, MOST_VALUES) {
+        return Err(unusable(format!("it has more than {MOST_VALUES} values")));
+    }
     let document = Document::from_json(&text).map_err(|error| unusable(error.to_string()))?;
     let (source, via) = (name.to_string(), DiscoverySource::File);
     Ok(Discovered { source, via, document, offers: Vec::new(), text: RawJson::new(text).ok() })

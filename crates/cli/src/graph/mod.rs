@@ -139,7 +139,7 @@ impl From<Infallible> for Failure {
 /// The value of `--query`: a name, a file or the query itself.
 fn sparql(typed: &str) -> Result<String, Failure> {
     if let Some(path) = typed.strip_prefix('@') {
-        return std::fs::read_to_string(path)
+        return crate::files::document(std::path::Path::new(path))
             .map_err(|error| Failure::usage(format_args!("cannot read `{path}`: {error}")));
     }
     if let Some(query) = named_query(typed) {

@@ -1,10 +1,10 @@
 //! As shells do it.
 
 use std::ffi::OsStr;
-use std::fs::Metadata;
+use std::fs::{File, Metadata};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Where to listen, for example.
 pub(crate) const LISTEN: &str = "tcp://127.0.0.1:4000 or unix:/tmp/demo.sock";
@@ -52,6 +52,13 @@ pub(crate) fn typed_ahead() -> Option<String> {
     (count > 0).then(|| String::from_utf8_lossy(&text[..count]).into_owned())
 }
 
+/// Opens a file to read it. A pipe that nobody writes to is opened all the same.
+pub(crate) fn open_without_waiting(path: &Path) -> std::io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+    File::options().read(true).custom_flags(flags).open(path)
+}
+
 /// Where a program keeps the user's settings.
 pub(crate) fn config_folder() -> Option<PathBuf> {
     let set = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
@@ -70,11 +77,18 @@ pub(crate) fn app_folders() -> Vec<PathBuf> {
     config_folder().into_iter().chain(library).collect()
 }
 
-/// Whether nobody else could have written the file, except for the administrator.
+/// Whether nobody else could have written the file, except for the administrator. A group may write to it if it is the
+/// user's own: the one that the user is in first, and has the same number. Systems that give everybody such a group let
+/// it write to new files. A link belongs to whoever made it.
 pub(crate) fn is_ours(about: &Metadata) -> bool {
     const OTHERS_WRITE: u32 = 0o002;
-    let owner = about.uid();
-    (owner == 0 || owner == rustix::process::geteuid().as_raw()) && about.mode() & OTHERS_WRITE == 0
+    const GROUP_WRITES: u32 = 0o020;
+    let user = rustix::process::geteuid().as_raw();
+    let group = rustix::process::getegid().as_raw();
+    let is_mine = about.uid() == 0 || about.uid() == user;
+    let is_own_group = about.gid() == group && group == user;
+    let group_writes = about.mode() & GROUP_WRITES != 0 && !is_own_group && about.gid() != 0;
+    is_mine && (about.is_symlink() || (about.mode() & OTHERS_WRITE == 0 && !group_writes))
 }
 
 /// Every terminal has colours.

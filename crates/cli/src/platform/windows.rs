@@ -1,7 +1,7 @@
 //! As Windows does it.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::Metadata;
+use std::fs::{File, Metadata};
 use std::os::windows::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
@@ -38,6 +38,11 @@ pub(crate) fn home() -> Option<PathBuf> {
 /// The console keeps what was typed for the editor.
 pub(crate) fn typed_ahead() -> Option<String> {
     None
+}
+
+/// Opens a file to read it.
+pub(crate) fn open_without_waiting(path: &Path) -> std::io::Result<File> {
+    File::open(path)
 }
 
 /// Where a program keeps the user's settings.

@@ -9,7 +9,7 @@ use sabir::{ErrorCode, ErrorObject, JsonKind, RawJson};
 use sabir_mcp::{ClientCapabilities, Meta};
 use serde_json::{Value, json};
 
-use super::{ask, lsp};
+use super::{Protocol, ask, lsp};
 use crate::exit::Failure;
 use crate::print::Printer;
 use crate::values::text_of;
@@ -29,6 +29,8 @@ struct Inner {
     asking: AtomicBool,
     /// The person types something else.
     busy: AtomicBool,
+    /// What the session speaks: a peer may ask what that protocol has, and nothing else.
+    speaks: Mutex<Option<Protocol>>,
     /// The last question that was refused.
     refused: Mutex<Option<String>>,
 }
@@ -87,6 +89,11 @@ impl Answers {
         self.0.refused.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// What the session speaks, as far as it is known.
+    pub(super) fn set_protocol(&self, protocol: Option<Protocol>) {
+        *self.0.speaks.lock().unwrap_or_else(PoisonError::into_inner) = protocol;
+    }
+
     pub(crate) async fn answer(
         &self,
         method: &str,
@@ -99,11 +106,14 @@ impl Answers {
         if method == "ping" {
             return Ok(RawJson::from_value(&json!({}))?);
         }
-        if let Some(answer) = lsp::own_answer(method) {
+        let speaks = *self.0.speaks.lock().unwrap_or_else(PoisonError::into_inner);
+        if speaks == Some(Protocol::Lsp)
+            && let Some(answer) = lsp::own_answer(method)
+        {
             return Ok(answer);
         }
         let answer = match &self.0.terminal {
-            Some(printer) if ask::can_ask(method) && !self.0.busy.load(Ordering::Relaxed) => {
+            Some(printer) if ask::can_ask(speaks, method) && !self.0.busy.load(Ordering::Relaxed) => {
                 let _turn = self.0.turn.lock().await;
                 self.0.asking.store(true, Ordering::Relaxed);
                 let answer = ask::ask(method, params, printer).await;
@@ -180,6 +190,7 @@ mod tests {
             r#"workspace/configuration=[null]"#,
         ];
         let answers = Answers::new(&given.map(str::to_owned), None).expect("answers");
+        answers.set_protocol(Some(Protocol::Lsp));
         for (method, want) in [
             ("elicitation/create", Some(r#"{"action":"accept","content":{"name":"Ada"}}"#)),
             ("elicitation/create", Some(r#"{"action":"decline"}"#)),
@@ -194,6 +205,15 @@ mod tests {
             assert_eq!(got.as_deref(), want, "{method}");
         }
         assert_eq!(answers.refused().as_deref(), Some("window/showMessageRequest"));
+        // The working directory is for language servers alone.
+        for (protocol, want) in
+            [(Some(Protocol::Lsp), true), (Some(Protocol::Mcp(None)), false), (None, false)]
+        {
+            answers.set_protocol(protocol);
+            for method in ["workspace/workspaceFolders", "client/registerCapability"] {
+                assert_eq!(answers.answer(method, None).await.is_ok(), want, "{protocol:?} {method}");
+            }
+        }
         for wrong in ["x", "=1", "a=b"] {
             assert!(Answers::new(&[wrong.to_owned()], None).is_err(), "{wrong}");
         }

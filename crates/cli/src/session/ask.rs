@@ -3,22 +3,35 @@
 use sabir::RawJson;
 use serde_json::{Map, Value, json};
 
+use super::Protocol;
 use super::answers::sampled;
-use crate::json::escape_lines;
+use crate::json::{escape_lines, has_more_values};
 use crate::print::Printer;
 
 /// Messages of a conversation that are shown.
 const SHOWN: usize = 20;
 
-/// Whether a person can answer it.
-pub(super) fn can_ask(method: &str) -> bool {
-    matches!(
-        method,
-        "elicitation/create"
-            | "sampling/createMessage"
-            | "window/showMessageRequest"
-            | "workspace/configuration"
-    )
+/// Characters of a question, of its parts, and of an address.
+const LONGEST_QUESTION: usize = 2000;
+const LONGEST_PART: usize = 200;
+const LONGEST_URL: usize = 2000;
+
+/// Fields of a form that a person fills in.
+const MOST_FIELDS: usize = 100;
+
+/// Values in the params of a question: they are read as a tree.
+const MOST_VALUES: usize = 10_000;
+
+/// How often the same is asked before it counts as cancelled.
+const ATTEMPTS: usize = 10;
+
+/// Whether a person can answer it: a question of the protocol that the session speaks.
+pub(super) fn can_ask(speaks: Option<Protocol>, method: &str) -> bool {
+    match speaks {
+        Some(Protocol::Mcp(_)) => matches!(method, "elicitation/create" | "sampling/createMessage"),
+        Some(Protocol::Lsp) => matches!(method, "window/showMessageRequest" | "workspace/configuration"),
+        Some(Protocol::Plain | Protocol::Eth) | None => false,
+    }
 }
 
 /// `None` if the person does not want to.
@@ -27,6 +40,10 @@ pub(super) async fn ask(
     params: Option<&RawJson<'static>>,
     printer: &Printer,
 ) -> Option<RawJson<'static>> {
+    if params.is_some_and(|params| has_more_values(params.as_str(), MOST_VALUES)) {
+        printer.note(&format!("the server calls `{method}` with more than {MOST_VALUES} values: refused"));
+        return None;
+    }
     let params: Value = params.and_then(|params| params.parse().ok()).unwrap_or_default();
     let answer = match method {
         "elicitation/create" => elicit(&params, printer).await,
@@ -41,21 +58,73 @@ fn text<'v>(value: &'v Value, key: &str) -> &'v str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Asks for each field of a form.
+/// What is shown of a peer's text.
+fn cut(text: &str, longest: usize) -> String {
+    match text.char_indices().nth(longest) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+fn question(params: &Value) -> String {
+    escape_lines(&cut(text(params, "message"), LONGEST_QUESTION))
+}
+
+/// What a person decides about a form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Decision {
+    Accept,
+    Decline,
+    Cancel,
+}
+
+impl Decision {
+    /// Nothing that is typed by accident accepts.
+    fn read(typed: &str) -> Option<Decision> {
+        match typed.trim().to_ascii_lowercase().as_str() {
+            "a" | "accept" => Some(Decision::Accept),
+            "d" | "decline" => Some(Decision::Decline),
+            "c" | "cancel" => Some(Decision::Cancel),
+            _ => None,
+        }
+    }
+
+    async fn ask(printer: &Printer) -> Decision {
+        for _ in 0..ATTEMPTS {
+            let Some(typed) = printer.ask("accept, decline or cancel? [a/d/c] ").await else { break };
+            if let Some(decision) = Decision::read(&typed) {
+                return decision;
+            }
+        }
+        Decision::Cancel
+    }
+}
+
+/// Asks whether the person wants to answer, and then for each field of the form. A form without fields, or with a schema
+/// that makes no sense, is a question as well: nothing is accepted unless the person says so.
 async fn elicit(params: &Value, printer: &Printer) -> Value {
-    printer.note(&format!("the server asks: {}", escape_lines(text(params, "message"))));
+    printer.note(&format!("the server asks: {}", question(params)));
     if text(params, "mode") == "url" {
-        printer.note(&format!("open {}", text(params, "url")));
+        printer.note(&format!("open {}", cut(text(params, "url"), LONGEST_URL)));
         let done = printer.ask("opened it? [y/N] ").await.unwrap_or_default();
         return json!({"action": if done.trim().eq_ignore_ascii_case("y") { "accept" } else { "decline" }});
     }
-    let schema = params.get("requestedSchema").cloned().unwrap_or_default();
+    let schema = params.get("requestedSchema").unwrap_or(&Value::Null);
+    let fields = schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
+    if fields.len() > MOST_FIELDS {
+        printer.note(&format!("its form has {} fields, more than {MOST_FIELDS}: declined", fields.len()));
+        return json!({"action": "decline"});
+    }
+    match Decision::ask(printer).await {
+        Decision::Accept => {}
+        Decision::Decline => return json!({"action": "decline"}),
+        Decision::Cancel => return json!({"action": "cancel"}),
+    }
     let required = |name: &str| {
         let all = schema.get("required").and_then(Value::as_array);
         all.is_some_and(|all| all.iter().any(|one| one == name))
     };
     let mut content = Map::new();
-    let fields = schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
     for (name, field) in fields {
         loop {
             let Some(typed) = printer.ask(&format!("{}: ", label(&name, &field, required(&name)))).await
@@ -89,6 +158,8 @@ fn label(name: &str, field: &Value, required: bool) -> String {
     };
     let default = field.get("default").map_or_else(String::new, |default| format!(" [{default}]"));
     let optional = if required { "" } else { ", may be empty" };
+    let (title, kind, default) =
+        (cut(title, LONGEST_PART), cut(&kind, LONGEST_PART), cut(&default, LONGEST_PART));
     format!("{title} ({kind}{optional}){default}")
 }
 
@@ -129,7 +200,8 @@ async fn sample(params: &Value, printer: &Printer) -> Option<Value> {
     let messages = params.get("messages").and_then(Value::as_array);
     for message in messages.into_iter().flatten().take(SHOWN) {
         let said = message.pointer("/content/text").and_then(Value::as_str).unwrap_or("…");
-        printer.note(&format!("{}: {}", text(message, "role"), escape_lines(said)));
+        let (role, said) = (cut(text(message, "role"), LONGEST_PART), cut(said, LONGEST_QUESTION));
+        printer.note(&format!("{role}: {}", escape_lines(&said)));
     }
     let said = printer.ask("assistant: ").await?;
     Some(sampled(&said.trim_end().into()))
@@ -137,10 +209,10 @@ async fn sample(params: &Value, printer: &Printer) -> Option<Value> {
 
 /// One of the actions that a language server offers.
 async fn choose(params: &Value, printer: &Printer) -> Value {
-    printer.note(&format!("the server asks: {}", escape_lines(text(params, "message"))));
+    printer.note(&format!("the server asks: {}", question(params)));
     let actions: Vec<Value> = params.get("actions").and_then(Value::as_array).cloned().unwrap_or_default();
     for (number, action) in actions.iter().enumerate().take(SHOWN) {
-        printer.note(&format!("{}  {}", number + 1, text(action, "title")));
+        printer.note(&format!("{}  {}", number + 1, cut(text(action, "title"), LONGEST_PART)));
     }
     let typed = printer.ask("number, or nothing: ").await.unwrap_or_default();
     let chosen = typed.trim().parse::<usize>().ok().and_then(|number| actions.get(number.checked_sub(1)?));
@@ -150,7 +222,9 @@ async fn choose(params: &Value, printer: &Printer) -> Value {
 async fn configure(params: &Value, printer: &Printer) -> Option<Value> {
     let mut values: Vec<Value> = Vec::new();
     for item in params.get("items").and_then(Value::as_array).into_iter().flatten().take(SHOWN) {
-        let typed = printer.ask(&format!("setting {} (JSON, or nothing): ", text(item, "section"))).await?;
+        let typed = printer
+            .ask(&format!("setting {} (JSON, or nothing): ", cut(text(item, "section"), LONGEST_PART)))
+            .await?;
         values.push(serde_json::from_str(&typed).unwrap_or_default());
     }
     Some(values.into())
@@ -159,6 +233,30 @@ async fn configure(params: &Value, printer: &Printer) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_is_accepted_by_accident() {
+        for typed in ["", "\n", "y", "x", "aa", " "] {
+            assert_eq!(Decision::read(typed), None, "{typed:?}");
+        }
+        assert_eq!(Decision::read("A\n"), Some(Decision::Accept));
+        assert_eq!(Decision::read("decline\n"), Some(Decision::Decline));
+    }
+
+    #[test]
+    fn questions_belong_to_a_protocol() {
+        let mcp = Some(Protocol::Mcp(None));
+        for (speaks, method, want) in [
+            (mcp, "elicitation/create", true),
+            (mcp, "workspace/configuration", false),
+            (Some(Protocol::Lsp), "workspace/configuration", true),
+            (Some(Protocol::Lsp), "elicitation/create", false),
+            (Some(Protocol::Plain), "sampling/createMessage", false),
+            (None, "elicitation/create", false),
+        ] {
+            assert_eq!(can_ask(speaks, method), want, "{speaks:?} {method}");
+        }
+    }
 
     #[test]
     fn fields_have_types() {

@@ -26,6 +26,7 @@ use crate::discovery::Source;
 use crate::exit::{Exit, Failure};
 use crate::peer::PeerOptions;
 use crate::print::Printer;
+use crate::target::Target;
 use crate::values::Arguments;
 use crate::{trace, verbose};
 
@@ -180,7 +181,8 @@ impl Session {
         }
         if verbose {
             let secret = options.web.headers().map(|(name, _)| name.to_owned()).collect();
-            transport = transport.on_step(verbose::shown(printer, secret));
+            let hides_path = matches!(&options.target, Target::Url(url) if url.is_secret());
+            transport = transport.on_step(verbose::shown(printer, secret, hides_path));
         }
         let mut watching = watch.tap(options);
         let mut shown = tracing.map(|printer| trace::tap(options.wire_framing(), options.max_size, printer));
@@ -195,6 +197,7 @@ impl Session {
         if let Some(printer) = tracing.cloned() {
             transport = transport.on_http_failure(move |failure| trace::failure(failure, &printer));
         }
+        answers.set_protocol(protocol);
         let router = router(&answers, &listener);
         let peer = sabir::connect(transport, router).await.map_err(|error| options.unreachable(&error))?;
         Ok(Session {
@@ -339,10 +342,11 @@ impl Session {
     }
 
     async fn begin_lsp(&mut self) -> Result<(), Failure> {
+        self.answers.set_protocol(Some(Protocol::Lsp));
         match Lsp::open(&self.peer, &self.answers).await {
             Ok(lsp) => self.kind = Kind::Lsp(lsp),
             Err(CallError::Error(error)) if !self.explicit && error.code == ErrorCode::METHOD_NOT_FOUND => {
-                self.peer.set_dialect(Protocol::Plain.dialect());
+                self.is_plain();
             }
             Err(error) => return Err(self.not_opened(&error, "language server")),
         }
@@ -359,13 +363,19 @@ impl Session {
         let begin = mcp::Beginning { revision, explicit, brought };
         match mcp::open(&self.peer, &self.headers, &self.answers, begin).await {
             Ok(Some(session)) => self.kind = Kind::Mcp(session),
-            Ok(None) => self.peer.set_dialect(Protocol::Plain.dialect()),
+            Ok(None) => self.is_plain(),
             Err(McpConnectError::Call(error)) => return Err(self.not_opened(&error, "MCP server")),
             Err(McpConnectError::Connection(error)) => return Err(self.options.unreachable(&error)),
             Err(error) => return Err(Failure::new(Exit::Protocol, error)),
         }
         self.is_open_question = false;
         Ok(())
+    }
+
+    /// The peer was taken for more than it is.
+    fn is_plain(&self) {
+        self.peer.set_dialect(Protocol::Plain.dialect());
+        self.answers.set_protocol(None);
     }
 
     fn not_opened(&self, error: &CallError, what: &str) -> Failure {
@@ -390,6 +400,7 @@ impl Session {
             false => mcp::discover(&self.peer, &self.headers, &self.answers).await,
         };
         if let Some(session) = session {
+            self.answers.set_protocol(Some(Protocol::Mcp(Some(session.revision()))));
             self.kind = Kind::Mcp(session);
         }
         self.mcp().is_some()

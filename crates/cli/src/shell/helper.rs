@@ -13,6 +13,9 @@ use super::known::Known;
 use super::words::{Unfinished, words};
 use crate::paint::{Paint, Painter};
 
+/// Params that are named behind a method.
+const HINTED: usize = 20;
+
 pub(super) struct ShellHelper {
     pub(super) known: Known,
     pub(super) painter: Painter,
@@ -89,15 +92,17 @@ impl Hinter for ShellHelper {
 
     fn hint(&self, line: &str, pos: usize, _: &Context<'_>) -> Option<Signature> {
         let method = line.strip_suffix(' ').filter(|method| pos == line.len() && !method.contains(' '))?;
-        let params = self.known.params(method);
-        let params: Vec<String> = params
+        let all = self.known.params(method);
+        let more = if all.len() > HINTED { " …" } else { "" };
+        let params: Vec<String> = all
             .into_iter()
+            .take(HINTED)
             .map(|param| match param.required {
                 true => param.name,
                 false => format!("[{}]", param.name),
             })
             .collect();
-        (!params.is_empty()).then(|| Signature(params.join(" ")))
+        (!params.is_empty()).then(|| Signature(params.join(" ") + more))
     }
 }
 
@@ -137,6 +142,12 @@ mod tests {
                 {"name": "add", "params": [param("a", "number"), param("b", "number")]},
                 {"name": "address", "params": [param("name", "string")]},
                 {"name": "textDocument/hover", "params": []},
+                // What a hostile peer would have in the editor.
+                {"name": "addx\u{1b}]52;c;x\u{7}", "params": []},
+                {"name": "add\u{202e}", "params": []},
+                {"name": "add\nevil x=1", "params": []},
+                {"name": "zeta", "params": [param("\u{9b}31m", "string"), param("a b", "string"), param("n=1", "string"),
+                    param("plain", "string")]},
             ],
         });
         let document = Document::from_json(&document.to_string()).expect("a document");
@@ -149,6 +160,7 @@ mod tests {
             ("add a:=1 ", vec!["b:="]),
             ("address n", vec!["name="]),
             ("none ", vec![]),
+            ("zeta ", vec!["plain="]),
             (".no", vec![".notify "]),
             (".notify addr", vec!["address "]),
             (".notify address ", vec!["name="]),

@@ -14,11 +14,15 @@ use super::helper::ShellHelper;
 use super::known::Known;
 use super::words::words;
 use crate::exit::{Exit, Failure};
+use crate::json::is_terminal_control;
 use crate::platform;
 use crate::print::Printer;
 
 /// Lines that are remembered.
 const HISTORY: usize = 10_000;
+
+/// Bytes of a history that is read.
+const LARGEST_HISTORY: u64 = 16 << 20;
 
 /// Notes that wait to be printed while a line is edited. Others are lost: nobody reads so fast.
 const WAITING: usize = 1000;
@@ -114,8 +118,7 @@ fn edit(
     let mut ahead = String::new();
     while asked.recv().is_ok() {
         // The editor would show the first character alone until the next key is pressed.
-        ahead +=
-            &platform::typed_ahead().unwrap_or_default().replace(PASTE_BEGINS, "").replace(PASTE_ENDS, "");
+        ahead = edited(&(ahead + &platform::typed_ahead().unwrap_or_default()));
         let (first, is_whole) = next_line(&mut ahead);
         let line = match words(&first) {
             Ok(words) if is_whole && !words.is_empty() => Ok(first),
@@ -139,9 +142,34 @@ fn edit(
     }
 }
 
-/// How a terminal marks what is pasted.
-const PASTE_BEGINS: &str = "\x1b[200~";
-const PASTE_ENDS: &str = "\x1b[201~";
+/// What was typed ahead as the editor would have it: keys that edit do so, and others that are no text are left out, such as
+/// the arrows and the marks around what is pasted.
+fn edited(keys: &str) -> String {
+    const INTERRUPT: char = '\x03';
+    const KILL: char = '\x15';
+    const RUBOUT: [char; 2] = ['\x08', '\x7f'];
+    let is_line_end = |c: char| matches!(c, '\r' | '\n');
+    let mut out = String::new();
+    let mut keys = keys.chars();
+    while let Some(c) = keys.next() {
+        match c {
+            '\x1b' => match keys.next() {
+                // A sequence ends with a letter or `~`.
+                Some('[') => drop(keys.find(|c| matches!(c, '@'..='~'))),
+                Some('O') => drop(keys.next()),
+                _ => {}
+            },
+            INTERRUPT => out.clear(),
+            KILL => out.truncate(out.rfind(is_line_end).map_or(0, |end| end + 1)),
+            c if RUBOUT.contains(&c) && out.ends_with(is_line_end) => {}
+            c if RUBOUT.contains(&c) => drop(out.pop()),
+            '\t' => out.push(' '),
+            c if is_line_end(c) || !is_terminal_control(c) => out.push(c),
+            _ => {}
+        }
+    }
+    out
+}
 
 /// Takes the first line of what was typed ahead. Whether Enter was pressed behind it.
 fn next_line(ahead: &mut String) -> (String, bool) {
@@ -156,7 +184,12 @@ fn next_line(ahead: &mut String) -> (String, bool) {
 fn history_file() -> Option<PathBuf> {
     let folder = platform::state_folder()?.join("sabir");
     std::fs::create_dir_all(&folder).ok()?;
-    Some(folder.join("shell_history"))
+    let path = folder.join("shell_history");
+    // A pipe would block, and the editor reads all that there is.
+    match std::fs::metadata(&path) {
+        Ok(about) => (about.is_file() && about.len() <= LARGEST_HISTORY).then_some(path),
+        Err(_) => Some(path),
+    }
 }
 
 fn read(asked: &std_mpsc::Receiver<()>, send: &mpsc::Sender<Typed>) {
@@ -180,5 +213,28 @@ fn read(asked: &std_mpsc::Receiver<()>, send: &mpsc::Sender<Typed>) {
         if send.blocking_send(typed).is_err() {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_that_are_no_text_stay_out_of_the_line() {
+        for (keys, want) in [
+            ("add 2 3\r", "add 2 3\r"),
+            ("\x1b[200~add\x1b[201~", "add"),
+            ("adx\x7fd\x1b[A\x1bOP\x1bf 2", "add 2"),
+            ("one\rtwo\x15three", "one\rthree"),
+            ("\x7fone\r\x7f", "one\r"),
+            ("one\rtwo\x03three\x04", "three"),
+            ("a\tb\x1b", "a b"),
+        ] {
+            assert_eq!(edited(keys), want, "{keys:?}");
+        }
+        let mut ahead = "one\rtwo".to_owned();
+        assert_eq!(next_line(&mut ahead), ("one".to_owned(), true));
+        assert_eq!(next_line(&mut ahead), ("two".to_owned(), false));
     }
 }

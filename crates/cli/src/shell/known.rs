@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sabir::openrpc::Method;
 
+use super::words::is_plain;
 use crate::discovery::Discovered;
 
 #[derive(Debug, Clone, Default)]
@@ -18,19 +19,25 @@ impl Known {
         self.lock().as_ref().map(look)
     }
 
-    /// The names that can be called and begin with a text.
+    /// The names that can be called and begin with a text, if they are plain.
     pub(super) fn names(&self, start: &str) -> Vec<String> {
         let names = self.with(|found| {
             let methods = found.document.methods.iter().map(|method| method.name.clone());
             let offers = found.offers.iter().map(|offer| offer.key().to_owned());
-            // A template is not an address yet.
-            methods.chain(offers).filter(|name| name.starts_with(start) && !name.contains('{')).collect()
+            // A template is not an address yet, and not plain.
+            methods.chain(offers).filter(|name| name.starts_with(start) && is_plain(name)).collect()
         });
         names.unwrap_or_default()
     }
 
-    /// The params of a method, a tool or a prompt, and whether each is text.
+    /// The params of a method, a tool or a prompt that have plain names, and whether each is text.
     pub(super) fn params(&self, name: &str) -> Vec<Param> {
+        let mut params = self.all_params(name);
+        params.retain(|param| is_plain(&param.name) && !param.name.contains([':', '=']));
+        params
+    }
+
+    fn all_params(&self, name: &str) -> Vec<Param> {
         let is_text = |method: &Method, i: usize| {
             method.params[i].schema.get("type").is_some_and(|kind| kind == "string")
         };

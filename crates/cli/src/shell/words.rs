@@ -5,6 +5,9 @@
 
 use sabir_proto::partial_value_len;
 
+/// Bytes of a name that is completed.
+const LONGEST_NAME: usize = 200;
+
 /// The line ends inside of a value or a text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Unfinished;
@@ -18,6 +21,15 @@ pub(super) fn words(line: &str) -> Result<Vec<String>, Unfinished> {
         rest = rest[length..].trim_start();
     }
     Ok(words)
+}
+
+/// Whether a name of a peer's can be typed as one word and means only itself. Others are not completed and not shown beside
+/// the line: an editor would send their control characters to the terminal, and their spaces would begin other words.
+pub(super) fn is_plain(name: &str) -> bool {
+    let plain = |c: char| c.is_alphanumeric() || "_./:-@$~?&=%+,#!*".contains(c);
+    name.len() <= LONGEST_NAME
+        && name.starts_with(|c: char| c.is_alphanumeric() || "_$/@".contains(c))
+        && name.chars().all(plain)
 }
 
 /// The first word, and how many bytes of the text it takes.

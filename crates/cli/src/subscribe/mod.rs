@@ -3,7 +3,7 @@
 mod style;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use sabir::transport::Direction;
@@ -27,8 +27,9 @@ use crate::target::Target;
 use crate::trace::Cutter;
 use crate::values::Arguments;
 
-/// Messages that wait to be printed. Printing holds up reading, so they are few.
+/// Messages that wait to be printed, or for the answer to the subscription, and their bytes. One is taken in any case.
 const WAITING: usize = 4096;
+const WAITING_BYTES: usize = 32 << 20;
 
 /// How long the server may take to end a subscription.
 const END_TIMEOUT: Duration = Duration::from_secs(2);
@@ -103,8 +104,7 @@ struct Following {
 impl Following {
     async fn run(self, show: &Show, printer: &Printer) -> Result<Exit, Failure> {
         let watch = Watch::default();
-        let (send, messages) = mpsc::channel(WAITING);
-        let lost = Arc::<AtomicU64>::default();
+        let (inlet, outlet, lost) = waiting();
         let opening = Opening {
             peer: &self.peer,
             protocol: self.protocol,
@@ -113,7 +113,7 @@ impl Following {
             answers: self.answers.clone(),
             listener: Arc::new(Notes { printer: printer.clone(), traces: self.peer.traces() }),
             watch: &watch,
-            tap: Some(Box::new(tap(&self.peer, send, Arc::clone(&lost)))),
+            tap: Some(Box::new(tap(&self.peer, inlet))),
             verbose: false,
             printer,
         };
@@ -124,7 +124,7 @@ impl Following {
             Ok(Started::Refused(exit)) => Ok(exit),
             Ok(Started::Subscribed(id)) => {
                 stop::never();
-                let done = self.follow(&mut session, &id, messages, show, &watch).await;
+                let done = self.follow(&mut session, &id, outlet, show, &watch).await;
                 // Whatever ended it, the server is told.
                 let _ = tokio::time::timeout(END_TIMEOUT, self.end(&mut session, &id)).await;
                 done
@@ -167,7 +167,7 @@ impl Following {
         &self,
         session: &mut Session,
         id: &RawJson<'static>,
-        mut messages: mpsc::Receiver<RawJson<'static>>,
+        mut messages: Outlet,
         show: &Show,
         watch: &Watch,
     ) -> Result<Exit, Failure> {
@@ -276,21 +276,61 @@ enum Started {
     Refused(Exit),
 }
 
-/// Passes on every message that comes, also what is not JSON-RPC.
-fn tap(
-    peer: &PeerOptions,
+/// A queue for messages, bounded by their number and their bytes, and a count of those that had no room.
+fn waiting() -> (Inlet, Outlet, Arc<AtomicU64>) {
+    let (send, messages) = mpsc::channel(WAITING);
+    let (bytes, lost) = (Arc::<AtomicUsize>::default(), Arc::<AtomicU64>::default());
+    let inlet = Inlet { send, bytes: Arc::clone(&bytes), lost: Arc::clone(&lost) };
+    (inlet, Outlet { messages, bytes }, lost)
+}
+
+struct Inlet {
     send: mpsc::Sender<RawJson<'static>>,
+    bytes: Arc<AtomicUsize>,
     lost: Arc<AtomicU64>,
-) -> impl FnMut(Direction, &[u8]) + Send + 'static {
+}
+
+impl Inlet {
+    fn put(&self, message: &RawJson<'_>) {
+        let size = message.as_str().len();
+        let before = self.bytes.load(Ordering::Relaxed);
+        let has_room = before == 0 || before + size <= WAITING_BYTES;
+        // Counted before it is there: the other side takes it off.
+        self.bytes.fetch_add(size, Ordering::Relaxed);
+        let sent = match has_room {
+            true => self.send.try_send(message.clone().into_owned()),
+            false => Err(TrySendError::Full(RawJson::NULL)),
+        };
+        if let Err(error) = sent {
+            self.bytes.fetch_sub(size, Ordering::Relaxed);
+            self.lost.fetch_add(u64::from(matches!(error, TrySendError::Full(_))), Ordering::Relaxed);
+        }
+    }
+}
+
+struct Outlet {
+    messages: mpsc::Receiver<RawJson<'static>>,
+    bytes: Arc<AtomicUsize>,
+}
+
+impl Outlet {
+    async fn recv(&mut self) -> Option<RawJson<'static>> {
+        let message = self.messages.recv().await?;
+        self.bytes.fetch_sub(message.as_str().len(), Ordering::Relaxed);
+        Some(message)
+    }
+}
+
+/// Passes on every message that comes, also what is not JSON-RPC.
+fn tap(peer: &PeerOptions, inlet: Inlet) -> impl FnMut(Direction, &[u8]) + Send + 'static {
     let mut cutter = Cutter::new(peer.wire_framing(), peer.max_size);
     move |direction, bytes| {
         if direction == Direction::Received {
             cutter.pass(bytes, |cut| {
                 if let Cut::Message { body, .. } = cut
                     && let Ok(message) = RawJson::from_bytes(body)
-                    && let Err(TrySendError::Full(_)) = send.try_send(message.into_owned())
                 {
-                    lost.fetch_add(1, Ordering::Relaxed);
+                    inlet.put(&message);
                 }
             });
         }
@@ -367,5 +407,24 @@ impl Listener for Notes {
         if !self.traces && !matches!(report, Report::Invalid(_)) {
             self.printer.note(&format!("warning: {report}"));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_waits_is_bounded_by_its_bytes() {
+        let (inlet, mut outlet, lost) = waiting();
+        let large = RawJson::new(format!("\"{}\"", "x".repeat(WAITING_BYTES / 2))).expect("JSON");
+        for _ in 0..5 {
+            inlet.put(&large);
+        }
+        assert_eq!(lost.load(Ordering::Relaxed), 4);
+        assert!(outlet.recv().await.is_some());
+        inlet.put(&large);
+        assert_eq!(lost.load(Ordering::Relaxed), 4);
+        assert_eq!(inlet.bytes.load(Ordering::Relaxed), large.as_str().len());
     }
 }

@@ -62,11 +62,23 @@ impl Entry {
         (&self.address, &self.env, &self.headers) == (&other.address, &other.env, &other.headers)
     }
 
+    /// Whether it is one as it is written.
     pub(super) fn is_command(&self) -> bool {
         match &self.address {
             Address::Command(_) => true,
             Address::Text(text) => text.starts_with("stdio:"),
         }
+    }
+
+    /// Whether anything of the environment goes to the peer.
+    pub(super) fn has_variables(&self) -> bool {
+        let has = |text: &str| self.variables == Variables::Filled && text.contains("${");
+        let values = self.headers.iter().chain(&self.env).map(|(_, value)| value.as_str());
+        let address = match &self.address {
+            Address::Text(text) => has(text),
+            Address::Command(words) => words.iter().any(|word| has(word)),
+        };
+        address || values.into_iter().any(has)
     }
 
     /// As it is written, with variables that are not filled in.
@@ -89,12 +101,28 @@ impl Entry {
             let filled = pairs.iter().map(|(name, value)| Ok((name.clone(), fill(value)?)));
             filled.collect::<Result<Vec<_>, Failure>>()
         };
-        let target = match &self.address {
-            Address::Text(text) => Target::parse(&fill(text)?)?,
+        let (target, is_as_written) = match &self.address {
+            Address::Text(text) => {
+                let filled = fill(text)?;
+                let is_as_written = filled == *text;
+                // What is wrong with it would be told with the values of its variables.
+                let target = Target::parse(&filled).map_err(|failure| match is_as_written {
+                    true => failure,
+                    false => Failure::usage(format_args!(
+                        "`{}` in {} is not a valid target with the values of its variables",
+                        self.name,
+                        shown(&self.path)
+                    )),
+                })?;
+                (target, is_as_written)
+            }
             Address::Command(words) => {
-                Target::program(words.iter().map(|word| fill(word)).collect::<Result<Vec<String>, _>>()?)?
+                let filled = words.iter().map(|word| fill(word)).collect::<Result<Vec<String>, _>>()?;
+                let is_as_written = filled == *words;
+                (Target::program(filled)?, is_as_written)
             }
         };
+        let target = if is_as_written { target } else { target.shown_as(self.what()) };
         let target = match target {
             Target::Program(program) => {
                 Target::Program(Program { env: pairs(&self.env)?, folder: self.folder.clone(), ..program })

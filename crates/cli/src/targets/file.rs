@@ -11,13 +11,14 @@ use super::entry::{Address, Entry};
 use super::{Source, shown};
 use crate::args::ClientFraming;
 use crate::exit::Failure;
+use crate::files;
 use crate::platform;
 use crate::session::Protocol;
 use crate::suggest;
 use crate::target::Target;
 
 /// A file that is larger is something else.
-const LARGEST: u64 = 4 << 20;
+const LARGEST: usize = 4 << 20;
 
 const FIELDS: [&str; 7] = ["url", "command", "headers", "env", "cwd", "framing", "as"];
 
@@ -33,19 +34,33 @@ pub(super) fn read(path: &Path, source: Source) -> Result<Vec<Entry>, Failure> {
 pub(super) fn load(path: &Path, source: Source) -> Result<Option<String>, Failure> {
     let unreadable =
         |error: &dyn std::fmt::Display| Failure::usage(format_args!("cannot read {}: {error}", shown(path)));
-    let about = match std::fs::metadata(path) {
-        Ok(about) => about,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(unreadable(&error)),
+    let foreign = || {
+        Failure::usage(format_args!("{} is not used: others can write to it", shown(path)))
+            .hint("make it yours, and writable for nobody else")
     };
-    if source.is_project && !platform::is_ours(&about) {
-        return Err(Failure::usage(format_args!("{} is not used: others can write to it", shown(path)))
-            .hint("make it yours, and writable for nobody else"));
+    // The link itself, and that of its folder: whoever made it chooses what is read.
+    let links = [Some(path), path.parent()].into_iter().flatten();
+    let is_foreign = |link: &Path| {
+        std::fs::symlink_metadata(link).is_ok_and(|about| about.is_symlink() && !platform::is_ours(&about))
+    };
+    if source.is_project && links.into_iter().any(is_foreign) {
+        return Err(foreign());
     }
-    if about.len() > LARGEST {
-        return Err(unreadable(&"it is larger than 4 MiB"));
+    let allowed = |about: &std::fs::Metadata| match !source.is_project || platform::is_ours(about) {
+        true => Ok(()),
+        false => Err(std::io::ErrorKind::PermissionDenied.into()),
+    };
+    match files::regular(path, LARGEST, allowed) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        // The system gives a number with its own refusal.
+        Err(error)
+            if error.kind() == std::io::ErrorKind::PermissionDenied && error.raw_os_error().is_none() =>
+        {
+            Err(foreign())
+        }
+        Err(error) => Err(unreadable(&error)),
     }
-    std::fs::read_to_string(path).map(Some).map_err(|error| unreadable(&error))
 }
 
 struct File<'a> {

@@ -9,6 +9,7 @@ use super::entry::{Address, Entry};
 use super::fill::Variables;
 use super::{Source, file, jsonc, shown};
 use crate::exit::Failure;
+use crate::json::{MOST_VALUES, has_more_values};
 use crate::platform::{app_folders, home};
 use crate::session::Protocol;
 
@@ -149,6 +150,9 @@ impl Host {
         let broken = |line: usize, what: &dyn std::fmt::Display| {
             Failure::usage(format_args!("{}:{line}: {what}", shown(path)))
         };
+        if has_more_values(&text, MOST_VALUES) {
+            return Err(broken(1, &format_args!("it has more than {MOST_VALUES} values")));
+        }
         let whole = match path.extension().is_some_and(|extension| extension == "toml") {
             true => from_toml(&text).map_err(|(line, what)| broken(line, &what))?,
             false => serde_json::from_str(&jsonc::plain(&text))

@@ -7,6 +7,7 @@ mod fill;
 mod hosts;
 mod jsonc;
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 pub(crate) use entry::Entry;
@@ -23,6 +24,7 @@ use crate::peer::Chosen;
 use crate::platform::{home, word};
 use crate::print::Printer;
 use crate::suggest;
+use crate::target::Target;
 
 /// The name of the file of a project, and of the user's own.
 const FILE: &str = "sabir.toml";
@@ -43,6 +45,8 @@ const PROJECT: Source = Source { name: "project", is_project: true };
 #[derive(Default)]
 struct Saved {
     entries: Vec<Entry>,
+    /// The entries of each name, short and whole.
+    by_name: HashMap<String, Vec<usize>>,
     broken: Vec<Failure>,
 }
 
@@ -50,7 +54,14 @@ impl Saved {
     /// Adds what a file holds, if there is one.
     fn add(&mut self, read: Result<Vec<Entry>, Failure>) {
         match read {
-            Ok(entries) => self.entries.extend(entries),
+            Ok(entries) => {
+                for entry in entries {
+                    for name in [entry.name.clone(), entry.whole_name()] {
+                        self.by_name.entry(name).or_default().push(self.entries.len());
+                    }
+                    self.entries.push(entry);
+                }
+            }
             Err(failure) => self.broken.push(failure),
         }
     }
@@ -70,11 +81,7 @@ impl Saved {
     }
 
     fn named<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a Entry> {
-        self.entries.iter().filter(move |entry| {
-            entry.name == name
-                || name.strip_prefix(entry.source.name).and_then(|rest| rest.strip_prefix('/'))
-                    == Some(&entry.name)
-        })
+        self.by_name.get(name).into_iter().flatten().map(|place| &self.entries[*place])
     }
 
     /// The shortest name by which an entry is found.
@@ -110,7 +117,8 @@ pub(crate) fn find(name: &str, printer: &Printer) -> Result<Option<Chosen>, Fail
     let saved = Saved::load();
     if let Some(entry) = saved.find(name)? {
         let chosen = entry.chosen()?;
-        if entry.source.is_project && entry.is_command() {
+        // What it is with its variables filled in: a file cannot hide a command behind one.
+        if entry.source.is_project && matches!(chosen.target, Target::Program(_)) {
             printer.remark(&format!("{} names this command: {}", shown(&entry.path), entry.what()));
         }
         return Ok(Some(chosen));
@@ -127,9 +135,13 @@ pub(crate) fn find(name: &str, printer: &Printer) -> Result<Option<Chosen>, Fail
     }
 }
 
-/// The same for completion, which says nothing if it fails.
+/// The same for completion, which says nothing if it fails. Pressing a key is no consent: nothing of the environment goes to a
+/// peer that a project's file names.
 pub(crate) fn quietly(name: &str) -> Option<Chosen> {
-    Saved::load().find(name).ok().flatten()?.chosen().ok()
+    let saved = Saved::load();
+    let entry = saved.find(name).ok().flatten()?;
+    let leaks = entry.source.is_project && entry.has_variables();
+    (!leaks).then(|| entry.chosen().ok()).flatten()
 }
 
 /// `sabir targets`: lists them with the file that each is from.

@@ -207,10 +207,14 @@ fn read_all(path: &Path) -> Result<Vec<u8>, Failure> {
     use std::io::Read;
     let mut bytes = Vec::new();
     let read = match path == Path::new("-") {
-        true => std::io::stdin().take(MOST_BYTES).read_to_end(&mut bytes),
-        false => std::fs::File::open(path).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut bytes)),
+        true => std::io::stdin().take(MOST_BYTES + 1).read_to_end(&mut bytes),
+        false => std::fs::File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes)),
     };
-    read.map(|_| bytes).map_err(|error| unreadable(path, &error))
+    read.map_err(|error| unreadable(path, &error))?;
+    match bytes.len() as u64 > MOST_BYTES {
+        true => Err(unreadable(path, &"it is larger than 64 MiB")),
+        false => Ok(bytes),
+    }
 }
 
 fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> Failure {

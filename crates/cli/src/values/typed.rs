@@ -4,10 +4,12 @@ use sabir::RawJson;
 use serde_json::Value as Json;
 
 use super::{Arg, Arguments, Value, params, string};
+use crate::complete::is_plain;
 use crate::exit::Failure;
+use crate::platform::word;
 use crate::suggest;
 
-/// Values of an enumeration that a message names.
+/// Values of an enumeration, and parameters, that a message names.
 const NAMED: usize = 12;
 
 /// A parameter of a method or a tool.
@@ -91,14 +93,20 @@ fn usage(of: &str, known: &[Parameter]) -> String {
         let mut types = Vec::new();
         collect_types(&parameter.schema, &mut types);
         let kind = if types.is_empty() { "VALUE".to_owned() } else { types.join("|").to_uppercase() };
-        let text = format!("{}={kind}", parameter.name);
+        let text = format!("{}={kind}", quoted(&parameter.name));
         if parameter.required { text } else { format!("[{text}]") }
     };
-    let words: Vec<String> = known.iter().map(shown).collect();
+    let words: Vec<String> = known.iter().take(NAMED).map(shown).collect();
+    let (of, more) = (quoted(of), if known.len() > NAMED { " …" } else { "" });
     match words.is_empty() {
         true => format!("write it as: {of}"),
-        false => format!("write it as: {of} {}", words.join(" ")),
+        false => format!("write it as: {of} {}{more}", words.join(" ")),
     }
+}
+
+/// A name as one word of a shell: a server chooses it.
+fn quoted(name: &str) -> String {
+    if is_plain(name) { name.to_owned() } else { word(name) }
 }
 
 impl Arg {

@@ -22,15 +22,16 @@ impl Document {
             return Err(DocumentError::NotOpenRpc);
         }
         let components = root.get("components").cloned().unwrap_or_default();
+        let mut room = ROOM;
         for method in root["methods"].as_array_mut().into_iter().flatten() {
-            follow(method, &components)?;
+            follow(method, &components, &mut room)?;
             for list in ["params", "errors"] {
                 for entry in method.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
-                    follow(entry, &components)?;
+                    follow(entry, &components, &mut room)?;
                 }
             }
             if let Some(result) = method.get_mut("result") {
-                follow(result, &components)?;
+                follow(result, &components, &mut room)?;
             }
         }
         Document::deserialize(root).map_err(DocumentError::Invalid)
@@ -40,12 +41,26 @@ impl Document {
 /// How many references may lead to each other.
 const STEPS: usize = 16;
 
-/// Puts what is referred to in the place of the reference.
-fn follow(value: &mut Value, components: &Value) -> Result<(), DocumentError> {
+/// How many values references may put into a document: one that many refer to is copied as often.
+const ROOM: usize = 1_000_000;
+
+/// How many values a value is made of.
+fn size(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(size).sum::<usize>(),
+        Value::Object(members) => 1 + members.values().map(size).sum::<usize>(),
+        _ => 1,
+    }
+}
+
+/// Puts what is referred to in the place of the reference, as long as there is room.
+fn follow(value: &mut Value, components: &Value, room: &mut usize) -> Result<(), DocumentError> {
     for _ in 0..STEPS {
         let Some(reference) = value.get("$ref").and_then(Value::as_str) else { return Ok(()) };
         let found = reference.strip_prefix("#/components").and_then(|pointer| components.pointer(pointer));
-        *value = found.cloned().ok_or_else(|| DocumentError::UnknownReference(reference.to_owned()))?;
+        let found = found.ok_or_else(|| DocumentError::UnknownReference(reference.to_owned()))?;
+        *room = room.checked_sub(size(found)).ok_or(DocumentError::TooLarge)?;
+        *value = found.clone();
     }
     Err(DocumentError::CyclicReferences)
 }
@@ -64,6 +79,8 @@ pub enum DocumentError {
     UnknownReference(String),
     /// Its references form a cycle, or a chain that is too long.
     CyclicReferences,
+    /// Its references repeat more than a million values.
+    TooLarge,
 }
 
 impl fmt::Display for DocumentError {
@@ -80,6 +97,7 @@ impl fmt::Display for DocumentError {
                 write!(f, "it refers to `{reference}`, which is not in it")
             }
             DocumentError::CyclicReferences => f.write_str("its references form a cycle"),
+            DocumentError::TooLarge => write!(f, "its references repeat more than {ROOM} values"),
         }
     }
 }
