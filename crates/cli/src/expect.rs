@@ -4,7 +4,7 @@
 //! the place of a value, with quotes or without, is any value the first time, and the same one from then on.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use sabir::{JsonKind, RawJson};
@@ -12,12 +12,39 @@ use sabir_proto::{Id, ParseError, partial_value_len};
 
 /// What is expected of a message.
 pub(crate) fn read(text: &str) -> Result<RawJson<'static>, ParseError> {
-    RawJson::new(replaced(text, |name| Some(format!("\"${name}\"")))).map(RawJson::into_owned)
+    RawJson::new(replaced(text, |name, _| Some(format!("\"${name}\"")))).map(RawJson::into_owned)
 }
 
 /// The values that names stand for.
 #[derive(Debug, Default)]
 pub(crate) struct Names(HashMap<String, RawJson<'static>>);
+
+/// The names that have a value once what is expected has come.
+#[derive(Debug, Default)]
+pub(crate) struct NamesSeen(HashSet<String>);
+
+impl NamesSeen {
+    /// Learns the names in what is expected.
+    pub(crate) fn learn(&mut self, expected: &str) {
+        replaced(expected, |name, _| {
+            self.0.insert(name.to_owned());
+            None
+        });
+    }
+
+    /// The first bare name in what is sent that no line before has, if the rest is JSON: what is not may be sent on
+    /// purpose. In quotes it may be a text, as in the trace of a session.
+    pub(crate) fn first_unknown(&self, sent: &str) -> Option<String> {
+        let mut unknown = None;
+        let rest = replaced(sent, |name, is_bare| {
+            if is_bare && unknown.is_none() && !self.0.contains(name) {
+                unknown = Some(name.to_owned());
+            }
+            is_bare.then(|| "null".to_owned())
+        });
+        unknown.filter(|_| RawJson::new(rest).is_ok())
+    }
+}
 
 /// Where a message is not as expected.
 #[derive(Debug, PartialEq, Eq)]
@@ -43,7 +70,7 @@ impl Names {
     /// The text with values in the place of their names.
     pub(crate) fn fill<'t>(&self, text: &'t str) -> Cow<'t, str> {
         match text.contains('$') {
-            true => Cow::Owned(replaced(text, |name| self.0.get(name).map(RawJson::to_string))),
+            true => Cow::Owned(replaced(text, |name, _| self.0.get(name).map(RawJson::to_string))),
             false => Cow::Borrowed(text),
         }
     }
@@ -148,8 +175,8 @@ fn is_of_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// The text with names, bare or as whole strings, replaced by what a function makes of them.
-fn replaced(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
+/// The text with names replaced by what a function makes of them. It is told whether they are bare, or whole strings.
+fn replaced(text: &str, mut value: impl FnMut(&str, bool) -> Option<String>) -> String {
     let bytes = text.as_bytes();
     let mut out = String::with_capacity(text.len());
     let (mut at, mut copied) = (0, 0);
@@ -163,7 +190,7 @@ fn replaced(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
         let length = bytes[start..].iter().take_while(|byte| is_of_name(**byte)).count();
         let end = start + length + usize::from(quoted);
         let is_name = start > at && length > 0 && (!quoted || bytes.get(end - 1) == Some(&b'"'));
-        if is_name && let Some(value) = value(&text[start..start + length]) {
+        if is_name && let Some(value) = value(&text[start..start + length], !quoted) {
             out.push_str(&text[copied..at]);
             out.push_str(&value);
             (at, copied) = (end, end);
@@ -218,6 +245,16 @@ mod tests {
             ("\"$id", "\"$id"),
         ] {
             assert_eq!(names.fill(text), want);
+        }
+        let mut seen = NamesSeen::default();
+        seen.learn(r#"{"id":$id,"x":["$x"],"y":"a $z"}"#);
+        for (text, want) in [
+            (r#"{"id":$id,"x":"$x"}"#, None),
+            (r#"{"id":$id,"z":$z,"q":$q}"#, Some("z")),
+            (r#"{"method":"$/x","n":"a $q","o":"$q"}"#, None),
+            ("not JSON: $q", None),
+        ] {
+            assert_eq!(seen.first_unknown(text).as_deref(), want, "{text}");
         }
     }
 }

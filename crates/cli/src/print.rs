@@ -66,6 +66,10 @@ struct Stream {
 struct Bar {
     start: Instant,
     drawn: bool,
+    /// A person is asked something: nothing is drawn over the question.
+    paused: bool,
+    /// Progress is shown: it says more than that something is awaited.
+    progresses: bool,
 }
 
 impl Printer {
@@ -81,7 +85,12 @@ impl Printer {
         Printer {
             out: stream(io::stdout().is_terminal()),
             err: stream(io::stderr().is_terminal()),
-            bar: Arc::new(Mutex::new(Bar { start: Instant::now(), drawn: false })),
+            bar: Arc::new(Mutex::new(Bar {
+                start: Instant::now(),
+                drawn: false,
+                paused: false,
+                progresses: false,
+            })),
             commented: Arc::default(),
             pages: pages && !plain_terminal,
             editor: Arc::default(),
@@ -254,6 +263,7 @@ impl Printer {
 
     /// Asks the person at the terminal. `None` at the end of the input.
     pub(crate) async fn ask(&self, question: &str) -> Option<String> {
+        self.set_paused(true);
         self.clear_bar();
         let mut text = String::new();
         self.err.painter.paint(&mut text, Paint::Hint, &escape_controls(question));
@@ -264,7 +274,13 @@ impl Printer {
             let read = io::stdin().read_line(&mut line);
             read.ok().filter(|count| *count > 0).map(|_| line)
         });
-        read.await.ok().flatten()
+        let line = read.await.ok().flatten();
+        self.set_paused(false);
+        line
+    }
+
+    fn set_paused(&self, paused: bool) {
+        self.bar.lock().unwrap_or_else(PoisonError::into_inner).paused = paused;
     }
 
     /// Whether progress is shown.
@@ -297,7 +313,7 @@ impl Printer {
                         terminal_size::terminal_size().map_or(80, |(columns, _)| usize::from(columns.0));
                     let what: String =
                         escape_controls(&what).chars().take(columns.saturating_sub(3)).collect();
-                    bar.lock().unwrap_or_else(PoisonError::into_inner).draw(&format!("{turn} {what}"));
+                    bar.lock().unwrap_or_else(PoisonError::into_inner).turn(&format!("{turn} {what}"));
                     tokio::time::sleep(TURN).await;
                 }
             })
@@ -320,6 +336,7 @@ impl Printer {
             None => format!("{done}"),
         };
         let message: String = escape_controls(message).chars().take(40).collect();
+        bar.progresses = true;
         bar.draw(&format!("{text} {message}"));
     }
 
@@ -356,13 +373,25 @@ impl Drop for Waiting {
     fn drop(&mut self) {
         if let Some(task) = &self.task {
             task.abort();
-            self.bar.lock().unwrap_or_else(PoisonError::into_inner).clear();
+            let mut bar = self.bar.lock().unwrap_or_else(PoisonError::into_inner);
+            bar.clear();
+            bar.progresses = false;
         }
     }
 }
 
 impl Bar {
+    /// Shows that something is awaited, unless its progress is shown.
+    fn turn(&mut self, text: &str) {
+        if !self.progresses {
+            self.draw(text);
+        }
+    }
+
     fn draw(&mut self, text: &str) {
+        if self.paused {
+            return;
+        }
         self.drawn = true;
         let _ = write!(io::stderr().lock(), "\r\x1b[K{text}");
     }
