@@ -14,11 +14,12 @@ async def call(*args, stdin=None):
     return await sabir("call", *args, stdin=stdin)
 
 
-async def sabir(*args, stdin=None):
-    """The program with these arguments: exit code, standard output, standard error."""
+async def sabir(*args, stdin=None, env=None):
+    """The program with these arguments, and more variables: exit code, standard output, standard error."""
     process = await asyncio.create_subprocess_exec(
         SABIR, *args,
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        env={**os.environ, **(env or {})},
     )
     try:
         out, err = await process.communicate(None if stdin is None else stdin.encode())

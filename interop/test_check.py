@@ -94,6 +94,9 @@ async def programs_are_recognised_and_judged_by_what_they_are():
         (["--", "node", f"{NPM}/server-memory/dist/index.js"], "mcp", unread),
         (["--", sys.executable, "mcp_server.py"], "mcp", unread),
         (["--framing", "headers", "--", "clangd", "--log=error"], "lsp", ["LIVE003", "LIVE008"]),
+        # Known by their names.
+        (["--", "clangd", "--log=error"], "lsp", ["LIVE003", "LIVE008"]),
+        (["--", os.path.join(os.path.dirname(sys.executable), "ruff"), "server"], "lsp", ["LIVE008"]),
         (["--framing", "headers", "--", *PYTHON, "pylsp"], "lsp", ["LIVE003", "LIVE008"]),
         (["--framing", "headers", "--", *PYTHON, "ruff", "server"], "lsp", ["LIVE008"]),
         # It takes no batches, and numbers are doubles.

@@ -234,6 +234,20 @@ async def memory_remembers():
         check((code, "Ada" in out), (0, True))
 
 
+async def everything_explains_wrong_arguments():
+    command = ["--", *EVERYTHING, "stdio"]
+    for args, why in [
+        (["get-sum", "a=x", "b=y"], "the argument `a` must be a number"),
+        (["get-annotated-message", "messageType=error", "includeImage=yes"], "the argument `includeImage` must be a boolean"),
+        (["echo", "mesage=hi"], "did you mean `message`?"),
+        (["tools/lst"], "did you mean `tools/list`?"),
+        (["trigger-elicitation-request"], "--answer elicitation/create"),
+    ]:
+        code, out, err = await call(*args, *command)
+        check((args, out, why in err), (args, "", True))
+        assert code in (1, 2), (args, code)
+
+
 async def everything_over_http():
     port = free_port()
     async with server(*EVERYTHING, "streamableHttp", port=port, env={"PORT": str(port)}):
@@ -247,7 +261,51 @@ async def everything_over_sse():
     port = free_port()
     async with server(*EVERYTHING, "sse", port=port, env={"PORT": str(port)}):
         url = f"http://127.0.0.1:{port}/sse"
-        check((await call(url, "echo", "message=hi"))[:2], (0, "Echo: hi\n"))
+        check(await call(url, "echo", "message=hi"), (0, "Echo: hi\n", ""))
+        for command in (["list"], ["list", "--as", "mcp"], ["list", "--as", "mcp@2024-11-05"], ["describe"]):
+            code, out, err = await sabir(*command, url)
+            check((command, code, "get-sum" in out, err), (command, 0, True, ""))
+        code, out, _ = await sabir("describe", url, "echo")
+        check((code, "message" in out), (0, True))
+        code, out, _ = await sabir("generate", "--lang", "python", url)
+        check((code, "get_sum" in out), (0, True))
+        hello = {"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+        steps = "".join([
+            "> " + json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}) + "\n",
+            '< {"id":1,"result":{"protocolVersion":"2024-11-05"}}\n',
+            '> {"jsonrpc":"2.0","method":"notifications/initialized"}\n',
+            '> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{"message":"hi"}}}\n',
+            '< {"id":2,"result":{"content":[{"text":"Echo: hi"}]}}\n',
+        ])
+        check((await call(url, "-f", "-", stdin=steps))[0], 0)
+        check(await sabir("shell", url, stdin="echo message=hi\n"), (0, "Echo: hi\n", ""))
+        # As it is configured for other programs, by whatever path.
+        async with folder(**{"__claude__json": json.dumps({"mcpServers": {"cc": {"type": "sse", "url": url}}})}) as home:
+            for command in (["list", "cc"], ["check", "cc"], ["call", "cc", "echo", "message=hi"]):
+                code, out, err = await sabir(*command, env={"HOME": home})
+                check((command, code), (command, 0))
+                assert command[0] == "check" or "cho" in out, (command, out, err)
+
+
+async def language_servers_say_what_they_offer():
+    for command in (["clangd", "--log=error"], [f"{BIN}/pylsp"], [f"{BIN}/ruff", "server"]):
+        code, out, err = await sabir("list", "--", *command)
+        check((command, code, "textDocument/hover" in out), (command, 0, True))
+        code, out, err = await sabir("describe", "textDocument/hover", "--", *command)
+        check((command, code, "position" in out), (command, 0, True))
+    async with folder(main__c=C) as path:
+        code, _, err = await call("textDocument/hovr", f"{path}/main.c:1:5", "--", "clangd", "--log=error")
+        check((code, "did you mean `textDocument/hover`?" in err), (1, True))
+    code, out, err = await sabir("generate", "--lang", "python", "--", "clangd", "--log=error")
+    check((code, out), (2, ""))
+    assert "is a language server" in err, err
+
+
+async def aria2_without_its_secret_wants_credentials():
+    async with aria2() as url:
+        code, out, err = await sabir("check", f"http://{url}")
+        check((code, out), (3, ""))
+        assert "wants credentials" in err and "Unauthorized" in err, err
 
 
 ANSWERS = ["--answer", 'elicitation/create={"name":"Ada"}', "--answer", 'sampling/createMessage="good day"']
@@ -345,8 +403,11 @@ run("sabir as a client", [
     everything_reports_progress_on_a_terminal,
     filesystem_reads_a_file,
     memory_remembers,
+    everything_explains_wrong_arguments,
     everything_over_http,
     everything_over_sse,
+    language_servers_say_what_they_offer,
+    aria2_without_its_secret_wants_credentials,
     python_mcp_in_both_eras_on_stdio,
     python_mcp_in_both_eras_over_http,
     python_mcp_tells_its_progress,

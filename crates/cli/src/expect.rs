@@ -4,7 +4,7 @@
 //! the place of a value, with quotes or without, is any value the first time, and the same one from then on.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use sabir::{JsonKind, RawJson};
@@ -12,13 +12,40 @@ use sabir_proto::{Id, ParseError, partial_value_len};
 
 /// What is expected of a message.
 pub(crate) fn read(text: &str) -> Result<RawJson<'static>, ParseError> {
-    let quoted = replaced(text, usize::MAX, |name| Some(Cow::Owned(format!("\"${name}\""))));
+    let quoted = replaced(text, usize::MAX, |name, _| Some(Cow::Owned(format!("\"${name}\""))));
     RawJson::new(quoted.unwrap_or_default()).map(RawJson::into_owned)
 }
 
 /// The values that names stand for.
 #[derive(Debug, Default)]
 pub(crate) struct Names(HashMap<String, RawJson<'static>>);
+
+/// The names that have a value once what is expected has come.
+#[derive(Debug, Default)]
+pub(crate) struct NamesSeen(HashSet<String>);
+
+impl NamesSeen {
+    /// Learns the names in what is expected.
+    pub(crate) fn learn(&mut self, expected: &str) {
+        replaced(expected, usize::MAX, |name, _| {
+            self.0.insert(name.to_owned());
+            None
+        });
+    }
+
+    /// The first bare name in what is sent that no line before has, if the rest is JSON: what is not may be sent on
+    /// purpose. In quotes it may be a text, as in the trace of a session.
+    pub(crate) fn first_unknown(&self, sent: &str) -> Option<String> {
+        let mut unknown = None;
+        let rest = replaced(sent, usize::MAX, |name, is_bare| {
+            if is_bare && unknown.is_none() && !self.0.contains(name) {
+                unknown = Some(name.to_owned());
+            }
+            is_bare.then_some(Cow::Borrowed("null"))
+        });
+        unknown.filter(|_| rest.is_some_and(|rest| RawJson::new(rest).is_ok()))
+    }
+}
 
 /// Where a message is not as expected.
 #[derive(Debug, PartialEq, Eq)]
@@ -45,7 +72,7 @@ impl Names {
     /// and its name may stand there often.
     pub(crate) fn fill<'t>(&self, text: &'t str, most: usize) -> Option<Cow<'t, str>> {
         match text.contains('$') {
-            true => replaced(text, most, |name| self.0.get(name).map(|value| value.as_str().into()))
+            true => replaced(text, most, |name, _| self.0.get(name).map(|value| value.as_str().into()))
                 .map(Cow::Owned),
             false => Some(Cow::Borrowed(text)),
         }
@@ -153,9 +180,13 @@ fn is_of_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// The text with names, bare or as whole strings, replaced by what a function makes of them. `None` if it becomes longer than
-/// `most` bytes by that.
-fn replaced<'v>(text: &str, most: usize, value: impl Fn(&str) -> Option<Cow<'v, str>>) -> Option<String> {
+/// The text with names, bare or as whole strings, replaced by what a function makes of them; it is told whether they are
+/// bare. `None` if it becomes longer than `most` bytes by that.
+fn replaced<'v>(
+    text: &str,
+    most: usize,
+    mut value: impl FnMut(&str, bool) -> Option<Cow<'v, str>>,
+) -> Option<String> {
     let bytes = text.as_bytes();
     let mut out = String::with_capacity(text.len());
     let (mut at, mut copied) = (0, 0);
@@ -169,7 +200,7 @@ fn replaced<'v>(text: &str, most: usize, value: impl Fn(&str) -> Option<Cow<'v, 
         let length = bytes[start..].iter().take_while(|byte| is_of_name(**byte)).count();
         let end = start + length + usize::from(quoted);
         let is_name = start > at && length > 0 && (!quoted || bytes.get(end - 1) == Some(&b'"'));
-        if is_name && let Some(value) = value(&text[start..start + length]) {
+        if is_name && let Some(value) = value(&text[start..start + length], !quoted) {
             out.push_str(&text[copied..at]);
             if out.len().saturating_add(value.len()) > most {
                 return None;
@@ -265,5 +296,15 @@ mod tests {
             RawJson::new(format!("{{{}}}", members.join(","))).expect("JSON")
         };
         assert!(is_equal(&many(1), &many(1)) && !is_equal(&many(1), &many(2)));
+        let mut seen = NamesSeen::default();
+        seen.learn(r#"{"id":$id,"x":["$x"],"y":"a $z"}"#);
+        for (text, want) in [
+            (r#"{"id":$id,"x":"$x"}"#, None),
+            (r#"{"id":$id,"z":$z,"q":$q}"#, Some("z")),
+            (r#"{"method":"$/x","n":"a $q","o":"$q"}"#, None),
+            ("not JSON: $q", None),
+        ] {
+            assert_eq!(seen.first_unknown(text).as_deref(), want, "{text}");
+        }
     }
 }

@@ -31,6 +31,16 @@ impl PeerOptions {
         self.trace == Some(true)
     }
 
+    /// What the target seems to speak by its name, if nobody says it.
+    pub(crate) fn guess(&self) -> Option<Protocol> {
+        self.protocol.is_none().then(|| Protocol::guess(&self.target, "")).flatten()
+    }
+
+    /// Whether it is MCP in its first form over HTTP.
+    pub(crate) fn has_event_stream(&self) -> bool {
+        self.protocol.or(self.guess()).is_some_and(|protocol| protocol.has_event_stream(&self.target))
+    }
+
     /// The framing on the wire: none where the transport delimits messages.
     pub(crate) fn wire_framing(&self) -> Framing {
         if self.target.delimits_messages() { Framing::Whole } else { self.framing }
@@ -65,7 +75,8 @@ impl Chosen {
     pub(crate) fn peer(self, options: &ConnectionArgs<'_>) -> Result<PeerOptions, Failure> {
         let ConnectionArgs { web, framing, protocol, timeout, max_size, trace } = *options;
         let protocol = protocol.or(self.protocol);
-        let usual = protocol.map_or(Framing::Lines, Protocol::framing);
+        let spoken = protocol.or_else(|| Protocol::guess(&self.target, ""));
+        let usual = spoken.map_or(Framing::Lines, Protocol::framing);
         let web = Web::new(web)?.with(self.headers);
         web.check(&self.target)?;
         Ok(PeerOptions {

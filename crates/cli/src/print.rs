@@ -69,6 +69,10 @@ struct Stream {
 struct Bar {
     start: Instant,
     drawn: bool,
+    /// A person is asked something: nothing is drawn over the question.
+    paused: bool,
+    /// Progress is shown: it says more than that something is awaited.
+    progresses: bool,
 }
 
 impl Printer {
@@ -84,7 +88,12 @@ impl Printer {
         Printer {
             out: stream(io::stdout().is_terminal()),
             err: stream(io::stderr().is_terminal()),
-            bar: Arc::new(Mutex::new(Bar { start: Instant::now(), drawn: false })),
+            bar: Arc::new(Mutex::new(Bar {
+                start: Instant::now(),
+                drawn: false,
+                paused: false,
+                progresses: false,
+            })),
             commented: Arc::default(),
             pages: pages && !plain_terminal,
             editor: Arc::default(),
@@ -257,6 +266,7 @@ impl Printer {
 
     /// Asks the person at the terminal. `None` at the end of the input.
     pub(crate) async fn ask(&self, question: &str) -> Option<String> {
+        self.set_paused(true);
         self.clear_bar();
         let mut text = String::new();
         self.err.painter.paint(&mut text, Paint::Hint, &escape_controls(question));
@@ -267,7 +277,13 @@ impl Printer {
             let read = io::stdin().read_line(&mut line);
             read.ok().filter(|count| *count > 0).map(|_| line)
         });
-        read.await.ok().flatten()
+        let line = read.await.ok().flatten();
+        self.set_paused(false);
+        line
+    }
+
+    fn set_paused(&self, paused: bool) {
+        self.bar.lock().unwrap_or_else(PoisonError::into_inner).paused = paused;
     }
 
     /// Whether progress is shown.
@@ -299,7 +315,7 @@ impl Printer {
                     let columns =
                         terminal_size::terminal_size().map_or(80, |(columns, _)| usize::from(columns.0));
                     let what = fitting(&escape_controls(&what), columns.saturating_sub(3));
-                    bar.lock().unwrap_or_else(PoisonError::into_inner).draw(&format!("{turn} {what}"));
+                    bar.lock().unwrap_or_else(PoisonError::into_inner).turn(&format!("{turn} {what}"));
                     tokio::time::sleep(TURN).await;
                 }
             })
@@ -326,6 +342,7 @@ impl Printer {
         let columns =
             terminal_size::terminal_size_of(io::stderr()).map_or(80, |(columns, _)| columns.0.into());
         let text = format!("{text} {}", fitting(&escape_controls(message), MESSAGE));
+        bar.progresses = true;
         bar.draw(&fitting(&text, usize::saturating_sub(columns, 1)));
     }
 
@@ -362,13 +379,25 @@ impl Drop for Waiting {
     fn drop(&mut self) {
         if let Some(task) = &self.task {
             task.abort();
-            self.bar.lock().unwrap_or_else(PoisonError::into_inner).clear();
+            let mut bar = self.bar.lock().unwrap_or_else(PoisonError::into_inner);
+            bar.clear();
+            bar.progresses = false;
         }
     }
 }
 
 impl Bar {
+    /// Shows that something is awaited, unless its progress is shown.
+    fn turn(&mut self, text: &str) {
+        if !self.progresses {
+            self.draw(text);
+        }
+    }
+
     fn draw(&mut self, text: &str) {
+        if self.paused {
+            return;
+        }
         self.drawn = true;
         let _ = write!(io::stderr().lock(), "\r\x1b[K{text}");
     }

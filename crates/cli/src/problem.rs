@@ -179,6 +179,10 @@ impl PeerOptions {
             (_, 405) => "the server does not accept POST there: check the path of the URL".to_owned(),
             (_, 413) => "the message is too large for the server: send less".to_owned(),
             (_, 408 | 425 | 429) => "wait a while, then try again".to_owned(),
+            (_, 426) => match self.with_scheme(websocket) {
+                Some(url) => format!("the server wants another protocol: {}", try_this(&url)),
+                None => "check that the URL is a JSON-RPC endpoint".to_owned(),
+            },
             (_, 300..=399) => "redirects are not followed, and no new URL is given".to_owned(),
             (_, 502 | 504) => "a proxy cannot reach the server: check that the server is running".to_owned(),
             (_, 503) => "the server is overloaded or not ready: try again later".to_owned(),
@@ -292,6 +296,15 @@ impl PeerOptions {
             false => self.framing_hint(watch),
         };
         Failure::new(Exit::Timeout, what).hints([Some(self.longer()), seen])
+    }
+
+    /// It answers every call with an error that says so.
+    pub(crate) fn wants_credentials(&self, code: i64, message: &str) -> Failure {
+        let message: String = message.chars().take(LONGEST_NAME).collect();
+        let what = format!("{} wants credentials: it answers {code} {message}", self.target);
+        let header = self.target.has_headers() && !self.web.has("authorization");
+        Failure::new(Exit::Connect, what)
+            .hints([header.then(|| format!("if it takes them in a header, pass them with {CREDENTIALS}"))])
     }
 
     /// What else a silent peer may speak.
@@ -412,6 +425,15 @@ pub(crate) fn unreadable(error: &ParseError) -> String {
     match error.reason {
         Syntax::TooDeep => format!("is {error}"),
         _ => format!("is not JSON: {error}"),
+    }
+}
+
+/// The WebSocket of the same server.
+fn websocket(scheme: Scheme) -> Option<Scheme> {
+    match scheme {
+        Scheme::Http => Some(Scheme::Ws),
+        Scheme::Https => Some(Scheme::Wss),
+        _ => None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::platform::word;
+use crate::platform::{self, word};
 
 /// The ways in which targets begin.
 const SCHEMES: [&str; 6] = ["http", "https", "ws", "wss", "tcp", "tls"];
@@ -47,6 +47,20 @@ pub(crate) fn target(text: &str) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// For the name of a program in the place of a target: the command that starts it. `command` comes before the words that
+/// follow the name, as in `sabir call`.
+pub(crate) fn started(command: &str, name: &str, words: &[String]) -> Option<String> {
+    if name.is_empty() || name.contains(['/', '\\', ':']) {
+        return None;
+    }
+    let folders = std::env::var_os("PATH")?;
+    let is_program = |folder: std::path::PathBuf| folder.join(platform::program(name)).is_file();
+    std::env::split_paths(&folders).any(is_program).then(|| {
+        let words: String = words.iter().map(|text| format!("{} ", word(text))).collect();
+        format!("to start the program, put it behind --: sabir {command} {words}-- {}", word(name))
+    })
 }
 
 /// For a file: a socket to connect to, or a program to start.

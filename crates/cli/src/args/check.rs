@@ -24,8 +24,8 @@ TARGET is one of those of `sabir call`, or a command after --. It is sent calls 
 invalid messages, and the answers are checked. --timeout is for all of that together.
 
 PROFILE is jsonrpc, mcp, mcp@REVISION, lsp, a2a, eth or lenient. By default it is that of the capture's header,
-lsp for a dump, and jsonrpc for every other file. A target is asked whether it speaks MCP, or LSP if it uses
-Content-Length headers, and is checked as what it says.
+lsp for a dump, and jsonrpc for every other file. A language server is known by its name; any other target is
+asked whether it speaks MCP, or LSP if it uses Content-Length headers, and is checked as what it says.
 
 Exit codes: 0 no errors or warnings, 1 some, 2 usage, 3 cannot read or connect, 4 timeout, 5 no usable answer. If
 standard output is closed early, as by `| head`, the rest is still checked for the exit code.
@@ -35,7 +35,7 @@ Examples:
   sabir check log.ndjson --profile mcp@2025-06-18 --allow RPC024
   sabir check session.rpc --sarif > check.sarif
   sabir check session.jrl --openrpc openrpc.json
-  sabir check --profile lsp -- clangd --log=error
+  sabir check -- clangd --log=error
   sabir check --save session.rpc -- my-mcp-server
   sabir check https://example.org/mcp --profile mcp -H 'Authorization: Bearer ${TOKEN}'
   sabir explain RPC021"

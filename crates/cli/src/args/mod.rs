@@ -236,7 +236,7 @@ Examples:
 pub(crate) struct ListArgs {
     #[command(flatten)]
     pub(crate) peer: PeerArgs,
-    /// Print one JSON object per method: name, summary, deprecated, notification
+    /// Print one JSON object per method: name, summary, deprecated, notification, kind, uri
     #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
 }
@@ -309,7 +309,7 @@ pub enum Language {
     Rust,
     /// For browsers and Node.js, without dependencies
     Typescript,
-    /// Synchronous, for Python 3.11, without dependencies
+    /// For Python 3.11: synchronous, without dependencies; for an MCP server async, over a session of yours
     Python,
 }
 

@@ -32,7 +32,7 @@ pub(super) async fn send(
     }
     let target = WireTarget {
         peer: plan.peer.clone(),
-        profile: sabir_model::rules::Profile::default(),
+        profile: plan.profile,
         printer: plan.peer.traces().then(|| printer.clone()),
         watch: reporter.watch.clone(),
     };

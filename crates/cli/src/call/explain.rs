@@ -6,18 +6,35 @@ use sabir::openrpc::Document;
 use sabir::{CallError, ErrorCode, ErrorObject};
 
 use crate::complete::is_plain;
+use crate::discovery;
 use crate::json::{MOST_VALUES, has_more_values};
 use crate::peer::PeerOptions;
 use crate::platform::word;
-use crate::session::{Answer, Answers, CallFailure, Protocol, Session};
+use crate::session::{Answer, Answers, CallFailure, Protocol, QUESTIONS, Session};
 use crate::suggest;
-use crate::values::{Arguments, Parameter};
+use crate::values::{Arguments, Parameter, parameters};
 
 /// How long a server may take to say what it offers, for a hint.
 const TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Characters of a name that are shown.
 const LONGEST_NAME: usize = 100;
+
+/// Methods of MCP that a client calls.
+const MCP_METHODS: [&str; 12] = [
+    "initialize",
+    "ping",
+    "tools/list",
+    "tools/call",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "prompts/list",
+    "prompts/get",
+    "completion/complete",
+];
 
 /// A hint for the error of a call, if there is one.
 pub(crate) async fn hint(
@@ -27,17 +44,15 @@ pub(crate) async fn hint(
     args: &Arguments,
     error: &ErrorObject,
 ) -> Option<String> {
-    if session.protocol() != Protocol::Plain {
-        return None;
+    if is_unknown_method(error) {
+        let names = names(session, method).await?;
+        let near =
+            suggest::nearest(method, names.iter().map(String::as_str)).filter(|near| *near != method)?;
+        let (near, target) = (word(near), word(&peer.target.to_string()));
+        return Some(format!("did you mean `{near}`? `sabir list {target}` lists the methods"));
     }
-    match error.code {
-        ErrorCode::METHOD_NOT_FOUND => {
-            let names = names(session).await?;
-            let near = suggest::nearest(method, names.iter().map(String::as_str))?;
-            let (near, target) = (word(near), word(&peer.target.to_string()));
-            Some(format!("did you mean `{near}`? `sabir list {target}` lists the methods"))
-        }
-        ErrorCode::INVALID_PARAMS => {
+    match session.protocol() {
+        Protocol::Plain if error.code == ErrorCode::INVALID_PARAMS => {
             let document = discover(session).await?;
             let method = document.methods.into_iter().find(|known| known.name == method)?;
             let known: Vec<Parameter> = method
@@ -45,13 +60,28 @@ pub(crate) async fn hint(
                 .into_iter()
                 .map(|param| Parameter { name: param.name, schema: param.schema, required: param.required })
                 .collect();
-            args.typed(&method.name, &known).err().map(|failure| match failure.hint {
-                Some(hint) => format!("{}; {hint}", failure.what),
-                None => failure.what,
-            })
+            args.mismatch(&method.name, &known)
         }
         _ => None,
     }
+}
+
+/// Whether an error says that there is no such method. Some servers have a code of their own for that.
+fn is_unknown_method(error: &ErrorObject) -> bool {
+    let message = error.message.to_ascii_lowercase();
+    error.code == ErrorCode::METHOD_NOT_FOUND
+        || ["no such method", "method not found", "unknown method"]
+            .iter()
+            .any(|words| message.contains(words))
+}
+
+/// What does not fit the schema of a tool that failed: the server may say it less clearly.
+pub(crate) async fn tool(session: &Session, name: &str, args: &Arguments, answer: &Answer) -> Option<String> {
+    let mcp = session.mcp().filter(|_| answer.is_error())?;
+    let tools = tokio::time::timeout(TIMEOUT, mcp.tools()).await.ok()?.ok()?;
+    let tool = tools.iter().find(|tool| tool.name == name)?;
+    let schema = tool.input_schema.parse().unwrap_or_default();
+    args.mismatch(name, &parameters(&schema))
 }
 
 /// A hint for a question of the server that nobody answered, or that it could not ask.
@@ -69,9 +99,7 @@ pub(super) fn unanswered(outcome: &Result<Answer, CallFailure>, answers: &Answer
     }
     // A server says so in words of its own.
     let said = said.to_lowercase();
-    let questions =
-        [("sampling", "sampling/createMessage"), ("elicit", "elicitation/create"), ("roots", "roots/list")];
-    let (_, question) = questions.into_iter().find(|(word, question)| {
+    let (_, question) = QUESTIONS.into_iter().find(|(word, question)| {
         said.contains(word)
             && ["capab", "support"].iter().any(|why| said.contains(why))
             && !answers.offers(question)
@@ -87,12 +115,24 @@ async fn discover(session: &Session) -> Option<Document> {
     Document::from_json(text.as_str()).ok()
 }
 
-async fn names(session: &Session) -> Option<Vec<String>> {
-    match discover(session).await {
-        Some(document) => Some(document.methods.into_iter().map(|method| method.name).collect()),
-        None => {
-            let text = session.peer().call_raw("system.listMethods", None).timeout(TIMEOUT).await.ok()?;
-            (!has_more_values(text.as_str(), MOST_VALUES)).then(|| text.parse().ok()).flatten()
+/// The names that a server has, or those that servers of its kind have.
+async fn names(session: &Session, method: &str) -> Option<Vec<String>> {
+    let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    match session.protocol() {
+        Protocol::Mcp(_) => return Some(owned(&MCP_METHODS)),
+        Protocol::Lsp => return Some(discovery::lsp_methods()),
+        Protocol::Plain | Protocol::Eth => {}
+    }
+    if let Some(document) = discover(session).await {
+        return Some(document.methods.into_iter().map(|method| method.name).collect());
+    }
+    let listed = session.peer().call_raw("system.listMethods", None).timeout(TIMEOUT).await;
+    match listed {
+        Ok(listed) if has_more_values(listed.as_str(), MOST_VALUES) => None,
+        Ok(listed) => listed.parse().ok(),
+        Err(_) if method.starts_with("eth_") || method.starts_with("net_") || method.starts_with("web3_") => {
+            Some(discovery::ethereum_methods())
         }
+        Err(_) => None,
     }
 }

@@ -67,11 +67,14 @@ async fn talk(plan: &Plan, reporter: &Reporter, printer: &Printer) -> Result<Exi
     };
     let mut session = in_time(deadline, plan, reporter, Session::connect(opening)).await?;
     let talking = async {
+        let waiting = plan.waiting(printer);
         session.begin().await?;
+        drop(waiting);
         send(plan, &mut session, reporter, printer).await
     };
     let mut done = in_time(deadline, plan, reporter, talking).await;
-    if done.is_ok() && plan.stay.is_set() {
+    // After an error there is nothing to stay for.
+    if matches!(done, Ok(Exit::Ok)) && plan.stay.is_set() {
         done = stay(plan, &session, reporter).await.and(done);
     }
     let cause = session.close(FLUSH_TIMEOUT).await;
@@ -105,6 +108,7 @@ async fn in_time<T>(
             biased;
             interrupted = stop::interrupted() => return Err(interrupted),
             protocol = reporter.watch.mismatch() => return Err(plan.peer.speaks(protocol)),
+            failure = reporter.unwritable() => return Err(failure),
             // Not a `sleep` beside it: work that is never pending would not let that one have its turn.
             done = timeout_at(deadline, &mut work) => match done {
                 Ok(done) => return done,
@@ -128,6 +132,7 @@ async fn stay(plan: &Plan, session: &Session, reporter: &Reporter) -> Result<Exi
     tokio::select! {
         biased;
         _ = stop::interrupted() => Err(Failure::new(Exit::Interrupted, "")),
+        failure = reporter.unwritable() => Err(failure),
         () = reporter.seen() => Ok(Exit::Ok),
         cause = session.peer().closed() => match until {
             Some(method) => {
@@ -169,11 +174,13 @@ async fn send(
             });
             let id = RawJson::NULL;
             let named = Named { id: &id, method, in_batch: false };
+            let waiting = plan.waiting(printer);
             let outcome = tokio::select! {
                 biased;
                 outcome = session.call(method, args, on_progress.as_ref()) => outcome,
                 error = reporter.refused_after(AFTER_PEER_ERROR) => return reporter.refusal(named, &error),
             };
+            drop(waiting);
             if let (Err(CallFailure::Call(failed)), Some(error)) = (&outcome, reporter.peer_error())
                 && failed.connection_end().is_some()
             {
@@ -185,9 +192,12 @@ async fn send(
                 Err(CallFailure::Call(CallError::Error(error))) if explains => {
                     explain::hint(session, &plan.peer, method, args, error).await
                 }
+                Ok(answer) if !plan.json && !plan.peer.traces() => {
+                    explain::tool(session, method, args, answer).await
+                }
                 _ => None,
             };
-            let hint = hint.or_else(|| explain::unanswered(&outcome, &plan.answers));
+            let hint = explain::unanswered(&outcome, &plan.answers).or(hint);
             reporter.outcome(named, outcome, hint.as_deref(), plan)
         }
         What::Notify { method, params } => {

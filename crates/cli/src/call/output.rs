@@ -1,6 +1,6 @@
 //! Where a result goes, and what of it: all, a part, or the contents of what an MCP server returned.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::pick::Pick;
 use crate::args::ResultArgs;
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
 use crate::json::{compact, escape_lines};
 use crate::print::Printer;
 use crate::session::{Answer, Form};
@@ -24,6 +24,11 @@ pub(crate) struct Output {
 impl Output {
     pub(crate) fn new(args: ResultArgs) -> Result<Output, Failure> {
         let pick = args.pick.as_deref().map(Pick::new).transpose()?;
+        // Before anything is called that cannot be taken back. What the file holds stays until there is a result.
+        if let Some(path) = &args.output {
+            let opened = std::fs::OpenOptions::new().create(true).append(true).open(path);
+            opened.map_err(|error| unwritable(path, &error))?;
+        }
         Ok(Output { pick, file: args.output })
     }
 
@@ -54,10 +59,12 @@ impl Output {
 
     fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
         let Some(path) = &self.file else { return Ok(()) };
-        std::fs::write(path, bytes).map_err(|error| {
-            Failure::new(Exit::Error, format_args!("cannot write `{}`: {error}", path.display()))
-        })
+        std::fs::write(path, bytes).map_err(|error| unwritable(path, &error))
     }
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::usage(format_args!("cannot write `{}`: {error}", path.display()))
 }
 
 /// What a tool says that went wrong.

@@ -1,6 +1,7 @@
 //! What the command line of `sabir call` means.
 
 use sabir::{Dialect, Framing, JsonKind, RawJson};
+use sabir_model::rules::Profile;
 
 use super::batch::{self, Entry};
 use super::output::Output;
@@ -9,8 +10,9 @@ use crate::args::{CallArgs, FollowArgs, WireArgs};
 use crate::exit::Failure;
 use crate::peer::{Chosen, ConnectionArgs, PeerOptions};
 use crate::platform::word;
-use crate::print::Printer;
+use crate::print::{Printer, Waiting};
 use crate::session::{Answers, Protocol};
+use crate::suggest;
 use crate::target::Target;
 use crate::values::{Arguments, bytes_of};
 
@@ -21,6 +23,8 @@ pub(super) struct Plan {
     pub(super) protocol: Option<Protocol>,
     /// Whether the protocol was given, and not guessed.
     pub(super) explicit: bool,
+    /// For what is sent as it is: whether the target is of MCP, and of which revision.
+    pub(super) profile: Profile,
     pub(super) dialect: Option<Dialect>,
     pub(super) answers: Answers,
     pub(super) stay: FollowArgs,
@@ -53,7 +57,12 @@ impl Plan {
         let chosen = if !args.command.is_empty() {
             Target::program(args.command)?.into()
         } else if let Some(target) = words.next() {
-            Chosen::of(&target, printer)?
+            Chosen::of(&target, printer).map_err(|failure| {
+                match suggest::started("call", &target, words.as_slice()) {
+                    Some(hint) => failure.hint(hint),
+                    None => failure,
+                }
+            })?
         } else {
             return Err(Failure::usage("no target is given")
                 .hint("try `sabir call demo: add 2 3`; `sabir call --help` lists the targets"));
@@ -112,12 +121,18 @@ impl Plan {
         if !has_framing {
             peer.framing = explicit.or(guess).map_or(Framing::Lines, Protocol::framing);
         }
+        let spoken = explicit.or(guess.filter(|guess| guess.has_event_stream(&peer.target)));
+        let profile = match spoken {
+            Some(spoken @ Protocol::Mcp(_)) => spoken.profile(&peer.target),
+            _ => Profile::default(),
+        };
         let json = args.json;
         let explicit = explicit.is_some() || protocol == Some(Protocol::Plain) || peer.target == Target::Demo;
         let asks = printer.can_ask() && !json;
         Ok(Plan {
             peer,
             explicit,
+            profile,
             protocol,
             dialect: args.dialect.map(Dialect::from),
             answers: Answers::new(&args.session.answers, asks.then_some(printer))?,
@@ -127,6 +142,14 @@ impl Plan {
             json,
             verbose: args.verbose,
         })
+    }
+}
+
+impl Plan {
+    /// Shows a person that the peer is awaited, until it is dropped.
+    pub(super) fn waiting(&self, printer: &Printer) -> Option<Waiting> {
+        let shown = !self.json && !self.peer.traces();
+        shown.then(|| printer.waiting(format!("waiting for {}", self.peer.target)))
     }
 }
 

@@ -67,6 +67,11 @@ struct State {
     /// What was waited for has come.
     seen: AtomicBool,
     sight: Notify,
+    /// It was told that something is not JSON-RPC.
+    invalid: AtomicBool,
+    /// Standard output takes no more.
+    unwritable: Mutex<Option<Failure>>,
+    refusing: Notify,
 }
 
 /// One line of `--json`.
@@ -208,6 +213,16 @@ impl Reporter {
         }
     }
 
+    /// Waits until standard output takes no more: nobody reads what else comes.
+    pub(super) async fn unwritable(&self) -> Failure {
+        loop {
+            if let Some(failure) = lock(&self.state.unwritable).take() {
+                return failure;
+            }
+            self.state.refusing.notified().await;
+        }
+    }
+
     /// An error without an id that has come.
     pub(super) fn peer_error(&self) -> Option<RawJson<'static>> {
         lock(&self.state.refused).as_ref().map(raw)
@@ -319,8 +334,10 @@ impl Reporter {
     pub(super) fn progress(&self, value: &RawJson<'_>) {
         if self.json {
             let _ = self.envelope(Envelope { progress: Some(value), ..Envelope::default() });
-        } else {
+        } else if self.printer.draws_progress() {
             Progress::draw_value(value, &self.printer);
+        } else {
+            self.note(|| format!("progress: {}", compact(value.as_str())));
         }
     }
 
@@ -335,7 +352,10 @@ impl Reporter {
     /// The peer sent a notification.
     pub(super) fn told(&self, method: &str, params: Option<&RawJson<'_>>) {
         if self.json || self.follows {
-            let _ = self.event(method, params);
+            if let Err(error) = self.event(method, params) {
+                *lock(&self.state.unwritable) = Some(error.into());
+                self.state.refusing.notify_one();
+            }
         } else if !Progress::draw_told(method, params, &self.printer) && !method.ends_with("/list_changed") {
             // MCP servers send those as they start.
             self.note(|| match params {
@@ -439,6 +459,15 @@ impl Listener for Reporter {
             Report::NotJson { text, error } => self.not_json(text, error),
             Report::Frame(FrameFault::TooLarge { limit }) => {
                 self.warning(&format!("skipped a message that is larger than {}", ByteSize(*limit)));
+            }
+            // Events of rpc-websockets are not messages. They are told once: they come without end.
+            Report::Invalid(invalid) if self.follows => {
+                if !self.state.invalid.swap(true, Ordering::Relaxed) {
+                    let fault = &invalid.fault;
+                    self.warning(&format!(
+                        "what comes is not JSON-RPC: {fault}; `sabir subscribe` prints it"
+                    ));
+                }
             }
             other => self.warning(&other.to_string()),
         }

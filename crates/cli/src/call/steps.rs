@@ -5,7 +5,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use sabir::RawJson;
-use sabir_model::rules::Profile;
 use sabir_proto::{ByteSize, Line, transcript};
 use tokio::time::Instant;
 
@@ -17,7 +16,6 @@ use crate::exit::{Exit, Failure};
 use crate::expect::{self, Names, is_equal};
 use crate::peer::PeerOptions;
 use crate::print::Printer;
-use crate::session::Protocol;
 use crate::stop;
 use crate::values::text_of;
 
@@ -50,20 +48,33 @@ impl Steps {
             false => path.display().to_string(),
         };
         let mut steps = Vec::new();
+        let mut names = expect::NamesSeen::default();
         for (i, line) in transcript(&text).enumerate() {
             let number = i + 1;
             let wrong = |what: String| Failure::usage(format_args!("{name}:{number}: {what}"));
             let line = line.map_err(|error| {
                 let reason = error.to_string();
                 let reason = reason.split_once(": ").map_or(reason.as_str(), |(_, reason)| reason);
-                wrong(reason.to_owned()).hint("> sends a message, < expects one, ~ 1s waits, # is a comment")
+                wrong(reason.to_owned()).hint(
+                    "> sends a message, < expects one, ~ 1s waits, ! closed expects the end, # is a comment",
+                )
             })?;
             let step = match line {
-                Line::ToServer(text) => Step::Send(text.into_owned()),
-                Line::ToClient(text) => Step::Expect(
-                    expect::read(&text)
-                        .map_err(|error| wrong(format!("what is expected is not JSON: {error}")))?,
-                ),
+                Line::ToServer(text) => {
+                    if let Some(name) = names.first_unknown(&text) {
+                        return Err(wrong(format!("`${name}` stands for nothing yet")).hint(format_args!(
+                            "a line before it that expects `${name}` gives it a value; a text is in quotes"
+                        )));
+                    }
+                    Step::Send(text.into_owned())
+                }
+                Line::ToClient(text) => {
+                    names.learn(&text);
+                    Step::Expect(
+                        expect::read(&text)
+                            .map_err(|error| wrong(format!("what is expected is not JSON: {error}")))?,
+                    )
+                }
                 Line::Time(time) => Step::Wait(time),
                 Line::Event(event) if event.starts_with("closed") => Step::Closed,
                 Line::BytesToServer(_) | Line::BytesToClient(_) => {
@@ -87,12 +98,8 @@ impl Steps {
         reporter: &Reporter,
         printer: &Printer,
     ) -> Result<Exit, Failure> {
-        let profile = match plan.protocol {
-            Some(Protocol::Mcp(revision)) => Profile::Mcp(revision),
-            _ => Profile::default(),
-        };
         let (peer, watch) = (plan.peer.clone(), reporter.watch.clone());
-        let target = WireTarget { peer, profile, printer: None, watch };
+        let target = WireTarget { peer, profile: plan.profile, printer: None, watch };
         let wire = in_time(Instant::now() + plan.peer.timeout, plan, reporter, target.open()).await?;
         let mut player = Player {
             wire,
@@ -244,6 +251,8 @@ impl Player<'_> {
     async fn closed(&mut self) -> Result<(), Failure> {
         while !self.wire.is_idle() {
             if !self.pull().await? {
+                // What is open is not answered any more, as expected.
+                self.open.clear();
                 return Ok(());
             }
         }
@@ -306,7 +315,7 @@ fn at(steps: &Steps, number: usize, failure: Failure) -> Failure {
     }
 }
 
-fn is_error(message: &RawJson<'_>) -> bool {
+pub(super) fn is_error(message: &RawJson<'_>) -> bool {
     let is_one = |message: &RawJson<'_>| message.get("error").is_some_and(|error| error != RawJson::NULL);
     is_one(message) || message.elements().any(|message| is_one(&message))
 }

@@ -8,7 +8,7 @@ use sabir_model::rules::{Profile, Revision};
 use sabir_proto::{Incoming, LENIENT, Limits, Message, decode};
 use tokio::time::{Instant, timeout_at};
 
-use super::probes::{ProbeBuilder, START};
+use super::probes::{ProbeBuilder, START, answered_id};
 use super::wire::{Got, Wire, WireTarget};
 use crate::exit::Failure;
 
@@ -95,8 +95,9 @@ async fn ask(target: &WireTarget, method: &str, deadline: Instant) -> Result<Pro
     while said.len() < MOST_MESSAGES && !wire.is_idle() {
         let Ok(Got::Message(text)) = timeout_at(deadline, wire.next()).await else { break };
         let answer = match decode(&text, &LENIENT, &limits) {
-            Ok(Incoming::One(Ok(Message::Response(response)))) if response.id.text() == START => {
-                Some(response.outcome.is_ok_and(|result| result.get("capabilities").is_some()))
+            Ok(Incoming::One(message)) if answered_id(&text).is_some_and(|id| id.text() == START) => {
+                Some(matches!(message, Ok(Message::Response(response))
+                    if response.outcome.as_ref().is_ok_and(|result| result.get("capabilities").is_some())))
             }
             _ => None,
         };

@@ -16,21 +16,16 @@ use tokio::time::{Instant, timeout_at};
 use super::Rules;
 use super::identify::{Identified, identify};
 use super::output::Output;
-use super::probes::{Probe, ProbeBuilder, START};
+use super::pace::{FIRST_TIMEOUT, Pace};
+use super::probes::{Probe, ProbeBuilder, START, answered_id};
 use super::saved::Transcript;
 use super::wire::{Got, Wire, WireTarget};
 use crate::exit::Failure;
 use crate::peer::PeerOptions;
 use sabir::{DeliveryFailure, Undelivered};
 
-/// How long the first answer may take: the peer may have to start.
-const FIRST_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long the answer may take that shows what the peer is.
 const IDENTIFY_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a later one may take.
-const TIMEOUT: Duration = Duration::from_secs(2);
-/// How long an answer to a probe may come after the answer to the barrier behind it.
-const LATE: Duration = Duration::from_millis(100);
 /// What the ids of barriers begin with.
 const BARRIER: &str = "sabir-barrier-";
 /// Messages of the peer that are looked at for one probe.
@@ -70,6 +65,7 @@ pub(super) async fn probe(
         number: 0,
         connection: 1,
         barriers: 0,
+        pace: Pace::default(),
         capabilities: None,
         done: Done { probes: 0, answers: 0 },
     };
@@ -126,6 +122,7 @@ struct Prober<'p, 'o> {
     number: u64,
     connection: u64,
     barriers: u64,
+    pace: Pace,
     /// The capabilities in the peer's first answer.
     capabilities: Option<RawJson<'static>>,
     done: Done,
@@ -184,7 +181,7 @@ impl Prober<'_, '_> {
         };
         for (id, request) in self.builder.lists(&capabilities) {
             let number = self.send(&request).await?;
-            let (waited, _) = self.collect(&id, TIMEOUT, |_| true).await?;
+            let (waited, _) = self.collect(&id, self.pace.timeout(), |_| true).await?;
             if waited != Waited::Answered {
                 self.unanswered(&request, number, waited)?;
             }
@@ -230,7 +227,8 @@ impl Prober<'_, '_> {
     async fn probe(&mut self, probe: &Probe) -> Result<bool, Failure> {
         self.done.probes += 1;
         let number = self.send(&probe.text).await?;
-        let Barrier { waited, replies, .. } = self.barrier(TIMEOUT, |replies| probe.is_met(replies)).await?;
+        let Barrier { waited, replies, .. } =
+            self.barrier(self.pace.timeout(), |replies| probe.is_met(replies)).await?;
         // Over HTTP, a status tells the sender as well as an error does.
         let is_told = match probe.wants_answer() {
             true => probe.is_invalid() && replies.texts.is_empty() && replies.refused.is_some(),
@@ -321,7 +319,8 @@ impl Prober<'_, '_> {
         timeout: Duration,
         is_met: impl Fn(&[Vec<u8>]) -> bool,
     ) -> Result<(Waited, Replies), Failure> {
-        let mut deadline = Instant::now() + timeout;
+        let mut last = Instant::now();
+        let mut deadline = last + timeout;
         let mut replies = Replies::default();
         let mut passed = false;
         let mut messages = 0;
@@ -343,12 +342,19 @@ impl Prober<'_, '_> {
                 Ok(Got::Message(text)) => text,
             };
             self.done.answers += 1;
+            self.pace.answered_in(last.elapsed());
+            last = Instant::now();
+            // As long as it answers, the next answer has its own time.
+            if !passed {
+                deadline = last + timeout;
+            }
             let number = self.check_message(&text, Direction::ToClient)?;
             let limits = Limits { message_bytes: self.target.peer.max_size, ..Limits::default() };
             match decode(&text, &LENIENT, &limits) {
-                Ok(Incoming::One(Ok(Message::Response(response)))) if response.id.text() == id => {
+                Ok(Incoming::One(_)) if answered_id(&text).is_some_and(|came| came.text() == id) => {
                     passed = true;
-                    deadline = Instant::now() + LATE;
+                    deadline = Instant::now() + self.pace.late();
+                    self.refuses_strangers(&text)?;
                     if id == START {
                         self.learn(&text);
                     }
@@ -369,6 +375,20 @@ impl Prober<'_, '_> {
             }
         }
         Ok((if passed { Waited::Answered } else { Waited::TimedOut }, replies))
+    }
+
+    /// A peer that wants credentials answers all calls alike: there is nothing to check.
+    fn refuses_strangers(&self, text: &[u8]) -> Result<(), Failure> {
+        let Ok(Incoming::One(Ok(Message::Response(response)))) = decode(text, &LENIENT, &Limits::default())
+        else {
+            return Ok(());
+        };
+        match response.outcome {
+            Err(error) if wants_credentials(&error.message) => {
+                Err(self.target.peer.wants_credentials(error.code.0, &error.message))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Keeps the capabilities in the peer's first answer.
@@ -414,6 +434,14 @@ impl Prober<'_, '_> {
     }
 }
 
+/// Whether the message of an error says that the caller is not known.
+fn wants_credentials(message: &str) -> bool {
+    let message = message.to_ascii_lowercase();
+    ["unauthorized", "unauthorised", "unauthenticated", "not authenticated", "authentication required"]
+        .iter()
+        .any(|words| message.contains(words))
+}
+
 /// A message of the exchange. Its number takes the place of a line number.
 fn record(text: &[u8], (number, direction): (u64, Direction), connection: u64) -> Record<'_> {
     Record {
@@ -427,5 +455,22 @@ fn record(text: &[u8], (number, direction): (u64, Direction), connection: u64) -
         direction: Some(direction),
         connection,
         what: What::Message(Cow::Borrowed(text)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_that_want_credentials() {
+        for (message, want) in [
+            ("Unauthorized", true),
+            ("401 Unauthorized: no token", true),
+            ("Method not found", false),
+            ("", false),
+        ] {
+            assert_eq!(wants_credentials(message), want, "{message}");
+        }
     }
 }

@@ -5,6 +5,7 @@ mod identify;
 mod junit;
 mod live;
 mod output;
+mod pace;
 mod probes;
 mod sarif;
 mod saved;
@@ -151,9 +152,17 @@ fn traffic(
 }
 
 async fn live(chosen: Chosen, args: &CheckArgs, rules: Rules, printer: &Printer) -> Result<Exit, Failure> {
-    let known = args.profile.or_else(|| chosen.protocol.map(profile_of));
     let WireArgs { timeout, max_size, framing } = args.wire;
-    let protocol = (known == Some(Profile::Lsp)).then_some(Protocol::Lsp);
+    // A language server that is known by its name is not asked in another framing.
+    let guess =
+        Protocol::guess(&chosen.target, "").filter(|guess| *guess == Protocol::Lsp && framing.is_none());
+    let known =
+        args.profile.or_else(|| chosen.protocol.or(guess).map(|protocol| protocol.profile(&chosen.target)));
+    let protocol = known.map(|known| match known {
+        Profile::Lsp => Protocol::Lsp,
+        Profile::Mcp(revision) => Protocol::Mcp(revision),
+        _ => Protocol::Plain,
+    });
     let (web, trace) = (&args.web, None);
     let peer = chosen.peer(&ConnectionArgs { web, framing, protocol, timeout, max_size, trace })?;
     let transcript = args.save.as_deref().map(Transcript::new).transpose()?;
@@ -176,16 +185,6 @@ async fn live(chosen: Chosen, args: &CheckArgs, rules: Rules, printer: &Printer)
     };
     stop::never();
     output.end(&format!("{}, {}", count(done.probes, "probe"), count(done.answers, "answer")))
-}
-
-/// The profile of a saved target.
-fn profile_of(protocol: Protocol) -> Profile {
-    match protocol {
-        Protocol::Mcp(revision) => Profile::Mcp(revision),
-        Protocol::Lsp => Profile::Lsp,
-        Protocol::Eth => Profile::Eth,
-        Protocol::Plain => Profile::JsonRpc,
-    }
 }
 
 /// The profile in the header, or the usual one of the format.

@@ -188,6 +188,15 @@ impl Probe {
     }
 }
 
+/// The id of a message that is meant as an answer, also if the rest of it breaks the protocol.
+pub(super) fn answered_id(text: &[u8]) -> Option<Id<'static>> {
+    let message = RawJson::from_bytes(text).ok()?;
+    match message.get("method") {
+        None => Id::from_json(message.get("id")?.into_owned()),
+        Some(_) => None,
+    }
+}
+
 fn response(reply: &[u8]) -> Option<Response<'_>> {
     match decode(reply, &LENIENT, &Limits::default()) {
         Ok(Incoming::One(Ok(Message::Response(response)))) => Some(response),
@@ -212,7 +221,7 @@ fn echo(id: &Id<'_>, replies: &[Vec<u8>]) -> Verdict {
     match replies.first() {
         None => Some((&LIVE007, format!("a request with the id {id} is not answered"), None)),
         Some(reply) => {
-            let came = response(reply).map(|response| response.id);
+            let came = answered_id(reply);
             (came.as_ref() != Some(id)).then(|| {
                 let came = came.map_or("no id".to_owned(), |came| came.to_string());
                 (&LIVE007, format!("the id {id} was sent, and the answer has {came}"), Some(0))
@@ -230,6 +239,7 @@ fn refusal(code: i64, rule: &'static Rule, replies: &[Vec<u8>]) -> Verdict {
         Some((Err(came), _)) if came == code => "the id is not null".to_owned(),
         Some((Err(came), _)) => format!("the code is {came}, not {code}"),
         Some((Ok(_), _)) => "the answer has a result".to_owned(),
+        None if answered_id(reply).is_some() => "the answer breaks the protocol".to_owned(),
         None => "this is not a single response".to_owned(),
     };
     Some((rule, what, Some(0)))

@@ -1,5 +1,6 @@
 //! `sabir describe`: describes what a peer offers, as a page or as data.
 
+mod command;
 mod markdown;
 mod page;
 

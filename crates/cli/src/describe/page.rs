@@ -2,19 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use sabir::RawJson;
 use sabir::openrpc::{Document, Method};
 use serde_json::Value;
 
-use crate::discovery::words::{
-    example, example_object, fields, one_line, reference_name, signature, structure, type_words,
-};
-use crate::discovery::{Discovered, DiscoverySource, Kind, Offer};
+use super::command;
+use crate::discovery::words::{fields, one_line, reference_name, signature, structure, type_words};
+use crate::discovery::{Discovered, Kind, Offer};
 use crate::json::escape_controls;
 use crate::layout::{Layout, Table};
 use crate::paint::Paint;
-use crate::platform::word;
-use crate::problem::tool_call;
 
 /// A page that is being written. Control characters in it are escaped.
 struct Page {
@@ -116,25 +112,7 @@ pub(super) fn offer(offer: &Offer, found: &Discovered, layout: Layout) -> String
         page.table(&rows.collect::<Vec<_>>());
     }
     page.heading("Try");
-    let command = match offer.kind {
-        Kind::Resource | Kind::Template => {
-            format!("resources/read {}", word(&format!("uri={}", offer.key())))
-        }
-        Kind::Prompt => {
-            let required = offer.arguments.iter().filter(|argument| argument.required);
-            let arguments: serde_json::Map<String, Value> =
-                required.map(|argument| (argument.name.clone(), Value::from("text"))).collect();
-            let name = word(&format!("name={}", offer.name));
-            match arguments.is_empty() {
-                true => format!("prompts/get {name}"),
-                false => {
-                    let arguments = format!("arguments:={}", Value::Object(arguments));
-                    format!("prompts/get {name} {}", word(&arguments))
-                }
-            }
-        }
-    };
-    page.line(2, None, &one_line(&format!("sabir call {} {command}", word(&found.source))));
+    page.line(2, None, &one_line(&command::of_offer(offer, found)));
     page.text
 }
 
@@ -169,7 +147,10 @@ pub(super) fn method(method: &Method, found: &Discovered, layout: Layout) -> Str
         page.table(&rows.collect::<Vec<_>>());
     }
     describe_types(&mut page, &used_types(method, &found.document), &found.document);
-    call(&mut page, method, found);
+    if let Some(command) = command::of_method(method, found) {
+        page.heading("Try");
+        page.line(2, None, &one_line(&command));
+    }
     page.text
 }
 
@@ -208,22 +189,6 @@ fn with_words(type_: &str, description: Option<&str>) -> String {
     match description {
         Some(text) => format!("{type_}: {}", text.split_whitespace().collect::<Vec<_>>().join(" ")),
         None => type_.to_owned(),
-    }
-}
-
-/// A command that calls it.
-fn call(page: &mut Page, method: &Method, found: &Discovered) {
-    if found.via == DiscoverySource::Mcp {
-        let arguments = RawJson::from_value(&example_object(method)).ok();
-        if let Some(command) = tool_call(&found.source, &method.name, arguments.as_ref()) {
-            page.heading("Try");
-            page.line(2, None, &one_line(&command));
-        }
-    } else if found.via != DiscoverySource::File && !method.name.starts_with('-') {
-        page.heading("Try");
-        let notify = if method.result.is_none() { " --notify" } else { "" };
-        let line = format!("sabir call {} {} {}", word(&found.source), word(&method.name), example(method));
-        page.line(2, None, &one_line(&format!("{}{notify}", line.trim_end())));
     }
 }
 

@@ -1,5 +1,6 @@
 //! Asks a peer what it offers, in one way after the other, over one connection while it lasts.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use sabir::openrpc::{Document, Info, Method, VERSION};
@@ -7,6 +8,7 @@ use sabir::transport::Direction;
 use sabir::{CallError, Framing, LENIENT, Limits, Peer, RawJson, Report, Router, error_reason};
 use sabir_lsp::LspClient;
 use sabir_lsp::lsp_types::ClientCapabilities;
+use sabir_mcp::McpHeaders;
 use serde_json::{Value, json};
 
 use super::faults::Faults;
@@ -16,7 +18,8 @@ use crate::exit::{Exit, Failure};
 use crate::json::{MOST_VALUES, has_more_values};
 use crate::peer::PeerOptions;
 use crate::print::Printer;
-use crate::session::Protocol;
+use crate::session::{self, Protocol};
+use crate::target::Target;
 use crate::trace;
 
 /// What a peer answered.
@@ -43,19 +46,26 @@ impl From<Document> for Answer {
 /// The result of asking in one way.
 type Attempt = Result<Answer, CallError>;
 
-/// The ways to ask, the most telling first.
+/// The ways to ask, the most telling first. What the target seems to speak by its name is asked first.
 pub(super) fn ways(options: &PeerOptions) -> &'static [DiscoverySource] {
     use DiscoverySource::{Discover, Ethereum, ListMethods, Lsp, Mcp, Solana};
-    match (options.protocol, options.wire_framing()) {
-        (Some(Protocol::Mcp(_)), _) => &[Mcp],
-        (Some(Protocol::Lsp), _) => &[Lsp],
-        (Some(Protocol::Eth), _) => &[Discover, Ethereum],
-        (Some(Protocol::Plain), _) => &[Discover, ListMethods],
+    match (options.protocol, options.guess(), options.wire_framing()) {
+        (Some(Protocol::Mcp(_)), ..) => &[Mcp],
+        (Some(Protocol::Lsp), ..) => &[Lsp],
+        (Some(Protocol::Eth), ..) => &[Discover, Ethereum],
+        (Some(Protocol::Plain), ..) => &[Discover, ListMethods],
+        (None, Some(Protocol::Mcp(_)), _) => &[Mcp, Discover, ListMethods],
+        (None, Some(Protocol::Lsp), _) => &[Lsp, Discover, ListMethods],
         // Programs with headers are language servers, nearly always.
-        (None, Framing::Headers) => &[Discover, ListMethods, Lsp, Mcp],
-        (None, _) if options.target.scheme().is_none() => &[Discover, ListMethods, Mcp],
-        (None, _) => &[Discover, ListMethods, Mcp, Ethereum, Solana],
+        (None, _, Framing::Headers) => &[Discover, ListMethods, Lsp, Mcp],
+        (None, ..) if options.target.scheme().is_none() => &[Discover, ListMethods, Mcp],
+        (None, ..) => &[Discover, ListMethods, Mcp, Ethereum, Solana],
     }
+}
+
+/// Whether an answer says that a language server wants to be initialized first.
+fn wants_initialize(error: &CallError) -> bool {
+    matches!(error, CallError::Error(error) if error.code.0 == session::NOT_INITIALIZED)
 }
 
 pub(super) async fn ask(
@@ -64,18 +74,26 @@ pub(super) async fn ask(
     printer: &Printer,
 ) -> Result<Discovered, Failure> {
     let faults = Faults::default();
-    let mut peer = connect(options, watch, &faults, printer).await?;
+    let headers = McpHeaders::default();
+    let mut peer = connect(options, watch, &faults, &headers, printer).await?;
     let mut last = None;
     // A faulty answer says more than that the peer does not know what is asked next.
     let mut faulty = None;
     let mut refused: Option<Failure> = None;
-    for via in ways(options).iter().copied() {
+    // How often a program ended without an answer, as servers do that want to be initialized first.
+    let mut ended = 0;
+    let mut ways: VecDeque<DiscoverySource> = ways(options).iter().copied().collect();
+    while let Some(via) = ways.pop_front() {
         // A server of MCP over HTTP refuses what comes before a session is open.
         if refused.is_some() && via != DiscoverySource::Mcp {
             continue;
         }
+        let is_handshake = matches!(via, DiscoverySource::Mcp | DiscoverySource::Lsp);
+        if ended > 1 || ended == 1 && !is_handshake {
+            continue;
+        }
         if peer.cause().is_some() {
-            peer = connect(options, watch, &faults, printer).await?;
+            peer = connect(options, watch, &faults, &headers, printer).await?;
         }
         let asking = async {
             match via {
@@ -84,7 +102,7 @@ pub(super) async fn ask(
                 DiscoverySource::Lsp => lsp(&peer, options).await,
                 DiscoverySource::Ethereum => ethereum(&peer, options).await,
                 DiscoverySource::Solana => solana(&peer, options).await,
-                DiscoverySource::Mcp | DiscoverySource::File => mcp::ask(&peer, options).await,
+                DiscoverySource::Mcp | DiscoverySource::File => mcp::ask(&peer, &headers, options).await,
             }
         };
         let attempt = tokio::select! {
@@ -108,9 +126,18 @@ pub(super) async fn ask(
                 return Err(options.undelivered(&lost));
             }
             Err(error) if matches!(error, CallError::Decode(_)) || error.connection_end().is_some() => {
+                if let (Some(_), Target::Program(_)) = (error.connection_end(), &options.target) {
+                    ended += 1;
+                }
                 faulty.get_or_insert(error);
             }
-            Err(error) => last = Some(error),
+            Err(error) => {
+                if wants_initialize(&error) && options.protocol.is_none() && via == DiscoverySource::Discover
+                {
+                    ways.push_front(DiscoverySource::Lsp);
+                }
+                last = Some(error);
+            }
         }
     }
     peer.shutdown(Duration::ZERO).await;
@@ -157,6 +184,7 @@ async fn connect(
     options: &PeerOptions,
     watch: &Watch,
     faults: &Faults,
+    headers: &McpHeaders,
     printer: &Printer,
 ) -> Result<Peer, Failure> {
     let PeerOptions { target, framing, max_size, web, .. } = options;
@@ -165,7 +193,10 @@ async fn connect(
     let opened = target.open(*framing, tracing).map_err(|error| options.unreachable(&error))?;
     let faults = faults.clone();
     let reported = move |report: &Report<'_>| faults.report(report);
-    let mut transport = web.apply(opened).dialect(LENIENT).limits(limits).on_report(reported);
+    let mut transport = headers.add_to(web.apply(opened)).dialect(LENIENT).limits(limits).on_report(reported);
+    if options.has_event_stream() {
+        transport = transport.event_stream();
+    }
     let mut watch = watch.tap(options);
     let mut shown = tracing.map(|printer| trace::tap(options.wire_framing(), *max_size, printer));
     transport = transport.tap(move |direction, bytes| {
@@ -180,7 +211,7 @@ async fn connect(
     sabir::connect(transport, Router::new()).await.map_err(|error| options.unreachable(&error))
 }
 
-/// One call. If the peer does not answer, there must be time for the next one.
+/// One call, in its share of the time.
 pub(super) async fn call(
     peer: &Peer,
     options: &PeerOptions,
@@ -204,8 +235,8 @@ pub(super) fn fits_a_tree(method: &str, answer: &RawJson<'_>) -> Result<(), Call
     }
 }
 
-/// How long one call may take.
-fn share(options: &PeerOptions) -> Duration {
+/// The time for one way to ask. If the peer does not answer, there must be time for the next one.
+pub(super) fn share(options: &PeerOptions) -> Duration {
     options.timeout / (ways(options).len() as u32 + 1)
 }
 

@@ -1,22 +1,17 @@
 //! What an MCP server offers. Its tools become a document in which each is a method of its own.
 
 use sabir::openrpc::{Content, Document, Info, Method, ParamStructure};
-use sabir::{CallError, JsonKind, McpRevision, Peer, RawJson, Undelivered, error_reason};
-use sabir_mcp::McpSession;
+use sabir::{CallError, JsonKind, Peer, RawJson, Undelivered, error_reason};
+use sabir_mcp::{McpHeaders, McpSession};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::ask::{Answer, call, document, fits_a_tree};
+use super::ask::{Answer, document, fits_a_tree, share};
 use super::offer::{Kind, Offer};
 use super::pages::Pages;
 use super::words::fields;
 use crate::peer::PeerOptions;
-
-/// The revision that is offered; a server that knows only others answers with one of them.
-const REVISION: &str = McpRevision::NEWEST_LEGACY.as_str();
-
-/// What keys of `_meta` begin with.
-const META: &str = "io.modelcontextprotocol";
+use crate::session::{self, Protocol};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -33,32 +28,18 @@ struct Tool {
 }
 
 /// Opens a session, or asks a server without sessions, and reads all its lists.
-pub(super) async fn ask(peer: &Peer, options: &PeerOptions) -> Result<Answer, CallError> {
-    let client = json!({"name": "sabir", "version": env!("CARGO_PKG_VERSION")});
-    let hello = json!({"protocolVersion": REVISION, "capabilities": {}, "clientInfo": client});
-    let (server, meta) = match call(peer, options, "initialize", hello).await {
-        Ok(server) => {
-            let _ = peer.notify("notifications/initialized", ()).await;
-            (server, None)
-        }
-        Err(CallError::Error(refusal)) => {
-            let meta = json!({
-                format!("{META}/protocolVersion"): McpRevision::NEWEST.as_str(),
-                format!("{META}/clientInfo"): client,
-                format!("{META}/clientCapabilities"): {},
-            });
-            match call(peer, options, "server/discover", json!({"_meta": meta})).await {
-                Ok(server) => (server, Some(meta)),
-                // The first refusal says more.
-                Err(CallError::Error(_)) => return Err(CallError::Error(refusal)),
-                Err(error) => return Err(error),
-            }
-        }
-        Err(error) => return Err(error),
+pub(super) async fn ask(
+    peer: &Peer,
+    headers: &McpHeaders,
+    options: &PeerOptions,
+) -> Result<Answer, CallError> {
+    let revision = match options.protocol {
+        Some(Protocol::Mcp(revision)) => revision,
+        _ => None,
     };
-    let server: Value = server.parse().map_err(|error| CallError::Decode(error_reason(&error).into()))?;
-    let caller = Caller::Peer { peer, meta };
-    offered(&server, Lists { caller, options, bytes: 0 }).await
+    let opening = session::open_mcp(peer, headers, revision);
+    let opened = tokio::time::timeout(share(options), opening).await;
+    in_session(&opened.unwrap_or(Err(CallError::TimedOut))?, options).await
 }
 
 /// Reads all lists in a session that is open.
@@ -68,7 +49,7 @@ pub(super) async fn in_session(session: &McpSession, options: &PeerOptions) -> R
         "serverInfo": session.server_info(),
         "instructions": session.instructions(),
     });
-    offered(&server, Lists { caller: Caller::Session(session), options, bytes: 0 }).await
+    offered(&server, Lists { session, options, bytes: 0 }).await
 }
 
 async fn offered(server: &Value, mut lists: Lists<'_>) -> Result<Answer, CallError> {
@@ -105,42 +86,9 @@ async fn offered(server: &Value, mut lists: Lists<'_>) -> Result<Answer, CallErr
 
 /// Reads lists, as long as they are not too large in all.
 struct Lists<'a> {
-    caller: Caller<'a>,
+    session: &'a McpSession,
     options: &'a PeerOptions,
     bytes: usize,
-}
-
-enum Caller<'a> {
-    Peer {
-        peer: &'a Peer,
-        /// What each request must carry, if there is no session.
-        meta: Option<Value>,
-    },
-    Session(&'a McpSession),
-}
-
-impl Caller<'_> {
-    async fn call(
-        &self,
-        options: &PeerOptions,
-        method: &'static str,
-        mut params: Map<String, Value>,
-    ) -> Result<RawJson<'static>, CallError> {
-        match self {
-            Caller::Peer { peer, meta } => {
-                params.extend(meta.clone().map(|meta| ("_meta".to_owned(), meta)));
-                let params = if params.is_empty() { Value::Null } else { Value::Object(params) };
-                call(peer, options, method, params).await
-            }
-            Caller::Session(session) => {
-                let params = (!params.is_empty()).then(|| RawJson::from_value(&params)).transpose();
-                let params = params.map_err(|error| CallError::Decode(error_reason(&error).into()))?;
-                let answer = session.request(method, params).await?;
-                fits_a_tree(method, &answer)?;
-                Ok(answer)
-            }
-        }
-    }
 }
 
 impl Lists<'_> {
@@ -151,7 +99,10 @@ impl Lists<'_> {
         loop {
             let mut params = Map::new();
             params.extend(cursor.take().map(|cursor| ("cursor".to_owned(), cursor)));
-            let text = self.caller.call(self.options, method, params).await?;
+            let params = (!params.is_empty()).then(|| RawJson::from_value(&params)).transpose();
+            let params = params.map_err(|error| CallError::Decode(error_reason(&error).into()))?;
+            let text = self.session.request(method, params).await?;
+            fits_a_tree(method, &text)?;
             self.bytes += text.as_str().len();
             if self.bytes > self.options.max_size {
                 return Err(CallError::Undelivered(Undelivered::too_large(self.options.max_size)));

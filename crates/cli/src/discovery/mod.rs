@@ -16,6 +16,7 @@ pub(crate) use offer::{Kind, Offer};
 use sabir::RawJson;
 use sabir::openrpc::{Document, Method};
 pub(crate) use session::{Source, in_session};
+pub(crate) use tables::{ethereum_methods, lsp_methods};
 use tokio::time::Instant;
 
 use crate::args::PeerArgs;

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use sabir::RawJson;
 use sabir::openrpc::{Content, Method, ParamStructure};
 use serde_json::Value;
 
@@ -134,10 +135,18 @@ pub(crate) fn example(method: &Method) -> String {
         Some(match (&value, by_name && !param.whole) {
             (Value::String(text), true) => word(&format!("{}={text}", param.name)),
             (value, true) => word(&format!("{}:={value}", param.name)),
+            (Value::String(text), false) => word(&by_position(text)),
             (value, false) => word(&value.to_string()),
         })
     });
     joined(words, " ")
+}
+
+/// A string as an argument by position: bare, unless that would be taken for something else.
+fn by_position(text: &str) -> String {
+    let is_bare =
+        !text.is_empty() && text.chars().all(|c| c.is_alphanumeric()) && RawJson::new(text).is_err();
+    if is_bare { text.to_owned() } else { format!("={text}") }
 }
 
 /// The required arguments by name, with made-up values.

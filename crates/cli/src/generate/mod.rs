@@ -31,6 +31,10 @@ pub(crate) async fn run(args: GenerateArgs, printer: &Printer) -> Result<Exit, F
             .hint("try --name Client"));
     }
     let found = discovery::find(source.as_deref(), &args.peer, printer).await?;
+    if found.via == DiscoverySource::Lsp {
+        let failure = Failure::usage(format_args!("{} is a language server", found.source));
+        return Err(failure.hint("generated clients do not speak LSP; the crate sabir-lsp has a client"));
+    }
     let flavour = if found.via == DiscoverySource::Mcp { Flavour::Mcp } else { Flavour::JsonRpc };
     let text = of_document(&found.document, args.lang, args.name.as_deref(), flavour);
     stop::never();

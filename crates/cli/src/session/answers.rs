@@ -158,6 +158,15 @@ pub(super) fn sampled(text: &Value) -> Value {
     })
 }
 
+/// Whether what is not JSON is an answer: what a model says, or the word that declines a form.
+fn is_text(method: &str, text: &str) -> bool {
+    match method {
+        "sampling/createMessage" => !text.trim_start().starts_with(['{', '[', '"']),
+        "elicitation/create" => matches!(text, "decline" | "cancel"),
+        _ => false,
+    }
+}
+
 /// `METHOD=JSON` or `METHOD=@FILE`.
 fn read(text: &str) -> Result<(String, RawJson<'static>), Failure> {
     let wrong = |what: String| {
@@ -171,8 +180,11 @@ fn read(text: &str) -> Result<(String, RawJson<'static>), Failure> {
         Some(path) => text_of(Path::new(path))?,
         None => value.to_owned(),
     };
-    let json = RawJson::new(json)
-        .map_err(|error| wrong(format!("the answer to `{method}` is not JSON: {error}")))?;
+    let json = match RawJson::new(json.as_str()) {
+        Ok(json) => json.into_owned(),
+        Err(_) if is_text(method, &json) => RawJson::from_value(&json).map_err(Failure::usage)?,
+        Err(error) => return Err(wrong(format!("the answer to `{method}` is not JSON: {error}"))),
+    };
     Ok((method.to_owned(), json))
 }
 
@@ -184,8 +196,8 @@ mod tests {
     async fn answers_are_given_in_turn_and_completed() {
         let given = [
             r#"elicitation/create={"name":"Ada"}"#,
-            r#"elicitation/create="decline""#,
-            r#"sampling/createMessage="hi""#,
+            "elicitation/create=decline",
+            "sampling/createMessage=hi there",
             r#"roots/list=[{"uri":"file:///tmp"}]"#,
             r#"workspace/configuration=[null]"#,
         ];
@@ -214,7 +226,7 @@ mod tests {
                 assert_eq!(answers.answer(method, None).await.is_ok(), want, "{protocol:?} {method}");
             }
         }
-        for wrong in ["x", "=1", "a=b"] {
+        for wrong in ["x", "=1", "a=b", "elicitation/create=Ada", r#"sampling/createMessage={"role""#] {
             assert!(Answers::new(&[wrong.to_owned()], None).is_err(), "{wrong}");
         }
     }

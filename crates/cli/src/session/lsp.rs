@@ -46,6 +46,7 @@ impl Lsp {
             return args.params();
         };
         let location = FileLocation::parse(first);
+        location.check(method, &rest)?;
         let uri = uri(&location.path)?;
         if self.session.document(&uri).is_none() {
             let text = text_of(Path::new(&location.path))?;
@@ -152,11 +153,53 @@ impl FileLocation {
     }
 }
 
+/// Methods that are about a place in a file.
+const AT_A_PLACE: [&str; 13] = [
+    "textDocument/completion",
+    "textDocument/declaration",
+    "textDocument/definition",
+    "textDocument/documentHighlight",
+    "textDocument/hover",
+    "textDocument/implementation",
+    "textDocument/linkedEditingRange",
+    "textDocument/moniker",
+    "textDocument/prepareRename",
+    "textDocument/references",
+    "textDocument/rename",
+    "textDocument/signatureHelp",
+    "textDocument/typeDefinition",
+];
+
+impl FileLocation {
+    /// Refuses what cannot be meant: a place that is counted from 0, or none where one is needed.
+    fn check(&self, method: &str, rest: &Arguments) -> Result<(), Failure> {
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let file = self.path.trim_end_matches(|c: char| c == ':' || c.is_ascii_digit());
+        let counts =
+            self.path[file.len()..].strip_prefix(':').is_some_and(|rest| rest.split(':').all(is_number));
+        if counts && !Path::new(&self.path).exists() {
+            return Err(Failure::usage(format_args!("`{}`: lines and columns count from 1", self.path))
+                .hint(format_args!("the first place of the file is {file}:1:1")));
+        }
+        if self.line.is_some() {
+            return Ok(());
+        }
+        let named = rest.named().ok().flatten();
+        if AT_A_PLACE.contains(&method) && named.is_none_or(|named| named.get("position").is_none()) {
+            return Err(Failure::usage(format_args!("{method} is about a place in the file"))
+                .hint(format_args!("write it as {}:LINE:COLUMN", self.path)));
+        }
+        Ok(())
+    }
+}
+
 /// A location as the protocol counts it.
 fn position(document: &Document, line: usize, location: &FileLocation) -> Result<Value, Failure> {
     let number = u32::try_from(line - 1).unwrap_or(u32::MAX);
     let Some(text) = document.line(number) else {
+        // Behind the last end of a line, nobody sees another line.
         let count = document.line_count();
+        let count = if count > 1 && document.line(count - 1) == Some("") { count - 1 } else { count };
         return Err(Failure::usage(format_args!("`{}` has no line {line}: it has {count}", location.path)));
     };
     let before = text.chars().take(location.column.unwrap_or(1) - 1).map(char::len_utf8).sum::<usize>();
@@ -224,7 +267,27 @@ mod tests {
             assert_eq!(got, json!({"line": 1, "character": character}));
         }
         let beyond = position(&document(PositionEncoding::Utf16), 7, &FileLocation::parse("a:7"));
-        assert_eq!(beyond.map_err(|failure| failure.what), Err("`a` has no line 7: it has 3".to_owned()));
+        assert_eq!(beyond.map_err(|failure| failure.what), Err("`a` has no line 7: it has 2".to_owned()));
+    }
+
+    #[test]
+    fn a_place_is_counted_from_1() {
+        let check = |place: &str, method: &str| {
+            let rest = Arguments::default();
+            FileLocation::parse(place).check(method, &rest).map_err(|failure| (failure.what, failure.hint))
+        };
+        let hover = "textDocument/hover";
+        let refused = |what: &str, hint: &str| Err((what.to_owned(), Some(hint.to_owned())));
+        assert_eq!(check("x.c:1:1", hover), Ok(()));
+        assert_eq!(check("x.c", "textDocument/documentSymbol"), Ok(()));
+        for (place, shown) in
+            [("x.c:0:0", "x.c:0:0"), ("x.c:3:0", "x.c:3:0"), ("x.c:0", "x.c:0"), ("x.c:0:1", "x.c:0")]
+        {
+            let what = format!("`{shown}`: lines and columns count from 1");
+            assert_eq!(check(place, hover), refused(&what, "the first place of the file is x.c:1:1"));
+        }
+        let what = "textDocument/hover is about a place in the file";
+        assert_eq!(check("x.c", hover), refused(what, "write it as x.c:LINE:COLUMN"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! MCP: which era a server is of, and what a name stands for: a tool, a prompt, or a resource.
 
-use sabir::{CallError, Peer, RawJson};
+use sabir::{CallError, ErrorCode, ErrorObject, Peer, RawJson};
 use sabir_mcp::{McpClient, McpConnectError, McpHeaders, McpRevision, McpSession, Tool};
 use serde_json::{Value, json};
 
@@ -49,6 +49,30 @@ pub(super) async fn open(
             Err(_) if begin.explicit => Ok(Some(assume(client, McpRevision::NEWEST))),
             Err(_) => client.discover(peer.clone(), headers).await,
         },
+    }
+}
+
+/// Opens a session to ask what the server offers. If it refuses, the first refusal is the error: it says most.
+pub(super) async fn open_to_list(
+    peer: &Peer,
+    headers: &McpHeaders,
+    revision: Option<McpRevision>,
+) -> Result<McpSession, McpConnectError> {
+    let client = client(&Answers::default());
+    let modern = client.clone().discover(peer.clone(), headers.clone());
+    let legacy = match revision {
+        Some(revision) if revision.is_modern() => {
+            let refused = || {
+                McpConnectError::Call(CallError::Error(ErrorObject::standard(ErrorCode::METHOD_NOT_FOUND)))
+            };
+            return modern.await?.ok_or_else(refused);
+        }
+        Some(revision) => client.revision(revision),
+        None => client,
+    };
+    match legacy.initialize(peer.clone(), headers.clone()).await {
+        Err(error) if is_refusal(&error) && revision.is_none() => modern.await.ok().flatten().ok_or(error),
+        opened => opened,
     }
 }
 

@@ -36,8 +36,12 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Names that a hint lists.
 const NAMED: usize = 10;
 
+/// What an MCP server may ask, by a word that names of tools and errors have for it.
+pub(crate) const QUESTIONS: [(&str, &str); 3] =
+    [("sampling", "sampling/createMessage"), ("elicit", "elicitation/create"), ("roots", "roots/list")];
+
 /// The code of a language server that was not initialized.
-const NOT_INITIALIZED: i64 = -32002;
+pub(crate) const NOT_INITIALIZED: i64 = -32002;
 
 /// Receives what a peer sends on its own, in the order in which it comes.
 pub(crate) trait Listener: Send + Sync + 'static {
@@ -287,7 +291,17 @@ impl Session {
                 let result = mcp::request(session, method, args.named()?, progress).await?;
                 return Ok(Answer { result, form });
             }
-            Kind::Mcp(session) => return mcp::call(session, method, args, progress).await,
+            Kind::Mcp(session) => {
+                let called = mcp::call(session, method, args, progress).await;
+                return called.map_err(|failure| match (failure, undeclared(&self.answers, method)) {
+                    (CallFailure::Failed(failure), Some(question)) if failure.exit == Exit::Error => {
+                        CallFailure::Failed(failure.hint(format_args!(
+                            "servers hide tools that ask what nobody answers: try --answer {question}=JSON"
+                        )))
+                    }
+                    (failure, _) => failure,
+                });
+            }
             Kind::Lsp(lsp) => {
                 let params = lsp.params(method, args).await?;
                 if lsp::is_notification(method) {
@@ -405,6 +419,27 @@ impl Session {
         }
         self.mcp().is_some()
     }
+}
+
+/// What a tool may want to ask, by its name, if nobody would answer.
+fn undeclared(answers: &Answers, tool: &str) -> Option<&'static str> {
+    let tool = tool.to_ascii_lowercase();
+    QUESTIONS
+        .into_iter()
+        .find(|(word, question)| tool.contains(word) && !answers.offers(question))
+        .map(|(_, question)| question)
+}
+
+/// Opens an MCP session on a connection, to ask what the server offers.
+pub(crate) async fn open_mcp(
+    peer: &Peer,
+    headers: &McpHeaders,
+    revision: Option<sabir::McpRevision>,
+) -> Result<McpSession, CallError> {
+    mcp::open_to_list(peer, headers, revision).await.map_err(|error| match error {
+        McpConnectError::Call(error) => error,
+        other => CallError::Decode(other.to_string().into()),
+    })
 }
 
 /// What an error says of the peer.

@@ -9,6 +9,7 @@ use std::str::FromStr;
 
 use sabir::transport::Url;
 use sabir::{Dialect, Framing, LENIENT, LSP, McpRevision};
+use sabir_model::rules::Profile;
 
 use crate::target::Target;
 
@@ -174,6 +175,17 @@ impl Protocol {
             errors_without_id: true,
             version_required: false,
             ..of
+        }
+    }
+
+    /// The rules that hold for it, and how it is talked to byte by byte.
+    pub(crate) fn profile(self, target: &Target) -> Profile {
+        match self {
+            Protocol::Mcp(_) if self.has_event_stream(target) => Profile::Mcp(Some(McpRevision::V2024_11_05)),
+            Protocol::Mcp(revision) => Profile::Mcp(revision),
+            Protocol::Lsp => Profile::Lsp,
+            Protocol::Eth => Profile::Eth,
+            Protocol::Plain => Profile::JsonRpc,
         }
     }
 

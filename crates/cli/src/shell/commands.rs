@@ -10,7 +10,8 @@ pub(super) const COMMANDS: [(&str, &str, &str); 4] = [
 
 /// How lines are typed.
 pub(super) const LINES: &str = "\
-METHOD [ARG]…    call it: add 2 3, echo text=\"a b\" list:=[1, 2], hover main.c:4:10; `sabir help values` says more
+METHOD [ARG]…    call it: add 2 3, echo text=\"a b\" list:=[1, 2], textDocument/hover main.c:4:10;
+                 `sabir help values` says more
 {…}              a message as it is: {\"id\": 1, \"method\": \"add\", \"params\": [2, 3]}; without an id, a notification
 Tab              completes names and params; a line that ends inside of JSON or a quote goes on
 Ctrl-C           cancels a call, or clears the line

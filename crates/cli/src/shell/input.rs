@@ -33,6 +33,8 @@ pub(super) enum Typed {
     Line(String),
     /// Ctrl-C in a line.
     Interrupted,
+    /// A line that is not UTF-8.
+    NotText,
     End,
 }
 
@@ -193,13 +195,17 @@ fn history_file() -> Option<PathBuf> {
 }
 
 fn read(asked: &std_mpsc::Receiver<()>, send: &mpsc::Sender<Typed>) {
-    let mut lines = std::io::stdin().lock().lines();
+    // Bytes: a line that is not UTF-8 must not end the input.
+    let mut lines = std::io::stdin().lock().split(b'\n');
     while asked.recv().is_ok() {
         let mut text = String::new();
         let typed = loop {
             match lines.next() {
                 Some(Ok(line)) => {
-                    text.push_str(&line);
+                    let Ok(line) = std::str::from_utf8(line.strip_suffix(b"\r").unwrap_or(&line)) else {
+                        break Typed::NotText;
+                    };
+                    text.push_str(line);
                     if words(&text).is_ok() {
                         break Typed::Line(text);
                     }

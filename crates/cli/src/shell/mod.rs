@@ -158,6 +158,11 @@ impl Shell {
             let line = match typed {
                 Typed::Line(line) => line,
                 Typed::Interrupted => continue,
+                Typed::NotText => {
+                    self.printer.failure(&Failure::usage("a line of the input is not UTF-8: it was skipped"));
+                    exit = Exit::Error;
+                    continue;
+                }
                 Typed::End => return Ok(exit),
             };
             let start = Instant::now();
@@ -289,10 +294,16 @@ impl Shell {
             Arc::new(move |value: &RawJson<'static>| Progress::draw_value(value, &printer)) as OnProgress
         });
         let calling = async { Ok(self.session.call(method, args, on_progress.as_ref()).await) };
-        let outcome = in_time(&self.peer, &self.watch, &self.answers, calling).await?;
+        let waiting = self.printer.waiting(format!("waiting for {method}"));
+        let outcome = in_time(&self.peer, &self.watch, &self.answers, calling).await;
+        drop(waiting);
+        let outcome = outcome?;
         stop::never();
         match outcome {
-            Ok(answer) if answer.is_error() => Err(Failure::new(Exit::Error, error_text(&answer))),
+            Ok(answer) if answer.is_error() => {
+                let hint = explain::tool(&self.session, method, args, &answer).await;
+                Err(Failure::new(Exit::Error, error_text(&answer)).hints([hint]))
+            }
             Ok(answer) => {
                 self.output.put(&answer, &self.printer)?;
                 Ok(Done::Well)
@@ -355,6 +366,10 @@ impl Notes {
 
 impl Listener for Notes {
     fn notification(&self, method: &str, params: Option<&RawJson<'static>>) {
+        // That of a call goes elsewhere: this is the rest of one that was cancelled.
+        if method == "notifications/progress" {
+            return;
+        }
         if self.printer.draws_progress()
             && !self.printer.is_editing()
             && Progress::draw_told(method, params, &self.printer)
@@ -379,6 +394,11 @@ impl Listener for Notes {
         {
             return;
         }
-        self.note(&format!("warning: {report}"));
+        match report {
+            Report::NotJson { text, .. } => {
+                self.note(&format!("ignored, not JSON: {}", String::from_utf8_lossy(text)));
+            }
+            other => self.note(&format!("warning: {other}")),
+        }
     }
 }

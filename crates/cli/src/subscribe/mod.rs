@@ -16,6 +16,7 @@ use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 
 use crate::args::{SubscribeArgs, WireArgs};
+use crate::call::explain;
 use crate::detect::Watch;
 use crate::exit::{Exit, Failure};
 use crate::peer::{Chosen, ConnectionArgs, PeerOptions};
@@ -58,7 +59,8 @@ pub(crate) async fn run(args: SubscribeArgs, printer: &Printer) -> Result<Exit, 
     let explicit = said.or_else(|| {
         (style.route == Route::Listen).then_some(Protocol::Mcp(Some(sabir::McpRevision::NEWEST)))
     });
-    let protocol = explicit.or_else(|| Protocol::guess(&chosen.target, method.as_deref().unwrap_or_default()));
+    let protocol =
+        explicit.or_else(|| Protocol::guess(&chosen.target, method.as_deref().unwrap_or_default()));
     let has_framing = args.wire.framing.is_some() || chosen.framing.is_some();
     let SubscribeArgs { json, count, wait, wire, .. } = args;
     let WireArgs { timeout, max_size, framing } = wire;
@@ -150,7 +152,9 @@ impl Following {
             Err(CallFailure::Call(CallError::Error(error))) => {
                 let target = word(&self.peer.target.to_string());
                 let is_http = self.peer.target.scheme().is_some_and(sabir::transport::Scheme::is_http);
+                let explained = explain::hint(session, &self.peer, method, &self.given, &error).await;
                 let hint = match is_http {
+                    _ if explained.is_some() => explained,
                     true => Some("over HTTP most servers cannot push: try its ws:// URL".to_owned()),
                     false => {
                         Some(format!("`sabir list {target}` lists the methods, if the server supports that"))
@@ -188,7 +192,14 @@ impl Following {
                 biased;
                 _ = stop::interrupted() => return Err(Failure::new(Exit::Interrupted, "")),
                 // Before what may never be pending.
-                () = &mut time_is_up => return Ok(Exit::Ok),
+                () = &mut time_is_up => return match (self.count, left) {
+                    (Some(count), Some(left)) => {
+                        let time = crate::problem::time(self.wait.unwrap_or_default());
+                        let what = format!("{} of {count} came within {time}", count - left);
+                        Err(Failure::new(Exit::Timeout, what))
+                    }
+                    _ => Ok(Exit::Ok),
+                },
                 Some(message) = messages.recv() => message,
                 ended = &mut listening => return ended,
                 cause = &mut closed => return Err(self.peer.closed(&cause.to_string(), watch)),

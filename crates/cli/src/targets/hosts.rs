@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use sabir::McpRevision;
 use serde_json::{Map, Value};
 use toml::de::{DeTable, DeValue};
 
@@ -192,7 +193,9 @@ impl Host {
         entry.env = pairs(inner.get("env"));
         entry.headers = pairs(server.get("headers").or_else(|| server.get("http_headers")));
         entry.folder = text(server, "cwd").map(PathBuf::from);
-        entry.protocol = Some(Protocol::Mcp(None));
+        // MCP in its first form over HTTP, whatever the path is.
+        let is_stream = ["type", "transport"].iter().any(|name| text(server, name).as_deref() == Some("sse"));
+        entry.protocol = Some(Protocol::Mcp(is_stream.then_some(McpRevision::V2024_11_05)));
         entry.variables = self.variables;
         if let Some(token) = text(server, "bearer_token_env_var") {
             entry.headers.push(("Authorization".to_owned(), format!("Bearer ${{{token}}}")));

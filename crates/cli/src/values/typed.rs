@@ -76,7 +76,9 @@ impl Arguments {
             let unknown =
                 values.iter().filter_map(|(name, _)| *name).find(|name| !names.clone().any(|n| n == *name));
             let failure = Failure::usage(format_args!("the argument `{}` is missing", missing.name));
-            return Err(match unknown.and_then(|typed| Some((typed, suggest::nearest(typed, names)?))) {
+            // What is given already was not meant.
+            let left = names.filter(|known| !values.iter().any(|(name, _)| *name == Some(*known)));
+            return Err(match unknown.and_then(|typed| Some((typed, suggest::nearest(typed, left)?))) {
                 Some((typed, near)) => {
                     failure.hint(format_args!("there is no `{typed}`; did you mean `{near}`?"))
                 }
@@ -84,6 +86,25 @@ impl Arguments {
             });
         }
         params(values)
+    }
+
+    /// What does not fit the parameters, in words: a wrong type, one that is missing, a name that they do not have.
+    pub(crate) fn mismatch(&self, of: &str, known: &[Parameter]) -> Option<String> {
+        if let Err(failure) = self.typed(of, known) {
+            return Some(match failure.hint {
+                Some(hint) => format!("{}; {hint}", failure.what),
+                None => failure.what,
+            });
+        }
+        let is_known = |name: &str| known.iter().any(|parameter| parameter.name == name);
+        let given = || self.args.iter().filter_map(|arg| arg.name.as_deref());
+        let unknown = given().find(|name| !is_known(name))?;
+        let left = known.iter().map(|parameter| parameter.name.as_str());
+        let left = left.filter(|known| !given().any(|name| name == *known));
+        Some(match suggest::nearest(unknown, left) {
+            Some(near) => format!("there is no argument `{unknown}`; did you mean `{near}`?"),
+            None => format!("there is no argument `{unknown}`; {}", usage(of, known)),
+        })
     }
 }
 
@@ -203,8 +224,8 @@ mod tests {
 
     use super::*;
 
-    fn check(args: &[&str], want: Result<&str, &str>) {
-        let schema = json!({
+    fn known() -> Vec<Parameter> {
+        parameters(&json!({
             "properties": {
                 "a": {"type": "integer"},
                 "s": {"type": "string"},
@@ -214,9 +235,12 @@ mod tests {
                 "colour": {"type": "string", "enum": ["red", "green"]},
             },
             "required": ["a"],
-        });
+        }))
+    }
+
+    fn check(args: &[&str], want: Result<&str, &str>) {
         let args: Vec<_> = args.iter().map(|&arg| arg.to_owned()).collect();
-        let got = Arguments::parse(&args).and_then(|args| args.typed("paint", &parameters(&schema)));
+        let got = Arguments::parse(&args).and_then(|args| args.typed("paint", &known()));
         let got = got.map(|params| params.map_or(String::new(), |params| params.to_string()));
         assert_eq!(
             got.map_err(|failure| failure.what),
@@ -247,6 +271,20 @@ mod tests {
             Err("the argument `colour` must be one of red, green, found \"gren\""),
         );
         check(&["s=x"], Err("the argument `a` is missing"));
+        for (args, want) in [
+            (["a=1", "s=x"], None),
+            (["a=x", "s=x"], Some("the argument `a` must be an integer, found \"x\"")),
+            (["a=1", "colours=red"], Some("there is no argument `colours`; did you mean `colour`?")),
+            (["s=x", "ss=1"], Some("the argument `a` is missing; write it as: paint a=INTEGER")),
+        ] {
+            let args = Arguments::parse(&args.map(str::to_owned)).expect("arguments");
+            let got = args.mismatch("paint", &known());
+            let fits = match (&got, want) {
+                (Some(got), Some(want)) => got.starts_with(want),
+                (got, want) => got.is_none() && want.is_none(),
+            };
+            assert!(fits, "{got:?}, not {want:?}");
+        }
         check(&["1", "a=2"], Err("the argument `a` is given twice"));
         check(&["1", "2", "[]", "4", "5", "red", "7"], Err("`paint` takes 6 arguments"));
     }

@@ -41,6 +41,17 @@ pub(super) fn lsp(capabilities: &Value) -> Vec<Method> {
         .collect()
 }
 
+/// The names of all methods that a language server may have.
+pub(crate) fn lsp_methods() -> Vec<String> {
+    let methods = lines(LSP).filter_map(|line| line.split_once(' ')?.1.split_once('('));
+    methods.map(|(name, _)| name.to_owned()).collect()
+}
+
+/// The names of the methods that an Ethereum node usually has.
+pub(crate) fn ethereum_methods() -> Vec<String> {
+    ethereum(None).into_iter().map(|method| method.name).collect()
+}
+
 fn lines(table: &'static str) -> impl Iterator<Item = &'static str> {
     table.lines().filter(|line| !line.is_empty() && !line.starts_with('#'))
 }

@@ -54,16 +54,11 @@ impl Exchange {
     /// Posts calls, and delivers what comes.
     pub(crate) async fn call(mut self, message: Bytes) -> Done {
         let undelivered = match self.client.post(message).await {
-            // The answer comes on the stream.
-            Ok((response, lease))
-                if response.status().is_success() && self.client.event_stream().is_some() =>
-            {
-                if response.body().is_end_stream() {
-                    self.client.pool.give_back(lease);
-                }
-                return Done::default();
-            }
-            Ok(reply) => self.take(reply).await.err(),
+            Ok(reply) => match self.unless_streamed(reply) {
+                Some(reply) => self.take(reply).await.err(),
+                // The answer comes on the stream.
+                None => return Done::default(),
+            },
             Err(error) => Some(error.into()),
         };
         let undelivered = undelivered.unwrap_or_else(|| {
@@ -73,11 +68,28 @@ impl Exchange {
         Done::default()
     }
 
+    /// `None` if the server has taken what was posted, and all that it says comes on one stream: the body of the reply
+    /// is no message, but often the word `Accepted`.
+    fn unless_streamed(&self, reply: Reply) -> Option<Reply> {
+        let (response, _) = &reply;
+        if !response.status().is_success() || self.client.event_stream().is_none() {
+            return Some(reply);
+        }
+        if response.body().is_end_stream() {
+            let (_, lease) = reply;
+            self.client.pool.give_back(lease);
+        }
+        None
+    }
+
     /// Posts what wants no answer.
     pub(crate) async fn tell(mut self, message: Bytes) -> Done {
         let posting = async {
             let reply = self.client.post(message).await?;
-            self.take(reply).await
+            match self.unless_streamed(reply) {
+                Some(reply) => self.take(reply).await,
+                None => Ok(()),
+            }
         };
         match timeout(ACCEPTING, posting).await {
             Ok(Ok(())) => Done { accepted: true, not_delivered: None },
