@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import socket
 import subprocess
 import tempfile
 from contextlib import asynccontextmanager
@@ -45,6 +46,52 @@ async def demo(*args, scheme="tcp"):
         if process.returncode is None:
             process.kill()
             await process.wait()
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+async def reachable(port):
+    """Waits until somebody listens."""
+    while True:
+        try:
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.close()
+            return
+        except OSError:
+            await asyncio.sleep(0.05)
+
+
+@asynccontextmanager
+async def server(*command, port=None, env=None, announces=False):
+    """A server of others, until the test is over: what it announces in its first line, or once its port answers."""
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        stdout=asyncio.subprocess.PIPE if announces else asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+        env={**os.environ, **(env or {})},
+    )
+    try:
+        if announces:
+            yield (await process.stdout.readline()).decode().strip()
+        else:
+            await reachable(port)
+            yield port
+    finally:
+        process.kill()
+        await process.wait()
+
+
+@asynccontextmanager
+async def folder(**files):
+    """A folder with these files: a dot in a name is written as two underscores."""
+    with tempfile.TemporaryDirectory() as path:
+        for name, text in files.items():
+            with open(os.path.join(path, name.replace("__", ".")), "w") as file:
+                file.write(text)
+        yield path
 
 
 @asynccontextmanager

@@ -4,64 +4,16 @@ import asyncio
 import json
 import os
 import pty
-import socket
 import sys
-import tempfile
 from contextlib import asynccontextmanager
 
-from program import SABIR, call, sabir
+from program import SABIR, call, folder, free_port, sabir, server
 from tap import check, run
 
 MODULES = "node_modules/@modelcontextprotocol"
 EVERYTHING = ["node", f"{MODULES}/server-everything/dist/index.js"]
 PYTHON = [sys.executable, "mcp_server.py"]
 BIN = os.path.dirname(sys.executable)
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
-
-
-async def reachable(port):
-    """Waits until somebody listens."""
-    while True:
-        try:
-            _, writer = await asyncio.open_connection("127.0.0.1", port)
-            writer.close()
-            return
-        except OSError:
-            await asyncio.sleep(0.05)
-
-
-@asynccontextmanager
-async def server(*command, port=None, env=None, announces=False):
-    """A server of others, until the test is over: what it announces in its first line, or once its port answers."""
-    process = await asyncio.create_subprocess_exec(
-        *command,
-        stdout=asyncio.subprocess.PIPE if announces else asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.DEVNULL,
-        env={**os.environ, **(env or {})},
-    )
-    try:
-        if announces:
-            yield (await process.stdout.readline()).decode().strip()
-        else:
-            await reachable(port)
-            yield port
-    finally:
-        process.kill()
-        await process.wait()
-
-
-@asynccontextmanager
-async def folder(**files):
-    """A folder with these files: a dot in a name is written as two underscores."""
-    with tempfile.TemporaryDirectory() as path:
-        for name, text in files.items():
-            with open(os.path.join(path, name.replace("__", ".")), "w") as file:
-                file.write(text)
-        yield path
 
 
 @asynccontextmanager

@@ -9,6 +9,7 @@ mod completions;
 mod demo;
 mod describe;
 mod detect;
+mod diff;
 mod discovery;
 mod exit;
 mod expect;
@@ -22,6 +23,7 @@ mod help;
 mod json;
 mod layout;
 mod list;
+mod mock;
 mod model;
 mod pager;
 mod paint;
@@ -29,7 +31,10 @@ mod peer;
 mod platform;
 mod print;
 mod problem;
+mod recorded;
+mod replay;
 mod row;
+mod serve;
 mod session;
 mod shell;
 mod stop;
@@ -106,6 +111,9 @@ fn run(command: Command, printer: &Printer) -> Result<Exit, Failure> {
             Command::Explain { rule, json } => explain::run(rule.as_deref(), json, printer),
             Command::Tap(args) => tap::run(args, printer).await,
             Command::View(args) => view::run(&args, printer),
+            Command::Replay(args) => replay::run(args, printer).await,
+            Command::Mock(args) => mock::run(args, printer).await,
+            Command::Diff(args) => diff::run(args, printer).await,
             Command::List(args) => list::run(args, printer).await,
             Command::Describe(args) => describe::run(args, printer).await,
             Command::Targets(args) => targets::run(&args, printer),

@@ -120,6 +120,21 @@ fn check_peers() {
 }
 
 #[test]
+fn replay() {
+    check("replay");
+}
+
+#[test]
+fn mock() {
+    check("mock");
+}
+
+#[test]
+fn diff() {
+    check("diff");
+}
+
+#[test]
 fn discovery() {
     check("discovery");
 }

@@ -159,7 +159,7 @@ fn errors_point_at_the_word() {
         ),
         ("x /(/", 2..5, "this is not a regular expression: unclosed group"),
         ("/(a{1000}){1000}/", 0..17, "the regular expression is too large"),
-        ("$.a..b", 4..6, "a name follows the dot"),
+        ("$.a.[b", 4..6, "a name follows the dot"),
         ("$.a>x", 4..5, "only numbers are compared like this"),
         (&long, 0..5000, "a filter has 4096 bytes at most"),
         (&many, 128..130, "a filter has 64 words at most"),

@@ -5,6 +5,7 @@ mod check;
 mod demo;
 mod graph;
 mod help;
+mod replay;
 mod session;
 mod shell;
 mod tap;
@@ -25,6 +26,7 @@ pub(crate) use demo::DemoArgs;
 pub(crate) use graph::GraphArgs;
 pub(crate) use graph::{Draft, ModelArgs, ModelPart};
 pub(crate) use help::ManArgs;
+pub(crate) use replay::{DiffArgs, Latency, MockArgs, Pace, ReplayArgs};
 use sabir::Framing;
 use session::ProtocolParser;
 pub(crate) use session::{FollowArgs, ResultArgs, SessionArgs, SubscribeArgs, WireArgs};
@@ -32,6 +34,7 @@ pub(crate) use shell::ShellArgs;
 pub(crate) use tap::{TapArgs, ViewArgs};
 pub(crate) use targets::TargetsArgs;
 pub(crate) use units::LARGEST_SIZE;
+pub(crate) use units::duration as parse_duration;
 use units::{duration, size};
 pub(crate) use wrap::{TapCommand, UnwrapArgs, WhereArgs, WrapArgs};
 
@@ -58,12 +61,13 @@ Examples:
   sabir call https://example.org/rpc add 2 3 -H 'Authorization: Bearer ${TOKEN}'
   sabir check -- my-mcp-server            check a program by talking to it
   sabir check session.jrl                 check captured traffic
+  sabir replay session.jrl -- my-server   play captured traffic again, and compare the answers
   sabir generate --lang rust demo:        write a typed client
 
 Output that is longer than the terminal goes through $PAGER; --no-pager turns that off.
 
-Exit codes: 0 ok, 1 the peer answered with an error or `check` found problems, 2 usage, 3 cannot connect or start,
-4 timeout, 5 the peer broke the protocol, 130 interrupted."
+Exit codes: 0 ok, 1 the peer answered with an error, or problems or differences were found, 2 usage,
+3 cannot connect or start, 4 timeout, 5 the peer broke the protocol, 130 interrupted."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -94,6 +98,12 @@ the demo service in this process, and the answers shown are those that it gives.
     Tap(TapArgs),
     /// Show captured traffic
     View(ViewArgs),
+    /// Play a recording again, and compare the answers
+    Replay(ReplayArgs),
+    /// Serve recorded answers, or made-up ones
+    Mock(MockArgs),
+    /// Compare two recordings, or two servers
+    Diff(DiffArgs),
     /// Explain a rule: why it matters and how to fix a violation
     #[command(after_help = "\
 Examples:
@@ -152,11 +162,12 @@ impl Command {
                 | Command::Shell(_)
                 | Command::Subscribe(_)
                 | Command::Check(_)
+                | Command::Diff(_)
                 | Command::List(_)
                 | Command::Describe(_)
                 | Command::Generate(_)
                 | Command::CompleteMethods(_)
-        )
+        ) || matches!(self, Command::Replay(args) if !args.server)
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// The longest timeout, short enough for every clock.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 
-pub(super) fn duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let scale = match &text[number.len()..] {
         "ms" => 1e-3,

@@ -63,7 +63,7 @@ fn line(finding: &Finding, file: &str) -> String {
 }
 
 /// XML cannot represent most control characters, not even as references.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

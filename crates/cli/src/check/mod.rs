@@ -2,7 +2,7 @@
 
 mod human;
 mod identify;
-mod junit;
+pub(crate) mod junit;
 mod live;
 mod output;
 mod pace;

@@ -100,7 +100,7 @@ fn http(args: &DemoArgs) -> Http {
     http
 }
 
-fn cannot_listen(error: &Error) -> Failure {
+pub(crate) fn cannot_listen(error: &Error) -> Failure {
     let kind = match error {
         Error::Bind { source, .. } => source.kind(),
         Error::Config(_) => io::ErrorKind::InvalidInput,

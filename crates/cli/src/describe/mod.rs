@@ -35,7 +35,7 @@ pub(crate) async fn run(args: DescribeArgs, printer: &Printer) -> Result<Exit, F
             None => json(&found.document)?,
         },
         Some(Named::Method(method)) if args.json => json(method)?,
-        Some(Named::Offer(offer)) if args.json => json(&as_json(offer))?,
+        Some(Named::Offer(offer)) if args.json => json(&offer_json(offer))?,
         None if args.json => json(&json!({
             "source": found.source,
             "via": found.via.name(),
@@ -77,10 +77,10 @@ fn yaml(found: &Discovered) -> Result<String, Failure> {
 }
 
 fn of_kind(found: &Discovered, kind: Kind) -> Vec<Value> {
-    found.offers.iter().filter(|offer| offer.kind == kind).map(as_json).collect()
+    found.offers.iter().filter(|offer| offer.kind == kind).map(offer_json).collect()
 }
 
-fn as_json(offer: &Offer) -> Value {
+pub(crate) fn offer_json(offer: &Offer) -> Value {
     let arguments = offer.arguments.iter().map(|argument| {
         json!({"name": argument.name, "description": argument.description, "required": argument.required})
     });

@@ -10,7 +10,11 @@ use crate::json_path::{elements, kind, members};
 /// Steps of a path.
 const MOST_STEPS: usize = 32;
 
-/// A path to values: members by name, `["odd name"]` too, elements by number, and `*` for all of either.
+/// What ends a name behind a dot.
+const NAME_ENDS: [char; 8] = ['.', '[', '=', '<', '>', ' ', '\t', '"'];
+
+/// A path to values: members by name, `["odd name"]` too, elements by number, `*` for all of either, and `..name` for
+/// members of that name at any depth.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JsonPath {
     steps: Vec<Step>,
@@ -21,6 +25,8 @@ pub(crate) enum Step {
     Member(String),
     Element(usize),
     All,
+    /// A member of this name, however deep.
+    Below(String),
 }
 
 /// Why a text is not a path.
@@ -62,8 +68,16 @@ impl JsonPath {
         loop {
             let rest = &text[at..];
             let (step, length) = match rest.as_bytes() {
+                [b'.', b'.', ..] => {
+                    let end = rest[2..].find(NAME_ENDS);
+                    let name = &rest[2..end.map_or(rest.len(), |end| end + 2)];
+                    if name.is_empty() {
+                        return wrong(at + 2, "a name follows the dots");
+                    }
+                    (Step::Below(name.to_owned()), name.len() + 2)
+                }
                 [b'.', ..] => {
-                    let end = rest[1..].find(['.', '[', '=', '<', '>', ' ', '\t', '"']);
+                    let end = rest[1..].find(NAME_ENDS);
                     let name = &rest[1..end.map_or(rest.len(), |end| end + 1)];
                     match name {
                         "" => return wrong(at + 1, "a name follows the dot"),
@@ -110,7 +124,7 @@ impl JsonPath {
     }
 
     /// The values at the end of the path, as ranges of `text`, which is valid JSON.
-    pub(crate) fn spans(&self, text: &str, out: &mut Vec<std::ops::Range<usize>>) {
+    pub fn spans(&self, text: &str, out: &mut Vec<std::ops::Range<usize>>) {
         let base = text.as_ptr().addr();
         self.any(text, &mut |value| {
             let start = value.as_ptr().addr() - base;
@@ -131,6 +145,9 @@ fn any(text: &str, steps: &[Step], test: &mut dyn FnMut(&str) -> bool) -> bool {
         }
         (Step::All, JsonKind::Object) => members(text).any(|(_, value)| any(value, rest, test)),
         (Step::All, JsonKind::Array) => elements(text).any(|value| any(value, rest, test)),
+        (Step::Below(name), JsonKind::Object) => members(text)
+            .any(|(of, value)| (of == *name && any(value, rest, test)) || any(value, steps, test)),
+        (Step::Below(_), JsonKind::Array) => elements(text).any(|value| any(value, steps, test)),
         _ => false,
     }
 }
@@ -147,6 +164,8 @@ mod tests {
             ("$.a[\"b c\"][0]", "1"),
             ("$.a.*[*].d", "2 3"),
             ("$.e", "4 5"),
+            ("$..d", "2 3"),
+            ("$.a..d", "2 3"),
             ("$.a[0]", ""),
             ("$[0]", ""),
             ("$.x.y", ""),
@@ -166,7 +185,7 @@ mod tests {
             ("a", 0, "a path begins with `$`"),
             ("$a", 1, "the path goes on with `.name` or `[0]`"),
             ("$.", 2, "a name follows the dot"),
-            ("$..a", 2, "a name follows the dot"),
+            ("$..", 3, "a name follows the dots"),
             ("$.a[x]", 4, "in brackets is a number, `*` or a quoted name"),
             ("$[0", 1, "a bracket ends with `]`"),
             ("$[\"a\\\"]", 2, "a string ends with a quote"),

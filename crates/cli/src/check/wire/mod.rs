@@ -2,6 +2,7 @@
 
 mod first_bytes;
 mod post;
+mod posts;
 mod socket;
 mod sse;
 mod stream;
@@ -9,6 +10,7 @@ mod stream;
 use std::io;
 
 use post::Post;
+pub(crate) use posts::{Posted, Posts};
 use sabir::Undelivered;
 use sabir_model::rules::{Profile, Revision};
 use socket::Socket;
@@ -56,7 +58,7 @@ impl WireTarget {
     }
 
     /// Whether all messages of the server come over one stream of HTTP.
-    fn has_one_stream(&self) -> bool {
+    pub(crate) fn has_one_stream(&self) -> bool {
         self.profile == Profile::Mcp(Some(Revision::V2024_11_05))
     }
 

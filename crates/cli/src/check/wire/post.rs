@@ -26,6 +26,7 @@ use crate::web::Web;
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 /// What the stateless revision of MCP wants said about a message outside it.
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
@@ -103,6 +104,36 @@ impl Post {
             max_size: *max_size,
             printer: target.printer.clone(),
         })
+    }
+
+    /// Another one to the same server, in the same session.
+    pub(super) fn fork(&self) -> Post {
+        Post {
+            url: self.url.clone(),
+            web: self.web.clone(),
+            stateless: self.stateless,
+            session: self.session.clone(),
+            version: self.version.clone(),
+            initializing: false,
+            queue: VecDeque::new(),
+            ready: VecDeque::new(),
+            events: None,
+            answered: true,
+            status: None,
+            undelivered: None,
+            max_size: self.max_size,
+            printer: self.printer.clone(),
+        }
+    }
+
+    /// Goes on in the session that a fork has opened.
+    pub(super) fn adopt(&mut self, fork: Post) {
+        self.session = fork.session;
+        self.version = fork.version;
+    }
+
+    pub(super) fn max_size(&self) -> usize {
+        self.max_size
     }
 
     pub(super) fn send(&mut self, text: &str) {
@@ -378,6 +409,11 @@ impl Post {
         if self.stateless
             && let Some(method) = method_of(text)
         {
+            // One with other characters would have to be encoded; the server says what it misses.
+            let name = name_of(text, &method).filter(|name| name.bytes().all(|byte| byte.is_ascii_graphic()));
+            if let Some(name) = name.and_then(|name| name.parse().ok()) {
+                headers.insert(NAME, name);
+            }
             headers.insert(METHOD, method.parse().map_err(invalid)?);
             headers.insert(VERSION, HeaderValue::from_static(McpRevision::V2026_07_28.as_str()));
         }
@@ -459,7 +495,7 @@ fn responses(text: &[u8]) -> usize {
 }
 
 /// How many responses a message asks for. One that is not valid gets one error.
-fn requests(text: &str) -> usize {
+pub(super) fn requests(text: &str) -> usize {
     match decode(text.as_bytes(), &LENIENT, &Limits::default()) {
         Ok(Decoded::One(Ok(Message::Request(_)) | Err(_))) | Err(_) => 1,
         Ok(Decoded::One(Ok(_))) => 0,
@@ -478,8 +514,18 @@ fn is_message(text: &[u8]) -> bool {
     }
 }
 
-fn method_of(text: &str) -> Option<String> {
+pub(super) fn method_of(text: &str) -> Option<String> {
     RawJson::new(text).ok()?.get("method")?.parse().ok()
+}
+
+/// The tool, prompt or resource that a request of MCP is about.
+fn name_of(text: &str, method: &str) -> Option<String> {
+    let member = match method {
+        "tools/call" | "prompts/get" => "name",
+        "resources/read" => "uri",
+        _ => return None,
+    };
+    RawJson::new(text).ok()?.get("params")?.get(member)?.parse().ok()
 }
 
 /// A whole body. The error is `None` if it is larger than the limit.

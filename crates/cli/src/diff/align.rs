@@ -1,0 +1,212 @@
+//! Two recordings: calls that belong together, and what differs between them.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::time::Duration;
+
+use sabir_model::capture::Direction;
+
+use crate::recorded::compare::Compare;
+use crate::recorded::handles::Handles;
+use crate::recorded::ignore::Ignore;
+use crate::recorded::{Call, Recording};
+use crate::replay::notifications;
+use crate::replay::report::{Row, Verdict};
+
+/// Calls of one name that are searched for equal params.
+const WINDOW: usize = 256;
+
+/// Places at which the order differs that are shown.
+const MOST_ORDERS: usize = 5;
+
+/// A difference in time below this is none: it is chance.
+const CHANCE: Duration = Duration::from_millis(1);
+
+pub(super) fn compare(
+    a: &Recording,
+    b: &Recording,
+    ignore: &Ignore,
+    strict: bool,
+    slower: Option<f64>,
+) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let mut handles = Handles::of(a, Direction::ToServer);
+    for by in [Direction::ToServer, Direction::ToClient] {
+        let counts = |call: &Call| !ignore.has_method(call.name.split(' ').next().unwrap_or_default());
+        let calls = |of: &Recording| of.calls(by).into_iter().filter(counts).collect::<Vec<_>>();
+        let (old, new) = (calls(a), calls(b));
+        let pairs = aligned(a, &old, b, &new, ignore);
+        let named = |call: &Call| match by {
+            Direction::ToServer => call.name.clone(),
+            Direction::ToClient => format!("server asks {}", call.name),
+        };
+        for (call, pair) in old.iter().zip(&pairs) {
+            let Some(other) = pair.map(|at| &new[at]) else {
+                rows.push(Row { was: call.took, ..Row::new(named(call), Verdict::Missing) });
+                continue;
+            };
+            let text = |of: &Recording, place| of.text(place).to_owned();
+            if let (Some(was), Some(now)) = (call.answer, other.answer) {
+                handles.learn(&call.name, &text(a, was), &text(b, now));
+            }
+            let compare = Compare { ignore, handles: &handles };
+            let mut differences = compare.messages(a.text(call.request), b.text(other.request));
+            let (mut verdict, mut note) = (Verdict::Same, None);
+            match (call.answer, other.answer) {
+                _ if call.cancelled && other.cancelled => {}
+                (Some(was), Some(now)) => differences.extend(compare.messages(a.text(was), b.text(now))),
+                (None, None) => {}
+                (Some(_), None) => (verdict, note) = (Verdict::NoAnswer, Some("only in A it was answered")),
+                (None, Some(_)) => (verdict, note) = (Verdict::Different, Some("only in B it was answered")),
+            }
+            if verdict == Verdict::Same && !differences.is_empty() {
+                verdict = Verdict::Different;
+            }
+            let note = note.map(str::to_owned);
+            let (was, now) = (call.took, other.took);
+            rows.push(Row { differences, note, was, now, ..Row::new(named(call), verdict) });
+        }
+        let taken: Vec<usize> = pairs.iter().flatten().copied().collect();
+        let is_taken: std::collections::HashSet<usize> = taken.iter().copied().collect();
+        for (_, call) in new.iter().enumerate().filter(|(at, _)| !is_taken.contains(at)) {
+            rows.push(Row { now: call.took, ..Row::new(named(call), Verdict::Extra) });
+        }
+        order(&new, &taken, &mut rows);
+    }
+    let told = |of: &Recording| {
+        let places = of.notifications(Direction::ToClient).into_iter();
+        places.map(|place| of.text(place).to_owned()).collect::<Vec<_>>()
+    };
+    let (was, now) = (told(a), told(b));
+    notifications(&was, &now, Compare { ignore, handles: &handles }, strict, &mut rows);
+    if let Some(factor) = slower {
+        times(factor, &mut rows);
+    }
+    rows
+}
+
+/// For each call of A the one of B that it belongs to: of the same name, with equal params if there is one, in order.
+fn aligned(a: &Recording, old: &[Call], b: &Recording, new: &[Call], ignore: &Ignore) -> Vec<Option<usize>> {
+    let handles = Handles::default();
+    let compare = Compare { ignore, handles: &handles };
+    let mut left: HashMap<&str, VecDeque<usize>> = HashMap::new();
+    for (at, call) in new.iter().enumerate() {
+        left.entry(&call.name).or_default().push_back(at);
+    }
+    let mut pairs = vec![None; old.len()];
+    for (call, pair) in old.iter().zip(&mut pairs) {
+        let Some(candidates) = left.get_mut(&*call.name) else { continue };
+        let text = a.text(call.request);
+        let is_equal = |at: &usize| compare.messages(text, b.text(new[*at].request)).is_empty();
+        let found = candidates.iter().take(WINDOW).position(is_equal);
+        *pair = found.and_then(|at| candidates.remove(at));
+    }
+    for (call, pair) in old.iter().zip(&mut pairs).filter(|(_, pair)| pair.is_none()) {
+        *pair = left.get_mut(&*call.name).and_then(VecDeque::pop_front);
+    }
+    pairs
+}
+
+/// Where calls come in another order.
+fn order(new: &[Call], taken: &[usize], rows: &mut Vec<Row>) {
+    let turned = taken.windows(2).filter(|pair| pair[1] < pair[0]);
+    for pair in turned.take(MOST_ORDERS) {
+        let (first, then) = (&new[pair[1]].name, &new[pair[0]].name);
+        let note = Some(format!("B has {first} before {then}"));
+        rows.push(Row { note, ..Row::new("order of calls".to_owned(), Verdict::Different) });
+    }
+}
+
+/// Methods that take so many times as long as before, by their medians.
+fn times(factor: f64, rows: &mut Vec<Row>) {
+    let mut all: BTreeMap<String, (Vec<Duration>, Vec<Duration>)> = BTreeMap::new();
+    for row in rows.iter() {
+        let (was, now) = all.entry(row.name.clone()).or_default();
+        was.extend(row.was);
+        now.extend(row.now);
+    }
+    for (name, (mut was, mut now)) in all {
+        let (Some(was), Some(now)) = (median(&mut was), median(&mut now)) else { continue };
+        if now > was.max(CHANCE).mul_f64(factor) {
+            let note = Some(format!("it takes {:.1} ms, and took {:.1} ms", ms(now), ms(was)));
+            rows.push(Row { note, ..Row::new(format!("time of {name}"), Verdict::Different) });
+        }
+    }
+}
+
+fn ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1000.0
+}
+
+fn median(times: &mut [Duration]) -> Option<Duration> {
+    times.sort();
+    times.get(times.len() / 2).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::print::Printer;
+
+    fn recording(lines: &[&str]) -> Recording {
+        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        Recording::read(text.as_bytes(), "test", &Printer::new(false))
+            .unwrap_or_else(|failure| panic!("{}", failure.what))
+    }
+
+    /// Calls as `method params result`, with the milliseconds that they take.
+    fn calls(calls: &[(&str, &str, &str, u64)]) -> Recording {
+        let mut lines = Vec::new();
+        for (at, (method, params, result, ms)) in calls.iter().enumerate() {
+            lines.push(format!(r#"> {{"jsonrpc":"2.0","id":{at},"method":"{method}","params":{params}}}"#));
+            lines.push(format!("~ {ms}ms"));
+            lines.push(format!(r#"< {{"jsonrpc":"2.0","id":{at},"result":{result}}}"#));
+        }
+        recording(&lines.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    fn check(a: &Recording, b: &Recording, slower: Option<f64>, want: &[&str]) {
+        let rows = compare(a, b, &Ignore::default(), false, slower);
+        let rows = rows.iter().filter(|row| row.verdict != Verdict::Same);
+        let told: Vec<String> = rows
+            .map(|row| {
+                let found = row.differences.iter().map(|found| found.told("A", "B"));
+                let details: Vec<String> = row.note.iter().cloned().chain(found).collect();
+                format!("{} {} {}", row.verdict.name(), row.name, details.join("; ")).trim_end().to_owned()
+            })
+            .collect();
+        assert_eq!(told, want);
+    }
+
+    #[test]
+    fn calls_are_aligned() {
+        let a = calls(&[("x", "[1]", "1", 1), ("y", "[]", "2", 1), ("x", "[2]", "3", 1)]);
+        check(&a, &a, Some(2.0), &[]);
+        let b = calls(&[("x", "[1]", "1", 1), ("x", "[2]", "4", 1), ("z", "[]", "5", 1)]);
+        check(&a, &b, None, &["missing y", "different x $.result: A 3, B 4", "extra z"]);
+        let b = calls(&[("y", "[]", "2", 1), ("x", "[2]", "3", 1), ("x", "[1]", "1", 1)]);
+        check(&a, &b, None, &["different order of calls B has y before x"]);
+        let b = calls(&[("x", "[1]", "1", 1), ("y", "[7]", "2", 90), ("x", "[2]", "3", 1)]);
+        check(&a, &b, None, &["different y $.params[0]: A nothing, B 7"]);
+        check(
+            &a,
+            &b,
+            Some(10.0),
+            &[
+                "different y $.params[0]: A nothing, B 7",
+                "different time of y it takes 90.0 ms, and took 1.0 ms",
+            ],
+        );
+    }
+
+    #[test]
+    fn notifications_and_missing_answers_are_seen() {
+        let call = r#"> {"jsonrpc":"2.0","id":1,"method":"x"}"#;
+        let tick = r#"< {"jsonrpc":"2.0","method":"tick","params":[1]}"#;
+        let tock = r#"< {"jsonrpc":"2.0","method":"tick","params":[2]}"#;
+        let done = r#"< {"jsonrpc":"2.0","id":1,"result":1}"#;
+        let a = recording(&[call, tick, tock, done]);
+        check(&a, &recording(&[call, tock, tick, done]), None, &[]);
+        check(&a, &recording(&[call, tock, done]), None, &["missing notification tick"]);
+        check(&a, &recording(&[call, tick, tock]), None, &["no answer x only in A it was answered"]);
+    }
+}

@@ -1,0 +1,105 @@
+//! Serves behind something that changes bytes, for faults that the library would not make.
+
+use std::net::SocketAddr;
+
+use sabir::Router;
+use sabir::transport::{self, RawStreams, Scheme, Url};
+use tokio::io::{AsyncWriteExt, copy, split};
+use tokio::net::{TcpListener, TcpStream};
+
+use super::bytes::Faulty;
+use crate::demo::cannot_listen;
+use crate::exit::{Exit, Failure};
+use crate::print::Printer;
+use crate::serve::ServeOptions;
+
+/// Connections at the same time. Others wait.
+const MOST: usize = 256;
+
+pub(super) async fn serve(router: Router, options: ServeOptions, printer: &Printer) -> Result<(), Failure> {
+    match options.listen.clone() {
+        None => stdio(router, options).await,
+        Some(url) => listen(&url, router, options, printer).await,
+    }
+}
+
+async fn stdio(router: Router, options: ServeOptions) -> Result<(), Failure> {
+    let stopped =
+        |error: sabir::Error| Failure::new(Exit::Protocol, format_args!("stopped serving: {error}"));
+    let RawStreams { read, write, .. } = transport::stdio().into_streams().await.map_err(stopped)?;
+    let framing = options.framing.unwrap_or_else(|| options.protocol.framing());
+    let transport = transport::streams(read, Faulty::new(write));
+    let transport = transport.framing(framing).dialect(options.protocol.dialect()).with_signals();
+    // A connection that was closed on purpose is no failure.
+    let _ = sabir::serve(transport, router).await;
+    Ok(())
+}
+
+async fn listen(at: &str, router: Router, options: ServeOptions, printer: &Printer) -> Result<(), Failure> {
+    // Port 0 is for listening alone: a URL cannot have it.
+    let is_any_port =
+        at.split("://").nth(1).and_then(|rest| rest.split('/').next()?.strip_suffix(":0")).is_some();
+    let url = if is_any_port { Url::parse(&at.replacen(":0", ":1", 1)) } else { Url::parse(at) };
+    let url = url.map_err(Failure::usage)?;
+    if matches!(url.scheme(), Scheme::Unix | Scheme::Pipe) {
+        return Err(Failure::usage(format_args!("the faults garbage and close cannot be used at {at}"))
+            .hint("listen at tcp:// or http://"));
+    }
+    let failed =
+        |error: std::io::Error| Failure::new(Exit::Connect, format_args!("cannot listen at {at}: {error}"));
+    let port = if is_any_port { 0 } else { url.port() };
+    let listener = TcpListener::bind((url.host(), port)).await.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    let path = if url.scheme().is_web() { url.path() } else { "" };
+    let scheme = url.scheme().name();
+    let inner = sabir::listen(format!("{scheme}://127.0.0.1:0{path}"), router)
+        .framing(options.framing)
+        .dialect(options.protocol.dialect())
+        .http(options.protocol.http())
+        .with_signals()
+        .await
+        .map_err(|error| cannot_listen(&error))?;
+    let authority = inner.url().split("://").nth(1).and_then(|rest| rest.split('/').next());
+    let inside: SocketAddr = authority
+        .and_then(|authority| authority.parse().ok())
+        .ok_or_else(|| Failure::new(Exit::Connect, "cannot find the server behind the faults"))?;
+    printer.note(&format!("serving on {scheme}://{address}{path}"));
+    let slots = std::sync::Arc::new(tokio::sync::Semaphore::new(MOST));
+    let accept = async {
+        while let Ok(slot) = slots.clone().acquire_owned().await {
+            let Ok((client, _)) = listener.accept().await else {
+                tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+                continue;
+            };
+            tokio::spawn(async move {
+                pass(client, inside).await;
+                drop(slot);
+            });
+        }
+    };
+    tokio::select! {
+        served = inner.run() => {
+            served.map_err(|error| Failure::new(Exit::Connect, format_args!("stopped serving: {error}")))
+        }
+        () = accept => Ok(()),
+    }
+}
+
+/// Passes bytes on until one side ends, or a fault does.
+async fn pass(client: TcpStream, inside: SocketAddr) {
+    let Ok(server) = TcpStream::connect(inside).await else { return };
+    let _ = client.set_nodelay(true).and_then(|()| server.set_nodelay(true));
+    let (mut from_client, to_client) = split(client);
+    let (mut from_server, mut to_server) = split(server);
+    let mut to_client = Faulty::new(to_client);
+    let asks = async {
+        let _ = copy(&mut from_client, &mut to_server).await;
+        let _ = to_server.shutdown().await;
+        // The answers to what was asked are still to come.
+        std::future::pending::<()>().await;
+    };
+    tokio::select! {
+        () = asks => {}
+        _ = copy(&mut from_server, &mut to_client) => drop(to_client.shutdown().await),
+    }
+}
