@@ -253,6 +253,9 @@ fn a_server_that_is_killed_ends_its_connections_only() {
     // The end, or a reset: as the server's own would be.
     let _ = reader.read_to_end(&mut rest);
     assert_eq!(rest, b"");
+    // The connection ends when both sides have closed their half.
+    drop((stream, reader));
+    until("its end is recorded", || folder.record().iter().any(|line| line["k"] == "close"));
     // The tap is still there, and says that the server is not.
     let mut next = TcpStream::connect(url.trim_start_matches("tcp://")).unwrap();
     assert_eq!(next.read(&mut [0]).unwrap_or(0), 0);

@@ -111,6 +111,8 @@ pub(super) async fn serve(client: Duplex, connection: u64, proxy: Arc<Proxy>) {
         async move { Ok::<_, Infallible>(pair.forward(request).await) }
     });
     let _ = hyper::server::conn::http1::Builder::new()
+        // A response without a date stays without one.
+        .auto_date_header(false)
         .preserve_header_case(true)
         .half_close(true)
         .serve_connection(TokioIo::new(client), service)
