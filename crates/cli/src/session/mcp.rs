@@ -62,7 +62,9 @@ pub(super) async fn open_to_list(
     let modern = client.clone().discover(peer.clone(), headers.clone());
     let legacy = match revision {
         Some(revision) if revision.is_modern() => {
-            let refused = || McpConnectError::Call(CallError::Error(ErrorObject::standard(ErrorCode::METHOD_NOT_FOUND)));
+            let refused = || {
+                McpConnectError::Call(CallError::Error(ErrorObject::standard(ErrorCode::METHOD_NOT_FOUND)))
+            };
             return modern.await?.ok_or_else(refused);
         }
         Some(revision) => client.revision(revision),
