@@ -339,7 +339,7 @@ mod tests {
         queue.event(1, Event::Mark, "x");
         let taken = queue.take().unwrap_or_default();
         let end = fitting as u64;
-        assert_eq!(taken.void, [end..end + 3]);
+        assert_eq!(taken.void.as_slice(), std::slice::from_ref(&(end..end + 3)));
         let held = told(taken, &queue);
         assert_eq!((held.len(), held[fitting].as_str()), (fitting + 1, "Mark x"));
         queue.push(queue.ticket(), STREAM, &mut buffer, 5);

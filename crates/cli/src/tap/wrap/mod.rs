@@ -317,7 +317,7 @@ fn write(place: &Place, after: &str) -> Result<(), Failure> {
             .hint("run this again"));
     }
     let permissions = fs::metadata(&place.path).map_err(failed)?.permissions();
-    save::replace(&place.path, after.as_bytes(), Some(permissions)).map_err(failed)
+    save::replace(&place.path, after.as_bytes(), Some(&permissions)).map_err(failed)
 }
 
 /// Lines for the configuration of Neovim, which is a program.

@@ -10,7 +10,7 @@ use crate::tap::platform;
 const NAMES: u32 = 100;
 
 /// Writes a new file beside the old one and puts it in its place. Without `permissions` it is the user's own.
-pub(super) fn replace(path: &Path, content: &[u8], permissions: Option<Permissions>) -> io::Result<()> {
+pub(super) fn replace(path: &Path, content: &[u8], permissions: Option<&Permissions>) -> io::Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     for number in 0..NAMES {
         let fresh = path.with_file_name(format!(".{name}.{}-{number}.tmp", std::process::id()));
@@ -24,7 +24,7 @@ pub(super) fn replace(path: &Path, content: &[u8], permissions: Option<Permissio
         let written = file
             .write_all(content)
             .and_then(|()| {
-                permissions.clone().map_or(Ok(()), |permissions| file.set_permissions(permissions))
+                permissions.map_or(Ok(()), |permissions| file.set_permissions(permissions.clone()))
             })
             .and_then(|()| file.sync_all());
         drop(file);
