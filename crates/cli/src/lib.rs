@@ -103,7 +103,7 @@ fn run(command: Command, printer: &Printer) -> Result<Exit, Failure> {
             Command::Check(args) => check::run(args, printer).await,
             Command::Explain { rule, json } => explain::run(rule.as_deref(), json, printer),
             Command::Tap(args) => tap::run(args, printer).await,
-            Command::View(args) => view::run(&args, printer),
+            Command::View(args) => view::run(args, printer).await,
             Command::List(args) => list::run(args, printer).await,
             Command::Describe(args) => describe::run(args, printer).await,
             Command::Targets(args) => targets::run(&args, printer),

@@ -12,11 +12,11 @@ mod words;
 
 #[cfg(unix)]
 pub(crate) use unix::{
-    LISTEN, app_folders, config_folder, enable_colour, home, is_ours, join, program, raise_descriptor_limit,
-    split, state_folder, typed_ahead, without_first, word,
+    LISTEN, app_folders, config_folder, enable_colour, hold, home, is_held, is_ours, join, private_folder,
+    program, raise_descriptor_limit, read_at, split, state_folder, typed_ahead, without_first, word,
 };
 #[cfg(windows)]
 pub(crate) use windows::{
-    LISTEN, app_folders, config_folder, enable_colour, home, is_ours, join, program, raise_descriptor_limit,
-    split, state_folder, typed_ahead, without_first, word,
+    LISTEN, app_folders, config_folder, enable_colour, hold, home, is_held, is_ours, join, private_folder,
+    program, raise_descriptor_limit, read_at, split, state_folder, typed_ahead, without_first, word,
 };
