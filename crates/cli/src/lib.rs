@@ -110,7 +110,7 @@ fn run(command: Command, printer: &Printer) -> Result<Exit, Failure> {
             Command::Check(args) => check::run(args, printer).await,
             Command::Explain { rule, json } => explain::run(rule.as_deref(), json, printer),
             Command::Tap(args) => tap::run(args, printer).await,
-            Command::View(args) => view::run(&args, printer),
+            Command::View(args) => view::run(args, printer).await,
             Command::Replay(args) => replay::run(args, printer).await,
             Command::Mock(args) => mock::run(args, printer).await,
             Command::Diff(args) => diff::run(args, printer).await,

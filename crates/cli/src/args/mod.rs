@@ -180,7 +180,7 @@ pub(crate) struct CompleteArgs {
 }
 
 // Options for HTTP, WebSocket and TLS. Not a doc comment: clap would show it as the command's own.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub(crate) struct WebArgs {
     /// A header for http(s):// and ws(s)://, as NAME: VALUE; ${NAME} is replaced by the environment variable
     #[arg(short = 'H', long = "header", value_name = "HEADER", help_heading = CONNECTION)]

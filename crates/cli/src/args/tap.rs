@@ -9,7 +9,7 @@ use sabir_model::rules::Profile;
 use super::units::size;
 use super::{CONNECTION, OUTPUT, TapCommand, WebArgs};
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 #[command(
     override_usage = "\
 sabir tap [OPTIONS] -- COMMAND [WORD]...
@@ -40,6 +40,7 @@ Exit codes: those of the command; 2 usage, 3 cannot start the command, listen or
 
 Examples:
   sabir tap --record session.jrl -- my-mcp-server
+  sabir tap --view -- my-mcp-server
   sabir tap --print --filter 'status:error ms>250' -- clangd
   sabir tap --record s.jrl --redact 'token|password' --redact '$.params.key' -- my-server
   sabir tap --print --check -- my-mcp-server
@@ -74,6 +75,12 @@ pub(crate) struct TapArgs {
     /// Write what goes by to a file, behind what is there already; another tap's file is not touched: a number is added
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
+    /// Serve a page that shows what goes by, to this machine alone; its address is printed on standard error
+    #[arg(long, help_heading = OUTPUT)]
+    pub(crate) view: bool,
+    /// Let the page change messages and send them again, on the connection that they were recorded on
+    #[arg(long, requires = "view", help_heading = OUTPUT)]
+    pub(crate) allow_send: bool,
     /// Print what goes by, a row for each message
     #[arg(long, help_heading = OUTPUT)]
     pub(crate) print: bool,
@@ -95,24 +102,59 @@ pub(crate) struct TapArgs {
 }
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
-FILE holds captured traffic: a capture, messages, a transcript or a dump, as for `sabir check`; - is standard input.
+#[command(
+    override_usage = "\
+sabir view [OPTIONS] FILE...
+       sabir view [OPTIONS] --live
+       sabir view [OPTIONS] TARGET
+       sabir view [OPTIONS] -- COMMAND [WORD]...
+       sabir view
+       sabir view --print [OPTIONS] FILE
+       sabir view --mcp FILE...",
+    after_help = "\
+FILE holds captured traffic: a capture, messages, a transcript or a dump, as for `sabir check`. Several are shown
+together, by the time of day. The page is served to this machine alone, and shows what is added to a capture.
+
+With --live it shows what all taps record that were started with `sabir tap --view`, before or after. Without anything
+it lists the pages of those taps. A TARGET or a command gets a tap in front of it, with the page.
+
 FILTER is a list of words, which must all apply. `sabir help filters` explains them.
 
 Examples:
-  sabir view --print session.jrl
+  sabir view session.jrl
+  sabir view gateway.jrl store.jrl
+  sabir view --live
+  sabir view http://127.0.0.1:4000/mcp
   sabir view --print session.jrl --filter 'status:pending'
-  sabir view --print session.jrl --filter 'tool:search ms>1000' --follow")]
+  sabir view --print session.jrl --filter 'tool:search ms>1000' --follow
+  sabir view --mcp session.jrl"
+)]
 pub(crate) struct ViewArgs {
-    /// The file
-    pub(crate) file: OsString,
-    /// Print a row for each message
-    #[arg(long, required = true)]
+    /// The files, or the target
+    #[arg(value_name = "FILE", hide = true)]
+    pub(crate) words: Vec<OsString>,
+    /// A program to start, with a tap in front of it
+    #[arg(last = true, value_name = "COMMAND", hide = true, conflicts_with_all = ["words", "live", "print", "mcp"])]
+    pub(crate) command: Vec<OsString>,
+    /// Show what all taps with a page record, those that are yet to start included
+    #[arg(long, conflicts_with_all = ["words", "print", "mcp"])]
+    pub(crate) live: bool,
+    /// The port of the page [default: any that is free]
+    #[arg(long, value_name = "PORT", default_value_t = 0, hide_default_value = true, conflicts_with_all = ["print", "mcp"])]
+    pub(crate) port: u16,
+    /// Let the page change messages and send them again, to the target or the command
+    #[arg(long, conflicts_with_all = ["live", "print", "mcp"])]
+    pub(crate) allow_send: bool,
+    /// Print a row for each message instead
+    #[arg(long, requires = "words", help_heading = OUTPUT)]
     pub(crate) print: bool,
     /// Print only rows that match, such as 'method:tools/call status:error'
-    #[arg(long, value_name = "FILTER")]
+    #[arg(long, value_name = "FILTER", requires = "print", help_heading = OUTPUT)]
     pub(crate) filter: Option<String>,
     /// Wait for more, and print that, too
-    #[arg(long)]
+    #[arg(long, requires = "print", help_heading = OUTPUT)]
     pub(crate) follow: bool,
+    /// Be an MCP server whose tools list, search, show, count and check the messages
+    #[arg(long, requires = "words", conflicts_with = "print")]
+    pub(crate) mcp: bool,
 }

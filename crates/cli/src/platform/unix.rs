@@ -105,6 +105,34 @@ pub(crate) fn raise_descriptor_limit() {
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
+/// Reads from a place in a file, whatever others read from it.
+pub(crate) fn read_at(file: &std::fs::File, buffer: &mut [u8], at: u64) -> std::io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, buffer, at)
+}
+
+/// Makes a folder that is the user's own.
+pub(crate) fn private_folder(path: &std::path::Path) -> std::io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// Makes a file that is the user's own, and that `is_held` for as long as it is open.
+pub(crate) fn hold(path: &std::path::Path) -> std::io::Result<std::fs::File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    // Where files cannot be locked, it looks as if nobody had it.
+    let _ = rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive);
+    Ok(file)
+}
+
+/// Whether a process has a file from `hold`.
+pub(crate) fn is_held(path: &std::path::Path) -> bool {
+    use rustix::fs::FlockOperation::NonBlockingLockShared;
+    std::fs::File::open(path).is_ok_and(|file| {
+        rustix::fs::flock(&file, NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

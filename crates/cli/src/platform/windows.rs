@@ -72,3 +72,27 @@ pub(crate) fn raise_descriptor_limit() {}
 pub(crate) fn enable_colour() -> bool {
     anstyle_query::windows::enable_ansi_colors().unwrap_or(false)
 }
+
+/// Reads from a place in a file, whatever others read from it.
+pub(crate) fn read_at(file: &std::fs::File, buffer: &mut [u8], at: u64) -> std::io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, buffer, at)
+}
+
+/// Makes a folder, in a place that is the user's own.
+pub(crate) fn private_folder(path: &std::path::Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(path)
+}
+
+/// Makes a file that `is_held` for as long as it is open: others may read and delete it.
+pub(crate) fn hold(path: &std::path::Path) -> std::io::Result<std::fs::File> {
+    use std::os::windows::fs::OpenOptionsExt;
+    const READ_AND_DELETE: u32 = 1 | 4;
+    std::fs::OpenOptions::new().write(true).create_new(true).share_mode(READ_AND_DELETE).open(path)
+}
+
+/// Whether a process has a file from `hold`.
+pub(crate) fn is_held(path: &std::path::Path) -> bool {
+    const SHARING_VIOLATION: i32 = 32;
+    let opened = std::fs::OpenOptions::new().write(true).open(path);
+    opened.is_err_and(|error| error.raw_os_error() == Some(SHARING_VIOLATION))
+}

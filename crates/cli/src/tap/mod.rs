@@ -11,8 +11,10 @@
 
 mod decode;
 mod file;
+mod inject;
 mod listen;
 mod order;
+mod page;
 mod platform;
 mod queue;
 mod recorder;
@@ -22,11 +24,13 @@ mod stdio;
 mod wrap;
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant, SystemTime};
 
 use file::RecordFile;
+use inject::Injector;
 use listen::Listen;
 use queue::Queue;
 use recorder::{Recorder, State};
@@ -70,6 +74,7 @@ pub(crate) async fn run(args: TapArgs, printer: &Printer) -> Result<Exit, Failur
     let header = match &listen {
         Some(listen) => Header {
             transport: Some(listen.target.scheme().name().to_owned()),
+            target: Some(listen.target.to_string()),
             ..Header::starting(SystemTime::now())
         },
         None => Header {
@@ -78,17 +83,27 @@ pub(crate) async fn run(args: TapArgs, printer: &Printer) -> Result<Exit, Failur
             ..Header::starting(SystemTime::now())
         },
     };
-    let recorder = recorder(&args, filter, header, &queue, printer)?;
+    let record = page::record(&args)?;
+    let recorder = recorder(&args, filter, header, record.as_deref(), &queue, printer)?;
+    let inject = (args.allow_send && listen.is_none()).then(|| Injector::new(queue.clone()));
+    let send = match (&inject, &listen) {
+        (Some(inject), _) => Some(inject.sender(stdio::CONNECTION)),
+        (None, Some(listen)) if args.allow_send => Some(listen.sender()?),
+        _ => None,
+    };
+    let shown = page::show(&args, &recorder, send, printer)?;
     let Some(listen) = listen else {
-        let running = stdio::start(&args.command, args.record.is_some(), &queue)?;
+        let running = stdio::start(&args.command, record.is_some(), &queue, inject.as_ref())?;
         let recording = Recording::start(recorder, queue.clone());
         let status = running.finish(&queue);
         recording.finish();
+        drop(shown);
         platform::end_as(status.map_err(|error| cannot(&error))?)
     };
     let recording = Recording::start(recorder, queue.clone());
     let ended = listen.run(queue, printer).await;
     recording.finish();
+    drop(shown);
     ended.map(|()| Exit::Ok)
 }
 
@@ -101,10 +116,11 @@ fn recorder(
     args: &TapArgs,
     filter: Filter,
     header: Header,
+    record: Option<&Path>,
     queue: &Arc<Queue>,
     printer: &Printer,
 ) -> Result<Recorder, Failure> {
-    let file = match &args.record {
+    let file = match record {
         None => None,
         Some(path) => {
             let file = RecordFile::open(path, args.rotate).map_err(|error| {

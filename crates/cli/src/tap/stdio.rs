@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use sabir::transport::ProcessGroup;
 use sabir_model::capture::{Direction, Event};
 
+use super::inject::Injector;
 use super::platform;
 use super::queue::{BUFFER, Channel, Queue, Stream};
 use crate::exit::{Exit, Failure};
@@ -22,7 +23,7 @@ const LEFT_BEHIND: Duration = Duration::from_secs(1);
 const LAST_OUTPUT: Duration = Duration::from_millis(500);
 
 /// The connection between the client and the command.
-const CONNECTION: u64 = 1;
+pub(super) const CONNECTION: u64 = 1;
 
 /// A command that runs, with the threads that carry its streams.
 pub(super) struct Running {
@@ -34,7 +35,13 @@ pub(super) struct Running {
 }
 
 /// Starts the command. Its standard error is copied, too, if `with_stderr`.
-pub(super) fn start(words: &[OsString], with_stderr: bool, queue: &Arc<Queue>) -> Result<Running, Failure> {
+/// `inject` carries them if the page may send.
+pub(super) fn start(
+    words: &[OsString],
+    with_stderr: bool,
+    queue: &Arc<Queue>,
+    inject: Option<&Arc<Injector>>,
+) -> Result<Running, Failure> {
     let name = words[0].to_str().map(|name| OsString::from(program(name)));
     let mut command = Command::new(name.unwrap_or_else(|| words[0].clone()));
     command.args(&words[1..]).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -57,15 +64,23 @@ pub(super) fn start(words: &[OsString], with_stderr: bool, queue: &Arc<Queue>) -
             let input = platform::standard_input()?;
             let queue = queue.clone();
             let to_server = stream(Direction::ToServer, Channel::Stream);
-            thread("input", move || carry(input, stdin, to_server, &queue, "the command no longer reads"))?;
+            let inject = inject.cloned();
+            thread("input", move || match inject {
+                Some(inject) => inject.carry_in(input, stdin, to_server),
+                None => carry(input, stdin, to_server, &queue, "the command no longer reads"),
+            })?;
         }
         if let Some(stdout) = child.stdout.take() {
             let (queue, end) = (queue.clone(), end.clone());
             let output = platform::standard_output()?;
             let to_client = stream(Direction::ToClient, Channel::Stream);
             outputs += 1;
+            let inject = inject.cloned();
             thread("output", move || {
-                carry(stdout, output, to_client, &queue, "the client no longer reads");
+                match inject {
+                    Some(inject) => inject.carry_out(stdout, output, to_client),
+                    None => carry(stdout, output, to_client, &queue, "the client no longer reads"),
+                }
                 let _ = end.send(());
             })?;
         }

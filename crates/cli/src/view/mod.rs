@@ -1,140 +1,135 @@
-//! `sabir view --print`: captured traffic as rows of text.
-//!
-//! A file is indexed first, so that each request shows how its call ended. What is followed, or comes from a pipe, is
-//! shown as it comes.
+//! `sabir view`: captured traffic as a page in a browser, or as rows of text.
 
+mod capture;
 mod follow;
+mod print;
+mod serve;
+pub(crate) mod taps;
 
-use std::fs::File;
-use std::io::{self, Read, Write};
-use std::path::Path;
+use std::collections::HashSet;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
-use follow::Following;
-use sabir_model::calls::{Entry, Names, Tracker};
-use sabir_model::capture::{ReadError, Reader, What};
-use sabir_model::filter::Filter;
-use sabir_model::index::{Contents, Index, Search};
+use capture::{Given, Origin};
+use sabir_model::capture::Reader;
+pub(crate) use serve::{Page, Sender, Sent};
 
-use crate::args::ViewArgs;
+use crate::args::{TapArgs, ViewArgs};
 use crate::exit::{Exit, Failure};
-use crate::filter;
 use crate::print::Printer;
-use crate::row::RowFormat;
 
-/// Rows that are looked at before those that match are printed.
-const PART: u32 = 4096;
+pub(crate) async fn run(args: ViewArgs, printer: &Printer) -> Result<Exit, Failure> {
+    if args.print {
+        return print::run(&args, printer);
+    }
+    if let Some(tap) = in_front(&args)? {
+        return crate::tap::run(tap, printer).await;
+    }
+    if args.live {
+        let page = page(live(), args.port)?;
+        return until_interrupted(page, printer).await;
+    }
+    if args.words.is_empty() {
+        return list(printer);
+    }
+    let mut origins = Vec::new();
+    for word in &args.words {
+        let path = Path::new(word);
+        readable(path)?;
+        origins.push(Origin::file(path));
+    }
+    let given = Given { origins, more: None };
+    if args.mcp {
+        return serve::mcp(given).await;
+    }
+    until_interrupted(page(given, args.port)?, printer).await
+}
 
-pub(crate) fn run(args: &ViewArgs, printer: &Printer) -> Result<Exit, Failure> {
-    let filter = filter::parse(args.filter.as_deref())?;
-    let name = args.file.to_string_lossy().into_owned();
-    let unreadable =
-        |error: &ReadError| Failure::new(Exit::Connect, format_args!("cannot read {name}: {error}"));
-    let layout = printer.layout();
-    let format = RowFormat { painter: layout.painter, columns: layout.columns, is_live: false };
-    let mut out = printer.stream();
-    let shown = match (args.file == "-", args.follow) {
-        (true, _) => {
-            let format = RowFormat { is_live: true, ..format };
-            Stream { format, filter, follow: true }.show(io::stdin().lock(), &mut out)
+/// The tap that a target means.
+fn in_front(args: &ViewArgs) -> Result<Option<TapArgs>, Failure> {
+    let tap = || TapArgs { view: true, allow_send: args.allow_send, ..TapArgs::default() };
+    if !args.command.is_empty() {
+        return Ok(Some(TapArgs { command: args.command.clone(), ..tap() }));
+    }
+    let [word] = &args.words[..] else { return Ok(None) };
+    let word = word.to_string_lossy();
+    if let Some(command) = word.strip_prefix("stdio:") {
+        let words = crate::platform::split(command)
+            .filter(|words| !words.is_empty())
+            .ok_or_else(|| Failure::usage(format_args!("`{command}` is not a command")))?;
+        return Ok(Some(TapArgs { command: words.into_iter().map(Into::into).collect(), ..tap() }));
+    }
+    let listen = match word.split_once(':') {
+        Some(("http" | "https" | "ws" | "wss", rest)) => {
+            let path = rest.trim_start_matches('/').split_once('/').map_or("", |(_, path)| path);
+            format!("http://127.0.0.1:0/{path}")
         }
-        (false, true) => match Following::open(Path::new(&args.file)) {
-            Ok(file) => {
-                let format = RowFormat { is_live: true, ..format };
-                Stream { format, filter, follow: true }.show(file, &mut out)
-            }
-            Err(error) => Err(Shown::Unreadable(error.into())),
-        },
-        (false, false) => indexed(Path::new(&args.file), format, filter, &mut out),
+        Some(("tcp" | "tls" | "unix", _)) => "tcp://127.0.0.1:0".to_owned(),
+        _ => return Ok(None),
     };
-    match shown {
-        Ok(is_torn) => {
-            out.flush()?;
-            drop(out);
-            if is_torn {
-                printer.note("skipped the last line: it is incomplete");
-            }
-            Ok(Exit::Ok)
-        }
-        Err(Shown::Unreadable(error)) => Err(unreadable(&error)),
-        Err(Shown::Unwritable(error)) => Err(error.into()),
-    }
+    Ok(Some(TapArgs { listen: Some(listen), target: Some(word.into_owned()), ..tap() }))
 }
 
-/// Why showing has ended early.
-enum Shown {
-    Unreadable(ReadError),
-    Unwritable(io::Error),
+/// Says early, and with the file's name, what is wrong with it.
+fn readable(path: &Path) -> Result<(), Failure> {
+    let failed = |error: &dyn std::fmt::Display| {
+        Failure::new(Exit::Connect, format_args!("cannot read {}: {error}", path.display()))
+    };
+    if path == Path::new("-") {
+        return Err(Failure::usage("standard input cannot be searched by position")
+            .hint("use `sabir view --print -`, or write it to a file first"));
+    }
+    let about = std::fs::metadata(path).map_err(|error| failed(&error))?;
+    if !about.is_file() {
+        return Err(failed(&"it is not a file").hint("use `sabir view --print` for pipes"));
+    }
+    // A tap may not have written anything yet.
+    if about.len() > 0 {
+        Reader::open(path).map_err(|error| failed(&error))?;
+    }
+    Ok(())
 }
 
-impl From<ReadError> for Shown {
-    fn from(error: ReadError) -> Self {
-        Shown::Unreadable(error)
-    }
+fn page(given: Given, port: u16) -> Result<Page, Failure> {
+    Page::serve(given, port, None)
+        .map_err(|error| Failure::new(Exit::Connect, format_args!("cannot serve the page: {error}")))
 }
 
-/// Shows a file that can be read by position. Whether its last line is torn.
-fn indexed(path: &Path, format: RowFormat, filter: Filter, out: &mut impl Write) -> Result<bool, Shown> {
-    let file = File::open(path).map_err(ReadError::from)?;
-    if !file.metadata().map_err(ReadError::from)?.is_file() {
-        return Stream { format, filter, follow: false }.show(file, out);
-    }
-    let mut reader = Reader::new(file).map_err(Shown::from)?;
-    let mut index = Index::default();
-    while let Some(record) = reader.next()? {
-        index.push(&record);
-    }
-    let again = File::open(path).map_err(ReadError::from)?;
-    let mut contents = Contents::new(again, reader.format());
-    let mut search = Search::new(filter);
-    let mut printed = 0;
-    while search.looked() < index.len() {
-        search.advance(&index, &mut contents, PART).map_err(ReadError::from)?;
-        for row in search.found()[printed..].iter().copied() {
-            let Some(entry) = index.entry(row) else { continue };
-            let content = contents.read(&index, row).map_err(ReadError::from)?;
-            print(&format, &entry, index.names(), &content, out)?;
-        }
-        printed = search.found().len();
-    }
-    Ok(reader.torn())
+/// A page over what a tap records. `send` sends for it.
+pub(crate) fn beside_tap(record: &Path, name: String, send: Option<Sender>) -> std::io::Result<Page> {
+    let origin = Origin { path: record.to_owned(), name, is_live: true };
+    Page::serve(Given { origins: vec![origin], more: None }, 0, send)
 }
 
-/// Shows records as they come.
-struct Stream {
-    format: RowFormat,
-    filter: Filter,
-    /// What comes is shown at once.
-    follow: bool,
+/// The records of all taps that run, and of those that will.
+fn live() -> Given {
+    let mut known: HashSet<PathBuf> = HashSet::new();
+    let mut new = move || -> Vec<Origin> {
+        let origin = |tap: taps::Tap| Origin { path: tap.record, name: tap.target, is_live: true };
+        taps::running().into_iter().filter(|tap| known.insert(tap.record.clone())).map(origin).collect()
+    };
+    Given { origins: new(), more: Some(Box::new(new)) }
 }
 
-impl Stream {
-    fn show(&self, input: impl Read, out: &mut impl Write) -> Result<bool, Shown> {
-        let mut reader = Reader::new(input)?;
-        let mut tracker = Tracker::default();
-        while let Some(record) = reader.next()? {
-            let entry = tracker.follow(&record);
-            let content = match &record.what {
-                What::Message(text) | What::Noise(text) | What::Stderr(text) => &**text,
-                What::Event(_, text) => text.as_bytes(),
-                _ => b"",
-            };
-            if self.filter.matches(&entry, tracker.names(), content) {
-                print(&self.format, &entry, tracker.names(), content, out)?;
-                if self.follow {
-                    out.flush().map_err(Shown::Unwritable)?;
-                }
-            }
-        }
-        Ok(reader.torn())
+/// Lists the taps that have a page.
+fn list(printer: &Printer) -> Result<Exit, Failure> {
+    let taps = taps::running();
+    if taps.is_empty() {
+        return Err(Failure::usage("no tap with a page is running")
+            .hint("start one with `sabir tap --view -- COMMAND`, or name a file: `sabir view session.jrl`"));
     }
+    let mut out = printer.stream();
+    for tap in &taps {
+        writeln!(out, "{:>7}  {}  {}", tap.pid, tap.url, sabir_proto::escape_controls(&tap.target))?;
+    }
+    out.flush()?;
+    Ok(Exit::Ok)
 }
 
-fn print(
-    format: &RowFormat,
-    entry: &Entry,
-    names: &Names,
-    content: &[u8],
-    out: &mut impl Write,
-) -> Result<(), Shown> {
-    writeln!(out, "{}", format.row(entry, names, content)).map_err(Shown::Unwritable)
+async fn until_interrupted(page: Page, printer: &Printer) -> Result<Exit, Failure> {
+    printer.data(&format!("{}\n", page.address))?;
+    printer.note("open this address in a browser of this machine; Ctrl-C ends");
+    let waited = tokio::signal::ctrl_c().await;
+    page.finish();
+    waited.map(|()| Exit::Ok).map_err(|error| Failure::new(Exit::Error, format_args!("cannot wait: {error}")))
 }

@@ -78,6 +78,11 @@ impl Tracker {
         self.number += 1;
     }
 
+    /// The header of another capture, whose records come among those of this one: no call ends with it.
+    pub(crate) fn other_start(&mut self, record: &Record<'_>) -> Entry {
+        self.start(record.time, record.direction, record.connection, Kind::Start, 0)
+    }
+
     /// The next record.
     pub fn follow(&mut self, record: &Record<'_>) -> Entry {
         let Record { time, direction, connection, .. } = *record;

@@ -17,7 +17,6 @@ impl Moment {
 
     /// `2026-11-15T12:00:00.123Z`, or with an offset such as `+01:00`. `None` for what is not such a time, or before
     /// 1970.
-    #[cfg(any(feature = "graph", test))]
     pub(crate) fn parse(text: &str) -> Option<Moment> {
         let digits = |from: usize, to: usize| {
             let part = text.get(from..to)?;
@@ -50,6 +49,11 @@ impl Moment {
         Some(Moment { since_1970: Duration::new(seconds, nanos) })
     }
 
+    /// As a clock shows it.
+    pub(crate) fn time(self) -> Option<SystemTime> {
+        SystemTime::UNIX_EPOCH.checked_add(self.since_1970)
+    }
+
     #[cfg(any(feature = "graph", test))]
     pub(crate) fn after(self, time: Duration) -> Moment {
         Moment { since_1970: self.since_1970.saturating_add(time) }
@@ -70,7 +74,6 @@ impl Moment {
 const ERA: i64 = 146_097;
 
 /// Days from 1970-01-01 to a date. Years begin in March here, so that the leap day is their last.
-#[cfg(any(feature = "graph", test))]
 fn days_before(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let (era, year) = (year.div_euclid(400), year.rem_euclid(400));

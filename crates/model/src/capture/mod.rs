@@ -128,13 +128,26 @@ pub struct Header {
     /// The command that was started, if one was.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cmd: Vec<String>,
+    /// The address of the server, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
 }
 
 impl Header {
     /// Of a session that starts at this time.
     pub fn starting(at: SystemTime) -> Self {
-        Header { at: Some(clock::Moment::at(at).date_time()), ..Header::default() }
+        Header { at: Some(date_time(at)), ..Header::default() }
     }
+
+    /// When the session started, where that is known.
+    pub fn started(&self) -> Option<SystemTime> {
+        clock::Moment::parse(self.at.as_deref()?)?.time()
+    }
+}
+
+/// A time as in RFC 3339, in UTC.
+pub fn date_time(time: SystemTime) -> String {
+    clock::Moment::at(time).date_time()
 }
 
 impl Default for Header {
@@ -147,6 +160,7 @@ impl Default for Header {
             frame: None,
             profile: None,
             cmd: Vec::new(),
+            target: None,
         }
     }
 }

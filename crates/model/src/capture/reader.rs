@@ -124,7 +124,8 @@ impl<R: Read> Reader<R> {
         self.torn
     }
 
-    /// The next record, or `None` at the end. After an error, reading cannot go on.
+    /// The next record, or `None` at the end. After an error, reading cannot go on, unless the input says that it would
+    /// have to wait ([`io::ErrorKind::WouldBlock`]): a file that others write to is followed so.
     #[allow(clippy::should_implement_trait)] // It lends: no iterator can.
     pub fn next(&mut self) -> Result<Option<Record<'_>>, ReadError> {
         match self.format {
@@ -330,5 +331,61 @@ fn event(text: &str) -> Event {
         Some("gap") => Event::Gap,
         Some("HTTP") => Event::Http,
         _ => Event::Mark,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives a few bytes at a time, and in between nothing for now.
+    struct Slow<'t> {
+        text: &'t [u8],
+        waits: bool,
+    }
+
+    impl Read for Slow<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.waits = !self.waits;
+            if self.waits {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            let count = self.text.len().min(7).min(buffer.len());
+            let (now, later) = self.text.split_at(count);
+            buffer[..count].copy_from_slice(now);
+            self.text = later;
+            Ok(count)
+        }
+    }
+
+    #[test]
+    fn reading_goes_on_after_waiting() {
+        let texts = [
+            "{\"jrl\":1}\n{\"d\":\">\",\"msg\":{\"a\":1}}\n{\"d\":\"<\",\"msg\":{\"b\":2}}\n",
+            "> {\"a\":1}\n# why\n< {\"b\":2}\n",
+            "Content-Length: 7\r\n\r\n{\"a\":1}Content-Length: 7\r\n\r\n{\"b\":2}",
+        ];
+        for text in texts {
+            let mut whole = Reader::new(text.as_bytes()).unwrap();
+            let mut want = Vec::new();
+            while let Some(record) = whole.next().unwrap() {
+                want.push(format!("{record:?}"));
+            }
+            // The first line is there at once; a reader that is made too early is made again.
+            let first = text.find('\n').map_or(text.len(), |end| end + 1);
+            let slow = Slow { text: &text.as_bytes()[first..], waits: false };
+            let mut reader = Reader::new(text.as_bytes()[..first].chain(slow)).unwrap();
+            let (mut got, mut waited) = (Vec::new(), 0);
+            loop {
+                match reader.next() {
+                    Ok(Some(record)) => got.push(format!("{record:?}")),
+                    Ok(None) => break,
+                    Err(ReadError::Io(error)) if error.kind() == io::ErrorKind::WouldBlock => waited += 1,
+                    Err(error) => panic!("{error}"),
+                }
+            }
+            assert_eq!(got, want, "{text}");
+            assert!(waited > 3, "{text}");
+        }
     }
 }

@@ -115,4 +115,72 @@ impl Filter {
             found.unwrap_or_else(|| term.test.look(entry, content)) != term.negated
         })
     }
+
+    /// Whether a call matches, if that can be told without its contents. A word applies to a call if it applies to its
+    /// request or to its answer; which way a call goes is its request's.
+    pub fn glance_call(&self, request: &Entry, answer: &Entry, names: &Names) -> Option<bool> {
+        let mut known = Some(true);
+        for term in &self.terms {
+            let found = match (term.test.glance(request, names), term.test.glance(answer, names)) {
+                (found, _) if term.test.is_direction() => found,
+                (Some(true), _) | (_, Some(true)) => Some(true),
+                (Some(false), Some(false)) => Some(false),
+                _ => None,
+            };
+            match found {
+                Some(found) if found == term.negated => return Some(false),
+                Some(_) => {}
+                None => known = None,
+            }
+        }
+        known
+    }
+
+    /// Whether a call matches: each half is what is known of it, and its content.
+    pub fn matches_call(&self, request: (&Entry, &[u8]), answer: (&Entry, &[u8]), names: &Names) -> bool {
+        let applies = |test: &Test, (entry, content): (&Entry, &[u8])| {
+            test.glance(entry, names).unwrap_or_else(|| test.look(entry, content))
+        };
+        self.terms.iter().all(|Term { negated, test }| {
+            let found = applies(test, request) || !test.is_direction() && applies(test, answer);
+            found != *negated
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calls::Tracker;
+    use crate::capture::Direction;
+
+    #[test]
+    fn a_call_is_both_of_its_halves() {
+        let call = br#"{"jsonrpc":"2.0","id":1,"method":"add","params":{"a":"two"}}"#;
+        let answer = br#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"not a number"}}"#;
+        let mut tracker = Tracker::default();
+        let request = tracker.message(None, Some(Direction::ToServer), 1, call);
+        let error = tracker.message(None, Some(Direction::ToClient), 1, answer);
+        for (text, want) in [
+            ("", true),
+            ("two", true),
+            ("two number", true),
+            ("-number", false),
+            ("three", false),
+            ("kind:err", true),
+            ("kind:req", true),
+            ("kind:note", false),
+            ("dir:c2s", true),
+            ("dir:s2c", false),
+            ("-dir:s2c code:-32602 method:add", true),
+            ("$.params.a=two $.error.code=-32602", true),
+            ("bytes>65", true),
+        ] {
+            let filter: Filter = text.parse().unwrap();
+            let matches = filter.matches_call((&request, call), (&error, answer), tracker.names());
+            assert_eq!(matches, want, "{text}");
+            let glance = filter.glance_call(&request, &error, tracker.names());
+            assert!(glance.is_none_or(|glance| glance == want), "{text}");
+        }
+    }
 }

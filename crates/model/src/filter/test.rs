@@ -38,6 +38,10 @@ const TASKS: [&[&str]; 6] = [
 ];
 
 impl Test {
+    pub(super) fn is_direction(&self) -> bool {
+        matches!(self, Test::Direction(_))
+    }
+
     /// What can be told without the content.
     pub(super) fn glance(&self, entry: &Entry, names: &Names) -> Option<bool> {
         // A batch has many methods, ids and codes.

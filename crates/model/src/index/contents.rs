@@ -13,6 +13,14 @@ use crate::capture::Format;
 /// Bytes that are read at once: a search goes through the file in order.
 const WINDOW: usize = 256 << 10;
 
+/// Where in a file the content of a row is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    pub(super) offset: u64,
+    pub(super) length: u32,
+    pub(super) verbatim: bool,
+}
+
 /// The contents of the rows of an index.
 pub struct Contents<F = File> {
     file: F,
@@ -30,10 +38,17 @@ impl<F: Read + Seek> Contents<F> {
 
     /// The content of a row: the message, or the text. It is empty if there is none.
     pub fn read(&mut self, index: &Index, row: u32) -> io::Result<Cow<'_, [u8]>> {
-        let Some(row) = index.row(row) else { return Ok(Cow::Borrowed(b"")) };
+        match index.place(row) {
+            Some(place) => self.at(place),
+            None => Ok(Cow::Borrowed(b"")),
+        }
+    }
+
+    /// The content at a place, without the index.
+    pub fn at(&mut self, place: Place) -> io::Result<Cow<'_, [u8]>> {
         let format = self.format;
-        let content = self.bytes(row.offset(), row.length as usize)?;
-        Ok(if row.is_verbatim() { Cow::Borrowed(content) } else { plain(content, format) })
+        let content = self.bytes(place.offset, place.length as usize)?;
+        Ok(if place.verbatim { Cow::Borrowed(content) } else { plain(content, format) })
     }
 
     fn bytes(&mut self, offset: u64, length: usize) -> io::Result<&[u8]> {

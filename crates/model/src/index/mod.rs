@@ -31,10 +31,10 @@ use std::time::Duration;
 use hashbrown::HashMap;
 
 use crate::calls::{Entry, Kind, Names, Tracker};
-use crate::capture::Record;
+use crate::capture::{Record, What};
 use row::Row;
 
-pub use contents::Contents;
+pub use contents::{Contents, Place};
 pub use search::Search;
 
 /// Connections with a number of their own. Those beyond it are shown as connection 0.
@@ -75,13 +75,30 @@ impl Index {
 
     /// Adds a record, and gives its row, unless there are too many.
     pub fn push(&mut self, record: &Record<'_>) -> Option<u32> {
+        self.push_as(record, Tracker::follow)
+    }
+
+    /// Adds a record of one of several captures, whose connections have different numbers: the header of one ends no calls
+    /// of another.
+    pub fn push_beside(&mut self, record: &Record<'_>) -> Option<u32> {
+        match record.what {
+            What::Start(_) => self.push_as(record, Tracker::other_start),
+            _ => self.push(record),
+        }
+    }
+
+    fn push_as(
+        &mut self,
+        record: &Record<'_>,
+        follow: fn(&mut Tracker, &Record<'_>) -> Entry,
+    ) -> Option<u32> {
         self.changed.clear();
         if self.rows.len() >= ROWS {
             return None;
         }
         let number = self.len();
-        let entry = self.tracker.follow(record);
-        let connection = self.place(entry.connection);
+        let entry = follow(&mut self.tracker, record);
+        let connection = self.connection(entry.connection);
         if let Some(total) = entry.total
             && self.totals.len() < TOTALS
         {
@@ -131,11 +148,13 @@ impl Index {
         })
     }
 
-    fn row(&self, row: u32) -> Option<&Row> {
-        self.rows.get(row as usize)
+    /// Where in the file the content of a row is.
+    pub fn place(&self, row: u32) -> Option<Place> {
+        let row = self.rows.get(row as usize)?;
+        Some(Place { offset: row.offset(), length: row.length, verbatim: row.is_verbatim() })
     }
 
-    fn place(&mut self, connection: u64) -> u16 {
+    fn connection(&mut self, connection: u64) -> u16 {
         if let Some(place) = self.places.get(&connection) {
             return *place;
         }

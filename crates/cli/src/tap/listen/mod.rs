@@ -2,11 +2,12 @@
 
 mod http;
 mod relay;
+mod send;
 
 use std::io;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use http::Proxy;
@@ -22,6 +23,7 @@ use tokio::sync::Semaphore;
 use super::queue::Queue;
 use crate::exit::{Exit, Failure};
 use crate::print::Printer;
+use crate::view::Sender;
 use crate::web::Web;
 
 /// Connections at the same time. Others wait to be accepted.
@@ -41,6 +43,8 @@ pub(super) struct Listen {
     pub(super) target: Url,
     pub(super) tls: Option<ServerTls>,
     pub(super) web: Web,
+    /// Where it listens, once it does.
+    bound: Arc<OnceLock<String>>,
 }
 
 /// A stream of either side.
@@ -71,7 +75,17 @@ impl Listen {
             return Err(Failure::usage(format_args!("{at} needs a certificate"))
                 .hint("give it with --tls-cert server.pem --tls-key server.key"));
         }
-        Ok(Listen { at, is_any_port, target, tls, web })
+        Ok(Listen { at, is_any_port, target, tls, web, bound: Arc::default() })
+    }
+
+    /// Sends for the page: as a client of this tap, so that what is sent is recorded like all else.
+    pub(super) fn sender(&self) -> Result<Sender, Failure> {
+        if self.at.scheme().name() != "http" {
+            return Err(Failure::usage(
+                "--allow-send needs a command, or a target of HTTP without TLS on this side",
+            ));
+        }
+        Ok(send::over_http(self.bound.clone()))
     }
 
     /// Listens until the user ends it.
@@ -83,7 +97,8 @@ impl Listen {
                 _ => failure,
             }
         })?;
-        printer.note(&format!("listening at {}, for {}", listener.url(&self.at), self.target));
+        let bound = self.bound.get_or_init(|| listener.url(&self.at));
+        printer.note(&format!("listening at {bound}, for {}", self.target));
         let shared = Arc::new(Shared {
             proxy: Proxy::new(&self, queue.clone())?,
             target: self.target,

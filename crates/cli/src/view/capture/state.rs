@@ -1,0 +1,242 @@
+//! What is known of the captures so far.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::SystemTime;
+
+use sabir_model::calls::Entry;
+use sabir_model::capture::{Event, Header, Record, What};
+use sabir_proto::RawJson;
+
+use super::check::Found;
+use super::rows::{Rows, answer_of, is_answer, is_problem};
+use super::scan::{Scan, Wanted};
+use super::stats::Stats;
+use super::timeline::Timeline;
+
+/// Rows that changed, for pages that ask what did. One that is further behind gets everything anew.
+const LOG: usize = 8192;
+
+/// Filters in use at once. The oldest goes.
+const SCANS: usize = 8;
+
+/// Findings that are kept, and traces, and rows of a trace.
+const FINDINGS: usize = 10_000;
+const TRACES: usize = 65_536;
+const OF_TRACE: usize = 256;
+
+/// How a capture stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::view) enum Phase {
+    /// It is being written.
+    Live,
+    /// A file that was there.
+    File,
+    /// The session has ended, and how.
+    Ended(String),
+    /// It cannot be read, and why.
+    Unreadable(String),
+}
+
+/// A capture.
+#[derive(Debug, Clone)]
+pub(in crate::view) struct Source {
+    pub(in crate::view) name: String,
+    pub(in crate::view) phase: Phase,
+    pub(in crate::view) header: Header,
+}
+
+impl Source {
+    /// What to call the server.
+    pub(in crate::view) fn server(&self) -> String {
+        let base = |text: &str| text.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
+        match self.header.cmd.first() {
+            Some(program) => base(program),
+            None => self
+                .header
+                .transport
+                .as_ref()
+                .map_or(String::new(), |transport| format!("{transport} server")),
+        }
+    }
+}
+
+#[derive(Default)]
+pub(in crate::view) struct State {
+    pub(in crate::view) rows: Rows,
+    pub(in crate::view) sources: Vec<Source>,
+    pub(in crate::view) stats: Stats,
+    pub(in crate::view) timeline: Timeline,
+    /// When time begins.
+    pub(in crate::view) start: Option<SystemTime>,
+    /// Captures that cannot be read, and why.
+    pub(in crate::view) problems: Vec<String>,
+    /// All that there was has been read.
+    pub(in crate::view) is_read: bool,
+    pub(super) scans: VecDeque<Scan>,
+    next_scan: u32,
+    findings: HashMap<u32, Vec<Found>>,
+    pub(in crate::view) found: usize,
+    /// Rows that the rules were applied to.
+    pub(super) checked: u32,
+    /// Rows by the trace that they are of.
+    traces: HashMap<Box<str>, Vec<u32>>,
+    /// Rows that have changed, the latest last, and how many there ever were.
+    log: VecDeque<u32>,
+    logged: u64,
+}
+
+impl State {
+    /// Adds a record of a capture. Its connection has that capture's number.
+    pub(super) fn add(&mut self, source: u16, record: &Record<'_>) {
+        match &record.what {
+            What::Event(Event::Exit, text) => {
+                self.sources[usize::from(source)].phase = Phase::Ended(text.clone().into_owned());
+            }
+            What::Start(header) => {
+                let known = &mut self.sources[usize::from(source)];
+                known.header = header.clone();
+                if matches!(known.phase, Phase::Ended(_)) {
+                    known.phase = Phase::File;
+                }
+            }
+            _ => {}
+        }
+        let connection = self.rows.connections.number(source, record.connection);
+        let record = Record { connection, ..record.clone() };
+        let row = match self.sources.len() {
+            1 => self.rows.index.push(&record),
+            _ => self.rows.index.push_beside(&record),
+        };
+        let Some(row) = row else { return };
+        let Some(entry) = self.rows.index.entry(row) else { return };
+        self.stats.add(&entry);
+        self.timeline.add(&entry, is_problem(&entry));
+        for changed in self.rows.index.changed().to_vec() {
+            self.changed(changed);
+        }
+        if !is_answer(&entry) {
+            self.rows.listed.push(row);
+        }
+        if let What::Message(text) = &record.what {
+            self.trace(source, row, text);
+        }
+    }
+
+    /// Remembers the trace that a message is of.
+    fn trace(&mut self, source: u16, row: u32, text: &[u8]) {
+        let Some(trace) = trace_of(text) else { return };
+        if let Some(rows) = self.traces.get_mut(&*trace) {
+            let first = rows.first().and_then(|first| self.rows.place(*first));
+            if let Some((before, _)) = first.filter(|(before, _)| *before != source) {
+                self.rows.connections.join(source, before);
+            }
+            if rows.len() < OF_TRACE {
+                rows.push(row);
+            }
+        } else if self.traces.len() < TRACES {
+            self.traces.insert(trace.into(), vec![row]);
+        }
+    }
+
+    /// The rows of a trace, as far as they are kept.
+    pub(in crate::view) fn rows_of_trace(&self, trace: &str) -> &[u32] {
+        self.traces.get(trace).map_or(&[], Vec::as_slice)
+    }
+
+    /// Something breaks a rule.
+    pub(super) fn find(&mut self, row: u32, found: Found) {
+        if self.found >= FINDINGS {
+            return;
+        }
+        self.found += 1;
+        self.findings.entry(row).or_default().push(found);
+        let shown = self.rows.shown_as(row);
+        self.changed(shown);
+    }
+
+    /// A row is not what it was.
+    fn changed(&mut self, row: u32) {
+        self.log.push_back(row);
+        self.logged += 1;
+        if self.log.len() > LOG {
+            self.log.pop_front();
+        }
+        let Some(place) = self.rows.listed_at(row) else { return };
+        self.scans.iter_mut().for_each(|scan| scan.look_again(place));
+    }
+
+    /// How many rows have ever changed.
+    pub(in crate::view) fn logged(&self) -> u64 {
+        self.logged
+    }
+
+    /// Which have since then; `None` if that is too long ago.
+    pub(in crate::view) fn changed_since(&self, logged: u64) -> Option<Vec<u32>> {
+        let new = usize::try_from(self.logged.checked_sub(logged)?).ok()?;
+        let mut rows: Vec<u32> = self.log.range(self.log.len().checked_sub(new)?..).copied().collect();
+        rows.sort_unstable();
+        rows.dedup();
+        Some(rows)
+    }
+
+    /// Begins to filter.
+    pub(in crate::view) fn filter(&mut self, wanted: Wanted) -> u32 {
+        self.next_scan += 1;
+        if self.scans.len() >= SCANS {
+            self.scans.pop_front();
+        }
+        self.scans.push_back(Scan::new(self.next_scan, wanted));
+        self.next_scan
+    }
+
+    /// A filter is no longer needed.
+    pub(in crate::view) fn forget_filter(&mut self, id: u32) {
+        self.scans.retain(|scan| scan.id != id);
+    }
+
+    pub(in crate::view) fn scan(&self, id: u32) -> Option<&Scan> {
+        self.scans.iter().find(|scan| scan.id == id)
+    }
+
+    pub(in crate::view) fn scans(&self) -> impl Iterator<Item = &Scan> {
+        self.scans.iter()
+    }
+
+    /// Whether a filter has not looked at all rows yet.
+    pub(super) fn is_filtering(&self) -> bool {
+        self.scans.iter().any(|scan| scan.is_behind(self.rows.listed.len()))
+    }
+
+    /// What breaks a rule in a record.
+    pub(in crate::view) fn findings(&self, row: u32) -> &[Found] {
+        self.findings.get(&row).map_or(&[], Vec::as_slice)
+    }
+
+    /// What breaks a rule in a call: in its request or in its answer.
+    pub(in crate::view) fn findings_of_call(&self, entry: &Entry) -> Vec<Found> {
+        let rows = [Some((entry.number - 1) as u32), answer_of(entry)];
+        rows.into_iter().flatten().flat_map(|row| self.findings(row)).cloned().collect()
+    }
+
+    /// Whether the rules were applied to all rows.
+    pub(in crate::view) fn is_checked(&self) -> bool {
+        self.checked >= self.rows.index.len()
+    }
+
+    /// Rows that break a rule, in order.
+    pub(in crate::view) fn rows_with_findings(&self) -> Vec<u32> {
+        let mut rows: Vec<u32> = self.findings.keys().copied().collect();
+        rows.sort_unstable();
+        rows
+    }
+}
+
+/// The trace id of a message, if it has one: `params._meta.traceparent` is `00-TRACE-SPAN-FLAGS`.
+pub(in crate::view) fn trace_of(text: &[u8]) -> Option<String> {
+    memchr::memmem::find(text, b"traceparent")?;
+    let json = RawJson::from_bytes(text).ok()?;
+    let parent = json.get("params")?.get("_meta")?.get("traceparent")?.parse::<String>().ok()?;
+    let trace = parent.split('-').nth(1)?;
+    let is_one = trace.len() == 32 && trace.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_one.then(|| trace.to_ascii_lowercase())
+}

@@ -1,0 +1,116 @@
+// Requests to the program that serves this page. The token comes in the fragment of the first address, so that no log,
+// history or Referer has it, and is then kept for this tab alone.
+
+/**
+ * A row: a call, a notification, or something else that happened.
+ * @typedef {object} Row
+ * @property {number} row its number, from 0
+ * @property {number=} t nanoseconds since the start
+ * @property {number} c the connection
+ * @property {string} d ">" from the client, "<" from the server, "" neither
+ * @property {string} kind req, note, res, err, batch, noise, stderr, http, exit …
+ * @property {string=} status pending, ok, error, cancel, late, input
+ * @property {string=} id as JSON
+ * @property {string=} method
+ * @property {string=} tool
+ * @property {number=} code
+ * @property {number=} ms
+ * @property {number=} total
+ * @property {number} bytes
+ * @property {number=} other the row of the other half
+ * @property {string} preview
+ * @property {string=} result what the answer says
+ * @property {Finding[]=} findings
+ * @property {boolean=} hit it is what is searched for
+ */
+
+/** The level is error, warning or note. @typedef {{rule: string, level: string, text: string, title: string, why: string, fix: string, source: string}} Finding */
+
+/**
+ * What the feed tells, ten times a second at the most.
+ * @typedef {object} News
+ * @property {number} rows of the list
+ * @property {number} records of the sequence
+ * @property {number[]=} changed rows that have changed since the last news
+ * @property {boolean=} reset everything may have changed
+ * @property {{name: string, server: string, phase: string, end: string | null}[]} sources
+ * @property {string[]} problems
+ * @property {boolean} read all that there was has been read
+ * @property {number} found what breaks a rule
+ * @property {Scan[]} scans
+ */
+
+/** A filter at work. @typedef {{id: number, looked: number, of: number, matched: number, records: number, moved: number}} Scan */
+
+const KEY = "sabir-view-token";
+
+function takeToken() {
+  const fragment = new URLSearchParams(location.hash.slice(1));
+  const token = fragment.get("t");
+  if (token) {
+    sessionStorage.setItem(KEY, token);
+    fragment.delete("t");
+    const rest = fragment.toString();
+    history.replaceState(null, "", location.pathname + (rest ? `#${rest}` : ""));
+  }
+  return sessionStorage.getItem(KEY) ?? "";
+}
+
+export const token = takeToken();
+
+export class Refused extends Error {}
+
+/** @param {string} path @param {{body?: unknown, signal?: AbortSignal}} options */
+async function ask(path, { body, signal } = {}) {
+  /** @type {Record<string, string>} */
+  const headers = { Authorization: `Bearer ${token}` };
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  const answer = await fetch(`api/${path}`, { method: body === undefined ? "GET" : "POST", headers, signal, body: body === undefined ? undefined : JSON.stringify(body) });
+  if (answer.ok) return answer;
+  const text = await answer.text();
+  if (answer.status === 401) throw new Refused("Open the address that sabir printed: it has the token of this page.");
+  throw new Refused(text || `${answer.status} ${answer.statusText}`);
+}
+
+/** @param {string} path @param {AbortSignal=} signal @returns {Promise<any>} */
+export const get = async (path, signal) => (await ask(path, { signal })).json();
+
+/** @param {string} path @param {unknown} body @returns {Promise<any>} */
+export const post = async (path, body) => (await ask(path, { body })).json();
+
+/** @param {string} path @returns {Promise<string>} */
+export const text = async path => (await ask(path)).text();
+
+/** Saves what is answered as a file. @param {string} path @param {unknown} body @param {string} name */
+export async function save(path, body, name) {
+  const url = URL.createObjectURL(await (await ask(path, { body })).blob());
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+/** Follows the news, and connects again when the connection is lost. @param {(news: News) => void} hear @param {(problem: string) => void} lost */
+export async function follow(hear, lost) {
+  for (let wait = 250; ; wait = Math.min(wait * 2, 8000)) {
+    try {
+      const answer = await ask("feed");
+      const reader = /** @type {any} */ (answer.body).pipeThrough(new TextDecoderStream()).getReader();
+      let rest = "";
+      for (;;) {
+        const { value, done } = await reader.read();
+        if (done) break;
+        const lines = (rest + value).split("\n");
+        rest = lines.pop() ?? "";
+        for (const line of lines) if (line) hear(JSON.parse(line));
+        wait = 250;
+      }
+      lost("sabir has ended");
+    } catch (error) {
+      lost(error instanceof Refused ? error.message : "sabir has ended");
+      if (error instanceof Refused) return;
+    }
+    await new Promise(done => setTimeout(done, wait));
+  }
+}

@@ -1,0 +1,391 @@
+// Puts the parts of the page together: what is shown, what is chosen, and the keys.
+
+import { follow, get, post } from "./api.js";
+import { Detail } from "./detail.js";
+import { quoted, setupFilter } from "./filter.js";
+import { Find } from "./find.js";
+import { Grid } from "./grid.js";
+import { dialogIsOpen, showExport, showHelp } from "./keys.js";
+import { COLUMNS, drawRow, times } from "./list.js";
+import { drawStep, setLifelines } from "./sequence.js";
+import { Stats } from "./stats.js";
+import { chosen, Store } from "./store.js";
+import { byId, count, element, tell, visible } from "./text.js";
+import { Timeline } from "./timeline.js";
+
+/** @typedef {import("./api.js").Row} Row */
+/** @typedef {import("./api.js").News} News */
+
+const VIEWS = ["list", "sequence", "stats"];
+const MARKS = "sabir-view-marks";
+
+const detail = new Detail(byId("detail"));
+const stats = new Stats(byId("tables"));
+const timeline = new Timeline(/** @type {HTMLCanvasElement} */ (byId("timeline")));
+const timeChoice = /** @type {HTMLSelectElement} */ (byId("time"));
+const find = new Find();
+
+let view = "list";
+let following = false;
+let paused = false;
+let errorsOnly = false;
+let several = false;
+/** @type {[number, number] | null} nanoseconds */
+let range = null;
+/** @type {News | null} */
+let news = null;
+/** @type {Set<number>} */
+const marks = new Set(JSON.parse(sessionStorage.getItem(MARKS) ?? "[]"));
+
+/** @param {string} id @param {number} rowHeight @param {Store} store @param {(place: number, box: HTMLElement) => void} draw */
+function makeGrid(id, rowHeight, store, draw) {
+  const box = byId(id);
+  const grid = new Grid(box, /** @type {HTMLElement} */ (box.querySelector(".pane")), { rowHeight, length: () => store.length, draw });
+  grid.addEventListener("moved", () => { setFollowing(grid.atEnd); });
+  grid.addEventListener("end", () => setFollowing(true));
+  grid.addEventListener("selected", async event => {
+    const { place, open } = detailOf(event);
+    // Whoever reads a row does not want it to move.
+    setFollowing(false);
+    const row = await store.load(place);
+    if (!row || grid.focus !== place) return;
+    if (open || detail.isOpen) await detail.open(row.row);
+    remember(row.row);
+  });
+  store.addEventListener("rows", () => { if (grid === current()?.grid) grid.draw(); });
+  return { grid, store, seen: 0 };
+}
+const calls = new Store("calls");
+const records = new Store("records");
+const list = makeGrid("grid", 24, calls, (place, box) => {
+  const row = calls.at(place);
+  drawRow(box, row, place ? calls.at(place - 1) : undefined, row !== undefined && marks.has(row.row), several);
+});
+const diagram = makeGrid("diagram", 36, records, (place, box) => {
+  const row = records.at(place);
+  drawStep(box, row, place ? records.at(place - 1) : undefined, row !== undefined && marks.has(row.row));
+});
+/** @param {Event} event */
+const detailOf = event => /** @type {CustomEvent} */ (event).detail;
+const current = () => (view === "sequence" ? diagram : view === "list" ? list : null);
+const focusRow = async () => { const shown = current(); return shown ? shown.store.load(shown.grid.focus) : undefined; };
+
+function draw() {
+  if (view === "stats") stats.refresh().catch(tell);
+  else current()?.grid.draw();
+}
+
+/** @param {boolean} to */
+function setFollowing(to) {
+  following = to;
+  tellState();
+}
+
+function tellState() {
+  if (!news) return;
+  const phases = news.sources.map(source => source.phase);
+  const broken = news.sources.find(source => source.phase === "unreadable");
+  const ends = news.sources.filter(source => source.phase === "ended").map(source => source.end ?? "");
+  const problem = news.problems[0] ?? broken?.end;
+  const state = paused ? "paused" : problem ? "bad" : phases.includes("live") ? "live" : ends.length && ends.length === phases.length ? "ended" : phases.length ? "file" : "waiting";
+  const word = state === "bad" ? problem : state === "ended" ? `ended: ${ends.join(", ")}` : state === "waiting" ? "waiting for traffic" : state;
+  const box = byId("state");
+  const text = visible(`${word}${state === "file" && !news.read ? ": reading" : ""}`);
+  box.className = `state ${state === "ended" && ends.some(end => !/\bcode 0$/.test(end)) ? "bad" : state}`;
+  if (box.textContent !== text) { box.textContent = text; box.title = text; }
+  several = news.sources.length > 1;
+  const scan = news.scans.find(scan => scan.id === chosen.filter);
+  const scanning = chosen.filter !== null && (!scan || scan.looked < scan.of);
+  const bar = /** @type {HTMLProgressElement} */ (byId("scan"));
+  bar.hidden = !scanning;
+  if (scan) bar.value = scan.of ? scan.looked / scan.of : 1;
+  for (const id of ["grid", "diagram"]) byId(id).setAttribute("aria-busy", String(scanning));
+  const matches = chosen.filter === null ? `${count(news.rows)} rows` : `${count(scan?.matched ?? 0)} of ${count(news.rows)}`;
+  if (byId("matches").textContent !== matches) byId("matches").textContent = matches;
+  const shown = current();
+  const added = shown ? shown.store.behind + shown.store.length - shown.seen : 0;
+  for (const [id, name] of [["more", "list"], ["more-sequence", "sequence"]]) {
+    const more = byId(id);
+    more.hidden = view !== name || following && !paused || fresh || added <= 0;
+    more.textContent = `↓ ${count(added)} new`;
+  }
+  const empty = byId("empty");
+  empty.hidden = calls.length > 0;
+  empty.textContent = chosen.filter === null ? "Nothing was said so far." : scanning ? "Searching…" : "No row matches.";
+}
+
+/** @param {News} heard */
+function hear(heard) {
+  const first = news === null;
+  news = heard;
+  const changed = new Set(heard.changed ?? []);
+  const shifted = [list, diagram].filter(({ store }) => store.hear(heard, changed));
+  const shown = current();
+  find.hear(heard);
+  const scan = heard.scans.find(scan => scan.id === chosen.filter);
+  // What is new is what came since the reader was at the end, or since all was there.
+  const whole = heard.read && (chosen.filter === null || !fresh || scan !== undefined && scan.looked === scan.of);
+  for (const each of [list, diagram]) if (each === shown && following && !paused || fresh || !heard.read) each.seen = each.store.length;
+  if (whole) fresh = false;
+  if (shown && following && !paused) shown.grid.end();
+  else if (shown && shifted.includes(shown)) anchor(shown).catch(() => {});
+  tellState();
+  draw();
+  timeline.refresh();
+  if (first || lifelinesAge !== heard.sources.length) learn().catch(tell);
+  if (detail.isOpen && changed.has(detail.row)) detail.open(detail.row);
+}
+
+/** Rows among others came or went: those that are looked at stay where they are. @param {typeof list} shown */
+async function anchor({ grid, store }) {
+  const [top, focus] = [store.at(grid.top), grid.focus < 0 ? undefined : store.at(grid.focus)];
+  if (!top) return;
+  const before = grid.top;
+  const [place, focused] = await Promise.all([store.place(top.row), focus ? store.place(focus.row) : { place: -1 }]);
+  if (grid.top === before) grid.shift(place.place, focused.place);
+}
+
+/** The filter is new: all that it finds at first is nothing new. */
+let fresh = true;
+let lifelinesAge = -1;
+async function learn() {
+  lifelinesAge = news?.sources.length ?? 0;
+  const about = await get("about");
+  times.start = Date.parse(about.start ?? "") || 0;
+  detail.canSend = about.send;
+  const name = about.names.length > 1 ? `${about.names.length} captures` : about.names[0] ?? "sabir view";
+  byId("name").textContent = visible(name.split("/").pop() || name);
+  byId("name").title = visible(about.names.join("\n"));
+  document.title = `${visible(name)} – sabir view`;
+  filter.learn(about.methods, about.tools);
+  setLifelines(byId("lifelines"), about.lifelines);
+  diagram.grid.draw();
+}
+
+// What is shown, in the address: so that a link shows the same.
+/** @param {number=} row */
+function remember(row = detail.row) {
+  const state = new URLSearchParams();
+  if (filter.input.value) state.set("filter", filter.input.value);
+  if (errorsOnly) state.set("errors", "1");
+  if (view !== "list") state.set("view", view);
+  if (row >= 0) state.set("row", String(row));
+  const text = state.toString();
+  history.replaceState(null, "", `${location.pathname}${text ? `#${text}` : ""}`);
+}
+
+let life = 0;
+async function applyFilter() {
+  const problem = byId("problem");
+  const mine = ++life;
+  const shown = current();
+  const kept = shown && !following ? await focusRow() : undefined;
+  try {
+    const scan = await post("filter", { filter: filter.input.value, problems: errorsOnly, range, instead: chosen.filter });
+    if (mine !== life) return;
+    if (scan?.problem) throw new Error(scan.problem);
+    chosen.filter = scan?.id ?? null;
+    if (scan && news) news.scans.push(scan);
+    problem.textContent = "";
+    filter.input.removeAttribute("aria-invalid");
+    for (const { store, grid } of [list, diagram]) { store.forget(); grid.forget(); }
+    fresh = true;
+    list.seen = diagram.seen = 0;
+    if (following) shown?.grid.end();
+    else if (kept && chosen.filter === null) jump(kept.row, false).catch(tell);
+  } catch (error) {
+    if (mine !== life) return;
+    problem.textContent = visible(error instanceof Error ? error.message : String(error));
+    filter.input.setAttribute("aria-invalid", "true");
+  }
+  remember();
+  tellState();
+  draw();
+}
+
+let typing = 0;
+const filter = setupFilter(now => {
+  clearTimeout(typing);
+  if (now) { applyFilter(); current()?.grid.box.focus(); } else typing = setTimeout(applyFilter, 200);
+});
+timeline.addEventListener("range", event => { range = detailOf(event); applyFilter(); });
+
+/** @param {string} id @param {boolean} on */
+const press = (id, on) => byId(id).setAttribute("aria-pressed", String(on));
+function toggleErrors() { errorsOnly = !errorsOnly; press("errors", errorsOnly); applyFilter(); }
+function togglePause() {
+  paused = !paused;
+  press("pause", paused);
+  calls.hold(paused);
+  records.hold(paused);
+  tell(paused ? "paused: no rows are added" : "goes on");
+  if (!paused && following) current()?.grid.end();
+  tellState();
+  draw();
+}
+function toEnd() {
+  if (paused) togglePause();
+  following = true;
+  const shown = current();
+  shown?.grid.end();
+  if (shown) shown.seen = shown.store.length;
+  tellState();
+}
+function exportRows() {
+  const scan = news?.scans.find(scan => scan.id === chosen.filter);
+  showExport({ all: news?.rows ?? 0, matching: scan ? scan.matched : null, filter: chosen.filter, marked: [...marks].sort((a, b) => a - b), selected: detail.row });
+}
+byId("errors").addEventListener("click", toggleErrors);
+byId("pause").addEventListener("click", togglePause);
+byId("export").addEventListener("click", exportRows);
+byId("help").addEventListener("click", showHelp);
+for (const id of ["more", "more-sequence"]) byId(id).addEventListener("click", () => { toEnd(); current()?.grid.box.focus(); });
+timeChoice.addEventListener("change", () => { times.by = timeChoice.value; draw(); });
+
+/** @param {string} name @param {boolean} keep whether to show the row that is selected */
+async function show(name, keep = true) {
+  const row = keep && view !== name && view !== "stats" ? await focusRow() : undefined;
+  view = name;
+  for (const each of VIEWS) {
+    byId(each).hidden = each !== name;
+    const tab = byId(`tab-${each}`);
+    tab.setAttribute("aria-selected", String(each === name));
+    tab.tabIndex = each === name ? 0 : -1;
+  }
+  if (name === "sequence") await learn();
+  if (row && !following && name !== "stats") await jump(row.row, false);
+  else if (following) current()?.grid.end();
+  remember();
+  tellState();
+  draw();
+}
+for (const name of VIEWS) {
+  byId(`tab-${name}`).addEventListener("click", () => show(name));
+  byId(`tab-${name}`).addEventListener("keydown", event => {
+    const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    if (!step) return;
+    event.stopPropagation();
+    const next = VIEWS[(VIEWS.indexOf(name) + step + 3) % 3];
+    show(next);
+    byId(`tab-${next}`).focus();
+  });
+}
+stats.addEventListener("method", async event => {
+  const { method, tool } = detailOf(event);
+  filter.input.value = tool ? `tool:${JSON.stringify(tool)}` : `method:${JSON.stringify(method)}`;
+  await show("list", false);
+  await applyFilter();
+  byId("grid").focus();
+});
+
+detail.addEventListener("closed", () => { remember(-1); current()?.grid.box.focus(); draw(); });
+detail.addEventListener("jump", event => jump(detailOf(event)).catch(tell));
+
+/** Shows a row by its number, wherever it is. @param {number} row @param {boolean} open */
+async function jump(row, open = true) {
+  const shown = current() ?? (await show("list", false), list);
+  const { place, there } = await shown.store.place(row);
+  if (there) shown.grid.select(place, open, true);
+  else if (open) { tell("the filter leaves this row out"); await detail.open(row); }
+}
+
+/** @param {number} step @param {boolean} found */
+async function next(step, found) {
+  const shown = current();
+  if (!shown) return;
+  if (found && chosen.find === null) return find.open();
+  const answer = await shown.store.next(shown.grid.focus < 0 && step < 0 ? 2 ** 31 : shown.grid.focus, step, found);
+  if (found) find.told(answer);
+  if (answer.place !== null) shown.grid.select(answer.place, detail.isOpen, true);
+  else if (!found) tell(step > 0 ? "no more errors" : "no errors before this");
+}
+find.addEventListener("go", event => next(detailOf(event), true).catch(tell));
+find.addEventListener("changed", () => { calls.stale(); records.stale(); draw(); });
+find.addEventListener("closed", () => current()?.grid.box.focus());
+
+/** From a request to its answer, or back. @param {boolean} back */
+async function other(back) {
+  const row = await focusRow();
+  if (row?.other === undefined) return tell("there is no other half");
+  if (view === "sequence") { if (back === row.other < row.row) await jump(row.other, detail.isOpen); }
+  else await detail.open(row.row);
+}
+
+async function mark() {
+  const row = await focusRow();
+  if (!row) return tell("select a row first");
+  if (marks.delete(row.row)) { if (times.mark?.row === row.row) times.mark = null; } else { marks.add(row.row); times.mark = row; }
+  if (times.mark && times.by === "before") times.by = timeChoice.value = "mark";
+  if (!times.mark && times.by === "mark") times.by = timeChoice.value = "before";
+  sessionStorage.setItem(MARKS, JSON.stringify([...marks]));
+  tell(marks.has(row.row) ? `marked ${row.row + 1}: times are since this row` : `${row.row + 1} is no longer marked`);
+  draw();
+}
+
+async function nextMark() {
+  const all = [...marks].sort((a, b) => a - b);
+  const at = (await focusRow())?.row ?? -1;
+  const to = all.find(row => row > at) ?? all[0];
+  if (to === undefined) tell("no row is marked"); else await jump(to, detail.isOpen);
+}
+
+function escape(/** @type {HTMLElement} */ target) {
+  if (find.isOpen) find.close();
+  else if (target === filter.input && filter.input.value) { filter.input.value = ""; applyFilter(); }
+  else if (detail.isOpen) detail.close();
+  else if (range) timeline.clear();
+  else if (filter.input.value || errorsOnly) { filter.input.value = ""; if (errorsOnly) toggleErrors(); else applyFilter(); }
+  current()?.grid.box.focus();
+}
+
+/** @type {Record<string, () => unknown>} */
+const ACTIONS = {
+  "/": () => { filter.input.focus(); filter.input.select(); }, f: () => find.open(), n: () => next(1, true), N: () => next(-1, true), e: () => next(1, false), E: toggleErrors, p: togglePause,
+  m: mark, M: nextMark, r: async () => { const row = await focusRow(); if (row && detail.row !== row.row) await detail.open(row.row); detail.edit(); }, x: exportRows, t: () => { timeChoice.selectedIndex = (timeChoice.selectedIndex + 1) % timeChoice.options.length; times.by = timeChoice.value; tell(timeChoice.selectedOptions[0].text); draw(); },
+  y: async () => detail.copy("call", (await focusRow())?.row ?? detail.row), Y: async () => detail.copy("json", (await focusRow())?.row ?? detail.row),
+  "[": () => other(true), "]": () => other(false), 1: () => show("list"), 2: () => show("sequence"), 3: () => show("stats"), "?": showHelp,
+};
+
+document.addEventListener("keydown", event => {
+  const target = /** @type {HTMLElement} */ (event.target);
+  if (event.ctrlKey || event.metaKey || event.altKey || dialogIsOpen() || event.defaultPrevented) return;
+  if (event.key === "Escape") return escape(target);
+  if (target.matches("input, textarea, select")) return;
+  const shown = current();
+  const inside = shown !== null && (target === document.body || target === shown.grid.box);
+  if (shown && (inside || /^[jkgG]$/.test(event.key)) && shown.grid.key(event.key)) return event.preventDefault();
+  if (event.key === "Enter" && inside) {
+    event.preventDefault();
+    focusRow().then(async row => { if (row) { await detail.open(row.row); remember(row.row); detail.box.focus(); } }).catch(tell);
+    return;
+  }
+  const act = ACTIONS[event.key];
+  if (!act) return;
+  event.preventDefault();
+  Promise.resolve(act()).catch(tell);
+});
+
+const CELLS = ["number", "time", "way", "kind", "id", "method", "status", "took", "size", "content"];
+byId("head").append(...COLUMNS.map((name, index) => element("span", { role: "columnheader", class: CELLS[index] }, name || element("span", { "aria-label": "direction" }))));
+
+async function start() {
+  const state = new URLSearchParams(location.hash.slice(1));
+  filter.input.value = state.get("filter") ?? "";
+  errorsOnly = state.has("errors");
+  press("errors", errorsOnly);
+  await learn();
+  const heard = new Promise(done => follow(now => { hear(now); done(undefined); }, problem => {
+    byId("state").textContent = problem;
+    byId("state").className = "state bad";
+    done(undefined);
+  }));
+  await heard;
+  const row = state.get("row");
+  following = news?.sources.some(source => source.phase === "live") === true && row === null || news?.rows === 0;
+  const wanted = state.get("view") ?? "list";
+  await show(VIEWS.includes(wanted) ? wanted : "list", false);
+  if (filter.input.value || errorsOnly) await applyFilter();
+  if (row !== null && /^\d+$/.test(row)) await jump(Number(row));
+  current()?.grid.box.focus();
+}
+start().catch(problem => { byId("state").textContent = visible(problem instanceof Error ? problem.message : String(problem)); byId("state").className = "state bad"; });

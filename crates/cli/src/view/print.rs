@@ -1,0 +1,141 @@
+//! `sabir view --print`: captured traffic as rows of text.
+//!
+//! A file is indexed first, so that each request shows how its call ended. What is followed, or comes from a pipe, is
+//! shown as it comes.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use sabir_model::calls::{Entry, Names, Tracker};
+use sabir_model::capture::{ReadError, Reader, What};
+use sabir_model::filter::Filter;
+use sabir_model::index::{Contents, Index, Search};
+
+use super::follow::Following;
+use crate::args::ViewArgs;
+use crate::exit::{Exit, Failure};
+use crate::filter;
+use crate::print::Printer;
+use crate::row::RowFormat;
+
+/// Rows that are looked at before those that match are printed.
+const PART: u32 = 4096;
+
+pub(super) fn run(args: &ViewArgs, printer: &Printer) -> Result<Exit, Failure> {
+    let filter = filter::parse(args.filter.as_deref())?;
+    let [file] = &args.words[..] else {
+        return Err(Failure::usage("name one file to print").hint("as in `sabir view --print session.jrl`"));
+    };
+    let name = file.to_string_lossy().into_owned();
+    let unreadable =
+        |error: &ReadError| Failure::new(Exit::Connect, format_args!("cannot read {name}: {error}"));
+    let layout = printer.layout();
+    let format = RowFormat { painter: layout.painter, columns: layout.columns, is_live: false };
+    let mut out = printer.stream();
+    let shown = match (file == "-", args.follow) {
+        (true, _) => {
+            let format = RowFormat { is_live: true, ..format };
+            Stream { format, filter, follow: true }.show(io::stdin().lock(), &mut out)
+        }
+        (false, true) => match Following::open(Path::new(file)) {
+            Ok(file) => {
+                let format = RowFormat { is_live: true, ..format };
+                Stream { format, filter, follow: true }.show(file, &mut out)
+            }
+            Err(error) => Err(Shown::Unreadable(error.into())),
+        },
+        (false, false) => indexed(Path::new(file), format, filter, &mut out),
+    };
+    match shown {
+        Ok(is_torn) => {
+            out.flush()?;
+            drop(out);
+            if is_torn {
+                printer.note("skipped the last line: it is incomplete");
+            }
+            Ok(Exit::Ok)
+        }
+        Err(Shown::Unreadable(error)) => Err(unreadable(&error)),
+        Err(Shown::Unwritable(error)) => Err(error.into()),
+    }
+}
+
+/// Why showing has ended early.
+enum Shown {
+    Unreadable(ReadError),
+    Unwritable(io::Error),
+}
+
+impl From<ReadError> for Shown {
+    fn from(error: ReadError) -> Self {
+        Shown::Unreadable(error)
+    }
+}
+
+/// Shows a file that can be read by position. Whether its last line is torn.
+fn indexed(path: &Path, format: RowFormat, filter: Filter, out: &mut impl Write) -> Result<bool, Shown> {
+    let file = File::open(path).map_err(ReadError::from)?;
+    if !file.metadata().map_err(ReadError::from)?.is_file() {
+        return Stream { format, filter, follow: false }.show(file, out);
+    }
+    let mut reader = Reader::new(file).map_err(Shown::from)?;
+    let mut index = Index::default();
+    while let Some(record) = reader.next()? {
+        index.push(&record);
+    }
+    let again = File::open(path).map_err(ReadError::from)?;
+    let mut contents = Contents::new(again, reader.format());
+    let mut search = Search::new(filter);
+    let mut printed = 0;
+    while search.looked() < index.len() {
+        search.advance(&index, &mut contents, PART).map_err(ReadError::from)?;
+        for row in search.found()[printed..].iter().copied() {
+            let Some(entry) = index.entry(row) else { continue };
+            let content = contents.read(&index, row).map_err(ReadError::from)?;
+            print(&format, &entry, index.names(), &content, out)?;
+        }
+        printed = search.found().len();
+    }
+    Ok(reader.torn())
+}
+
+/// Shows records as they come.
+struct Stream {
+    format: RowFormat,
+    filter: Filter,
+    /// What comes is shown at once.
+    follow: bool,
+}
+
+impl Stream {
+    fn show(&self, input: impl Read, out: &mut impl Write) -> Result<bool, Shown> {
+        let mut reader = Reader::new(input)?;
+        let mut tracker = Tracker::default();
+        while let Some(record) = reader.next()? {
+            let entry = tracker.follow(&record);
+            let content = match &record.what {
+                What::Message(text) | What::Noise(text) | What::Stderr(text) => &**text,
+                What::Event(_, text) => text.as_bytes(),
+                _ => b"",
+            };
+            if self.filter.matches(&entry, tracker.names(), content) {
+                print(&self.format, &entry, tracker.names(), content, out)?;
+                if self.follow {
+                    out.flush().map_err(Shown::Unwritable)?;
+                }
+            }
+        }
+        Ok(reader.torn())
+    }
+}
+
+fn print(
+    format: &RowFormat,
+    entry: &Entry,
+    names: &Names,
+    content: &[u8],
+    out: &mut impl Write,
+) -> Result<(), Shown> {
+    writeln!(out, "{}", format.row(entry, names, content)).map_err(Shown::Unwritable)
+}

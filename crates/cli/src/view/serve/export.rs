@@ -1,0 +1,189 @@
+//! Chosen rows as a file of their own, made while it is sent: nothing is held in memory but the row at hand.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use hyper::body::{Body as HttpBody, Bytes, Frame};
+use sabir_model::calls::Kind;
+use sabir_model::capture::{Direction, Encoder, Event, Header};
+use sabir_proto::RawJson;
+
+use super::har;
+use super::row::Known;
+use crate::json::compact;
+use crate::view::capture::{AllContents, Captures, answer_of};
+
+/// Bytes that are sent at once, about.
+const CHUNK: usize = 64 << 10;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Format {
+    Capture,
+    Transcript,
+    Har,
+}
+
+impl Format {
+    pub(super) fn named(name: &str) -> Option<Format> {
+        Some(match name {
+            "jrl" => Format::Capture,
+            "transcript" => Format::Transcript,
+            "har" => Format::Har,
+            _ => return None,
+        })
+    }
+
+    pub(super) fn media_type(self) -> &'static str {
+        match self {
+            Format::Capture => "application/x-ndjson",
+            Format::Transcript => "text/plain; charset=utf-8",
+            Format::Har => "application/json",
+        }
+    }
+}
+
+pub(super) struct Export {
+    captures: Arc<Captures>,
+    contents: AllContents,
+    rows: VecDeque<u32>,
+    format: Format,
+    encoder: Encoder,
+    /// When the last row of a transcript was.
+    time: Option<Duration>,
+    has_begun: bool,
+    /// Something was written behind which a comma belongs.
+    comma: bool,
+}
+
+impl Export {
+    /// `rows` are records, in order.
+    pub(super) fn new(captures: Arc<Captures>, rows: Vec<u32>, format: Format) -> Self {
+        let contents = captures.more_contents();
+        let (encoder, rows) = (Encoder::default(), rows.into());
+        Export { captures, contents, rows, format, encoder, time: None, has_begun: false, comma: false }
+    }
+
+    /// The next part of the file; `None` behind the last.
+    fn chunk(&mut self) -> Option<Vec<u8>> {
+        let mut out = Vec::new();
+        if !std::mem::replace(&mut self.has_begun, true) {
+            self.begin(&mut out);
+        } else if self.rows.is_empty() {
+            return None;
+        }
+        while out.len() < CHUNK {
+            let Some(row) = self.rows.pop_front() else { break };
+            self.row(row, &mut out);
+        }
+        if self.rows.is_empty() && self.format == Format::Har {
+            out.extend_from_slice(har::END.as_bytes());
+        }
+        Some(out)
+    }
+
+    fn begin(&mut self, out: &mut Vec<u8>) {
+        match self.format {
+            Format::Capture => {
+                let state = self.captures.state();
+                let first = state.sources.first().map(|source| source.header.clone()).unwrap_or_default();
+                // With several captures, time begins with the first of them, and no command is that of all.
+                let header = match (&state.sources[..], state.start) {
+                    ([_], _) => first,
+                    (_, Some(start)) => Header { frame: first.frame, ..Header::starting(start) },
+                    _ => Header::default(),
+                };
+                self.encoder.header(&header);
+                out.extend_from_slice(self.encoder.line());
+            }
+            Format::Transcript => {}
+            Format::Har => out.extend_from_slice(har::START.as_bytes()),
+        }
+    }
+
+    fn row(&mut self, row: u32, out: &mut Vec<u8>) {
+        let state = self.captures.state();
+        let Some(known) = Known::record(&state, row) else { return };
+        let answer = answer_of(&known.entry).and_then(|answer| Known::record(&state, answer));
+        let start = state.start;
+        drop(state);
+        let entry = known.entry;
+        let Ok(content) = self.contents.at(known.place.0, known.place.1) else { return };
+        match self.format {
+            Format::Capture => {
+                let at = entry.time.unwrap_or_default();
+                let direction = entry.direction.unwrap_or(Direction::ToServer);
+                let event = |event| (event, String::from_utf8_lossy(&content).into_owned());
+                let event = match entry.kind {
+                    Kind::Start | Kind::Damage => return,
+                    Kind::Open => Some(event(Event::Open)),
+                    Kind::Close => Some(event(Event::Close)),
+                    Kind::Exit => Some(event(Event::Exit)),
+                    Kind::Gap => Some(event(Event::Gap)),
+                    Kind::Mark => Some(event(Event::Mark)),
+                    Kind::Http => Some(event(Event::Http)),
+                    _ => None,
+                };
+                match (event, entry.kind) {
+                    (Some((event, text)), _) => self.encoder.event(at, entry.connection, event, &text),
+                    (None, Kind::Noise) => {
+                        self.encoder.stray(at, direction, entry.connection, false, &content)
+                    }
+                    (None, Kind::Stderr) => {
+                        self.encoder.stray(at, direction, entry.connection, true, &content)
+                    }
+                    (None, _) => self.encoder.message(at, direction, entry.connection, &content),
+                };
+                out.extend_from_slice(self.encoder.line());
+            }
+            Format::Transcript => {
+                if let (Some(time), Some(before)) = (entry.time, self.time)
+                    && time.saturating_sub(before) >= Duration::from_millis(1)
+                {
+                    let ms = time.saturating_sub(before).as_millis();
+                    out.extend_from_slice(format!("~ {ms}ms\n").as_bytes());
+                }
+                self.time = entry.time.or(self.time);
+                out.extend_from_slice(transcript_line(entry.kind, entry.direction, &content).as_bytes());
+            }
+            Format::Har => {
+                let content = content.into_owned();
+                let answer = answer.and_then(|answer| {
+                    Some(self.contents.at(answer.place.0, answer.place.1).ok()?.into_owned())
+                });
+                let Some(line) = har::entry(&known, &content, answer.as_deref(), start) else { return };
+                if std::mem::replace(&mut self.comma, true) {
+                    out.extend_from_slice(b",\n");
+                }
+                out.extend_from_slice(line.as_bytes());
+            }
+        }
+    }
+}
+
+/// A record in the notation for transcripts, with its line break.
+pub(super) fn transcript_line(kind: Kind, direction: Option<Direction>, content: &[u8]) -> String {
+    let text = String::from_utf8_lossy(content);
+    match direction.filter(|_| kind.is_message()) {
+        Some(direction) if RawJson::from_bytes(content).is_ok() => {
+            format!("{} {}\n", direction.sign(), compact(&text))
+        }
+        _ if kind == Kind::Start => String::new(),
+        _ => text.lines().map(|line| format!("# {kind}: {}\n", sabir_proto::escape_controls(line))).collect(),
+    }
+}
+
+impl HttpBody for Export {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Ready(self.chunk().map(|chunk| Ok(Frame::data(Bytes::from(chunk)))))
+    }
+}

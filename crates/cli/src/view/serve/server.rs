@@ -1,0 +1,165 @@
+//! Serves the page, on a thread of its own: whatever the program does meanwhile.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+
+use super::api::Api;
+use super::files::FILES;
+use super::guard::{Guard, secure};
+use crate::view::capture::{Captures, Given};
+
+pub(super) type Body = BoxBody<Bytes, Infallible>;
+
+/// Bytes of a request that are read, and connections at the same time.
+const LONGEST: usize = 4 << 20;
+const CONNECTIONS: usize = 64;
+
+/// How long pages may take to hear the end.
+const LAST_NEWS: Duration = Duration::from_millis(400);
+
+/// Sends a message on a connection, and gives what is answered.
+pub(crate) type Sender = Arc<dyn Fn(u64, String) -> Sending + Send + Sync>;
+type Sending = Pin<Box<dyn Future<Output = Result<Sent, String>> + Send>>;
+
+/// A message that was sent, and its answer, if it has one.
+#[derive(Debug, Clone)]
+pub(crate) struct Sent {
+    pub(crate) answer: Option<String>,
+    pub(crate) took: Duration,
+}
+
+/// A page that is being served.
+pub(crate) struct Page {
+    /// Where to open it. It has the token.
+    pub(crate) address: String,
+    captures: Arc<Captures>,
+    following: Arc<AtomicUsize>,
+}
+
+impl Page {
+    /// Begins to read and to serve.
+    pub(in crate::view) fn serve(given: Given, port: u16, send: Option<Sender>) -> io::Result<Page> {
+        let listener = std::net::TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))?;
+        listener.set_nonblocking(true)?;
+        let at = listener.local_addr()?;
+        let captures = Captures::open(given)?;
+        let guard = Guard::new(at.port())?;
+        let address = format!("http://{at}/#t={}", guard.token);
+        let following = Arc::new(AtomicUsize::new(0));
+        let api = Api { captures: captures.clone(), following: following.clone(), send };
+        let site = Arc::new(Site { api, guard });
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        std::thread::Builder::new()
+            .name("view".to_owned())
+            .spawn(move || runtime.block_on(accept(listener, site)))?;
+        Ok(Page { address, captures, following })
+    }
+
+    /// Whoever looks at the page gets to see the last rows.
+    pub(crate) fn finish(self) {
+        let deadline = Instant::now() + LAST_NEWS;
+        while self.following.load(Ordering::SeqCst) > 0 && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        self.captures.end();
+    }
+}
+
+async fn accept(listener: std::net::TcpListener, site: Arc<Site>) {
+    let Ok(listener) = TcpListener::from_std(listener) else { return };
+    let slots = Arc::new(Semaphore::new(CONNECTIONS));
+    loop {
+        let Ok(slot) = slots.clone().acquire_owned().await else { return };
+        let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            continue;
+        };
+        let _ = stream.set_nodelay(true);
+        let site = site.clone();
+        tokio::spawn(async move {
+            let service = service_fn(move |request| {
+                let site = site.clone();
+                async move { Ok::<_, Infallible>(site.answer(request).await) }
+            });
+            let mut http = http1::Builder::new();
+            http.timer(TokioTimer::new()).header_read_timeout(Duration::from_secs(30));
+            // A page that goes away in the middle is no news.
+            let _ = http.serve_connection(TokioIo::new(stream), service).await;
+            drop(slot);
+        });
+    }
+}
+
+struct Site {
+    api: Api,
+    guard: Guard,
+}
+
+impl Site {
+    async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
+        let path = request.uri().path();
+        let mut response = match self.guard.admit(request.method(), path, request.headers()) {
+            Err((status, why)) => refused(status, why),
+            Ok(()) => self.route(request).await,
+        };
+        secure(response.headers_mut());
+        response
+    }
+
+    async fn route(&self, request: Request<Incoming>) -> Response<Body> {
+        let path = request.uri().path().to_owned();
+        let Some(path) = path.strip_prefix("/api/") else { return file(request.method(), &path) };
+        match *request.method() {
+            Method::GET => self.api.get(path, request.uri().query().unwrap_or_default()),
+            Method::POST => {
+                let kind = request.headers().get(CONTENT_TYPE);
+                if kind.is_none_or(|kind| kind != "application/json") {
+                    return refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body must be application/json");
+                }
+                match Limited::new(request.into_body(), LONGEST).collect().await {
+                    Ok(body) => self.api.post(path, &body.to_bytes()).await,
+                    Err(_) => refused(StatusCode::PAYLOAD_TOO_LARGE, "the request is too long"),
+                }
+            }
+            _ => refused(StatusCode::METHOD_NOT_ALLOWED, "GET or POST"),
+        }
+    }
+}
+
+fn file(method: &Method, path: &str) -> Response<Body> {
+    if method != Method::GET {
+        return refused(StatusCode::METHOD_NOT_ALLOWED, "GET");
+    }
+    match FILES.iter().find(|file| file.path == path) {
+        Some(file) => respond(StatusCode::OK, file.kind, Full::new(Bytes::from_static(file.content)).boxed()),
+        None => refused(StatusCode::NOT_FOUND, "there is no such page"),
+    }
+}
+
+pub(super) fn respond(status: StatusCode, kind: &'static str, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    response
+}
+
+pub(super) fn refused(status: StatusCode, why: impl Into<String>) -> Response<Body> {
+    respond(status, "text/plain; charset=utf-8", Full::new(Bytes::from(why.into())).boxed())
+}
