@@ -60,7 +60,7 @@ pub(crate) fn fitting(text: &str, columns: usize) -> String {
 /// A line in pieces of at most `most` columns, cut at spaces if there are any. Spaces at its start are kept for the
 /// first piece, so that what is indented stays so.
 pub(crate) fn wrapped(line: &str, most: usize) -> Vec<String> {
-    if width(line) <= most {
+    if width(line) <= most && line.len() <= most.saturating_mul(MOST_BYTES) {
         return vec![line.to_owned()];
     }
     let indent = line.len() - line.trim_start_matches(' ').len();
