@@ -218,7 +218,7 @@ mod tests {
             ("{\"a\":1,\"b\":1}", "second", ""),
             ("{\"a\":2,\"b\":3}", "third", "$.params.b"),
             ("{\"a\":2,\"b\":2,\"_meta\":{\"progressToken\":1}}", "third", ""),
-            ("[]", "second", "$.params"),
+            ("[]", "third", "$.params"),
         ] {
             let text = format!("{{\"id\":1,\"method\":\"get\",\"params\":{params}}}");
             let found = answers.find(&text).unwrap_or_else(|| panic!("{params}"));

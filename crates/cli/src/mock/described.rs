@@ -101,7 +101,7 @@ impl Description {
     pub(super) fn router(self, seed: u64, asked: Arc<Asked>) -> Router {
         match self {
             Description::OpenRpc(document, value) => open_rpc(*document, value, seed, asked),
-            Description::Mcp(value) => mcp(value, seed),
+            Description::Mcp(value) => mcp(&value, seed),
         }
     }
 
@@ -158,7 +158,7 @@ fn example(document: &Value, method: &str, params: &Value) -> Option<Value> {
     found.pointer("/result/value").cloned()
 }
 
-fn mcp(value: Value, seed: u64) -> Router {
+fn mcp(value: &Value, seed: u64) -> Router {
     let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str);
     let name = text("/info/title").filter(|name| !name.is_empty()).unwrap_or("sabir mock").to_owned();
     let mut server = McpServer::new(name, text("/info/version").unwrap_or("0"));

@@ -70,7 +70,7 @@ impl<'a> Maker<'a> {
         }
         match kind(schema).as_str() {
             "null" => Value::Null,
-            "boolean" => Value::Bool(self.random.next() % 2 == 0),
+            "boolean" => Value::Bool(self.random.next().is_multiple_of(2)),
             "integer" => self.number(schema, true),
             "number" => self.number(schema, false),
             "string" => Value::String(self.string(schema)),

@@ -18,7 +18,7 @@ use outcome::{End, Outcome};
 use record::{Memory, Record};
 use report::{Row, Sides, Verdict};
 use sabir_model::capture::Direction;
-use sabir_model::rules::{Profile, Revision};
+use sabir_model::rules::Profile;
 use served::Served;
 pub(crate) use served::error_of;
 
@@ -186,19 +186,8 @@ fn transport_name(peer: &PeerOptions) -> String {
     peer.target.scheme().map_or("stdio", |scheme| scheme.name()).to_owned()
 }
 
-/// What was spoken, as far as that matters for the headers of HTTP.
+/// What was spoken, as far as that matters for HTTP.
 fn profile(recording: &Recording) -> Profile {
     let named = recording.header.as_ref().and_then(|header| header.profile.as_deref()?.parse().ok());
-    match named {
-        Some(Profile::Mcp(None)) | None => {
-            // From 2026-07-28 on each request says which revision it is of.
-            let newest = Revision::V2026_07_28;
-            let says = format!("io.modelcontextprotocol/protocolVersion\":\"{}", newest.as_str());
-            match recording.messages.iter().any(|sent| sent.text.contains(&says)) {
-                true => Profile::Mcp(Some(newest)),
-                false => named.unwrap_or(Profile::JsonRpc),
-            }
-        }
-        Some(profile) => profile,
-    }
+    named.unwrap_or(Profile::JsonRpc)
 }

@@ -209,16 +209,16 @@ pub(crate) fn notifications<T: AsRef<str>>(
     rows: &mut Vec<Row>,
 ) {
     let counts = |text: &&str| !compare.ignore.has_method(&call_name(text));
-    let was = was.iter().map(T::as_ref).filter(counts).collect();
-    let now = now.iter().map(T::as_ref).filter(counts).collect();
+    let was: Vec<&str> = was.iter().map(T::as_ref).filter(counts).collect();
+    let now: Vec<&str> = now.iter().map(T::as_ref).filter(counts).collect();
     match strict {
-        true => in_order(was, now, compare, rows),
-        false => by_method(was, now, compare, rows),
+        true => in_order(&was, &now, compare, rows),
+        false => by_method(&was, &now, compare, rows),
     }
 }
 
 /// Compares notifications in the order in which they came.
-fn in_order(was: Vec<&str>, now: Vec<&str>, compare: Compare<'_>, rows: &mut Vec<Row>) {
+fn in_order(was: &[&str], now: &[&str], compare: Compare<'_>, rows: &mut Vec<Row>) {
     let named = |text: &str| format!("notification {}", call_name(text));
     for at in 0..was.len().max(now.len()) {
         rows.push(match (was.get(at), now.get(at)) {
@@ -231,7 +231,7 @@ fn in_order(was: Vec<&str>, now: Vec<&str>, compare: Compare<'_>, rows: &mut Vec
 }
 
 /// Compares notifications of the same method, in whichever order fits.
-fn by_method(was: Vec<&str>, now: Vec<&str>, compare: Compare<'_>, rows: &mut Vec<Row>) {
+fn by_method(was: &[&str], now: &[&str], compare: Compare<'_>, rows: &mut Vec<Row>) {
     let mut order: Vec<String> = Vec::new();
     let mut methods: HashMap<String, (Vec<&str>, Vec<&str>)> = HashMap::new();
     for (text, is_new) in was.iter().map(|text| (*text, false)).chain(now.iter().map(|text| (*text, true))) {
@@ -257,11 +257,12 @@ fn by_method(was: Vec<&str>, now: Vec<&str>, compare: Compare<'_>, rows: &mut Ve
                 None => unfit.push(was),
             }
         }
-        let mut unfit = unfit.into_iter();
-        for (was, now) in unfit.by_ref().zip(std::iter::from_fn(|| rest.pop_front())) {
-            rows.push(Row::compared(name.clone(), compare.messages(was, now)));
+        for was in unfit {
+            rows.push(match rest.pop_front() {
+                Some(now) => Row::compared(name.clone(), compare.messages(was, now)),
+                None => Row::new(name.clone(), Verdict::Missing),
+            });
         }
-        rows.extend(unfit.map(|_| Row::new(name.clone(), Verdict::Missing)));
         rows.extend(rest.iter().map(|_| Row::new(name.clone(), Verdict::Extra)));
     }
 }

@@ -14,9 +14,12 @@ use crate::exit::{Exit, Failure};
 /// The capture that is written, if one is.
 #[derive(Default)]
 pub(super) struct Record {
-    writer: Option<(Writer<Box<dyn Write + Send>>, Instant, String)>,
+    writer: Option<Written>,
     failed: Option<io::Error>,
 }
+
+/// A capture, when it began, and what it is called.
+type Written = (Writer<Box<dyn Write + Send>>, Instant, String);
 
 /// A capture in memory, up to this size.
 const MOST: usize = 256 << 20;

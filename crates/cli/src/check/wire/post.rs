@@ -132,6 +132,11 @@ impl Post {
         self.version = fork.version;
     }
 
+    /// Whether what it posts says in headers what is in the body.
+    pub(super) fn set_stateless(&mut self, stateless: bool) {
+        self.stateless = stateless;
+    }
+
     pub(super) fn max_size(&self) -> usize {
         self.max_size
     }

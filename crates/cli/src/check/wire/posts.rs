@@ -66,6 +66,8 @@ impl Posts {
     async fn post(&mut self, text: String, told: &mpsc::Sender<Posted>, tasks: &mut JoinSet<()>) {
         let method = method_of(&text);
         let mut post = self.post.fork();
+        // Of MCP from 2026-07-28 on, each request says which revision it is of. A recording may have both kinds.
+        post.set_stateless(text.contains("\"io.modelcontextprotocol/protocolVersion\""));
         if requests(&text) > 0 && method.as_deref() != Some("initialize") {
             let told = told.clone();
             tasks.spawn(async move { exchange(&mut post, text, &told).await });
