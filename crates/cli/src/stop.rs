@@ -137,7 +137,7 @@ async fn end(signal: &mut Signal) -> Exit {
                 STATE.interruption.notify_waiters();
                 tokio::select! {
                     () = hanging() => {}
-                    // Twice is impatient.
+                    // A second interrupt ends the process at once.
                     () = signal.came() => {}
                     () = STATE.resumed.notified() => continue,
                 }

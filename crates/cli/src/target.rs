@@ -43,7 +43,7 @@ impl Target {
     pub(crate) fn parse(text: &str) -> Result<Target, Failure> {
         if let Some(words) = text.strip_prefix("stdio:") {
             let words = platform::split(words)
-                .ok_or_else(|| Failure::usage(format_args!("`{text}` has a quote without its end")))?;
+                .ok_or_else(|| Failure::usage(format_args!("`{text}` has an unclosed quote")))?;
             return Target::program(words);
         }
         if text == "demo:" {
@@ -167,7 +167,7 @@ mod tests {
             ("https://x/rpc", Ok(Target::Url(Url::parse("https://x/rpc").expect("a URL")))),
             ("ws://", Err("`ws://` names no host")),
             ("stdio:", Err("no command is given")),
-            ("stdio:a 'b", Err("`stdio:a 'b` has a quote without its end")),
+            ("stdio:a 'b", Err("`stdio:a 'b` has an unclosed quote")),
             ("tcp://localhost", Err("`tcp://localhost` names no port: write it as tcp://localhost:PORT")),
             ("unix:", Err("`unix:` names no path")),
             ("add", Err("`add` is not a valid target: it has no scheme")),

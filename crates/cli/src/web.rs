@@ -109,7 +109,7 @@ fn read(
     let mut rest = value.trim();
     while let Some((before, after)) = rest.split_once("${") {
         let Some((name, after)) = after.split_once('}') else {
-            return Err(Failure::usage("a header has a `${` without a `}`"));
+            return Err(Failure::usage("`${` is not closed in a header"));
         };
         let value = variable(name).map_err(|error| match error {
             VarError::NotPresent => Failure::usage(format_args!("the variable `{name}` is not set"))
@@ -142,7 +142,7 @@ mod tests {
             ("a:", Ok(("a", ""))),
             ("a: ${B}", Err("the variable `B` is not set")),
             ("a: ${Z}", Err("the variable `Z` is not UTF-8")),
-            ("a: ${A", Err("a header has a `${` without a `}`")),
+            ("a: ${A", Err("`${` is not closed in a header")),
             ("nonsense", Err("`nonsense` is not a header")),
             (": x", Err("`: x` is not a header")),
         ] {

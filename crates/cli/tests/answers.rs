@@ -121,7 +121,7 @@ fn a_list_is_whole_or_an_error() {
     assert_eq!((many.stdout.lines().count(), many.exit), (250, 0), "{}", many.stderr);
     for cursor in [|_: u64| Some("1".to_owned()), |page: u64| Some(((page + 1) % 7).to_string())] {
         let circle = run("list TARGET", &pages(cursor));
-        assert!(circle.stderr.contains("a cursor came twice"), "{}", circle.stderr);
+        assert!(circle.stderr.contains("same cursor twice"), "{}", circle.stderr);
         assert_eq!((circle.stdout.as_str(), circle.exit), ("", 5));
     }
     let endless = run("list TARGET --timeout 2m", &pages(|page| Some((page + 1).to_string())));

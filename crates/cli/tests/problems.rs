@@ -423,7 +423,7 @@ fn an_unknown_method_is_the_callers_or_the_servers() {
     let run = shell.run("sabir call demo: ask '\"confirm\"' '[]'");
     assert_eq!(
         run.stderr,
-        "the server called `confirm`, which was answered with -32601 Method not found; --answer answers it\n\
+        "the server called `confirm`, which was answered with -32601 Method not found; answer it with --answer\n\
          error: -32601 Method not found\n\
          hint: the server asked `confirm`: answer it with --answer confirm=JSON\n"
     );

@@ -109,10 +109,7 @@ pub(crate) struct Subscription {
 impl Service {
     pub(crate) fn new(item: Item, options: &Options) -> Result<Service> {
         let Item::Trait(item) = item else {
-            return Err(Error::new(
-                item.span(),
-                "a service is a trait: `#[sabir::service]` goes on nothing else",
-            ));
+            return Err(Error::new(item.span(), "`#[sabir::service]` can only be used on a trait"));
         };
         check_generics(&item)?;
         let mut methods = Vec::new();
@@ -151,7 +148,7 @@ fn check_generics(item: &ItemTrait) -> Result<()> {
             GenericParam::Lifetime(param) => (param.span(), "lifetime"),
             GenericParam::Const(param) => (param.span(), "constant"),
         };
-        let why = format!("a service cannot have this {what}: only type parameters go over the wire");
+        let why = format!("a service cannot have this {what}: only type parameters are supported");
         return Err(Error::new(span, why));
     }
     Ok(())
@@ -165,7 +162,7 @@ impl Method {
                 let why = "a service has no associated types: make it a type parameter of the trait";
                 return Err(Error::new(entry.span(), why));
             }
-            other => return Err(Error::new(other.span(), "a service has nothing but methods")),
+            other => return Err(Error::new(other.span(), "a service trait can contain only methods")),
         };
         check_signature(&sig)?;
         let plain = sig.ident.unraw().to_string();
@@ -292,16 +289,13 @@ fn not_async(sig: &Signature) -> Error {
 fn check_progress(arguments: &[Argument], outcome: &Outcome) -> Result<()> {
     let mut told = arguments.iter().filter(|argument| matches!(argument.kind, Kind::Progress(_)));
     match (told.next(), told.next(), outcome) {
-        (_, Some(second), _) => {
-            Err(Error::new(second.name.span(), "a method has one `Progress` at the most"))
-        }
+        (_, Some(second), _) => Err(Error::new(second.name.span(), "a method can have only one `Progress`")),
         (Some(first), None, Outcome::Subscription(_)) => {
-            Err(Error::new(first.name.span(), "a subscription tells items, and no progress"))
+            Err(Error::new(first.name.span(), "a subscription cannot report progress"))
         }
-        (Some(first), None, Outcome::Notification) => Err(Error::new(
-            first.name.span(),
-            "a notification has nobody to tell its progress to: return a result",
-        )),
+        (Some(first), None, Outcome::Notification) => {
+            Err(Error::new(first.name.span(), "a notification cannot report progress: return a result"))
+        }
         _ => Ok(()),
     }
 }

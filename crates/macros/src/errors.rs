@@ -37,11 +37,11 @@ pub(crate) fn derive(item: DeriveInput) -> Result<TokenStream> {
     let Data::Enum(data) = item.data else {
         return Err(Error::new(
             item.ident.span(),
-            "the errors of a service are an enum: each variant has its code",
+            "`RpcError` can only be derived for an enum: each variant has a code",
         ));
     };
     if let Some(param) = item.generics.params.first() {
-        let why = "an error cannot be generic: both sides must know what its codes mean";
+        let why = "an error enum cannot be generic: both sides must know what its codes mean";
         return Err(Error::new_spanned(param, why));
     }
     let mut cases = Cases { coded: Vec::new(), transparent: Vec::new(), other: None };
@@ -96,7 +96,7 @@ impl Cases {
             }
             Options { code: None, message: None, other: true, transparent: false } => {
                 if self.other.is_some() {
-                    return Err(Error::new(span, "there is one `#[rpc(other)]` at the most"));
+                    return Err(Error::new(span, "only one variant can be `#[rpc(other)]`"));
                 }
                 let why = "an `#[rpc(other)]` variant holds a `sabir::ErrorObject`, and nothing else";
                 lone_field(&variant, why)?;

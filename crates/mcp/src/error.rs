@@ -113,7 +113,7 @@ pub(crate) fn unread(error: &serde_json::Error) -> ErrorObject {
     invalid(reason(error))
 }
 
-/// Why something was not read. Where in the text is of no use to anybody.
+/// Why something was not read. The position is left out.
 pub(crate) fn reason(error: &serde_json::Error) -> String {
     shown(&sabir::error_reason(error)).into_owned()
 }

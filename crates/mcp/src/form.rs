@@ -177,8 +177,8 @@ fn kind(property: &Value) -> &'static str {
     match property.get("type").and_then(Value::as_str) {
         Some("object") => "an object",
         Some("array") => "a list",
-        _ if property.get("$ref").is_some() => "a type that contains itself",
-        _ => "of a type that is none of these",
+        _ if property.get("$ref").is_some() => "a recursive type",
+        _ => "of an unsupported type",
     }
 }
 

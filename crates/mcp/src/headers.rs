@@ -51,7 +51,7 @@ impl ParamHeader {
                 Some(number) => Ok(Some(number.to_string())),
                 None => Err(format!("`{}` must be an integer", self.path.join("."))),
             },
-            Some(_) => Err(format!("`{}` cannot travel in a header", self.path.join("."))),
+            Some(_) => Err(format!("`{}` cannot be sent in a header", self.path.join("."))),
         }
     }
 }
@@ -105,11 +105,12 @@ fn asked_for(
     found: &[ParamHeader],
 ) -> Result<ParamHeader, String> {
     let name = name.as_str().filter(|name| is_token(name));
-    let name = name.ok_or_else(|| format!("`{KEYWORD}` of `{}` is no header name", path.join(".")))?;
+    let name =
+        name.ok_or_else(|| format!("`{KEYWORD}` of `{}` is not a valid header name", path.join(".")))?;
     let kind = kind.and_then(Value::as_str).unwrap_or_default();
     if !matches!(kind, "string" | "integer" | "boolean") {
         return Err(format!(
-            "`{}` is no string, integer or boolean, and cannot travel in a header",
+            "`{}` is not a string, integer or boolean and cannot be sent in a header",
             path.join(".")
         ));
     }
@@ -239,7 +240,8 @@ pub(crate) fn decoded(name: &str, value: Option<String>) -> Result<Option<String
     };
     let bytes = STANDARD.decode(inner).ok();
     let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
-    text.map(Some).ok_or_else(|| header_mismatch(format_args!("the header {name} is no UTF-8 in base64")))
+    text.map(Some)
+        .ok_or_else(|| header_mismatch(format_args!("the header {name} is not base64-encoded UTF-8")))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ pub(crate) fn page<'l, T>(
             .strip_prefix("at-")
             .and_then(|at| at.parse::<usize>().ok())
             .filter(|at| *at <= list.len())
-            .ok_or_else(|| invalid("`cursor` is none that this server gave out: start again without it"))?,
+            .ok_or_else(|| invalid("`cursor` was not issued by this server; start again without it"))?,
     };
     let end = start.saturating_add(size.max(1)).min(list.len());
     Ok((&list[start..end], (end < list.len()).then(|| format!("at-{end}"))))

@@ -17,12 +17,12 @@ enum Part {
 
 impl Pattern {
     /// # Panics
-    /// If the pattern is none.
+    /// If the pattern is not valid.
     pub(crate) fn new(pattern: &str) -> Self {
         Pattern::parse(pattern).unwrap_or_else(|reason| panic!("{reason}"))
     }
 
-    /// Reads a pattern. None has an unclosed brace, or an operator other than `+`.
+    /// Reads a pattern. An unclosed brace is an error, and so is an operator other than `+`.
     pub(crate) fn parse(pattern: &str) -> Result<Self, String> {
         let mut parts = Vec::new();
         let mut rest = pattern;

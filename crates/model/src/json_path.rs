@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use sabir_proto::{Cursor, Elements, JsonKind, JsonStr};
 
-/// The members of an object, as (name, value); nothing for any other kind. Names that spell half a character are as
+/// The members of an object, as (name, value); nothing for any other kind. Names with a lone surrogate are as
 /// they are written.
 pub(crate) fn members(text: &str) -> impl Iterator<Item = (Cow<'_, str>, &str)> {
     Cursor::trusted(text)
@@ -61,7 +61,7 @@ pub(crate) fn kind(text: &str) -> JsonKind {
     JsonKind::of(text)
 }
 
-/// The string that a JSON text spells, unless it is something else or holds half a character.
+/// The string that a JSON text spells, unless it is something else or holds a lone surrogate.
 pub(crate) fn string(text: &str) -> Option<Cow<'_, str>> {
     JsonStr::trusted(text)?.value()
 }

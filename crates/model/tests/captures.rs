@@ -105,8 +105,8 @@ fn captures() {
 
 #[test]
 fn what_is_no_text_is_named() {
-    check(b"\xff\xfe{\0", "it is in UTF-16: convert it first, with iconv -f utf-16 -t utf-8");
-    check(b"PK\x03\x04rest", "it is a zip file: unpack it first");
+    check(b"\xff\xfe{\0", "the file is in UTF-16; convert it with iconv -f utf-16 -t utf-8");
+    check(b"PK\x03\x04rest", "the file is a zip archive; extract it first");
 }
 
 /// What no memory could hold is skipped as it comes.

@@ -13,7 +13,7 @@ use std::time::Duration;
 /// | [`in_flight`](Self::in_flight), [`in_flight_bytes`](Self::in_flight_bytes) | requests wait in the queue |
 /// | [`queued_bytes`](Self::queued_bytes) | a request is answered [`OVERLOADED`](crate::ErrorCode::OVERLOADED); a notification is dropped and reported |
 /// | [`calls`](Self::calls) | `call` refuses |
-/// | [`high_water`](Self::high_water) | nothing more is read, and no waiting request starts, until the peer reads; a batch whose errors to what is no message would go beyond it is answered with one [`OVERLOADED`](crate::ErrorCode::OVERLOADED) |
+/// | [`high_water`](Self::high_water) | nothing more is read, and no waiting request starts, until the peer reads; a batch whose errors to invalid messages would go beyond it is answered with one [`OVERLOADED`](crate::ErrorCode::OVERLOADED) |
 /// | [`outbound_bytes`](Self::outbound_bytes) | nothing more is read; an answer is replaced by [`ANSWER_TOO_LARGE`](crate::ErrorCode::ANSWER_TOO_LARGE), and what has not started of its batch is answered [`OVERLOADED`](crate::ErrorCode::OVERLOADED); `call` and `notify` refuse |
 /// | [`max_error_replies`](Self::max_error_replies) | further unreadable messages are reported and no longer answered, until a readable one comes |
 /// | [`subscriptions`](Self::subscriptions) | a request to subscribe is answered [`TOO_MANY_SUBSCRIPTIONS`](crate::ErrorCode::TOO_MANY_SUBSCRIPTIONS) |

@@ -15,7 +15,7 @@ use std::time::Duration;
 /// assert!(now() + Duration::from_secs(1) > now());
 /// ```
 ///
-/// It counts nanoseconds, and ends after 584 years: what is later than that is then.
+/// Counts nanoseconds and saturates after 584 years.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Time(u64);
 

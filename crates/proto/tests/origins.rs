@@ -1,4 +1,4 @@
-//! On a transport that keeps messages apart, everything that answers a message carries its origin, and the
+//! On a transport that delimits messages, everything that answers a message carries its origin, and the
 //! last of it says so.
 
 #![expect(clippy::unwrap_used, reason = "a test may")]

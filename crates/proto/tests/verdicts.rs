@@ -107,7 +107,7 @@ fn jsonrpc_missing_or_not_2_0() {
         ),
         (
             r#"{"jsonrpc":"\ud800","id":1,"method":"m"}"#,
-            &[("*", "-32600, id 1: `jsonrpc` holds half a surrogate pair"), taken],
+            &[("*", "-32600, id 1: `jsonrpc` holds a lone surrogate"), taken],
         ),
         (
             r#"{"id":1,"result":2}"#,
@@ -402,7 +402,7 @@ fn a_method_that_is_no_name() {
     }
     check(&[(
         r#"{"jsonrpc":"2.0","id":1,"method":"\udc00"}"#,
-        &[("*", "-32600, id 1: `method` holds half a surrogate pair")],
+        &[("*", "-32600, id 1: `method` holds a lone surrogate")],
     )]);
 }
 

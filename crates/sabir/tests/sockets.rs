@@ -122,7 +122,7 @@ async fn the_file_of_a_unix_socket() {
     drop(other);
 
     std::fs::write(&path, "of value").unwrap();
-    assert_eq!(refused().await, format!("{at}there is a file of that name that is no socket"));
+    assert_eq!(refused().await, format!("{at}a file with this name exists and is not a socket"));
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "of value");
     std::fs::remove_file(&path).unwrap();
 }

@@ -25,7 +25,7 @@ pub(crate) struct DemoArgs {
     /// Serve a Model Context Protocol server that has one of every feature instead
     #[arg(long)]
     pub(crate) mcp: bool,
-    /// Serve a toy chain besides, for clients of Ethereum, Substrate and Solana to follow
+    /// Also serve a toy chain, for clients of Ethereum, Substrate and Solana
     #[arg(long, conflicts_with = "mcp")]
     pub(crate) chain: bool,
     /// Serve at tcp://HOST:PORT, http://HOST:PORT/PATH or unix:PATH (on Windows pipe:NAME), not on stdin and stdout

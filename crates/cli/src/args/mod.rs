@@ -198,7 +198,7 @@ pub(crate) struct PeerArgs {
     /// Message framing [default: lines; headers for a language server]
     #[arg(long, value_enum, value_name = "HOW", help_heading = CONNECTION)]
     pub(crate) framing: Option<ClientFraming>,
-    /// What the peer speaks: mcp, mcp@REVISION, lsp, eth or plain [default: found out]
+    /// What the peer speaks: mcp, mcp@REVISION, lsp, eth or plain [default: detected]
     #[arg(
         long = "as",
         value_name = "PROTOCOL",

@@ -34,7 +34,7 @@ impl TypedValueParser for ProtocolParser {
 // Not a doc comment: clap would show it as the command's own.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct SessionArgs {
-    /// What the peer speaks: mcp, mcp@REVISION, lsp, eth or plain [default: found out]
+    /// What the peer speaks: mcp, mcp@REVISION, lsp, eth or plain [default: detected]
     #[arg(
         long = "as",
         value_name = "PROTOCOL",
@@ -120,7 +120,7 @@ pub(crate) struct SubscribeArgs {
     /// End after this time, such as 5s
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) wait: Option<Duration>,
-    /// The method that ends the subscription [default: found by the name of METHOD]
+    /// The method that ends the subscription [default: derived from METHOD]
     #[arg(long, value_name = "METHOD")]
     pub(crate) unsubscribe: Option<String>,
     /// How long to wait for the answer to METHOD, such as 500ms, 30s or 2m

@@ -86,8 +86,8 @@ async fn talk(plan: &Plan, reporter: &Reporter, printer: &Printer) -> Result<Exi
     }
 }
 
-/// Ends the work when the time is up, when the user interrupts it, or when the peer speaks another protocol. While a
-/// person is asked something, no time runs.
+/// Ends the work when the time is up, when the user interrupts it, or when the peer speaks another protocol. The
+/// timeout is paused while a person is asked.
 async fn in_time<T>(
     mut deadline: Instant,
     plan: &Plan,

@@ -16,7 +16,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Draws the progress that a call was told of.
+    /// Draws the progress of a call.
     pub(crate) fn draw_value(value: &RawJson<'_>, printer: &Printer) {
         if let Ok(progress) = value.parse::<Progress>() {
             progress.draw(printer);

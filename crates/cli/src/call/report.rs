@@ -328,7 +328,7 @@ impl Reporter {
     pub(super) fn called(&self, method: &str) {
         *lock(&self.state.called) = Some(method.to_owned());
         self.note(|| {
-            format!("the server called `{method}`, which was answered with -32601 Method not found; --answer answers it")
+            format!("the server called `{method}`, which was answered with -32601 Method not found; answer it with --answer")
         });
     }
 

@@ -20,7 +20,7 @@ impl Pages {
     pub(super) fn follow(&mut self, cursor: &str) -> Result<(), CallError> {
         let unfit = |why: String| Err(CallError::Unfit(why.into()));
         if !self.seen.insert(self.hashes.hash_one(cursor)) {
-            return unfit("the list goes round in circles: a cursor came twice".to_owned());
+            return unfit("the server returned the same cursor twice".to_owned());
         }
         match self.seen.len() < MOST_PAGES {
             true => Ok(()),

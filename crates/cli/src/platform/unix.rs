@@ -82,8 +82,8 @@ pub(crate) fn enable_colour() -> bool {
     true
 }
 
-/// Each connection needs a descriptor. The limit that most systems set is low for the sake of programs that wait with
-/// `select(2)`, which neither this one does nor any that the demo starts: it starts none.
+/// Each connection needs a descriptor. The limit that most systems set is low because of programs that use
+/// `select(2)`; this one does not.
 pub(crate) fn raise_descriptor_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);

@@ -81,7 +81,7 @@ impl Lsp {
         self.is_shut_down |= method == "shutdown";
     }
 
-    /// Says goodbye.
+    /// Sends `shutdown` and `exit`.
     pub(super) async fn close(&mut self) {
         let peer = self.session.peer();
         if peer.cause().is_some() {

@@ -38,7 +38,7 @@ const NAMED: usize = 10;
 /// The code of a language server that was not initialized.
 const NOT_INITIALIZED: i64 = -32002;
 
-/// Hears what a peer says by itself. Called in the order in which it comes.
+/// Receives what a peer sends on its own, in the order in which it comes.
 pub(crate) trait Listener: Send + Sync + 'static {
     fn notification(&self, method: &str, params: Option<&RawJson<'static>>);
 
@@ -52,7 +52,7 @@ pub(crate) trait Listener: Send + Sync + 'static {
 /// Sees all bytes.
 pub(crate) type Tap = Box<dyn FnMut(Wire, &[u8]) + Send>;
 
-/// Hears of the progress of a call.
+/// Receives the progress of a call.
 pub(crate) type OnProgress = Arc<dyn Fn(&RawJson<'static>) + Send + Sync>;
 
 /// What a session is opened with.

@@ -161,7 +161,7 @@ impl Protocol {
         }
     }
 
-    /// Its dialect, with patience for what real servers do.
+    /// Its dialect, lenient where real servers deviate.
     pub(crate) fn dialect(self) -> Dialect {
         let of = match self {
             Protocol::Plain | Protocol::Eth => return LENIENT,

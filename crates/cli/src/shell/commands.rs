@@ -41,7 +41,7 @@ pub(super) fn parse(line: &str) -> Result<Command, String> {
         let word = words.next();
         match words.next() {
             None => Ok(command(word)),
-            Some(word) => Err(format!("`{word}` is one word too many for {first}")),
+            Some(word) => Err(format!("unexpected `{word}` after {first}")),
         }
     };
     match first.as_str() {
@@ -77,7 +77,7 @@ mod tests {
             ("", Ok(Command::Nothing)),
             (".help", Ok(Command::Help(None))),
             (".help add", Ok(Command::Help(Some("add".to_owned())))),
-            (".list a b", Err("`b` is one word too many for .list")),
+            (".list a b", Err("unexpected `b` after .list")),
             ("add 2 3", Ok(call("add", &["2", "3"]))),
             (".notify", Err("no method is given: write it as .notify METHOD [ARG]…")),
             (" {\"id\":1} ", Ok(Command::Message("{\"id\":1}".to_owned()))),

@@ -320,7 +320,7 @@ async fn in_time<T>(
             protocol = watch.mismatch() => return Err(peer.speaks(protocol)),
             done = tokio::time::timeout_at(deadline, &mut work) => match done {
                 Ok(done) => return done,
-                // While a person is asked something, no time runs.
+                // The timeout is paused while a person is asked.
                 Err(_) if answers.is_asking() => {}
                 Err(_) => return Err(peer.timed_out(watch)),
             },
@@ -359,7 +359,7 @@ impl Listener for Notes {
     }
 
     fn refused(&self, method: &str) {
-        self.note(&format!("the server called `{method}`, which was refused; --answer answers it"));
+        self.note(&format!("the server called `{method}`, which was refused; answer it with --answer"));
     }
 
     fn report(&self, report: &Report<'_>) {

@@ -348,7 +348,7 @@ impl Listener for Notes {
     fn refused(&self, method: &str) {
         if !self.traces {
             self.printer
-                .note(&format!("the server called `{method}`, which was refused; --answer answers it"));
+                .note(&format!("the server called `{method}`, which was refused; answer it with --answer"));
         }
     }
 

@@ -98,7 +98,7 @@ impl File<'_> {
             let span = value.span();
             match &**key.get_ref() {
                 field @ ("url" | "command") if address.is_some() => {
-                    let what = format!("`{name}` has a `url` and a `command`: `{field}` is one too many");
+                    let what = format!("`{name}` has a `url` and a `command`: remove `{field}`");
                     return Err(self.wrong(&key.span(), what));
                 }
                 "url" => address = Some(Address::Text(self.typed(self.string("url", value)?, &span)?)),
@@ -153,7 +153,7 @@ impl File<'_> {
     fn command(&self, value: &Value<'_>) -> Result<Vec<String>, Failure> {
         let words = match value.get_ref() {
             DeValue::String(text) => platform::split(text)
-                .ok_or_else(|| self.wrong(&value.span(), "the command has a quote without its end"))?,
+                .ok_or_else(|| self.wrong(&value.span(), "the command has an unclosed quote"))?,
             DeValue::Array(words) => words
                 .iter()
                 .map(|word| self.string("command", word).map(str::to_owned))

@@ -28,7 +28,7 @@ pub(super) fn fill(
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
         let Some((inside, after)) = after.split_once('}') else {
-            return Err(Failure::usage("a `${` is without its `}`"));
+            return Err(Failure::usage("`${` is not closed"));
         };
         filled.push_str(before);
         let (name, otherwise) = match inside.split_once(":-") {
@@ -78,7 +78,7 @@ mod tests {
             ("${A:-two}", Ok("1")),
             ("${workspaceFolder}/x", Ok("/work/x")),
             ("${B}", Err("the variable `B` is not set")),
-            ("${A", Err("a `${` is without its `}`")),
+            ("${A", Err("`${` is not closed")),
             ("${input:key}", Err("only the editor can fill in `${input:key}`")),
         ] {
             let got = fill(text, Variables::Filled, Path::new("/work/.vscode"), variable);

@@ -31,7 +31,7 @@ struct Kept {
 
 #[derive(Debug)]
 struct Publication {
-    /// The how-manieth it is.
+    /// Its sequence number.
     number: u64,
     version: Option<i32>,
     diagnostics: RawJson<'static>,

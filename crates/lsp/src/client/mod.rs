@@ -183,8 +183,8 @@ impl LspClient {
         Ok(greeted?)
     }
 
-    /// Does the handshake on a connection that is there already. The connection's own router answers the server and hears
-    /// what it says, so the session knows of no diagnostics that are published, and of no registrations.
+    /// Does the handshake on a connection that is there already. The connection's own router answers the server and
+    /// handles its notifications, so the session knows of no diagnostics that are published, and of no registrations.
     pub async fn initialize(&self, peer: &Peer) -> Result<LspSession, CallError> {
         greet(peer, self.config.initialize_params()).await
     }

@@ -85,7 +85,7 @@ fn size(registrations: &[RawJson<'_>]) -> usize {
     registrations.iter().map(|registration| registration.as_str().len() + EACH_REGISTRATION).sum()
 }
 
-/// Those of the capabilities that can be read: one that a server spells in its own way is no reason not to talk to it.
+/// The capabilities that can be read. One that does not fit its type is left out, and the session goes on.
 fn readable(said: &Map<String, Value>) -> ServerCapabilities {
     if let Ok(all) = serde_json::from_value(json!(said)) {
         return all;

@@ -1,4 +1,4 @@
-//! Work that the user is told of.
+//! Work-done progress.
 
 use lsp_types::{WorkDoneProgress, WorkDoneProgressBegin, WorkDoneProgressEnd, WorkDoneProgressReport};
 use sabir::RawJson;
@@ -74,7 +74,7 @@ impl WorkDone {
         }
     }
 
-    /// Progress that cannot be told is no reason to stop.
+    /// Failing to send progress is ignored.
     async fn tell(&self, progress: WorkDoneProgress) {
         if let Some(Shown { client, token, .. }) = &self.shown {
             let _ = client.progress(token, &progress).await;

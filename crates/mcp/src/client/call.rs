@@ -19,7 +19,7 @@ use crate::types::{Meta, ProgressUpdate};
 
 pub(super) type Params = BTreeMap<Cow<'static, str>, RawJson<'static>>;
 
-/// How often a server may ask back before it is taken for one that goes round in circles.
+/// How often a server may ask back: one that asks more often probably loops.
 const MOST_ROUNDS: usize = 32;
 /// Questions that a server may ask in one round: each may end up before the user.
 const MOST_QUESTIONS: usize = 64;
@@ -73,7 +73,7 @@ impl<R: DeserializeOwned> McpCall<R> {
         self
     }
 
-    /// Wants to know how far the server is.
+    /// Asks for progress.
     pub fn on_progress(self, mut progress: impl FnMut(ProgressUpdate) + Send + 'static) -> Self {
         self.on_raw_progress(move |update| {
             if let Ok(update) = update.parse() {
@@ -82,7 +82,7 @@ impl<R: DeserializeOwned> McpCall<R> {
         })
     }
 
-    /// Wants to know how far the server is, in the text that it sends: for those who show or forward it.
+    /// Asks for progress, as the text that the server sends: for those who show or forward it.
     pub fn on_raw_progress(mut self, progress: impl FnMut(RawJson<'static>) + Send + 'static) -> Self {
         self.progress = Some(Box::new(progress));
         self

@@ -21,7 +21,7 @@ use crate::types::{
 };
 use crate::{Interests, McpRevision};
 
-/// Pages that one list may have: a server that never comes to an end is one that goes round in circles.
+/// Pages that one list may have: a server that sends more probably loops.
 const MOST_PAGES: usize = 10_000;
 /// Bytes that all pages of a list may have together: four times what one message may have.
 const LARGEST_LIST: usize = 64 << 20;
@@ -284,7 +284,7 @@ impl McpSession {
                 return Ok(all);
             };
             if !cursors.insert(hashes.hash_one(next.as_str())) {
-                return Err(unfit("the list goes round in circles: a cursor came twice".to_owned()));
+                return Err(unfit("the server returned the same cursor twice".to_owned()));
             }
             params.insert("cursor".into(), next.into_owned());
         }

@@ -34,14 +34,14 @@ pub(super) fn detect(start: &[u8]) -> Result<Beginning, &'static str> {
 /// Files that are not text at all, by their first bytes.
 fn foreign(start: &[u8]) -> Option<&'static str> {
     const KNOWN: [(&[u8], &str); 8] = [
-        (b"\x1f\x8b", "it is packed by gzip: unpack it first, with gzip -dc"),
-        (b"\x28\xb5\x2f\xfd", "it is packed by zstd: unpack it first, with zstd -dc"),
-        (b"PK\x03\x04", "it is a zip file: unpack it first"),
-        (b"\x0a\x0d\x0d\x0a", "it is a pcapng file: export the messages from it, one per line"),
-        (b"\xd4\xc3\xb2\xa1", "it is a pcap file: export the messages from it, one per line"),
-        (b"\xff\xfe", "it is in UTF-16: convert it first, with iconv -f utf-16 -t utf-8"),
-        (b"\xfe\xff", "it is in UTF-16: convert it first, with iconv -f utf-16 -t utf-8"),
-        (b"\x7fELF", "it is a program: to talk to it, write stdio:COMMAND or put it after --"),
+        (b"\x1f\x8b", "the file is compressed with gzip; decompress it with gzip -dc"),
+        (b"\x28\xb5\x2f\xfd", "the file is compressed with zstd; decompress it with zstd -dc"),
+        (b"PK\x03\x04", "the file is a zip archive; extract it first"),
+        (b"\x0a\x0d\x0d\x0a", "the file is a pcapng capture; export the messages from it, one per line"),
+        (b"\xd4\xc3\xb2\xa1", "the file is a pcap capture; export the messages from it, one per line"),
+        (b"\xff\xfe", "the file is in UTF-16; convert it with iconv -f utf-16 -t utf-8"),
+        (b"\xfe\xff", "the file is in UTF-16; convert it with iconv -f utf-16 -t utf-8"),
+        (b"\x7fELF", "the file is a program; to talk to it, write stdio:COMMAND or put it after --"),
     ];
     KNOWN.iter().find(|(magic, _)| start.starts_with(magic)).map(|(_, what)| *what)
 }
@@ -74,7 +74,7 @@ mod tests {
             (b"# why\n> {}\n", Ok(Format::Transcript)),
             (b"< {}", Ok(Format::Transcript)),
             (b"", Ok(Format::Messages)),
-            (b"\x1f\x8b\x08", Err("it is packed by gzip: unpack it first, with gzip -dc")),
+            (b"\x1f\x8b\x08", Err("the file is compressed with gzip; decompress it with gzip -dc")),
         ] {
             assert_eq!(detect(start).map(|found| found.format), want, "{}", start.escape_ascii());
         }

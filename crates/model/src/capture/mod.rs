@@ -119,7 +119,7 @@ pub struct Header {
     /// `stdio`, `tcp`, `http` …
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transport: Option<String>,
-    /// How messages were kept apart: `lines`, `headers` or `whole`.
+    /// The message framing: `lines`, `headers` or `whole`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frame: Option<String>,
     /// The protocol on top of JSON-RPC, such as `mcp`.

@@ -1,6 +1,6 @@
 //! The language in which traffic is searched: `tool:echo -status:ok ms>250`.
 //!
-//! All of the words must apply; `-` before one turns it around.
+//! All of the words must apply; `-` before one negates it.
 //!
 //! | word | matches |
 //! |---|---|

@@ -160,7 +160,7 @@ fn brief(error: &str) -> String {
     let words = list.split(", ").find(|item| item.contains(' ') && item.starts_with(char::is_alphabetic));
     match words.filter(|words| !words.starts_with("one of")) {
         Some(words) => format!("{place}: {words}"),
-        None => format!("{place}: nothing that begins like this can stand here"),
+        None => format!("{place}: unexpected input"),
     }
 }
 

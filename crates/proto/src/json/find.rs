@@ -192,7 +192,7 @@ mod vector {
 mod portable {
     use super::chunk;
 
-    /// Remembers nothing: see its namesake.
+    /// The portable version: it keeps no state.
     #[derive(Clone, Copy)]
     #[cfg_attr(target_arch = "x86_64", allow(dead_code))]
     pub(crate) struct Stops;

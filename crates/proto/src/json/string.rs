@@ -65,7 +65,7 @@ impl<'t> JsonStr<'t> {
         if self.escaped { self.chars().eq(string.chars().map(Ok)) } else { self.inner() == string }
     }
 
-    /// Whether its escapes spell half a surrogate pair, so that it is not text.
+    /// Whether its escapes spell a lone surrogate, so that it is not text.
     pub fn has_lone_surrogate(self) -> bool {
         self.escaped && pieces(self.inner()).any(|(_, escape)| matches!(escape, Some(Err(_))))
     }

@@ -27,7 +27,7 @@ pub enum Incoming<'a> {
     Batch(Vec<Entry<'a>>),
 }
 
-/// A message, or why it is none.
+/// A message, or why it is not one.
 pub type Entry<'a> = Result<Message<'a>, Invalid<'a>>;
 
 /// Decodes the bytes of one message.

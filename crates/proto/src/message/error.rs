@@ -44,7 +44,7 @@ impl ErrorCode {
     pub const TIMED_OUT: ErrorCode = ErrorCode(-32012);
     /// The receiver is about to close the connection and takes no new requests.
     pub const SHUTTING_DOWN: ErrorCode = ErrorCode(-32013);
-    /// A subscription has no more items. This is no failure: only some [styles](crate::EndSignal::Always) tell it.
+    /// A subscription has no more items. This is not a failure; only some [styles](crate::EndSignal::Always) send it.
     pub const SUBSCRIPTION_FINISHED: ErrorCode = ErrorCode(-32014);
     /// The subscriber read too slowly, and the subscription has ended.
     pub const SUBSCRIPTION_LAGGED: ErrorCode = ErrorCode(-32015);
@@ -320,8 +320,7 @@ impl fmt::Display for ErrorObject<'_> {
 /// plain `Box<dyn Error>` is not among them: one rule cannot take both boxes, and in async code the other one is usual.
 /// Use `.map_err(|error| error.to_string())?` there.
 ///
-/// (An `ErrorObject` is therefore no `std::error::Error` itself, as both cannot be; [`CallError`] is the error that
-/// carries one.)
+/// For that reason `ErrorObject` does not implement `std::error::Error`; [`CallError`] does.
 impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for ErrorObject<'_> {
     fn from(error: E) -> Self {
         let error = error.into();

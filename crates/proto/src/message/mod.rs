@@ -250,7 +250,7 @@ impl fmt::Display for Fault {
             }
             Fault::WrongVersion => f.write_str("`jsonrpc` must be \"2.0\""),
             Fault::FractionalId => f.write_str("`id` must be an integer or a string, found a fraction"),
-            Fault::LoneSurrogate(member) => write!(f, "{member} holds half a surrogate pair"),
+            Fault::LoneSurrogate(member) => write!(f, "{member} holds a lone surrogate"),
             Fault::MethodWith(member) => write!(f, "`method` and {member} cannot be combined"),
             Fault::ResultAndError => f.write_str("`result` and `error` cannot be combined"),
             Fault::InError(part) => part.0.fmt(f),

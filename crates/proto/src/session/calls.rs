@@ -27,7 +27,7 @@ pub(super) struct Calls {
 pub(super) struct Call {
     id: u64,
     deadline: Option<Time>,
-    /// How far progress moves the deadline, and where it stops to.
+    /// How far progress moves the deadline, and the latest deadline.
     extension: Option<Duration>,
     latest: Option<Time>,
     pub(super) progress: bool,

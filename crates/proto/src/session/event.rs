@@ -111,11 +111,11 @@ impl Origin {
     pub const NONE: Origin = Origin(0);
 }
 
-/// A message to send, on a transport that keeps messages apart.
+/// A message to send, on a transport that delimits messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Outgoing<'s> {
-    /// The message. Empty if there is nothing more to say, and only `last` is news.
+    /// The message. Empty if nothing more is sent, and only `last` changed.
     pub message: &'s [u8],
     /// What it answers, or was sent on behalf of.
     pub origin: Origin,
@@ -145,9 +145,9 @@ pub enum Purpose {
         /// The last id.
         last: u64,
     },
-    /// It tells something, and wants no answer.
+    /// A notification.
     Notify,
-    /// It tells that nobody waits any more for the call with this id.
+    /// A cancel of the call with this id.
     Cancel(u64),
     /// It answers the peer: with a result, or a batch with all its answers.
     Answer,
@@ -378,7 +378,7 @@ pub enum CallError {
     NotSent(SendError),
     /// The result does not fit the type that the caller wants.
     Unfit(Cow<'static, str>),
-    /// The transport could not carry it, or its answer, and says why. Other calls may fare better.
+    /// The transport could not carry it, or its answer, and says why. Other calls may still succeed.
     Undelivered(Undelivered),
 }
 
@@ -400,7 +400,7 @@ pub enum Cause {
     Lost(Lost),
 }
 
-/// What the peer did wrong. Of one batch, the first hundred are told.
+/// What the peer did wrong. Of one batch, the first hundred are reported.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Report<'s> {

@@ -195,7 +195,7 @@ impl Core {
         }
     }
 
-    /// A batch of nothing but requests is unfolded: they start as if they had come alone. Of any other, nothing
+    /// A batch of nothing but requests is started request by request, as if each had come alone. Of any other, nothing
     /// starts before all of it is taken in: its requests wait in the queue.
     fn batch(&mut self, text: &str, entries: &mut Vec<Entry<'_>>) {
         // Only what is owed an answer may be refused with one.

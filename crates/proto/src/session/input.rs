@@ -43,7 +43,7 @@ impl Input {
         if self.data.len() - self.end >= want {
             return;
         }
-        // Moving what is held costs no more than taking in what is done with did.
+        // The move is amortised: at least as many bytes were consumed before.
         let cheap = self.start >= self.end - self.start;
         if self.start > 0 && (cheap || self.data.capacity() - self.end < want) {
             self.data.copy_within(self.start..self.end, 0);

@@ -23,7 +23,7 @@ impl Session {
     }
 
     /// The driver has memory for so many bytes of answers that wait to be sent. Batches that may need more are answered
-    /// [`OVERLOADED`](crate::ErrorCode::OVERLOADED) as a whole, and what is no message is reported and not answered. As much as
+    /// [`OVERLOADED`](crate::ErrorCode::OVERLOADED) as a whole, and invalid messages are reported and not answered. As much as
     /// the [`Limits`](crate::Limits) allow, unless this says less.
     pub fn set_room(&mut self, bytes: usize) {
         self.core.room = bytes;

@@ -85,9 +85,9 @@ struct Core {
     dialect: Dialect,
     role: Role,
     limits: Limits,
-    /// `None` where the transport keeps messages apart.
+    /// `None` where the transport delimits messages.
     deframer: Option<Deframer>,
-    /// The messages in the input, where the transport keeps them apart.
+    /// The messages in the input, where the transport delimits messages.
     whole: VecDeque<WholeMessage>,
     /// What the message belongs to that is being taken in.
     incoming: Origin,
@@ -129,7 +129,7 @@ struct Core {
     active: Time,
     /// Since when memory may have been taken that was not given back.
     untidy: Option<Time>,
-    /// Whether the driver was told to wait since that was last thought of.
+    /// Whether the driver has waited since memory was last checked.
     rested: bool,
     /// Since when the peer has read nothing although there is something to send.
     write_blocked_since: Option<Time>,
@@ -139,7 +139,7 @@ struct Core {
     room: usize,
 }
 
-/// A message of a transport that keeps messages apart.
+/// A message of a transport that delimits messages.
 #[derive(Debug)]
 struct WholeMessage {
     /// How many bytes of the input are its own: all, or how it begins.
@@ -294,7 +294,7 @@ impl Session {
         self.core.close(Cause::Lost(format!("a message was larger than {}", ByteSize(limit)).into()));
     }
 
-    /// Ends the session in good order: no new requests are taken, what is open is finished. What is still
+    /// Ends the session gracefully: no new requests are taken, what is open is finished. What is still
     /// open after `grace` is answered [`SHUTTING_DOWN`](ErrorCode::SHUTTING_DOWN).
     pub fn shutdown(&mut self, now: Time, grace: Duration) {
         self.core.advance(now);

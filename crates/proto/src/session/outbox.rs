@@ -19,7 +19,7 @@ pub(super) struct Outbox {
     bytes: Vec<u8>,
     sent: usize,
     framing: Framing,
-    /// The messages in `bytes`, where the transport keeps them apart.
+    /// The messages in `bytes`, where the transport delimits messages.
     messages: VecDeque<Message>,
     /// What the frames belong to that are ended from now on.
     origin: Origin,
@@ -68,7 +68,7 @@ impl Outbox {
         self.pending() + self.messages.len() * size_of::<Message>()
     }
 
-    /// What to write next: everything, or one whole message where the transport keeps them apart.
+    /// What to write next: everything, or one whole message where the transport delimits messages.
     pub(super) fn unsent(&self) -> &[u8] {
         let rest = &self.bytes[self.sent..];
         match self.messages.front() {
@@ -77,7 +77,7 @@ impl Outbox {
         }
     }
 
-    /// The next message, where the transport keeps them apart.
+    /// The next message, where the transport delimits messages.
     pub(super) fn outgoing(&self) -> Option<Outgoing<'_>> {
         let &Message { origin, last, purpose, .. } = self.messages.front()?;
         Some(Outgoing { message: self.unsent(), origin, last, purpose })

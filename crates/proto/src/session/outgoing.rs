@@ -37,7 +37,7 @@ pub struct CallOptions<'a> {
 /// How a call is cancelled.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CancelOptions<'a> {
-    /// The spelling, if it is not to be that of the dialect.
+    /// The cancel message to use instead of the dialect's.
     pub style: Option<NotificationStyle>,
     /// Why, where the spelling has a place for it.
     pub reason: Option<&'a str>,
@@ -84,7 +84,7 @@ impl fmt::Display for SendError {
             SendError::BatchNotSent => {
                 f.write_str("its batch has not been sent: call `send` before awaiting it")
             }
-            SendError::OneWay => f.write_str("this transport has no way back for the answer"),
+            SendError::OneWay => f.write_str("this transport cannot deliver an answer"),
             SendError::NoBatches => f.write_str("batches are not part of this protocol"),
             SendError::OwnThread => {
                 f.write_str("a handler on the connection's own thread cannot wait for an answer")

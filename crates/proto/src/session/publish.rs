@@ -129,7 +129,7 @@ impl Session {
         clear || open.overflow != Overflow::Wait || tables.sinks.has_room(sink, limit)
     }
 
-    /// Ends a subscription behind the items that wait. What the peer hears of it, the style says. Whether it was open.
+    /// Ends a subscription behind the items that wait. The style decides what the peer is sent. Whether it was open.
     pub fn finish(&mut self, now: Time, sink: SinkKey, finish: Finish<'_>) -> bool {
         self.core.act(now);
         let ending = match finish {

@@ -63,7 +63,7 @@ impl Core {
         self.pending_events.push_back(event.into_owned());
     }
 
-    /// Whether errors to what is no message would pile up behind what the peer leaves unread. An entry of two bytes
+    /// Whether errors to invalid messages would pile up behind what the peer leaves unread. An entry of two bytes
     /// would have one of forty times its size. A peer that has read everything gets an error for each.
     pub(crate) fn is_too_much_junk(&self, entries: &[Entry<'_>]) -> bool {
         let unread = self.outbox.load() + self.gathering.bytes();

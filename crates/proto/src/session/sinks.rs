@@ -50,7 +50,7 @@ pub(super) struct Sink {
     most: usize,
     queue: VecDeque<Item>,
     is_queued: bool,
-    /// The driver was told that there is no room, and wants to hear when there is.
+    /// The driver found no room and waits for `SinkReady`.
     wants_room: bool,
     /// How it ends once all items are sent.
     pub(super) ending: Option<Ending>,
@@ -200,7 +200,7 @@ impl Sinks {
         self.bytes -= bytes;
     }
 
-    /// Whether one more item may wait, and if not, the driver wants to hear when it may.
+    /// Whether one more item may wait; if not, the driver will be notified.
     pub(super) fn has_room(&mut self, key: SinkKey, limit: usize) -> bool {
         let bytes = self.bytes;
         let Some(sink) = self.get_mut(key) else { return false };
@@ -352,8 +352,8 @@ impl Sinks {
     }
 }
 
-/// How much may wait before one more item, of all sinks together. The first of a sink may go as far again: it is not for
-/// one subscription to pay for what the others keep waiting.
+/// How much may wait before one more item, of all sinks together. The first of a sink may go as far again: one
+/// subscription must not starve because others queue.
 fn most_bytes(first: bool, limit: usize) -> usize {
     if first { limit.saturating_mul(2) } else { limit }
 }

@@ -1,4 +1,4 @@
-//! Input and output of a session on a transport that keeps messages apart, such as WebSocket or HTTP.
+//! Input and output of a session on a transport that delimits messages, such as WebSocket or HTTP.
 
 use super::event::{CallError, Event, Origin, Outgoing, Report, RequestKey, Undelivered};
 use super::{Session, WholeMessage};
@@ -7,7 +7,7 @@ use crate::message::error::ErrorObject;
 use crate::time::Time;
 
 impl Session {
-    /// One whole message came, on a transport that keeps messages apart.
+    /// One whole message came, on a transport that delimits messages.
     ///
     /// # Panics
     /// If the session was not made with [`Framing::Whole`](crate::Framing::Whole).

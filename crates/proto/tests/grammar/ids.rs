@@ -20,7 +20,7 @@ fn hash(id: &Id<'_>) -> u64 {
     hasher.finish()
 }
 
-/// The order that the value of an id implies; half a surrogate pair has none.
+/// The order that the value of an id implies; a lone surrogate has none.
 fn by_value(a: &str, b: &str) -> Option<Ordering> {
     let rank = |text: &str| match text.as_bytes()[0] {
         b'n' => 0,

@@ -101,7 +101,7 @@ impl<'a> Envelope<'a> {
             Some(version) => match string(version).as_deref() {
                 Some("2.0") => {}
                 Some(_) => self.reasons.push("`jsonrpc` must be \"2.0\"".to_owned()),
-                None => self.reasons.push("`jsonrpc` holds half a surrogate pair".to_owned()),
+                None => self.reasons.push("`jsonrpc` holds a lone surrogate".to_owned()),
             },
         }
     }
@@ -116,7 +116,7 @@ impl<'a> Envelope<'a> {
         if kind(method) != "string" {
             self.wrong_kind("method", "a string", method);
         } else if name.is_none() {
-            self.reasons.push("`method` holds half a surrogate pair".to_owned());
+            self.reasons.push("`method` holds a lone surrogate".to_owned());
         }
         let params = match self.get("params").map(|params| (params, kind(params))) {
             None => None,

@@ -30,7 +30,8 @@ use crate::router::Router;
 /// ```
 ///
 /// There is no connection behind it: calls to [`Ctx::peer`] end with
-/// [`CallError::Closed`](crate::CallError::Closed), progress goes nowhere, and it is no request.
+/// [`CallError::Closed`](crate::CallError::Closed), progress goes nowhere, and
+/// [`Ctx::is_request`] is false.
 /// [`Router::call`] tests a handler with everything around it: params, layers, checks, calls back.
 #[must_use = "`build` makes the context"]
 #[derive(Debug, Default)]

@@ -262,7 +262,7 @@ pub(crate) struct SubscribeCommand {
 }
 
 impl Peer {
-    /// Subscribes, in the spelling that `style` names: see [`SubscriptionStyle`].
+    /// Subscribes in this style: see [`SubscriptionStyle`].
     ///
     /// ```
     /// use sabir::SubscriptionStyle;

@@ -20,7 +20,7 @@ use crate::runtime::serve::{good_end, run};
 use crate::transport::Transport;
 
 /// Joins two peers: what one asks or tells, the other is asked or told. Serves `client` until it ends, and ends
-/// `server` with it. That the client has gone is a good end.
+/// `server` with it. A client that disconnects is not an error.
 ///
 /// ```no_run
 /// # async fn run() -> Result<(), sabir::Error> {
@@ -97,7 +97,7 @@ impl Router {
     ///   `_meta.progressToken` becomes the number of the call, for the same reason, and its own one, be it a string or a number, is
     ///   put back into each `notifications/progress`. Progress that belongs to no open call is dropped.
     ///   `workDoneToken` and `partialResultToken` of LSP go on as they are.
-    /// - A client that cancels, and one that is gone, cancels upstream, in the same spelling and with the same reason.
+    /// - A client that cancels, and one that is gone, cancels upstream, in the same style and with the same reason.
     /// - Nothing is added to the params. A trace context goes on as it came, unless
     ///   [`forward_trace`](Router::forward_trace) gives another one.
     /// - Notifications stay in order. If the upstream reads slowly, they wait, and their connection reads no further;

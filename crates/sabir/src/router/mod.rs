@@ -66,7 +66,7 @@ pub(crate) use routes::Routes;
 ///
 /// - Params are taken by name or by position into the same struct, by position into a tuple or a list. What
 ///   does not fit is answered `-32602` with the reason and the path to the member.
-/// - `_meta` is no argument: [`Ctx::meta`] has it, and a type sees it only if it is a struct with a member of
+/// - `_meta` is not an argument: [`Ctx::meta`] has it, and a type sees it only if it is a struct with a member of
 ///   this name. Handlers of [`method_raw`](Router::method_raw) and
 ///   [`method_borrowed`](Router::method_borrowed), fallbacks and layers see the params as they came.
 /// - Any error that `?` meets is answered `-32603` with its text: those of any type, `anyhow::Error` and its like,

@@ -22,7 +22,7 @@ pub enum Side {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Observed<'a> {
-    /// A connection has begun. A single request over HTTP is none.
+    /// A connection has begun. Not sent for a single HTTP request.
     Opened,
     /// A connection has ended.
     Closed {

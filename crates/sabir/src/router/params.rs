@@ -12,8 +12,8 @@ use crate::{ErrorCode, ErrorObject, JsonKind, RawJson};
 /// A struct takes an object by name or an array by position; a tuple or a list takes an array. A single
 /// value takes the only element of an array. `()` and `Option` take nothing, too.
 ///
-/// If the params have a `_meta`, which `has_meta` says, only types that name it get to see it: it is no
-/// argument.
+/// If the params have a `_meta`, which `has_meta` says, only types that name it get to see it: it is not
+/// an argument.
 #[inline]
 pub(crate) fn read<P: DeserializeOwned>(
     params: Option<&RawJson<'_>>,

@@ -72,7 +72,7 @@ impl Router {
     /// - The answer, with the id, goes out before the first item. An error of the handler is the answer.
     /// - The stream is polled where the connection runs, when there is room for an item. It is dropped at once when the
     ///   peer unsubscribes or is gone, also while it has nothing to say.
-    /// - What the peer hears of the end, the [style](SubscriptionStyle) says. A panic is an error.
+    /// - The [style](SubscriptionStyle) decides what the peer is sent at the end. A panic is an error.
     /// - Answers never wait behind items. How many subscriptions there may be, and how much may wait for a peer that reads
     ///   slowly, [`Limits`](crate::Limits) says.
     /// - Layers and observers see a call whose result is null.

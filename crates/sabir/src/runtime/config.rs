@@ -3,7 +3,7 @@
 /// The setters of everything that has a `config`.
 macro_rules! config_setters {
     () => {
-        /// Sets how messages are kept apart. `None` finds out from what comes, for the side that answers.
+        /// Sets the message framing. `None` detects it from what comes, for the side that answers.
         #[must_use]
         pub fn framing(mut self, framing: impl Into<Option<sabir_proto::Framing>>) -> Self {
             self.config.framing = framing.into();

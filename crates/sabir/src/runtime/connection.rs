@@ -212,7 +212,7 @@ impl<P: Io> Connection<P> {
             self.engine.tell_congestion();
             let wrote = matches!(wrote, IoProgress::Yes);
             if self.engine.is_pausing() {
-                // A peer that reads all that subscriptions send is heard, too.
+                // Input is read even while subscriptions keep the output busy.
                 if self.drained
                     && self.wants_read()
                     && let IoProgress::Yes = self.io.receive(cx, &mut self.engine.context)

@@ -171,7 +171,8 @@ impl Engine {
     /// Lets everything happen that needs no I/O: handlers that can go on, commands, messages that came.
     ///
     /// When an answer has come, hooks of the call and handlers that await it see it before the handler of
-    /// anything that came behind it starts. Other tasks are given a turn, which on several threads is no promise.
+    /// anything that came behind it starts. Other tasks are given a turn, without a guarantee on several
+    /// threads.
     pub(crate) fn run(&mut self) -> Stop {
         let _driven = driving::drive(&self.context.peer.shared);
         self.run_ready();

@@ -44,7 +44,7 @@ pub enum Error {
         /// What the system says.
         source: io::Error,
     },
-    /// A setting makes no sense: a URL that is none, a header that cannot be sent, a certificate that is missing.
+    /// A setting is invalid: an invalid URL, a header that cannot be sent, a certificate that is missing.
     Config(ConfigError),
     /// The connection ended badly.
     Closed(Cause),
@@ -69,7 +69,7 @@ impl Error {
         Error::Config(ConfigError(ConfigReason::Text(reason.into())))
     }
 
-    /// Whether another attempt may fare better.
+    /// Whether a retry may succeed.
     pub(crate) fn may_pass(&self) -> bool {
         match self {
             Error::Connect(error) => error.may_pass(),
@@ -171,7 +171,7 @@ impl From<SendError> for Error {
     }
 }
 
-/// What an `Error` was turned into an `io::Error` for, comes out of it again.
+/// Recovers an `Error` that was wrapped in an `io::Error`.
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {
         error.downcast::<Error>().unwrap_or_else(Error::Io)

@@ -15,8 +15,7 @@ use crate::runtime::io::Io;
 use crate::runtime::signals::asked_to_stop;
 use crate::transport::{Opened, Transport};
 
-/// Serves one connection until it ends. That the peer has gone, or that we were asked to stop, is a good
-/// end; anything else is the error.
+/// Serves one connection until it ends. A peer that disconnects is not an error, and neither is being asked to stop.
 pub async fn serve(transport: impl Into<Transport>, router: Router) -> Result<(), Error> {
     let opened = transport.into().open().await?;
     let Opened { io, config, on_report, grace, handles_signals, .. } = opened;

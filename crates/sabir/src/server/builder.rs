@@ -131,7 +131,7 @@ impl ServerBuilder {
         self
     }
 
-    /// Stops in good order when the process is asked to, by SIGTERM or SIGINT, on Windows by Ctrl-C, Ctrl-Break or
+    /// Stops gracefully when the process is asked to, by SIGTERM or SIGINT, on Windows by Ctrl-C, Ctrl-Break or
     /// the closing of the console. Without it the server installs no handlers for these, and they do what the
     /// process has set: by default they end it.
     #[must_use]

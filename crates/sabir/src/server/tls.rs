@@ -35,7 +35,7 @@ struct Clients {
 }
 
 impl ServerTls {
-    /// A certificate with those that vouch for it, and its key, as the text of PEM files.
+    /// A certificate chain and its key, as the text of PEM files.
     pub fn from_pem(certificates: &[u8], key: &[u8]) -> Result<Self, Error> {
         let certificates = read_certificates(certificates)?;
         let key = PrivateKeyDer::from_pem_slice(key)

@@ -152,7 +152,7 @@ impl Child {
     }
 }
 
-/// Waits for the process, and sees to its end once the connection is gone.
+/// Waits for the process, and ends it once the connection is gone.
 async fn end(
     mut process: tokio::process::Child,
     group: &Group,

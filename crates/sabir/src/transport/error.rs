@@ -124,7 +124,7 @@ impl ConnectError {
         self.kind.hint()
     }
 
-    /// Whether another attempt may fare better.
+    /// Whether a retry may succeed.
     pub(crate) fn may_pass(&self) -> bool {
         !matches!(
             self.kind,

@@ -204,7 +204,7 @@ impl Transport {
         self
     }
 
-    /// Stops in good order when the process is asked to, by SIGTERM or SIGINT, on Windows by Ctrl-C, Ctrl-Break or the
+    /// Stops gracefully when the process is asked to, by SIGTERM or SIGINT, on Windows by Ctrl-C, Ctrl-Break or the
     /// closing of the console: [`serve`](crate::serve) finishes what is open, for as long as the
     /// [grace](Self::grace), and returns. Without it no signal handler is installed.
     #[must_use]

@@ -118,7 +118,7 @@ pub struct Url {
     path: String,
 }
 
-/// What is a URL, for texts that are none.
+/// Appended when a text is not a URL.
 const EXPECTED: &str = "expected http(s)://, ws(s)://, tcp://HOST:PORT, tls://HOST:PORT or unix:PATH (on Windows \
                         pipe:NAME)";
 
@@ -228,7 +228,7 @@ impl Url {
         &self.host
     }
 
-    /// The port, or the one that goes without saying; 0 for a Unix socket or a named pipe.
+    /// The port, or the scheme's default; 0 for a Unix socket or a named pipe.
     pub fn port(&self) -> u16 {
         self.port
     }

@@ -214,7 +214,7 @@ fn counting() -> (Router, Arc<AtomicUsize>) {
     (router, calls)
 }
 
-/// What begins like no message is answered once; what is no message later harms nothing.
+/// What begins like no message is answered once; an invalid message later harms nothing.
 #[tokio::test]
 async fn a_stream_must_begin_like_one() {
     let server = open("tcp", router(), |server| server).await;

@@ -82,7 +82,7 @@ fn failures(router: Router) -> Router {
         )
         .method(
             describe("panic")
-                .doc("Panics. The server lives.")
+                .doc("Panics. The server keeps running.")
                 .error(ErrorCode::INTERNAL_ERROR.0, "Internal error"),
             |_, ()| async { panic() },
         )

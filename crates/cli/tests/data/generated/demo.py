@@ -232,7 +232,7 @@ class SabirDemo:
         self._notify("notify_sum", params)
 
     def panic(self) -> None:
-        """Panics. The server lives."""
+        """Panics. The server keeps running."""
         self._call("panic", None)
 
     def progress(self, steps: int, *, ms: int | None = None) -> int:

@@ -76,7 +76,7 @@ impl SabirDemo {
         self.peer.notify("notify_sum", params).await
     }
 
-    /// Panics. The server lives.
+    /// Panics. The server keeps running.
     pub fn panic(&self) -> sabir::Call<()> {
         self.peer.call("panic", ())
     }

@@ -179,7 +179,7 @@ export class SabirDemo {
     return this.#notify("notify_sum", params);
   }
 
-  /** Panics. The server lives. */
+  /** Panics. The server keeps running. */
   panic(): Promise<null> {
     return this.#call<null>("panic", undefined);
   }

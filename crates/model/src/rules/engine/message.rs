@@ -154,7 +154,7 @@ impl<'t> Members<'t> {
     fn call(&self, method: &str, location: &Location<'_>, dialect: &Dialect, report: &mut Report) {
         if string(method).is_none() {
             let what = match kind(method) {
-                JsonKind::String => "`method` holds half a surrogate pair".to_owned(),
+                JsonKind::String => "`method` holds a lone surrogate".to_owned(),
                 found => format!("`method` must be a string, found {found}"),
             };
             report.add(&RPC002, location, method, what);

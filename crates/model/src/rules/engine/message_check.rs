@@ -153,7 +153,7 @@ impl MessageCheck<'_> {
             let (rule, span, what) = match issue {
                 ValueIssue::Twice(span) => (&RPC027, span, "this name is in the same object before"),
                 ValueIssue::Rounded(span) => (&RPC030, span, "a double does not hold this number"),
-                ValueIssue::LoneSurrogate(span) => (&RPC030, span, "the string holds half a surrogate pair"),
+                ValueIssue::LoneSurrogate(span) => (&RPC030, span, "the string holds a lone surrogate"),
             };
             let span = base + span.start..base + span.end;
             self.report.add_at(rule, rule.severity, location, span, what.to_owned());

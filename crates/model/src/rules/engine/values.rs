@@ -19,7 +19,7 @@ pub(crate) enum ValueIssue {
     Twice(Range<usize>),
     /// A number that a double does not hold.
     Rounded(Range<usize>),
-    /// Half a surrogate pair.
+    /// A lone surrogate.
     LoneSurrogate(Range<usize>),
 }
 

@@ -183,7 +183,7 @@ impl Lsp {
             context.add(
                 &LSP005,
                 method,
-                format!("{} is not for the {} to send", quoted(method), context.from.name()),
+                format!("{} must not be sent by the {}", quoted(method), context.from.name()),
             );
         }
         if let Some(line) = self.shutdown
@@ -212,7 +212,7 @@ impl Lsp {
         let Some(text) = member(params, &["token"]) else { return };
         let Some(state) = id(text).and_then(|token| self.tokens.get_mut(&token)) else {
             if !self.forgot {
-                context.add(&LSP008, text, format!("nobody made the token {}", quoted(text)));
+                context.add(&LSP008, text, format!("no one created the token {}", quoted(text)));
             }
             return;
         };

@@ -23,7 +23,7 @@ const MOST: usize = 20;
 ///
 /// assert!(OpenRpc::parse(r#"{"openrpc":"1.3.2","methods":[]}"#).is_ok());
 /// let error = OpenRpc::parse("[]").unwrap_err();
-/// assert_eq!(error.to_string(), "`openrpc` and `methods` are missing: it is no OpenRPC document");
+/// assert_eq!(error.to_string(), "this is not an OpenRPC document: `openrpc` and `methods` are missing");
 /// ```
 #[derive(Debug)]
 pub struct OpenRpc {
@@ -57,7 +57,7 @@ struct Param {
     schema: Option<Schema>,
 }
 
-/// Why a text is no OpenRPC document.
+/// Why a text is not an OpenRPC document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotOpenRpc(String);
 
@@ -73,18 +73,18 @@ impl OpenRpc {
     /// Reads a document. References within it are followed, others are not.
     ///
     /// # Errors
-    /// If it is no JSON, no OpenRPC document, or refers to what is not in it.
+    /// If the text is not JSON, not an OpenRPC document, or refers to what is not in it.
     pub fn parse(text: &str) -> Result<OpenRpc, NotOpenRpc> {
         OpenRpc::read(text, &MemoryBudget::given())
     }
 
     fn read(text: &str, budget: &MemoryBudget) -> Result<OpenRpc, NotOpenRpc> {
         let root: Value =
-            serde_json::from_str(text).map_err(|error| NotOpenRpc(format!("it is no JSON: {error}")))?;
+            serde_json::from_str(text).map_err(|error| NotOpenRpc(format!("this is not JSON: {error}")))?;
         let methods = match (root.get("openrpc"), root.get("methods")) {
             (Some(Value::String(_)), Some(Value::Array(methods))) => methods.len(),
             _ => {
-                let what = "`openrpc` and `methods` are missing: it is no OpenRPC document";
+                let what = "this is not an OpenRPC document: `openrpc` and `methods` are missing";
                 return Err(NotOpenRpc(what.to_owned()));
             }
         };
@@ -260,5 +260,5 @@ fn follow(root: &Value, mut at: String) -> Result<(String, &Value), NotOpenRpc> 
             Some(reference) => at = reference.strip_prefix('#').unwrap_or(reference).to_owned(),
         }
     }
-    Err(NotOpenRpc("its references go round in a circle".to_owned()))
+    Err(NotOpenRpc("its references form a cycle".to_owned()))
 }

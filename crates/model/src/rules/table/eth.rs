@@ -6,11 +6,11 @@ define! { pub(crate) ETH:
 ETH001 Error Message {
     title: "a quantity is not minimal 0x-hexadecimal",
     why: "Nodes refuse decimal numbers, empty quantities and leading zeros.",
-    fix: "Write 0x0 for zero and 0x41 for 65: no leading zeros, no quotes missing.",
+    fix: "Write \"0x0\" for zero and \"0x41\" for 65: in quotes, without leading zeros.",
     source: "Ethereum execution APIs, hex encoding; EIP-1474",
 }
 ETH002 Error Session {
-    title: "a subscription reports that nobody has",
+    title: "an event names a subscription that is not open",
     why: "The client cannot tell whose event it is.",
     fix: "Send events only between the answers to eth_subscribe and eth_unsubscribe.",
     source: "Ethereum execution APIs, eth_subscribe",
@@ -22,7 +22,7 @@ ETH003 Warning Message {
     source: "EIP-1474",
 }
 ETH004 Warning Message {
-    title: "an error code is of no known range",
+    title: "an error code is not in a known range",
     why: "Libraries choose what to do by the code.",
     fix: "Use -32099 to -32000, the codes of EIP-1474 and EIP-1193, or 3 for a reverted execution.",
     source: "EIP-1474; EIP-1193; engine API",

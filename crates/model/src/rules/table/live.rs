@@ -29,7 +29,7 @@ LIVE004 Warning Live {
 }
 LIVE005 Warning Live {
     title: "an empty batch is not answered with one -32600",
-    why: "Clients wait for an answer, and an empty array is none.",
+    why: "Clients wait for an answer, and an empty array does not count as one.",
     fix: "Answer with one error object, not an array.",
     source: "JSON-RPC 2.0, section 6",
 }
@@ -46,7 +46,7 @@ LIVE007 Error Live {
     source: "JSON-RPC 2.0, section 5",
 }
 LIVE008 Error Live {
-    title: "the peer ends when it is sent something wrong",
+    title: "the peer stops after an invalid message",
     why: "One bad message ends every call of every user of the connection.",
     fix: "Answer with an error and go on.",
     source: "JSON-RPC 2.0, section 5.1",

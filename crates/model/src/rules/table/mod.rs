@@ -1,4 +1,4 @@
-//! The rules as data: what each says, why it matters, how to put it right, and where it is written.
+//! The rules as data: what each says, why it matters, how to fix it, and where it is written.
 //!
 //! The checks are elsewhere and refer to a rule by its static. A rule's severity here is the usual one; a check may
 //! give a weaker one where the same thing is worse in one place than in another.
@@ -33,7 +33,7 @@ pub struct Rule {
     pub title: &'static str,
     /// Why it matters.
     pub why: &'static str,
-    /// How to put it right.
+    /// How to fix it.
     pub fix: &'static str,
     /// Where it is written.
     pub source: &'static str,

@@ -185,7 +185,7 @@ RPC029 Error Session {
 }
 RPC030 Note Message {
     title: "a value does not survive every JSON parser",
-    why: "Numbers that a double cannot hold are rounded, half a surrogate pair is replaced or refused, and deep nesting overflows or is refused.",
+    why: "Numbers that a double cannot hold are rounded, a lone surrogate is replaced or refused, and deep nesting overflows or is refused.",
     fix: "Send large numbers as strings, whole characters, and at most 128 levels.",
     source: "RFC 8259, sections 6, 8.2 and 9",
 }

@@ -1,8 +1,8 @@
 //! Reads types from JSON that is known to be valid, which spares checking it a second time.
 //!
 //! It is quick about what params are made of: whole numbers, strings, lists, objects and enums. Other numbers
-//! and bytes are handed to serde_json, so that a type sees the same from both. Why something does not fit is
-//! serde_json's to say, by reading it all again: the errors from here are never shown.
+//! and bytes are handed to serde_json, so that a type sees the same from both. If a value does not fit,
+//! serde_json reads it again and explains why: the errors from here are never shown.
 
 mod key;
 mod variant;

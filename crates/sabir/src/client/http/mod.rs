@@ -193,7 +193,7 @@ impl Http {
         }
     }
 
-    /// Sees to what has ended, and starts what has waited for that.
+    /// Handles finished tasks, and starts what has waited for them.
     fn advance(&mut self, cx: &mut Context<'_>) {
         loop {
             match self.tasks.poll_join_next_with_id(cx) {

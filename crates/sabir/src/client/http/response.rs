@@ -194,7 +194,7 @@ pub(crate) struct Answers {
     pub(crate) refusal: Option<ErrorObject<'static>>,
 }
 
-/// Looks at a message: what it answers, or why it is none.
+/// Looks at a message: what it answers, or why it is not one.
 pub(crate) fn answers(text: &[u8], limits: &Limits) -> Result<Answers, String> {
     let decoded = decode(text, &LENIENT, limits).map_err(|error| match error.reason {
         Syntax::TooDeep => format!("is {error}"),

@@ -54,7 +54,7 @@ impl Driver {
             let wrote = self.write();
             self.engine.tell_congestion();
             // What was written may let the session say more, which only the engine listens to. Subscriptions always may
-            // have more to say: every other time the peer is heard.
+            // have more to say: every other time, input is read.
             let is_busy = wrote || self.engine.is_pausing() || self.engine.has_ready();
             was_busy = is_busy && !was_busy;
             if was_busy {

@@ -83,7 +83,7 @@ thread_local! {
     static DRIVING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Serves one connection on this thread until it ends. That the peer has gone is a good end.
+/// Serves one connection on this thread until it ends. A peer that disconnects is not an error.
 pub fn serve(streams: Streams, router: Router) -> Result<(), Error> {
     let (driver, _) = drive::Driver::new(streams, router, Role::Server)?;
     Ok(good_end(driver.run())?)
@@ -171,7 +171,7 @@ impl Peer {
         self.notify(method.name(), params)
     }
 
-    /// Ends the connection in good order, and waits for its end. On the connection's own thread, where handlers
+    /// Ends the connection gracefully, and waits for its end. On the connection's own thread, where handlers
     /// run that were not added by [`method_blocking`](Router::method_blocking), it does not wait, and returns `None`; and a blocking
     /// handler of the same connection does not wait for itself.
     pub fn shutdown(&self, grace: Duration) -> Option<Cause> {

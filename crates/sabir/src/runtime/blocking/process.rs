@@ -49,7 +49,7 @@ impl Process {
     }
 }
 
-/// Sees to the end of the process.
+/// Ends the process.
 impl Drop for Process {
     fn drop(&mut self) {
         // What it still prints is read from now on.

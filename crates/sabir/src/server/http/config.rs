@@ -104,7 +104,9 @@ impl Http {
     #[must_use]
     pub fn allow_host(mut self, host: &str) -> Self {
         let parsed = Host::parse(host);
-        self.hosts.push(parsed.unwrap_or_else(|| panic!("`{host}` is no host: try `example.com`")));
+        self.hosts.push(
+            parsed.unwrap_or_else(|| panic!("`{host}` is not a valid host; write it as `example.com`")),
+        );
         self
     }
 
@@ -117,12 +119,13 @@ impl Http {
     /// there is no wildcard.
     ///
     /// # Panics
-    /// If it is no origin.
+    /// If it is not a valid origin.
     #[must_use]
     pub fn allow_origin(mut self, origin: &str) -> Self {
         let parsed = Origin::parse(origin.trim_end_matches('/'));
-        self.origins
-            .push(parsed.unwrap_or_else(|| panic!("`{origin}` is no origin: try `https://app.example`")));
+        self.origins.push(parsed.unwrap_or_else(|| {
+            panic!("`{origin}` is not a valid origin; write it as `https://app.example`")
+        }));
         self
     }
 
@@ -255,7 +258,7 @@ impl Http {
         self
     }
 
-    /// Sets after how long a silent stream is given a sign of life, and a call that is not yet answered a
+    /// Sets after how long a silent stream gets a keep-alive comment, and a call that is not yet answered a
     /// stream, if the client takes one. 15 s.
     #[must_use]
     pub fn keep_alive(mut self, every: Duration) -> Self {
@@ -398,17 +401,19 @@ pub struct Denied {
 }
 
 impl Denied {
-    /// 401: the caller has not said who it is, or not truly. The challenge goes into `WWW-Authenticate` and
-    /// says how: `Bearer`, or `Bearer realm="calls"`.
+    /// 401: authentication is missing or invalid. The challenge goes into `WWW-Authenticate` and says which is
+    /// expected: `Bearer`, or `Bearer realm="calls"`.
     ///
     /// # Panics
     /// If the challenge cannot stand in a header.
     pub fn unauthorized(challenge: &str) -> Self {
         let value = HeaderValue::from_str(challenge);
-        Denied { challenge: Some(value.unwrap_or_else(|_| panic!("no header value: {challenge:?}"))) }
+        Denied {
+            challenge: Some(value.unwrap_or_else(|_| panic!("{challenge:?} is not a valid header value"))),
+        }
     }
 
-    /// 403: whoever it is, it may not.
+    /// 403: the caller is authenticated, but not allowed.
     pub fn forbidden() -> Self {
         Denied { challenge: None }
     }

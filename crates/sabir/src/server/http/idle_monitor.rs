@@ -105,7 +105,7 @@ impl ActivityMonitor {
     }
 
     /// Whether requests that follow one another have kept the thread for so long that others come first. In HTTP/2
-    /// each request has a task to itself, and the runtime sees to that.
+    /// each request has a task to itself, and the runtime shares the time out.
     pub(crate) fn is_turn_over(&self) -> bool {
         let turn = Duration::from_micros(self.turn.load(Relaxed));
         !self.framed && self.start.elapsed().saturating_sub(turn) >= TURN
@@ -120,7 +120,7 @@ impl ActivityMonitor {
         is_head
     }
 
-    /// Whether nothing is open, so that it can end in good order.
+    /// Whether nothing is open, so that it can end gracefully.
     pub(crate) fn is_idle(&self) -> bool {
         self.busy.load(Relaxed) == 0
     }
@@ -286,7 +286,7 @@ impl<B: Body<Data = Bytes> + Unpin> Body for BusyBody<B> {
     ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
         self.hold(false);
         let frame = Pin::new(&mut self.body).poll_frame(cx);
-        // Of a stream of events, each is a message, but for the signs of life.
+        // Each event of a stream is a message, but for keep-alive comments.
         if let Poll::Ready(Some(Ok(event))) = &frame
             && !self.body.is_end_stream()
             && event.data_ref().is_some_and(|event| *event != sse::COMMENT)

@@ -161,7 +161,7 @@ impl Waiting {
         Waiting { keep_alive_timer: KeepAlive::new(every), stopping: Stopping::new(stop), grace: stop.grace }
     }
 
-    /// Whether it is time for a sign of life.
+    /// Whether it is time for a keep-alive comment.
     fn poll(&mut self, cx: &mut Context<'_>, exchange: &mut Exchange) -> Poll<()> {
         if self.stopping.poll(cx) {
             exchange.shut_down(self.grace);

@@ -33,7 +33,7 @@ impl Refusal {
     );
     pub(crate) const CODING: Self = Self::closing(
         StatusCode::NOT_IMPLEMENTED,
-        "no Transfer-Encoding is taken but chunked, by itself and once",
+        "the only accepted Transfer-Encoding is a single `chunked`",
     );
     pub(crate) const STOPPING: Self =
         Self::closing(StatusCode::SERVICE_UNAVAILABLE, "the server is stopping: try again later");
@@ -86,7 +86,7 @@ impl Refusal {
     pub(crate) const VERSION: Self =
         Self::new(StatusCode::BAD_REQUEST, "this MCP-Protocol-Version is not served here");
     pub(crate) const UNKNOWN_EVENT: Self =
-        Self::new(StatusCode::BAD_REQUEST, "no stream can be taken up at this Last-Event-ID any more");
+        Self::new(StatusCode::BAD_REQUEST, "no stream can be resumed at this Last-Event-ID");
     pub(crate) const TOO_MANY_STREAMS: Self = Self::new(
         StatusCode::TOO_MANY_REQUESTS,
         "the session has too many requests open: wait for some to end",
@@ -107,7 +107,10 @@ impl Refusal {
     }
 
     pub(crate) fn websocket_version(version: HeaderValue) -> Self {
-        let refusal = Self::new(StatusCode::UPGRADE_REQUIRED, "another version of WebSocket is spoken here");
+        let refusal = Self::new(
+            StatusCode::UPGRADE_REQUIRED,
+            "unsupported WebSocket version: see Sec-WebSocket-Version",
+        );
         Refusal { header: Some((header::SEC_WEBSOCKET_VERSION, version)), ..refusal }
     }
 
@@ -117,7 +120,7 @@ impl Refusal {
                 header: Some((header::WWW_AUTHENTICATE, challenge)),
                 ..Self::new(StatusCode::UNAUTHORIZED, "authentication required: see WWW-Authenticate")
             },
-            None => Self::new(StatusCode::FORBIDDEN, "this caller may not"),
+            None => Self::new(StatusCode::FORBIDDEN, "this caller is not allowed"),
         }
     }
 

@@ -138,7 +138,7 @@ impl HttpService {
         request_body::deadline(&self.inner.http)
     }
 
-    /// Ends everything in good order: new requests are refused with 503, streams and sessions finish what
+    /// Ends everything gracefully: new requests are refused with 503, streams and sessions finish what
     /// is open, for 1.5 s at the most.
     pub fn stop(&self) {
         self.inner.stop.stop();

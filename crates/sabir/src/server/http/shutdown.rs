@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-/// Tells everything that is open to end in good order.
+/// Tells everything that is open to end gracefully.
 #[derive(Debug, Clone)]
 pub(crate) struct Stop {
     stopping: watch::Sender<bool>,

@@ -97,7 +97,7 @@ fn remove_stale(path: &Path) -> io::Result<()> {
 
     let refuse = |why| Err(io::Error::new(io::ErrorKind::AddrInUse, why));
     if !std::fs::symlink_metadata(path)?.file_type().is_socket() {
-        return refuse("there is a file of that name that is no socket");
+        return refuse("a file with this name exists and is not a socket");
     }
     match std::os::unix::net::UnixStream::connect(path) {
         Err(refused) if refused.kind() == io::ErrorKind::ConnectionRefused => std::fs::remove_file(path),

@@ -271,7 +271,7 @@ impl Mcp {
             From::Either => false,
         };
         if wrong && revision >= method.since {
-            let what = format!("{} is not for the {} to send", quoted(name), context.from.name());
+            let what = format!("{} must not be sent by the {}", quoted(name), context.from.name());
             context.add(&MCP007, name, what);
             return;
         }
