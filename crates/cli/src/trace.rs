@@ -1,6 +1,6 @@
 //! `--trace`: shows messages as a transcript, however their bytes are chunked.
 
-use sabir::transport::{HttpFailure, Wire};
+use sabir::transport::{Direction, HttpFailure};
 use sabir::{Framing, RawJson};
 use sabir_proto::{Cut, Deframer, Line};
 
@@ -16,13 +16,13 @@ pub(crate) fn tap(
     framing: Framing,
     max_size: usize,
     printer: &Printer,
-) -> impl FnMut(Wire, &[u8]) + Send + 'static {
+) -> impl FnMut(Direction, &[u8]) + Send + 'static {
     printer.say_in_comments();
-    let mut sent = View::new(Wire::Sent, framing, max_size, printer);
-    let mut received = View::new(Wire::Received, framing, max_size, printer);
-    move |wire, bytes| match wire {
-        Wire::Sent => sent.pass(bytes),
-        Wire::Received => received.pass(bytes),
+    let mut sent = View::new(Direction::Sent, framing, max_size, printer);
+    let mut received = View::new(Direction::Received, framing, max_size, printer);
+    move |direction, bytes| match direction {
+        Direction::Sent => sent.pass(bytes),
+        Direction::Received => received.pass(bytes),
     }
 }
 
@@ -44,12 +44,12 @@ pub(crate) fn failure(failure: &HttpFailure<'_>, printer: &Printer) {
 }
 
 /// Shows one message.
-pub(crate) fn message(wire: Wire, body: &[u8], printer: &Printer) {
-    printer.trace(&match (RawJson::from_bytes(body), wire) {
-        (Ok(message), Wire::Sent) => Line::ToServer(compact(message.as_str()).into_owned().into()),
-        (Ok(message), Wire::Received) => Line::ToClient(compact(message.as_str()).into_owned().into()),
-        (Err(_), Wire::Sent) => Line::BytesToServer(body.to_vec()),
-        (Err(_), Wire::Received) => Line::BytesToClient(body.to_vec()),
+pub(crate) fn message(direction: Direction, body: &[u8], printer: &Printer) {
+    printer.trace(&match (RawJson::from_bytes(body), direction) {
+        (Ok(message), Direction::Sent) => Line::ToServer(compact(message.as_str()).into_owned().into()),
+        (Ok(message), Direction::Received) => Line::ToClient(compact(message.as_str()).into_owned().into()),
+        (Err(_), Direction::Sent) => Line::BytesToServer(body.to_vec()),
+        (Err(_), Direction::Received) => Line::BytesToClient(body.to_vec()),
     });
 }
 
@@ -98,34 +98,34 @@ impl Cutter {
     }
 }
 
-/// One direction of the wire.
+/// One direction of the traffic.
 struct View {
-    wire: Wire,
+    direction: Direction,
     cutter: Cutter,
     printer: Printer,
 }
 
 impl View {
-    fn new(wire: Wire, framing: Framing, max_size: usize, printer: &Printer) -> Self {
-        View { wire, cutter: Cutter::new(framing, max_size), printer: printer.clone() }
+    fn new(direction: Direction, framing: Framing, max_size: usize, printer: &Printer) -> Self {
+        View { direction, cutter: Cutter::new(framing, max_size), printer: printer.clone() }
     }
 
     fn pass(&mut self, bytes: &[u8]) {
-        let View { wire, cutter, printer } = self;
-        cutter.pass(bytes, |cut| show(cut, *wire, printer));
+        let View { direction, cutter, printer } = self;
+        cutter.pass(bytes, |cut| show(cut, *direction, printer));
     }
 }
 
 impl Drop for View {
     fn drop(&mut self) {
-        let View { wire, cutter, printer } = self;
-        cutter.finish(|cut| show(cut, *wire, printer));
+        let View { direction, cutter, printer } = self;
+        cutter.finish(|cut| show(cut, *direction, printer));
     }
 }
 
-fn show(cut: Cut<'_>, wire: Wire, printer: &Printer) {
+fn show(cut: Cut<'_>, direction: Direction, printer: &Printer) {
     match cut {
-        Cut::Message { body, .. } => message(wire, body, printer),
+        Cut::Message { body, .. } => message(direction, body, printer),
         Cut::Fault { fault, .. } => printer.trace(&Line::Event(fault.to_string().into())),
         Cut::More { .. } => {}
     }

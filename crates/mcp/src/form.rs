@@ -33,9 +33,9 @@ pub(crate) fn of<T: JsonSchema>(revision: McpRevision) -> Result<RawJson<'static
 
 /// Whether a schema that somebody wrote is that of a form.
 pub(crate) fn check(schema: &RawJson<'_>, revision: McpRevision) -> Result<(), NotAForm> {
-    let unfit = |why: String| NotAForm(format!("the schema is not one of a form: {why}"));
-    let schema: Value = schema.parse().map_err(|error: serde_json::Error| unfit(error.to_string()))?;
-    form(&schema, revision).map(drop).map_err(unfit)
+    let not_a_form = |why: String| NotAForm(format!("the schema is not one of a form: {why}"));
+    let schema: Value = schema.parse().map_err(|error: serde_json::Error| not_a_form(error.to_string()))?;
+    form(&schema, revision).map(drop).map_err(not_a_form)
 }
 
 fn form(schema: &Value, revision: McpRevision) -> Result<RawJson<'static>, String> {

@@ -82,7 +82,7 @@ pub use revision::McpRevision;
 pub use session::{
     Accept, Batch, CallError, CallKey, CallOptions, CancelOptions, Cause, Config, DeliveryFailure, Event,
     Finish, ItemError, Lost, Origin, Outgoing, Output, Overflow, Purpose, Report, RequestKey, Role,
-    SendError, Session, SinkEnd, SinkKey, SinkStats, SubscriptionEnd, SubscriptionKey, TraceContext,
+    SendError, Session, SinkEnd, SinkKey, SinkStats, SubscriptionClosed, SubscriptionKey, TraceContext,
     Undelivered, Usage, Wait,
 };
 pub use subscription::{EndSignal, Routing, SubscriptionIds, SubscriptionStyle};

@@ -1,6 +1,6 @@
 //! Sends a batch as it is in the file, with its ids, and matches the answers. A session would assign ids of its own.
 
-use sabir::transport::Wire as Direction;
+use sabir::transport::Direction;
 use sabir::{ErrorCode, ErrorObject, LENIENT, RawJson};
 use sabir_proto::{Id, Incoming, Limits, Message, NotificationStyle, Response, decode};
 use tokio::time::Instant;

@@ -1,6 +1,6 @@
 //! `--raw`: sends a text as it is, message or not, and prints what comes back.
 
-use sabir::transport::Wire as Direction;
+use sabir::transport::Direction;
 use tokio::time::Instant;
 
 use super::in_time;

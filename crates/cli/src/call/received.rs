@@ -1,6 +1,6 @@
 //! `--json` of a call: prints messages in the order in which they are received, unchanged.
 
-use sabir::transport::Wire;
+use sabir::transport::Direction;
 use sabir::{Dialect, Framing, LENIENT, Limits, RawJson};
 use sabir_proto::{Cut, Id, Incoming, Message, decode};
 
@@ -28,7 +28,7 @@ pub(super) fn tap(
     plan: &Plan,
     framing: Framing,
     reporter: &Reporter,
-) -> impl FnMut(Wire, &[u8]) + Send + 'static {
+) -> impl FnMut(Direction, &[u8]) + Send + 'static {
     let mut sent = Cutter::new(framing, plan.peer.max_size);
     let mut received = Cutter::new(framing, plan.peer.max_size);
     let (method, progress) = match &plan.what {
@@ -47,13 +47,13 @@ pub(super) fn tap(
         is_tool: false,
         may_go_on: !plan.told,
     };
-    move |wire, bytes| {
-        let cutter = if wire == Wire::Received { &mut received } else { &mut sent };
+    move |direction, bytes| {
+        let cutter = if direction == Direction::Received { &mut received } else { &mut sent };
         cutter.pass(bytes, |cut| {
             if let Cut::Message { body, .. } = cut {
-                match wire {
-                    Wire::Received => printer.received(body),
-                    Wire::Sent => printer.sent(body),
+                match direction {
+                    Direction::Received => printer.received(body),
+                    Direction::Sent => printer.sent(body),
                 }
             }
         });

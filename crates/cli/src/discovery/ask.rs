@@ -1,7 +1,7 @@
 //! Asks a peer what it offers, in one way after the other, over one connection while it lasts.
 
 use sabir::openrpc::{Document, Info, Method, VERSION};
-use sabir::transport::Wire;
+use sabir::transport::Direction;
 use sabir::{CallError, Framing, LENIENT, Limits, Peer, RawJson, Report, Router, error_reason};
 use serde_json::{Value, json};
 
@@ -81,7 +81,7 @@ pub(super) async fn ask(options: &PeerOptions, watch: &Watch, printer: &Printer)
         let attempt = tokio::select! {
             biased;
             attempt = asking => attempt,
-            why = faults.wait() => Err(CallError::Unfit(why.into())),
+            why = faults.wait() => Err(CallError::Decode(why.into())),
         };
         match attempt {
             Ok(answer) => {
@@ -98,7 +98,7 @@ pub(super) async fn ask(options: &PeerOptions, watch: &Watch, printer: &Printer)
                 peer.shutdown(std::time::Duration::ZERO).await;
                 return Err(options.undelivered(&lost));
             }
-            Err(error @ (CallError::Unfit(_) | CallError::Closed(_))) => {
+            Err(error @ (CallError::Decode(_) | CallError::Closed(_))) => {
                 faulty.get_or_insert(error);
             }
             Err(error) => last = Some(error),
@@ -120,7 +120,7 @@ fn unsupported(options: &PeerOptions, last: Option<CallError>, watch: &Watch) ->
             let what = format!("{target} answers none of {}", tried(options));
             Failure { what, ..options.undiscovered(watch) }
         }
-        Some(CallError::Unfit(why)) => {
+        Some(CallError::Decode(why)) => {
             options.invalid_answer(format_args!("{target} lists its methods in an unknown form: {why}"))
         }
         Some(error) => options.call_failed(&error, watch),
@@ -159,11 +159,11 @@ async fn connect(
     let mut transport = web.apply(opened).dialect(LENIENT).limits(limits).on_report(reported);
     let mut watch = watch.tap(options);
     let mut shown = tracing.map(|printer| trace::tap(options.wire_framing(), *max_size, printer));
-    transport = transport.tap(move |wire, bytes| {
-        if wire == Wire::Received {
+    transport = transport.tap(move |direction, bytes| {
+        if direction == Direction::Received {
             watch.feed(bytes);
         }
-        shown.iter_mut().for_each(|tap| tap(wire, bytes));
+        shown.iter_mut().for_each(|tap| tap(direction, bytes));
     });
     if let Some(printer) = tracing.cloned() {
         transport = transport.on_http_failure(move |failure| trace::failure(failure, &printer));
@@ -179,7 +179,7 @@ pub(super) async fn call(
     params: Value,
 ) -> Result<RawJson<'static>, CallError> {
     let params = (!params.is_null()).then(|| RawJson::from_value(&params)).transpose();
-    let params = params.map_err(|error| CallError::Unfit(error_reason(&error).into()))?;
+    let params = params.map_err(|error| CallError::Decode(error_reason(&error).into()))?;
     let parts = ways(options).len() as u32 + 1;
     peer.call_raw(method, params).timeout(options.timeout / parts).await
 }
@@ -187,7 +187,7 @@ pub(super) async fn call(
 pub(super) async fn discover(peer: &Peer, options: &PeerOptions) -> Attempt {
     let text = call(peer, options, "rpc.discover", Value::Null).await?;
     let document =
-        Document::from_json(text.as_str()).map_err(|error| CallError::Unfit(error.to_string().into()))?;
+        Document::from_json(text.as_str()).map_err(|error| CallError::Decode(error.to_string().into()))?;
     Ok(Answer { text: Some(text), ..Answer::from(document) })
 }
 
@@ -229,7 +229,7 @@ async fn lsp(peer: &Peer, options: &PeerOptions) -> Attempt {
     let hello = json!({"processId": null, "clientInfo": client, "rootUri": null, "capabilities": {}});
     let server: Value = parsed(&call(peer, options, "initialize", hello).await?)?;
     let Some(capabilities) = server.get("capabilities") else {
-        return Err(CallError::Unfit("the answer to initialize has no capabilities".into()));
+        return Err(CallError::Decode("the answer to initialize has no capabilities".into()));
     };
     let _ = peer.notify("initialized", json!({})).await;
     let _ = call(peer, options, "shutdown", Value::Null).await;
@@ -260,12 +260,12 @@ pub(super) async fn ethereum(peer: &Peer, options: &PeerOptions) -> Attempt {
 pub(super) async fn solana(peer: &Peer, options: &PeerOptions) -> Attempt {
     let version: Value = parsed(&call(peer, options, "getVersion", Value::Null).await?)?;
     let Some(core) = version.get("solana-core").and_then(Value::as_str) else {
-        return Err(CallError::Unfit("the answer to getVersion is not that of a Solana node".into()));
+        return Err(CallError::Decode("the answer to getVersion is not that of a Solana node".into()));
     };
     let streams = options.target.scheme().is_some_and(|scheme| scheme.is_websocket());
     Ok(document(Info::new("Solana", core), tables::solana(streams)).into())
 }
 
 fn parsed<T: serde::de::DeserializeOwned>(text: &RawJson<'_>) -> Result<T, CallError> {
-    text.parse().map_err(|error| CallError::Unfit(error_reason(&error).into()))
+    text.parse().map_err(|error| CallError::Decode(error_reason(&error).into()))
 }

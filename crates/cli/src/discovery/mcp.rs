@@ -56,7 +56,7 @@ pub(super) async fn ask(peer: &Peer, options: &PeerOptions) -> Result<Answer, Ca
         }
         Err(error) => return Err(error),
     };
-    let server: Value = server.parse().map_err(|error| CallError::Unfit(error_reason(&error).into()))?;
+    let server: Value = server.parse().map_err(|error| CallError::Decode(error_reason(&error).into()))?;
     let caller = Caller::Peer { peer, meta };
     offered(&server, Lists { caller, options, bytes: 0 }).await
 }
@@ -78,8 +78,9 @@ async fn offered(server: &Value, mut lists: Lists<'_>) -> Result<Answer, CallErr
         (Err(CallError::Error(_)), None) => Vec::new(),
         (tools, _) => tools?,
     };
-    let unfit = |error: serde_json::Error| CallError::Unfit(error_reason(&error).into());
-    let tools = tools.into_iter().map(serde_json::from_value).collect::<Result<_, _>>().map_err(unfit)?;
+    let undecodable = |error: serde_json::Error| CallError::Decode(error_reason(&error).into());
+    let tools =
+        tools.into_iter().map(serde_json::from_value).collect::<Result<_, _>>().map_err(undecodable)?;
     let mut offers = Vec::new();
     for kind in Kind::ALL {
         let (method, member, capability) = kind.list();
@@ -89,7 +90,7 @@ async fn offered(server: &Value, mut lists: Lists<'_>) -> Result<Answer, CallErr
         match lists.all(method, member).await {
             Ok(listed) => {
                 for one in listed {
-                    offers.push(Offer::new(kind, one).map_err(unfit)?);
+                    offers.push(Offer::new(kind, one).map_err(undecodable)?);
                 }
             }
             // Many servers declare resources and have no templates.
@@ -133,7 +134,7 @@ impl Caller<'_> {
             }
             Caller::Session(session) => {
                 let params = (!params.is_empty()).then(|| RawJson::from_value(&params)).transpose();
-                let params = params.map_err(|error| CallError::Unfit(error_reason(&error).into()))?;
+                let params = params.map_err(|error| CallError::Decode(error_reason(&error).into()))?;
                 session.request(method, params).await
             }
         }
@@ -154,10 +155,10 @@ impl Lists<'_> {
                 return Err(CallError::Undelivered(Undelivered::too_large(self.options.max_size)));
             }
             let mut page: Value =
-                text.parse().map_err(|error| CallError::Unfit(error_reason(&error).into()))?;
+                text.parse().map_err(|error| CallError::Decode(error_reason(&error).into()))?;
             match page.get_mut(member).map(Value::take) {
                 Some(Value::Array(items)) => all.extend(items),
-                _ => return Err(CallError::Unfit(format!("{method} answers without `{member}`").into())),
+                _ => return Err(CallError::Decode(format!("{method} answers without `{member}`").into())),
             }
             match page.get_mut("nextCursor").map(Value::take) {
                 Some(Value::String(next)) => {

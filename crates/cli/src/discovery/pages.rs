@@ -18,13 +18,13 @@ pub(super) struct Pages {
 impl Pages {
     /// Whether the page behind this cursor may be asked for. An incomplete list is an error, not a shorter one.
     pub(super) fn follow(&mut self, cursor: &str) -> Result<(), CallError> {
-        let unfit = |why: String| Err(CallError::Unfit(why.into()));
+        let undecodable = |why: String| Err(CallError::Decode(why.into()));
         if !self.seen.insert(self.hashes.hash_one(cursor)) {
-            return unfit("the server returned the same cursor twice".to_owned());
+            return undecodable("the server returned the same cursor twice".to_owned());
         }
         match self.seen.len() < MOST_PAGES {
             true => Ok(()),
-            false => unfit(format!("the list has more than {MOST_PAGES} pages")),
+            false => undecodable(format!("the list has more than {MOST_PAGES} pages")),
         }
     }
 }

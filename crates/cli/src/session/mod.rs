@@ -17,7 +17,7 @@ use std::time::Duration;
 pub(crate) use answers::Answers;
 use lsp::Lsp;
 pub(crate) use protocol::Protocol;
-use sabir::transport::Wire;
+use sabir::transport::Direction;
 use sabir::{CallError, Cause, Ctx, Dialect, ErrorCode, ErrorObject, Limits, Peer, RawJson, Report, Router};
 use sabir_mcp::{McpConnectError, McpHeaders, McpSession};
 
@@ -50,7 +50,7 @@ pub(crate) trait Listener: Send + Sync + 'static {
 }
 
 /// Sees all bytes.
-pub(crate) type Tap = Box<dyn FnMut(Wire, &[u8]) + Send>;
+pub(crate) type Tap = Box<dyn FnMut(Direction, &[u8]) + Send>;
 
 /// Receives the progress of a call.
 pub(crate) type OnProgress = Arc<dyn Fn(&RawJson<'static>) + Send + Sync>;
@@ -184,12 +184,12 @@ impl Session {
         let mut watching = watch.tap(options);
         let mut shown = tracing.map(|printer| trace::tap(options.wire_framing(), options.max_size, printer));
         let mut tap = tap;
-        transport = transport.tap(move |wire, bytes| {
-            if wire == Wire::Received {
+        transport = transport.tap(move |direction, bytes| {
+            if direction == Direction::Received {
                 watching.feed(bytes);
             }
-            shown.iter_mut().for_each(|shown| shown(wire, bytes));
-            tap.iter_mut().for_each(|tap| tap(wire, bytes));
+            shown.iter_mut().for_each(|shown| shown(direction, bytes));
+            tap.iter_mut().for_each(|tap| tap(direction, bytes));
         });
         if let Some(printer) = tracing.cloned() {
             transport = transport.on_http_failure(move |failure| trace::failure(failure, &printer));

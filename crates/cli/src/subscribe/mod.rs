@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use sabir::transport::Wire;
+use sabir::transport::Direction;
 use sabir::{CallError, Framing, RawJson, Report};
 use sabir_proto::Cut;
 use serde::Serialize;
@@ -271,10 +271,10 @@ fn tap(
     peer: &PeerOptions,
     send: mpsc::Sender<RawJson<'static>>,
     lost: Arc<AtomicU64>,
-) -> impl FnMut(Wire, &[u8]) + Send + 'static {
+) -> impl FnMut(Direction, &[u8]) + Send + 'static {
     let mut cutter = Cutter::new(peer.wire_framing(), peer.max_size);
-    move |wire, bytes| {
-        if wire == Wire::Received {
+    move |direction, bytes| {
+        if direction == Direction::Received {
             cutter.pass(bytes, |cut| {
                 if let Cut::Message { body, .. } = cut
                     && let Ok(message) = RawJson::from_bytes(body)

@@ -84,7 +84,7 @@ impl<R: Request, P: DeserializeOwned> PartialCall<R, P> {
                     Poll::Pending => return Poll::Pending,
                 },
                 Step::Following(parts) => match Pin::new(&mut *parts).poll_next(cx) {
-                    Poll::Ready(Some(part)) => return Poll::Ready(Some(part.map_err(unfit))),
+                    Poll::Ready(Some(part)) => return Poll::Ready(Some(part.map_err(undecodable))),
                     Poll::Ready(None) => {
                         let end = parts.end();
                         let lagged = matches!(end, Some(SubscriptionEnd::Lagged(_)));
@@ -112,7 +112,7 @@ fn response<R: Request>(end: Option<SubscriptionEnd>) -> Result<R::Result, CallE
         Some(SubscriptionEnd::Finished(rest)) => rest
             .unwrap_or(RawJson::NULL)
             .parse()
-            .map_err(|error: serde_json::Error| CallError::Unfit(error.to_string().into())),
+            .map_err(|error: serde_json::Error| CallError::Decode(error.to_string().into())),
         Some(SubscriptionEnd::Error(error)) => Err(CallError::Error(error)),
         Some(SubscriptionEnd::Disconnected(cause)) => Err(CallError::Closed(cause)),
         Some(SubscriptionEnd::Lagged(_)) => Err(too_much()),
@@ -120,16 +120,16 @@ fn response<R: Request>(end: Option<SubscriptionEnd>) -> Result<R::Result, CallE
     }
 }
 
-fn unfit(error: SubscriptionError) -> CallError {
+fn undecodable(error: SubscriptionError) -> CallError {
     let reason = match error {
-        SubscriptionError::Unfit { reason, .. } => reason,
+        SubscriptionError::Decode { reason, .. } => reason,
         other => other.to_string(),
     };
-    CallError::Unfit(reason.into())
+    CallError::Decode(reason.into())
 }
 
 fn too_much() -> CallError {
-    CallError::Unfit(format!("more than {MOST_BYTES} bytes of partial results were not read").into())
+    CallError::Decode(format!("more than {MOST_BYTES} bytes of partial results were not read").into())
 }
 
 impl<R: Request, P: DeserializeOwned> Stream for PartialCall<R, P>

@@ -174,7 +174,7 @@ impl LspSession {
         loop {
             let version = self.document(uri).map_or(i32::MIN, |document| document.version());
             if let Some(diagnostics) = self.state.published.get(uri, version) {
-                return diagnostics.map_err(|error| CallError::Unfit(error.to_string().into()));
+                return diagnostics.map_err(|error| CallError::Decode(error.to_string().into()));
             }
             tokio::select! {
                 _ = published.changed() => {}

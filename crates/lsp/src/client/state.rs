@@ -38,7 +38,7 @@ impl State {
 
     pub(super) fn agree(&self, result: &RawJson<'_>) -> Result<(), CallError> {
         if result.kind() != JsonKind::Object {
-            return Err(CallError::Unfit("the result of `initialize` must be an object".into()));
+            return Err(CallError::Decode("the result of `initialize` must be an object".into()));
         }
         let member = |name: &str| result.get(name);
         let said: Map<String, Value> =
@@ -48,7 +48,7 @@ impl State {
         let encoding = kind.map_or(Some(PositionEncoding::Utf16), PositionEncoding::from_kind);
         let Some(encoding) = encoding else {
             let kind = kind.map_or("", PositionEncodingKind::as_str);
-            return Err(CallError::Unfit(format!("the position encoding `{kind}` was not offered").into()));
+            return Err(CallError::Decode(format!("the position encoding `{kind}` was not offered").into()));
         };
         // Whatever our own side has open.
         self.documents.set_up(encoding, DocumentLimits { count: usize::MAX, bytes: usize::MAX });

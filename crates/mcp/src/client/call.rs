@@ -98,7 +98,7 @@ impl<R: DeserializeOwned> McpCall<R> {
         let mut params = std::mem::replace(&mut self.params, Ok(Params::new()))?;
         if let Some(own) = params.remove("_meta") {
             // What the caller says in the params comes before what the session says.
-            self.meta.extend(own.parse::<Meta>().map_err(unfit)?);
+            self.meta.extend(own.parse::<Meta>().map_err(undecodable)?);
         }
         if !self.meta.is_empty() {
             params.insert("_meta".into(), written(&self.meta)?);
@@ -107,22 +107,22 @@ impl<R: DeserializeOwned> McpCall<R> {
             let result = self.round(&params).await?;
             if result.kind() != JsonKind::Object {
                 // A struct could be read from an array, too.
-                return Err(CallError::Unfit(format!("expected an object, found {}", result.kind()).into()));
+                return Err(CallError::Decode(format!("expected an object, found {}", result.kind()).into()));
             }
             let kind = result.get("resultType").and_then(|kind| kind.parse::<String>().ok());
             match kind.as_deref() {
-                None | Some("complete") => return result.parse().map_err(unfit),
+                None | Some("complete") => return result.parse().map_err(undecodable),
                 Some("input_required") => {
-                    let asked = result.parse().map_err(unfit)?;
+                    let asked = result.parse().map_err(undecodable)?;
                     answer(&self.session, &mut params, asked).await?;
                 }
                 Some(other) => {
                     let reason = format!("its type `{}` is unknown", shown(other).escape_debug());
-                    return Err(CallError::Unfit(reason.into()));
+                    return Err(CallError::Decode(reason.into()));
                 }
             }
         }
-        Err(CallError::Unfit(format!("the server has asked back {MOST_ROUNDS} times").into()))
+        Err(CallError::Decode(format!("the server has asked back {MOST_ROUNDS} times").into()))
     }
 
     async fn round(&mut self, params: &Params) -> Result<RawJson<'static>, CallError> {
@@ -164,8 +164,8 @@ fn written<T: serde::Serialize>(value: &T) -> Result<RawJson<'static>, CallError
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is made for `map_err`")]
-pub(super) fn unfit(error: serde_json::Error) -> CallError {
-    CallError::Unfit(reason(&error).into())
+pub(super) fn undecodable(error: serde_json::Error) -> CallError {
+    CallError::Decode(reason(&error).into())
 }
 
 impl<R: DeserializeOwned + 'static> IntoFuture for McpCall<R> {

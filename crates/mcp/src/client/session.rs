@@ -263,7 +263,7 @@ impl McpSession {
         method: &'static str,
         member: &str,
     ) -> Result<Vec<T>, CallError> {
-        let unfit = |why: String| CallError::Unfit(why.into());
+        let undecodable = |why: String| CallError::Decode(why.into());
         let mut all = Vec::new();
         let mut params = Params::new();
         let mut bytes = 0;
@@ -272,23 +272,23 @@ impl McpSession {
             let page: RawJson<'static> = McpCall::new(self, method, Ok(params.clone())).await?;
             bytes += page.as_str().len();
             if bytes > LARGEST_LIST {
-                return Err(unfit(format!("the list has more than {LARGEST_LIST} bytes")));
+                return Err(undecodable(format!("the list has more than {LARGEST_LIST} bytes")));
             }
-            let listed = page.get(member).ok_or_else(|| unfit(format!("`{member}` is missing")))?;
-            let Page(entries) = listed.parse().map_err(super::call::unfit)?;
+            let listed = page.get(member).ok_or_else(|| undecodable(format!("`{member}` is missing")))?;
+            let Page(entries) = listed.parse().map_err(super::call::undecodable)?;
             all.extend(entries);
             if all.len() > MOST_ENTRIES {
-                return Err(unfit(format!("the list has more than {MOST_ENTRIES} entries")));
+                return Err(undecodable(format!("the list has more than {MOST_ENTRIES} entries")));
             }
             let Some(next) = page.get("nextCursor").filter(|next| *next != RawJson::NULL) else {
                 return Ok(all);
             };
             if !cursors.insert(hashes.hash_one(next.as_str())) {
-                return Err(unfit("the server returned the same cursor twice".to_owned()));
+                return Err(undecodable("the server returned the same cursor twice".to_owned()));
             }
             params.insert("cursor".into(), next.into_owned());
         }
-        Err(unfit(format!("the list has more than {MOST_PAGES} pages")))
+        Err(undecodable(format!("the list has more than {MOST_PAGES} pages")))
     }
 }
 

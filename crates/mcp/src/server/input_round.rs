@@ -118,9 +118,10 @@ impl InputRound {
     ) -> sabir::Result<Self> {
         let State { mut answers, state } = earlier.unwrap_or_default();
         if let Some(responses) = responses {
-            let unfit =
+            let undecodable =
                 |error: serde_json::Error| invalid(format_args!("`inputResponses`: {}", reason(&error)));
-            let BoundedMap(responses) = responses.parse::<BoundedMap<RawJson<'static>>>().map_err(unfit)?;
+            let BoundedMap(responses) =
+                responses.parse::<BoundedMap<RawJson<'static>>>().map_err(undecodable)?;
             answers.extend(responses);
         }
         Ok(InputRound { target, answers, state, asked: Mutex::default() })

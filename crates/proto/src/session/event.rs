@@ -317,7 +317,7 @@ pub enum Event<'s> {
         /// Which one.
         subscription: SubscriptionKey,
         /// Why.
-        end: SubscriptionEnd<'s>,
+        end: SubscriptionClosed<'s>,
     },
     /// The peer has answered that it ended a subscription that we left.
     Unsubscribed {
@@ -345,7 +345,7 @@ pub enum SinkEnd {
 /// Why a subscription of ours has ended.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum SubscriptionEnd<'s> {
+pub enum SubscriptionClosed<'s> {
     /// There are no more items. Where the end is a response, this is its result.
     Finished(Option<RawJson<'s>>),
     /// It failed.
@@ -354,7 +354,7 @@ pub enum SubscriptionEnd<'s> {
     Disconnected(Cause),
 }
 
-/// Why a call did not end in a result. The engine itself says all but `Cancelled`, `NotSent` and `Unfit`,
+/// Why a call did not end in a result. The engine itself says all but `Cancelled`, `NotSent` and `Decode`,
 /// which are for what is built on it.
 ///
 /// It borrows from nothing: an error that has a lifetime cannot be held across an `await` in a task that
@@ -377,7 +377,7 @@ pub enum CallError {
     /// It was never sent.
     NotSent(SendError),
     /// The result does not fit the type that the caller wants.
-    Unfit(Cow<'static, str>),
+    Decode(Cow<'static, str>),
     /// The transport could not carry it, or its answer, and says why. Other calls may still succeed.
     Undelivered(Undelivered),
 }
@@ -478,13 +478,15 @@ impl Event<'_> {
     }
 }
 
-impl SubscriptionEnd<'_> {
+impl SubscriptionClosed<'_> {
     /// The same end, free of what it borrowed from.
-    pub fn into_owned(self) -> SubscriptionEnd<'static> {
+    pub fn into_owned(self) -> SubscriptionClosed<'static> {
         match self {
-            SubscriptionEnd::Finished(result) => SubscriptionEnd::Finished(result.map(RawJson::into_owned)),
-            SubscriptionEnd::Error(error) => SubscriptionEnd::Error(error),
-            SubscriptionEnd::Disconnected(cause) => SubscriptionEnd::Disconnected(cause),
+            SubscriptionClosed::Finished(result) => {
+                SubscriptionClosed::Finished(result.map(RawJson::into_owned))
+            }
+            SubscriptionClosed::Error(error) => SubscriptionClosed::Error(error),
+            SubscriptionClosed::Disconnected(cause) => SubscriptionClosed::Disconnected(cause),
         }
     }
 }
@@ -523,7 +525,7 @@ impl fmt::Display for CallError {
             CallError::Closed(cause) => write!(f, "no answer: {cause}"),
             CallError::Cancelled => f.write_str("cancelled"),
             CallError::NotSent(refused) => write!(f, "not sent: {refused}"),
-            CallError::Unfit(reason) => write!(f, "the result is not what was expected: {reason}"),
+            CallError::Decode(reason) => write!(f, "the result is not what was expected: {reason}"),
             CallError::Undelivered(what) => what.fmt(f),
         }
     }

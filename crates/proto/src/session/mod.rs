@@ -36,7 +36,7 @@ use calls::Calls;
 pub use config::{Config, Role, Usage};
 pub use event::{
     CallError, CallKey, Cause, DeliveryFailure, Event, Origin, Outgoing, Output, Purpose, Report, RequestKey,
-    SinkEnd, SinkKey, SubscriptionEnd, SubscriptionKey, Undelivered, Wait,
+    SinkEnd, SinkKey, SubscriptionClosed, SubscriptionKey, Undelivered, Wait,
 };
 use inbound::Next;
 use input::Input;

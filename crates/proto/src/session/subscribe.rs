@@ -1,6 +1,6 @@
 //! Our subscriptions: asking for one, routing its items, and leaving it.
 
-use super::event::{CallError, CallKey, Event, SubscriptionEnd, SubscriptionKey};
+use super::event::{CallError, CallKey, Event, SubscriptionClosed, SubscriptionKey};
 use super::outgoing::{CallOptions, CancelOptions, SendError, verbatim};
 use super::subscriptions::{Early, State, Step};
 use super::{Cause, Core, Origin, Purpose, Session, item_text};
@@ -196,11 +196,11 @@ impl Core {
             (State::Following(_), outcome) => {
                 ours.remove(key);
                 let end = match outcome {
-                    Ok(result) => SubscriptionEnd::Finished(Some(result)),
-                    Err(CallError::Error(error)) => SubscriptionEnd::Error(error),
-                    Err(CallError::Closed(cause)) => SubscriptionEnd::Disconnected(cause),
+                    Ok(result) => SubscriptionClosed::Finished(Some(result)),
+                    Err(CallError::Error(error)) => SubscriptionClosed::Error(error),
+                    Err(CallError::Closed(cause)) => SubscriptionClosed::Disconnected(cause),
                     Err(other) => {
-                        SubscriptionEnd::Error(ErrorObject::because(ErrorCode::INTERNAL_ERROR, other))
+                        SubscriptionClosed::Error(ErrorObject::because(ErrorCode::INTERNAL_ERROR, other))
                     }
                 };
                 Some(Event::SubscriptionEnded { subscription: key, end })
@@ -244,7 +244,7 @@ impl Core {
         }
         let (Some(id), None) = (id, problem) else {
             ours.remove(key);
-            let outcome = Err(CallError::Unfit(problem.unwrap_or_default().into()));
+            let outcome = Err(CallError::Decode(problem.unwrap_or_default().into()));
             return wanted.then_some(Event::Subscribed { subscription: key, outcome });
         };
         let early = ours.take_early(&id);
@@ -398,7 +398,7 @@ impl Core {
             let event = match state {
                 Some(State::Open(_) | State::Listening) => Event::SubscriptionEnded {
                     subscription: key,
-                    end: SubscriptionEnd::Disconnected(cause.clone()),
+                    end: SubscriptionClosed::Disconnected(cause.clone()),
                 },
                 // Their calls have ended, which is told when it is their turn.
                 Some(State::Asking(_) | State::Following(_)) => continue,
@@ -418,10 +418,10 @@ impl Core {
     }
 }
 
-fn ended_by(error: ErrorObject<'static>) -> SubscriptionEnd<'static> {
+fn ended_by(error: ErrorObject<'static>) -> SubscriptionClosed<'static> {
     match error.code {
-        ErrorCode::SUBSCRIPTION_FINISHED => SubscriptionEnd::Finished(None),
-        _ => SubscriptionEnd::Error(error),
+        ErrorCode::SUBSCRIPTION_FINISHED => SubscriptionClosed::Finished(None),
+        _ => SubscriptionClosed::Error(error),
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sabir_proto::{
     Accept, CallError, CallOptions, Config, ErrorCode, ErrorObject, Event, Finish, ItemError, Overflow,
-    RawJson, RequestKey, Routing, SendError, Session, SinkKey, SubscriptionEnd, SubscriptionKey,
+    RawJson, RequestKey, Routing, SendError, Session, SinkKey, SubscriptionClosed, SubscriptionKey,
     SubscriptionStyle, Time,
 };
 use serde_json::json;
@@ -248,10 +248,12 @@ impl Subscriptions {
                 let ours = self.ours.remove(&subscription).expect("it ends once");
                 assert!(ours.open && !ours.left, "only what is open ends");
                 let kind = match end {
-                    SubscriptionEnd::Finished(_) => "finished",
-                    SubscriptionEnd::Error(error) if error.code == ErrorCode::SUBSCRIPTION_LAGGED => "lagged",
-                    SubscriptionEnd::Error(_) => "failed",
-                    SubscriptionEnd::Disconnected(_) => "disconnected",
+                    SubscriptionClosed::Finished(_) => "finished",
+                    SubscriptionClosed::Error(error) if error.code == ErrorCode::SUBSCRIPTION_LAGGED => {
+                        "lagged"
+                    }
+                    SubscriptionClosed::Error(_) => "failed",
+                    SubscriptionClosed::Disconnected(_) => "disconnected",
                     _ => "unknown",
                 };
                 Ok(format!("subscription {kind}"))
@@ -280,7 +282,7 @@ impl Subscriptions {
             return "subscribed".to_owned();
         }
         self.ours.remove(&key);
-        self.peer_goes_on |= matches!(error, Some(CallError::Unfit(_) | CallError::Malformed(_)));
+        self.peer_goes_on |= matches!(error, Some(CallError::Decode(_) | CallError::Malformed(_)));
         "not subscribed".to_owned()
     }
 

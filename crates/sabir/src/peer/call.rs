@@ -341,7 +341,7 @@ impl<R: DeserializeOwned, E: From<CallError>, T> Call<R, E, T> {
 fn read<R: DeserializeOwned, E: From<CallError>>(outcome: Outcome) -> Result<R, E> {
     let read = outcome.and_then(|result| {
         let ignored = |error: serde_json::Error| {
-            R::deserialize(UnitOnly).map_err(|_| CallError::Unfit(error.to_string().into()))
+            R::deserialize(UnitOnly).map_err(|_| CallError::Decode(error.to_string().into()))
         };
         result.parse().or_else(ignored)
     });

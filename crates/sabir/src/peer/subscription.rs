@@ -11,8 +11,7 @@ use std::time::Duration;
 
 use futures_core::Stream;
 use sabir_proto::{
-    CallOptions, Cause, Id, SendError, SubscriptionEnd as WireEnd, SubscriptionKey, SubscriptionStyle,
-    TraceContext,
+    CallOptions, Cause, Id, SendError, SubscriptionClosed, SubscriptionKey, SubscriptionStyle, TraceContext,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -44,7 +43,7 @@ pub enum Lag {
 #[non_exhaustive]
 pub enum SubscriptionError {
     /// It does not fit the type that the consumer wants. The next one may.
-    Unfit {
+    Decode {
         /// Why not.
         reason: String,
         /// What came.
@@ -148,11 +147,11 @@ impl SubscriptionSlot {
         })
     }
 
-    pub(crate) fn ended(&self, end: WireEnd<'_>) {
+    pub(crate) fn ended(&self, end: SubscriptionClosed<'_>) {
         let end = match end.into_owned() {
-            WireEnd::Finished(result) => SubscriptionEnd::Finished(result),
-            WireEnd::Error(error) => SubscriptionEnd::Error(error),
-            WireEnd::Disconnected(cause) => SubscriptionEnd::Disconnected(cause),
+            SubscriptionClosed::Finished(result) => SubscriptionEnd::Finished(result),
+            SubscriptionClosed::Error(error) => SubscriptionEnd::Error(error),
+            SubscriptionClosed::Disconnected(cause) => SubscriptionEnd::Disconnected(cause),
             _ => SubscriptionEnd::Finished(None),
         };
         self.end(end);
@@ -456,7 +455,7 @@ impl<T: DeserializeOwned> Subscription<T> {
         }
         Poll::Ready(Some(item.parse().map_err(|error: serde_json::Error| {
             let reason = error.to_string();
-            SubscriptionError::Unfit { reason, item: item.clone() }
+            SubscriptionError::Decode { reason, item: item.clone() }
         })))
     }
 }
@@ -490,7 +489,7 @@ impl<T> fmt::Debug for Subscribe<T> {
 impl fmt::Display for SubscriptionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SubscriptionError::Unfit { reason, .. } => {
+            SubscriptionError::Decode { reason, .. } => {
                 write!(f, "the item is not what was expected: {reason}")
             }
             SubscriptionError::Lagged(count) => {

@@ -9,7 +9,7 @@ use tokio::io::ReadBuf;
 
 use crate::router::observe::{Observed, Side};
 use crate::runtime::session_context::SessionContext;
-use crate::transport::{ByteTransport, Duplex, Wire};
+use crate::transport::{ByteTransport, Direction, Duplex};
 
 /// Whether anything happened.
 pub(crate) enum IoProgress {
@@ -44,7 +44,7 @@ impl<S: Duplex> Io for ByteTransport<S> {
             Poll::Pending => IoProgress::No,
             Poll::Ready(Ok(count)) => {
                 if let Some(tap) = &mut self.tap {
-                    tap(Wire::Sent, &unsent[..count]);
+                    tap(Direction::Sent, &unsent[..count]);
                 }
                 context.session.handle_written(context.now, count);
                 context.tell(&Observed::Bytes { side: Side::Ours, count });
@@ -64,7 +64,7 @@ impl<S: Duplex> Io for ByteTransport<S> {
             Poll::Pending => IoProgress::No,
             Poll::Ready(Ok(())) => {
                 if let Some(tap) = &mut self.tap {
-                    tap(Wire::Received, buffer.filled());
+                    tap(Direction::Received, buffer.filled());
                 }
                 match buffer.filled().len() {
                     0 => self.ending = true,

@@ -11,7 +11,7 @@ use crate::router::observe::{Observed, Side};
 use crate::runtime::io::{Io, IoProgress};
 use crate::runtime::session_context::SessionContext;
 use crate::server::http::caller::HttpCaller;
-use crate::transport::{Tap, Wire};
+use crate::transport::{Direction, Tap};
 
 /// Bytes that are taken in before the engine has its turn.
 const TAKEN_AT_ONCE: usize = 16 * 1024;
@@ -91,7 +91,7 @@ impl<L: Link> MessageTransport<L> {
 
     fn received(&mut self, text: &[u8], context: &mut SessionContext) {
         if let Some(tap) = &mut self.tap {
-            tap(Wire::Received, text);
+            tap(Direction::Received, text);
         }
         context.tell(&Observed::Bytes { side: Side::Theirs, count: text.len() });
     }
@@ -119,7 +119,7 @@ impl<L: Link> Io for MessageTransport<L> {
                 Poll::Pending => return moved,
                 Poll::Ready(Ok(())) => {
                     if let Some(tap) = self.tap.as_mut().filter(|_| !outgoing.message.is_empty()) {
-                        tap(Wire::Sent, outgoing.message);
+                        tap(Direction::Sent, outgoing.message);
                     }
                     let count = outgoing.message.len();
                     if outgoing.last {

@@ -13,7 +13,7 @@ use crate::peer::call_slot::{BegunOptions, CallSlot, DEFAULT_OPTIONS};
 use crate::peer::commands::{BatchEntry, CallCommand, Command, OnBehalfOf, end_batch};
 use crate::peer::subscription::SubscriptionSlot;
 use crate::router::observe::{CallEnd, Observed, Side, Watches};
-use crate::runtime::streams::Streams;
+use crate::runtime::streams::SinkStreams;
 use crate::{CallError, ErrorObject};
 
 /// Bytes that may wait for another connection before nothing more is read.
@@ -28,7 +28,7 @@ pub(crate) struct SessionContext {
     /// By the index of the call.
     pub(crate) calls: Vec<Option<Arc<CallSlot>>>,
     /// What makes the items of the peer's subscriptions.
-    pub(crate) streams: Streams,
+    pub(crate) streams: SinkStreams,
     /// Subscriptions of ours, by their index.
     pub(crate) subscriptions: Vec<Option<(SubscriptionKey, Arc<SubscriptionSlot>)>>,
     /// For how many of them nothing is read.
@@ -59,7 +59,7 @@ impl SessionContext {
             #[cfg(feature = "http")]
             callers: Default::default(),
             calls: Vec::new(),
-            streams: Streams::default(),
+            streams: SinkStreams::default(),
             subscriptions: Vec::new(),
             paused: 0,
             waiting: VecDeque::new(),

@@ -16,7 +16,7 @@ pub(crate) const STREAM: usize = 1 << (usize::BITS - 1);
 const KEPT_SLOTS: usize = 64;
 
 #[derive(Default)]
-pub(crate) struct Streams {
+pub(crate) struct SinkStreams {
     /// By the index of the sink.
     slots: Vec<Option<Stream>>,
     wakers: Vec<(Arc<TaskWaker>, Waker)>,
@@ -30,7 +30,7 @@ struct Stream {
     items: BoxItems,
 }
 
-impl Streams {
+impl SinkStreams {
     /// Bits that nobody can guess: a keyed hash of a counter, with a key from the system.
     pub(crate) fn random(&mut self) -> u64 {
         self.given += 1;

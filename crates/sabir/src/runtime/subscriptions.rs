@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sabir_proto::{Accept, Id, RequestKey, SinkEnd, SinkStats, SubscriptionEnd, SubscriptionKey};
+use sabir_proto::{Accept, Id, RequestKey, SinkEnd, SinkStats, SubscriptionClosed, SubscriptionKey};
 
 use crate::peer::commands::OnBehalfOf;
 use crate::peer::subscription::{Pushed, SubscribeCommand, SubscriptionSlot};
@@ -150,7 +150,7 @@ impl SessionContext {
         true
     }
 
-    pub(super) fn subscription_ended(&mut self, key: SubscriptionKey, end: SubscriptionEnd<'_>) {
+    pub(super) fn subscription_ended(&mut self, key: SubscriptionKey, end: SubscriptionClosed<'_>) {
         if let Some(slot) = self.slot(key) {
             self.forget(key);
             slot.ended(end);

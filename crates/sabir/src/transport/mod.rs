@@ -76,14 +76,14 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> Duplex for S {}
 
 /// Which way bytes go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Wire {
+pub enum Direction {
     /// To the peer.
     Sent,
     /// From the peer.
     Received,
 }
 
-pub(crate) type Tap = Box<dyn FnMut(Wire, &[u8]) + Send>;
+pub(crate) type Tap = Box<dyn FnMut(Direction, &[u8]) + Send>;
 
 /// The stream of a connection, opened.
 pub(crate) struct ByteTransport<S = Box<dyn Duplex>> {
@@ -223,7 +223,7 @@ impl Transport {
 
     /// Sets what is called with all bytes that are sent and received, for tracing and recording.
     #[must_use]
-    pub fn tap(mut self, tap: impl FnMut(Wire, &[u8]) + Send + 'static) -> Self {
+    pub fn tap(mut self, tap: impl FnMut(Direction, &[u8]) + Send + 'static) -> Self {
         self.tap = Some(Box::new(tap));
         self
     }
@@ -321,11 +321,11 @@ impl Transport {
 
     /// Opens it for somebody who speaks over it in a way of their own: no session, no framing, no tap.
     /// Only streams can be: not HTTP, nor WebSocket.
-    pub async fn into_streams(self) -> Result<Streams, Error> {
+    pub async fn into_streams(self) -> Result<RawStreams, Error> {
         match (self.open)(self.dial).await? {
             OpenTransport::Bytes(ByteTransport { stream, process, exit_reason, _keep, .. }) => {
                 let (read, write) = tokio::io::split(stream);
-                Ok(Streams { read: Box::new(read), write: Box::new(write), process, exit_reason, _keep })
+                Ok(RawStreams { read: Box::new(read), write: Box::new(write), process, exit_reason, _keep })
             }
             #[cfg(feature = "http")]
             OpenTransport::Messages { .. } => {
@@ -367,7 +367,7 @@ impl Transport {
 }
 
 /// The bare streams of a [`Transport`]. What it runs over, such as a started process, ends when this is dropped.
-pub struct Streams {
+pub struct RawStreams {
     /// What the peer sends.
     pub read: Box<dyn AsyncRead + Send + Unpin>,
     /// What goes to the peer.
@@ -377,7 +377,7 @@ pub struct Streams {
     _keep: Box<dyn Any + Send>,
 }
 
-impl Streams {
+impl RawStreams {
     /// How a process that was started for them ended, in words. Waits a moment for its end. `None` if it has not
     /// ended, or if there is none.
     pub async fn exit_reason(&mut self) -> Option<String> {
@@ -394,9 +394,9 @@ impl Streams {
     }
 }
 
-impl std::fmt::Debug for Streams {
+impl std::fmt::Debug for RawStreams {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Streams").finish_non_exhaustive()
+        f.debug_struct("RawStreams").finish_non_exhaustive()
     }
 }
 

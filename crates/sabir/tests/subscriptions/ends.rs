@@ -168,7 +168,7 @@ async fn what_does_not_fit_is_an_error_in_its_place() {
     let mut items = peer.subscribe::<u8>(style, ()).await.unwrap();
     let items = all(&mut items).await;
     assert!(
-        matches!(&items[..], [Ok(1), Err(SubscriptionError::Unfit { item, .. }), Ok(3)] if item.as_str() == "null"),
+        matches!(&items[..], [Ok(1), Err(SubscriptionError::Decode { item, .. }), Ok(3)] if item.as_str() == "null"),
         "{items:?}"
     );
 }

@@ -11,7 +11,7 @@ use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderVal
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use sabir::sse::{Event, Parser};
-use sabir::transport::{self, HttpFailure, Streams, Url};
+use sabir::transport::{self, HttpFailure, RawStreams, Url};
 use sabir::{DeliveryFailure, LENIENT, Limits, McpRevision, Undelivered};
 use sabir_proto::{Incoming as Decoded, Message, RawJson, decode};
 
@@ -342,7 +342,7 @@ impl Post {
         last: Option<&str>,
     ) -> Result<(Response<Incoming>, Start), (Start, io::Error)> {
         let failed = |error| (Start::default(), error);
-        let Streams { read, write, .. } = streams(&self.url, &self.web).await.map_err(failed)?;
+        let RawStreams { read, write, .. } = streams(&self.url, &self.web).await.map_err(failed)?;
         let (read, start) = Peek::new(read);
         let stream = TokioIo::new(tokio::io::join(read, write));
         let failed = |error: hyper::Error| (start.clone(), io_error(error));
@@ -510,7 +510,7 @@ fn io_error(error: hyper::Error) -> io::Error {
 }
 
 /// A connection to the host of a URL, with TLS if its scheme says so.
-pub(super) async fn streams(url: &Url, web: &Web) -> io::Result<Streams> {
+pub(super) async fn streams(url: &Url, web: &Web) -> io::Result<RawStreams> {
     let scheme = if url.scheme().is_secure() { "tls" } else { "tcp" };
     let host = match url.host() {
         host if host.contains(':') => format!("[{host}]"),

@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
-use sabir::transport::{Streams, Url};
+use sabir::transport::{RawStreams, Url};
 use tokio::io::{AsyncRead, AsyncWrite, Join};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
@@ -31,7 +31,7 @@ impl Socket {
     pub(super) async fn open(url: &Url, peer: &PeerOptions) -> Result<Socket, Failure> {
         let unreachable = |error: io::Error| peer.unreachable(&error.into());
         let invalid = |what: String| Failure::usage(what);
-        let Streams { read, write, .. } = post::streams(url, &peer.web).await.map_err(unreachable)?;
+        let RawStreams { read, write, .. } = post::streams(url, &peer.web).await.map_err(unreachable)?;
         let mut request = url.as_str().into_client_request().map_err(|error| invalid(error.to_string()))?;
         for (name, value) in peer.web.headers() {
             let name: hyper::header::HeaderName =

@@ -5,7 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use sabir::Framing;
-use sabir::transport::Streams;
+use sabir::transport::RawStreams;
 use sabir_proto::{Cut, Deframer, FrameFault};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
@@ -18,7 +18,7 @@ use crate::peer::PeerOptions;
 const WRITE_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(crate) struct Stream {
-    streams: Streams,
+    streams: RawStreams,
     framing: Framing,
     deframer: Deframer,
     watch: Watch,
@@ -29,7 +29,7 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    pub(super) fn new(streams: Streams, peer: &PeerOptions, watch: &Watch) -> Self {
+    pub(super) fn new(streams: RawStreams, peer: &PeerOptions, watch: &Watch) -> Self {
         Stream {
             streams,
             framing: peer.framing,

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use http::Proxy;
 use sabir::ServerTls;
-use sabir::transport::{Streams, Transport, Url};
+use sabir::transport::{RawStreams, Transport, Url};
 use sabir_model::capture::Event;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
@@ -173,7 +173,7 @@ async fn dial(target: &Url, web: &Web) -> io::Result<Duplex> {
         _ => sabir::transport::url(target.to_string()),
     };
     let streams = Transport::into_streams(web.trust(transport));
-    let Streams { read, write, .. } =
+    let RawStreams { read, write, .. } =
         tokio::time::timeout(HANDSHAKE, streams).await.map_err(|_| io::ErrorKind::TimedOut)??;
     Ok(Box::pin(tokio::io::join(read, write)))
 }

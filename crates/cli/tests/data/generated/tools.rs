@@ -303,7 +303,7 @@ pub enum NoResult {
     /// The tool says that it failed, and why.
     Failed(sabir_mcp::ToolResult),
     /// What came is not what the tool declares.
-    Unfit(sabir_mcp::ToolResult),
+    Decode(sabir_mcp::ToolResult),
 }
 
 impl std::fmt::Display for NoResult {
@@ -311,7 +311,7 @@ impl std::fmt::Display for NoResult {
         match self {
             NoResult::Call(error) => error.fmt(f),
             NoResult::Failed(result) => write!(f, "the tool failed: {}", result.text()),
-            NoResult::Unfit(_) => f.write_str("the result is not what the tool declares"),
+            NoResult::Decode(_) => f.write_str("the result is not what the tool declares"),
         }
     }
 }
@@ -328,6 +328,6 @@ async fn structured<T: serde::de::DeserializeOwned>(
     let value = result.structured_content.as_ref();
     match value.and_then(|value| serde_json::from_str(value.as_str()).ok()) {
         Some(value) => Ok(value),
-        None => Err(NoResult::Unfit(result)),
+        None => Err(NoResult::Decode(result)),
     }
 }

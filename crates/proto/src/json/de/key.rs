@@ -5,7 +5,7 @@ use serde::de::{Deserializer, Visitor};
 use serde::forward_to_deserialize_any;
 use serde_json::{Error, Result};
 
-use super::{Integer, hand_over, unfit};
+use super::{Integer, hand_over, mismatch};
 use crate::json::cursor::Cursor;
 use crate::json::string::unescape;
 
@@ -28,12 +28,12 @@ impl<'de> Key<'de> {
         if !self.escaped {
             return visitor.visit_borrowed_str(self.inner);
         }
-        visitor.visit_string(unescape(self.inner).ok_or_else(unfit)?)
+        visitor.visit_string(unescape(self.inner).ok_or_else(mismatch)?)
     }
 
     /// The string, if it is written without escapes. With them, whatever is more than text is left to serde_json.
     fn plain(self) -> Result<&'de str> {
-        if self.escaped { Err(unfit()) } else { Ok(self.inner) }
+        if self.escaped { Err(mismatch()) } else { Ok(self.inner) }
     }
 }
 
@@ -44,7 +44,7 @@ macro_rules! numbers {
             let text = self.plain()?;
             let ([b'-', digits @ ..] | digits) = text.as_bytes();
             if !matches!(digits.first(), Some(b'0'..=b'9')) || !text.ends_with(|c: char| c.is_ascii_digit()) {
-                return Err(unfit());
+                return Err(mismatch());
             }
             match Integer::read(text.as_bytes()) {
                 Some((integer, len)) if len == text.len() && matches!(digits, [b'1'..=b'9', ..] | b"0") => {
@@ -73,7 +73,7 @@ impl<'de> Deserializer<'de> for Key<'de> {
         match self.plain()? {
             "true" => visitor.visit_bool(true),
             "false" => visitor.visit_bool(false),
-            _ => Err(unfit()),
+            _ => Err(mismatch()),
         }
     }
 
@@ -91,7 +91,7 @@ impl<'de> Deserializer<'de> for Key<'de> {
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value> {
         if name.starts_with("$serde_json") {
-            return Err(unfit());
+            return Err(mismatch());
         }
         visitor.visit_newtype_struct(self)
     }

@@ -61,14 +61,14 @@ impl<'de> Deserializer<'de> {
     #[inline]
     fn open(&mut self) -> Result<()> {
         self.cursor.advance(1);
-        self.depth = self.depth.checked_sub(1).ok_or_else(unfit)?;
+        self.depth = self.depth.checked_sub(1).ok_or_else(mismatch)?;
         Ok(())
     }
 
     #[inline]
     fn close(&mut self, byte: u8) -> Result<()> {
         self.depth += 1;
-        if self.cursor.pass(byte) { Ok(()) } else { Err(unfit()) }
+        if self.cursor.pass(byte) { Ok(()) } else { Err(mismatch()) }
     }
 
     #[inline]
@@ -163,7 +163,7 @@ impl Integer {
 }
 
 #[cold]
-fn unfit() -> Error {
+fn mismatch() -> Error {
     Error::custom("the value does not fit")
 }
 
@@ -178,7 +178,7 @@ macro_rules! numbers {
                     }
                     None => self.hand_over(|json| json.$name(visitor)),
                 },
-                _ => Err(unfit()),
+                _ => Err(mismatch()),
             }
         })*
     };
@@ -189,7 +189,7 @@ macro_rules! strings {
         $(fn $name<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
             match self.cursor.peek() {
                 b'"' => self.string(visitor),
-                _ => Err(unfit()),
+                _ => Err(mismatch()),
             }
         })*
     };
@@ -236,7 +236,7 @@ impl<'de> de::Deserializer<'de> for &mut Deserializer<'de> {
         let (value, len) = match self.cursor.peek() {
             b't' => (true, "true".len()),
             b'f' => (false, "false".len()),
-            _ => return Err(unfit()),
+            _ => return Err(mismatch()),
         };
         self.cursor.advance(len);
         visitor.visit_bool(value)
@@ -244,7 +244,7 @@ impl<'de> de::Deserializer<'de> for &mut Deserializer<'de> {
 
     fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         if self.cursor.peek() != b'n' {
-            return Err(unfit());
+            return Err(mismatch());
         }
         self.cursor.advance("null".len());
         visitor.visit_unit()
@@ -275,7 +275,7 @@ impl<'de> de::Deserializer<'de> for &mut Deserializer<'de> {
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        if self.cursor.peek() == b'[' { self.list(visitor) } else { Err(unfit()) }
+        if self.cursor.peek() == b'[' { self.list(visitor) } else { Err(mismatch()) }
     }
 
     fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value> {
@@ -292,7 +292,7 @@ impl<'de> de::Deserializer<'de> for &mut Deserializer<'de> {
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        if self.cursor.peek() == b'{' { self.object(visitor) } else { Err(unfit()) }
+        if self.cursor.peek() == b'{' { self.object(visitor) } else { Err(mismatch()) }
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -304,7 +304,7 @@ impl<'de> de::Deserializer<'de> for &mut Deserializer<'de> {
         match self.cursor.peek() {
             b'[' => self.list(visitor),
             b'{' => self.object(visitor),
-            _ => Err(unfit()),
+            _ => Err(mismatch()),
         }
     }
 
@@ -322,7 +322,7 @@ impl<'de> de::Deserializer<'de> for &mut Deserializer<'de> {
                 self.close(b'}')?;
                 Ok(value)
             }
-            _ => Err(unfit()),
+            _ => Err(mismatch()),
         }
     }
 
@@ -348,7 +348,7 @@ impl<'de> Items<'_, 'de> {
         }
         if !std::mem::take(&mut self.first) {
             if next != b',' {
-                return Err(unfit());
+                return Err(mismatch());
             }
             self.de.cursor.advance(1);
         }
@@ -381,7 +381,7 @@ impl<'de> MapAccess<'de> for Items<'_, 'de> {
             return Ok(None);
         }
         if self.de.cursor.peek() != b'"' {
-            return Err(unfit());
+            return Err(mismatch());
         }
         seed.deserialize(Key::next(&mut self.de.cursor)).map(Some)
     }
@@ -389,7 +389,7 @@ impl<'de> MapAccess<'de> for Items<'_, 'de> {
     #[inline]
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value> {
         if !self.de.cursor.pass(b':') {
-            return Err(unfit());
+            return Err(mismatch());
         }
         self.value(seed)
     }

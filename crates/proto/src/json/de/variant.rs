@@ -3,7 +3,7 @@
 use serde::de::{Deserialize, DeserializeSeed, Deserializer as _, EnumAccess, VariantAccess, Visitor};
 use serde_json::{Error, Result};
 
-use super::{Deserializer, unfit};
+use super::{Deserializer, mismatch};
 
 /// `"Name"`
 pub(super) struct Unit<'p, 'de>(pub(super) &'p mut Deserializer<'de>);
@@ -28,15 +28,15 @@ impl<'de> VariantAccess<'de> for Unit<'_, 'de> {
     }
 
     fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, _: T) -> Result<T::Value> {
-        Err(unfit())
+        Err(mismatch())
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value> {
-        Err(unfit())
+        Err(mismatch())
     }
 
     fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], _: V) -> Result<V::Value> {
-        Err(unfit())
+        Err(mismatch())
     }
 }
 
@@ -46,7 +46,7 @@ impl<'de> EnumAccess<'de> for WithContent<'_, 'de> {
 
     fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self)> {
         let name = seed.deserialize(&mut *self.0)?;
-        if self.0.cursor.pass(b':') { Ok((name, self)) } else { Err(unfit()) }
+        if self.0.cursor.pass(b':') { Ok((name, self)) } else { Err(mismatch()) }
     }
 }
 
