@@ -14,7 +14,7 @@ const START: usize = 16;
 
 /// What a peer speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Protocol {
+pub(crate) enum Detected {
     Tls,
     Http,
     /// JSON, one message per line.
@@ -24,20 +24,20 @@ pub(crate) enum Protocol {
     Unknown,
 }
 
-impl Protocol {
+impl Detected {
     /// What a connection speaks that begins with these bytes.
-    pub(crate) fn of(start: &[u8]) -> Protocol {
+    pub(crate) fn of(start: &[u8]) -> Detected {
         let begins =
             |with: &[u8]| start.len() >= with.len() && start[..with.len()].eq_ignore_ascii_case(with);
         match start {
             // A record of TLS: an alert or a handshake, in any version.
-            [0x15 | 0x16, 3, ..] => Protocol::Tls,
-            [b'{' | b'[', ..] => Protocol::Lines,
+            [0x15 | 0x16, 3, ..] => Detected::Tls,
+            [b'{' | b'[', ..] => Detected::Lines,
             // Some servers answer a request that is not HTTP with a bare page.
-            [b'<', ..] => Protocol::Http,
-            _ if begins(b"HTTP/") => Protocol::Http,
-            _ if begins(b"content-length:") || begins(b"content-type:") => Protocol::Headers,
-            _ => Protocol::Unknown,
+            [b'<', ..] => Detected::Http,
+            _ if begins(b"HTTP/") => Detected::Http,
+            _ if begins(b"content-length:") || begins(b"content-type:") => Detected::Headers,
+            _ => Detected::Unknown,
         }
     }
 }
@@ -66,14 +66,14 @@ impl Detector {
     }
 
     /// The protocol of the peer, once it is known not to be the expected one.
-    pub(crate) fn feed(&mut self, bytes: &[u8]) -> Option<Protocol> {
+    pub(crate) fn feed(&mut self, bytes: &[u8]) -> Option<Detected> {
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
             if self.done {
                 return None;
             }
             if self.line.len() < START {
                 self.line.extend(part.iter().take(START - self.line.len()));
-                if let found @ Some(_) = self.look() {
+                if let found @ Some(_) = self.inspect() {
                     self.done = true;
                     return found;
                 }
@@ -86,13 +86,13 @@ impl Detector {
         None
     }
 
-    fn look(&mut self) -> Option<Protocol> {
-        let protocol = Protocol::of(&self.line);
+    fn inspect(&mut self) -> Option<Detected> {
+        let protocol = Detected::of(&self.line);
         match (protocol, self.framing) {
-            (Protocol::Tls | Protocol::Http, _) if self.is_socket && self.first_line => Some(protocol),
-            (Protocol::Headers, Framing::Lines) | (Protocol::Lines, Framing::Headers) => Some(protocol),
+            (Detected::Tls | Detected::Http, _) if self.is_socket && self.first_line => Some(protocol),
+            (Detected::Headers, Framing::Lines) | (Detected::Lines, Framing::Headers) => Some(protocol),
             // What follows are bodies.
-            (Protocol::Headers, Framing::Headers) => {
+            (Detected::Headers, Framing::Headers) => {
                 self.done = true;
                 None
             }
@@ -107,7 +107,7 @@ pub(crate) struct Watch(Arc<Watched>);
 
 #[derive(Debug, Default)]
 struct Watched {
-    found: OnceLock<Protocol>,
+    found: OnceLock<Detected>,
     notify: Notify,
     received: AtomicBool,
 }
@@ -119,7 +119,7 @@ impl Watch {
     }
 
     /// What the peer speaks instead, if that is known.
-    pub(crate) fn found(&self) -> Option<Protocol> {
+    pub(crate) fn found(&self) -> Option<Detected> {
         self.0.found.get().copied()
     }
 
@@ -129,7 +129,7 @@ impl Watch {
     }
 
     /// Waits until the peer is known to speak something else.
-    pub(crate) async fn mismatch(&self) -> Protocol {
+    pub(crate) async fn mismatch(&self) -> Detected {
         loop {
             if let Some(protocol) = self.found() {
                 return protocol;
@@ -160,7 +160,7 @@ impl WatchTap {
 mod tests {
     use super::*;
 
-    fn check(framing: Framing, is_socket: bool, text: &[u8], want: Option<Protocol>) {
+    fn check(framing: Framing, is_socket: bool, text: &[u8], want: Option<Detected>) {
         for size in [1, 3, text.len().max(1)] {
             let detector = Detector { framing, is_socket, line: Vec::new(), first_line: true, done: false };
             let mut detector = detector;
@@ -174,10 +174,10 @@ mod tests {
         use Framing::{Headers, Lines};
         let (answer, headers) = (b"{\"jsonrpc\":\"2.0\"}\n", b"Content-Length: 2\r\n\r\n{}");
         check(Lines, true, answer, None);
-        check(Lines, true, headers, Some(Protocol::Headers));
-        check(Lines, false, b"Starting\ncontent-LENGTH: 2\r\n\r\n{}", Some(Protocol::Headers));
-        check(Headers, true, answer, Some(Protocol::Lines));
-        check(Headers, false, b"Starting\n{}\n", Some(Protocol::Lines));
+        check(Lines, true, headers, Some(Detected::Headers));
+        check(Lines, false, b"Starting\ncontent-LENGTH: 2\r\n\r\n{}", Some(Detected::Headers));
+        check(Headers, true, answer, Some(Detected::Lines));
+        check(Headers, false, b"Starting\n{}\n", Some(Detected::Lines));
         check(Headers, true, headers, None);
         check(
             Headers,
@@ -185,10 +185,10 @@ mod tests {
             b"Content-Type: x\r\nContent-Length: 3\r\n\r\n{\n}Content-Length: 2\r\n\r\n{}",
             None,
         );
-        check(Lines, true, b"HTTP/1.1 400 Bad Request\r\n\r\n", Some(Protocol::Http));
-        check(Headers, true, b"HTTP/1.1 400 Bad Request\r\n\r\n", Some(Protocol::Http));
-        check(Lines, true, b"<!doctype html>\n", Some(Protocol::Http));
-        check(Lines, true, b"\x15\x03\x01\x00\x02\x02\x46", Some(Protocol::Tls));
+        check(Lines, true, b"HTTP/1.1 400 Bad Request\r\n\r\n", Some(Detected::Http));
+        check(Headers, true, b"HTTP/1.1 400 Bad Request\r\n\r\n", Some(Detected::Http));
+        check(Lines, true, b"<!doctype html>\n", Some(Detected::Http));
+        check(Lines, true, b"\x15\x03\x01\x00\x02\x02\x46", Some(Detected::Tls));
         // A program prints what it likes.
         check(Lines, false, b"HTTP/1.1 server at port 80\n{}\n", None);
         check(Lines, false, b"<info> starting\n{}\n", None);

@@ -4,7 +4,7 @@ use sabir::openrpc::Method;
 use serde_json::json;
 
 use crate::args::ListArgs;
-use crate::discovery::{self, DiscoverySource, Found, Kind, Offer};
+use crate::discovery::{self, Discovered, DiscoverySource, Kind, Offer};
 use crate::exit::{Exit, Failure};
 use crate::layout::{Layout, Table};
 use crate::paint::Paint;
@@ -39,7 +39,7 @@ pub(crate) async fn run(args: ListArgs, printer: &Printer) -> Result<Exit, Failu
 }
 
 /// A table of what has `part` in its name; with a title for each kind if there are more kinds than one.
-pub(crate) fn text(found: &Found, part: &str, layout: Layout) -> String {
+pub(crate) fn text(found: &Discovered, part: &str, layout: Layout) -> String {
     let methods: Vec<&Method> =
         found.document.methods.iter().filter(|method| method.name.contains(part)).collect();
     let titled = !found.offers.is_empty();
@@ -94,7 +94,7 @@ fn notes(method: &Method) -> &'static str {
     }
 }
 
-fn line(method: &Method, found: &Found) -> serde_json::Value {
+fn line(method: &Method, found: &Discovered) -> serde_json::Value {
     let kind = if found.via == DiscoverySource::Mcp { "tool" } else { "method" };
     json!({
         "name": method.name,

@@ -13,7 +13,7 @@ use sabir::{
 };
 use sabir_proto::{ByteSize, ParseError, Syntax};
 
-use crate::detect::{Protocol, Watch};
+use crate::detect::{Detected, Watch};
 use crate::exit::{Exit, Failure};
 use crate::json::compact;
 use crate::peer::PeerOptions;
@@ -82,7 +82,7 @@ impl PeerOptions {
             ConnectErrorKind::Protocol => match error.received() {
                 [] => failed(Exit::Protocol).hint("see the log of the server; the port may serve another protocol"),
                 received if received.starts_with(b"HTTP/") => failed(Exit::Protocol),
-                received => self.speaks(Protocol::of(received)),
+                received => self.speaks(Detected::of(received)),
             },
             other => failed(Exit::Connect).hint(other.hint()),
         }
@@ -135,7 +135,7 @@ impl PeerOptions {
             DeliveryFailure::Closed => {
                 failed(Exit::Protocol).hint("see the log of the server; the port may serve another protocol")
             }
-            DeliveryFailure::WrongProtocol(received) => self.speaks(Protocol::of(received)),
+            DeliveryFailure::WrongProtocol(received) => self.speaks(Detected::of(received)),
             DeliveryFailure::SessionEnded => {
                 failed(Exit::Connect).hint("start a new session, and use its Mcp-Session-Id")
             }
@@ -194,11 +194,11 @@ impl PeerOptions {
     }
 
     /// The peer speaks another protocol than the target says.
-    pub(crate) fn speaks(&self, protocol: Protocol) -> Failure {
+    pub(crate) fn speaks(&self, protocol: Detected) -> Failure {
         let target = &self.target;
         let is_web = target.has_headers();
         let (what, hint) = match protocol {
-            Protocol::Tls => {
+            Detected::Tls => {
                 let secure = self.with_scheme(|scheme| match scheme {
                     Scheme::Http => Some(Scheme::Https),
                     Scheme::Ws => Some(Scheme::Wss),
@@ -207,7 +207,7 @@ impl PeerOptions {
                 });
                 (format!("{target} expects TLS"), secure.map(|url| try_this(&url)))
             }
-            Protocol::Http => {
+            Detected::Http => {
                 let http = self.with_scheme(|scheme| match scheme {
                     Scheme::Tcp => Some(Scheme::Http),
                     Scheme::Tls => Some(Scheme::Https),
@@ -219,7 +219,7 @@ impl PeerOptions {
                 );
                 (format!("{target} answers with HTTP"), Some(hint))
             }
-            Protocol::Lines | Protocol::Headers if is_web => {
+            Detected::Lines | Detected::Headers if is_web => {
                 let stream = self.with_scheme(|scheme| {
                     Some(match scheme.is_secure() {
                         true => Scheme::Tls,
@@ -227,25 +227,25 @@ impl PeerOptions {
                     })
                 });
                 let (spoken, option) = match protocol {
-                    Protocol::Lines => ("JSON lines", ""),
+                    Detected::Lines => ("JSON lines", ""),
                     _ => ("Content-Length headers", " --framing headers"),
                 };
                 let hint = stream.map(|url| format!("{}{option}", try_this(&url)));
                 (format!("{target} answers with {spoken}, not with HTTP"), hint)
             }
-            Protocol::Lines => (
+            Detected::Lines => (
                 format!("{target} answers in lines, not with Content-Length headers"),
                 Some("try --framing lines".to_owned()),
             ),
-            Protocol::Headers => (
+            Detected::Headers => (
                 format!("{target} answers with Content-Length headers, not in lines"),
                 Some("try --framing headers".to_owned()),
             ),
-            Protocol::Unknown => {
+            Detected::Unknown => {
                 (format!("{target} does not speak HTTP"), Some("check the port of the URL".to_owned()))
             }
         };
-        let exit = if is_web || matches!(protocol, Protocol::Tls | Protocol::Http) {
+        let exit = if is_web || matches!(protocol, Detected::Tls | Detected::Http) {
             Exit::Connect
         } else {
             Exit::Protocol

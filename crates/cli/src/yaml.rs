@@ -54,11 +54,11 @@ impl<'a> Reader<'a> {
         if depth > DEEPEST {
             return Err(format!("it is nested deeper than {DEEPEST} levels"));
         }
-        self.counted(1)?;
+        self.count(1)?;
         let (value, anchor) = match event {
             Event::Alias(anchor) => {
                 let value = self.anchors.get(&anchor).cloned().ok_or("an alias of itself")?;
-                self.counted(size(&value))?;
+                self.count(size(&value))?;
                 return Ok(value);
             }
             Event::Scalar(text, style, anchor, tag) => {
@@ -99,7 +99,7 @@ impl<'a> Reader<'a> {
         Ok(value)
     }
 
-    fn counted(&mut self, more: usize) -> Result<(), String> {
+    fn count(&mut self, more: usize) -> Result<(), String> {
         self.count += more;
         if self.count > MOST { Err(format!("it has more than {MOST} values")) } else { Ok(()) }
     }

@@ -1,4 +1,4 @@
-//! A server as it runs: its process, and the way to it.
+//! A server as it runs: its process, and the channel to it.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -16,10 +16,10 @@ use crate::servers::{By, Server};
 pub(crate) struct Service {
     pub(crate) process: Process,
     server: &'static Server,
-    way: Way,
+    channel: Channel,
 }
 
-enum Way {
+enum Channel {
     Address(SocketAddr),
     /// There is but one connection.
     Pipes {
@@ -37,7 +37,7 @@ impl Service {
                 command.stdin(Stdio::null()).stderr(Stdio::piped());
                 let (process, stderr) = Process::start(&mut command, |child| child.stderr.take())?;
                 let stderr = stderr.ok_or(io::ErrorKind::BrokenPipe)?;
-                Ok(Service { process, server, way: Way::Address(address(stderr)?) })
+                Ok(Service { process, server, channel: Channel::Address(address(stderr)?) })
             }
             By::Pipes => {
                 command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -45,16 +45,16 @@ impl Service {
                     Process::start(&mut command, |child| (child.stdin.take(), child.stdout.take()))?;
                 let (Some(input), Some(output)) = pipes else { return Err(io::ErrorKind::BrokenPipe.into()) };
                 let (input, output) = (OwnedFd::from(input).into(), OwnedFd::from(output).into());
-                let way = Way::Pipes { input: Rc::new(input), output: Rc::new(output) };
-                Ok(Service { process, server, way })
+                let channel = Channel::Pipes { input: Rc::new(input), output: Rc::new(output) };
+                Ok(Service { process, server, channel })
             }
         }
     }
 
     pub(crate) fn connect(&self) -> io::Result<Connection> {
-        match &self.way {
-            Way::Address(address) => Connection::open(*address, self.server.speaks),
-            Way::Pipes { input, output } => {
+        match &self.channel {
+            Channel::Address(address) => Connection::open(*address, self.server.speaks),
+            Channel::Pipes { input, output } => {
                 Ok(Connection::new(input.clone(), output.clone(), self.server.speaks))
             }
         }

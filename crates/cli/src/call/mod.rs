@@ -56,7 +56,7 @@ async fn talk(plan: &Plan, reporter: &Reporter, printer: &Printer) -> Result<Exi
     let opening = Opening {
         peer: &plan.peer,
         protocol: plan.protocol,
-        told: plan.told,
+        explicit: plan.explicit,
         dialect: plan.dialect,
         answers: plan.answers.clone(),
         listener: Arc::new(reporter.clone()),

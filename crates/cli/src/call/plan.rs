@@ -19,8 +19,8 @@ pub(super) struct Plan {
     pub(super) peer: PeerOptions,
     pub(super) what: What,
     pub(super) protocol: Option<Protocol>,
-    /// Whether the protocol was told, and not guessed.
-    pub(super) told: bool,
+    /// Whether the protocol was given, and not guessed.
+    pub(super) explicit: bool,
     pub(super) dialect: Option<Dialect>,
     pub(super) answers: Answers,
     pub(super) stay: FollowArgs,
@@ -58,7 +58,7 @@ impl Plan {
             return Err(Failure::usage("no target is given")
                 .hint("try `sabir call demo: add 2 3`; `sabir call --help` lists the targets"));
         };
-        let told = args.session.protocol.or(chosen.protocol);
+        let explicit = args.session.protocol.or(chosen.protocol);
         let has_framing = args.framing.is_some() || chosen.framing.is_some();
         let CallArgs { timeout, framing, max_size, .. } = args;
         let (web, protocol, trace) = (&args.web, None, Some(args.trace));
@@ -100,7 +100,7 @@ impl Plan {
             What::Batch(_) | What::Raw(_) | What::Steps(_) => Protocol::guess(&peer.target, ""),
         };
         let protocol = match &what {
-            _ if told.is_some() => told,
+            _ if explicit.is_some() => explicit,
             What::Call { method, args, .. } if !opens_by_itself(method, args) => guess,
             _ => Some(Protocol::Plain),
         };
@@ -110,14 +110,14 @@ impl Plan {
             needs_names(args)?;
         }
         if !has_framing {
-            peer.framing = told.or(guess).map_or(Framing::Lines, Protocol::framing);
+            peer.framing = explicit.or(guess).map_or(Framing::Lines, Protocol::framing);
         }
         let json = args.json;
-        let told = told.is_some() || protocol == Some(Protocol::Plain) || peer.target == Target::Demo;
+        let explicit = explicit.is_some() || protocol == Some(Protocol::Plain) || peer.target == Target::Demo;
         let asks = printer.can_ask() && !json;
         Ok(Plan {
             peer,
-            told,
+            explicit,
             protocol,
             dialect: args.dialect.map(Dialect::from),
             answers: Answers::new(&args.session.answers, asks.then_some(printer))?,

@@ -45,7 +45,7 @@ pub(super) fn tap(
         progress,
         id: None,
         is_tool: false,
-        may_go_on: !plan.told,
+        may_go_on: !plan.explicit,
     };
     move |direction, bytes| {
         let cutter = if direction == Direction::Received { &mut received } else { &mut sent };

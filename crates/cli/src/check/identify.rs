@@ -83,9 +83,9 @@ enum Answer {
 }
 
 /// With what was said.
-type Asked = (Wire, Answer, Vec<(Direction, Vec<u8>)>);
+type Probed = (Wire, Answer, Vec<(Direction, Vec<u8>)>);
 
-async fn ask(target: &WireTarget, method: &str, deadline: Instant) -> Result<Asked, Failure> {
+async fn ask(target: &WireTarget, method: &str, deadline: Instant) -> Result<Probed, Failure> {
     let mut wire = target.open().await?;
     let builder = ProbeBuilder { profile: target.profile, method: method.to_owned() };
     let Some((request, _)) = builder.opening() else { return Ok((wire, Answer::None, Vec::new())) };

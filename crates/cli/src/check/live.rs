@@ -74,7 +74,7 @@ pub(super) async fn probe(
         done: Done { probes: 0, answers: 0 },
     };
     for (direction, text) in said {
-        prober.look(&text, direction)?;
+        prober.check_message(&text, direction)?;
         if direction == Direction::ToClient {
             prober.done.answers += 1;
             prober.learn(&text);
@@ -294,7 +294,7 @@ impl Prober<'_, '_> {
 
     /// Returns the number of the message in the exchange.
     async fn send(&mut self, text: &str) -> Result<u64, Failure> {
-        let number = self.look(text.as_bytes(), Direction::ToServer)?;
+        let number = self.check_message(text.as_bytes(), Direction::ToServer)?;
         // If the peer is gone, waiting for its answer shows it.
         let _ = self.wire.send(text).await;
         Ok(number)
@@ -343,7 +343,7 @@ impl Prober<'_, '_> {
                 Ok(Got::Message(text)) => text,
             };
             self.done.answers += 1;
-            let number = self.look(&text, Direction::ToClient)?;
+            let number = self.check_message(&text, Direction::ToClient)?;
             let limits = Limits { message_bytes: self.target.peer.max_size, ..Limits::default() };
             match decode(&text, &LENIENT, &limits) {
                 Ok(Incoming::One(Ok(Message::Response(response)))) if response.id.text() == id => {
@@ -382,7 +382,7 @@ impl Prober<'_, '_> {
 
     /// Checks a message by the rules, and returns its number in the exchange. What we send ourselves may be wrong on
     /// purpose, and is not reported.
-    fn look(&mut self, text: &[u8], direction: Direction) -> Result<u64, Failure> {
+    fn check_message(&mut self, text: &[u8], direction: Direction) -> Result<u64, Failure> {
         self.number += 1;
         if let Some(transcript) = &mut self.transcript {
             transcript.message(text, direction)?;

@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use super::page::used_types;
 use crate::discovery::words::{fields, signature, structure, type_words};
-use crate::discovery::{Found, Offer};
+use crate::discovery::{Discovered, Offer};
 use crate::json::escape_controls;
 
 /// The whole service.
-pub(super) fn all(found: &Found) -> String {
+pub(super) fn all(found: &Discovered) -> String {
     let document = &found.document;
     let info = &document.info;
     let mut out = format!("# {}\n", inline(format!("{} {}", info.title, info.version).trim()));

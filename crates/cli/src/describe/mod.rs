@@ -6,7 +6,7 @@ mod page;
 use serde_json::{Value, json};
 
 use crate::args::DescribeArgs;
-use crate::discovery::{self, Found, Kind, Named, Offer};
+use crate::discovery::{self, Discovered, Kind, Named, Offer};
 use crate::exit::{Exit, Failure};
 use crate::json::escape_controls;
 use crate::layout::Layout;
@@ -58,7 +58,7 @@ pub(crate) async fn run(args: DescribeArgs, printer: &Printer) -> Result<Exit, F
 }
 
 /// The page of one method, tool, prompt or resource.
-pub(crate) fn text(found: &Found, name: &str, layout: Layout) -> Result<String, Failure> {
+pub(crate) fn text(found: &Discovered, name: &str, layout: Layout) -> Result<String, Failure> {
     Ok(match found.named(name)? {
         Named::Method(method) => page::method(method, found, layout),
         Named::Offer(offer) => page::offer(offer, found, layout),
@@ -66,7 +66,7 @@ pub(crate) fn text(found: &Found, name: &str, layout: Layout) -> Result<String, 
 }
 
 /// The document as it was received, or as it was made of what the peer says, in YAML.
-fn yaml(found: &Found) -> Result<String, Failure> {
+fn yaml(found: &Discovered) -> Result<String, Failure> {
     let failed = |error: &dyn std::fmt::Display| Failure::new(Exit::Error, error);
     let value = match &found.text {
         Some(text) => text.parse().map_err(|error| failed(&error))?,
@@ -75,7 +75,7 @@ fn yaml(found: &Found) -> Result<String, Failure> {
     Ok(yaml::write(&value))
 }
 
-fn of_kind(found: &Found, kind: Kind) -> Vec<Value> {
+fn of_kind(found: &Discovered, kind: Kind) -> Vec<Value> {
     found.offers.iter().filter(|offer| offer.kind == kind).map(as_json).collect()
 }
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::discovery::words::{
     example, example_object, fields, one_line, reference_name, signature, structure, type_words,
 };
-use crate::discovery::{DiscoverySource, Found, Kind, Offer};
+use crate::discovery::{Discovered, DiscoverySource, Kind, Offer};
 use crate::json::escape_controls;
 use crate::layout::{Layout, Table};
 use crate::paint::Paint;
@@ -59,7 +59,7 @@ impl Page {
 }
 
 /// All methods, one or two lines for each.
-pub(super) fn all(found: &Found, layout: Layout) -> String {
+pub(super) fn all(found: &Discovered, layout: Layout) -> String {
     let mut page = Page::new(layout);
     let info = &found.document.info;
     page.line(0, Some(Paint::Hint), &one_line(format!("{} {}", info.title, info.version).trim()));
@@ -88,7 +88,7 @@ pub(super) fn all(found: &Found, layout: Layout) -> String {
 }
 
 /// A resource, a template or a prompt, in full.
-pub(super) fn offer(offer: &Offer, found: &Found, layout: Layout) -> String {
+pub(super) fn offer(offer: &Offer, found: &Discovered, layout: Layout) -> String {
     let mut page = Page::new(layout);
     page.line(0, Some(Paint::Key), &one_line(offer.key()));
     let mut what = format!("A {}", offer.kind.name());
@@ -139,7 +139,7 @@ pub(super) fn offer(offer: &Offer, found: &Found, layout: Layout) -> String {
 }
 
 /// One method, in full.
-pub(super) fn method(method: &Method, found: &Found, layout: Layout) -> String {
+pub(super) fn method(method: &Method, found: &Discovered, layout: Layout) -> String {
     let mut page = Page::new(layout);
     page.line(0, Some(Paint::Key), &signature(method));
     if let Some(summary) = headline(method) {
@@ -212,7 +212,7 @@ fn with_words(type_: &str, description: Option<&str>) -> String {
 }
 
 /// A command that calls it.
-fn call(page: &mut Page, method: &Method, found: &Found) {
+fn call(page: &mut Page, method: &Method, found: &Discovered) {
     if found.via == DiscoverySource::Mcp {
         let arguments = RawJson::from_value(&example_object(method)).ok();
         page.heading("Try");

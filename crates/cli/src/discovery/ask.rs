@@ -6,7 +6,7 @@ use sabir::{CallError, Framing, LENIENT, Limits, Peer, RawJson, Report, Router, 
 use serde_json::{Value, json};
 
 use super::faults::Faults;
-use super::{DiscoverySource, Found, Offer, mcp, tables};
+use super::{Discovered, DiscoverySource, Offer, mcp, tables};
 use crate::detect::Watch;
 use crate::exit::{Exit, Failure};
 use crate::peer::PeerOptions;
@@ -23,9 +23,9 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    pub(super) fn found(self, source: String, via: DiscoverySource) -> Found {
+    pub(super) fn found(self, source: String, via: DiscoverySource) -> Discovered {
         let Answer { document, offers, text } = self;
-        Found { source, via, document, offers, text }
+        Discovered { source, via, document, offers, text }
     }
 }
 
@@ -53,7 +53,11 @@ pub(super) fn ways(options: &PeerOptions) -> &'static [DiscoverySource] {
     }
 }
 
-pub(super) async fn ask(options: &PeerOptions, watch: &Watch, printer: &Printer) -> Result<Found, Failure> {
+pub(super) async fn ask(
+    options: &PeerOptions,
+    watch: &Watch,
+    printer: &Printer,
+) -> Result<Discovered, Failure> {
     let faults = Faults::default();
     let mut peer = connect(options, watch, &faults, printer).await?;
     let mut last = None;

@@ -31,7 +31,7 @@ use crate::yaml;
 
 /// What a peer offers, and how that was found out.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct Discovered {
     /// As it was typed.
     pub(crate) source: String,
     pub(crate) via: DiscoverySource,
@@ -91,7 +91,7 @@ pub(crate) async fn find(
     source: Option<&OsStr>,
     args: &PeerArgs,
     printer: &Printer,
-) -> Result<Found, Failure> {
+) -> Result<Discovered, Failure> {
     // Also for the work on a file.
     stop::at(Instant::now() + args.timeout);
     let chosen = match source {
@@ -112,7 +112,7 @@ pub(crate) async fn find(
 }
 
 /// Asks a peer, until the time is up, the user interrupts it, or the peer speaks another protocol.
-pub(crate) async fn discover(peer: &PeerOptions, printer: &Printer) -> Result<Found, Failure> {
+pub(crate) async fn discover(peer: &PeerOptions, printer: &Printer) -> Result<Discovered, Failure> {
     let deadline = Instant::now() + peer.timeout;
     stop::at(deadline);
     let watch = Watch::default();
@@ -138,7 +138,7 @@ pub(crate) fn is_yaml(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml")
 }
 
-fn read(path: &Path) -> Result<Found, Failure> {
+fn read(path: &Path) -> Result<Discovered, Failure> {
     let name = path.display();
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::usage(format_args!("cannot read `{name}`: {error}")))?;
@@ -149,7 +149,7 @@ fn read(path: &Path) -> Result<Found, Failure> {
     };
     let document = Document::from_json(&text).map_err(|error| unusable(error.to_string()))?;
     let (source, via) = (name.to_string(), DiscoverySource::File);
-    Ok(Found { source, via, document, offers: Vec::new(), text: RawJson::new(text).ok() })
+    Ok(Discovered { source, via, document, offers: Vec::new(), text: RawJson::new(text).ok() })
 }
 
 /// What a name of a peer stands for.
@@ -159,7 +159,7 @@ pub(crate) enum Named<'f> {
     Offer(&'f Offer),
 }
 
-impl Found {
+impl Discovered {
     /// The method, tool, prompt or resource of this name.
     pub(crate) fn named(&self, name: &str) -> Result<Named<'_>, Failure> {
         if let Some(method) = self.document.methods.iter().find(|method| method.name == name) {

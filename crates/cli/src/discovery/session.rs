@@ -6,7 +6,7 @@ use sabir_mcp::McpSession;
 use serde_json::Value;
 
 use super::ask::{self, Answer};
-use super::{DiscoverySource, Found, mcp, tables};
+use super::{Discovered, DiscoverySource, mcp, tables};
 use crate::peer::PeerOptions;
 
 /// A session, as far as it can be asked.
@@ -18,7 +18,7 @@ pub(crate) enum Source {
 }
 
 /// What the peer offers, if it says so.
-pub(crate) async fn in_session(source: &Source, options: &PeerOptions) -> Option<Found> {
+pub(crate) async fn in_session(source: &Source, options: &PeerOptions) -> Option<Discovered> {
     let found = |via, answer: Answer| answer.found(options.target.to_string(), via);
     match source {
         Source::Lsp(capabilities) => {

@@ -45,19 +45,19 @@ impl Lsp {
         let Some((first, rest)) = args.split_first().filter(|_| method.starts_with("textDocument/")) else {
             return args.params();
         };
-        let place = Place::parse(first);
-        let uri = uri(&place.path)?;
+        let location = FileLocation::parse(first);
+        let uri = uri(&location.path)?;
         if self.session.document(&uri).is_none() {
-            let text = text_of(Path::new(&place.path))?;
+            let text = text_of(Path::new(&location.path))?;
             // If it cannot be sent, neither can the call, which says why.
-            let _ = self.session.open(uri.clone(), language(&place.path), text).await;
+            let _ = self.session.open(uri.clone(), language(&location.path), text).await;
         }
         let mut params: Map<String, Value> = match rest.named()? {
             Some(named) => named.parse().map_err(Failure::usage)?,
             None => Map::new(),
         };
-        if let (Some(line), Some(document)) = (place.line, self.session.document(&uri)) {
-            params.insert("position".to_owned(), position(&document, line, &place)?);
+        if let (Some(line), Some(document)) = (location.line, self.session.document(&uri)) {
+            params.insert("position".to_owned(), position(&document, line, &location)?);
         }
         params.insert("textDocument".to_owned(), json!({"uri": uri}));
         let mut default = |key: &str, value: Value| {
@@ -140,38 +140,38 @@ pub(super) fn is_notification(method: &str) -> bool {
         )
 }
 
-/// A place in a file, as editors and compilers write it: counted from 1.
+/// A location in a file, as editors and compilers write it: counted from 1.
 #[derive(Debug, PartialEq, Eq)]
-struct Place {
+struct FileLocation {
     path: String,
     line: Option<usize>,
     column: Option<usize>,
 }
 
-impl Place {
-    fn parse(text: &str) -> Place {
+impl FileLocation {
+    fn parse(text: &str) -> FileLocation {
         let number = |text: &str| text.parse::<usize>().ok().filter(|number| *number > 0);
         let split = |text: &str| {
             text.rsplit_once(':').and_then(|(path, last)| Some((path.to_owned(), number(last)?)))
         };
         match split(text) {
-            None => Place { path: text.to_owned(), line: None, column: None },
+            None => FileLocation { path: text.to_owned(), line: None, column: None },
             Some((rest, last)) => match split(&rest) {
-                Some((path, line)) => Place { path, line: Some(line), column: Some(last) },
-                None => Place { path: rest, line: Some(last), column: None },
+                Some((path, line)) => FileLocation { path, line: Some(line), column: Some(last) },
+                None => FileLocation { path: rest, line: Some(last), column: None },
             },
         }
     }
 }
 
-/// A place as the protocol counts it.
-fn position(document: &Document, line: usize, place: &Place) -> Result<Value, Failure> {
+/// A location as the protocol counts it.
+fn position(document: &Document, line: usize, location: &FileLocation) -> Result<Value, Failure> {
     let number = u32::try_from(line - 1).unwrap_or(u32::MAX);
     let Some(text) = document.line(number) else {
         let count = document.line_count();
-        return Err(Failure::usage(format_args!("`{}` has no line {line}: it has {count}", place.path)));
+        return Err(Failure::usage(format_args!("`{}` has no line {line}: it has {count}", location.path)));
     };
-    let before = text.chars().take(place.column.unwrap_or(1) - 1).map(char::len_utf8).sum::<usize>();
+    let before = text.chars().take(location.column.unwrap_or(1) - 1).map(char::len_utf8).sum::<usize>();
     Ok(json!(document.position(document.line_start(number) + before)))
 }
 
@@ -217,25 +217,25 @@ mod tests {
 
     #[test]
     fn places_are_read_as_editors_write_them() {
-        let place = |path: &str, line, column| Place { path: path.to_owned(), line, column };
+        let location = |path: &str, line, column| FileLocation { path: path.to_owned(), line, column };
         for (text, want) in [
-            ("main.c", place("main.c", None, None)),
-            ("main.c:4", place("main.c", Some(4), None)),
-            ("main.c:4:10", place("main.c", Some(4), Some(10))),
-            ("C:\\x\\main.c:4:10", place("C:\\x\\main.c", Some(4), Some(10))),
-            ("main.c:0", place("main.c:0", None, None)),
-            ("a:b", place("a:b", None, None)),
+            ("main.c", location("main.c", None, None)),
+            ("main.c:4", location("main.c", Some(4), None)),
+            ("main.c:4:10", location("main.c", Some(4), Some(10))),
+            ("C:\\x\\main.c:4:10", location("C:\\x\\main.c", Some(4), Some(10))),
+            ("main.c:0", location("main.c:0", None, None)),
+            ("a:b", location("a:b", None, None)),
         ] {
-            assert_eq!(Place::parse(text), want, "{text}");
+            assert_eq!(FileLocation::parse(text), want, "{text}");
         }
         let text = "a\nx😀y\n";
         let uri: Uri = "file:///a".parse().expect("a URI");
         let document = |encoding| Document::new(uri.clone(), "text", 1, text, encoding);
         for (encoding, character) in [(PositionEncoding::Utf16, 3), (PositionEncoding::Utf8, 5)] {
-            let got = position(&document(encoding), 2, &Place::parse("a:2:3")).expect("a position");
+            let got = position(&document(encoding), 2, &FileLocation::parse("a:2:3")).expect("a position");
             assert_eq!(got, json!({"line": 1, "character": character}));
         }
-        let beyond = position(&document(PositionEncoding::Utf16), 7, &Place::parse("a:7"));
+        let beyond = position(&document(PositionEncoding::Utf16), 7, &FileLocation::parse("a:7"));
         assert_eq!(beyond.map_err(|failure| failure.what), Err("`a` has no line 7: it has 3".to_owned()));
     }
 

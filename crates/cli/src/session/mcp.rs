@@ -15,7 +15,7 @@ use crate::values::{Arguments, Parameter, parameters};
 pub(super) struct Beginning {
     pub(super) revision: Option<McpRevision>,
     /// Somebody says that it is MCP: it need not be proved.
-    pub(super) told: bool,
+    pub(super) explicit: bool,
     /// The headers name a session that is open already.
     pub(super) brought: bool,
 }
@@ -46,7 +46,7 @@ pub(super) async fn open(
         None => match client.clone().initialize(peer.clone(), headers.clone()).await {
             Ok(session) => Ok(Some(session)),
             Err(error) if !is_refusal(&error) => Err(error),
-            Err(_) if begin.told => Ok(Some(assume(client, McpRevision::NEWEST))),
+            Err(_) if begin.explicit => Ok(Some(assume(client, McpRevision::NEWEST))),
             Err(_) => client.discover(peer.clone(), headers).await,
         },
     }

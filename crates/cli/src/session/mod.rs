@@ -60,8 +60,8 @@ pub(crate) struct Opening<'a> {
     pub(crate) peer: &'a PeerOptions,
     /// `None`: it is found out from the answers.
     pub(crate) protocol: Option<Protocol>,
-    /// Whether the protocol was told, and not guessed.
-    pub(crate) told: bool,
+    /// Whether the protocol was given, and not guessed.
+    pub(crate) explicit: bool,
     /// `None`: the protocol's.
     pub(crate) dialect: Option<Dialect>,
     pub(crate) answers: Answers,
@@ -79,7 +79,7 @@ pub(crate) struct Session {
     kind: Kind,
     /// What it is taken for before it has answered.
     protocol: Option<Protocol>,
-    told: bool,
+    explicit: bool,
     /// Whether the peer may yet turn out to speak something else.
     is_open_question: bool,
     headers: McpHeaders,
@@ -160,7 +160,8 @@ impl Answer {
 impl Session {
     /// Connects. Nothing is sent.
     pub(crate) async fn connect(opening: Opening<'_>) -> Result<Session, Failure> {
-        let Opening { peer: options, protocol, told, dialect, answers, listener, watch, tap, .. } = opening;
+        let Opening { peer: options, protocol, explicit, dialect, answers, listener, watch, tap, .. } =
+            opening;
         let (printer, verbose) = (opening.printer, opening.verbose);
         let tracing = options.traces().then_some(printer);
         let opened =
@@ -200,8 +201,8 @@ impl Session {
             peer,
             kind: Kind::Plain,
             protocol,
-            told,
-            is_open_question: !told,
+            explicit,
+            is_open_question: !explicit,
             headers,
             answers,
             options: options.clone(),
@@ -215,7 +216,7 @@ impl Session {
         match self.protocol {
             None | Some(Protocol::Plain | Protocol::Eth) => Ok(()),
             Some(Protocol::Lsp) => self.begin_lsp().await,
-            Some(Protocol::Mcp(revision)) => self.begin_mcp(revision, self.told).await,
+            Some(Protocol::Mcp(revision)) => self.begin_mcp(revision, self.explicit).await,
         }
     }
 
@@ -340,7 +341,7 @@ impl Session {
     async fn begin_lsp(&mut self) -> Result<(), Failure> {
         match Lsp::open(&self.peer, &self.answers).await {
             Ok(lsp) => self.kind = Kind::Lsp(lsp),
-            Err(CallError::Error(error)) if !self.told && error.code == ErrorCode::METHOD_NOT_FOUND => {
+            Err(CallError::Error(error)) if !self.explicit && error.code == ErrorCode::METHOD_NOT_FOUND => {
                 self.peer.set_dialect(Protocol::Plain.dialect());
             }
             Err(error) => return Err(self.not_opened(&error, "language server")),
@@ -349,9 +350,13 @@ impl Session {
         Ok(())
     }
 
-    async fn begin_mcp(&mut self, revision: Option<sabir::McpRevision>, told: bool) -> Result<(), Failure> {
+    async fn begin_mcp(
+        &mut self,
+        revision: Option<sabir::McpRevision>,
+        explicit: bool,
+    ) -> Result<(), Failure> {
         let brought = self.options.web.has("mcp-session-id");
-        let begin = mcp::Beginning { revision, told, brought };
+        let begin = mcp::Beginning { revision, explicit, brought };
         match mcp::open(&self.peer, &self.headers, &self.answers, begin).await {
             Ok(Some(session)) => self.kind = Kind::Mcp(session),
             Ok(None) => self.peer.set_dialect(Protocol::Plain.dialect()),
@@ -379,7 +384,7 @@ impl Session {
         let pinged = self.peer.call_raw("ping", None).timeout(PROBE_TIMEOUT).await;
         let is_legacy = pinged.is_ok_and(|pong| pong.as_str() == "{}");
         let brought = self.options.web.has("mcp-session-id");
-        let begin = mcp::Beginning { revision: None, told: is_legacy, brought: brought && is_legacy };
+        let begin = mcp::Beginning { revision: None, explicit: is_legacy, brought: brought && is_legacy };
         let session = match is_legacy {
             true => mcp::open(&self.peer, &self.headers, &self.answers, begin).await.ok().flatten(),
             false => mcp::discover(&self.peer, &self.headers, &self.answers).await,

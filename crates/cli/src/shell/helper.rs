@@ -124,7 +124,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::discovery::{DiscoverySource, Found};
+    use crate::discovery::{Discovered, DiscoverySource};
 
     #[test]
     fn names_and_params_are_completed() {
@@ -142,7 +142,7 @@ mod tests {
         let document = Document::from_json(&document.to_string()).expect("a document");
         let (source, via) = ("t".to_owned(), DiscoverySource::Discover);
         let known = Known::default();
-        known.set(Some(Found { source, via, document, offers: Vec::new(), text: None }));
+        known.set(Some(Discovered { source, via, document, offers: Vec::new(), text: None }));
         for (text, want) in [
             ("ad", vec!["add ", "address "]),
             ("add ", vec!["a:=", "b:="]),

@@ -4,17 +4,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sabir::openrpc::Method;
 
-use crate::discovery::Found;
+use crate::discovery::Discovered;
 
 #[derive(Debug, Clone, Default)]
-pub(super) struct Known(Arc<Mutex<Option<Found>>>);
+pub(super) struct Known(Arc<Mutex<Option<Discovered>>>);
 
 impl Known {
-    pub(super) fn set(&self, found: Option<Found>) {
+    pub(super) fn set(&self, found: Option<Discovered>) {
         *self.lock() = found;
     }
 
-    pub(super) fn with<T>(&self, look: impl FnOnce(&Found) -> T) -> Option<T> {
+    pub(super) fn with<T>(&self, look: impl FnOnce(&Discovered) -> T) -> Option<T> {
         self.lock().as_ref().map(look)
     }
 
@@ -59,7 +59,7 @@ impl Known {
         params.unwrap_or_default()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Found>> {
+    fn lock(&self) -> MutexGuard<'_, Option<Discovered>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -53,8 +53,8 @@ pub(crate) async fn run(args: ShellArgs, printer: &Printer) -> Result<Exit, Fail
         return Err(Failure::usage(format_args!("unexpected argument `{word}`"))
             .hint("`sabir call TARGET METHOD` makes one call"));
     }
-    let told = args.session.protocol.or(chosen.protocol);
-    let protocol = told.or_else(|| Protocol::guess(&chosen.target, ""));
+    let explicit = args.session.protocol.or(chosen.protocol);
+    let protocol = explicit.or_else(|| Protocol::guess(&chosen.target, ""));
     let ShellArgs { timeout, max_size, framing, .. } = args;
     let (web, trace) = (&args.web, Some(args.trace));
     let peer = chosen.peer(&ConnectionArgs { web, framing, protocol, timeout, max_size, trace })?;
@@ -62,7 +62,7 @@ pub(crate) async fn run(args: ShellArgs, printer: &Printer) -> Result<Exit, Fail
     let is_terminal = printer.can_ask() && printer.is_terminal();
     let answers = Answers::new(&args.session.answers, is_terminal.then_some(printer))?;
     let name = name.cloned().unwrap_or_else(|| peer.target.to_string());
-    let mut shell = Shell::open(peer, protocol, told.is_some(), answers, args.verbose, printer).await?;
+    let mut shell = Shell::open(peer, protocol, explicit.is_some(), answers, args.verbose, printer).await?;
     let input = match is_terminal {
         true => Input::terminal(prompt(&name), known.clone(), printer),
         false => Ok(Input::pipe(printer)),
@@ -104,7 +104,7 @@ impl Shell {
     async fn open(
         peer: PeerOptions,
         protocol: Option<Protocol>,
-        told: bool,
+        explicit: bool,
         answers: Answers,
         verbose: bool,
         printer: &Printer,
@@ -114,7 +114,7 @@ impl Shell {
         let opening = Opening {
             peer: &peer,
             protocol,
-            told: told || peer.target == Target::Demo,
+            explicit: explicit || peer.target == Target::Demo,
             dialect: None,
             answers: answers.clone(),
             listener: Arc::new(listener),

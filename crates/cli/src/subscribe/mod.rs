@@ -1,6 +1,6 @@
 //! `sabir subscribe`: follows a subscription, and ends it.
 
-mod spelling;
+mod style;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +11,7 @@ use sabir::{CallError, Framing, RawJson, Report};
 use sabir_proto::Cut;
 use serde::Serialize;
 use serde_json::json;
-use spelling::{Item, Route, Spelling};
+use style::{FollowStyle, Item, Route};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 
@@ -52,12 +52,13 @@ pub(crate) async fn run(args: SubscribeArgs, printer: &Printer) -> Result<Exit, 
         Some(data) => Arguments::from_data(data)?,
         None => Arguments::parse(&words)?,
     };
-    let spelling = Spelling::of(method.as_deref(), args.unsubscribe.as_deref());
+    let style = FollowStyle::of(method.as_deref(), args.unsubscribe.as_deref());
     let said = args.session.protocol.or(chosen.protocol);
-    let told = said.or_else(|| {
-        (spelling.route == Route::Listen).then_some(Protocol::Mcp(Some(sabir::McpRevision::NEWEST)))
+    let explicit = said.or_else(|| {
+        (style.route == Route::Listen).then_some(Protocol::Mcp(Some(sabir::McpRevision::NEWEST)))
     });
-    let protocol = told.or_else(|| Protocol::guess(&chosen.target, method.as_deref().unwrap_or_default()));
+    let protocol =
+        explicit.or_else(|| Protocol::guess(&chosen.target, method.as_deref().unwrap_or_default()));
     let has_framing = args.framing.is_some() || chosen.framing.is_some();
     let SubscribeArgs { timeout, max_size, framing, json, count, wait, .. } = args;
     let (web, name, trace) = (&args.web, None, Some(args.trace));
@@ -66,8 +67,17 @@ pub(crate) async fn run(args: SubscribeArgs, printer: &Printer) -> Result<Exit, 
         peer.framing = protocol.map_or(Framing::Lines, Protocol::framing);
     }
     let answers = Answers::new(&args.session.answers, None)?;
-    let following =
-        Following { peer, protocol, told: told.is_some(), answers, spelling, method, given, count, wait };
+    let following = Following {
+        peer,
+        protocol,
+        explicit: explicit.is_some(),
+        answers,
+        style,
+        method,
+        given,
+        count,
+        wait,
+    };
     let show = Show {
         printer: printer.clone(),
         json,
@@ -81,9 +91,9 @@ pub(crate) async fn run(args: SubscribeArgs, printer: &Printer) -> Result<Exit, 
 struct Following {
     peer: PeerOptions,
     protocol: Option<Protocol>,
-    told: bool,
+    explicit: bool,
     answers: Answers,
-    spelling: Spelling,
+    style: FollowStyle,
     method: Option<String>,
     given: Arguments,
     count: Option<u64>,
@@ -98,7 +108,7 @@ impl Following {
         let opening = Opening {
             peer: &self.peer,
             protocol: self.protocol,
-            told: self.told || self.method.is_none(),
+            explicit: self.explicit || self.method.is_none(),
             dialect: None,
             answers: self.answers.clone(),
             listener: Arc::new(Notes { printer: printer.clone(), traces: self.peer.traces() }),
@@ -109,10 +119,10 @@ impl Following {
         };
         let connecting = Session::connect(opening);
         let mut session = self.in_time(&watch, connecting).await?;
-        let begun = self.in_time(&watch, async { self.begin(&mut session, &watch).await }).await;
-        let done = match begun {
-            Ok(Begun::Refused(exit)) => Ok(exit),
-            Ok(Begun::Subscribed(id)) => {
+        let started = self.in_time(&watch, async { self.begin(&mut session, &watch).await }).await;
+        let done = match started {
+            Ok(Started::Refused(exit)) => Ok(exit),
+            Ok(Started::Subscribed(id)) => {
                 stop::never();
                 let done = self.follow(&mut session, &id, messages, show, &watch).await;
                 // Whatever ended it, the server is told.
@@ -129,13 +139,13 @@ impl Following {
         done
     }
 
-    async fn begin(&self, session: &mut Session, watch: &Watch) -> Result<Begun, Failure> {
+    async fn begin(&self, session: &mut Session, watch: &Watch) -> Result<Started, Failure> {
         session.begin().await?;
-        let Some(method) = self.method.as_deref().filter(|_| self.spelling.route != Route::Listen) else {
-            return Ok(Begun::Subscribed(RawJson::NULL));
+        let Some(method) = self.method.as_deref().filter(|_| self.style.route != Route::Listen) else {
+            return Ok(Started::Subscribed(RawJson::NULL));
         };
         match session.call(method, &self.given, None).await {
-            Ok(Answer { result, .. }) => Ok(Begun::Subscribed(result)),
+            Ok(Answer { result, .. }) => Ok(Started::Subscribed(result)),
             Err(CallFailure::Failed(failure)) => Err(failure),
             Err(CallFailure::Call(CallError::Error(error))) => {
                 let target = word(&self.peer.target.to_string());
@@ -147,7 +157,7 @@ impl Following {
                     }
                 };
                 session.say_error(&error, hint.as_deref());
-                Ok(Begun::Refused(Exit::Error))
+                Ok(Started::Refused(Exit::Error))
             }
             Err(CallFailure::Call(error)) => Err(self.peer.call_failed(&error, watch)),
         }
@@ -183,7 +193,7 @@ impl Following {
                 ended = &mut listening => return ended,
                 cause = &mut closed => return Err(self.peer.closed(&cause.to_string(), watch)),
             };
-            match self.spelling.item(&message, id, about.as_deref()) {
+            match self.style.item(&message, id, about.as_deref()) {
                 None => continue,
                 Some(Item::Value(value)) => show.value(&message, &value)?,
                 Some(Item::Message) => show.message(&message)?,
@@ -204,7 +214,7 @@ impl Following {
 
     /// Keeps a call open that is the subscription. Dropping it ends it.
     async fn listen(&self, session: &Session) -> Result<Exit, Failure> {
-        let (Route::Listen, Some(mcp)) = (self.spelling.route, session.mcp()) else {
+        let (Route::Listen, Some(mcp)) = (self.style.route, session.mcp()) else {
             return std::future::pending().await;
         };
         let all = json!({"notifications": {
@@ -225,8 +235,8 @@ impl Following {
     }
 
     async fn end(&self, session: &mut Session, id: &RawJson<'static>) {
-        let Some(method) = &self.spelling.unsubscribe else { return };
-        let args = match self.spelling.route {
+        let Some(method) = &self.style.unsubscribe else { return };
+        let args = match self.style.route {
             Route::Id => Arguments::from_data(format!("[{id}]").as_ref()),
             // They are ended by what they were begun with.
             _ => Ok(self.given.clone()),
@@ -260,7 +270,7 @@ impl Following {
     }
 }
 
-enum Begun {
+enum Started {
     /// With what the server answered.
     Subscribed(RawJson<'static>),
     Refused(Exit),

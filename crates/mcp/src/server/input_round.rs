@@ -73,11 +73,11 @@ pub(crate) struct InputRound {
     target: Target,
     answers: Answers,
     state: Option<RawJson<'static>>,
-    asked: Mutex<Asked>,
+    round: Mutex<RoundState>,
 }
 
 #[derive(Default)]
-struct Asked {
+struct RoundState {
     /// Answers that the function has made use of.
     used: Answers,
     questions: BTreeMap<String, Question>,
@@ -124,7 +124,7 @@ impl InputRound {
                 responses.parse::<BoundedMap<RawJson<'static>>>().map_err(undecodable)?;
             answers.extend(responses);
         }
-        Ok(InputRound { target, answers, state, asked: Mutex::default() })
+        Ok(InputRound { target, answers, state, round: Mutex::default() })
     }
 
     /// The answer, if it is there and makes sense; else the question goes on the list.
@@ -135,15 +135,15 @@ impl InputRound {
         params: RawJson<'static>,
         identity: impl FnOnce() -> Option<Vec<u8>>,
     ) -> McpResult<R> {
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut round = self.round.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(raw) = self.answers.get(key)
             && let Ok(answer) = raw.parse()
         {
-            asked.used.insert(key.to_owned(), raw.clone());
+            round.used.insert(key.to_owned(), raw.clone());
             return Ok(answer);
         }
-        asked.identity = identity();
-        asked.questions.insert(key.to_owned(), Question { method, params });
+        round.identity = identity();
+        round.questions.insert(key.to_owned(), Question { method, params });
         Err(ToolError::InputRequired)
     }
 
@@ -152,13 +152,13 @@ impl InputRound {
     }
 
     pub(crate) fn keep(&self, state: RawJson<'static>) {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).state = Some(state);
+        self.round.lock().unwrap_or_else(PoisonError::into_inner).state = Some(state);
     }
 
     /// What is to be asked, if anything is.
     pub(crate) fn questions(&self, settings: &Settings) -> Option<Questions> {
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        let Asked { used, questions, state, identity } = std::mem::take(&mut *asked);
+        let mut round = self.round.lock().unwrap_or_else(PoisonError::into_inner);
+        let RoundState { used, questions, state, identity } = std::mem::take(&mut *round);
         if questions.is_empty() {
             return None;
         }

@@ -11,7 +11,7 @@ use sabir_proto::{Cut, Deframer, Framing, transcript};
 
 use super::detect::{Beginning, detect};
 use super::line;
-use super::source::{Line, Place, Source, after};
+use super::source::{Line, Position, Source, after};
 use super::{Damage, Direction, Event, Format, Header, LONGEST, Record, What};
 
 /// How far to look for the first line that is not blank.
@@ -139,17 +139,17 @@ impl<R: Read> Reader<R> {
         let Some(line) = self.line()? else { return Ok(None) };
         let bytes = self.source.slice(line.range.clone());
         if line.too_long {
-            return Ok(Some(damaged(self.number, line.place, Damage::TooLong)));
+            return Ok(Some(damaged(self.number, line.position, Damage::TooLong)));
         }
         match line::parse(bytes) {
             Err(Damage::NotJson(_)) if !line.whole => {
                 self.torn = true;
                 Ok(None)
             }
-            Err(damage) => Ok(Some(damaged(self.number, line.place, damage))),
+            Err(damage) => Ok(Some(damaged(self.number, line.position, damage))),
             Ok(parsed) => {
-                let place = after(line.place, &bytes[..parsed.range.start]);
-                let record = record(self.number, place, parsed.range.len(), parsed.what);
+                let position = after(line.position, &bytes[..parsed.range.start]);
+                let record = record(self.number, position, parsed.range.len(), parsed.what);
                 let line::Parsed { time, direction, connection, verbatim, .. } = parsed;
                 Ok(Some(Record { time, direction, connection, verbatim, ..record }))
             }
@@ -159,18 +159,18 @@ impl<R: Read> Reader<R> {
     fn message(&mut self) -> Result<Option<Record<'_>>, ReadError> {
         let Some(line) = self.line()? else { return Ok(None) };
         if line.too_long {
-            return Ok(Some(damaged(self.number, line.place, Damage::TooLong)));
+            return Ok(Some(damaged(self.number, line.position, Damage::TooLong)));
         }
         let bytes = self.source.slice(line.range);
         let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
-        Ok(Some(record(self.number, line.place, bytes.len(), What::Message(Cow::Borrowed(bytes)))))
+        Ok(Some(record(self.number, line.position, bytes.len(), What::Message(Cow::Borrowed(bytes)))))
     }
 
     fn transcript(&mut self) -> Result<Option<Record<'_>>, ReadError> {
         let (line, direction, what, skip) = loop {
             let Some(line) = self.line()? else { return Ok(None) };
             if line.too_long {
-                return Ok(Some(damaged(self.number, line.place, Damage::TooLong)));
+                return Ok(Some(damaged(self.number, line.position, Damage::TooLong)));
             }
             let bytes = self.source.slice(line.range.clone());
             match notation(bytes, &mut self.time) {
@@ -178,42 +178,42 @@ impl<R: Read> Reader<R> {
                 Noted::Sent(direction, skip) => break (line, Some(direction), None, skip),
                 Noted::Bytes(direction, what) => break (line, Some(direction), Some(what), 3),
                 Noted::Event(what) => break (line, None, Some(what), 2),
-                Noted::Wrong(damage) => return Ok(Some(damaged(self.number, line.place, damage))),
+                Noted::Wrong(damage) => return Ok(Some(damaged(self.number, line.position, damage))),
             }
         };
         let bytes = self.source.slice(line.range);
-        let place = after(line.place, &bytes[..skip.min(bytes.len())]);
+        let position = after(line.position, &bytes[..skip.min(bytes.len())]);
         let verbatim = what.is_none();
         let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
         let content = &bytes[skip.min(bytes.len())..];
         let what = what.unwrap_or(What::Message(Cow::Borrowed(content)));
         let time = Some(self.time);
-        Ok(Some(Record { direction, time, verbatim, ..record(self.number, place, content.len(), what) }))
+        Ok(Some(Record { direction, time, verbatim, ..record(self.number, position, content.len(), what) }))
     }
 
     fn headers(&mut self) -> Result<Option<Record<'_>>, ReadError> {
         let mut ended = false;
-        let (place, what) = loop {
+        let (position, what) = loop {
             let unread = self.source.unread();
             let cut = if ended { self.deframer.finish(unread) } else { self.deframer.cut(unread) };
             match cut {
                 Cut::Message { body, used } => {
                     let (length, start) = (body.len(), self.source.start() + used - body.len());
                     self.source.pass(used - length);
-                    let place = self.source.place;
+                    let position = self.source.position;
                     self.source.pass(length);
-                    break (place, Ok(start..start + length));
+                    break (position, Ok(start..start + length));
                 }
                 Cut::Fault { fault, start, used } => {
-                    // As with a message: the place is that of its body, whether or not its headers are still held.
+                    // As with a message: the position is that of its body, whether or not its headers are still held.
                     let headers = match self.deframer.framing() {
                         Some(Framing::Headers) if !start.is_empty() => used - start.len(),
                         _ => 0,
                     };
                     self.source.pass(headers);
-                    let place = self.source.place;
+                    let position = self.source.position;
                     self.source.pass(used - headers);
-                    break (place, Err(Damage::Frame(fault)));
+                    break (position, Err(Damage::Frame(fault)));
                 }
                 Cut::More { .. } if ended => return Ok(None),
                 Cut::More { used, .. } => {
@@ -226,9 +226,9 @@ impl<R: Read> Reader<R> {
         Ok(Some(match what {
             Ok(range) => {
                 let body = self.source.slice(range);
-                record(self.number, place, body.len(), What::Message(Cow::Borrowed(body)))
+                record(self.number, position, body.len(), What::Message(Cow::Borrowed(body)))
             }
-            Err(damage) => damaged(self.number, place, damage),
+            Err(damage) => damaged(self.number, position, damage),
         }))
     }
 
@@ -250,8 +250,8 @@ impl<R> fmt::Debug for Reader<R> {
     }
 }
 
-fn record(number: u64, place: Place, length: usize, what: What<'_>) -> Record<'_> {
-    let Place { offset, line, column } = place;
+fn record(number: u64, position: Position, length: usize, what: What<'_>) -> Record<'_> {
+    let Position { offset, line, column } = position;
     Record {
         number,
         line,
@@ -266,8 +266,8 @@ fn record(number: u64, place: Place, length: usize, what: What<'_>) -> Record<'_
     }
 }
 
-fn damaged(number: u64, place: Place, damage: Damage) -> Record<'static> {
-    record(number, place, 0, What::Damage(damage))
+fn damaged(number: u64, position: Position, damage: Damage) -> Record<'static> {
+    record(number, position, 0, What::Damage(damage))
 }
 
 /// Whether the first line that is not blank is there, or too long to wait for.

@@ -13,13 +13,13 @@ pub(super) struct Source<R> {
     /// What is read and not used yet.
     unread: Range<usize>,
     /// Where in the file the unread bytes begin.
-    pub(super) place: Place,
+    pub(super) position: Position,
     ended: bool,
 }
 
-/// A place in a file.
+/// A position in a file.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct Position {
     pub(super) offset: u64,
     /// From 1.
     pub(super) line: u64,
@@ -30,7 +30,7 @@ pub(super) struct Place {
 /// One line, without its line break.
 pub(super) struct Line {
     pub(super) range: Range<usize>,
-    pub(super) place: Place,
+    pub(super) position: Position,
     /// Whether it ended in a line break; the last one may not.
     pub(super) whole: bool,
     /// It is longer than the limit, and its bytes are gone.
@@ -39,8 +39,8 @@ pub(super) struct Line {
 
 impl<R: Read> Source<R> {
     pub(super) fn new(input: R) -> Self {
-        let place = Place { offset: 0, line: 1, column: 1 };
-        Source { input, bytes: Vec::new(), unread: 0..0, place, ended: false }
+        let position = Position { offset: 0, line: 1, column: 1 };
+        Source { input, bytes: Vec::new(), unread: 0..0, position, ended: false }
     }
 
     pub(super) fn unread(&self) -> &[u8] {
@@ -84,13 +84,13 @@ impl<R: Read> Source<R> {
     /// Passes over bytes that are done with.
     pub(super) fn pass(&mut self, count: usize) {
         let passed = &self.bytes[self.unread.start..self.unread.start + count];
-        self.place = after(self.place, passed);
+        self.position = after(self.position, passed);
         self.unread.start += count;
     }
 
     /// The next line, unless nothing is left. Of a line that is longer than `limit` no more than that is kept.
     pub(super) fn line(&mut self, limit: usize) -> io::Result<Option<Line>> {
-        let place = self.place;
+        let position = self.position;
         let mut searched = 0;
         let mut too_long = false;
         loop {
@@ -99,12 +99,12 @@ impl<R: Read> Source<R> {
                 let length = searched + found;
                 let range = self.unread.start..self.unread.start + length;
                 self.pass_line(length);
-                return Ok(Some(Line { range, place, whole: true, too_long: too_long || length > limit }));
+                return Ok(Some(Line { range, position, whole: true, too_long: too_long || length > limit }));
             }
             searched = unread.len();
             if searched > limit {
                 too_long = true;
-                self.place.offset += searched as u64;
+                self.position.offset += searched as u64;
                 self.unread.start = self.unread.end;
                 searched = 0;
             }
@@ -114,7 +114,7 @@ impl<R: Read> Source<R> {
                     return Ok(None);
                 }
                 self.pass(range.len());
-                return Ok(Some(Line { range, place, whole: false, too_long }));
+                return Ok(Some(Line { range, position, whole: false, too_long }));
             }
         }
     }
@@ -122,19 +122,22 @@ impl<R: Read> Source<R> {
     /// Passes a line of this length and its line break.
     fn pass_line(&mut self, length: usize) {
         self.unread.start += length + 1;
-        self.place =
-            Place { offset: self.place.offset + length as u64 + 1, line: self.place.line + 1, column: 1 };
+        self.position = Position {
+            offset: self.position.offset + length as u64 + 1,
+            line: self.position.line + 1,
+            column: 1,
+        };
     }
 }
 
-/// The place behind `passed`, which begins at `place`.
-pub(super) fn after(place: Place, passed: &[u8]) -> Place {
-    let offset = place.offset + passed.len() as u64;
+/// The position behind `passed`, which begins at `position`.
+pub(super) fn after(position: Position, passed: &[u8]) -> Position {
+    let offset = position.offset + passed.len() as u64;
     match memchr::memrchr(b'\n', passed) {
-        None => Place { offset, line: place.line, column: place.column + passed.len() as u64 },
-        Some(last) => Place {
+        None => Position { offset, line: position.line, column: position.column + passed.len() as u64 },
+        Some(last) => Position {
             offset,
-            line: place.line + memchr::memchr_iter(b'\n', passed).count() as u64,
+            line: position.line + memchr::memchr_iter(b'\n', passed).count() as u64,
             column: (passed.len() - last) as u64,
         },
     }

@@ -40,7 +40,7 @@ struct Session {
 
 /// Where and when something stands, whatever it is.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<'r> {
+pub(crate) struct RecordContext<'r> {
     pub(crate) session: &'r str,
     pub(crate) connection: u64,
     pub(crate) line: u64,
@@ -73,14 +73,14 @@ impl GraphMapper {
             }
             What::Message(bytes) => {
                 let session = known(&mut self.sessions, &self.part, record, &mut sink)?;
-                let place = self.part.place(record, &session.name);
+                let context = self.part.context(record, &session.name);
                 let (calls, traces) = (&mut session.calls, &mut self.traces);
-                MessageMapper { place, calls, traces, sink: &mut sink }.message(bytes)
+                MessageMapper { context, calls, traces, sink: &mut sink }.message(bytes)
             }
             What::Noise(bytes) | What::Stderr(bytes) => {
                 let session = known(&mut self.sessions, &self.part, record, &mut sink)?;
-                let place = self.part.place(record, &session.name);
-                let mut node = place.node(Name { line: record.line, entry: None }, NOISE);
+                let context = self.part.context(record, &session.name);
+                let mut node = context.node(Name { line: record.line, entry: None }, NOISE);
                 node.text(TEXT, String::from_utf8_lossy(bytes));
                 sink(&node)
             }
@@ -151,16 +151,16 @@ impl Part {
     }
 
     fn end<E>(&self, record: &Record<'_>, session: &str, sink: &mut Sink<'_, E>) -> Result<(), E> {
-        let Some(moment) = self.place(record, session).moment else { return Ok(()) };
+        let Some(moment) = self.context(record, session).moment else { return Ok(()) };
         let mut node = Node::new(session, session, SESSION_CLASS);
         node.add(ENDED_AT_TIME, Value::Typed(moment.date_time().into(), DATE_TIME));
         sink(&node)
     }
 
-    fn place<'r>(&self, record: &Record<'_>, session: &'r str) -> Place<'r> {
+    fn context<'r>(&self, record: &Record<'_>, session: &'r str) -> RecordContext<'r> {
         let moment = self.start.and_then(|start| Some(start.after(record.time?)));
         let Record { connection, line, time, direction, .. } = *record;
-        Place { session, connection, line, time, direction, moment }
+        RecordContext { session, connection, line, time, direction, moment }
     }
 }
 
@@ -172,7 +172,7 @@ fn sender(session: &str, direction: Direction) -> String {
     }
 }
 
-impl<'r> Place<'r> {
+impl<'r> RecordContext<'r> {
     /// A node for what stands here, with what can be said of anything that does.
     pub(crate) fn node(self, name: Name, class: Term) -> Node<'r> {
         let mut node = Node::new(self.session, name.to_string(), class);

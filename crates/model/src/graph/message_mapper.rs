@@ -9,14 +9,14 @@ use sabir_proto::{
 };
 
 use crate::graph::calls::{Answered, Calls, Name, Open};
-use crate::graph::graph_mapper::{Place, Sink};
+use crate::graph::graph_mapper::{RecordContext, Sink};
 use crate::graph::node::{Node, Value};
 use crate::graph::terms::*;
 use crate::graph::traces::{Span, Traces};
 
 /// One message that is mapped to facts.
 pub(crate) struct MessageMapper<'r, 'c, 's, E> {
-    pub(crate) place: Place<'r>,
+    pub(crate) context: RecordContext<'r>,
     pub(crate) calls: &'c mut Calls,
     pub(crate) traces: &'c mut Traces,
     pub(crate) sink: &'c mut Sink<'s, E>,
@@ -28,11 +28,11 @@ impl<E> MessageMapper<'_, '_, '_, E> {
     pub(crate) fn message(&mut self, bytes: &[u8]) -> Result<(), E> {
         // Nothing is refused for its length: a capture is mapped as it is.
         let limits = Limits { batch_len: usize::MAX, ..Limits::default() };
-        let whole = Name { line: self.place.line, entry: None };
+        let whole = Name { line: self.context.line, entry: None };
         let meant = || decode(bytes, &LENIENT, &limits).ok();
         match decode(bytes, &PLAIN, &limits) {
             Err(error) => {
-                let mut node = self.place.node(whole, INVALID_MESSAGE);
+                let mut node = self.context.node(whole, INVALID_MESSAGE);
                 node.integer(BYTES, bytes.len());
                 node.text(FAULT, format!("not JSON: {error}"));
                 (self.sink)(&node)
@@ -45,7 +45,7 @@ impl<E> MessageMapper<'_, '_, '_, E> {
                 self.entry(whole, Some(bytes.len()), entry, meant)
             }
             Ok(Incoming::Batch(entries)) => {
-                let mut node = self.place.node(whole, BATCH);
+                let mut node = self.context.node(whole, BATCH);
                 node.integer(BYTES, bytes.len());
                 (self.sink)(&node)?;
                 let mut meant = match entries.iter().any(Result::is_err).then(meant).flatten() {
@@ -79,7 +79,7 @@ impl<E> MessageMapper<'_, '_, '_, E> {
             Some(Message::Response(Response { outcome: Err(_), .. })) => ERROR_RESPONSE,
             None => INVALID_MESSAGE,
         };
-        let mut node = self.place.node(name, class);
+        let mut node = self.context.node(name, class);
         if let Some(bytes) = bytes {
             node.integer(BYTES, bytes);
         }
@@ -95,7 +95,7 @@ impl<E> MessageMapper<'_, '_, '_, E> {
     }
 
     fn request<'n>(&mut self, mut node: Node<'n>, name: Name, request: &'n Request<'_>) -> Result<(), E> {
-        let Place { connection, time, direction, .. } = self.place;
+        let RecordContext { connection, time, direction, .. } = self.context;
         let hints = request.params.as_ref().map(Hints::read).unwrap_or_default();
         node.text(HAS_METHOD, &*request.method);
         for token in &hints.tokens {
@@ -115,14 +115,14 @@ impl<E> MessageMapper<'_, '_, '_, E> {
         if let Some(params) = &request.params {
             node.add(HAS_PARAMETERS, Value::Json(params.as_borrowed()));
         }
-        let id = id_node(self.place, &self.place.asker(direction), &request.id);
+        let id = id_node(self.context, &self.context.asker(direction), &request.id);
         node.link(HAS_ID, &id.name);
         (self.sink)(&node)?;
         (self.sink)(&id)
     }
 
     fn notification<'n>(&mut self, mut node: Node<'n>, notification: &'n Notification<'_>) -> Result<(), E> {
-        let Place { direction, .. } = self.place;
+        let RecordContext { direction, .. } = self.context;
         node.text(HAS_METHOD, &*notification.method);
         if let Some(params) = &notification.params {
             let member = |name| params.get(name).and_then(Id::from_json).map(Id::into_owned);
@@ -150,14 +150,14 @@ impl<E> MessageMapper<'_, '_, '_, E> {
     }
 
     fn response<'n>(&mut self, mut node: Node<'n>, name: Name, response: &'n Response<'_>) -> Result<(), E> {
-        let asked = self.place.direction.map(|direction| direction.reversed());
-        let id = id_node(self.place, &self.place.asker(asked), &response.id);
+        let asked = self.context.direction.map(|direction| direction.reversed());
+        let id = id_node(self.context, &self.context.asker(asked), &response.id);
         node.link(HAS_ID, &id.name);
         let answered = self.calls.answer(asked, &response.id);
         match &answered {
             Some(Answered::Now(open)) => {
                 node.link(ANSWERS, &open.name);
-                if let (Some(from), Some(to)) = (open.time, self.place.time) {
+                if let (Some(from), Some(to)) = (open.time, self.context.time) {
                     node.milliseconds(DURATION_MS, to.saturating_sub(from));
                 }
                 if let Some(trace) = &open.trace {
@@ -167,7 +167,7 @@ impl<E> MessageMapper<'_, '_, '_, E> {
             Some(Answered::Again(request)) => node.link(ANSWERS, request),
             None => {}
         }
-        let error = response.outcome.as_ref().err().map(|error| error_node(self.place, name, error));
+        let error = response.outcome.as_ref().err().map(|error| error_node(self.context, name, error));
         match (&response.outcome, &error) {
             (Ok(result), _) => node.add(HAS_RESULT, Value::Json(result.as_borrowed())),
             (Err(_), Some(error)) => node.link(HAS_ERROR, &error.name),
@@ -183,7 +183,7 @@ impl<E> MessageMapper<'_, '_, '_, E> {
 }
 
 /// An error of the class that its code stands for.
-fn error_node<'n>(place: Place<'n>, name: Name, error: &'n ErrorObject<'_>) -> Node<'n> {
+fn error_node<'n>(context: RecordContext<'n>, name: Name, error: &'n ErrorObject<'_>) -> Node<'n> {
     let class = match error.code {
         ErrorCode::PARSE_ERROR => PARSE_ERROR,
         ErrorCode::INVALID_REQUEST => INVALID_REQUEST,
@@ -193,7 +193,7 @@ fn error_node<'n>(place: Place<'n>, name: Name, error: &'n ErrorObject<'_>) -> N
         ErrorCode(-32099..=-32000) => SERVER_ERROR,
         _ => ERROR,
     };
-    let mut node = Node::new(place.session, format!("{name}-error"), class);
+    let mut node = Node::new(context.session, format!("{name}-error"), class);
     node.integer(HAS_ERROR_CODE, error.code);
     node.text(HAS_ERROR_MESSAGE, &*error.message);
     if let Some(data) = &error.data {
@@ -203,7 +203,7 @@ fn error_node<'n>(place: Place<'n>, name: Name, error: &'n ErrorObject<'_>) -> N
 }
 
 /// An id as `asker` uses it: named by its text, so that `1`, `"1"` and `null` stay apart.
-fn id_node<'n>(place: Place<'n>, asker: &str, id: &'n Id<'_>) -> Node<'n> {
+fn id_node<'n>(context: RecordContext<'n>, asker: &str, id: &'n Id<'_>) -> Node<'n> {
     let text = id.text();
     let mut name = format!("{asker}-id-");
     for byte in text.bytes() {
@@ -213,15 +213,15 @@ fn id_node<'n>(place: Place<'n>, asker: &str, id: &'n Id<'_>) -> Node<'n> {
         }
     }
     if id.is_null() {
-        return Node::new(place.session, name, NULL_ID);
+        return Node::new(context.session, name, NULL_ID);
     }
     if text.starts_with('"') {
-        let mut node = Node::new(place.session, name, STRING_ID);
+        let mut node = Node::new(context.session, name, STRING_ID);
         // A surrogate that stands alone has no character: there, the text must do.
         node.text(HAS_STRING_VALUE, id.as_str().unwrap_or(Cow::Borrowed(text)));
         return node;
     }
-    let mut node = Node::new(place.session, name, NUMBER_ID);
+    let mut node = Node::new(context.session, name, NUMBER_ID);
     match (text.contains(['e', 'E']), text.contains('.')) {
         (true, _) => node.text(ID_TEXT, text),
         (false, true) => node.add(HAS_NUMBER_VALUE, Value::Typed(text.into(), DECIMAL)),

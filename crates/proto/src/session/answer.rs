@@ -195,8 +195,8 @@ impl Core {
 
     fn send_progress<T: Serialize + ?Sized>(&mut self, key: RequestKey, value: &T) -> bool {
         let Some(slot) = self.requests.get(key) else { return false };
-        let Some((spelling, token)) = slot.token().filter(|_| slot.cancelled.is_none()) else { return false };
-        let (head, middle): (&str, &str) = match spelling {
+        let Some((style, token)) = slot.token().filter(|_| slot.cancelled.is_none()) else { return false };
+        let (head, middle): (&str, &str) = match style {
             NotificationStyle::Dollar => ("\"$/progress\",\"params\":{\"token\":", ",\"value\":"),
             NotificationStyle::Notifications => {
                 ("\"notifications/progress\",\"params\":{\"progressToken\":", ",")
@@ -211,7 +211,7 @@ impl Core {
         out.extend_from_slice(middle.as_bytes());
         let start = out.len();
         let written = serde_json::to_writer(&mut *out, value).is_ok();
-        let fits = match (spelling, out.get(start)) {
+        let fits = match (style, out.get(start)) {
             (NotificationStyle::Dollar, _) => {
                 out.push(b'}');
                 true

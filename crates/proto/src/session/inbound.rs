@@ -328,14 +328,14 @@ impl Core {
             return Next::Event(Event::Report(Report::Overloaded(id)));
         }
         let bytes = method.len() + text.map_or(0, str::len) + id.text().len();
-        let at_once = batch.is_none() && self.queue.is_empty() && self.can_start(bytes);
+        let starts_now = batch.is_none() && self.queue.is_empty() && self.can_start(bytes);
         // The ids of all requests are kept beside the queue, in a table, and count in it.
         let has_room = || {
             let room = self.limits.queued_bytes.saturating_sub(self.requests.id_bytes() + id.text().len());
             let room = room.saturating_sub(self.requests.held().saturating_sub(SMALL_TABLE));
             self.queue.has_room(&method, text, room)
         };
-        if !at_once && !has_room() {
+        if !starts_now && !has_room() {
             let error = self.error_in(batch, ErrorCode::OVERLOADED, overloaded);
             self.send_error(id.text(), &error, batch);
             return Next::Event(Event::Report(Report::Overloaded(id)));
@@ -349,7 +349,7 @@ impl Core {
         if let Some(batch) = batch {
             self.gathering.expect(batch);
         }
-        if !at_once {
+        if !starts_now {
             self.queue.push(Waiting::Request(key), &method, text);
             return Next::Again;
         }
@@ -439,12 +439,12 @@ impl Core {
                 return self.cancelled(NotificationStyle::Notifications, params?);
             }
             "$/progress" | "notifications/progress" => {
-                let spelling = if method.starts_with('$') {
+                let style = if method.starts_with('$') {
                     NotificationStyle::Dollar
                 } else {
                     NotificationStyle::Notifications
                 };
-                if let Some(event) = params.and_then(|params| self.progressed(spelling, params)) {
+                if let Some(event) = params.and_then(|params| self.progressed(style, params)) {
                     return Some(event);
                 }
             }
@@ -465,20 +465,20 @@ impl Core {
         None
     }
 
-    fn accepts_cancel(&self, spelling: NotificationStyle) -> bool {
-        self.dialect.cancel == spelling || self.dialect.either_cancel
+    fn accepts_cancel(&self, style: NotificationStyle) -> bool {
+        self.dialect.cancel == style || self.dialect.either_cancel
     }
 
     /// The peer cancels a request. To name one that is unknown, or already answered, is not an error.
-    fn cancelled<'i>(&mut self, spelling: NotificationStyle, params: &'i str) -> Option<Event<'i>> {
-        let name = if spelling == NotificationStyle::Dollar { "id" } else { "requestId" };
+    fn cancelled<'i>(&mut self, style: NotificationStyle, params: &'i str) -> Option<Event<'i>> {
+        let name = if style == NotificationStyle::Dollar { "id" } else { "requestId" };
         let id = Id::from_json(RawJson::trusted(Cursor::trusted(params).member(name)?))?;
         let key = self.requests.find(&id)?;
         let slot = self.requests.get_mut(key)?;
         if !slot.cancellable || slot.cancelled.is_some() {
             return None;
         }
-        slot.cancelled = Some(spelling);
+        slot.cancelled = Some(style);
         if !slot.is_running() {
             self.answer_nothing(key);
             return None;
@@ -491,9 +491,9 @@ impl Core {
     }
 
     /// Progress of a call of ours, or `None` if it belongs to no call.
-    fn progressed<'i>(&mut self, spelling: NotificationStyle, params: &'i str) -> Option<Event<'i>> {
+    fn progressed<'i>(&mut self, style: NotificationStyle, params: &'i str) -> Option<Event<'i>> {
         let member = |name| Cursor::trusted(params).member(name);
-        let (token, value) = match spelling {
+        let (token, value) = match style {
             NotificationStyle::Dollar => (member("token")?, member("value")?),
             NotificationStyle::Notifications => (member("progressToken")?, params),
         };

@@ -80,8 +80,8 @@ impl<'a> Meta<'a> {
     }
 }
 
-fn token(spelling: NotificationStyle, text: &str) -> Option<(NotificationStyle, &str)> {
-    matches!(JsonKind::of(text), JsonKind::String | JsonKind::Number).then_some((spelling, text))
+fn token(style: NotificationStyle, text: &str) -> Option<(NotificationStyle, &str)> {
+    matches!(JsonKind::of(text), JsonKind::String | JsonKind::Number).then_some((style, text))
 }
 
 /// Writes a token and a trace context into the params object at `out[start..]`, which ends `out`. Returns

@@ -59,9 +59,9 @@ use crate::time::Time;
 
 /// Silence after which memory is given back that only a burst needed, how long to wait for such silence, and how
 /// much memory is worth it.
-const TIDY_AFTER: Duration = Duration::from_secs(1);
-const TIDY_EVERY: Duration = Duration::from_secs(10);
-const WORTH_TIDYING: usize = 512 * 1024;
+const SHRINK_AFTER: Duration = Duration::from_secs(1);
+const SHRINK_EVERY: Duration = Duration::from_secs(10);
+const WORTH_SHRINKING: usize = 512 * 1024;
 
 /// Entries that the lists of messages and events may keep room for.
 const KEPT_ENTRIES: usize = 64;
@@ -128,9 +128,9 @@ struct Core {
     /// When something last came or went, or the application last gave a command.
     active: Time,
     /// Since when memory may have been taken that was not given back.
-    untidy: Option<Time>,
+    shrink_since: Option<Time>,
     /// Whether the driver has waited since memory was last checked.
-    rested: bool,
+    waited_since_shrink: bool,
     /// Since when the peer has read nothing although there is something to send.
     write_blocked_since: Option<Time>,
     /// The driver has no memory for more.
@@ -205,8 +205,8 @@ impl Session {
             gone: None,
             now: Time::START,
             active: Time::START,
-            untidy: None,
-            rested: false,
+            shrink_since: None,
+            waited_since_shrink: false,
             write_blocked_since: None,
             overloaded: false,
             room: usize::MAX,
@@ -321,8 +321,9 @@ impl Session {
         self.core.advance(now);
         let Session { input, core } = self;
         // Once in a while is enough.
-        if std::mem::take(&mut core.rested) && core.tidy_at().is_some_and(|at| at <= core.now) {
-            core.tidy(input);
+        if std::mem::take(&mut core.waited_since_shrink) && core.shrink_at().is_some_and(|at| at <= core.now)
+        {
+            core.shrink(input);
         }
         let pick = loop {
             if let Some(event) = core.pending_events.pop_front() {
@@ -370,7 +371,7 @@ impl Session {
             Pick::BatchRequest => Output::Event(core.next_batch_request()),
             Pick::Done(cause) => Output::Done(cause),
             Pick::Wait => {
-                core.rested = true;
+                core.waited_since_shrink = true;
                 if with_wait {
                     return Output::Wait(core.wait(input.capacity()));
                 }
@@ -419,7 +420,7 @@ impl Core {
     }
 
     /// Gives back memory that only a burst needed.
-    fn tidy(&mut self, input: &mut Input) {
+    fn shrink(&mut self, input: &mut Input) {
         input.consume(std::mem::take(&mut self.consumed));
         input.release();
         self.outbox.release();
@@ -437,7 +438,7 @@ impl Core {
         }
         self.pending_events.shrink_to(KEPT_ENTRIES);
         self.whole.shrink_to(KEPT_ENTRIES);
-        self.untidy = None;
+        self.shrink_since = None;
     }
 
     /// Something came, or the application told the session to do something.
@@ -445,7 +446,7 @@ impl Core {
     fn act(&mut self, now: Time) {
         self.advance(now);
         self.active = self.now;
-        self.untidy.get_or_insert(self.now);
+        self.shrink_since.get_or_insert(self.now);
     }
 
     fn is_congested(&self) -> bool {
@@ -558,8 +559,8 @@ impl Core {
 
     /// When to give memory back: once nothing has come for a while, and now and then where there is always
     /// something.
-    fn tidy_at(&self) -> Option<Time> {
-        Some((self.active + TIDY_AFTER).min(self.untidy? + TIDY_EVERY))
+    fn shrink_at(&self) -> Option<Time> {
+        Some((self.active + SHRINK_AFTER).min(self.shrink_since? + SHRINK_EVERY))
     }
 
     fn wait(&mut self, input_capacity: usize) -> Wait<'_> {
@@ -591,7 +592,7 @@ impl Core {
             earliest = Some(earliest.map_or(deadline, |earliest| earliest.min(deadline)));
         }
         // Waking up a connection that holds little would cost more than it gives.
-        let tidy = self.tidy_at().filter(|tidy| earliest.is_none_or(|earliest| *tidy < earliest));
-        tidy.filter(|_| self.held(input_capacity) > WORTH_TIDYING).or(earliest)
+        let shrink = self.shrink_at().filter(|shrink| earliest.is_none_or(|earliest| *shrink < earliest));
+        shrink.filter(|_| self.held(input_capacity) > WORTH_SHRINKING).or(earliest)
     }
 }

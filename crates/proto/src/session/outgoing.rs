@@ -39,7 +39,7 @@ pub struct CallOptions<'a> {
 pub struct CancelOptions<'a> {
     /// The cancel message to use instead of the dialect's.
     pub style: Option<NotificationStyle>,
-    /// Why, where the spelling has a place for it.
+    /// Why, where the style has a place for it.
     pub reason: Option<&'a str>,
 }
 
@@ -190,7 +190,7 @@ impl Session {
         }
     }
 
-    /// The spelling in which the peer has cancelled a request that is still open.
+    /// The style in which the peer has cancelled a request that is still open.
     pub fn cancelled_as(&self, key: RequestKey) -> Option<NotificationStyle> {
         self.core.requests.get(key)?.cancelled
     }

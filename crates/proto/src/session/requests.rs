@@ -49,7 +49,7 @@ pub(super) struct Slot {
     generation: u32,
     state: State,
     id: String,
-    place: Place,
+    lookup: Lookup,
     /// Its position among the unindexed ones.
     at: u32,
     /// Hash of the id, once it is in the index.
@@ -61,14 +61,14 @@ pub(super) struct Slot {
     pub(super) origin: Origin,
     pub(super) cancelled: Option<NotificationStyle>,
     pub(super) cancellable: bool,
-    /// JSON text of the progress token, if `token_spelling` is set.
+    /// JSON text of the progress token, if `token_style` is set.
     token: String,
-    token_spelling: Option<NotificationStyle>,
+    token_style: Option<NotificationStyle>,
 }
 
 /// Where a request can be found by its id.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Lookup {
     /// Nowhere: its id is null.
     #[default]
     Nameless,
@@ -100,7 +100,7 @@ impl Slot {
     }
 
     pub(super) fn token(&self) -> Option<(NotificationStyle, &str)> {
-        self.token_spelling.map(|spelling| (spelling, self.token.as_str()))
+        self.token_style.map(|style| (style, self.token.as_str()))
     }
 }
 
@@ -169,15 +169,15 @@ impl Requests {
         cancellable: bool,
     ) -> Option<RequestKey> {
         let index = self.free.last().map_or(self.slots.len() as u32, |&index| index);
-        let (place, hash) = if id.is_null() {
-            (Place::Nameless, 0)
+        let (lookup, hash) = if id.is_null() {
+            (Lookup::Nameless, 0)
         } else if self.by_id.is_empty() && (self.unindexed.is_empty() || self.is_highest(id)) {
             if self.unindexed.is_empty() {
                 self.highest = None;
             }
             grow::reserve(&mut self.unindexed, 1);
             self.unindexed.push(index);
-            (Place::Unindexed, 0)
+            (Lookup::Unindexed, 0)
         } else {
             self.index_loose();
             let Requests { slots, by_id, hasher, .. } = self;
@@ -187,7 +187,7 @@ impl Requests {
                 hash_table::Entry::Occupied(_) => return None,
                 hash_table::Entry::Vacant(vacant) => vacant.insert(index),
             };
-            (Place::Indexed, hash)
+            (Lookup::Indexed, hash)
         };
         if self.free.pop().is_none() {
             grow::reserve(&mut self.slots, 1);
@@ -195,7 +195,7 @@ impl Requests {
         }
         let slot = &mut self.slots[index as usize];
         slot.state = State::Waiting;
-        slot.place = place;
+        slot.lookup = lookup;
         slot.at = self.unindexed.len().wrapping_sub(1) as u32;
         slot.hash = hash;
         self.text_bytes += fill(&mut slot.id, id.text());
@@ -230,7 +230,7 @@ impl Requests {
         let Requests { slots, by_id, hasher, unindexed, .. } = self;
         for index in unindexed.drain(..) {
             let slot = &mut slots[index as usize];
-            slot.place = Place::Indexed;
+            slot.lookup = Lookup::Indexed;
             slot.hash = hasher.hash_one(Id::trusted(&slot.id));
             by_id.insert_unique(slot.hash, index, |&index| slots[index as usize].hash);
         }
@@ -261,8 +261,8 @@ impl Requests {
         let slot = &mut self.slots[key.index as usize];
         slot.state = State::Running;
         slot.bytes = bytes;
-        if let Some((spelling, text)) = token {
-            slot.token_spelling = Some(spelling);
+        if let Some((style, text)) = token {
+            slot.token_style = Some(style);
             self.text_bytes += fill(&mut slot.token, text);
         }
         Some(slot)
@@ -275,16 +275,16 @@ impl Requests {
         }
         let Requests { slots, by_id, unindexed, .. } = self;
         let keep = slots.len() <= KEPT_SLOTS;
-        let Slot { place, at, hash, .. } = slots[key.index as usize];
-        match place {
-            Place::Nameless => {}
-            Place::Unindexed => {
+        let Slot { lookup, at, hash, .. } = slots[key.index as usize];
+        match lookup {
+            Lookup::Nameless => {}
+            Lookup::Unindexed => {
                 unindexed.swap_remove(at as usize);
                 if let Some(&moved) = unindexed.get(at as usize) {
                     slots[moved as usize].at = at;
                 }
             }
-            Place::Indexed => {
+            Lookup::Indexed => {
                 if let Ok(entry) = by_id.find_entry(hash, |&index| index == key.index) {
                     entry.remove();
                 }
@@ -298,10 +298,10 @@ impl Requests {
         }
         slot.generation = slot.generation.wrapping_add(1);
         slot.state = State::Free;
-        slot.place = Place::Nameless;
+        slot.lookup = Lookup::Nameless;
         slot.cancelled = None;
         self.text_bytes -= empty(&mut slot.id, keep);
-        if slot.token_spelling.take().is_some() {
+        if slot.token_style.take().is_some() {
             self.text_bytes -= empty(&mut slot.token, keep);
         }
         grow::reserve(&mut self.free, 1);

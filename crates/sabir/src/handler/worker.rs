@@ -25,10 +25,10 @@ const KEPT_TEXT: usize = 256;
 pub(super) type Outcome = Result<RawJson<'static>>;
 
 /// A task that runs calls, as the connection holds it. Dropped, the call that it runs is stopped where it next waits.
-pub(super) struct Worker(Arc<Desk>);
+pub(super) struct Worker(Arc<WorkerShared>);
 
 /// What a connection and its worker exchange.
-struct Desk {
+struct WorkerShared {
     state: Mutex<State>,
     /// The worker's task, once it has run.
     task: OnceLock<Waker>,
@@ -86,7 +86,7 @@ impl Text {
     }
 }
 
-impl Desk {
+impl WorkerShared {
     /// The worker has something to do. A task that has not run yet will look by itself.
     fn wake(&self) {
         if let Some(task) = self.task.get() {
@@ -109,9 +109,9 @@ impl Worker {
         text.set(method, params);
         count(parallel, &ctx.peer.shared);
         let state = State { order: Order::Run(ctx), outcome: None, text, caller: None, gone: false };
-        let desk = Arc::new(Desk { state: Mutex::new(state), task: OnceLock::new(), parallel });
-        runtime.spawn(Work { desk: Arc::clone(&desk), handler: Arc::clone(handler), running: None });
-        Worker(desk)
+        let shared = Arc::new(WorkerShared { state: Mutex::new(state), task: OnceLock::new(), parallel });
+        runtime.spawn(Work { shared: Arc::clone(&shared), handler: Arc::clone(handler), running: None });
+        Worker(shared)
     }
 
     /// Runs one more call. The context comes back if the task has ended.
@@ -176,7 +176,7 @@ fn uncount(parallel: bool, shared: &Shared) {
 
 /// The task of a worker.
 struct Work {
-    desk: Arc<Desk>,
+    shared: Arc<WorkerShared>,
     handler: Arc<dyn Handler>,
     running: Option<Running>,
 }
@@ -191,10 +191,10 @@ struct Running {
 impl Work {
     /// The outcome of a call is known: the connection is told.
     fn finish(&self, shared: Arc<Shared>, mut text: Text, outcome: Outcome) {
-        uncount(self.desk.parallel, &shared);
+        uncount(self.shared.parallel, &shared);
         drop(shared);
         text.shrink();
-        let mut state = lock(&self.desk.state);
+        let mut state = lock(&self.shared.state);
         state.text = text;
         state.outcome = Some(outcome);
         let caller = state.caller.take();
@@ -223,8 +223,8 @@ impl Future for Work {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = self.get_mut();
         // Before it looks: whoever gives an order after that can wake it.
-        this.desk.task.get_or_init(|| cx.waker().clone());
-        let mut state = lock(&this.desk.state);
+        this.shared.task.get_or_init(|| cx.waker().clone());
+        let mut state = lock(&this.shared.state);
         match std::mem::replace(&mut state.order, Order::Nothing) {
             Order::Nothing => drop(state),
             Order::Run(ctx) => {
@@ -259,7 +259,7 @@ impl Future for Work {
 
 impl Drop for Work {
     fn drop(&mut self) {
-        let mut state = lock(&self.desk.state);
+        let mut state = lock(&self.shared.state);
         state.gone = true;
         let order = std::mem::replace(&mut state.order, Order::End);
         drop(state);

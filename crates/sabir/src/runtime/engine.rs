@@ -154,13 +154,13 @@ impl Engine {
     fn count_step(&mut self) {
         self.unclocked -= 1;
         if self.unclocked == 0 {
-            self.look_at_clock();
+            self.check_clock();
         }
     }
 
     /// Slow handlers are clocked one by one, fast ones by the dozen.
     #[inline(never)]
-    fn look_at_clock(&mut self) {
+    fn check_clock(&mut self) {
         let before = self.context.now;
         let now = self.context.read_clock();
         self.pace = if now - before > TURN / 4 { 1 } else { (self.pace * 2).min(LONGEST_PACE) };

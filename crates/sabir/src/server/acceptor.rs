@@ -252,7 +252,7 @@ impl Acceptor {
                     if !descriptors::are_spent(&error) {
                         return Err(error);
                     }
-                    self.limiter.make_way().await;
+                    self.limiter.wait_for_descriptor().await;
                 }
                 accepted => return accepted,
             }

@@ -134,7 +134,7 @@ pub(crate) fn attach(bytes: bytes::Bytes, reservation: Reservation) -> bytes::By
 
 /// Bytes that are part of a budget for as long as anybody holds them; `None` if there is no room for them.
 #[cfg(feature = "http")]
-pub(crate) fn counted(budget: &Arc<MemoryBudget>, bytes: bytes::Bytes) -> Option<bytes::Bytes> {
+pub(crate) fn reserve_bytes(budget: &Arc<MemoryBudget>, bytes: bytes::Bytes) -> Option<bytes::Bytes> {
     let reservation = Reservation::of(budget, bytes.len())?;
     Some(attach(bytes, reservation))
 }
@@ -173,11 +173,11 @@ mod tests {
     #[test]
     fn bytes_are_counted_until_the_last_of_them_is_dropped() {
         let budget = MemoryBudget::new(4 * STEP);
-        let all = counted(&budget, bytes::Bytes::from(vec![0; 3 * STEP])).unwrap_or_default();
+        let all = reserve_bytes(&budget, bytes::Bytes::from(vec![0; 3 * STEP])).unwrap_or_default();
         let part = all.slice(..10);
         drop(all);
         assert_eq!(budget.used(), 3 * STEP);
-        assert!(counted(&budget, bytes::Bytes::from(vec![0; 2 * STEP])).is_none());
+        assert!(reserve_bytes(&budget, bytes::Bytes::from(vec![0; 2 * STEP])).is_none());
         drop(part);
         assert_eq!(budget.used(), 0);
     }

@@ -31,14 +31,14 @@ pub(crate) struct ConnectionLimiter {
     total: u32,
     per_address: usize,
     evictable: Evictable,
-    taken: Mutex<Taken>,
+    slots: Mutex<Slots>,
     /// A connection has left.
     left: Notify,
 }
 
 /// The places that are taken.
 #[derive(Debug, Default)]
-struct Taken {
+struct Slots {
     next: u64,
     connections: HashMap<u64, (Option<IpAddr>, Arc<Activity>)>,
     by_address: HashMap<Option<IpAddr>, usize>,
@@ -61,7 +61,7 @@ impl ConnectionLimiter {
             total,
             per_address: per_address.max(1),
             evictable,
-            taken: Mutex::default(),
+            slots: Mutex::default(),
             left: Notify::new(),
         })
     }
@@ -84,7 +84,7 @@ impl ConnectionLimiter {
     }
 
     /// Waits until there may be a descriptor again: one connection is asked to end, if there is one that may be closed.
-    pub(crate) async fn make_way(&self) {
+    pub(crate) async fn wait_for_descriptor(&self) {
         let left = self.left.notified();
         let wait = self.evict();
         tokio::select! {
@@ -99,10 +99,10 @@ impl ConnectionLimiter {
     /// most connections, and among these the one that has been silent for longest.
     fn evict(&self) -> Duration {
         let now = self.start.elapsed();
-        let taken = lock(&self.taken);
+        let slots = lock(&self.slots);
         let mut soonest = LEAVING;
         let mut chosen: Option<(_, &Activity)> = None;
-        for (address, activity) in taken.connections.values() {
+        for (address, activity) in slots.connections.values() {
             let doing = activity.doing();
             let needed = match doing {
                 Doing::Nothing => self.evictable.idle,
@@ -115,7 +115,7 @@ impl ConnectionLimiter {
                 soonest = soonest.min(left);
                 continue;
             }
-            let share = taken.by_address.get(address).copied().unwrap_or_default();
+            let share = slots.by_address.get(address).copied().unwrap_or_default();
             let rank = (doing, std::cmp::Reverse(share), last);
             if chosen.is_none_or(|(best, _)| rank < best) {
                 chosen = Some((rank, activity));
@@ -133,7 +133,7 @@ impl ConnectionLimiter {
     /// Whether an address has all the connections that it may have.
     pub(crate) fn is_at_limit(&self, address: Option<IpAddr>) -> bool {
         let address = address.map(network);
-        let count = lock(&self.taken).by_address.get(&address).copied();
+        let count = lock(&self.slots).by_address.get(&address).copied();
         address.is_some() && count.is_some_and(|count| count >= self.per_address)
     }
 
@@ -145,8 +145,8 @@ impl ConnectionLimiter {
     ) -> Option<ConnectionPermit> {
         let address = address.map(network);
         let activity = Arc::new(Activity::new(self.start, Instant::now()));
-        let mut taken = lock(&self.taken);
-        let Taken { next, connections, by_address } = &mut *taken;
+        let mut slots = lock(&self.slots);
+        let Slots { next, connections, by_address } = &mut *slots;
         let count = by_address.entry(address).or_default();
         if address.is_some() && *count >= self.per_address {
             return None;
@@ -155,7 +155,7 @@ impl ConnectionLimiter {
         let number = *next;
         *next += 1;
         connections.insert(number, (address, Arc::clone(&activity)));
-        drop(taken);
+        drop(slots);
         Some(ConnectionPermit { limiter: Arc::clone(self), number, activity, _permit: permit })
     }
 
@@ -178,15 +178,15 @@ pub(crate) fn network(address: IpAddr) -> IpAddr {
 
 impl Drop for ConnectionPermit {
     fn drop(&mut self) {
-        let mut taken = lock(&self.limiter.taken);
-        let Some((address, _)) = taken.connections.remove(&self.number) else { return };
-        if let Some(count) = taken.by_address.get_mut(&address) {
+        let mut slots = lock(&self.limiter.slots);
+        let Some((address, _)) = slots.connections.remove(&self.number) else { return };
+        if let Some(count) = slots.by_address.get_mut(&address) {
             *count -= 1;
             if *count == 0 {
-                taken.by_address.remove(&address);
+                slots.by_address.remove(&address);
             }
         }
-        drop(taken);
+        drop(slots);
         self.limiter.left.notify_waiters();
     }
 }
@@ -211,8 +211,8 @@ mod tests {
         assert!(admit(one).await.is_some());
         drop(second);
         limiter.wait_until_empty().await;
-        let taken = lock(&limiter.taken);
-        assert!(taken.by_address.is_empty() && taken.connections.is_empty());
+        let slots = lock(&limiter.slots);
+        assert!(slots.by_address.is_empty() && slots.connections.is_empty());
     }
 
     /// Who is closed, and in which order.

@@ -67,7 +67,7 @@ pub(crate) struct Socket<S> {
     role: Role,
     /// Set to when the peer is to be pinged, or given up.
     timer_deadline: Option<Pin<Box<Sleep>>>,
-    /// The peer has said something since the alarm was set.
+    /// The peer has said something since the timer was set.
     received: bool,
     pinged: bool,
     /// Pings since everything was last known to be sent.
@@ -78,7 +78,7 @@ pub(crate) struct Socket<S> {
     fault: Option<(CloseCode, &'static str)>,
     /// The peer has closed, or the connection is broken: nothing can be sent any more.
     gone: bool,
-    said_goodbye: bool,
+    close_sent: bool,
     /// Messages that came and went, and bytes of pings and pongs that came.
     messages: u64,
     sent: u64,
@@ -166,7 +166,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Socket<S> {
             kind: Data::Text,
             fault: None,
             gone: false,
-            said_goodbye: false,
+            close_sent: false,
             messages: 0,
             sent: 0,
             control: 0,
@@ -331,12 +331,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Link for Socket<S> {
     }
 
     fn poll_close(&mut self, cx: &mut Context<'_>, cause: &Cause) -> Poll<()> {
-        if !self.said_goodbye {
+        if !self.close_sent {
             if !self.gone {
                 let frame = self.close_frame(cause);
                 let _ = ready!(self.poll_write(cx, || Message::Close(Some(frame))));
             }
-            self.said_goodbye = true;
+            self.close_sent = true;
         }
         if ready!(Pin::new(&mut self.stream).poll_flush(cx)).is_err() {
             return Poll::Ready(());

@@ -1,6 +1,6 @@
 //! A connection to a live peer on which anything can be sent, also what is not a message.
 
-mod peek;
+mod first_bytes;
 mod post;
 mod socket;
 mod sse;

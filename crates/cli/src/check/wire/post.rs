@@ -15,7 +15,7 @@ use sabir::transport::{self, HttpFailure, RawStreams, Url};
 use sabir::{DeliveryFailure, LENIENT, Limits, McpRevision, Undelivered};
 use sabir_proto::{Incoming as Decoded, Message, RawJson, decode};
 
-use super::peek::{Peek, Start};
+use super::first_bytes::{FirstBytes, Received};
 use super::{Got, WireTarget};
 use crate::peer::PeerOptions;
 use crate::print::Printer;
@@ -312,7 +312,7 @@ impl Post {
     }
 
     /// The connection broke, or does not carry HTTP.
-    fn broken(&self, start: &Start, error: &io::Error) -> NoAnswer {
+    fn broken(&self, start: &Received, error: &io::Error) -> NoAnswer {
         let start = start.bytes();
         NoAnswer::Undelivered(if start.is_empty() {
             let reason = format!("{} closed the connection without an answer", self.url);
@@ -340,10 +340,10 @@ impl Post {
         method: Method,
         text: String,
         last: Option<&str>,
-    ) -> Result<(Response<Incoming>, Start), (Start, io::Error)> {
-        let failed = |error| (Start::default(), error);
+    ) -> Result<(Response<Incoming>, Received), (Received, io::Error)> {
+        let failed = |error| (Received::default(), error);
         let RawStreams { read, write, .. } = streams(&self.url, &self.web).await.map_err(failed)?;
-        let (read, start) = Peek::new(read);
+        let (read, start) = FirstBytes::new(read);
         let stream = TokioIo::new(tokio::io::join(read, write));
         let failed = |error: hyper::Error| (start.clone(), io_error(error));
         let (mut sender, connection) = hyper::client::conn::http1::handshake(stream).await.map_err(failed)?;

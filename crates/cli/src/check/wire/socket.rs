@@ -11,16 +11,16 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
-use super::peek::Peek;
+use super::first_bytes::FirstBytes;
 use super::{Got, post};
-use crate::detect::Protocol;
+use crate::detect::Detected;
 use crate::exit::{Exit, Failure};
 use crate::peer::PeerOptions;
 
 /// How long closing in order may take.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 
-type Stream = Join<Peek<Box<dyn AsyncRead + Send + Unpin>>, Box<dyn AsyncWrite + Send + Unpin>>;
+type Stream = Join<FirstBytes<Box<dyn AsyncRead + Send + Unpin>>, Box<dyn AsyncWrite + Send + Unpin>>;
 
 pub(crate) struct Socket {
     stream: WebSocketStream<Stream>,
@@ -44,7 +44,7 @@ impl Socket {
         let max_size = peer.max_size;
         let config =
             WebSocketConfig::default().max_message_size(Some(max_size)).max_frame_size(Some(max_size));
-        let (read, start) = Peek::new(read);
+        let (read, start) = FirstBytes::new(read);
         match client_async_with_config(request, tokio::io::join(read, write), Some(config)).await {
             Ok((stream, _)) => Ok(Socket { stream, max_size }),
             Err(Error::Http(response)) => {
@@ -53,7 +53,7 @@ impl Socket {
             }
             Err(error) => Err(match start.bytes() {
                 start if !start.is_empty() && !start.starts_with(b"HTTP/") => {
-                    peer.speaks(Protocol::of(&start))
+                    peer.speaks(Detected::of(&start))
                 }
                 _ => Failure::new(Exit::Protocol, format_args!("cannot connect to {url}: {error}")),
             }),

@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
 
 use super::Got;
-use crate::detect::{Protocol, Watch, WatchTap};
+use crate::detect::{Detected, Watch, WatchTap};
 use crate::peer::PeerOptions;
 
 /// How long a peer may take to read what it is sent.
@@ -83,7 +83,7 @@ impl Stream {
     }
 
     /// What the peer speaks, if that is not what was expected.
-    pub(super) fn mismatch(&self) -> Option<Protocol> {
+    pub(super) fn mismatch(&self) -> Option<Detected> {
         self.watch.found()
     }
 

@@ -65,13 +65,13 @@ impl MemoryBudget {
     }
 
     /// Takes room for so many bytes, if there is any left.
-    fn take(&self, bytes: usize) -> Option<Taken> {
+    fn take(&self, bytes: usize) -> Option<BudgetGuard> {
         let taken = self.0.taken.load(Ordering::Relaxed);
         if !cfg!(feature = "schemas") || taken.saturating_add(bytes) > self.0.most {
             return None;
         }
         self.0.taken.store(taken + bytes, Ordering::Relaxed);
-        Some(Taken { budget: self.clone(), bytes })
+        Some(BudgetGuard { budget: self.clone(), bytes })
     }
 }
 
@@ -93,12 +93,12 @@ fn value_bytes(text: &str) -> usize {
 
 /// Room that is given back with what it was taken for.
 #[derive(Debug)]
-struct Taken {
+struct BudgetGuard {
     budget: MemoryBudget,
     bytes: usize,
 }
 
-impl Drop for Taken {
+impl Drop for BudgetGuard {
     fn drop(&mut self) {
         self.budget.0.taken.fetch_sub(self.bytes, Ordering::Relaxed);
     }

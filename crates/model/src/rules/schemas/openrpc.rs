@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::json_path::{elements, kind, members};
 use crate::rules::engine::finding::quoted;
-use crate::rules::schemas::{MemoryBudget, Mismatch, Schema, Taken, value_bytes};
+use crate::rules::schemas::{BudgetGuard, MemoryBudget, Mismatch, Schema, value_bytes};
 
 /// References that may lead to each other.
 const STEPS: usize = 16;
@@ -28,7 +28,7 @@ const MOST: usize = 20;
 #[derive(Debug)]
 pub struct OpenRpc {
     methods: HashMap<Box<str>, Method>,
-    _taken: Option<Taken>,
+    _guard: Option<BudgetGuard>,
 }
 
 #[derive(Debug)]
@@ -90,7 +90,7 @@ impl OpenRpc {
         };
         let document = Document { root: Arc::new(root), bytes: text.len(), budget };
         let methods = (0..methods).map(|index| method(&document, format!("/methods/{index}")));
-        Ok(OpenRpc { methods: methods.collect::<Result<_, _>>()?, _taken: None })
+        Ok(OpenRpc { methods: methods.collect::<Result<_, _>>()?, _guard: None })
     }
 
     /// Where in the document, as JSON Pointers, there are schemas that cannot be used: they are none, or refer to what is
@@ -108,7 +108,7 @@ impl OpenRpc {
     /// Learns from an answer to `rpc.discover`, if there is room.
     pub(crate) fn seen(text: &str, budget: &MemoryBudget) -> Option<OpenRpc> {
         let taken = budget.take(value_bytes(text))?;
-        Some(OpenRpc { _taken: Some(taken), ..OpenRpc::read(text, budget).ok()? })
+        Some(OpenRpc { _guard: Some(taken), ..OpenRpc::read(text, budget).ok()? })
     }
 
     /// Compares the params of a call. Of a method that is not in the document nothing is known.

@@ -13,7 +13,7 @@ use jsonschema::{Draft, PatternOptions, Registry, ValidationError, Validator};
 use serde_json::{Value, json};
 
 use crate::json_path;
-use crate::rules::schemas::{MemoryBudget, Mismatch, Taken, value_bytes};
+use crate::rules::schemas::{BudgetGuard, MemoryBudget, Mismatch, value_bytes};
 
 /// Values that would take more bytes than this are not checked.
 const LARGEST: usize = 64 << 20;
@@ -60,7 +60,7 @@ struct Ready {
     validator: Validator,
     /// It does not refer to itself.
     finite: bool,
-    _taken: Taken,
+    _guard: BudgetGuard,
 }
 
 impl Schema {
@@ -125,7 +125,7 @@ impl Schema {
                 self.compiled(schema, *draft, survey.refers, program)
             };
             if let Some(validator) = drafts.iter().find_map(compile) {
-                return Some(Ready { validator, finite: survey.finite, _taken: taken });
+                return Some(Ready { validator, finite: survey.finite, _guard: taken });
             }
             if survey.patterns.is_empty() {
                 return None;
@@ -188,14 +188,14 @@ impl<'v> Survey<'v> {
             refers: false,
             patterns: HashSet::new(),
         };
-        survey.look(schema)?;
+        survey.survey(schema)?;
         Some(survey)
     }
 
-    fn look(&mut self, part: &'v Value) -> Option<()> {
+    fn survey(&mut self, part: &'v Value) -> Option<()> {
         self.left = self.left.checked_sub(1)?;
         match part {
-            Value::Array(items) => items.iter().try_for_each(|item| self.look(item)),
+            Value::Array(items) => items.iter().try_for_each(|item| self.survey(item)),
             Value::Object(members) => members.iter().try_for_each(|(name, value)| match (&**name, value) {
                 ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(reference)) => {
                     self.follow(reference)
@@ -203,9 +203,9 @@ impl<'v> Survey<'v> {
                 ("pattern", Value::String(pattern)) => self.pattern(pattern),
                 ("patternProperties", Value::Object(properties)) => {
                     properties.keys().try_for_each(|pattern| self.pattern(pattern))?;
-                    self.look(value)
+                    self.survey(value)
                 }
-                (_, Value::Array(_) | Value::Object(_)) => self.look(value),
+                (_, Value::Array(_) | Value::Object(_)) => self.survey(value),
                 _ => Some(()),
             }),
             _ => Some(()),
@@ -230,7 +230,7 @@ impl<'v> Survey<'v> {
             return None;
         }
         self.trail.push(pointer);
-        self.look(target)?;
+        self.survey(target)?;
         self.trail.pop();
         Some(())
     }

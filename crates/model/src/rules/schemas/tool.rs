@@ -5,13 +5,13 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::json_path::member;
-use crate::rules::schemas::{MemoryBudget, Mismatch, Schema, Taken, value_bytes};
+use crate::rules::schemas::{BudgetGuard, MemoryBudget, Mismatch, Schema, value_bytes};
 
 #[derive(Debug, Default)]
 pub(crate) struct Tool {
     input: Option<Schema>,
     output: Option<Schema>,
-    _taken: Option<Taken>,
+    _guard: Option<BudgetGuard>,
 }
 
 impl Tool {
@@ -24,7 +24,7 @@ impl Tool {
             let root: Value = serde_json::from_str(text?).ok()?;
             Some(Schema::new(&Arc::new(root), String::new(), text?.len(), budget))
         };
-        Tool { input: schema(input), output: schema(output), _taken: Some(taken) }
+        Tool { input: schema(input), output: schema(output), _guard: Some(taken) }
     }
 
     /// Whether it says what its structured content is.

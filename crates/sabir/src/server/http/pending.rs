@@ -13,7 +13,7 @@ use bytes::Bytes;
 use http::{Response, StatusCode};
 
 use crate::ErrorCode;
-use crate::server::budget::{MemoryBudget, Reservation, counted};
+use crate::server::budget::{MemoryBudget, Reservation, reserve_bytes};
 use crate::server::http::body::Body;
 use crate::server::http::caller::HttpCaller;
 use crate::server::http::content::Accepts;
@@ -116,7 +116,7 @@ impl PendingResponse {
     fn end(self, inner: &Inner, message: Option<Bytes>, budget: &Arc<MemoryBudget>) -> Answer {
         let mut code = self.exchange.error();
         let message = message.map(|message| {
-            counted(budget, message).unwrap_or_else(|| {
+            reserve_bytes(budget, message).unwrap_or_else(|| {
                 code = Some(ErrorCode::OVERLOADED);
                 response::OVERLOADED
             })
@@ -181,7 +181,7 @@ pub(crate) struct Streaming {
 
 /// A message as an event; an error in its place if there is no memory for it.
 fn event(budget: &Arc<MemoryBudget>, message: &[u8]) -> Result<Bytes, Bytes> {
-    counted(budget, sse::event(None, message)).ok_or_else(|| sse::event(None, &response::OVERLOADED))
+    reserve_bytes(budget, sse::event(None, message)).ok_or_else(|| sse::event(None, &response::OVERLOADED))
 }
 
 impl Streaming {

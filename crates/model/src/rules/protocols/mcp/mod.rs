@@ -47,7 +47,7 @@ pub(crate) struct Mcp {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     Nothing,
-    Asked,
+    InitializeSent,
     Answered,
     Open,
 }
@@ -204,7 +204,7 @@ impl Mcp {
         }
         match (context.from, method) {
             (Side::Client, "initialize") => {
-                self.stage = self.stage.max(Stage::Asked);
+                self.stage = self.stage.max(Stage::InitializeSent);
                 self.learn(member_of(params, &["protocolVersion"]).and_then(named));
                 self.client = declared(member_of(params, &["capabilities"]));
             }
@@ -212,7 +212,7 @@ impl Mcp {
             (Side::Client, _) if self.stage == Stage::Nothing => {
                 context.add(&MCP004, method, "the first request must be `initialize`");
             }
-            (Side::Client, _) if self.stage == Stage::Asked => {
+            (Side::Client, _) if self.stage == Stage::InitializeSent => {
                 let what = "sent before `initialize` is answered";
                 context.add_as(&MCP004, Severity::Warning, method, what);
             }
@@ -236,10 +236,10 @@ impl Mcp {
         self.learn(member(result.as_str(), &["protocolVersion"]).and_then(named));
         self.server = declared(member(result.as_str(), &["capabilities"]));
         // Written down now, told only if it stays true.
-        let mut aside = Report::default();
+        let mut deferred = Report::default();
         let what = "`notifications/initialized` never follows this answer";
-        aside.add(&MCP005, &context.location, context.entry, what);
-        self.opened = aside.findings.pop();
+        deferred.add(&MCP005, &context.location, context.entry, what);
+        self.opened = deferred.findings.pop();
     }
 
     fn has_initialized(&mut self, context: &mut CheckContext<'_>, method: &str) {

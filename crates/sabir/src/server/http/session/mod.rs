@@ -153,7 +153,7 @@ async fn pass_on(
         First::Nothing if hub.is_closed() => return Err(Refusal::UNKNOWN_SESSION),
         First::Nothing => response::empty(inner.http.accepted(), HeaderMap::new()),
         First::Json(message, code) => {
-            let (message, code) = match budget::counted(&budget, message) {
+            let (message, code) = match budget::reserve_bytes(&budget, message) {
                 Some(message) => (message, code),
                 None => (response::OVERLOADED, Some(ErrorCode::OVERLOADED)),
             };

@@ -19,37 +19,37 @@ pub(super) enum Route {
 
 /// How a subscription is spelt.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Spelling {
+pub(super) struct FollowStyle {
     pub(super) route: Route,
     /// The method that ends it.
     pub(super) unsubscribe: Option<String>,
 }
 
-impl Spelling {
+impl FollowStyle {
     /// What is known of a method by its name. `unsubscribe` is what the user says.
-    pub(super) fn of(method: Option<&str>, unsubscribe: Option<&str>) -> Spelling {
-        let by_id = |end: String| Spelling { route: Route::Id, unsubscribe: Some(end) };
-        let Some(method) = method else { return Spelling { route: Route::All, unsubscribe: None } };
-        let mut spelling = match method {
-            "rpc.on" => Spelling { route: Route::Event, unsubscribe: Some("rpc.off".to_owned()) },
+    pub(super) fn of(method: Option<&str>, unsubscribe: Option<&str>) -> FollowStyle {
+        let by_id = |end: String| FollowStyle { route: Route::Id, unsubscribe: Some(end) };
+        let Some(method) = method else { return FollowStyle { route: Route::All, unsubscribe: None } };
+        let mut style = match method {
+            "rpc.on" => FollowStyle { route: Route::Event, unsubscribe: Some("rpc.off".to_owned()) },
             "resources/subscribe" => {
-                Spelling { route: Route::Resource, unsubscribe: Some("resources/unsubscribe".to_owned()) }
+                FollowStyle { route: Route::Resource, unsubscribe: Some("resources/unsubscribe".to_owned()) }
             }
-            "subscriptions/listen" => Spelling { route: Route::Listen, unsubscribe: None },
+            "subscriptions/listen" => FollowStyle { route: Route::Listen, unsubscribe: None },
             _ => match (method.rsplit_once("_submitAndWatch"), method.rsplit_once("_follow")) {
                 (Some((space, "")), _) => by_id(format!("{space}_unwatch")),
                 (_, Some((space, ""))) => by_id(format!("{space}_unfollow")),
                 _ => match (method.rsplit_once("subscribe"), method.strip_suffix("Subscribe")) {
                     (_, Some(what)) => by_id(format!("{what}Unsubscribe")),
                     (Some((before, after)), None) => by_id(format!("{before}unsubscribe{after}")),
-                    (None, None) => Spelling { route: Route::All, unsubscribe: None },
+                    (None, None) => FollowStyle { route: Route::All, unsubscribe: None },
                 },
             },
         };
         if let Some(end) = unsubscribe {
-            spelling = Spelling { route: Route::Id, unsubscribe: Some(end.to_owned()) };
+            style = FollowStyle { route: Route::Id, unsubscribe: Some(end.to_owned()) };
         }
-        spelling
+        style
     }
 
     /// What the message carries, if it belongs to the subscription. `id` is the answer to the call, `about` the event or
@@ -117,10 +117,10 @@ mod tests {
             (Some("aria2.addUri"), Route::All, None),
             (None, Route::All, None),
         ] {
-            let want = Spelling { route, unsubscribe: end.map(str::to_owned) };
-            assert_eq!(Spelling::of(method, None), want, "{method:?}");
+            let want = FollowStyle { route, unsubscribe: end.map(str::to_owned) };
+            assert_eq!(FollowStyle::of(method, None), want, "{method:?}");
         }
-        let told = Spelling::of(Some("watch"), Some("unwatch"));
+        let told = FollowStyle::of(Some("watch"), Some("unwatch"));
         assert_eq!((told.route, told.unsubscribe.as_deref()), (Route::Id, Some("unwatch")));
     }
 
@@ -157,7 +157,11 @@ mod tests {
             ("all", r#"{"method":"x","id":1}"#, None),
         ] {
             let message = RawJson::new(message).expect("JSON");
-            assert_eq!(Spelling::of(Some(method), None).item(&message, &id, Some("feed")), want, "{message}");
+            assert_eq!(
+                FollowStyle::of(Some(method), None).item(&message, &id, Some("feed")),
+                want,
+                "{message}"
+            );
         }
     }
 }

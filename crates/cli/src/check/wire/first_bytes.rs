@@ -12,27 +12,27 @@ const KEPT: usize = 16;
 
 /// The first bytes, as far as they have come.
 #[derive(Clone, Default)]
-pub(super) struct Start(Arc<Mutex<Vec<u8>>>);
+pub(super) struct Received(Arc<Mutex<Vec<u8>>>);
 
-impl Start {
+impl Received {
     pub(super) fn bytes(&self) -> Vec<u8> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-pub(super) struct Peek<R> {
+pub(super) struct FirstBytes<R> {
     read: R,
-    start: Start,
+    start: Received,
 }
 
-impl<R> Peek<R> {
-    pub(super) fn new(read: R) -> (Self, Start) {
-        let start = Start::default();
-        (Peek { read, start: start.clone() }, start)
+impl<R> FirstBytes<R> {
+    pub(super) fn new(read: R) -> (Self, Received) {
+        let start = Received::default();
+        (FirstBytes { read, start: start.clone() }, start)
     }
 }
 
-impl<R: AsyncRead + Unpin> AsyncRead for Peek<R> {
+impl<R: AsyncRead + Unpin> AsyncRead for FirstBytes<R> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
