@@ -15,7 +15,6 @@ use crate::server::deadline_timer::DeadlineTimer;
 use crate::server::descriptors;
 use crate::server::detect::{Protocol, detect};
 #[cfg(feature = "http")]
-pub(crate) use crate::server::limiter::network;
 use crate::server::limiter::{ConnectionLimiter, Evictable};
 use sabir_proto::{Config, Framing, Limits};
 use tokio::io::{AsyncWriteExt, ReadBuf};

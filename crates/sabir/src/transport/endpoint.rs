@@ -5,8 +5,8 @@ use std::time::Duration;
 use tokio::net::{TcpStream, lookup_host};
 
 use crate::transport::error::{ConnectError, ConnectErrorKind};
-use crate::transport::scheme::Url;
 use crate::transport::step::{Step, Steps};
+use crate::transport::url::Url;
 
 /// How long it may take until a connection is there.
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);

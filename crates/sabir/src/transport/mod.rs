@@ -23,17 +23,17 @@ pub(crate) mod first_bytes;
 pub(crate) mod forward_writes;
 pub(crate) mod local;
 pub(crate) mod net;
+mod open;
 mod output_watch;
 #[cfg(unix)]
 mod parent_death;
 pub(crate) mod process_group;
-pub(crate) mod scheme;
 pub(crate) mod stdio;
 pub(crate) mod step;
 mod thread_io;
 #[cfg(feature = "tls")]
 pub(crate) mod tls;
-mod url;
+pub(crate) mod url;
 #[cfg(feature = "http")]
 pub(crate) mod websocket;
 
@@ -53,14 +53,14 @@ pub use local::pipe;
 #[cfg(unix)]
 pub use local::unix;
 pub use net::tcp;
+pub use open::url;
 pub use process_group::ProcessGroup;
 use sabir_proto::{Config, Framing, Report};
-pub use scheme::{Scheme, Url, UrlError};
 pub use stdio::{Stdio, stdio};
 pub use step::Step;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
-pub use url::url;
+pub use url::{Scheme, Url, UrlError};
 
 use crate::Error;
 use crate::runtime::config::config_setters;

@@ -1,229 +1,365 @@
-//! Transports by their URL.
+//! URLs of servers: the one place that knows their schemes, and what is a URL and what is not.
 
-use super::endpoint::{Dial, Endpoint, in_time};
-use super::error::ConnectError;
-use super::net::tcp_io;
-use super::scheme::{Scheme, Url};
-use super::{ByteTransport, OpenTransport, Transport, local};
-use crate::Error;
+use std::fmt;
+use std::io;
 
-/// Whatever a URL names. It is connected to when it is used; [`connect`](crate::connect) takes the URL itself.
-///
-/// | URL | speaks |
-/// |---|---|
-/// | `tcp://HOST:PORT`, `unix:PATH`, on Windows `pipe:NAME` | lines, or another [framing](Transport::framing) |
-/// | `tls://HOST:PORT` | the same over TLS (feature `tls`) |
-/// | `http://HOST/PATH`, `https://…` | each message posted by itself; answers as JSON or as a stream of events (feature `http`) |
-/// | `ws://HOST/PATH`, `wss://…` | WebSocket (feature `http`) |
-///
-/// Over HTTP the server can ask back and tell things where it answers with a stream of events, or has a session
-/// (`Mcp-Session-Id`): what is asked is answered by a request of its own. Dropping a call closes its connection,
-/// or with a session tells the server. Redirects are not followed, and no proxy is used.
-///
-/// ```no_run
-/// # #[cfg(all(feature = "http", feature = "tls"))]
-/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-/// use sabir::{Router, transport};
-///
-/// let server = transport::url("https://example.org/rpc").bearer("secret");
-/// let peer = sabir::connect(server, Router::new()).await?;
-/// let sum: i64 = peer.call("add", (1, 2)).await?;
-/// # Ok(())
-/// # }
-/// ```
-pub fn url(url: impl Into<String>) -> Transport {
-    let url = url.into();
-    Transport::dialled(move |dial| Box::pin(async move { open(&url, dial).await }))
+use fluent_uri::component::Host;
+use fluent_uri::{Uri, UriRef};
+
+/// What a URL's scheme says about the connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Scheme {
+    /// `tcp://`
+    Tcp,
+    /// `tls://`
+    Tls,
+    /// `http://`
+    Http,
+    /// `https://`
+    Https,
+    /// `ws://`
+    Ws,
+    /// `wss://`
+    Wss,
+    /// `unix:`
+    Unix,
+    /// `pipe:`, on Windows
+    Pipe,
 }
 
-impl From<&str> for Transport {
-    fn from(text: &str) -> Self {
-        url(text)
+impl Scheme {
+    const ALL: [Scheme; 8] = [
+        Scheme::Tcp,
+        Scheme::Tls,
+        Scheme::Http,
+        Scheme::Https,
+        Scheme::Ws,
+        Scheme::Wss,
+        Scheme::Unix,
+        Scheme::Pipe,
+    ];
+
+    /// The scheme of this name, in letters of any case.
+    pub fn parse(name: &str) -> Option<Scheme> {
+        Scheme::ALL.into_iter().find(|scheme| scheme.name().eq_ignore_ascii_case(name))
     }
-}
 
-impl From<String> for Transport {
-    fn from(text: String) -> Self {
-        url(text)
-    }
-}
-
-async fn open(text: &str, dial: Dial) -> Result<OpenTransport, Error> {
-    if let Some(fault) = dial.fault {
-        return Err(Error::config(fault));
-    }
-    let url = Url::parse(text)?;
-    check_settings(&url, &dial)?;
-    match url.scheme() {
-        Scheme::Unix | Scheme::Pipe => {
-            let address = local::address(text).map_err(Error::config)?.unwrap_or_default();
-            let connected = local::connect(address).await;
-            let stream = connected.map_err(|error| ConnectError::socket(text, error))?;
-            Ok(OpenTransport::Bytes(ByteTransport::over(Box::new(stream))))
-        }
-        Scheme::Tcp | Scheme::Tls => stream(&Endpoint::of(&url, &dial), url.scheme(), &dial).await,
-        _ => web::open(&url, dial).await,
-    }
-}
-
-/// A setting that would be ignored is a mistake: a token that is never sent, a certificate never looked at.
-fn check_settings(url: &Url, dial: &Dial) -> Result<(), Error> {
-    let has_headers = url.scheme().is_web();
-    #[cfg(feature = "http")]
-    if !has_headers && !dial.headers.is_empty() {
-        return Err(Error::config(format!("`{url}` has no headers: only http(s):// and ws(s):// have")));
-    }
-    let is_secure = url.scheme().is_secure();
-    #[cfg(feature = "tls")]
-    if !is_secure && !dial.tls.is_default() {
-        return Err(Error::config(format!(
-            "`{url}` has no certificates: only https://, wss:// and tls:// have"
-        )));
-    }
-    #[cfg(not(feature = "tls"))]
-    if is_secure {
-        return Err(Error::config(format!("`{url}` needs the feature `tls`")));
-    }
-    let _ = (url, dial, has_headers, is_secure);
-    Ok(())
-}
-
-/// A stream of bytes, bare or over TLS.
-async fn stream(endpoint: &Endpoint, scheme: Scheme, dial: &Dial) -> Result<OpenTransport, Error> {
-    let _ = (scheme, dial);
-    #[cfg(feature = "tls")]
-    if scheme.is_secure() {
-        let connector = dial.tls.connector(&[]).map_err(Error::config)?;
-        let dialling = async { super::tls::wrap(&connector, endpoint, endpoint.connect().await?).await };
-        let (read, write) = tokio::io::split(in_time(&endpoint.url, dialling).await?);
-        return Ok(OpenTransport::Bytes(ByteTransport::new(read, write)));
-    }
-    Ok(OpenTransport::Bytes(tcp_io(in_time(&endpoint.url, endpoint.connect()).await?)?))
-}
-
-#[cfg(not(feature = "http"))]
-mod web {
-    use super::*;
-
-    pub(super) async fn open(url: &Url, _: Dial) -> Result<OpenTransport, Error> {
-        Err(Error::config(format!("`{url}` needs the feature `http`")))
-    }
-}
-
-/// What begins with a request of HTTP.
-#[cfg(feature = "http")]
-mod web {
-    use http::Uri;
-    use tokio_tungstenite::client_async_with_config;
-    use tokio_tungstenite::tungstenite::Error as WebSocketError;
-    use tokio_tungstenite::tungstenite::client::IntoClientRequest;
-    use tokio_tungstenite::tungstenite::protocol::Role;
-
-    use super::*;
-    use crate::client::http::Http;
-    use crate::transport::ConnectErrorKind;
-    use crate::transport::Duplex;
-    use crate::transport::first_bytes::FirstBytes;
-    use crate::transport::step::Step;
-    use crate::transport::websocket::{Socket, WebSocket};
-
-    type Stream = FirstBytes<Box<dyn Duplex>>;
-
-    pub(super) async fn open(url: &Url, dial: Dial) -> Result<OpenTransport, Error> {
-        let (endpoint, secure) = (Endpoint::of(url, &dial), url.scheme().is_secure());
-        let name = if secure { "https" } else { "http" };
-        let uri = Uri::builder().scheme(name).authority(url.authority()).path_and_query(url.path()).build();
-        let uri = uri.map_err(|error| Error::config(format!("`{url}` is not a URL of HTTP: {error}")))?;
-        match url.scheme().is_websocket() {
-            true => websocket(&endpoint, &uri, dial, secure).await,
-            false => {
-                #[cfg(feature = "tls")]
-                let http = {
-                    let protocols: &[&[u8]] = &[b"h2", b"http/1.1"];
-                    let tls = match secure {
-                        true => Some(dial.tls.connector(protocols).map_err(Error::config)?),
-                        false => None,
-                    };
-                    Http::open(endpoint, uri, dial, tls).await?
-                };
-                #[cfg(not(feature = "tls"))]
-                let http = Http::open(endpoint, uri, dial).await?;
-                let headers = Some(http.headers());
-                Ok(OpenTransport::Messages { link: Box::new(http), headers })
-            }
+    /// Its name, as in `http`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scheme::Tcp => "tcp",
+            Scheme::Tls => "tls",
+            Scheme::Http => "http",
+            Scheme::Https => "https",
+            Scheme::Ws => "ws",
+            Scheme::Wss => "wss",
+            Scheme::Unix => "unix",
+            Scheme::Pipe => "pipe",
         }
     }
 
-    async fn websocket(
-        endpoint: &Endpoint,
-        uri: &Uri,
-        dial: Dial,
-        secure: bool,
-    ) -> Result<OpenTransport, Error> {
-        #[cfg(feature = "tls")]
-        let tls = match secure {
-            true => Some(dial.tls.connector(&[b"http/1.1"]).map_err(Error::config)?),
-            false => None,
-        };
-        let _ = secure;
-        let dialling = async {
-            let stream = endpoint.connect().await?;
-            #[cfg(feature = "tls")]
-            let stream: Box<dyn Duplex> = match &tls {
-                Some(tls) => Box::new(crate::transport::tls::wrap(tls, endpoint, stream).await?),
-                None => Box::new(stream),
+    /// Whether TLS is spoken.
+    pub fn is_secure(self) -> bool {
+        matches!(self, Scheme::Tls | Scheme::Https | Scheme::Wss)
+    }
+
+    /// Whether messages are posted over HTTP.
+    pub fn is_http(self) -> bool {
+        matches!(self, Scheme::Http | Scheme::Https)
+    }
+
+    /// Whether messages go over a WebSocket.
+    pub fn is_websocket(self) -> bool {
+        matches!(self, Scheme::Ws | Scheme::Wss)
+    }
+
+    /// Whether a connection begins with a request of HTTP, and so has headers and whole messages. Others are streams
+    /// of bytes with a framing.
+    pub fn is_web(self) -> bool {
+        self.is_http() || self.is_websocket()
+    }
+
+    /// Whether it is for streams inside one machine, which have a path or a name.
+    fn is_local(self) -> bool {
+        matches!(self, Scheme::Unix | Scheme::Pipe)
+    }
+
+    /// The scheme and the address of a `unix:` or `pipe:` URL, with or without the slashes of an empty host.
+    /// `None` for other URLs.
+    pub(crate) fn split_local(text: &str) -> Option<(Scheme, &str)> {
+        let (name, address) = text.split_once(':')?;
+        let local = Scheme::parse(name).filter(|scheme| scheme.is_local() && scheme.name() == name);
+        Some((local?, address.strip_prefix("//").unwrap_or(address)))
+    }
+
+    /// The port of URLs that name none.
+    pub fn default_port(self) -> Option<u16> {
+        match self {
+            Scheme::Http | Scheme::Ws => Some(80),
+            Scheme::Https | Scheme::Wss => Some(443),
+            Scheme::Tcp | Scheme::Tls | Scheme::Unix | Scheme::Pipe => None,
+        }
+    }
+}
+
+/// The URL of a server to connect to. One that exists is complete: a host and a port, the path of a socket, or the name of a pipe.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Url {
+    text: String,
+    scheme: Scheme,
+    /// Without the brackets of an IPv6 address; the path of a Unix socket; the name of a
+    /// named pipe.
+    host: String,
+    port: u16,
+    /// As it stands in the URL: with brackets, and with the port if that is given.
+    authority: String,
+    /// Path and query, as they are sent.
+    path: String,
+}
+
+/// Appended when a text is not a URL.
+const EXPECTED: &str = "expected http(s)://, ws(s)://, tcp://HOST:PORT, tls://HOST:PORT or unix:PATH (on Windows \
+                        pipe:NAME)";
+
+/// Why a text is not the URL of a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UrlError(String);
+
+impl Url {
+    /// Reads a URL by RFC 3986. Nothing is repaired: what is not one is refused.
+    pub fn parse(text: &str) -> Result<Url, UrlError> {
+        let wrong = |why: &dyn fmt::Display| UrlError(format!("`{text}` is not a valid URL: {why}"));
+        if let Some((scheme, address)) = Scheme::split_local(text) {
+            return match address.is_empty() {
+                true if scheme == Scheme::Pipe => Err(UrlError(format!("`{text}` names no pipe"))),
+                true => Err(UrlError(format!("`{text}` names no path"))),
+                false => Ok(Url {
+                    text: text.to_owned(),
+                    scheme,
+                    host: address.to_owned(),
+                    port: 0,
+                    authority: String::new(),
+                    path: String::new(),
+                }),
             };
-            #[cfg(not(feature = "tls"))]
-            let stream: Box<dyn Duplex> = Box::new(stream);
-            shake_hands(endpoint, uri, &dial, stream).await
+        }
+        // Before anything else is found wrong: what is wrong is told with the text, and it has a password in it.
+        if text.split_once("://").is_some_and(|(_, rest)| {
+            let authority = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
+            authority.contains('@')
+        }) {
+            let reason = "a name and a password belong in an `Authorization` header, not in the URL";
+            return Err(UrlError(reason.to_owned()));
+        }
+        let known = text.split_once("://").and_then(|(name, _)| Scheme::parse(name));
+        let Some(scheme) = known.filter(|scheme| !scheme.is_local()) else {
+            return Err(wrong(&EXPECTED));
         };
-        let socket = in_time(&endpoint.url, dialling).await?;
-        Ok(OpenTransport::Messages { link: Box::new(socket), headers: None })
+        let uri = Uri::parse(text).map_err(|error| match text.is_ascii() {
+            true => wrong(&error),
+            false => {
+                wrong(&"it is not ASCII: write international names as xn--…, and other characters as %C3%A9")
+            }
+        })?;
+        let authority = uri.authority().ok_or_else(|| wrong(&"it names no host"))?;
+        let host = authority.host().trim_start_matches('[').trim_end_matches(']');
+        match authority.host_parsed() {
+            _ if host.is_empty() => return Err(UrlError(format!("`{text}` names no host"))),
+            Host::RegName(name) if name.as_str().contains('%') => {
+                return Err(wrong(&"its host has escapes with %"));
+            }
+            Host::IpvFuture { .. } => return Err(wrong(&"its host is not an address that is known")),
+            _ => {}
+        }
+        let port =
+            match authority.port().map(|port| port.as_str()) {
+                Some(port) => port.parse().ok().filter(|port| *port != 0).ok_or_else(|| {
+                    wrong(&format_args!("its port `{port}` is not a number from 1 to 65535"))
+                })?,
+                None => scheme.default_port().ok_or_else(|| {
+                    UrlError(format!("`{text}` names no port: write it as {}://{host}:PORT", scheme.name()))
+                })?,
+            };
+        let (path, query) = (uri.path().as_str(), uri.query().map(|query| query.as_str()));
+        if !scheme.is_web() && (!["", "/"].contains(&path) || query.is_some() || uri.has_fragment()) {
+            return Err(UrlError(format!("`{text}` must name a host and a port, and nothing else")));
+        }
+        let path = match (path, query) {
+            ("", query) => format!("/{}", query.map_or_else(String::new, |query| format!("?{query}"))),
+            (path, Some(query)) => format!("{path}?{query}"),
+            (path, None) => path.to_owned(),
+        };
+        Ok(Url {
+            scheme,
+            host: host.to_owned(),
+            port,
+            authority: authority.as_str().to_owned(),
+            path,
+            text: text.to_owned(),
+        })
     }
 
-    async fn shake_hands(
-        endpoint: &Endpoint,
-        uri: &Uri,
-        dial: &Dial,
-        stream: Box<dyn Duplex>,
-    ) -> Result<Socket<Stream>, ConnectError> {
-        let failed = |failure, reason: String| ConnectError::new(failure, &endpoint.url, reason);
-        let mut parts = uri.clone().into_parts();
-        parts.scheme = "ws".parse().ok();
-        let uri = Uri::from_parts(parts).unwrap_or_else(|_| uri.clone());
-        let mut request = uri
-            .into_client_request()
-            .map_err(|error| failed(ConnectErrorKind::Protocol, error.to_string()))?;
-        for (name, value) in &dial.headers {
-            request.headers_mut().insert(name, value.clone());
+    /// The URL that a reference of a document at this URL names, by RFC 3986, if it has the same origin: the same
+    /// scheme, host and port. What is sent may hold secrets, which are not for other servers.
+    pub fn join_same_origin(&self, reference: &str) -> Option<Url> {
+        let base = Uri::parse(self.text.split('#').next()?).ok()?;
+        let joined = UriRef::parse(reference.trim_ascii()).ok()?.resolve_against(&base).ok()?;
+        let url = Url::parse(joined.as_str()).ok()?;
+        let same = url.scheme == self.scheme
+            && url.port == self.port
+            && url.host.eq_ignore_ascii_case(&self.host)
+            && self.scheme.is_web();
+        same.then_some(url)
+    }
+
+    /// As it was written.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// How the connection is made.
+    pub fn scheme(&self) -> Scheme {
+        self.scheme
+    }
+
+    /// A name or an address, without the brackets of IPv6. For a Unix socket, its path; for a named pipe, its name.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// The port, or the scheme's default; 0 for a Unix socket or a named pipe.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Host and port as they are written: what a `Host` header says.
+    pub fn authority(&self) -> &str {
+        &self.authority
+    }
+
+    /// Path and query, as HTTP asks for them. What stands behind a # is never sent.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+}
+
+impl fmt::Display for Url {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl fmt::Display for UrlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for UrlError {}
+
+impl From<UrlError> for io::Error {
+    fn from(error: UrlError) -> Self {
+        io::Error::new(io::ErrorKind::InvalidInput, error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, want: Result<(Scheme, &str, u16, &str), &str>) {
+        let got = Url::parse(text);
+        let got = got.as_ref().map(|url| (url.scheme(), url.host(), url.port(), url.path()));
+        assert_eq!(got.map_err(ToString::to_string), want.map_err(str::to_owned), "{text}");
+    }
+
+    #[test]
+    fn urls_are_what_they_say() {
+        check("http://a.example", Ok((Scheme::Http, "a.example", 80, "/")));
+        check("https://a.example/rpc?x=1#y", Ok((Scheme::Https, "a.example", 443, "/rpc?x=1")));
+        check("http://a.example?x", Ok((Scheme::Http, "a.example", 80, "/?x")));
+        check("HTTP://[::1]:8080/", Ok((Scheme::Http, "::1", 8080, "/")));
+        check("ws://127.0.0.1:65535/a%20b", Ok((Scheme::Ws, "127.0.0.1", 65535, "/a%20b")));
+        check("wss://a", Ok((Scheme::Wss, "a", 443, "/")));
+        check("tcp://localhost:1", Ok((Scheme::Tcp, "localhost", 1, "/")));
+        check("tls://[fe80::1]:1/", Ok((Scheme::Tls, "fe80::1", 1, "/")));
+        check("unix:/run/x y.sock", Ok((Scheme::Unix, "/run/x y.sock", 0, "")));
+        check("unix://relative", Ok((Scheme::Unix, "relative", 0, "")));
+        check("pipe:sabir", Ok((Scheme::Pipe, "sabir", 0, "")));
+        check(r"pipe:\\.\pipe\sabir", Ok((Scheme::Pipe, r"\\.\pipe\sabir", 0, "")));
+    }
+
+    #[test]
+    fn references_are_joined_within_an_origin() {
+        let base = Url::parse("http://a.example/mcp/sse?x=1#y").expect("a URL");
+        for (reference, want) in [
+            ("/m?id=1", Some("http://a.example/m?id=1")),
+            (" /m\n", Some("http://a.example/m")),
+            ("m", Some("http://a.example/mcp/m")),
+            ("?id=1", Some("http://a.example/mcp/sse?id=1")),
+            ("../../m", Some("http://a.example/m")),
+            ("http://a.example/m", Some("http://a.example/m")),
+            ("HTTP://A.example:80/m", Some("HTTP://A.example:80/m")),
+            ("//a.example/m", Some("http://a.example/m")),
+            ("http://a.example:81/m", None),
+            ("http://a.example.evil/m", None),
+            ("http://me@a.example/m", None),
+            ("https://a.example/m", None),
+            ("ws://a.example/m", None),
+            ("//elsewhere/m", None),
+            ("/a b", None),
+            ("/\r\nHost: b", None),
+        ] {
+            let got = base.join_same_origin(reference).map(|url| url.to_string());
+            assert_eq!(got.as_deref(), want, "{reference:?}");
         }
-        let (method, uri, headers) = (request.method(), request.uri(), request.headers());
-        endpoint.steps.tell(&Step::Request { method, uri, headers });
-        let config = Socket::<Stream>::config(dial.limits.message_bytes);
-        let (stream, received) = FirstBytes::new(stream);
-        match client_async_with_config(request, stream, Some(config)).await {
-            Ok((stream, response)) => {
-                let (version, status) = (response.version(), response.status());
-                endpoint.steps.tell(&Step::Response { version, status, headers: response.headers() });
-                Ok(Socket::over(stream, Role::Client, WebSocket::default()))
-            }
-            Err(WebSocketError::Http(response)) => {
-                let status = response.status();
-                let mut reason = format!("HTTP {status} instead of a WebSocket");
-                if let Some(location) = response.headers().get("location").and_then(|l| l.to_str().ok()) {
-                    reason = format!("{reason}: moved to {location}");
-                }
-                Err(failed(ConnectErrorKind::Status(status.as_u16()), reason))
-            }
-            Err(error) => {
-                let received = received.bytes();
-                let reason = match (received.is_empty(), received.starts_with(b"HTTP/")) {
-                    (true, _) => "the server closed the connection without an answer".to_owned(),
-                    (false, true) => error.to_string(),
-                    (false, false) => "the server does not speak HTTP".to_owned(),
-                };
-                Err(failed(ConnectErrorKind::Protocol, reason).received_bytes(received))
-            }
+        // A socket has no documents.
+        assert_eq!(Url::parse("tcp://a:1").expect("a URL").join_same_origin("/"), None);
+        assert_eq!(Url::parse("unix:/run/x").expect("a URL").join_same_origin("/"), None);
+    }
+
+    #[test]
+    fn what_is_no_url_is_refused() {
+        for (text, why) in [
+            ("http://127.0.0.1:85450/", "its port `85450` is not a number from 1 to 65535"),
+            ("http://127.0.0.1:0/", "its port `0` is not a number from 1 to 65535"),
+            ("http://127.0.0.1:/", "its port `` is not a number from 1 to 65535"),
+            ("tcp://a:65536", "its port `65536` is not a number from 1 to 65535"),
+            ("http://a:80:80/", "unexpected character at index 11"),
+            ("http://a:x/", "unexpected character at index 9"),
+            ("http://a b/", "unexpected character at index 8"),
+            ("http://a/b c", "unexpected character at index 10"),
+            ("http://a\\b/", "unexpected character at index 8"),
+            ("http://a/\n", "unexpected character at index 9"),
+            ("http://a/%zz", "invalid percent-encoded octet at index 9"),
+            ("http://%61/", "its host has escapes with %"),
+            ("http://[v1.x]/", "its host is not an address that is known"),
+            (
+                "http://é/",
+                "it is not ASCII: write international names as xn--…, and other characters as %C3%A9",
+            ),
+            ("ftp://a/", EXPECTED),
+            ("http:/a", EXPECTED),
+            ("a:1", EXPECTED),
+        ] {
+            check(text, Err(&format!("`{text}` is not a valid URL: {why}")));
         }
+        // Where the parser stops in it depends on its version.
+        assert!(Url::parse("http://[::1/").is_err());
+        check("http://", Err("`http://` names no host"));
+        check("http:///path", Err("`http:///path` names no host"));
+        check("http://:80", Err("`http://:80` names no host"));
+        check("tcp://a", Err("`tcp://a` names no port: write it as tcp://a:PORT"));
+        check("tcp://a:1/x", Err("`tcp://a:1/x` must name a host and a port, and nothing else"));
+        check("tcp://a:1?x", Err("`tcp://a:1?x` must name a host and a port, and nothing else"));
+        check("unix:", Err("`unix:` names no path"));
+        check("pipe://", Err("`pipe://` names no pipe"));
+        let secret = "a name and a password belong in an `Authorization` header, not in the URL";
+        check("http://me:secret@a/", Err(secret));
+        check("http://me:secret@a:99999/", Err(secret));
+        check("http://me:secret@a b/", Err(secret));
+        check("ftp://me:secret@a/", Err(secret));
+        check("http://me@a/", Err(secret));
     }
 }

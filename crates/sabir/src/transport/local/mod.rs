@@ -14,7 +14,7 @@ pub use windows::pipe;
 #[cfg(windows)]
 pub(crate) use windows::{HERE, Listener, SCHEME, Stream, WRITTEN, connect, path};
 
-use super::scheme::Scheme;
+use super::url::Scheme;
 
 /// The path or name in a `unix:` or `pipe:` URL. `None` for other URLs; a reason, which names the URL, for what this
 /// system does not have.

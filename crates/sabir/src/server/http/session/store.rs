@@ -15,13 +15,13 @@ use crate::peer::commands::{Command, lock};
 use crate::runtime::connection::Connection;
 use crate::runtime::message_transport::MessageTransport;
 use crate::runtime::metered::Metered;
-use crate::server::acceptor::network;
 use crate::server::http::caller::HttpCaller;
 use crate::server::http::config::{Identity, Remote, Sessions};
 use crate::server::http::service::Inner;
 use crate::server::http::session::hub::Hub;
 use crate::server::http::session::link::SessionLink;
 use crate::server::http::session::{Refusal, new_id};
+use crate::server::limiter::network;
 use crate::transport::seed;
 
 pub(crate) struct Session {
