@@ -60,6 +60,7 @@ mod error;
 mod handler;
 mod params;
 mod server;
+mod sync;
 mod uri;
 
 pub use client::{LspClient, LspSession, PartialCall};

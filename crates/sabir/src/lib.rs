@@ -115,10 +115,7 @@ mod server;
 pub mod transport;
 // What drives them.
 mod runtime;
-/// What `flags` is made of; `tests/loom.rs` has others.
-mod sync {
-    pub(crate) use std::sync::atomic::{AtomicBool, Ordering};
-}
+mod sync;
 
 /// Private parsers, for the targets in `fuzz`.
 #[cfg(all(feature = "fuzzing", feature = "http"))]

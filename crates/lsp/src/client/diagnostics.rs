@@ -7,7 +7,7 @@ use lsp_types::{Diagnostic, Uri};
 use sabir::RawJson;
 use tokio::sync::watch;
 
-use super::state::lock;
+use crate::sync::lock;
 
 /// Bytes of diagnostics that are kept. The oldest go first.
 const MOST_BYTES: usize = 64 << 20;

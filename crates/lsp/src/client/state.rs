@@ -1,6 +1,6 @@
 //! What a client keeps of a connection.
 
-use std::sync::{LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{LazyLock, Mutex, OnceLock};
 
 use lsp_types::{PositionEncodingKind, Registration, ServerCapabilities, ServerInfo, UnregistrationParams};
 use sabir::{CallError, ErrorCode, ErrorObject, JsonKind, RawJson};
@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::diagnostics::Published;
 use crate::document::{DocumentLimits, Documents, PositionEncoding};
+use crate::sync::lock;
 
 /// Bytes of registrations that a server may have. An empty one counts, too.
 const MOST_REGISTERED: usize = 1 << 20;
@@ -96,8 +97,4 @@ fn readable(said: &Map<String, Value>) -> ServerCapabilities {
     let fitting: Map<String, Value> =
         said.iter().filter(fits).map(|(name, value)| (name.clone(), value.clone())).collect();
     serde_json::from_value(json!(fitting)).unwrap_or_default()
-}
-
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::process::{ExitCode, Termination};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use lsp_types::{InitializeParams, TraceValue};
 use sabir::{ErrorCode, ErrorObject};
@@ -11,6 +11,7 @@ use tokio::sync::Notify;
 
 use crate::document::Documents;
 use crate::error::code;
+use crate::sync::lock;
 
 /// How far a connection is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,10 +114,6 @@ fn refused(phase: Phase) -> ErrorObject {
         Phase::ShutDown => ErrorObject::because(ErrorCode::INVALID_REQUEST, "the server was shut down"),
         _ => ErrorObject::new(code::SERVER_NOT_INITIALIZED, "Server not initialized"),
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// An `initialize` that is being answered. Dropped before its end, as if there had been none: the client may try again.

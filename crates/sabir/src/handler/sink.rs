@@ -11,7 +11,7 @@ use serde::Serialize;
 use tokio::sync::Notify;
 
 use crate::handler::items::{BoxItems, Items, SinkHandle};
-use crate::peer::commands::lock;
+use crate::sync::lock;
 use crate::{ErrorCode, ErrorObject, RawJson, Result};
 
 /// Items between the handler and the connection. What waits for the peer waits in the connection.

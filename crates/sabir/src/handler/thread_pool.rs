@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use crate::peer::commands::lock;
+use crate::sync::lock;
 
 /// The default for the largest number of threads.
 const MOST: usize = 64;

@@ -11,9 +11,10 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 
 use crate::handler::ctx::Ctx;
 use crate::handler::task::guarded;
-use crate::peer::commands::{Shared, lock};
+use crate::peer::commands::Shared;
 use crate::router::handlers::{Handler, RawFuture};
 use crate::runtime::driving;
+use crate::sync::lock;
 use crate::{ErrorCode, ErrorObject, RawJson, Result};
 
 /// What a worker that has nothing to do takes, about.

@@ -15,11 +15,12 @@ use serde::{Deserializer, forward_to_deserialize_any};
 use crate::handler::ctx::Ctx;
 use crate::peer::Peer;
 use crate::peer::call_slot::{CallSlot, OnReply, Outcome};
-use crate::peer::commands::{CallCommand, Command, lock};
+use crate::peer::commands::{CallCommand, Command};
 use crate::peer::relayed::{self, Relayed};
 use crate::proxy::relay::has_progress_token;
 use crate::router::observe::{CallEnd, Observed, Side};
 use crate::runtime::driving;
+use crate::sync::lock;
 use crate::{CallError, RawJson};
 
 /// A method and its params, if they could be written.

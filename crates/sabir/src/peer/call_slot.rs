@@ -8,8 +8,9 @@ use std::task::Waker;
 
 use sabir_proto::{CallKey, CallOptions, RequestKey};
 
-use crate::peer::commands::{Command, Shared, lock};
+use crate::peer::commands::{Command, Shared};
 use crate::peer::relayed::KeptText;
+use crate::sync::lock;
 use crate::{CallError, RawJson};
 
 /// Progress that nobody has looked at yet. The oldest is dropped first.

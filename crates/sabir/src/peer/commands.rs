@@ -4,7 +4,7 @@ use std::any::{Any, TypeId};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::task::{Wake, Waker};
 use std::time::Duration;
 
@@ -17,6 +17,7 @@ use crate::peer::flags::{Flag, Queued};
 use crate::peer::subscription::{SubscribeCommand, SubscriptionSlot};
 use crate::router::Routes;
 use crate::router::subscription::InsteadOfReply;
+use crate::sync::lock;
 use crate::{CallError, RawJson};
 
 /// Bytes of queued commands from which on senders have to wait.
@@ -163,11 +164,6 @@ struct State {
 pub(crate) struct EventFlag {
     flag: AtomicBool,
     told: Notify,
-}
-
-/// A panic while the lock is held leaves nothing half done.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Shared {

@@ -16,8 +16,9 @@ use sabir_proto::{
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::peer::commands::{Command, lock};
+use crate::peer::commands::Command;
 use crate::peer::{Peer, written};
+use crate::sync::lock;
 use crate::{CallError, ErrorObject, RawJson};
 
 /// Items that may wait for a consumer, and bytes of them, unless it says otherwise.

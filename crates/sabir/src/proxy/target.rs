@@ -11,7 +11,6 @@ use tokio::sync::OnceCell;
 
 use crate::handler::ctx::Ctx;
 use crate::handler::task::{Awaiting, BoxTask};
-use crate::peer::commands::lock;
 use crate::peer::relayed::Relayed;
 use crate::peer::{Peer, WeakPeer};
 use crate::proxy::relay::{Relay, upstream_error};
@@ -20,6 +19,7 @@ use crate::router::handlers::{Handler, RawFuture, owned};
 #[cfg(feature = "tracing")]
 use crate::router::spans::InClientSpan;
 use crate::runtime::serve::connect;
+use crate::sync::lock;
 use crate::transport::Transport;
 use crate::{CallError, Cause, Error, ErrorCode, ErrorObject, RawJson, Result};
 

@@ -6,7 +6,7 @@ use std::{fmt, io};
 
 use tokio::time::Instant;
 
-use crate::peer::commands::lock;
+use crate::sync::lock;
 
 /// From one time that it is told to the next.
 const EVERY: Duration = Duration::from_secs(10);

@@ -6,7 +6,7 @@ use std::task::Waker;
 
 use tokio::time::Instant;
 
-use crate::peer::commands::lock;
+use crate::sync::lock;
 
 /// What a connection is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

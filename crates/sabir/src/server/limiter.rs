@@ -8,8 +8,8 @@ use std::time::Duration;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep};
 
-use crate::peer::commands::lock;
 use crate::server::activity::{Activity, Doing};
+use crate::sync::lock;
 
 /// How long a connection that was asked to end may take, before another one is asked too.
 const LEAVING: Duration = Duration::from_secs(1);

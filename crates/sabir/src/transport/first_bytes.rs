@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::peer::commands::lock;
+use crate::sync::lock;
 use crate::transport::forward_writes::forward_writes;
 
 /// Enough to tell protocols apart.

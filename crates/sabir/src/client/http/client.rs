@@ -11,8 +11,8 @@ use sabir_proto::{Limits, RawJson};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
 
 use crate::client::http::pool::{OtherPath, Pool, Reply, RequestError};
-use crate::peer::commands::lock;
 use crate::runtime::message_transport::Incoming;
+use crate::sync::lock;
 
 /// Names a session, in both directions.
 pub(crate) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");

@@ -15,7 +15,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use sabir_proto::DeliveryFailure;
 use tokio::time::{Instant, timeout};
 
-use crate::peer::commands::lock;
+use crate::sync::lock;
 use crate::transport::endpoint::{Endpoint, in_time};
 use crate::transport::error::ConnectError;
 use crate::transport::first_bytes::{FirstBytes, Received};

@@ -6,7 +6,7 @@ use std::task::{Wake, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::peer::commands::lock;
+use crate::sync::lock;
 
 /// What is read at once, at the most, and kept until somebody takes it.
 const READ: usize = 64 * 1024;

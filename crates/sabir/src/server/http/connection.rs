@@ -11,7 +11,6 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 
-use crate::peer::commands::lock;
 use crate::runtime::turn::next_turn;
 use crate::server::acceptor::{PeerInfo, Protocols, ServerConfig, ServerState};
 use crate::server::budget::MemoryBudget;
@@ -30,6 +29,7 @@ use crate::server::http::{
 use crate::server::limiter::ConnectionPermit;
 use crate::server::lingering_close::LingeringClose;
 use crate::server::prefixed::Prefixed;
+use crate::sync::lock;
 use crate::transport::Duplex;
 
 /// The most that the head of a request may have.

@@ -8,7 +8,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use sabir_proto::{Cause, Config, ErrorCode, Framing, Origin, Outgoing};
 
-use crate::peer::commands::lock;
 use crate::router::Routes;
 use crate::runtime::connection::Connection;
 use crate::runtime::message_transport::{Incoming, Link, MessageTransport};
@@ -16,6 +15,7 @@ use crate::server::budget::{MemoryBudget, Reservation};
 use crate::server::http::caller::HttpCaller;
 use crate::server::http::content::Accepts;
 use crate::server::http::response::OVERLOADED;
+use crate::sync::lock;
 use crate::transport::seed;
 
 /// Engines that are kept for the next message, and how much one of them may hold.

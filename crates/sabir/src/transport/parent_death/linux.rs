@@ -7,7 +7,7 @@ use std::sync::{Mutex, mpsc};
 
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
-use crate::peer::commands::lock;
+use crate::sync::lock;
 
 type Job = Box<dyn FnOnce() + Send>;
 

@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Mutex;
 
-use crate::peer::commands::lock;
+use crate::sync::lock;
 use crate::transport::ByteTransport;
 use crate::transport::fd::{Reader, Writer, duplicate};
 use crate::transport::output_watch::OutputWatch;

@@ -13,7 +13,7 @@ use std::sync::Mutex;
 use windows_sys::Win32::Foundation::FALSE;
 use windows_sys::Win32::System::Console::{STD_HANDLE, STD_INPUT_HANDLE, STD_OUTPUT_HANDLE, SetStdHandle};
 
-use crate::peer::commands::lock;
+use crate::sync::lock;
 use crate::transport::ByteTransport;
 use crate::transport::thread_io::{ThreadReader, ThreadWriter};
 

@@ -11,7 +11,6 @@ use bytes::Bytes;
 use sabir_proto::{Origin, Outgoing};
 use tokio::time::Instant;
 
-use crate::peer::commands::lock;
 use crate::runtime::message_transport::Incoming;
 use crate::server::http::caller::HttpCaller;
 use crate::server::http::config::Sessions;
@@ -20,6 +19,7 @@ use crate::server::http::session::Refusal;
 use crate::server::http::session::state::{State, Stream, UNREAD};
 use crate::server::http::session::stream::Reader;
 use crate::server::http::sse::EventId;
+use crate::sync::lock;
 
 pub(crate) struct Hub {
     pub(crate) state: Mutex<State>,

@@ -11,7 +11,7 @@ use sabir_proto::{Config, Framing};
 use tokio::time::{Instant, sleep_until};
 
 use crate::peer::Peer;
-use crate::peer::commands::{Command, lock};
+use crate::peer::commands::Command;
 use crate::runtime::connection::Connection;
 use crate::runtime::message_transport::MessageTransport;
 use crate::runtime::metered::Metered;
@@ -22,6 +22,7 @@ use crate::server::http::session::hub::Hub;
 use crate::server::http::session::link::SessionLink;
 use crate::server::http::session::{Refusal, new_id};
 use crate::server::limiter::network;
+use crate::sync::lock;
 use crate::transport::seed;
 
 pub(crate) struct Session {

@@ -6,10 +6,10 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use sabir_proto::ErrorCode;
 
-use crate::peer::commands::lock;
 use crate::server::budget::{MemoryBudget, Reservation};
 use crate::server::http::session::hub::Hub;
 use crate::server::http::sse::EventId;
+use crate::sync::lock;
 
 /// What a POST is answered with.
 pub(crate) enum First {
