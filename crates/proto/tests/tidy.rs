@@ -102,6 +102,20 @@ fn proto_has_no_clock_thread_socket_or_runtime() {
     report("sabir-proto does no I/O and reads no clock", &breaches);
 }
 
+/// A server is made of these, not the other way round.
+#[test]
+fn connections_know_nothing_of_servers() {
+    let mut breaches = Vec::new();
+    for folder in ["handler", "peer", "router", "runtime"] {
+        for (path, text) in files(&root().join("crates/sabir/src").join(folder), &["rs"]) {
+            for (number, _) in code(&text).filter(|(_, line)| line.contains("crate::server")) {
+                breaches.push(format!("{}:{number}", path.display()));
+            }
+        }
+    }
+    report("crate::server is used below it", &breaches);
+}
+
 #[test]
 fn unsafe_is_in_one_file() {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';

@@ -178,7 +178,7 @@ pub use schema::service::{Progress, RpcError, ServiceError};
 pub use server::acceptor::{Connections, Protocols};
 pub use server::builder::{ServerBuilder, listen};
 #[cfg(all(feature = "http", feature = "tls"))]
-pub use server::http::caller::PeerCertificates;
+pub use server::http::peer_address::PeerCertificates;
 #[cfg(feature = "http")]
 pub use server::http::{Body, Denied, Http, HttpService, Remote, Sessions};
 #[cfg(feature = "tls")]

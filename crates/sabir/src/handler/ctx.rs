@@ -12,6 +12,8 @@ use crate::RawJson;
 use crate::handler::test_ctx::TestCtx;
 use crate::peer::Peer;
 use crate::peer::commands::Command;
+#[cfg(feature = "http")]
+use crate::runtime::caller::HttpCaller;
 use crate::runtime::driving;
 
 /// The call that a handler is running for: who called, and what the handler may say before it answers.
@@ -22,7 +24,7 @@ pub struct Ctx {
     pub(crate) key: Option<RequestKey>,
     pub(crate) meta: Option<Arc<RawJson<'static>>>,
     #[cfg(feature = "http")]
-    pub(crate) caller: Option<Arc<crate::server::http::caller::HttpCaller>>,
+    pub(crate) caller: Option<Arc<HttpCaller>>,
 }
 
 impl Ctx {
@@ -61,9 +63,7 @@ impl Ctx {
     /// Otherwise nothing happens. Returns whether it did.
     #[cfg(feature = "http")]
     pub fn close_stream(&self) -> bool {
-        let stream =
-            self.http().and_then(|parts| parts.extensions.get::<crate::server::http::StreamHandle>());
-        stream.is_some_and(crate::server::http::StreamHandle::close_stream)
+        self.caller.as_deref().is_some_and(HttpCaller::close_stream)
     }
 
     /// Whether the caller wants an answer.

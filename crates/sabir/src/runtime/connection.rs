@@ -17,11 +17,11 @@ use crate::router::Routes;
 use crate::router::observe::Observed;
 #[cfg(feature = "http")]
 use crate::router::observe::Side;
+#[cfg(feature = "http")]
+use crate::runtime::caller::HttpCaller;
 use crate::runtime::engine::{Engine, OnReport, Stop};
 use crate::runtime::io::{Io, IoProgress};
 use crate::runtime::turn::yield_turn;
-#[cfg(feature = "http")]
-use crate::server::http::caller::HttpCaller;
 
 /// How long closing a transport may take.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
 
 use memchr::memmem::Finder;
 use sabir_proto::{Cause, Config, Event, Output, Report, RequestKey, Time};
@@ -19,10 +18,8 @@ use crate::router::observe::{CallEnd, Observed, Side};
 use crate::runtime::driving;
 use crate::runtime::session_context::SessionContext;
 use crate::runtime::streams::STREAM;
+use crate::runtime::turn::TURN;
 use crate::{ErrorObject, RawJson};
-
-/// How long one connection may keep its thread before others have their turn.
-pub(crate) const TURN: Duration = Duration::from_millis(1);
 
 /// Handlers and reports between two looks at the clock, at the most.
 const LONGEST_PACE: u32 = 16;

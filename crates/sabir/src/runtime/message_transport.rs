@@ -8,9 +8,9 @@ use bytes::Bytes;
 use sabir_proto::{Cause, ErrorObject, Lost, Origin, Outgoing, Undelivered};
 
 use crate::router::observe::{Observed, Side};
+use crate::runtime::caller::HttpCaller;
 use crate::runtime::io::{Io, IoProgress};
 use crate::runtime::session_context::SessionContext;
-use crate::server::http::caller::HttpCaller;
 use crate::transport::{Direction, Tap};
 
 /// Bytes that are taken in before the engine has its turn.

@@ -1,6 +1,8 @@
 //! What drives a session: the engine without I/O, and its drivers on tokio and on threads.
 
 pub mod blocking;
+#[cfg(feature = "http")]
+pub(crate) mod caller;
 pub(crate) mod config;
 pub(crate) mod connection;
 pub(crate) mod driving;
@@ -9,7 +11,6 @@ pub(crate) mod error;
 pub(crate) mod io;
 #[cfg(feature = "http")]
 pub(crate) mod message_transport;
-pub(crate) mod metered;
 pub(crate) mod serve;
 pub(crate) mod session_context;
 pub(crate) mod signals;

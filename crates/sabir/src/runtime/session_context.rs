@@ -13,6 +13,8 @@ use crate::peer::call_slot::{BegunOptions, CallSlot, DEFAULT_OPTIONS};
 use crate::peer::commands::{BatchEntry, CallCommand, Command, OnBehalfOf, end_batch};
 use crate::peer::subscription::SubscriptionSlot;
 use crate::router::observe::{CallEnd, Observed, Side, Watches};
+#[cfg(feature = "http")]
+use crate::runtime::caller::HttpCallers;
 use crate::runtime::streams::SinkStreams;
 use crate::{CallError, ErrorObject};
 
@@ -24,7 +26,7 @@ pub(crate) struct SessionContext {
     pub(crate) session: Session,
     pub(crate) peer: Peer,
     #[cfg(feature = "http")]
-    pub(crate) callers: crate::server::http::caller::HttpCallers,
+    pub(crate) callers: HttpCallers,
     /// By the index of the call.
     pub(crate) calls: Vec<Option<Arc<CallSlot>>>,
     /// What makes the items of the peer's subscriptions.

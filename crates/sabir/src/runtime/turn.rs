@@ -14,6 +14,10 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::task::{Context, Poll};
 #[cfg(feature = "http")]
 use std::task::{Wake, Waker};
+use std::time::Duration;
+
+/// How long one connection may keep its thread before others have their turn.
+pub(crate) const TURN: Duration = Duration::from_millis(1);
 
 /// Is polled again once others have had their turn.
 pub(crate) fn yield_turn<T>(cx: &mut Context<'_>) -> Poll<T> {

@@ -15,6 +15,7 @@ pub(crate) mod fuzzing;
 pub(crate) mod http;
 pub(crate) mod limiter;
 pub(crate) mod lingering_close;
+pub(crate) mod metered;
 #[cfg(any(feature = "http", feature = "tls"))]
 pub(crate) mod prefixed;
 pub(crate) mod serving;

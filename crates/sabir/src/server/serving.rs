@@ -11,9 +11,9 @@ use sabir_proto::Usage;
 use tokio::time::Instant;
 
 use crate::runtime::io::Io;
-use crate::runtime::metered::Metered;
 use crate::server::activity::Doing;
 use crate::server::deadline_timer::DeadlineTimer;
+use crate::server::metered::Metered;
 
 /// What a connection waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]

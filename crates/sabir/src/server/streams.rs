@@ -10,9 +10,9 @@ use sabir_proto::{Config, Usage};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::runtime::connection::Connection;
-use crate::runtime::metered::Metered;
 use crate::server::acceptor::{PeerInfo, ServerState};
 use crate::server::deadline_timer::DeadlineTimer;
+use crate::server::metered::Metered;
 use crate::server::serving::{Progress, Serving, ServingTimeouts};
 use crate::transport::{ByteTransport, Duplex, seed};
 

@@ -16,12 +16,12 @@ use crate::server::acceptor::{PeerInfo, Protocols, ServerConfig, ServerState};
 use crate::server::budget::MemoryBudget;
 use crate::server::deadline_timer::DeadlineTimer;
 use crate::server::detect::Protocol;
-use crate::server::http::caller::PeerAddress;
-#[cfg(feature = "tls")]
-use crate::server::http::caller::PeerCertificates;
 use crate::server::http::fast::FirstRequest;
 use crate::server::http::fast::connection::{FastConnection, HandOver};
 use crate::server::http::idle_monitor::{ActivityMonitor, BusyBody, Timeouts, Watched};
+use crate::server::http::peer_address::PeerAddress;
+#[cfg(feature = "tls")]
+use crate::server::http::peer_address::PeerCertificates;
 use crate::server::http::service::Refused;
 use crate::server::http::{
     Body, Bound, ConflictingLength, ConnectionBudget, ConnectionGuard, HeadWatch, HttpService, Speaks, Stop,

@@ -9,10 +9,10 @@ use bytes::Bytes;
 use sabir_proto::{Cause, Config, ErrorCode, Framing, Origin, Outgoing};
 
 use crate::router::Routes;
+use crate::runtime::caller::HttpCaller;
 use crate::runtime::connection::Connection;
 use crate::runtime::message_transport::{Incoming, Link, MessageTransport};
 use crate::server::budget::{MemoryBudget, Reservation};
-use crate::server::http::caller::HttpCaller;
 use crate::server::http::content::Accepts;
 use crate::server::http::response::OVERLOADED;
 use crate::sync::lock;

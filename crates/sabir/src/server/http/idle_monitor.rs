@@ -15,7 +15,7 @@ use http_body::{Body, Frame, SizeHint};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 
-use crate::runtime::engine::TURN;
+use crate::runtime::turn::TURN;
 use crate::server::activity::{Activity, Doing};
 use crate::server::http::{HeadWatch, sse};
 use crate::server::lingering_close::LingeringClose;

@@ -4,7 +4,6 @@
 //! acceptor, or to the application that it is mounted in.
 
 pub(crate) mod body;
-pub(crate) mod caller;
 pub(crate) mod config;
 pub(crate) mod conflicting_length;
 pub(crate) mod connection;
@@ -16,6 +15,7 @@ pub(crate) mod fast;
 pub(crate) mod fuzzing;
 pub(crate) mod host_origin;
 pub(crate) mod idle_monitor;
+pub(crate) mod peer_address;
 pub(crate) mod pending;
 pub(crate) mod request_body;
 pub(crate) mod response;
@@ -31,6 +31,5 @@ pub use config::{Denied, Http, Remote, Sessions};
 pub(crate) use conflicting_length::{ConflictingLength, HeadWatch};
 pub(crate) use service::ConnectionBudget;
 pub use service::HttpService;
-pub(crate) use session::StreamHandle;
 pub(crate) use shutdown::Stop;
 pub(crate) use upgrade::ConnectionGuard;

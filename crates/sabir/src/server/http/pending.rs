@@ -13,9 +13,9 @@ use bytes::Bytes;
 use http::{Response, StatusCode};
 
 use crate::ErrorCode;
+use crate::runtime::caller::HttpCaller;
 use crate::server::budget::{MemoryBudget, Reservation, reserve_bytes};
 use crate::server::http::body::Body;
-use crate::server::http::caller::HttpCaller;
 use crate::server::http::content::Accepts;
 use crate::server::http::exchange::{Exchange, Step};
 use crate::server::http::response::{self, Answer};

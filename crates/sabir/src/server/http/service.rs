@@ -14,10 +14,10 @@ use sabir_proto::{Config, Dialect, Limits};
 use tokio::sync::watch;
 
 use crate::router::{Router, Routes};
+use crate::runtime::caller::HttpCaller;
 use crate::server::acceptor::Connections;
 use crate::server::budget::MemoryBudget;
 use crate::server::http::body::Body;
-use crate::server::http::caller::HttpCaller;
 use crate::server::http::config::{Auth, AuthCheck, Bound, Http, Identity, Sessions};
 use crate::server::http::conflicting_length::ConflictingLength;
 use crate::server::http::content::{self, Accepts};

@@ -9,15 +9,15 @@ use std::task::{Context, Poll, ready};
 use tokio::io::ReadBuf;
 use tokio::time::Instant;
 
-use crate::runtime::engine::TURN;
+use crate::runtime::turn::TURN;
 use crate::runtime::turn::yield_turn;
 use crate::server::activity::Doing;
 use crate::server::budget::{MemoryBudget, Reservation};
 use crate::server::deadline_timer::DeadlineTimer;
-use crate::server::http::caller::PeerAddress;
 use crate::server::http::fast::head::{Parsed, parse};
 use crate::server::http::fast::{FirstRequest, write};
 use crate::server::http::idle_monitor::Timeouts;
+use crate::server::http::peer_address::PeerAddress;
 use crate::server::http::pending::PendingResponse;
 use crate::server::http::response::{Answer, Refusal};
 use crate::server::http::service::{Admitted, HttpService};

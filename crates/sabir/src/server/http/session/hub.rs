@@ -11,8 +11,8 @@ use bytes::Bytes;
 use sabir_proto::{Origin, Outgoing};
 use tokio::time::Instant;
 
+use crate::runtime::caller::{HttpCaller, ReplyStream};
 use crate::runtime::message_transport::Incoming;
-use crate::server::http::caller::HttpCaller;
 use crate::server::http::config::Sessions;
 use crate::server::http::content::Accepts;
 use crate::server::http::session::Refusal;
@@ -123,7 +123,7 @@ impl Hub {
         let mut state = lock(&self.state);
         let reader = self.open(&mut state, Some(accepts), primed)?;
         let origin = Origin(reader.stream);
-        caller.extend(StreamHandle { hub: Arc::downgrade(self), stream: reader.stream });
+        caller.set_reply_stream(StreamHandle { hub: Arc::downgrade(self), stream: reader.stream });
         let caller = Arc::new(caller);
         state.inbox_bytes += text.len();
         state.inbox.push_back(Incoming::Message { text, origin, caller: Some(Arc::clone(&caller)) });
@@ -232,16 +232,14 @@ impl Hub {
     }
 }
 
-/// The way on which an answer goes back: an extension of the request that it answers.
-#[derive(Clone)]
-pub(crate) struct StreamHandle {
+/// The stream on which an answer goes back.
+struct StreamHandle {
     hub: Weak<Hub>,
     stream: u64,
 }
 
-impl StreamHandle {
-    /// See [`Ctx::close_stream`](crate::Ctx::close_stream).
-    pub(crate) fn close_stream(&self) -> bool {
+impl ReplyStream for StreamHandle {
+    fn close(&self) -> bool {
         self.hub.upgrade().is_some_and(|hub| hub.close_stream(self.stream))
     }
 }

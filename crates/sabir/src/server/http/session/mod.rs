@@ -16,9 +16,9 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use sabir_proto::{Incoming, Message, decode};
 
 use crate::ErrorCode;
+use crate::runtime::caller::HttpCaller;
 use crate::server::budget::{self, MemoryBudget, Reservation};
 use crate::server::http::body::Body;
-use crate::server::http::caller::HttpCaller;
 use crate::server::http::config::Sessions;
 use crate::server::http::content::Accepts;
 use crate::server::http::pending;
@@ -26,7 +26,6 @@ use crate::server::http::response::{self, Refusal};
 use crate::server::http::service::Inner;
 use crate::server::http::sse::{self, EventId, KeepAlive};
 use hub::Hub;
-pub(crate) use hub::StreamHandle;
 use store::Session;
 pub(crate) use store::Table;
 use stream::{First, Reader};

@@ -12,16 +12,16 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::peer::Peer;
 use crate::peer::commands::Command;
+use crate::runtime::caller::HttpCaller;
 use crate::runtime::connection::Connection;
 use crate::runtime::message_transport::MessageTransport;
-use crate::runtime::metered::Metered;
-use crate::server::http::caller::HttpCaller;
 use crate::server::http::config::{Identity, Remote, Sessions};
 use crate::server::http::service::Inner;
 use crate::server::http::session::hub::Hub;
 use crate::server::http::session::link::SessionLink;
 use crate::server::http::session::{Refusal, new_id};
 use crate::server::limiter::network;
+use crate::server::metered::Metered;
 use crate::sync::lock;
 use crate::transport::seed;
 

@@ -1,57 +1,38 @@
-//! Who called, where the transport knows.
+//! Who sent a message: the HTTP request that it came in.
 
 use std::any::Any;
 use std::collections::HashMap;
-use std::net::SocketAddr;
 use std::sync::Arc;
 
-use http::Extensions;
 use http::request::Parts;
 use sabir_proto::Origin;
-
-use crate::server::http::Remote;
-
-/// The certificates that a client has shown, its own first: in the extensions of
-/// [`Ctx::http`](crate::Ctx::http).
-#[cfg(feature = "tls")]
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PeerCertificates(pub Vec<rustls::pki_types::CertificateDer<'static>>);
-
-/// What is known of the other end of a connection.
-#[derive(Clone, Default)]
-pub(crate) struct PeerAddress {
-    pub(crate) address: Option<SocketAddr>,
-    #[cfg(feature = "tls")]
-    pub(crate) certificates: Option<Arc<PeerCertificates>>,
-}
-
-impl PeerAddress {
-    /// Lets those who look at a request know.
-    pub(crate) fn tell(&self, extensions: &mut Extensions) {
-        if let Some(address) = self.address {
-            extensions.insert(Remote(address));
-        }
-        #[cfg(feature = "tls")]
-        if let Some(certificates) = &self.certificates {
-            extensions.insert(PeerCertificates::clone(certificates));
-        }
-    }
-}
 
 /// The HTTP request that a message came in, and who its sender has proved to be.
 pub(crate) struct HttpCaller {
     parts: Box<Parts>,
     pub(crate) identity: Option<Arc<dyn Any + Send + Sync>>,
+    /// Where the answer goes, if that is a stream of its own.
+    reply_stream: Option<Box<dyn ReplyStream>>,
+}
+
+/// The stream of events on which an answer goes back.
+pub(crate) trait ReplyStream: Send + Sync {
+    /// See [`Ctx::close_stream`](crate::Ctx::close_stream).
+    fn close(&self) -> bool;
 }
 
 impl HttpCaller {
     pub(crate) fn new(parts: impl Into<Box<Parts>>, identity: Option<Arc<dyn Any + Send + Sync>>) -> Self {
-        HttpCaller { parts: parts.into(), identity }
+        HttpCaller { parts: parts.into(), identity, reply_stream: None }
     }
 
-    /// Adds something for whoever looks at the request.
-    pub(crate) fn extend<T: Clone + Send + Sync + 'static>(&mut self, extension: T) {
-        self.parts.extensions.insert(extension);
+    /// The answer goes back on this stream.
+    pub(crate) fn set_reply_stream(&mut self, stream: impl ReplyStream + 'static) {
+        self.reply_stream = Some(Box::new(stream));
+    }
+
+    pub(crate) fn close_stream(&self) -> bool {
+        self.reply_stream.as_ref().is_some_and(|stream| stream.close())
     }
 
     pub(crate) fn parts(&self) -> &Parts {
