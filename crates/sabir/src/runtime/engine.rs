@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll, Waker};
 
 use memchr::memmem::Finder;
-use sabir_proto::{Cause, Config, Event, Output, Report, RequestKey, Time};
+use sabir_proto::{Cause, Config, Event, Origin, Output, Report, RequestKey, Time};
 
 use crate::handler::ctx::Ctx;
 use crate::handler::task_pool::{Running, TaskPool};
@@ -15,6 +15,8 @@ use crate::router::Routes;
 #[cfg(debug_assertions)]
 use crate::router::observe::Watches;
 use crate::router::observe::{CallEnd, Observed, Side};
+#[cfg(feature = "http")]
+use crate::runtime::caller::HttpCallers;
 use crate::runtime::driving;
 use crate::runtime::session_context::SessionContext;
 use crate::runtime::streams::STREAM;
@@ -78,6 +80,53 @@ enum Step {
     Hold(Event<'static>),
     Wait,
     Done(Cause),
+}
+
+/// Starts handlers. It has the parts of an engine that an event does not borrow from.
+struct Starter<'e> {
+    task_pool: &'e mut TaskPool,
+    peer: &'e Peer,
+    #[cfg(feature = "http")]
+    callers: &'e HttpCallers,
+}
+
+impl Starter<'_> {
+    #[inline]
+    fn request(
+        &mut self,
+        key: RequestKey,
+        method: &str,
+        params: Option<&RawJson<'_>>,
+        meta: Option<RawJson<'_>>,
+        origin: Origin,
+    ) -> Result<Running, ErrorObject> {
+        #[cfg(not(feature = "http"))]
+        let _ = origin;
+        let ctx = Ctx {
+            peer: Peer { on_behalf_of: Some(key), ..self.peer.clone() },
+            key: Some(key),
+            meta: meta.map(|meta| Arc::new(meta.into_owned())),
+            #[cfg(feature = "http")]
+            caller: self.callers.of(origin),
+        };
+        self.task_pool.start(&self.peer.shared.routes, ctx, method, params)
+    }
+
+    #[inline]
+    fn notification(&mut self, method: &str, params: Option<&RawJson<'_>>) -> Result<Running, ErrorObject> {
+        let routes = &self.peer.shared.routes;
+        routes.tell(&Observed::Notification { side: Side::Theirs, method });
+        let has_meta = |raw: &&RawJson<'_>| META.find(raw.as_str().as_bytes()).is_some();
+        let meta = params.filter(has_meta).and_then(|raw| raw.get("_meta"));
+        let ctx = Ctx {
+            peer: self.peer.clone(),
+            key: None,
+            meta: meta.map(|meta| Arc::new(meta.into_owned())),
+            #[cfg(feature = "http")]
+            caller: self.callers.of(Origin::NONE),
+        };
+        self.task_pool.start(routes, ctx, method, params)
+    }
 }
 
 /// Why `run` has come to a stop.
@@ -228,6 +277,12 @@ impl Engine {
             Output::Wait(_) => return Step::Wait,
             Output::Done(cause) => return Step::Done(cause),
         };
+        let mut starter = Starter {
+            task_pool: &mut self.task_pool,
+            peer: &self.context.peer,
+            #[cfg(feature = "http")]
+            callers: &self.context.callers,
+        };
         match event {
             Event::Request { .. } | Event::Notification { .. } if self.answered => {
                 Step::Hold(event.into_owned())
@@ -236,36 +291,15 @@ impl Engine {
                 if let Some(watches) = &mut self.context.watches {
                     watches.begin(key, &method);
                 }
-                let ctx = Ctx {
-                    peer: Peer { on_behalf_of: Some(key), ..self.context.peer.clone() },
-                    key: Some(key),
-                    meta: meta.map(|meta| Arc::new(meta.into_owned())),
-                    #[cfg(feature = "http")]
-                    caller: self.context.callers.of(origin),
-                };
-                #[cfg(not(feature = "http"))]
-                let _ = origin;
-                let routes = &self.context.peer.shared.routes;
-                Step::Run(Some(key), self.task_pool.start(routes, ctx, &method, params.as_ref()))
+                Step::Run(Some(key), starter.request(key, &method, params.as_ref(), meta, origin))
             }
             Event::Notification { method, params } => {
-                let routes = &self.context.peer.shared.routes;
-                routes.tell(&Observed::Notification { side: Side::Theirs, method: &method });
                 let name = &mut self.context.notification;
                 name.clear();
                 // The peer chooses the name: a long one is not to stay.
                 name.shrink_to(LONGEST_NAME);
                 name.push_str(&method);
-                let has_meta = |raw: &&RawJson<'_>| META.find(raw.as_str().as_bytes()).is_some();
-                let meta = params.as_ref().filter(has_meta).and_then(|raw| raw.get("_meta"));
-                let ctx = Ctx {
-                    peer: self.context.peer.clone(),
-                    key: None,
-                    meta: meta.map(|meta| Arc::new(meta.into_owned())),
-                    #[cfg(feature = "http")]
-                    caller: self.context.callers.of(sabir_proto::Origin::NONE),
-                };
-                Step::Run(None, self.task_pool.start(routes, ctx, &method, params.as_ref()))
+                Step::Run(None, starter.notification(&method, params.as_ref()))
             }
             Event::Cancel { key, reason } => Step::Cancel(key, reason.map(Cow::into_owned)),
             Event::Progress { call, value } => {
