@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Debug;
 
-use sabir_proto::{Cursor, Deserializer, JsonStr, RawJson, TokenKind};
+use sabir_proto::{Cursor, Deserializer, JsonStr, RawJson, TokenKind, partial_value_len};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -17,8 +17,10 @@ const DEPTH: usize = 127;
 pub(crate) fn run(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     walks_to_the_end(text);
+    assert!(partial_value_len(data).is_none_or(|length| length <= data.len()));
     let Ok(json) = RawJson::new(text) else { return };
     tokens_are_all_of_it(json.as_str());
+    cut_off_values_have_no_end(json.as_str());
     parts_are_those_of_serde_json(json.as_str());
     if depth(json.as_str()) <= DEPTH {
         types(json.as_str());
@@ -42,6 +44,16 @@ fn walks_to_the_end(text: &str) {
     let _ = Cursor::trusted(text).value();
     let _ = Value::deserialize(&mut Deserializer::new(Cursor::trusted(text)));
     let _ = Shape::deserialize(&mut Deserializer::new(Cursor::trusted(text)));
+}
+
+/// The walk through text that may be cut off finds the same end, and none in the middle of a value.
+fn cut_off_values_have_no_end(text: &str) {
+    let text = text.trim_ascii();
+    let followed = format!("{text},");
+    assert_eq!(partial_value_len(followed.as_bytes()), Some(text.len()), "{text}");
+    for end in [text.len() / 2, text.len() - 1] {
+        assert_eq!(partial_value_len(&text.as_bytes()[..end]), None, "{end} bytes of {text}");
+    }
 }
 
 /// Between the tokens there is white space and nothing else, and each is what serde_json takes it for.

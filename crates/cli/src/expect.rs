@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use sabir::{JsonKind, RawJson};
-use sabir_proto::{Id, ParseError};
+use sabir_proto::{Id, ParseError, partial_value_len};
 
 /// What is expected of a message.
 pub(crate) fn read(text: &str) -> Result<RawJson<'static>, ParseError> {
@@ -168,26 +168,13 @@ fn replaced(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
             out.push_str(&value);
             (at, copied) = (end, end);
         } else if bytes[at] == b'"' {
-            at += string_length(&bytes[at..]);
+            at += partial_value_len(&bytes[at..]).unwrap_or(bytes.len() - at);
         } else {
             at += 1;
         }
     }
     out.push_str(&text[copied..]);
     out
-}
-
-/// How many bytes a string literal has, with its quotes.
-fn string_length(bytes: &[u8]) -> usize {
-    let mut at = 1;
-    while at < bytes.len() {
-        match bytes[at] {
-            b'\\' => at += 2,
-            b'"' => return at + 1,
-            _ => at += 1,
-        }
-    }
-    bytes.len()
 }
 
 #[cfg(test)]

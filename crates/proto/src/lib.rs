@@ -70,6 +70,7 @@ pub use escape::{escape_controls, is_terminal_control, push_escaped};
 pub use frame::{Cut, Deframer, FrameFault, Framing};
 pub use json::cursor::{Cursor, Elements, Members, Token, TokenKind};
 pub use json::de::{Deserializer, error_reason};
+pub use json::partial::partial_value_len;
 pub use json::raw::{JsonKind, RawJson};
 pub use json::scan::{ParseError, Syntax};
 pub use json::string::JsonStr;

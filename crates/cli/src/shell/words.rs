@@ -3,6 +3,8 @@
 //! JSON is typed as it is: a word that begins with `{`, `[` or `"`, or has them behind its `=` or `:=`, ends where the value
 //! ends, over several lines if need be. `'…'` keeps any text together.
 
+use sabir_proto::partial_value_len;
+
 /// The line ends inside of a value or a text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Unfinished;
@@ -33,7 +35,7 @@ fn word(text: &str) -> Result<(String, usize), Unfinished> {
                 at += length + 2;
             }
             '"' if begins => {
-                let length = value_length(&text[at..]).ok_or(Unfinished)?;
+                let length = partial_value_len(&text.as_bytes()[at..]).ok_or(Unfinished)?;
                 let literal = &text[at..at + length];
                 match serde_json::from_str::<String>(literal) {
                     Ok(string) if is_text => out.push_str(&string),
@@ -43,7 +45,7 @@ fn word(text: &str) -> Result<(String, usize), Unfinished> {
                 at += length;
             }
             '{' | '[' if begins => {
-                let length = value_length(&text[at..]).ok_or(Unfinished)?;
+                let length = partial_value_len(&text.as_bytes()[at..]).ok_or(Unfinished)?;
                 out.push_str(&text[at..at + length]);
                 at += length;
             }
@@ -54,26 +56,6 @@ fn word(text: &str) -> Result<(String, usize), Unfinished> {
         }
     }
     Ok((out, at))
-}
-
-/// How many bytes a string, an object or an array has. `None` if it has no end.
-fn value_length(text: &str) -> Option<usize> {
-    let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
-    for (i, byte) in text.bytes().enumerate() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            _ if in_string => continue,
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        if depth == 0 && !in_string {
-            return Some(i + 1);
-        }
-    }
-    None
 }
 
 #[cfg(test)]

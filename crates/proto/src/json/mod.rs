@@ -4,6 +4,7 @@ pub(crate) mod cursor;
 pub(crate) mod de;
 pub(crate) mod decimal;
 pub(crate) mod find;
+pub(crate) mod partial;
 pub(crate) mod raw;
 pub(crate) mod scan;
 pub(crate) mod string;

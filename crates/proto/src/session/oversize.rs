@@ -1,5 +1,6 @@
 //! Classifies a message that was too large to keep by its first bytes.
 
+use crate::json::partial::partial_value_len;
 use crate::json::raw::RawJson;
 use crate::message::id::Id;
 
@@ -78,25 +79,10 @@ impl<'h> Head<'h> {
 
     /// A value that ends inside the head, whether or not it is valid.
     fn value(&mut self) -> Option<&'h [u8]> {
-        let start = self.at;
-        let (mut depth, mut quoted) = (0_usize, false);
-        loop {
-            let byte = *self.text.get(self.at)?;
-            if depth == 0 && !quoted && self.at > start {
-                let last = self.text[self.at - 1];
-                if matches!(last, b'"' | b'}' | b']') || b",:]} \t\r\n".contains(&byte) {
-                    return Some(&self.text[start..self.at]);
-                }
-            }
-            match byte {
-                b'\\' if quoted => self.at += 1,
-                b'"' => quoted = !quoted,
-                b'{' | b'[' if !quoted => depth += 1,
-                b'}' | b']' if !quoted => depth = depth.checked_sub(1)?,
-                _ => {}
-            }
-            self.at += 1;
-        }
+        let rest = &self.text[self.at..];
+        let length = partial_value_len(rest)?;
+        self.at += length;
+        Some(&rest[..length])
     }
 }
 
