@@ -40,6 +40,7 @@ mod targets;
 mod tour;
 mod trace;
 mod values;
+mod variables;
 mod verbose;
 mod view;
 mod web;

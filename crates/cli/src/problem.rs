@@ -31,11 +31,7 @@ impl PeerOptions {
         match error {
             Error::Connect(error) => self.not_connected(error),
             Error::Config(error) => Failure::usage(error),
-            Error::Start { source, .. } => Failure::new(Exit::Connect, error).hint(match source.kind() {
-                io::ErrorKind::NotFound => "check the spelling, or give its whole path",
-                io::ErrorKind::PermissionDenied => "check that the file is executable",
-                _ => "run it by itself to see what is wrong",
-            }),
+            Error::Start { source, .. } => Failure::new(Exit::Connect, error).hint(start_hint(source)),
             _ => Failure::new(Exit::Connect, format_args!("cannot connect to {}: {error}", self.target))
                 .hint("check the address, and that the server is running"),
         }
@@ -405,5 +401,14 @@ pub(crate) fn time(time: Duration) -> String {
     match time.as_millis() {
         millis @ 0..1000 => format!("{millis} ms"),
         _ => format!("{} s", time.as_secs_f64()),
+    }
+}
+
+/// What to try if a program cannot be started.
+pub(crate) fn start_hint(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::NotFound => "check the spelling, or give its whole path",
+        io::ErrorKind::PermissionDenied => "check that the file is executable",
+        _ => "run it by itself to see what is wrong",
     }
 }

@@ -1,12 +1,11 @@
 //! Options for HTTP, WebSocket and TLS: headers and certificates.
 
-use std::env::VarError;
-
 use sabir::transport::Transport;
 
 use crate::args::WebArgs;
 use crate::exit::Failure;
 use crate::target::Target;
+use crate::variables;
 
 /// The options of a command, checked.
 #[derive(Clone, Default)]
@@ -27,8 +26,8 @@ impl std::fmt::Debug for Web {
 impl Web {
     pub(crate) fn new(args: &WebArgs) -> Result<Web, Failure> {
         let WebArgs { headers, cacert, insecure } = args;
-        let variable = |name: &str| std::env::var(name);
-        let headers = headers.iter().map(|header| read(header, variable)).collect::<Result<_, _>>()?;
+        let headers =
+            headers.iter().map(|header| read(header, variables::environment)).collect::<Result<_, _>>()?;
         let root = match cacert {
             Some(path) => Some(std::fs::read(path).map_err(|error| {
                 Failure::usage(format_args!("cannot read the certificate `{}`: {error}", path.display()))
@@ -99,29 +98,15 @@ impl Web {
 /// `NAME: VALUE`, with the variables in the value filled in.
 fn read(
     header: &str,
-    variable: impl Fn(&str) -> Result<String, VarError>,
+    variable: impl Fn(&str) -> Result<Option<String>, Failure>,
 ) -> Result<(String, String), Failure> {
     let Some((name, value)) = header.split_once(':').filter(|(name, _)| !name.trim().is_empty()) else {
         return Err(Failure::usage(format_args!("`{header}` is not a header"))
             .hint("write it as -H 'Name: value' or -H 'Authorization: Bearer ${TOKEN}'"));
     };
-    let mut filled = String::new();
-    let mut rest = value.trim();
-    while let Some((before, after)) = rest.split_once("${") {
-        let Some((name, after)) = after.split_once('}') else {
-            return Err(Failure::usage("`${` is not closed in a header"));
-        };
-        let value = variable(name).map_err(|error| match error {
-            VarError::NotPresent => Failure::usage(format_args!("the variable `{name}` is not set"))
-                .hint(format_args!("set it, as in: export {name}=…")),
-            VarError::NotUnicode(_) => Failure::usage(format_args!("the variable `{name}` is not UTF-8")),
-        })?;
-        filled.push_str(before);
-        filled.push_str(value.trim());
-        rest = after;
-    }
-    filled.push_str(rest);
-    Ok((name.trim().to_owned(), filled))
+    let value =
+        variables::fill(value.trim(), |name| Ok(variable(name)?.map(|value| value.trim().to_owned())))?;
+    Ok((name.trim().to_owned(), value))
 }
 
 #[cfg(test)]
@@ -130,19 +115,15 @@ mod tests {
 
     #[test]
     fn headers_are_filled_in() {
-        let variable = |name: &str| match name {
-            "A" => Ok("1\n".to_owned()),
-            "Z" => Err(VarError::NotUnicode("z".into())),
-            _ => Err(VarError::NotPresent),
-        };
+        let variable = |name: &str| Ok((name == "A").then(|| " 1\n".to_owned()));
         for (header, want) in [
             ("Name: value", Ok(("Name", "value"))),
             ("a:b:c", Ok(("a", "b:c"))),
             ("a: <${A}${A}> $A", Ok(("a", "<11> $A"))),
             ("a:", Ok(("a", ""))),
             ("a: ${B}", Err("the variable `B` is not set")),
-            ("a: ${Z}", Err("the variable `Z` is not UTF-8")),
-            ("a: ${A", Err("`${` is not closed in a header")),
+            ("a: ${B:-two}", Ok(("a", "two"))),
+            ("a: ${A", Err("`${` is not closed")),
             ("nonsense", Err("`nonsense` is not a header")),
             (": x", Err("`: x` is not a header")),
         ] {

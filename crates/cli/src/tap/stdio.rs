@@ -41,11 +41,8 @@ pub(super) fn start(words: &[OsString], with_stderr: bool, queue: &Arc<Queue>) -
     command.stderr(if with_stderr { Stdio::piped() } else { Stdio::inherit() });
     let failed = |error: &io::Error| {
         let name = words[0].to_string_lossy();
-        Failure::new(Exit::Connect, format_args!("cannot start {name}: {error}")).hint(match error.kind() {
-            io::ErrorKind::NotFound => "check the spelling, or give its whole path",
-            io::ErrorKind::PermissionDenied => "check that the file is executable",
-            _ => "run it by itself to see what is wrong",
-        })
+        Failure::new(Exit::Connect, format_args!("cannot start {name}: {error}"))
+            .hint(crate::problem::start_hint(error))
     };
     let forward = platform::forward_signals().map_err(|error| failed(&error))?;
     let (mut child, group) = ProcessGroup::spawn(command).map_err(|error| failed(&error))?;

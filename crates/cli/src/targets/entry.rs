@@ -11,6 +11,7 @@ use crate::peer::Chosen;
 use crate::platform;
 use crate::session::Protocol;
 use crate::target::{Program, Target};
+use crate::variables::environment;
 
 /// What a name stands for. Variables are filled in when it is chosen, and never shown.
 #[derive(Debug, Clone)]
@@ -78,13 +79,11 @@ impl Entry {
 
     pub(super) fn chosen(&self) -> Result<Chosen, Failure> {
         let fill = |text: &str| {
-            fill::fill(text, self.variables, &self.place(), |name| std::env::var(name).ok()).map_err(
-                |mut failure| {
-                    failure.what =
-                        format!("{}, which `{}` in {} needs", failure.what, self.name, shown(&self.path));
-                    failure
-                },
-            )
+            fill::fill(text, self.variables, &self.place(), environment).map_err(|mut failure| {
+                failure.what =
+                    format!("{}, which `{}` in {} needs", failure.what, self.name, shown(&self.path));
+                failure
+            })
         };
         let pairs = |pairs: &[(String, String)]| {
             let filled = pairs.iter().map(|(name, value)| Ok((name.clone(), fill(value)?)));

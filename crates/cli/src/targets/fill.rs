@@ -19,43 +19,20 @@ pub(super) fn fill(
     text: &str,
     variables: Variables,
     place: &Path,
-    variable: impl Fn(&str) -> Option<String>,
+    environment: impl Fn(&str) -> Result<Option<String>, Failure>,
 ) -> Result<String, Failure> {
     if variables == Variables::Literal {
         return Ok(text.to_owned());
     }
-    let mut filled = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("${") {
-        let Some((inside, after)) = after.split_once('}') else {
-            return Err(Failure::usage("`${` is not closed"));
-        };
-        filled.push_str(before);
-        let (name, otherwise) = match inside.split_once(":-") {
-            Some((name, otherwise)) => (name, Some(otherwise)),
-            None => (inside, None),
-        };
-        let value = match name {
-            "workspaceFolder" => Some(workspace(place).display().to_string()),
-            "userHome" => platform::home().map(|home| home.display().to_string()),
-            _ if name.starts_with("input:") => {
-                return Err(Failure::usage(format_args!("only the editor can fill in `${{{name}}}`"))
-                    .hint("save the target in sabir.toml, with a variable of the environment"));
-            }
-            name => variable(name.strip_prefix("env:").unwrap_or(name)),
-        };
-        match value.or_else(|| otherwise.map(str::to_owned)) {
-            Some(value) => filled.push_str(value.trim_end_matches(['\r', '\n'])),
-            None => {
-                let name = name.strip_prefix("env:").unwrap_or(name);
-                return Err(Failure::usage(format_args!("the variable `{name}` is not set"))
-                    .hint(format_args!("set it, as in: export {name}=…")));
-            }
+    crate::variables::fill(text, |name| match name {
+        "workspaceFolder" => Ok(Some(workspace(place).display().to_string())),
+        "userHome" => Ok(platform::home().map(|home| home.display().to_string())),
+        _ if name.starts_with("input:") => {
+            Err(Failure::usage(format_args!("only the editor can fill in `${{{name}}}`"))
+                .hint("save the target in sabir.toml, with a variable of the environment"))
         }
-        rest = after;
-    }
-    filled.push_str(rest);
-    Ok(filled)
+        name => environment(name),
+    })
 }
 
 /// The folder that an editor has open: files of its own are in a folder below.
@@ -69,23 +46,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn variables_are_filled_in() {
-        let variable = |name: &str| (name == "A").then(|| "1\n".to_owned());
+    fn variables_of_editors_are_filled_in() {
+        let environment = |name: &str| Ok((name == "A").then(|| "1".to_owned()));
         for (text, want) in [
-            ("plain $A", Ok("plain $A")),
             ("<${A}${env:A}>", Ok("<11>")),
             ("${B:-two}", Ok("two")),
-            ("${A:-two}", Ok("1")),
             ("${workspaceFolder}/x", Ok("/work/x")),
             ("${B}", Err("the variable `B` is not set")),
-            ("${A", Err("`${` is not closed")),
             ("${input:key}", Err("only the editor can fill in `${input:key}`")),
         ] {
-            let got = fill(text, Variables::Filled, Path::new("/work/.vscode"), variable);
+            let got = fill(text, Variables::Filled, Path::new("/work/.vscode"), environment);
             let got = got.map_err(|failure| failure.what);
             assert_eq!(got, want.map(str::to_owned).map_err(str::to_owned), "{text}");
         }
-        let literal = fill("${A}", Variables::Literal, Path::new("/"), variable);
+        let literal = fill("${A}", Variables::Literal, Path::new("/"), environment);
         assert_eq!(literal.ok().as_deref(), Some("${A}"));
     }
 }
