@@ -63,6 +63,7 @@ mod server;
 mod sync;
 mod uri;
 
+pub use client::answers::ACKNOWLEDGED;
 pub use client::{LspClient, LspSession, PartialCall};
 pub use document::{Document, DocumentLimits, Documents, PositionEncoding};
 pub use error::{code, content_modified, server_cancelled};

@@ -105,22 +105,10 @@ fn folder() -> Option<WorkspaceFolder> {
 pub(super) fn own_answer(method: &str) -> Option<RawJson<'static>> {
     match method {
         "workspace/workspaceFolders" => RawJson::from_value(&folder().map(|folder| [folder])).ok(),
-        _ => TAKEN.contains(&method).then_some(RawJson::NULL),
+        "client/registerCapability" | "client/unregisterCapability" => Some(RawJson::NULL),
+        _ => sabir_lsp::ACKNOWLEDGED.contains(&method).then_some(RawJson::NULL),
     }
 }
-
-/// A server announces something, and waits until that is known.
-const TAKEN: [&str; 9] = [
-    "client/registerCapability",
-    "client/unregisterCapability",
-    "window/workDoneProgress/create",
-    "workspace/semanticTokens/refresh",
-    "workspace/codeLens/refresh",
-    "workspace/inlayHint/refresh",
-    "workspace/inlineValue/refresh",
-    "workspace/diagnostic/refresh",
-    "workspace/foldingRange/refresh",
-];
 
 /// Whether a method of the protocol is a notification: no answer would come.
 pub(super) fn is_notification(method: &str) -> bool {

@@ -31,7 +31,7 @@ pub(super) fn routes() -> Router {
             Ok(async { Ok(()) })
         });
     }
-    for method in TAKEN {
+    for method in ACKNOWLEDGED.iter().chain(&["window/showMessageRequest"]) {
         router = router.method_borrowed(*method, |_, _| Ok(async { Ok(()) }));
     }
     router.fallback(|rpc, _, _| async move {
@@ -46,10 +46,9 @@ pub(super) fn routes() -> Router {
 const OBSERVED: &[&str] =
     &["client/registerCapability", "client/unregisterCapability", "textDocument/publishDiagnostics"];
 
-/// Requests that are answered with null.
-const TAKEN: &[&str] = &[
+/// Requests by which a server announces something, and waits until that is known: the answer is null.
+pub const ACKNOWLEDGED: &[&str] = &[
     "window/workDoneProgress/create",
-    "window/showMessageRequest",
     "workspace/semanticTokens/refresh",
     "workspace/codeLens/refresh",
     "workspace/inlayHint/refresh",

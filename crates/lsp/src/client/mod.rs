@@ -1,6 +1,6 @@
 //! A client: drives a server from a test or a program, as an editor does.
 
-mod answers;
+pub(crate) mod answers;
 mod capabilities;
 mod changes;
 mod diagnostics;

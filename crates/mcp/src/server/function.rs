@@ -121,9 +121,7 @@ where
         mime_type: Option<&str>,
         _: &BTreeMap<String, String>,
     ) -> Result<Running<Vec<Contents>>, ErrorObject> {
-        let (uri, mime_type) = (uri.to_owned(), mime_type.map(str::to_owned));
-        let running = (self.0)(ctx);
-        Ok(Box::pin(async move { running.await?.into_contents(&uri, mime_type.as_deref()) }))
+        Ok(contents((self.0)(ctx), uri, mime_type))
     }
 }
 
@@ -147,10 +145,18 @@ where
         variables: &BTreeMap<String, String>,
     ) -> Result<Running<Vec<Contents>>, ErrorObject> {
         let variables = string_args::read(variables).map_err(invalid)?;
-        let (uri, mime_type) = (uri.to_owned(), mime_type.map(str::to_owned));
-        let running = (self.function)(ctx, variables);
-        Ok(Box::pin(async move { running.await?.into_contents(&uri, mime_type.as_deref()) }))
+        Ok(contents((self.function)(ctx, variables), uri, mime_type))
     }
+}
+
+/// What a function returns, as the contents of a resource.
+fn contents<R: IntoContents>(
+    running: impl Future<Output = McpResult<R>> + Send + 'static,
+    uri: &str,
+    mime_type: Option<&str>,
+) -> Running<Vec<Contents>> {
+    let (uri, mime_type) = (uri.to_owned(), mime_type.map(str::to_owned));
+    Box::pin(async move { running.await?.into_contents(&uri, mime_type.as_deref()) })
 }
 
 pub(crate) struct PromptEntry {

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 
 use crate::Error;
 use crate::router::Router;
-use crate::runtime::config::config_setters;
+use crate::runtime::config::{config_setters, stop_setters};
 use crate::server::Server;
 use crate::server::accept_errors::AcceptErrors;
 use crate::server::acceptor::{Connections, Protocols, ServerConfig};
@@ -124,21 +124,7 @@ impl ServerBuilder {
         self
     }
 
-    /// Sets how long connections may take to finish what is open once the server is stopped. 1.5 s.
-    #[must_use]
-    pub fn grace(mut self, grace: Duration) -> Self {
-        self.grace = grace;
-        self
-    }
-
-    /// Stops gracefully when the process is asked to, by SIGTERM or SIGINT, on Windows by Ctrl-C, Ctrl-Break or
-    /// the closing of the console. Without it the server installs no handlers for these, and they do what the
-    /// process has set: by default they end it.
-    #[must_use]
-    pub fn with_signals(mut self) -> Self {
-        self.handles_signals = true;
-        self
-    }
+    stop_setters!();
 
     async fn bind(self) -> Result<Server, Error> {
         #[cfg(feature = "tls")]

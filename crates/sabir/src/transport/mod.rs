@@ -63,7 +63,7 @@ use tokio::sync::watch;
 pub use url::{Scheme, Url, UrlError};
 
 use crate::Error;
-use crate::runtime::config::config_setters;
+use crate::runtime::config::{config_setters, stop_setters};
 use crate::runtime::engine::OnReport;
 use crate::runtime::io::Io;
 #[cfg(feature = "http")]
@@ -197,21 +197,7 @@ impl Transport {
 
     config_setters!();
 
-    /// Sets how long a connection that is asked to stop may take to finish what is open. 1.5 s.
-    #[must_use]
-    pub fn grace(mut self, grace: Duration) -> Self {
-        self.grace = grace;
-        self
-    }
-
-    /// Stops gracefully when the process is asked to, by SIGTERM or SIGINT, on Windows by Ctrl-C, Ctrl-Break or the
-    /// closing of the console: [`serve`](crate::serve) finishes what is open, for as long as the
-    /// [grace](Self::grace), and returns. Without it no signal handler is installed.
-    #[must_use]
-    pub fn with_signals(mut self) -> Self {
-        self.handles_signals = true;
-        self
-    }
+    stop_setters!();
 
     /// Sets what is called for every protocol violation of the peer: text that is not JSON, invalid messages, answers to
     /// nothing.
