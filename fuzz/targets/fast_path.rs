@@ -5,7 +5,7 @@ use sabir::fuzzing::{FastHead, fast_head, serve_connection};
 use sabir::{Http, Router};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// More than this is no head for the fast path, and slow to compare.
+/// More than this is not a head for the fast path, and slow to compare.
 const LONGEST: usize = 4096;
 
 pub(crate) fn run(data: &[u8]) {

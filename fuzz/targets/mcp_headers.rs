@@ -20,7 +20,7 @@ pub(crate) fn run(data: &[u8]) {
             assert!(is_legal(name) && is_legal(value), "{name:?}: {value:?}");
         }
         let agrees = |sent: &[(String, String)]| check_headers(sent, method, &params, &schema);
-        // An argument that cannot travel in a header is left out, and told of when it is checked.
+        // An argument that cannot be sent in a header is left out, and reported when it is checked.
         if agrees(&sent).is_err() {
             continue;
         }

@@ -72,7 +72,7 @@ fn operation(model: &mut Model, op: u8, bytes: &mut Bytes<'_>) {
         27 => model.subscribe(bytes.one(), &setup::call_options(bytes.one() & 7)),
         28 => model.leave(bytes.one()),
         29 => {
-            // The numbers of calls are no secret.
+            // The numbers of calls are not secret.
             let (call, id) = (bytes.one(), bytes.one());
             let frame = model.frame(&messages::subscribed(call, id));
             model.feed(&frame);

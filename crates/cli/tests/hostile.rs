@@ -177,7 +177,7 @@ proptest! {
     }
 }
 
-/// Half of a surrogate pair is no text, and no document.
+/// A lone surrogate is not text, and so not in a document.
 #[test]
 fn lone_surrogates_are_refused() {
     let document = r#"{"openrpc":"1.3.2","info":{"title":"\ud800","version":"1"},"methods":[]}"#;

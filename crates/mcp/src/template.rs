@@ -175,7 +175,7 @@ mod tests {
         ] {
             check("f:{+a}", uri, None);
         }
-        // Dots that are no segment of their own, and an escaped percent sign, are harmless.
+        // Dots that are not a segment of their own, and an escaped percent sign, are harmless.
         check("x:{a}", "x:a..b", Some(&[("a", "a..b")]));
         check("x:{a}", "x:...", Some(&[("a", "...")]));
         check("x:{a}", "x:%252f", Some(&[("a", "%2f")]));

@@ -204,7 +204,7 @@ fn the_shapes_name_rules_of_the_checker() {
     };
     let mut named = BTreeSet::new();
     for triple in triples.iter().filter(|triple| triple.predicate.as_str() == shacl("message")) {
-        let Term::Literal(message) = &triple.object else { panic!("{triple} is no text") };
+        let Term::Literal(message) = &triple.object else { panic!("{triple} is not text") };
         // A constraint in SPARQL has the severity of the shape that it belongs to.
         let constraint = Term::from(triple.subject.clone());
         let shape =
@@ -214,7 +214,7 @@ fn the_shapes_name_rules_of_the_checker() {
             None => Severity::Error,
             Some(iri) if iri.ends_with("#Warning>") => Severity::Warning,
             Some(iri) if iri.ends_with("#Info>") => Severity::Note,
-            Some(iri) => panic!("{iri} is no severity that is used here"),
+            Some(iri) => panic!("{iri} is not a severity that is used here"),
         };
         let (ids, _) = message.value().split_once(": ").unwrap_or_default();
         for id in ids.split(", ").filter(|id| id.chars().any(|c| c.is_ascii_digit())) {

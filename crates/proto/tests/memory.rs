@@ -147,7 +147,7 @@ impl Driver {
         let usage = self.session().usage();
         let told = usage.bytes.cast_signed();
         let small = (usage.running * 256).cast_signed() + (1 << 20);
-        assert!(live <= told + small, "{what}: {live} bytes in use, {told} told of");
+        assert!(live <= told + small, "{what}: {live} bytes in use, {told} reported");
     }
 
     /// All handlers end, the peer reads everything, and then there is silence.
@@ -182,7 +182,7 @@ impl Driver {
         let live = counting::live();
         assert!(live < AT_REST, "{what}: {live} bytes are left");
         let told = self.session().usage().bytes;
-        assert!(told < AT_REST.cast_unsigned(), "{what}: it tells of {told} bytes");
+        assert!(told < AT_REST.cast_unsigned(), "{what}: it reports {told} bytes");
     }
 }
 

@@ -86,7 +86,7 @@ fn a_peer_that_subscribes_and_never_reads() {
         assert!(live <= flat + 4096, "{overflow:?}: it grows, from {flat} to {live}");
         assert_eq!(full > 0, overflow == Overflow::Wait, "{overflow:?}");
         let told = session.usage().bytes.cast_signed();
-        assert!(live <= told + (1 << 20), "{overflow:?}: {live} bytes in use, {told} told of");
+        assert!(live <= told + (1 << 20), "{overflow:?}: {live} bytes in use, {told} reported");
         // Its calls are answered behind what was sent, and it leaves.
         counting::inside(|| {
             for id in 0..sinks.len() as u64 {

@@ -35,6 +35,18 @@ const FORBIDDEN: [&str; 11] = [
 
 const MOST_LINES: usize = 600;
 
+/// Words that a reader who is not a native speaker stumbles over, or that mean something else elsewhere, and what to
+/// write instead.
+const UNCLEAR: [(&str, &str); 7] = [
+    (" is no ", "is not a"),
+    (" are no ", "are not"),
+    ("tells of", "reports"),
+    ("fare better", "succeed"),
+    ("sees to", "the verb for what it does"),
+    ("goes round", "forms a cycle"),
+    ("go round", "form a cycle"),
+];
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
@@ -155,6 +167,41 @@ fn no_source_file_is_long_or_holds_notes_to_self() {
 }
 
 /// Folders of source code that the map must name, and paths in the map that must exist.
+/// Comments, messages and documents. "There is no such file" is clear, and so is "it is no longer there".
+#[test]
+fn words_are_plain() {
+    let mut breaches = Vec::new();
+    let mut check = |path: &Path, text: &str| {
+        for (number, line) in text.lines().enumerate().map(|(i, line)| (i + 1, line.to_lowercase())) {
+            for (words, instead) in UNCLEAR {
+                let unclear = line.match_indices(words).any(|(at, words)| {
+                    let (before, after) = (&line[..at], &line[at + words.len()..]);
+                    !before.ends_with("there") && !after.starts_with("longer") && !after.starts_with("more ")
+                });
+                if unclear {
+                    breaches.push(format!(
+                        "{}:{number}: not `{}` but {instead}",
+                        path.display(),
+                        words.trim()
+                    ));
+                }
+            }
+        }
+    };
+    for folder in ["crates", "docs", "examples", "bench", "fuzz", "interop", "platforms", "release"] {
+        for (path, text) in files(&root().join(folder), &["rs", "md", "txt", "rpc", "console", "py", "mjs"]) {
+            if !path.ends_with("tests/tidy.rs") {
+                check(&path, &text);
+            }
+        }
+    }
+    for name in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"] {
+        let path = root().join(name);
+        check(&path, &fs::read_to_string(&path).unwrap_or_else(|e| panic!("{name}: {e}")));
+    }
+    report("plain words (CONTRIBUTING.md, English)", &breaches);
+}
+
 #[test]
 fn the_map_is_true() {
     let map = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md");

@@ -58,7 +58,7 @@ fn describe(entry: &Entry<'_>) -> String {
 /// The error that goes back, in one line.
 fn refusal(error: &ErrorObject<'_>, id: &str) -> String {
     let data: serde_json::Value = error.data.as_ref().map_or_else(Default::default, |data| {
-        data.parse().unwrap_or_else(|error| panic!("{data} is no data: {error}"))
+        data.parse().unwrap_or_else(|error| panic!("{data} is not data: {error}"))
     });
     let reason = data["reason"].as_str().unwrap_or("no reason given");
     match data["offset"].as_u64() {

@@ -172,7 +172,7 @@ fn the_end_of_the_runtime_is_the_end_of_the_process() {
     eventually("all have ended", || !pids.iter().any(|&pid| runs(pid)));
 }
 
-/// `how` is what the fixture calls its kind of parent. To the shell, the end of its input is no reason to end.
+/// `how` is what the fixture calls its kind of parent. The shell does not end at the end of its input.
 fn check_death_of_parent(how: &str) {
     let mut parent = fixture();
     parent.args([how, "sh", "-c", "echo $$ >&2; \"$0\"; sleep 60"]).arg(fixture().get_program());

@@ -76,7 +76,7 @@ async fn handlers_that_wait_leave_others_their_turn() {
     assert!(before < FEW, "{before} of {CALLS} calls came first");
 }
 
-/// What is no message is answered without a handler, and takes its time all the same.
+/// An invalid message is answered without a handler, and takes its time all the same.
 #[tokio::test]
 async fn junk_leaves_others_their_turn() {
     const JUNK: usize = 100_000;

@@ -141,7 +141,7 @@ fn idle(server: &'static Server) -> io::Result<f64> {
         };
         (0..count).map(one).collect()
     };
-    // What is loaded with the first few connections is no part of the next.
+    // What is loaded with the first few connections is not part of the next.
     let _first = open(CONNECTIONS)?;
     let before = service.process.memory()?;
     let _idle = open(IDLE)?;

@@ -23,7 +23,7 @@ impl Progress {
         }
     }
 
-    /// Draws the progress that a notification tells of. `false` if it tells something else.
+    /// Draws the progress in a notification. `false` if it is about something else.
     pub(crate) fn draw_told(method: &str, params: Option<&RawJson<'_>>, printer: &Printer) -> bool {
         let progress = Progress::of(method, params);
         if let Some(progress) = &progress {

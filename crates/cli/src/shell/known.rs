@@ -23,7 +23,7 @@ impl Known {
         let names = self.with(|found| {
             let methods = found.document.methods.iter().map(|method| method.name.clone());
             let offers = found.offers.iter().map(|offer| offer.key().to_owned());
-            // A template is no address yet.
+            // A template is not an address yet.
             methods.chain(offers).filter(|name| name.starts_with(start) && !name.contains('{')).collect()
         });
         names.unwrap_or_default()

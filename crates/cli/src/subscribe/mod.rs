@@ -363,7 +363,7 @@ impl Listener for Notes {
     }
 
     fn report(&self, report: &Report<'_>) {
-        // Events of rpc-websockets are no messages, and are printed.
+        // Events of rpc-websockets are not messages, and are printed.
         if !self.traces && !matches!(report, Report::Invalid(_)) {
             self.printer.note(&format!("warning: {report}"));
         }

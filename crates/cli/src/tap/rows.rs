@@ -28,7 +28,7 @@ impl Rows {
                     text.push_str(&line);
                     text.push('\n');
                 }
-                // A reader that has gone is no reason to stop: its end is the traffic's business.
+                // A reader that has gone does not stop the tap: its end is the traffic's business.
                 let _ = std::io::stderr().write_all(text.as_bytes());
             }
             let _ = end.send(());

@@ -115,7 +115,7 @@ impl LspCtx {
         PartialResults::new(self.client.clone(), token)
     }
 
-    /// Sends a part of a result that is no list, such as semantic tokens. Returns whether it did, which it does if
+    /// Sends a part of a result that is not a list, such as semantic tokens. Returns whether it did, which it does if
     /// the client [wants](Self::wants_partial_results) it.
     pub async fn send_partial_result<T: Serialize>(&self, part: &T) -> sabir::Result<bool> {
         match self.tokens.as_ref().and_then(|tokens| tokens.partial.as_ref()) {

@@ -176,7 +176,7 @@ pub struct Record<'a> {
     pub what: What<'a>,
 }
 
-/// What a [`Record`] tells of.
+/// What a [`Record`] is about.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum What<'a> {

@@ -444,7 +444,7 @@ impl Sink {
         matches!(self.routing, Routing::Meta | Routing::Method)
     }
 
-    /// Writes the notification that tells of an error.
+    /// Writes the notification of an error.
     pub(super) fn write_error(&self, out: &mut Vec<u8>, error: &ErrorObject<'_>) {
         encode::call_head(out, None, &self.notification);
         out.extend_from_slice(b",\"params\":{\"subscription\":");

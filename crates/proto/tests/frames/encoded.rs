@@ -20,7 +20,7 @@ fn head() -> impl Strategy<Value = String> {
     let other = "([A-Za-z-]{1,8}|Content-Type|Content-Length-Not):[ -~]{0,12}";
     let others = prop::collection::vec(other, 0..3);
     let line_break = prop::sample::select(vec!["\r\n", "\n"]);
-    // The same length twice is no contradiction.
+    // The same length twice does not contradict itself.
     (name, space, others, any::<prop::sample::Index>(), line_break, any::<bool>()).prop_map(
         |(name, space, mut others, at, line_break, twice)| {
             others.retain(|other| !other.to_ascii_lowercase().starts_with("content-length:"));

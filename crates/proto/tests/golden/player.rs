@@ -98,7 +98,7 @@ impl Player {
             }
             "batch" => self.batch(rest)?,
             "cancel" => {
-                let id: u64 = rest.parse().map_err(|_| format!("`{rest}` is no call"))?;
+                let id: u64 = rest.parse().map_err(|_| format!("`{rest}` is not a call"))?;
                 let call = self.calls.iter().find(|call| call.id() == id).ok_or("no such call")?;
                 self.session.cancel(self.now, *call);
             }

@@ -10,7 +10,7 @@ use sabir_proto::{
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     match transcript(&format!("~ {text}")).next() {
         Some(Ok(Line::Time(time))) => Ok(time),
-        _ => Err(format!("`{text}` is no duration")),
+        _ => Err(format!("`{text}` is not a duration")),
     }
 }
 
@@ -18,7 +18,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
 pub(crate) fn config(words: &str) -> Result<Config, String> {
     let mut config = Config { framing: Some(Framing::Lines), ..Config::default() };
     for word in words.split_whitespace() {
-        let (name, value) = word.split_once('=').ok_or(format!("`{word}` is no setting"))?;
+        let (name, value) = word.split_once('=').ok_or(format!("`{word}` is not a setting"))?;
         let number = || value.parse::<usize>().map_err(|e| format!("{word}: {e}"));
         let limits = &mut config.limits;
         match name {

@@ -67,7 +67,7 @@ impl Subscriptions {
         rest: &str,
     ) -> Option<Result<Option<String>, String>> {
         let (first, rest) = rest.split_once(' ').unwrap_or((rest, ""));
-        let number = || first.parse::<usize>().map_err(|_| format!("`{first}` is no number"));
+        let number = || first.parse::<usize>().map_err(|_| format!("`{first}` is not a number"));
         Some(match word {
             "item" => number().map(|n| {
                 let (key, item) = match rest.strip_prefix("key=").and_then(|rest| rest.split_once(' ')) {

@@ -203,7 +203,7 @@ impl<'a> Envelope<'a> {
             Some("string") => {}
             Some(found) => self.reasons.push(format!("`error.message` must be a string, found {found}")),
         }
-        // A message that is no text is still worth showing: its literal stands in for it.
+        // A message that is not text is still worth showing: its literal stands in for it.
         let message = message.map(|message| string(message).unwrap_or_else(|| message.to_owned()));
         Some((number?, message?, inside.get("data").map(str::to_owned)))
     }

@@ -15,7 +15,7 @@ const SUM: &str = "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":3}\n";
 /// Calls on one connection before it takes a new one.
 const CALLS: usize = 20;
 
-/// Longer than this is no answer at all.
+/// An answer that takes longer does not count.
 const LONGEST: Duration = Duration::from_secs(20);
 
 #[derive(Default)]

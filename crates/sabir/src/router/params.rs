@@ -57,7 +57,7 @@ pub fn parse<'de, T: Deserialize<'de>>(json: &'de RawJson<'_>) -> Result<T, serd
 
 /// Reads once more to find out where it goes wrong, which would cost too much to know beforehand.
 ///
-/// A member that travels beside the arguments is no reason: a token that the type does not know is left out,
+/// A member that travels beside the arguments is not refused: a token that the type does not know is left out,
 /// and a `_meta` that it does want, though it does not say so beforehand, is left in.
 #[cold]
 fn read_again<P: DeserializeOwned>(
@@ -104,7 +104,7 @@ const TOKEN: &str = "workDoneToken";
 struct Params<'a, const EXPLAINED: bool> {
     /// As they came.
     whole: Option<&'a RawJson<'a>>,
-    /// Without what is no argument.
+    /// Without what is not an argument.
     bare: Option<&'a RawJson<'a>>,
 }
 
@@ -139,7 +139,7 @@ impl<'a, const EXPLAINED: bool> Params<'a, EXPLAINED> {
         }
     }
 
-    /// The text of the only argument, for types that are no list and no object.
+    /// The text of the only argument, for types that are neither a list nor an object.
     fn only(self) -> Result<&'a str, serde_json::Error> {
         let params = self.bare.ok_or_else(missing)?;
         let mut elements = Cursor::new(params).elements();

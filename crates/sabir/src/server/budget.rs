@@ -160,7 +160,7 @@ mod tests {
         assert_eq!((one.used(), other.used(), server.used()), (6 * STEP, 0, 6 * STEP));
         assert!(second.resize(&other, 4 * STEP));
         assert!(!one.is_nearly_spent() && server.is_nearly_spent());
-        // One step less is no reason to give any back; none at all is.
+        // For one step less nothing is given back; for none at all, everything is.
         assert!(first.resize(&one, 5 * STEP));
         assert_eq!(one.used(), 6 * STEP);
         assert!(first.resize(&one, 0));

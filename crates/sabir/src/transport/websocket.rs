@@ -85,7 +85,7 @@ pub(crate) struct Socket<S> {
     control: u64,
 }
 
-/// A stream of which it is known how much came that is no whole message yet: what is read ahead of a message, the parser
+/// A stream of which it is known how much came that is not a whole message yet: what is read ahead of a message, the parser
 /// keeps.
 pub(crate) struct CountedReads<S> {
     stream: S,

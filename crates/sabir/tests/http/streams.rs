@@ -99,7 +99,7 @@ async fn a_broken_stream_is_taken_up_where_it_broke() {
     client.head().await;
     assert_eq!(client.chunk().await, "id: p2-0\nretry: 1000\ndata:\n\n");
     client.chunk().await;
-    // That the connection is lost is no cancel: the handler still waits for its answer.
+    // A lost connection does not cancel: the handler still waits for its answer.
     drop(client);
     assert_eq!(post(port, &session, r#"{"jsonrpc":"2.0","id":1,"result":"yes"}"#).await.0, 202);
     let mut again = listen(port, &format!("{session}Last-Event-ID: p2-0\r\n")).await;

@@ -156,7 +156,7 @@ fn an_empty_token_is_refused() {
     let _ = Http::new().bearer("");
 }
 
-/// Frames that belong to no request are no slow request. An idle connection ends with a GOAWAY.
+/// Frames that belong to no request are not a slow request. An idle connection ends with a GOAWAY.
 #[tokio::test]
 async fn an_idle_connection_of_http2_is_told_that_it_ends() {
     const WINDOW_UPDATE: &[u8] = b"\0\0\x04\x08\0\0\0\0\0\0\0\0\x01";

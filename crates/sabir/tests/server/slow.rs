@@ -35,7 +35,7 @@ async fn three_hundred_that_dawdle_are_cut_off_while_others_are_served() {
             };
             client.send(start).await;
             if n % 6 != 3 {
-                // One more byte is no head yet.
+                // One more byte is not a head yet.
                 return (n, client.rest().await);
             }
             for byte in head.iter().chain(std::iter::repeat(&b'x')) {

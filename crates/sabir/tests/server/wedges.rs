@@ -94,7 +94,7 @@ async fn a_message_that_never_ends_is_given_up() {
     }
 }
 
-/// A slow message is no reason to end a connection on which one follows another.
+/// A slow message does not end a connection on which one follows another.
 #[tokio::test]
 async fn each_message_has_its_own_time() {
     let connections = Connections { message: BRIEF, ..FEW };

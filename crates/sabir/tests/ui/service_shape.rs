@@ -1,4 +1,4 @@
-//! What is no service at all.
+//! What is not a service at all.
 
 #[sabir::service]
 struct Math;

@@ -243,7 +243,7 @@ fn cut(text: &str) -> String {
     text.chars().take(TOLD).collect()
 }
 
-/// A status that is no success. If the answer to one of the calls is in it, that is returned instead.
+/// A status that is not a success. If the answer to one of the calls is in it, that is returned instead.
 pub(crate) async fn refusal(
     client: &Client,
     status: StatusCode,

@@ -53,7 +53,7 @@ pub struct Parser {
     data: Vec<u8>,
     has_data: bool,
     too_large: bool,
-    /// The event has a name of its own, and is no message.
+    /// The event has a name of its own, and is not a message.
     named: bool,
     /// Its name is `endpoint`.
     names_endpoint: bool,

@@ -328,7 +328,7 @@ fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
     scheme.eq_ignore_ascii_case(b"Bearer ").then_some(token.trim_ascii())
 }
 
-/// Takes the same time wherever the two differ. Their lengths are no secret.
+/// Takes the same time wherever the two differ. Their lengths are not secret.
 fn same_text(one: &[u8], other: &[u8]) -> bool {
     let differing = one.iter().zip(other).fold(0, |differing, (a, b)| differing | (a ^ b));
     one.len() == other.len() && std::hint::black_box(differing) == 0

@@ -61,7 +61,7 @@ impl PendingResponse {
         }
     }
 
-    /// Whether this, as all there is, is no stream.
+    /// Whether this is all there is, and not a stream.
     fn is_whole(&self, message: Option<&Bytes>) -> bool {
         message.is_none() || !self.accepts.prefers_events()
     }
