@@ -22,6 +22,29 @@ pub(crate) struct CheckContext<'s> {
     pub(crate) report: &'s mut Report,
 }
 
+/// A message that is checked: what a [`CheckContext`] says of it by itself.
+#[derive(Clone, Copy)]
+struct Subject<'s> {
+    location: Location<'s>,
+    entry: &'s str,
+    from: Side,
+}
+
+impl<'s> Subject<'s> {
+    fn context<'c>(self, calls: &'c mut Calls, report: &'c mut Report) -> CheckContext<'c>
+    where
+        's: 'c,
+    {
+        let Subject { location, entry, from } = self;
+        CheckContext { location, entry, from, calls, report }
+    }
+
+    /// A member of the message, or all of it.
+    fn part(&self, path: &[&str]) -> &'s str {
+        json_path::member(self.entry, path).unwrap_or(self.entry)
+    }
+}
+
 impl<'s> CheckContext<'s> {
     /// A member of the message, or all of it.
     pub(crate) fn part(&self, path: &[&str]) -> &'s str {
@@ -142,19 +165,19 @@ impl Session {
                 let from =
                     direction.or_else(|| self.protocol.sender(&request.method)).unwrap_or(Side::Client);
                 self.end(from).notified = false;
-                self.request(request, entry, location, from, report);
+                self.request(request, Subject { location, entry, from }, report);
             }
             Message::Notification(notification) => {
                 let sender = || self.protocol.sender(&notification.method);
                 let from = direction.or_else(sender).unwrap_or(Side::Client);
                 self.end(from).notified = true;
-                self.notification(notification, entry, location, from, report);
+                self.notification(notification, Subject { location, entry, from }, report);
             }
             Message::Response(response) => {
                 self.responses = true;
                 let from = direction.unwrap_or_else(|| self.answerer(&response.id));
                 self.end(from).notified = false;
-                self.response(response, entry, location, from, report);
+                self.response(response, Subject { location, entry, from }, report);
             }
         }
     }
@@ -166,17 +189,10 @@ impl Session {
         if servers { Side::Client } else { Side::Server }
     }
 
-    fn request(
-        &mut self,
-        request: &Request<'_>,
-        entry: &str,
-        location: Location<'_>,
-        from: Side,
-        report: &mut Report,
-    ) {
-        let mut context = CheckContext { location, entry, from, calls: &mut self.calls, report };
-        let mark = self.protocol.request(&mut context, request);
-        self.compare_params(&request.method, request.params.as_ref(), entry, &location, from, report);
+    fn request(&mut self, request: &Request<'_>, subject: Subject<'_>, report: &mut Report) {
+        let Subject { location, entry, from } = subject;
+        let mark = self.protocol.request(&mut subject.context(&mut self.calls, report), request);
+        self.compare_params(&request.method, request.params.as_ref(), subject, report);
         let mut call = self.calls.call(from, &request.id, &request.method, entry, &location);
         call.mark = mark;
         if let Some(earlier) = self.calls.open(call)
@@ -188,24 +204,9 @@ impl Session {
         }
     }
 
-    fn notification(
-        &mut self,
-        notification: &Notification<'_>,
-        entry: &str,
-        location: Location<'_>,
-        from: Side,
-        report: &mut Report,
-    ) {
-        let mut context = CheckContext { location, entry, from, calls: &mut self.calls, report };
-        self.protocol.notification(&mut context, notification);
-        self.compare_params(
-            &notification.method,
-            notification.params.as_ref(),
-            entry,
-            &location,
-            from,
-            report,
-        );
+    fn notification(&mut self, notification: &Notification<'_>, subject: Subject<'_>, report: &mut Report) {
+        self.protocol.notification(&mut subject.context(&mut self.calls, report), notification);
+        self.compare_params(&notification.method, notification.params.as_ref(), subject, report);
     }
 
     /// Whether the other side is described to take such params.
@@ -213,16 +214,15 @@ impl Session {
         &self,
         method: &str,
         params: Option<&RawJson<'_>>,
-        entry: &str,
-        location: &Location<'_>,
-        from: Side,
+        subject: Subject<'_>,
         report: &mut Report,
     ) {
-        let Some(described) = self.described.as_ref().filter(|described| described.side != from) else {
+        let Some(described) = self.described.as_ref().filter(|described| described.side != subject.from)
+        else {
             return;
         };
         for mismatch in described.by.params(method, params.map(RawJson::as_str)) {
-            report.add(&RPC028, location, mismatch.part.unwrap_or(entry), mismatch.what);
+            report.add(&RPC028, &subject.location, mismatch.part.unwrap_or(subject.entry), mismatch.what);
         }
     }
 
@@ -256,31 +256,24 @@ impl Session {
         }
     }
 
-    fn response(
-        &mut self,
-        response: &Response<'_>,
-        entry: &str,
-        location: Location<'_>,
-        from: Side,
-        report: &mut Report,
-    ) {
-        let asker = from.other();
+    fn response(&mut self, response: &Response<'_>, subject: Subject<'_>, report: &mut Report) {
+        let asker = subject.from.other();
         let asked = match self.calls.take(asker, &response.id) {
             Some(call) => Some(call),
-            None => self.stray(response, entry, location, from, report),
+            None => self.stray(response, subject, report),
         };
         if let Some(call) = &asked {
-            self.contradiction(call, response, entry, &location, report);
-            self.compare_outcome(call, response, &location, report);
+            self.contradiction(call, response, subject, report);
+            self.compare_outcome(call, response, &subject.location, report);
         }
-        let mut context = CheckContext { location, entry, from, calls: &mut self.calls, report };
+        let mut context = subject.context(&mut self.calls, report);
         self.protocol.response(&mut context, response, asked.as_deref());
         if let Some(call) = asked {
             if call.invalid {
                 let end = self.end(asker);
                 end.unreadable = end.unreadable.saturating_sub(1);
             } else {
-                self.calls.keep(call, location.record.line);
+                self.calls.keep(call, subject.location.record.line);
             }
         }
     }
@@ -289,14 +282,13 @@ impl Session {
     fn stray(
         &mut self,
         response: &Response<'_>,
-        entry: &str,
-        location: Location<'_>,
-        from: Side,
+        subject: Subject<'_>,
         report: &mut Report,
     ) -> Option<Box<Call>> {
+        let Subject { location, from, .. } = subject;
         let id = &response.id;
         let asker = from.other();
-        let part = json_path::member(entry, &["id"]).unwrap_or(entry);
+        let part = subject.part(&["id"]);
         if id.is_null() {
             self.stray_null(response, part, &location, asker, report);
             return None;
@@ -370,8 +362,7 @@ impl Session {
         &mut self,
         call: &Call,
         response: &Response<'_>,
-        entry: &str,
-        location: &Location<'_>,
+        subject: Subject<'_>,
         report: &mut Report,
     ) {
         let code = match &response.outcome {
@@ -393,16 +384,15 @@ impl Session {
             }
             _ => return,
         };
-        let part = json_path::member(entry, &["error", "code"]).unwrap_or(entry);
-        report.add(&RPC015, location, part, what);
+        report.add(&RPC015, &subject.location, subject.part(&["error", "code"]), what);
         report.related(&RPC015, call.line, "the request is here");
     }
 
     /// A batch came: its entries were messages of their own already.
     pub(crate) fn batch(&mut self, location: Location<'_>, entry: &str, report: &mut Report) {
         let from = location.record.direction.map_or(Side::Client, Side::from);
-        let mut context = CheckContext { location, entry, from, calls: &mut self.calls, report };
-        self.protocol.batch(&mut context);
+        let subject = Subject { location, entry, from };
+        self.protocol.batch(&mut subject.context(&mut self.calls, report));
     }
 
     /// The connection is over.
