@@ -1,7 +1,7 @@
 //! What an MCP server offers. Its tools become a document in which each is a method of its own.
 
 use sabir::openrpc::{Content, Document, Info, Method, ParamStructure};
-use sabir::{CallError, McpRevision, Peer, RawJson, Undelivered, error_reason};
+use sabir::{CallError, JsonKind, McpRevision, Peer, RawJson, Undelivered, error_reason};
 use sabir_mcp::McpSession;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -154,18 +154,19 @@ impl Lists<'_> {
             if self.bytes > self.options.max_size {
                 return Err(CallError::Undelivered(Undelivered::too_large(self.options.max_size)));
             }
-            let mut page: Value =
-                text.parse().map_err(|error| CallError::Decode(error_reason(&error).into()))?;
-            match page.get_mut(member).map(Value::take) {
-                Some(Value::Array(items)) => all.extend(items),
-                _ => return Err(CallError::Decode(format!("{method} answers without `{member}`").into())),
-            }
-            match page.get_mut("nextCursor").map(Value::take) {
-                Some(Value::String(next)) => {
+            let listed = text.get(member).filter(|listed| listed.kind() == JsonKind::Array);
+            let Some(listed) = listed else {
+                return Err(CallError::Decode(format!("{method} answers without `{member}`").into()));
+            };
+            pages.add(listed.elements().count())?;
+            let undecodable = |error: serde_json::Error| CallError::Decode(error_reason(&error).into());
+            all.extend(listed.parse::<Vec<Value>>().map_err(undecodable)?);
+            match text.get("nextCursor").and_then(|next| next.parse::<String>().ok()) {
+                Some(next) => {
                     pages.follow(&next)?;
                     cursor = Some(Value::String(next));
                 }
-                _ => return Ok(all),
+                None => return Ok(all),
             }
         }
     }
