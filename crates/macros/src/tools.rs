@@ -276,7 +276,10 @@ mod tests {
     #[test]
     fn what_cannot_be_a_tool_is_an_error_that_says_why() {
         for (text, why) in [
-            ("impl Tools for Disk { #[tool] fn f(&self) {} }", "goes on an `impl` block without a trait"),
+            (
+                "impl Tools for Disk { #[tool] fn f(&self) {} }",
+                "can only be used on an inherent `impl` block",
+            ),
             ("impl Disk { fn f(&self) {} }", "there are no tools"),
             ("impl Disk { #[tool] fn f() {} }", "take `&self`"),
             ("impl Disk { #[tool] fn f(&mut self) {} }", "take `&self`"),
