@@ -135,3 +135,19 @@ fn a_stall_begins_with_what_is_not_read() {
     assert!(matches!(session.poll_output(at(5099)), Output::Wait(_)));
     assert!(matches!(session.poll_output(at(5100)), Output::Done(Cause::Stalled)));
 }
+
+/// One message may take longer than that, as long as the peer reads some of it.
+#[test]
+fn a_message_that_is_sent_by_parts_does_not_stall() {
+    let limits = Limits { stall: Some(Duration::from_millis(100)), ..Limits::default() };
+    let mut session = Session::new(Config { framing: Some(Framing::Whole), limits, ..Config::default() });
+    session.notify(at(0), "n", &()).unwrap();
+    assert_eq!(session.wait().deadline, Some(at(100)));
+    for now in [50, 140, 230] {
+        assert!(matches!(session.poll_output(at(now)), Output::Wait(_)), "{now}");
+        session.handle_sent_part(at(now));
+        assert!(session.outgoing().is_some());
+        assert_eq!(session.wait().deadline, Some(at(now + 100)));
+    }
+    assert!(matches!(session.poll_output(at(330)), Output::Done(Cause::Stalled)));
+}

@@ -44,6 +44,13 @@ impl Session {
         self.core.active = self.core.now;
     }
 
+    /// A part of the message that [`outgoing`](Self::outgoing) returned was sent: the peer reads, however slowly.
+    pub fn handle_sent_part(&mut self, now: Time) {
+        self.core.advance(now);
+        self.core.write_blocked_since = None;
+        self.core.active = self.core.now;
+    }
+
     /// The call with this id on the wire cannot be answered any more: its message was lost on the way.
     /// Whether it was still open.
     pub fn handle_undelivered(&mut self, now: Time, id: u64, reason: impl Into<Undelivered>) -> bool {

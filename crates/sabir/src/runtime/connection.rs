@@ -26,6 +26,9 @@ use crate::runtime::turn::yield_turn;
 /// How long closing a transport may take.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// The same where somebody else waits for its place. What tells the peer why is sent before.
+const HURRIED_CLOSE: Duration = Duration::from_millis(50);
+
 /// Answers of spawned handlers that come so soon after a turn are gathered, and go out together.
 const GATHERING: Duration = Duration::from_micros(20);
 
@@ -39,6 +42,8 @@ pub(crate) struct Connection<P> {
     timer_deadline: Option<Time>,
     /// The session has ended, and the transport is being closed.
     closing: Option<Cause>,
+    /// Others need its place: closing the transport must not take long.
+    is_hurried: bool,
     /// It waits for spawned handlers that are about to finish.
     gathering: bool,
     /// All that was read is dealt with.
@@ -58,6 +63,7 @@ impl<P: Io> Connection<P> {
             sleep: Box::pin(tokio::time::sleep(Duration::ZERO)),
             timer_deadline: None,
             closing: None,
+            is_hurried: false,
             gathering: false,
             drained: false,
             io,
@@ -141,6 +147,12 @@ impl<P: Io> Connection<P> {
         let _ = self.engine.context.peer.shared.command(Command::Shutdown(grace));
     }
 
+    /// Ends it at once: others need its place.
+    pub(crate) fn make_room(&mut self) {
+        self.is_hurried = true;
+        self.shut_down(Duration::ZERO);
+    }
+
     pub(crate) fn peer(&self) -> Peer {
         self.engine.context.peer.clone()
     }
@@ -163,7 +175,8 @@ impl<P: Io> Connection<P> {
     /// Ends what waits first, then closes the transport.
     fn begin_close(&mut self, cause: Cause) {
         self.closing = Some(self.engine.context.close(cause));
-        self.sleep.as_mut().reset(Instant::now() + CLOSE_TIMEOUT);
+        let timeout = if self.is_hurried { HURRIED_CLOSE } else { CLOSE_TIMEOUT };
+        self.sleep.as_mut().reset(Instant::now() + timeout);
     }
 
     fn close(&mut self, cx: &mut Context<'_>, cause: Cause) -> Poll<Cause> {

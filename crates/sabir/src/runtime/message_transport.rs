@@ -42,7 +42,14 @@ pub(crate) trait Link: Send {
 
     /// Takes a message over, unless it has no room for it yet. An empty one only says that it is the last
     /// for its origin.
+    ///
+    /// One that takes a message over by parts gets it again until it has all of it.
     fn poll_send(&mut self, cx: &mut Context<'_>, outgoing: Outgoing<'_>) -> Poll<io::Result<()>>;
+
+    /// Whether it has taken over another part of a message since this was last asked.
+    fn took_part(&mut self) -> bool {
+        false
+    }
 
     /// Sends what was taken over. Called whenever there is nothing more to take for now.
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
@@ -116,7 +123,12 @@ impl<L: Link> Io for MessageTransport<L> {
         let mut moved = IoProgress::No;
         while let Some(outgoing) = context.session.outgoing() {
             match self.link.poll_send(cx, outgoing) {
-                Poll::Pending => return moved,
+                Poll::Pending => {
+                    if self.link.took_part() {
+                        context.session.handle_sent_part(context.now);
+                    }
+                    return moved;
+                }
                 Poll::Ready(Ok(())) => {
                     if let Some(tap) = self.tap.as_mut().filter(|_| !outgoing.message.is_empty()) {
                         tap(Direction::Sent, outgoing.message);
@@ -180,6 +192,10 @@ impl Link for Box<dyn Link> {
 
     fn poll_send(&mut self, cx: &mut Context<'_>, outgoing: Outgoing<'_>) -> Poll<io::Result<()>> {
         (**self).poll_send(cx, outgoing)
+    }
+
+    fn took_part(&mut self) -> bool {
+        (**self).took_part()
     }
 
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

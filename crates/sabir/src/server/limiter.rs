@@ -11,8 +11,12 @@ use tokio::time::{Instant, sleep};
 use crate::server::activity::{Activity, Doing};
 use crate::sync::lock;
 
-/// How long a connection that was asked to end may take, before another one is asked too.
-const LEAVING: Duration = Duration::from_secs(1);
+/// How long a connection that was asked to end may take, before another one is asked too. One that is not there any more,
+/// or does not want to leave, takes far longer: a place for each of those that wait must not take as long.
+const LEAVING: Duration = Duration::from_millis(10);
+
+/// How long to wait before looking again, where none may be closed.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// How long silence lasts before a connection may be closed for others.
 #[derive(Debug, Clone, Copy)]
@@ -100,7 +104,7 @@ impl ConnectionLimiter {
     fn evict(&self) -> Duration {
         let now = self.start.elapsed();
         let slots = lock(&self.slots);
-        let mut soonest = LEAVING;
+        let mut soonest = LOOK_AGAIN;
         let mut chosen: Option<(_, &Activity)> = None;
         for (address, activity) in slots.connections.values() {
             let doing = activity.doing();
@@ -236,7 +240,7 @@ mod tests {
             (0..permits.len()).filter(|index| permits[*index].activity.is_evicted()).collect::<Vec<_>>()
         };
         // None of them has been silent for long enough.
-        assert!(limiter.evict() <= LEAVING);
+        assert!(limiter.evict() <= LOOK_AGAIN);
         assert!(evicted(&permits).is_empty());
         tokio::time::advance(EVICTABLE.idle).await;
         // First those of the address that has the most, the one that is silent for longest before the others.
@@ -255,6 +259,32 @@ mod tests {
         // One that leaves makes room for whoever waits.
         let (room, ()) = tokio::join!(limiter.make_room(), async { drop(permits.pop()) });
         assert!(room.is_some());
+    }
+
+    /// Those that take their time to leave keep nobody waiting but the first.
+    #[cfg(feature = "http")]
+    #[tokio::test(start_paused = true)]
+    async fn places_do_not_wait_for_one_another() {
+        const MANY: usize = 50;
+        let second = Duration::from_secs(1);
+        let limiter = ConnectionLimiter::new(MANY, MANY, EVICTABLE);
+        for _ in 0..MANY {
+            let Some(permit) = limiter.try_reserve() else { panic!("there is room") };
+            let Some(held) = limiter.admit(permit, None) else { panic!("it is let in") };
+            tokio::spawn(async move {
+                held.activity.evicted().await;
+                sleep(second).await;
+                drop(held);
+            });
+        }
+        tokio::time::advance(EVICTABLE.idle).await;
+        let start = Instant::now();
+        let mut taken = Vec::new();
+        for _ in 0..MANY {
+            taken.extend(limiter.make_room().await);
+        }
+        assert_eq!(taken.len(), MANY);
+        assert!(start.elapsed() < 2 * second, "{:?}", start.elapsed());
     }
 
     #[test]

@@ -62,6 +62,12 @@ impl<P: Io> Metered<P> {
         self.connection.shut_down(grace);
     }
 
+    /// Ends it at once: others need its place.
+    pub(crate) fn make_room(&mut self) {
+        self.is_closing = true;
+        self.connection.make_room();
+    }
+
     pub(crate) fn poll_run(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         // Others may have spent the budget since it last ran.
         self.check_budget(cx);

@@ -79,7 +79,10 @@ impl<P: Io> Serving<P> {
         if !self.connection.is_closing {
             let deadline = self.deadline();
             if self.timer.poll(cx, deadline).is_ready() {
-                self.connection.shut_down(Duration::ZERO);
+                match self.timer.activity().is_evicted() {
+                    true => self.connection.make_room(),
+                    false => self.connection.shut_down(Duration::ZERO),
+                }
             }
         }
         Poll::Pending

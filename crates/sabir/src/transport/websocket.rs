@@ -29,7 +29,11 @@ use crate::transport::forward_writes::forward_writes;
 const READ_BUFFER: usize = 6 * 1024;
 
 /// Bytes that are gathered before they are written although more is to come.
-const WRITE_BUFFER: usize = 64 * 1024;
+const WRITE_BUFFER: usize = 32 * 1024;
+
+/// A server sends larger messages in parts. What is below keeps the memory of the largest frame for as long as the
+/// connection lasts, and nobody counts that.
+const LARGEST_FRAME: usize = WRITE_BUFFER;
 
 /// The head of a ping or a pong from a client.
 const CONTROL_HEAD: usize = 6;
@@ -74,6 +78,9 @@ pub(crate) struct Socket<S> {
     pongs: u32,
     /// What answers are sent as.
     kind: Data,
+    /// How much was taken over of the message that is being sent, and whether that was some more.
+    taken: usize,
+    took_part: bool,
     /// Why we close, if that is not the session's doing.
     fault: Option<(CloseCode, &'static str)>,
     /// The peer has closed, or the connection is broken: nothing can be sent any more.
@@ -164,6 +171,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Socket<S> {
             pinged: false,
             pongs: 0,
             kind: Data::Text,
+            taken: 0,
+            took_part: false,
             fault: None,
             gone: false,
             close_sent: false,
@@ -312,15 +321,30 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Link for Socket<S> {
         if self.gone {
             return Poll::Ready(Ok(()));
         }
-        let kind = self.kind;
-        // The engine writes nothing but UTF-8: a frame is not checked again, as a text message would be.
-        let message = || {
-            let payload = Bytes::copy_from_slice(outgoing.message);
-            Message::Frame(Frame::message(payload, OpCode::Data(kind), true))
-        };
-        let written = self.poll_write(cx, message).map_err(io::Error::other);
-        self.sent += u64::from(matches!(written, Poll::Ready(Ok(()))));
-        written
+        let most = if self.role == Role::Server { LARGEST_FRAME } else { usize::MAX };
+        loop {
+            let rest = &outgoing.message[self.taken..];
+            let part = &rest[..rest.len().min(most)];
+            let kind = if self.taken == 0 { self.kind } else { Data::Continue };
+            let is_last = part.len() == rest.len();
+            // The engine writes nothing but UTF-8: a frame is not checked again, as a text message would be.
+            let frame = || {
+                let payload = Bytes::copy_from_slice(part);
+                Message::Frame(Frame::message(payload, OpCode::Data(kind), is_last))
+            };
+            ready!(self.poll_write(cx, frame)).map_err(io::Error::other)?;
+            if is_last {
+                self.taken = 0;
+                self.sent += 1;
+                return Poll::Ready(Ok(()));
+            }
+            self.taken += part.len();
+            self.took_part = true;
+        }
+    }
+
+    fn took_part(&mut self) -> bool {
+        std::mem::take(&mut self.took_part)
     }
 
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -344,5 +368,48 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Link for Socket<S> {
         // A socket that is closed with something unread in it takes back what it has sent.
         while let Some(Ok(_)) = ready!(Pin::new(&mut self.stream).poll_next(cx)) {}
         Poll::Ready(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use sabir_proto::{Config, Framing, Session, Time};
+
+    use super::*;
+
+    /// What is taken over is counted by nobody, and its memory is kept.
+    #[tokio::test]
+    async fn a_server_takes_a_message_over_as_it_is_read() {
+        let (ours, theirs) = tokio::io::duplex(1000);
+        let quiet = WebSocket { ping_every: None, ..WebSocket::default() };
+        let mut server = Socket::new(ours, Role::Server, quiet, 1 << 21).await;
+        let mut client = Socket::new(theirs, Role::Client, quiet, 1 << 21).await;
+        let mut session = Session::new(Config { framing: Some(Framing::Whole), ..Config::default() });
+        let overhead = r#"{"jsonrpc":"2.0","method":"n","params":[""]}"#.len();
+        for length in [LARGEST_FRAME, LARGEST_FRAME + 1, 1 << 20] {
+            session.notify(Time::START, "n", &["x".repeat(length - overhead)]).unwrap_or_default();
+            let Some(outgoing) = session.outgoing() else { panic!("nothing of {length}") };
+            assert_eq!(outgoing.message.len(), length);
+            let again = poll_fn(|cx| Poll::Ready(server.poll_send(cx, outgoing))).await;
+            assert_eq!(again.is_pending(), length > LARGEST_FRAME, "{length}");
+            assert!(server.taken <= LARGEST_FRAME, "{} of {length}", server.taken);
+            assert_eq!(server.took_part(), length > LARGEST_FRAME, "{length}");
+            assert!(!server.took_part(), "{length}");
+            let sending = async {
+                if again.is_pending() {
+                    poll_fn(|cx| server.poll_send(cx, outgoing)).await?;
+                }
+                poll_fn(|cx| server.poll_flush(cx)).await
+            };
+            let receiving = poll_fn(|cx| client.poll_receive(cx));
+            let (sent, received) = tokio::join!(sending, receiving);
+            assert!(sent.is_ok(), "{length}");
+            let Incoming::Message { text: received, .. } = received else { panic!("no message of {length}") };
+            assert_eq!(received, outgoing.message);
+            session.handle_sent(Time::START);
+        }
+        assert_eq!(server.sent, 3);
     }
 }
