@@ -277,7 +277,7 @@ mod tests {
             ),
             (r#"{"jsonrpc":"2.0","method":"a"}"#, Ok(r#"{"jsonrpc":"2.0","method":"a"}"#)),
             (r#"{"jsonrpc":"2.0","id":1,"result":1}"#, Err("an answer cannot be sent from here")),
-            ("[]", Err("a batch cannot be sent from here")),
+            (r#"[{"jsonrpc":"2.0","method":"a"}]"#, Err("a batch cannot be sent from here")),
         ] {
             let made = with_own_id(text, 7).map(|(made, _)| made);
             assert_eq!(made.as_deref().map_err(String::as_str), want, "{text}");
