@@ -5,7 +5,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { appendFileSync, existsSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { createInterface } from "node:readline";
 import { join } from "node:path";
@@ -82,8 +82,10 @@ test("view: a live tap: rows come, calls are settled in place, and nothing moves
     await page.focus("#grid");
     await page.keyboard.press("End");
     // The last row says how the command has ended.
-    const pid = tap.child.pid;
-    process.kill(Number(readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim()), "SIGKILL");
+    const started = execFileSync("ps", ["-o", "pid=", "--ppid", String(tap.child.pid)], { encoding: "utf8" });
+    const pid = Number(started.trim());
+    assert.ok(pid > 1, started);
+    process.kill(pid, "SIGKILL");
     await page.waitForFunction(() => /killed by SIGKILL/.test(document.querySelector("#grid .body").textContent));
     answers.close();
   } finally {
