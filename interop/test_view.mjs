@@ -216,10 +216,13 @@ onPage("copies as sabir call, curl, transcript, JSON and link", async (page) => 
   await page.click("#grid .body .row >> nth=0");
   await page.waitForSelector("[data-copy]");
   const copied = async (as) => {
-    await page.evaluate(() => navigator.clipboard.writeText(""));
+    await page.evaluate(() => navigator.clipboard.writeText("nothing"));
     await page.click(`[data-copy=${as}]`);
-    await page.waitForFunction(async () => (await navigator.clipboard.readText()) !== "");
-    return page.evaluate(() => navigator.clipboard.readText());
+    for (;;) {
+      const text = await page.evaluate(() => navigator.clipboard.readText());
+      if (text !== "nothing") return text;
+      await page.waitForTimeout(50);
+    }
   };
   const call = await copied("call");
   assert.match(call, /^sabir call tools\/call -d '\{.*\}' -- .*sabir demo --mcp$/);

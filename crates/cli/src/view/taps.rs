@@ -96,6 +96,7 @@ fn read(path: &Path) -> Option<Tap> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

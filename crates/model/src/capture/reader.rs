@@ -335,6 +335,7 @@ fn event(text: &str) -> Event {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -149,6 +149,7 @@ impl Filter {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::calls::Tracker;

@@ -13,7 +13,10 @@ use super::rows::Rows;
 
 /// The files that rows are in, by the number of their capture.
 #[derive(Debug, Clone, Default)]
-pub(in crate::view) struct Files(Arc<Mutex<Vec<(Arc<File>, Format)>>>);
+pub(in crate::view) struct Files(Arc<Mutex<Vec<Known>>>);
+
+/// A file, and how it is written.
+type Known = (Arc<File>, Format);
 
 impl Files {
     pub(super) fn add(&self, file: Arc<File>, format: Format) -> u16 {
@@ -22,7 +25,7 @@ impl Files {
         (files.len() - 1) as u16
     }
 
-    fn get(&self, source: u16) -> Option<(Arc<File>, Format)> {
+    fn get(&self, source: u16) -> Option<Known> {
         let files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         files.get(usize::from(source)).cloned()
     }

@@ -131,8 +131,11 @@ fn open(captures: &Captures, waiting: &mut Vec<Origin>, readings: &mut Vec<Readi
     }
 }
 
-/// A file and its reader, unless nothing can be told of it yet.
-fn reader(origin: &Origin) -> Result<Option<(Arc<File>, Reader<Place>)>, ReadError> {
+/// A file and its reader.
+type Opened = (Arc<File>, Reader<Place>);
+
+/// Opens a file, unless nothing can be told of it yet.
+fn reader(origin: &Origin) -> Result<Option<Opened>, ReadError> {
     let file = Arc::new(File::open(&origin.path)?);
     let is_empty = file.metadata()?.len() == 0;
     if !is_empty && !origin.is_live {
@@ -154,6 +157,7 @@ fn would_wait(error: &ReadError) -> bool {
 }
 
 /// What the next record is.
+#[allow(clippy::large_enum_variant)] // It is used at once, and never kept.
 enum Next<'r> {
     Record(Record<'r>),
     /// Nothing for now.

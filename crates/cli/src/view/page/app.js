@@ -342,7 +342,7 @@ function escape(/** @type {HTMLElement} */ target) {
 const ACTIONS = {
   "/": () => { filter.input.focus(); filter.input.select(); }, f: () => find.open(), n: () => next(1, true), N: () => next(-1, true), e: () => next(1, false), E: toggleErrors, p: togglePause,
   m: mark, M: nextMark, r: async () => { const row = await focusRow(); if (row && detail.row !== row.row) await detail.open(row.row); detail.edit(); }, x: exportRows, t: () => { timeChoice.selectedIndex = (timeChoice.selectedIndex + 1) % timeChoice.options.length; times.by = timeChoice.value; tell(timeChoice.selectedOptions[0].text); draw(); },
-  y: async () => detail.copy("call", (await focusRow())?.row ?? detail.row), Y: async () => detail.copy("json", (await focusRow())?.row ?? detail.row),
+  y: async () => detail.copy("call", (await focusRow())?.row ?? detail.row),
   "[": () => other(true), "]": () => other(false), 1: () => show("list"), 2: () => show("sequence"), 3: () => show("stats"), "?": showHelp,
 };
 

@@ -9,6 +9,9 @@ export class Find extends EventTarget {
   #input = /** @type {HTMLInputElement} */ (byId("finding"));
   #timer = 0;
   #text = "";
+  /** Once all rows were looked at. */
+  #done = () => {};
+  #all = Promise.resolve();
 
   constructor() {
     super();
@@ -38,6 +41,7 @@ export class Find extends EventTarget {
   async #go(step) {
     clearTimeout(this.#timer);
     await this.#look();
+    await Promise.race([this.#all, new Promise(done => setTimeout(done, 2000))]);
     this.dispatchEvent(new CustomEvent("go", { detail: step }));
   }
 
@@ -49,6 +53,7 @@ export class Find extends EventTarget {
       const scan = await post("filter", { filter: text, instead: chosen.find });
       if (scan?.problem) throw new Error(scan.problem);
       chosen.find = scan?.id ?? null;
+      this.#all = new Promise(done => { this.#done = () => done(undefined); });
       byId("hits").textContent = "";
     } catch (error) {
       chosen.find = null;
@@ -60,7 +65,8 @@ export class Find extends EventTarget {
   /** @param {import("./api.js").News} news */
   hear(news) {
     const scan = news.scans.find(scan => scan.id === chosen.find);
-    if (scan && !byId("hits").dataset.at) byId("hits").textContent = `${count(scan.matched)} found${scan.looked < scan.of ? "…" : ""}`;
+    if (scan && !/of/.test(byId("hits").textContent ?? "")) byId("hits").textContent = `${count(scan.matched)} found`;
+    if (!scan || scan.looked >= scan.of) this.#done();
   }
 
   /** @param {{place: number | null, nth: number | null, of: number | null}} found */

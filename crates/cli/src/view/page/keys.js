@@ -7,7 +7,7 @@ import { button, byId, count, element, tell } from "./text.js";
 const KEYS = [
   ["j k ↓ ↑", "next, previous row"], ["PgDn PgUp", "a page on, back"], ["g G Home End", "first, last; the last follows"], ["Enter", "show the message"], ["Esc", "close, clear"],
   ["/", "filter"], ["f", "find"], ["n N", "next, previous that was found"], ["e E", "next error, errors only"], ["[ ]", "request, answer"], ["m M", "mark the row, go to the next mark"],
-  ["p", "pause"], ["y", "copy as sabir call"], ["Y", "copy as JSON"], ["r", "edit and send"], ["x", "export"], ["t", "what times are told by"], ["1 2 3", "list, sequence, statistics"], ["Tab", "to the other parts"], ["?", "this help"],
+  ["p", "pause"], ["y", "copy as sabir call"], ["r", "edit and send"], ["x", "export"], ["t", "what times are told by"], ["1 2 3", "list, sequence, statistics"], ["Tab", "to the other parts"], ["?", "this help"],
 ];
 
 const dialog = () => /** @type {HTMLDialogElement} */ (byId("dialog"));

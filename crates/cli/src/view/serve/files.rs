@@ -39,6 +39,7 @@ pub(super) const FILES: &[PageFile] = page![
 ];
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -82,6 +82,7 @@ pub(super) fn secure(headers: &mut HeaderMap) {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

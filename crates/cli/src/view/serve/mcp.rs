@@ -27,7 +27,7 @@ pub(in crate::view) async fn mcp(given: Given) -> Result<Exit, Failure> {
     let captures = Captures::open(given)
         .map_err(|error| Failure::new(Exit::Connect, format_args!("cannot read: {error}")))?;
     let served =
-        sabir::serve(transport::stdio().dialect(MCP).with_signals(), server(captures).into_router()).await;
+        sabir::serve(transport::stdio().dialect(MCP).with_signals(), server(&captures).into_router()).await;
     served
         .map(|()| Exit::Ok)
         .map_err(|cause| Failure::new(Exit::Protocol, format_args!("stopped serving: {cause}")))
@@ -68,14 +68,12 @@ struct Get {
 #[derive(Deserialize, JsonSchema)]
 struct Nothing {}
 
-fn server(captures: Arc<Captures>) -> McpServer {
+fn server(captures: &Arc<Captures>) -> McpServer {
     let read_only = |name: &'static str, description: &'static str| {
         let annotations = ToolAnnotations { read_only_hint: Some(true), ..Default::default() };
         Tool { annotations: Some(annotations), ..Tool::new(name, description) }
     };
-    let of = |captures: &Arc<Captures>| captures.clone();
-    let (lists, searches, gets, counts, checks) =
-        (of(&captures), of(&captures), of(&captures), of(&captures), of(&captures));
+    let [lists, searches, gets, counts, checks] = std::array::from_fn(|_| captures.clone());
     McpServer::new("sabir-view", env!("CARGO_PKG_VERSION"))
         .instructions(
             "JSON-RPC traffic that was captured: one row for each call (with its answer), notification, line of \
