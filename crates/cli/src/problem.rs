@@ -414,7 +414,7 @@ pub(crate) fn tool_call(target: &str, name: &str, arguments: Option<&RawJson<'_>
     Some(command)
 }
 
-/// Whether a header can be a date of HTTP, such as `Sun, 06 Nov 1994 08:49:37 GMT`, and is no text for a shell.
+/// Whether a header can be a date of HTTP, such as `Sun, 06 Nov 1994 08:49:37 GMT`, and is not text for a shell.
 fn is_date(text: &str) -> bool {
     const LONGEST: usize = 40;
     text.len() <= LONGEST && text.chars().all(|c| c.is_ascii_alphanumeric() || " ,:-".contains(c))

@@ -19,7 +19,7 @@ pub(crate) fn fill(
             None => (inside, None),
         };
         let name = name.strip_prefix("env:").unwrap_or(name);
-        // Other names are no variables, but text for a shell that a hint would repeat.
+        // Other names are not variables, but text for a shell that a hint would repeat.
         if !is_name(name) && !name.starts_with("input:") {
             return Err(Failure::usage(format_args!("`${{{name}}}` is not a variable"))
                 .hint("a name has letters, digits and `_`"));

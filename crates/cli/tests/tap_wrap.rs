@@ -296,7 +296,7 @@ fn what_cannot_be_wrapped_is_refused() {
     home.write("project/.mcp.json", r#"{"mcpServers":{"mine":{"command":"a"}}}"#);
     fs::set_permissions(home.path("project/.mcp.json"), fs::Permissions::from_mode(0o666)).unwrap();
     home.fails(&wrap("mine"), "is not used: others can write to it");
-    // A file that is no JSON.
+    // A file that is not JSON.
     home.write("broken.json", "{\"mcpServers\":\n{\"mine\" 1}}");
     home.fails(&["tap", "wrap", "mine", "--file", "../broken.json"], "broken.json:2: this is not JSON");
 }

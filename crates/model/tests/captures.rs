@@ -95,7 +95,7 @@ fn messages_behind_headers() {
 fn captures() {
     check(
         b"{\"jrl\":1,\"tool\":\"x\"}\n{\"n\":1,\"t\":5,\"d\":\">\",\"msg\":{\"a\":1}}\nnonsense\n{\"n\":2,\"k\":\"noise\",\"d\":\"<\",\"raw\":\"x\"}\n{\"n\":3,\"t\":1",
-        "capture\n1:1+0 ? start Header { version: 1, at: None, tool: Some(\"x\"), transport: None, frame: None, profile: None, cmd: [] }\n\
+        "capture\n1:1+0 ? start Header { version: 1, at: None, tool: Some(\"x\"), transport: None, frame: None, profile: None, cmd: [], target: None\n\
          2:28+48 > 5ns {\"a\":1}\n3:1+57 ? damage: the line is not JSON: expected a value, at byte 0\n\
          4:35+100 < noise x\ntorn\n",
     );

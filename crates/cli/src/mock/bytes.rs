@@ -11,7 +11,7 @@ use tokio::io::AsyncWrite;
 pub(super) const GARBAGE: &str = "\"sabir-mock-fault-garbage-6f1d7c\"";
 pub(super) const CLOSE: &str = "\"sabir-mock-fault-close---6f1d7c\"";
 
-/// What is no JSON, whatever is around it, and as long as the mark.
+/// Bytes that are not JSON, whatever is around it, and as long as the mark.
 const NOISE: &[u8] = b"}{  \xff\x00 this is not JSON \xfe ]][[ ,,";
 
 /// Passes on what is written, except for marks.

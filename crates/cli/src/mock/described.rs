@@ -17,7 +17,7 @@ use crate::exit::{Exit, Failure};
 use crate::recorded::unreadable;
 use crate::yaml;
 
-/// A larger file is no description.
+/// A larger file is not a description.
 const LARGEST: u64 = 64 << 20;
 
 /// What a file describes.

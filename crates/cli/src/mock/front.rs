@@ -30,7 +30,7 @@ async fn stdio(router: Router, options: ServeOptions) -> Result<(), Failure> {
     let framing = options.framing.unwrap_or_else(|| options.protocol.framing());
     let transport = transport::streams(read, Faulty::new(write));
     let transport = transport.framing(framing).dialect(options.protocol.dialect()).with_signals();
-    // A connection that was closed on purpose is no failure.
+    // A connection that was closed on purpose is not a failure.
     let _ = sabir::serve(transport, router).await;
     Ok(())
 }

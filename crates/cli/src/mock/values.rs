@@ -30,7 +30,7 @@ impl<'a> Maker<'a> {
     fn make(&mut self, schema: &Value, depth: usize) -> Value {
         self.left = self.left.saturating_sub(1);
         let Some(schema) = schema.as_object() else {
-            // `true`, and what is no schema at all.
+            // `true`, and what is not a schema at all.
             return Value::Null;
         };
         if let Some(fixed) = schema.get("const") {

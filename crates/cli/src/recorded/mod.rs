@@ -119,7 +119,7 @@ impl Recording {
         self.places().filter(is_one).collect()
     }
 
-    /// Answers of one side that belong to no call, such as those to what is no message, in order.
+    /// Answers of one side that belong to no call, such as those to invalid messages, in order.
     pub(crate) fn strays(&self, by: Direction, calls: &[Call]) -> Vec<Place> {
         let paired: HashSet<Place> = calls.iter().filter_map(|call| call.answer).collect();
         let is_one = |place: &Place| {

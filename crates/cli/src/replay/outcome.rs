@@ -111,7 +111,7 @@ impl Outcome {
         }
     }
 
-    /// Something that is no message.
+    /// An invalid message.
     pub(super) fn invalid(&mut self, text: &str) {
         if self.invalid.len() < MOST_EXTRA {
             self.invalid.push(text.chars().take(200).collect());

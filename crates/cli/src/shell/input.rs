@@ -144,7 +144,7 @@ fn edit(
     }
 }
 
-/// What was typed ahead as the editor would have it: keys that edit do so, and others that are no text are left out, such as
+/// What was typed ahead as the editor would have it: keys that edit do so, and others that are not text are left out, such as
 /// the arrows and the marks around what is pasted.
 fn edited(keys: &str) -> String {
     const INTERRUPT: char = '\x03';

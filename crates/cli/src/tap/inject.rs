@@ -127,7 +127,7 @@ impl Injector {
         while let Some(count) = read(&mut from, &mut buffer) {
             let mut out = Vec::new();
             units.pass(&buffer[..count], |unit, body| {
-                // What has begun before the page has asked is no answer to it.
+                // What has begun before the page has asked is not an answer to it.
                 if passed > 0 || !self.is_answer(body) {
                     out.extend_from_slice(&unit[passed..]);
                 }

@@ -79,7 +79,7 @@ const HOSTS: [Host; 6] = [
     },
 ];
 
-/// Editors whose servers are no targets: they are only put behind a tap.
+/// Editors whose servers are not targets: they are only put behind a tap.
 const EDITORS: [Host; 1] = [Host {
     name: "helix",
     app: &["helix/languages.toml"],

@@ -135,7 +135,7 @@ pub(crate) fn find(name: &str, printer: &Printer) -> Result<Option<Chosen>, Fail
     }
 }
 
-/// The same for completion, which says nothing if it fails. Pressing a key is no consent: nothing of the environment goes to a
+/// The same for completion, which says nothing if it fails. Pressing a key is not consent: nothing of the environment goes to a
 /// peer that a project's file names.
 pub(crate) fn quietly(name: &str) -> Option<Chosen> {
     let saved = Saved::load();

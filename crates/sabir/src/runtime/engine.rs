@@ -1,13 +1,12 @@
 //! A session with its handlers, and no I/O: what the drivers with and without a runtime share.
 
 use std::borrow::Cow;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use memchr::memmem::Finder;
-use sabir_proto::{Cause, Config, Event, Origin, Output, Report, RequestKey, Time};
+use sabir_proto::{Cause, Config, Event, Output, Report, RequestKey, Time};
 
-use crate::handler::ctx::Ctx;
+use crate::ErrorObject;
 use crate::handler::task_pool::{Running, TaskPool};
 use crate::peer::Peer;
 use crate::peer::commands::{CancelWords, Shared, TaskWaker};
@@ -15,13 +14,11 @@ use crate::router::Routes;
 #[cfg(debug_assertions)]
 use crate::router::observe::Watches;
 use crate::router::observe::{CallEnd, Observed, Side};
-#[cfg(feature = "http")]
-use crate::runtime::caller::HttpCallers;
 use crate::runtime::driving;
 use crate::runtime::session_context::SessionContext;
+use crate::runtime::starter::Starter;
 use crate::runtime::streams::STREAM;
 use crate::runtime::turn::TURN;
-use crate::{ErrorObject, RawJson};
 
 /// Handlers and reports between two looks at the clock, at the most.
 const LONGEST_PACE: u32 = 16;
@@ -31,9 +28,6 @@ const KEPT_SLOTS: usize = 1024;
 
 /// Called for every protocol violation of the peer.
 pub(crate) type OnReport = Box<dyn FnMut(&Report<'_>) + Send>;
-
-/// Nearly all notifications have none, which a plain search shows fastest.
-static META: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"_meta\""));
 
 /// Bytes that are kept for the names of notifications.
 const LONGEST_NAME: usize = 1024;
@@ -82,52 +76,6 @@ enum Step {
     Hold(Event<'static>),
     Wait,
     Done(Cause),
-}
-
-/// Starts handlers. It has the parts of an engine that an event does not borrow from.
-struct Starter<'e> {
-    task_pool: &'e mut TaskPool,
-    peer: &'e Peer,
-    #[cfg(feature = "http")]
-    callers: &'e HttpCallers,
-}
-
-impl Starter<'_> {
-    #[inline]
-    fn request(
-        &mut self,
-        key: RequestKey,
-        method: &str,
-        params: Option<&RawJson<'_>>,
-        meta: Option<RawJson<'_>>,
-        origin: Origin,
-    ) -> Result<Running, ErrorObject> {
-        #[cfg(not(feature = "http"))]
-        let _ = origin;
-        let ctx = Ctx {
-            peer: Peer { on_behalf_of: Some(key), ..self.peer.clone() },
-            key: Some(key),
-            meta: meta.map(|meta| Arc::new(meta.into_owned())),
-            #[cfg(feature = "http")]
-            caller: self.callers.of(origin),
-        };
-        self.task_pool.start(&self.peer.shared.routes, ctx, method, params)
-    }
-
-    #[inline]
-    fn notification(&mut self, method: &str, params: Option<&RawJson<'_>>) -> Result<Running, ErrorObject> {
-        let routes = &self.peer.shared.routes;
-        let has_meta = |raw: &&RawJson<'_>| META.find(raw.as_str().as_bytes()).is_some();
-        let meta = params.filter(has_meta).and_then(|raw| raw.get("_meta"));
-        let ctx = Ctx {
-            peer: self.peer.clone(),
-            key: None,
-            meta: meta.map(|meta| Arc::new(meta.into_owned())),
-            #[cfg(feature = "http")]
-            caller: self.callers.of(Origin::NONE),
-        };
-        self.task_pool.start(routes, ctx, method, params)
-    }
 }
 
 /// Why `run` has come to a stop.

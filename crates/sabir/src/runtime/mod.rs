@@ -14,6 +14,7 @@ pub(crate) mod message_transport;
 pub(crate) mod serve;
 pub(crate) mod session_context;
 pub(crate) mod signals;
+mod starter;
 pub(crate) mod streams;
 mod subscriptions;
 pub(crate) mod turn;

@@ -40,11 +40,11 @@ async fn a_circle_of_shared_upstreams_ends_with_an_error_that_says_so() {
         let peer = circle(limits).await;
         for _ in 0..3 {
             let outcome = timeout(LONG, peer.call::<()>("round", ("and", "round"))).await;
-            assert!(is_refused(outcome.as_ref().expect("it goes round for ever")), "{outcome:?}");
+            assert!(is_refused(outcome.as_ref().expect("the cycle never ends")), "{outcome:?}");
         }
         // One that is given up leaves nothing behind that would keep others from their turn.
         drop(timeout(std::time::Duration::from_millis(5), peer.call::<()>("round", ())).await);
-        let outcome = timeout(LONG, peer.call::<()>("round", ())).await.expect("it goes round for ever");
+        let outcome = timeout(LONG, peer.call::<()>("round", ())).await.expect("the cycle never ends");
         assert!(is_refused(&outcome), "{outcome:?}");
     }
 }
@@ -69,7 +69,7 @@ async fn a_circle_of_upstreams_for_each_client_ends_at_the_limit_of_connections(
     }
     let url = urls.lock().unwrap()[0].clone();
     let peer = sabir::connect(url.as_str(), Router::new()).await.unwrap();
-    let outcome = timeout(LONG, peer.call::<()>("round", ())).await.expect("it goes round for ever");
+    let outcome = timeout(LONG, peer.call::<()>("round", ())).await.expect("the cycle never ends");
     assert!(outcome.is_err());
     let opened = opened.load(Ordering::SeqCst);
     assert!((20..=42).contains(&opened), "{opened}");

@@ -24,7 +24,7 @@ fn apply(text: &str, mut edits: Vec<Edit>) -> String {
     out
 }
 
-/// The text with the words of a tap before the command of the entry. `None` if the arguments are no list.
+/// The text with the words of a tap before the command of the entry. `None` if the arguments are not a list.
 pub(super) fn wrap(text: &str, entry: &Entry<'_>, tap: &[String]) -> Option<String> {
     let (program, options) = tap.split_first()?;
     let quoted = |word: &String| entry.syntax.quoted(word);

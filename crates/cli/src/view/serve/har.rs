@@ -17,7 +17,7 @@ pub(super) const START: &str = concat!(
 );
 pub(super) const END: &str = "\n]}}\n";
 
-/// `None` for what is no call and no notification.
+/// `None` for what is neither a call nor a notification.
 pub(super) fn entry(
     known: &Known,
     request: &[u8],

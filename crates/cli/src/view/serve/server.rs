@@ -100,7 +100,7 @@ async fn accept(listener: std::net::TcpListener, site: Arc<Site>) {
             });
             let mut http = http1::Builder::new();
             http.timer(TokioTimer::new()).header_read_timeout(Duration::from_secs(30));
-            // A page that goes away in the middle is no news.
+            // A page that goes away in the middle is not an error.
             let _ = http.serve_connection(TokioIo::new(stream), service).await;
             drop(slot);
         });

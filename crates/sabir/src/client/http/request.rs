@@ -69,7 +69,7 @@ impl Exchange {
     }
 
     /// `None` if the server has taken what was posted, and all that it says comes on one stream: the body of the reply
-    /// is no message, but often the word `Accepted`.
+    /// is not a message, but often the word `Accepted`.
     fn unless_streamed(&self, reply: Reply) -> Option<Reply> {
         let (response, _) = &reply;
         if !response.status().is_success() || self.client.event_stream().is_none() {

@@ -72,7 +72,7 @@ pub(crate) struct StreamIo {
 /// Whether the input is read without waiting for it first, which saves a system call for each message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Blocking {
-    /// Never: it is no pipe, or others change its flags.
+    /// Never: it is not a pipe, or others change its flags.
     Never,
     /// Not yet. It was possible so many times in a row.
     After(u32),
