@@ -84,7 +84,9 @@ fn oracle(stream: &[u8]) -> Said {
             b"retry" if !value.is_empty() && value.iter().all(u8::is_ascii_digit) => {
                 let text = std::str::from_utf8(value).unwrap_or_default();
                 if let Ok(ms) = text.parse() {
-                    retry = Some(Duration::from_millis(ms).min(Duration::from_secs(3600)));
+                    // A server decides neither to be asked all the time nor to be forgotten.
+                    let (least, most) = (Duration::from_millis(100), Duration::from_secs(3600));
+                    retry = Some(Duration::from_millis(ms).clamp(least, most));
                 }
             }
             _ => {}
