@@ -14,7 +14,6 @@ use crate::server::activity::Activity;
 use crate::server::deadline_timer::DeadlineTimer;
 use crate::server::descriptors;
 use crate::server::detect::{Protocol, detect};
-#[cfg(feature = "http")]
 use crate::server::limiter::{ConnectionLimiter, Evictable};
 use sabir_proto::{Config, Framing, Limits};
 use tokio::io::{AsyncWriteExt, ReadBuf};
