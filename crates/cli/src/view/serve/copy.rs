@@ -97,9 +97,11 @@ mod tests {
         let header = Header { cmd, ..Header::default() };
         let text = r#"{"jsonrpc":"2.0","id":1,"method":"add","params":["it's", 2]}"#;
         let made = command(&header, text).unwrap();
+        // Shells of Windows do not agree on quotes inside of a word: it is left out there.
+        let params = if cfg!(windows) { "…" } else { r#"["it's",2]"# };
         assert_eq!(
             crate::platform::split(&made).unwrap(),
-            ["sabir", "call", "add", "-d", "[\"it's\",2]", "--", "my server", "--x"]
+            ["sabir", "call", "add", "-d", params, "--", "my server", "--x"]
         );
         let note = r#"{"jsonrpc":"2.0","method":"seen"}"#;
         assert_eq!(command(&Header::default(), note).unwrap(), "sabir call TARGET seen --notify");
