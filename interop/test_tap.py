@@ -206,7 +206,7 @@ async def curl_with_the_demo():
     async with demo(scheme="http") as (_, port):
         async with on_socket(port) as url:
             call = '{"jsonrpc":"2.0","id":1,"method":"add","params":[2,3]}'
-            for extra in [], ["-H", "Expect: 100-continue"], ["--http1.0"], ["-X", "OPTIONS"], ["-I"], ["-d", " "]:
+            for extra in [], ["-H", "Expect: 100-continue"], ["--http1.0"], ["-X", "OPTIONS"], ["-I"]:
                 words = ["curl", "-sS", "-o", "/dev/null", "-H", "Content-Type: application/json", *extra, url]
                 await client(*words, *([] if "-I" in extra else ["-d", call]))
 

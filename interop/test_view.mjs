@@ -187,7 +187,7 @@ onPage("find goes through rows without leaving out the others", async (page) => 
   await page.keyboard.press("N");
   await page.waitForFunction(() => /1 of \d/.test(document.getElementById("hits").textContent));
   assert.equal(await matches(page), all);
-  assert.ok((await page.$$("#grid .row.hit")).length > 0);
+  await page.waitForSelector("#grid .row.hit");
 });
 
 onPage("errors: only them, and from one to the next", async (page) => {
