@@ -308,7 +308,7 @@ async def python_mcp_asks_the_person_at_the_terminal():
         SABIR, "call", "greet", "--", *PYTHON, stdin=sub, stdout=asyncio.subprocess.PIPE, stderr=sub,
     )
     os.close(sub)
-    os.write(main, b"Ada\ngood day\n")
+    os.write(main, b"a\nAda\ngood day\n")
     out = (await process.stdout.read()).decode()
     check((await process.wait(), out), (0, "Hello, Ada: good day\n"))
 
