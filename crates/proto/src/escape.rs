@@ -5,15 +5,24 @@ use std::fmt::Write;
 
 /// Whether a terminal obeys this character instead of showing it, or shows what follows it in another place:
 /// control characters of both sets and DEL, separators of lines and paragraphs, whatever changes the direction of
-/// text, and what takes no space. Joiners, which some scripts and emoji need, are shown.
+/// text, and what takes no space or shows nothing: fillers of Hangul, the empty cell of Braille, and variation selectors.
+/// Joiners and the selectors of emoji (U+FE0E, U+FE0F), which some scripts and most messages with emoji need, are kept.
 #[inline]
 pub fn is_terminal_control(c: char) -> bool {
-    // Nothing between DEL and the Arabic mark but the second set, and most text is before either.
+    // Most text is before all of them.
     match c {
         ' '..='~' => false,
         '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{feff}' => true,
         '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{fff9}'..='\u{fffb}' => true,
-        '\u{e0000}'..='\u{e007f}' => true,
+        '\u{34f}'
+        | '\u{115f}'
+        | '\u{1160}'
+        | '\u{17b4}'
+        | '\u{17b5}'
+        | '\u{180b}'..='\u{180d}'
+        | '\u{180f}' => true,
+        '\u{2800}' | '\u{3164}' | '\u{ffa0}' | '\u{fe00}'..='\u{fe0d}' => true,
+        '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}' => true,
         _ => c.is_control(),
     }
 }
@@ -63,6 +72,10 @@ mod tests {
                 "\u{2027}\\u2028\\u2029\\u202a\\u202e\u{202f}",
             ),
             ("\u{205f}\u{2066}\u{206f}\u{2070}\u{e0041}", "\u{205f}\\u2066\\u206f\u{2070}\\udb40\\udc41"),
+            ("a\u{34f}\u{115f}\u{1160}b", "a\\u034f\\u115f\\u1160b"),
+            ("\u{2800}\u{3164}\u{ffa0}\u{2801}", "\\u2800\\u3164\\uffa0\u{2801}"),
+            ("\u{fe00}\u{fe0d}\u{e0100}\u{e01ef}", "\\ufe00\\ufe0d\\udb40\\udd00\\udb40\\uddef"),
+            ("\u{2764}\u{fe0f}", "\u{2764}\u{fe0f}"),
         ] {
             assert_eq!(escape_controls(text), want);
             let plain = !text.chars().any(is_terminal_control);

@@ -81,8 +81,8 @@ pub use message::id::Id;
 pub use message::{ErrorPart, Fault, Invalid, Member, Message, Notification, Request, Response};
 pub use revision::McpRevision;
 pub use session::{
-    Accept, Batch, CallError, CallKey, CallOptions, CancelOptions, Cause, Config, DeliveryFailure, Event,
-    Finish, ItemError, Lost, Origin, Outgoing, Output, Overflow, Purpose, Report, RequestKey, Role,
+    Accept, Batch, BatchKey, CallError, CallKey, CallOptions, CancelOptions, Cause, Config, DeliveryFailure,
+    Event, Finish, ItemError, Lost, Origin, Outgoing, Output, Overflow, Purpose, Report, RequestKey, Role,
     SendError, Session, SinkEnd, SinkKey, SinkStats, SubscriptionClosed, SubscriptionKey, TraceContext,
     Undelivered, Usage, Wait,
 };

@@ -58,8 +58,9 @@ pub struct Limits {
     /// Items that may wait to be sent for one subscription of the peer, and items that are kept for one of ours before
     /// its response has come. 64.
     pub subscription_items: usize,
-    /// Bytes of all items that wait to be sent, and of all that came before their response. 4 MiB each. As much again may
-    /// wait to be sent for subscriptions that have nothing else waiting.
+    /// Bytes of all items that wait to be sent, and of all that came before their response. 4 MiB each, with their
+    /// bookkeeping; the item that reaches the limit may be larger. Of those to be sent, half is left to the first item of
+    /// each subscription, so that none starves because others queue.
     pub subscription_bytes: usize,
     /// How long the peer may read nothing while there is something to send. A minute.
     pub stall: Option<Duration>,

@@ -120,7 +120,7 @@ impl SubscriptionStyle {
         SubscriptionStyle::of(methods, Routing::Id, SubscriptionIds::Text, EndSignal::Always)
     }
 
-    /// Ethereum: `eth_subscribe ["newHeads"]`.
+    /// Ethereum: `eth_subscribe ["newHeads"]`. Its subscribers are not told of the end: [`EndSignal::Silent`].
     pub const fn ethereum(name: &'static str) -> Self {
         SubscriptionStyle {
             subscribe: Cow::Borrowed("eth_subscribe"),
@@ -133,7 +133,7 @@ impl SubscriptionStyle {
         }
     }
 
-    /// A namespace of geth: `<namespace>_subscribe [name]`.
+    /// A namespace of geth: `<namespace>_subscribe [name]`. Its subscribers are not told of the end.
     pub fn namespace(namespace: &str, name: impl Into<Cow<'static, str>>) -> Self {
         SubscriptionStyle {
             subscribe: format!("{namespace}_subscribe").into(),
@@ -144,7 +144,7 @@ impl SubscriptionStyle {
         }
     }
 
-    /// Solana: `slotSubscribe` for `slot`.
+    /// Solana: `slotSubscribe` for `slot`. Its subscribers are not told of the end.
     pub fn solana(name: &str) -> Self {
         SubscriptionStyle {
             subscribe: format!("{name}Subscribe").into(),
@@ -156,7 +156,7 @@ impl SubscriptionStyle {
         }
     }
 
-    /// Notifications of one method, which come without being asked for.
+    /// Notifications of one method, which come without being asked for. Nothing tells that there will be no more.
     pub fn method(notification: impl Into<Cow<'static, str>>) -> Self {
         SubscriptionStyle {
             notification: notification.into(),

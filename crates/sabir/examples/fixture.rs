@@ -1,6 +1,6 @@
 //! The server that the tests start as a process, with handlers that misbehave.
 //!
-//! Run with `cargo run -p sabir --example fixture -- [no-signals] [lines|headers|auto|unguarded|listen URL|
+//! Run with `cargo run -p sabir --example fixture -- [no-signals] [lines|headers|auto|early|unguarded|listen URL|
 //! [blocking-]parent CMD…|blocking-connect CMD…|farewell]`.
 
 // To print where nothing should is what it is for.
@@ -100,6 +100,12 @@ async fn main() -> Result<(), sabir::Error> {
         [] | ["lines"] => transport::stdio(),
         ["headers"] => transport::stdio().framing(Framing::Headers),
         ["auto"] => transport::stdio().framing(None),
+        // Prints before it serves.
+        ["early"] => {
+            let stdio = transport::stdio();
+            print().map_err(|error| std::io::Error::other(error.to_string()))?;
+            stdio
+        }
         ["unguarded"] => transport::Stdio::unguarded(),
         ["listen", url] => {
             let (url, sessions) = match url.strip_prefix("session+") {

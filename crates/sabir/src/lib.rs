@@ -115,6 +115,7 @@ mod server;
 pub mod transport;
 // What drives them.
 mod runtime;
+// What all of them share between threads.
 mod sync;
 
 /// Private parsers, for the targets in `fuzz`.
@@ -124,6 +125,12 @@ pub mod fuzzing {
     pub use crate::client::http::fuzzing::{Streamed, events};
     pub use crate::server::fuzzing::detect;
     pub use crate::server::http::fuzzing::{FastHead, event, event_id, fast_head, serve_connection};
+}
+
+/// What the crates of this project share, and nobody else should use.
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::sync::lock;
 }
 
 /// The types of HTTP that this crate takes and gives.
@@ -144,6 +151,7 @@ pub use peer::resubscribe::{Followed, Resubscribing, resubscribing};
 pub use peer::subscription::{Lag, Subscribe, Subscription, SubscriptionEnd, SubscriptionError};
 pub use peer::{Peer, WeakPeer};
 pub use proxy::proxy;
+pub use proxy::target::Upstream;
 pub use router::Router;
 pub use router::call::RouterCall;
 pub use router::layer::Next;

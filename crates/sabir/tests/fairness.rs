@@ -2,12 +2,15 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use sabir::{Router, transport};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 const CALLS: usize = 2000;
 
@@ -101,4 +104,44 @@ async fn junk_leaves_others_their_turn() {
         answers += buffer[..count].iter().filter(|byte| **byte == b'\n').count();
     }
     assert!(before < JUNK / 4, "{before} of {JUNK} pieces of junk came first");
+}
+
+/// Takes all that is written at once, as a socket with large buffers does, and needs the processor for it.
+struct CopyingWriter {
+    bytes: Arc<AtomicUsize>,
+}
+
+impl AsyncWrite for CopyingWriter {
+    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_micros(bytes.len() as u64 >> 8) {}
+        self.bytes.fetch_add(bytes.len(), Ordering::Relaxed);
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// The system copies what is written, which takes a large answer longer than a turn.
+#[tokio::test]
+async fn writing_leaves_others_their_turn() {
+    const LARGE: usize = 8 << 20;
+    let bytes = Arc::new(AtomicUsize::new(0));
+    let (mut busy, served) = tokio::io::duplex(1 << 10);
+    let router = Router::new().method_sync("large", |_, ()| Ok("x".repeat(LARGE)));
+    let writer = CopyingWriter { bytes: Arc::clone(&bytes) };
+    tokio::spawn(sabir::serve(transport::streams(served, writer), router));
+    busy.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"large\"}\n").await.unwrap();
+    let mut turns = 0;
+    while bytes.load(Ordering::Relaxed) < LARGE {
+        tokio::task::yield_now().await;
+        turns += 1;
+    }
+    assert!(turns > 8, "{turns} turns while an answer of 8 MiB was written");
 }

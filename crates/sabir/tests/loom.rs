@@ -6,7 +6,7 @@
 
 #![allow(clippy::unwrap_used, dead_code)]
 
-#[path = "../src/peer/flags.rs"]
+#[path = "../src/sync/flags.rs"]
 mod flags;
 
 /// What the flags are made of here.

@@ -68,7 +68,7 @@ fn standard_output_is_written_to_the_end() {
 #[test]
 fn nothing_but_the_protocol_is_on_standard_output() {
     let print = r#"{"jsonrpc":"2.0","id":0,"method":"print"}"#;
-    for (mode, guarded) in [("lines", true), ("unguarded", false)] {
+    for (mode, guarded) in [("lines", true), ("early", true), ("unguarded", false)] {
         let mut child = piped(&[mode]);
         child.stdin.as_mut().unwrap().write_all(format!("{print}\n{ADD}\n").as_bytes()).unwrap();
         let output = finish(child);

@@ -525,3 +525,5 @@ mod subscriptions;
 #[cfg(feature = "tracing")]
 #[path = "proxy/traced.rs"]
 mod traced;
+#[path = "proxy/upstreams.rs"]
+mod upstreams;

@@ -10,9 +10,17 @@ const KEPT_BATCHES: usize = 4;
 /// of junk take little room and time.
 const EXPLAINED: u32 = 100;
 
+/// Names a batch of the peer. Stale keys are harmless.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct BatchKey {
+    index: u32,
+    serial: u32,
+}
+
 /// The batches of the peer that are being worked on.
 #[derive(Debug, Default)]
 pub(crate) struct Gathering {
+    last_serial: u32,
     batches: Vec<Batch>,
     free: Vec<u32>,
     bytes: usize,
@@ -22,6 +30,7 @@ pub(crate) struct Gathering {
 
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
+    serial: u32,
     /// The message that it came in.
     origin: Origin,
     /// Entries that are not settled yet.
@@ -52,12 +61,24 @@ impl Gathering {
             self.batches.push(Batch::default());
             (self.batches.len() - 1) as u32
         });
+        self.last_serial = self.last_serial.wrapping_add(1);
         let batch = &mut self.batches[index as usize];
+        batch.serial = self.last_serial;
         batch.open = 1;
         batch.full = false;
         batch.refused = 0;
         batch.origin = origin;
         index
+    }
+
+    pub(crate) fn key(&self, index: u32) -> BatchKey {
+        BatchKey { index, serial: self.batches[index as usize].serial }
+    }
+
+    /// Whether not all of its entries are settled.
+    pub(crate) fn is_open(&self, key: BatchKey) -> bool {
+        let batch = self.batches.get(key.index as usize);
+        batch.is_some_and(|batch| batch.serial == key.serial && batch.open > 0)
     }
 
     /// One more entry will be settled.
@@ -124,6 +145,6 @@ impl Gathering {
     }
 
     pub(crate) fn clear(&mut self) {
-        *self = Gathering::default();
+        *self = Gathering { last_serial: self.last_serial, ..Gathering::default() };
     }
 }

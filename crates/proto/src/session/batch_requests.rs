@@ -2,12 +2,14 @@
 
 use std::borrow::Cow;
 
+use crate::dialect::Dialect;
 use crate::json::raw::RawJson;
 use crate::message::decode::Entry;
 use crate::message::id::Id;
 use crate::message::{Message, Request};
 use crate::session::event::{Event, Report};
 use crate::session::inbound::{Next, in_flight, start};
+use crate::session::meta::{Meta, may_have_long_token};
 use crate::session::requests::parse_small_id;
 use crate::session::{Core, Phase};
 
@@ -77,7 +79,15 @@ impl BatchRequests {
 
     /// Takes a batch on, if it is nothing but requests whose ids count up. Of those, none can have the id of
     /// another, so that each may be answered and forgotten before the next one is looked at.
-    pub(crate) fn take_on(&mut self, text: &str, entries: &[Entry<'_>], batch: u32) -> bool {
+    ///
+    /// A progress token that is too long is refused where requests wait.
+    pub(crate) fn take_on(
+        &mut self,
+        text: &str,
+        entries: &[Entry<'_>],
+        batch: u32,
+        dialect: &Dialect,
+    ) -> bool {
         debug_assert!(self.is_empty());
         self.next = 0;
         self.calls.clear();
@@ -85,6 +95,10 @@ impl BatchRequests {
         let orderly = text.len() <= LONGEST
             && entries.iter().all(|entry| {
                 let Some((number, call)) = call(entry, text) else { return false };
+                let params = call.params.map_or("", |params| piece(text, params));
+                if may_have_long_token(params) && Meta::read(params, dialect).has_long_token() {
+                    return false;
+                }
                 self.calls.push(call);
                 highest.replace(number) < Some(number)
             });
@@ -171,7 +185,8 @@ impl Core {
         let text = &self.batch_requests.text;
         let method = Cow::Borrowed(piece(text, call.method));
         let params = call.params.map(|params| piece(text, params));
-        start(&mut self.requests, &self.dialect, key, method, params)
+        let meta = params.map(|params| Meta::read(params, &self.dialect)).unwrap_or_default();
+        start(&mut self.requests, key, method, params, &meta)
     }
 
     /// The next request of the batch has to wait, and so has the rest.

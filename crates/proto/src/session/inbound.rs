@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use crate::dialect::{Dialect, NotificationStyle};
+use crate::dialect::NotificationStyle;
 use crate::frame::{Cut, FrameFault};
 use crate::json::cursor::Cursor;
 use crate::json::raw::RawJson;
@@ -15,7 +15,7 @@ use crate::message::error::{ErrorCode, ErrorObject};
 use crate::message::id::Id;
 use crate::message::{Fault, Invalid, Message, Notification, Request, Response};
 use crate::session::event::{CallError, CallKey, Event, Origin, Report, RequestKey};
-use crate::session::meta::Meta;
+use crate::session::meta::{LONGEST_TOKEN, Meta, may_have_long_token};
 use crate::session::queue::Waiting;
 use crate::session::refusals::{REPORTED, SMALL_ERROR, is_long_answer};
 use crate::session::requests::Requests;
@@ -23,9 +23,6 @@ use crate::session::{Core, KEPT_BATCH, Phase, Role, WholeMessage};
 
 /// Tables up to this size count as nothing.
 const SMALL_TABLE: usize = 64 * 1024;
-
-/// Nobody needs longer progress tokens; for each such call there would be one more copy of its params.
-const LONGEST_TOKEN: usize = 1024;
 
 /// How much is shown of an id that is refused.
 const SHOWN_ID: usize = 64;
@@ -211,7 +208,7 @@ impl Core {
             return;
         }
         let batch = self.gathering.begin(self.incoming);
-        if self.batch_requests.take_on(text, entries, batch) {
+        if self.batch_requests.take_on(text, entries, batch, &self.dialect) {
             self.error_replies = 0;
             return;
         }
@@ -349,11 +346,19 @@ impl Core {
         if let Some(batch) = batch {
             self.gathering.expect(batch);
         }
+        let meta = match text {
+            Some(text) if starts_now || may_have_long_token(text) => Meta::read(text, &self.dialect),
+            _ => Meta::default(),
+        };
+        if meta.has_long_token() {
+            self.answer_error(key, &long_token());
+            return Next::Again;
+        }
         if !starts_now {
             self.queue.push(Waiting::Request(key), &method, text);
             return Next::Again;
         }
-        Next::Event(start(&mut self.requests, &self.dialect, key, method, text))
+        Next::Event(start(&mut self.requests, key, method, text, &meta))
     }
 
     /// Whether a request with this much text may run beside those that do.
@@ -415,7 +420,10 @@ impl Core {
         let Some((waiting, method, params)) = queue.pop() else { unreachable!("the queue was looked at") };
         let method = Cow::Borrowed(method);
         match waiting {
-            Waiting::Request(key) => start(requests, dialect, key, method, params),
+            Waiting::Request(key) => {
+                let meta = params.map(|params| Meta::read(params, dialect)).unwrap_or_default();
+                start(requests, key, method, params, &meta)
+            }
             Waiting::Notification => {
                 *barrier = true;
                 Event::Notification { method, params: params.map(RawJson::trusted) }
@@ -549,19 +557,23 @@ pub(crate) fn overloaded() -> ErrorObject<'static> {
     ErrorObject::because(ErrorCode::OVERLOADED, "too many requests are waiting: try again later")
 }
 
+/// The request is refused, and not served without progress: its caller waits for what would never come.
+fn long_token() -> ErrorObject<'static> {
+    let reason = format!("the progress token is longer than {LONGEST_TOKEN} bytes");
+    ErrorObject::because(ErrorCode::INVALID_PARAMS, reason)
+}
+
 /// Starts a request that is in the table.
 #[inline]
 pub(crate) fn start<'t>(
     requests: &mut Requests,
-    dialect: &Dialect,
     key: RequestKey,
     method: Cow<'t, str>,
     params: Option<&'t str>,
+    meta: &Meta<'t>,
 ) -> Event<'t> {
-    let meta = params.map(|params| Meta::read(params, dialect)).unwrap_or_default();
     let bytes = method.len() + params.map_or(0, str::len) + meta.text.map_or(0, str::len);
-    let token = meta.token.filter(|(_, text)| text.len() <= LONGEST_TOKEN);
-    let origin = requests.start(key, bytes, token).map_or(Origin::NONE, |slot| slot.origin);
+    let origin = requests.start(key, bytes, meta.token).map_or(Origin::NONE, |slot| slot.origin);
     let raw = |text: Option<&'t str>| text.map(RawJson::trusted);
     Event::Request { key, method, params: raw(params), meta: raw(meta.text), origin }
 }

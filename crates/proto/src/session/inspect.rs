@@ -1,6 +1,6 @@
 //! What an application may ask of a session, and set, at any time.
 
-use super::{RequestKey, Session, Usage};
+use super::{BatchKey, RequestKey, Session, Usage};
 use crate::dialect::Dialect;
 use crate::frame::Framing;
 use crate::message::id::Id;
@@ -9,6 +9,17 @@ impl Session {
     /// The id of a request that is not answered yet.
     pub fn id(&self, key: RequestKey) -> Option<Id<'_>> {
         self.core.requests.get(key).map(|slot| Id::trusted(slot.id()))
+    }
+
+    /// The batch that a request came in which is not answered yet. Its answer goes out with the others of the batch.
+    pub fn batch_of(&self, key: RequestKey) -> Option<BatchKey> {
+        let batch = self.core.requests.get(key)?.batch?;
+        Some(self.core.gathering.key(batch))
+    }
+
+    /// Whether the answers of a batch wait for the last of them.
+    pub fn is_gathering(&self, batch: BatchKey) -> bool {
+        self.core.gathering.is_open(batch)
     }
 
     /// Speaks another dialect from the next message on. Some protocols agree on one in their first messages.

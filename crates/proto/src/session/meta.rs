@@ -42,6 +42,15 @@ impl<'a> TraceContext<'a> {
     }
 }
 
+/// Nobody needs longer progress tokens. A running request keeps a copy, and each progress repeats it.
+pub(super) const LONGEST_TOKEN: usize = 1024;
+
+/// Whether params are long enough for [`Meta::has_long_token`].
+#[inline]
+pub(super) fn may_have_long_token(params: &str) -> bool {
+    params.len() > LONGEST_TOKEN
+}
+
 static META: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"_meta\""));
 
 #[derive(Debug, Default)]
@@ -57,6 +66,12 @@ impl<'a> Meta<'a> {
     #[inline]
     pub(super) fn read(params: &'a str, dialect: &Dialect) -> Self {
         if params.starts_with('{') { Meta::read_object(params, dialect) } else { Meta::default() }
+    }
+
+    /// Whether the token is longer than is kept.
+    #[inline]
+    pub(super) fn has_long_token(&self) -> bool {
+        self.token.is_some_and(|(_, token)| token.len() > LONGEST_TOKEN)
     }
 
     fn read_object(params: &'a str, dialect: &Dialect) -> Self {

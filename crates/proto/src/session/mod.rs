@@ -30,6 +30,7 @@ mod work;
 use std::collections::VecDeque;
 use std::time::Duration;
 
+pub use batch_replies::BatchKey;
 use batch_replies::Gathering;
 use batch_requests::BatchRequests;
 use calls::Calls;

@@ -53,7 +53,8 @@ pub enum Overflow {
     Wait,
     /// The oldest one that waits is dropped.
     DropOldest,
-    /// The one that waits and has the same key is replaced; if there is none, the oldest one is dropped.
+    /// The one that waits and has the same key is replaced, and the new one has its place in the order; if there is none, the
+    /// oldest one is dropped.
     KeepLatest,
     /// The subscription ends.
     Close,

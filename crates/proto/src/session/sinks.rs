@@ -12,8 +12,9 @@ use crate::message::encode;
 use crate::message::error::ErrorObject;
 use crate::subscription::{EndSignal, Routing, SubscriptionStyle};
 
-/// What an item costs beside its text.
-const ITEM_OVERHEAD: usize = size_of::<Item>();
+/// What an item costs beside its text: its place in a queue that is up to half empty, and what an allocator keeps for
+/// the text.
+const ITEM_OVERHEAD: usize = 2 * size_of::<Item>() + 16;
 
 /// A table of sinks, with an index by id. Sinks with something to send take turns.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub(super) struct Sinks {
     starved: VecDeque<SinkKey>,
     /// Bytes of all items that wait, the bookkeeping included.
     bytes: usize,
+    /// Bytes of ids and names.
+    texts: usize,
     last_serial: u32,
 }
 
@@ -84,6 +87,7 @@ impl Sinks {
             turn: VecDeque::new(),
             starved: VecDeque::new(),
             bytes: 0,
+            texts: 0,
             last_serial: 0,
         }
     }
@@ -98,10 +102,10 @@ impl Sinks {
 
     /// Memory of the tables and of everything that waits.
     pub(super) fn held(&self) -> usize {
-        let one = size_of::<Sink>() + 128;
         self.slots.capacity() * size_of::<usize>()
-            + self.len() * one
+            + self.len() * size_of::<Sink>()
             + self.bytes
+            + self.texts
             + (self.free.capacity() + self.turn.capacity()) * size_of::<u32>()
             + self.starved.capacity() * size_of::<SinkKey>()
             + self.by_id.allocation_size()
@@ -139,6 +143,7 @@ impl Sinks {
             self.slots.push(None);
             (self.slots.len() - 1) as u32
         });
+        self.texts += sink.texts();
         if sink.routing == Routing::Id {
             let Sinks { slots, by_id, hasher, .. } = self;
             let hash = hasher.hash_one(sink.id.as_str());
@@ -179,6 +184,7 @@ impl Sinks {
         self.get(key)?;
         self.drop_queue(key);
         let sink = self.slots[key.index as usize].take()?;
+        self.texts -= sink.texts();
         if sink.routing == Routing::Id {
             let hash = self.hasher.hash_one(sink.id.as_str());
             if let Ok(entry) = self.by_id.find_entry(hash, |&index| index == key.index) {
@@ -242,8 +248,9 @@ impl Sinks {
         true
     }
 
-    /// Puts an item in the place of one with the same key that waits. Gives it back if there is none, or no room in its
-    /// place.
+    /// Puts an item in the place of one with the same key that waits. Gives it back if there is none. If there is no room
+    /// for it, the oldest items of other keys are dropped until there is; its place among those that are left stays the
+    /// same.
     pub(super) fn replace(
         &mut self,
         at: SinkKey,
@@ -251,19 +258,27 @@ impl Sinks {
         text: Vec<u8>,
         limit: usize,
     ) -> Result<(), Vec<u8>> {
-        let bytes = self.bytes;
+        let mut bytes = self.bytes;
         let Some(sink) = self.get_mut(at) else { return Err(text) };
-        let Some(index) = sink.queue.iter().position(|item| item.key == key) else { return Err(text) };
+        let Some(mut index) = sink.queue.iter().position(|item| item.key == key) else { return Err(text) };
         sink.sent -= 1;
         sink.lost += 1;
-        let rest = bytes - sink.queue[index].size();
-        if rest >= most_bytes(sink.queue.len() == 1, limit) {
-            sink.queue.remove(index);
-            self.bytes = rest;
-            return Err(text);
+        bytes -= sink.queue[index].size();
+        while bytes >= most_bytes(sink.queue.len() == 1, limit) {
+            let oldest = usize::from(index == 0);
+            let Some(dropped) = sink.queue.remove(oldest) else {
+                // The other subscriptions hold too much.
+                sink.queue.clear();
+                self.bytes = bytes;
+                return Err(text);
+            };
+            bytes -= dropped.size();
+            index -= 1 - oldest;
+            sink.sent -= 1;
+            sink.lost += 1;
         }
         sink.queue[index].text = text.into_boxed_slice();
-        self.bytes = rest + sink.queue[index].size();
+        self.bytes = bytes + sink.queue[index].size();
         Ok(())
     }
 
@@ -341,7 +356,7 @@ impl Sinks {
         self.turn = VecDeque::new();
         self.starved = VecDeque::new();
         self.by_id = HashTable::new();
-        self.bytes = 0;
+        (self.bytes, self.texts) = (0, 0);
     }
 
     /// Gives back what a flood left behind.
@@ -352,10 +367,10 @@ impl Sinks {
     }
 }
 
-/// How much may wait before one more item, of all sinks together. The first of a sink may go as far again: one
+/// How much may wait before one more item, of all sinks together. Half is left to the first of each sink: one
 /// subscription must not starve because others queue.
 fn most_bytes(first: bool, limit: usize) -> usize {
-    if first { limit.saturating_mul(2) } else { limit }
+    if first { limit } else { limit / 2 }
 }
 
 fn hash_of(slots: &[Option<Box<Sink>>], hasher: &FixedState, index: u32) -> u64 {
@@ -381,6 +396,10 @@ impl Sink {
 
     pub(super) fn id(&self) -> &str {
         &self.id
+    }
+
+    fn texts(&self) -> usize {
+        self.id.len() + self.notification.len()
     }
 
     /// Writes the notification around an item. It cannot be written if it is not what the style wants.

@@ -223,8 +223,12 @@ impl<'de> Visitor<'de> for &mut Start {
         while let Some(name) = members.next_key::<String>()? {
             asks |= name == "method";
             outcome |= name == "result" || name == "error";
-            self.answers |= outcome && !asks && self.id.is_some();
-            let value: serde_json::Value = members.next_value()?;
+            let answers = outcome && !asks && self.id.is_some();
+            let value: Result<serde_json::Value, _> = members.next_value();
+            // A name without a colon is not that of a member.
+            let is_member = !value.as_ref().is_err_and(|error| error.to_string().starts_with("expected `:`"));
+            self.answers |= answers && is_member;
+            let value = value?;
             if name == "id" {
                 self.id = RawJson::from_value(&value).ok().and_then(Id::from_json).map(Id::into_owned);
             }
@@ -251,4 +255,5 @@ fn a_damaged_message_is_known_by_what_can_be_read_of_it() {
     check(b"{\"jsonrpc\":\"2.0\\\",\"id\":1,\"result\":[1", None, false);
     check(b"{\"jsonrpc\":\"2.0\"\x9d\"id\":1,\"result\":[1", None, false);
     check(b"{\"jsonrpc\":\"2.0\",\"id\":\x9d,\"result\":[1", None, false);
+    check(b"[{\"jsonrpc\":\"2.0\",\"id\":1,\"result\" {\"a\":1}", Some(1), false);
 }

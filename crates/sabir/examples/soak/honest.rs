@@ -1,12 +1,12 @@
 //! A client that asks for little, and wants to know how long that takes.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::oneshot;
-use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 const ADD: &str = "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"add\",\"params\":[1,2]}\n";
@@ -31,10 +31,11 @@ pub(crate) struct Honest {
 }
 
 impl Honest {
-    /// Calls again and again, by lines, from an address of its own.
+    /// Calls again and again, by lines, from an address of its own. It has a thread to itself: among the attackers'
+    /// tasks it would also measure how long it waits for them.
     pub(crate) fn start(server: SocketAddr) -> Self {
         let (stop, mut stopped) = oneshot::channel();
-        let seen = tokio::spawn(async move {
+        let calls = async move {
             let mut seen = Seen::default();
             while stopped.try_recv().is_err() {
                 if let Ok(Ok(())) = timeout(LONGEST, visit(server, &mut seen)).await {
@@ -43,13 +44,14 @@ impl Honest {
                 seen.failures += 1;
             }
             seen
-        });
-        Honest { stop, seen }
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        Honest { stop, seen: std::thread::spawn(move || runtime.block_on(calls)) }
     }
 
     pub(crate) async fn stop(self) -> Seen {
         let _ = self.stop.send(());
-        self.seen.await.unwrap()
+        tokio::task::spawn_blocking(|| self.seen.join().unwrap()).await.unwrap()
     }
 }
 

@@ -152,7 +152,8 @@ impl Ctx {
         async move { started?.await.ok_or_else(|| io::Error::other("the function panicked")) }
     }
 
-    /// Runs `hook` right after the answer to this call is on its way: what it sends comes after it.
+    /// Runs `hook` right after the answer to this call is on its way: what it sends comes after it. The answers of a batch go
+    /// together, once the last of them is there.
     pub fn after_reply(&self, hook: impl FnOnce(Peer) + Send + 'static) {
         match self.key {
             Some(key) => self.peer.shared.hook(key, Box::new(hook)),

@@ -1,6 +1,6 @@
 //! A stream of items, and what is done with those that its subscriber does not read in time.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher, Hash, RandomState};
 
 use futures_core::Stream;
 use sabir_proto::Overflow;
@@ -58,13 +58,14 @@ impl<S: Stream> Feed<S> {
 
     /// The stream goes on, and of the items with the same key only the latest waits. When there are too many keys, the
     /// oldest item is dropped.
+    ///
+    /// An item that replaces another one takes its place in the order: keys are sent in the order in which they began to
+    /// wait, so that one which changes all the time is not put off for ever. Of `a1 b1 a2`, a slow subscriber gets `a2 b1`.
     #[must_use]
     pub fn keep_latest<K: Hash>(self, key: impl Fn(&S::Item) -> K + Send + 'static) -> Self {
-        let key = move |item: &S::Item| {
-            let mut hasher = DefaultHasher::new();
-            key(item).hash(&mut hasher);
-            hasher.finish()
-        };
+        // Seeded, so that nobody can choose keys that replace those of others.
+        let hasher = RandomState::new();
+        let key = move |item: &S::Item| hasher.hash_one(key(item));
         Feed { overflow: Overflow::KeepLatest, key: Some(Box::new(key)), ..self }
     }
 

@@ -13,11 +13,11 @@ use tokio::sync::{Notify, oneshot, watch};
 
 use crate::peer::Peer;
 use crate::peer::call_slot::CallSlot;
-use crate::peer::flags::{Flag, Queued};
 use crate::peer::subscription::{SubscribeCommand, SubscriptionSlot};
 use crate::proxy::subscriptions::Relays;
 use crate::router::Routes;
 use crate::router::subscription::InsteadOfReply;
+use crate::sync::flags::{Flag, Queued};
 use crate::sync::lock;
 use crate::{CallError, RawJson};
 

@@ -4,7 +4,6 @@ pub(crate) mod batch;
 pub(crate) mod call;
 pub(crate) mod call_slot;
 pub(crate) mod commands;
-pub(crate) mod flags;
 pub(crate) mod reconnect;
 pub(crate) mod relayed;
 pub(crate) mod resubscribe;

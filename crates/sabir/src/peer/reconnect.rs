@@ -16,6 +16,7 @@ use crate::peer::{Peer, written};
 use crate::router::Router;
 use crate::router::method::Method;
 use crate::runtime::serve::connect;
+use crate::sync::lock;
 use crate::transport::{ConnectError, ConnectErrorKind, Transport};
 use crate::{CallError, Error};
 
@@ -31,6 +32,7 @@ type Dial = Box<dyn Fn() -> Pin<Box<dyn Future<Output = Result<Transport, Error>
 /// token. Nothing is sent twice unless [`call_idempotent`](Self::call_idempotent) is asked to: a call that was in flight
 /// when the connection was lost ends with [`CallError::Closed`](crate::CallError::Closed), and only the
 /// caller knows whether it may be made again. What the server kept for the old connection is gone with it.
+/// [`Router::forward_to`] passes the calls of others on to it.
 ///
 /// ```no_run
 /// # async fn run() -> Result<(), sabir::Error> {
@@ -47,7 +49,10 @@ pub struct Reconnect {
     dial: Dial,
     router: Router,
     timeout: Duration,
-    peer: Mutex<Option<Peer>>,
+    /// The connection that is open, or was the last one to be.
+    current: std::sync::Mutex<Option<Peer>>,
+    /// Held by whoever connects.
+    connecting: Mutex<()>,
 }
 
 impl Reconnect {
@@ -64,7 +69,13 @@ impl Reconnect {
             let dialling = dial().into_future();
             Box::pin(async move { dialling.await.map_err(Into::into) })
         });
-        Reconnect { dial, router, timeout: Duration::from_secs(30), peer: Mutex::new(None) }
+        Reconnect {
+            dial,
+            router,
+            timeout: Duration::from_secs(30),
+            current: Default::default(),
+            connecting: Mutex::new(()),
+        }
     }
 
     /// Sets for how long [`peer`](Self::peer) tries to connect before it gives up, and how long
@@ -156,6 +167,11 @@ impl Reconnect {
         self.peer_until(self.end()).await
     }
 
+    /// The connection, if one is open.
+    pub(crate) fn current(&self) -> Option<Peer> {
+        lock(&self.current).as_ref().filter(|peer| peer.cause().is_none()).cloned()
+    }
+
     /// When the time is over that begins now.
     fn end(&self) -> Instant {
         let now = Instant::now();
@@ -167,17 +183,20 @@ impl Reconnect {
             let reason = format!("no connection within {:?}", self.timeout);
             ConnectError::new(ConnectErrorKind::Timeout, "the server", reason).into()
         };
+        if let Some(peer) = self.current() {
+            return Ok(peer);
+        }
         // Somebody else may be connecting, and has its own time for it.
-        let Ok(mut current) = timeout_at(end, self.peer.lock()).await else { return Err(too_late()) };
-        if let Some(peer) = current.as_ref().filter(|peer| peer.cause().is_none()) {
-            return Ok(peer.clone());
+        let Ok(_connecting) = timeout_at(end, self.connecting.lock()).await else { return Err(too_late()) };
+        if let Some(peer) = self.current() {
+            return Ok(peer);
         }
         let mut pauses = Pauses::new();
         loop {
             let error = match timeout_at(end, self.attempt()).await {
                 Err(_) => return Err(too_late()),
                 Ok(Ok(peer)) => {
-                    *current = Some(peer.clone());
+                    *lock(&self.current) = Some(peer.clone());
                     return Ok(peer);
                 }
                 Ok(Err(error)) => error,

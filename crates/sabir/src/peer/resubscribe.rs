@@ -4,10 +4,13 @@ use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use futures_core::Stream;
 use serde::de::DeserializeOwned;
+use tokio::time::Instant;
 
+use crate::peer::retry::{LONGEST_PAUSE, Pause, Pauses, wait_for};
 use crate::peer::subscription::{Subscription, SubscriptionEnd, SubscriptionError};
 
 /// Subscribes again whenever a subscription ends against its consumer's will: the connection was lost, the server ended it
@@ -38,21 +41,34 @@ use crate::peer::subscription::{Subscription, SubscriptionEnd, SubscriptionError
 /// # }
 /// ```
 ///
-/// It ends only if the subscription [finishes](SubscriptionEnd::Finished). If `subscribe` fails, its error comes, and the
-/// next poll calls it again: stop polling to give up.
+/// It ends only if the subscription [finishes](SubscriptionEnd::Finished). If `subscribe` fails, its error comes, and it is
+/// called again behind a pause: stop polling to give up. There is a pause before each subscription but the first, behind
+/// the gap or the error that says why: 50 ms, then twice as long each time, and 5 s at the most. A subscription that has
+/// lasted for 5 s makes the next pause 50 ms again.
 pub fn resubscribing<T, F, Fut, E>(subscribe: F) -> Resubscribing<T, F, Fut>
 where
     F: FnMut() -> Fut,
     Fut: Future<Output = Result<Subscription<T>, E>>,
 {
-    Resubscribing { subscribe, asking: None, current: None, finished: false }
+    Resubscribing {
+        subscribe,
+        asking: None,
+        current: None,
+        pauses: Pauses::new(),
+        pause: None,
+        finished: false,
+    }
 }
 
 /// What [`resubscribing`] makes.
 pub struct Resubscribing<T, F, Fut> {
     subscribe: F,
     asking: Option<Pin<Box<Fut>>>,
-    current: Option<Subscription<T>>,
+    /// The subscription, and since when it is there.
+    current: Option<(Subscription<T>, Instant)>,
+    pauses: Pauses,
+    /// Before it is asked for again.
+    pause: Option<Pause>,
     finished: bool,
 }
 
@@ -83,30 +99,45 @@ where
             return Poll::Ready(None);
         }
         loop {
-            if let Some(current) = &mut self.current {
+            if let Some((current, since)) = &mut self.current {
                 let item = ready!(Pin::new(&mut *current).poll_next(cx));
                 return Poll::Ready(Some(Ok(match item {
                     Some(Ok(item)) => Followed::Item(item),
                     Some(Err(error)) => Followed::Missed(error),
                     None => {
                         let end = current.end().unwrap_or(SubscriptionEnd::Finished(None));
+                        if since.elapsed() >= LONGEST_PAUSE {
+                            self.pauses = Pauses::new();
+                        }
                         self.current = None;
                         if matches!(end, SubscriptionEnd::Finished(_) | SubscriptionEnd::Unsubscribed) {
                             self.finished = true;
                             return Poll::Ready(None);
                         }
+                        self.begin_pause();
                         Followed::Gap(end)
                     }
                 })));
+            }
+            if let Some(pause) = &mut self.pause {
+                ready!(pause.as_mut().poll(cx));
+                self.pause = None;
             }
             let asking = self.asking.get_or_insert_with(|| Box::pin((self.subscribe)()));
             let outcome = ready!(asking.as_mut().poll(cx));
             self.asking = None;
             match outcome {
-                Ok(subscription) => self.current = Some(subscription),
-                Err(error) => return Poll::Ready(Some(Err(error))),
+                Ok(subscription) => self.current = Some((subscription, Instant::now())),
+                Err(error) => {
+                    self.begin_pause();
+                    return Poll::Ready(Some(Err(error)));
+                }
             }
         }
+    }
+
+    fn begin_pause(&mut self) {
+        self.pause = Some(wait_for(self.pauses.next(Duration::ZERO)));
     }
 }
 
@@ -125,6 +156,7 @@ where
 
 impl<T, F, Fut> fmt::Debug for Resubscribing<T, F, Fut> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Resubscribing").field("current", &self.current).finish_non_exhaustive()
+        let current = self.current.as_ref().map(|(current, _)| current);
+        f.debug_struct("Resubscribing").field("current", &current).finish_non_exhaustive()
     }
 }

@@ -1,5 +1,7 @@
 //! Which failures of a call pass, and when to try again.
 
+use std::pin::Pin;
+use std::thread;
 use std::time::Duration;
 
 use sabir_proto::{DeliveryFailure, Undelivered};
@@ -8,7 +10,7 @@ use crate::{CallError, Error, ErrorCode};
 
 /// The pause before the second attempt, and the longest one.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// The growing pauses between attempts.
 pub(super) struct Pauses(Duration);
@@ -24,6 +26,23 @@ impl Pauses {
         self.0 = (self.0 * 2).min(LONGEST_PAUSE);
         pause
     }
+}
+
+/// A pause that is being made.
+pub(super) type Pause = Pin<Box<dyn Future<Output = ()> + Send + Sync>>;
+
+/// Waits for so long, with a runtime or without.
+pub(super) fn wait_for(pause: Duration) -> Pause {
+    if tokio::runtime::Handle::try_current().is_ok() {
+        return Box::pin(tokio::time::sleep(pause));
+    }
+    let (tell, told) = tokio::sync::oneshot::channel::<()>();
+    // A thread that cannot be started makes no pause.
+    let _ = thread::Builder::new().name("sabir-pause".to_owned()).spawn(move || {
+        thread::sleep(pause);
+        drop(tell);
+    });
+    Box::pin(async move { drop(told.await) })
 }
 
 /// Whether a call that failed so may have a better chance with another connection, or a little later: after this pause

@@ -1,8 +1,9 @@
 //! Passing calls and notifications on from one peer to another, in both directions.
 
 pub(crate) mod relay;
+mod spelling;
 pub(crate) mod subscriptions;
-mod target;
+pub(crate) mod target;
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -13,8 +14,7 @@ use sabir_proto::{Config, Role, TraceContext};
 
 use crate::Error;
 use crate::handler::ctx::Ctx;
-use crate::peer::Peer;
-use crate::proxy::target::{Forward, GRACE, Opener};
+use crate::proxy::target::{Forward, GRACE, Opener, Upstream};
 use crate::router::Router;
 use crate::runtime::connection::Connection;
 use crate::runtime::serve::{good_end, run};
@@ -46,7 +46,7 @@ pub async fn proxy(client: impl Into<Transport>, server: impl Into<Transport>) -
         let _ = server_peer.shared.process.set(process);
     }
     let opened = client.into().open().await?;
-    let forward = Router::new().forward(Forward::To(server_peer.clone()));
+    let forward = Router::new().forward(Forward::To(server_peer.clone().into()));
     let client = Connection::new(opened.config, forward.into_routes(), opened.io, opened.on_report);
     let _ = client_peer.set(client.peer().downgrade());
 
@@ -107,14 +107,25 @@ impl Router {
     ///   loses its connection where nothing else would tell it. Subscriptions are recognised by `subscribe` in the method's
     ///   name; others are [declared](Router::forward_subscription).
     /// - An upstream that fails to answer is [`UPSTREAM_FAILED`](crate::ErrorCode::UPSTREAM_FAILED), and `data.reason` says why; one that has
-    ///   ended fails each call in this way, and so does one that leaves [`Limits::calls`](crate::Limits::calls) unanswered:
+    ///   ended fails each call in this way, unless it is a [`Reconnect`](crate::Reconnect), and so does one that leaves [`Limits::calls`](crate::Limits::calls) unanswered:
     ///   proxies that pass calls on in a circle end so.
+    ///
+    /// A [`Reconnect`](crate::Reconnect) in place of the peer opens the next connection when one has ended. Messages wait for it, as long as
+    /// [`Reconnect::timeout`](crate::Reconnect::timeout) says; calls that were open in between fail. Its server must not need to know who it
+    /// talks to: nobody repeats an `initialize`.
+    ///
+    /// ```no_run
+    /// use sabir::{Reconnect, Router, transport};
+    ///
+    /// let server = Reconnect::new(Router::new(), || transport::tcp("127.0.0.1:4000"));
+    /// let router = Router::new().forward_to(server);
+    /// ```
     ///
     /// What the upstream asks in return, and tells beside items, goes to the router that it was connected with. For both directions each
     /// client needs an upstream of its own: [`forward_each`](Router::forward_each).
     #[must_use]
-    pub fn forward_to(self, peer: Peer) -> Self {
-        self.forward(Forward::To(peer))
+    pub fn forward_to(self, upstream: impl Into<Upstream>) -> Self {
+        self.forward(Forward::To(upstream.into()))
     }
 
     /// Passes every method that has no handler on to an upstream of each connection's own, and what the upstream asks
@@ -134,6 +145,8 @@ impl Router {
     /// ```
     ///
     /// An upstream that cannot be opened fails the call with [`UPSTREAM_FAILED`](crate::ErrorCode::UPSTREAM_FAILED); the next one tries again.
+    /// One that has ended is opened anew with the next message. If the client has sent `initialize`, as those of LSP and MCP do,
+    /// only the client can begin again: then its connection ends with the upstream, once its open calls are answered.
     /// Everything else is as [`forward_to`](Router::forward_to) says.
     #[must_use]
     pub fn forward_each<F, Fut, E>(self, open: F) -> Self

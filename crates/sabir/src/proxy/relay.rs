@@ -12,7 +12,8 @@ use crate::peer::Peer;
 use crate::peer::call::Call;
 use crate::peer::commands::{Command, Shared};
 use crate::peer::relayed::Relayed;
-use crate::proxy::subscriptions::{SubscribeCall, Unsubscribe, may_subscribe};
+use crate::proxy::spelling::may_subscribe;
+use crate::proxy::subscriptions::{SubscribeCall, Unsubscribe};
 use crate::router::handlers::owned;
 use crate::{CallError, ErrorCode, ErrorObject, RawJson, Result};
 

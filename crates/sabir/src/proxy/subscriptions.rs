@@ -9,14 +9,14 @@ use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use sabir_proto::{Cause, EndSignal, Id, Routing, SubscriptionStyle};
+use sabir_proto::{Cause, Id, Routing, SubscriptionStyle};
 
 use crate::handler::ctx::Ctx;
 use crate::peer::Peer;
 use crate::peer::call::Call;
 use crate::peer::commands::{CallCommand, Command, Room, Shared};
 use crate::peer::relayed::Relayed;
-use crate::router::Routes;
+use crate::proxy::spelling::{Spelling, is_silent};
 use crate::router::handlers::owned;
 use crate::sync::lock;
 use crate::{CallError, ErrorCode, ErrorObject, RawJson};
@@ -52,23 +52,36 @@ struct Upstream {
 }
 
 struct Open {
-    /// Nobody, if the client has gone.
-    client: Option<Weak<Shared>>,
+    /// Nobody, if the client has gone, or was told of the end.
+    subscriber: Option<Subscriber>,
     unsubscribe: String,
-    /// The method of its items, once it is known.
-    notification: Option<String>,
     /// The style was declared, or an item has come.
     is_known: bool,
-    /// Its protocol has no message for the end.
-    is_silent: bool,
+    /// Its client has lagged behind: what still comes is dropped.
+    is_left: bool,
     /// Items that wait for the answer to be sent.
-    held: Option<Held>,
+    held: Option<Arc<Mutex<Held>>>,
 }
 
+/// Who is to hear of a subscription, and how.
+#[derive(Clone)]
+struct Subscriber {
+    client: Weak<Shared>,
+    /// The method of its items, once it is known.
+    notification: Option<String>,
+    /// Its protocol has no message for the end.
+    is_silent: bool,
+}
+
+/// What came before the answer that it belongs behind.
 #[derive(Default)]
 struct Held {
     items: Vec<(Id<'static>, Item)>,
     bytes: usize,
+    /// It has ended in the meantime, and who has to be told.
+    end: Option<(Subscriber, ErrorObject)>,
+    /// The answer was sent: nothing is held any more.
+    is_released: bool,
 }
 
 struct Item {
@@ -78,6 +91,14 @@ struct Item {
 }
 
 impl Held {
+    /// Sends what was held. Whether the end is among it.
+    fn send(&self, client: &Shared) -> bool {
+        for (_, Item { method, params, .. }) in &self.items {
+            notify(client, method.clone(), params.clone());
+        }
+        self.items.iter().any(|(_, item)| item.is_end)
+    }
+
     /// Whether there was room.
     fn push(&mut self, id: Id<'static>, item: Item) -> bool {
         let size = item.method.len() + item.params.as_str().len() + id.text().len();
@@ -99,66 +120,6 @@ impl Held {
     }
 }
 
-/// How a subscription is written, as far as it is known.
-struct Spelling {
-    unsubscribe: String,
-    notification: Option<String>,
-    is_declared: bool,
-    is_silent: bool,
-}
-
-impl Spelling {
-    /// Of a method that subscribes, or is called as if it did.
-    fn of(routes: &Routes, method: &str) -> Option<Self> {
-        let declared = |style: &&SubscriptionStyle| style.subscribe == method;
-        if let Some(style) = routes.forward_subscriptions.iter().find(declared) {
-            return Some(Spelling {
-                unsubscribe: style.unsubscribe.clone().into_owned(),
-                notification: Some(style.notification.clone().into_owned()).filter(|name| !name.is_empty()),
-                is_declared: true,
-                is_silent: style.end == EndSignal::Silent,
-            });
-        }
-        let (before, after) = split_at_subscribe(method)?;
-        let un = if method[before.len()..].starts_with('S') { "Un" } else { "un" };
-        (!before.ends_with("un") && !before.ends_with("Un")).then(|| Spelling {
-            unsubscribe: format!("{before}{un}subscribe{after}"),
-            notification: None,
-            is_declared: false,
-            is_silent: false,
-        })
-    }
-
-    /// Whether a method unsubscribes, or is called as if it did.
-    fn is_unsubscribe(routes: &Routes, method: &str) -> bool {
-        routes.forward_subscriptions.iter().any(|style| style.unsubscribe == method)
-            || split_at_subscribe(method)
-                .is_some_and(|(before, _)| before.ends_with("un") || before.ends_with("Un"))
-    }
-}
-
-/// Whether a method subscribes or unsubscribes, or is called as if it did.
-pub(super) fn may_subscribe(routes: &Routes, method: &str) -> bool {
-    split_at_subscribe(method).is_some()
-        || routes
-            .forward_subscriptions
-            .iter()
-            .any(|style| style.subscribe == method || style.unsubscribe == method)
-}
-
-/// What is before and behind `subscribe` in a name.
-fn split_at_subscribe(method: &str) -> Option<(&str, &str)> {
-    // Names are short: a search that prepares itself would cost more than the rest of the way.
-    let at = method.as_bytes().windows(8).position(|part| part == b"ubscribe")?.checked_sub(1)?;
-    let starts = matches!(method.as_bytes().get(at), Some(b's' | b'S'));
-    starts.then(|| (&method[..at], &method[at + "subscribe".len()..]))
-}
-
-/// Ethereum's nodes and Solana's have no message for the end, and their items are called so.
-fn is_silent(notification: &str) -> bool {
-    notification.ends_with("_subscription") || notification.ends_with("Notification")
-}
-
 /// A call to subscribe on its way to the upstream. Dropped before its answer was taken, it is not cancelled: an upstream
 /// that was told to cancel might not answer, and keep the subscription for good.
 pub(super) struct SubscribeCall {
@@ -176,6 +137,7 @@ struct Asked {
 #[derive(Default)]
 struct Answer {
     id: Option<Id<'static>>,
+    held: Arc<Mutex<Held>>,
     /// The client does not want it any more.
     abandoned: bool,
 }
@@ -189,7 +151,8 @@ impl SubscribeCall {
         params: Option<&RawJson<'_>>,
     ) -> Option<Result<Self, ErrorObject>> {
         let spelling = Spelling::of(&ctx.peer.shared.routes, method)?;
-        if spelling.is_declared && ctx.peer.shared.one_way {
+        // Names with a slash are those of MCP and LSP, whose items do not name a subscription.
+        if ctx.peer.shared.one_way && (spelling.is_declared || !method.contains('/')) {
             let reason = "a subscription needs a connection that stays open: a WebSocket, a socket, a pipe, or a session";
             return Some(Err(ErrorObject::because(ErrorCode::METHOD_NOT_FOUND, reason)));
         }
@@ -240,15 +203,19 @@ impl Asked {
         let mut answer = lock(&self.answer);
         let mut table = lock(&relays.upstream);
         if let Some(id) = id.filter(|_| !table.over) {
-            let held = table.early.take(&id);
+            *lock(&answer.held) = table.early.take(&id);
             let Spelling { unsubscribe, notification, is_declared, is_silent } = &self.spelling;
-            let open = Open {
-                client: Some(Weak::clone(&self.client)),
-                unsubscribe: unsubscribe.clone(),
+            let subscriber = Subscriber {
+                client: Weak::clone(&self.client),
                 notification: notification.clone(),
-                is_known: *is_declared,
                 is_silent: *is_silent,
-                held: Some(held),
+            };
+            let open = Open {
+                subscriber: Some(subscriber),
+                unsubscribe: unsubscribe.clone(),
+                is_known: *is_declared,
+                is_left: false,
+                held: Some(Arc::clone(&answer.held)),
             };
             table.open.insert(id.clone(), open);
             table.asked();
@@ -283,19 +250,29 @@ impl Asked {
 
     /// The client was answered: items may follow.
     fn release(&self) {
-        let Some(id) = lock(&self.answer).id.clone() else { return };
-        let (Some(upstream), Some(client)) = (self.upstream.upgrade(), self.client.upgrade()) else { return };
-        let mut table = lock(&upstream.relays().upstream);
-        let Some(held) = table.open.get_mut(&id).and_then(|open| open.held.take()) else { return };
-        let mut has_ended = false;
-        for (_, item) in held.items {
-            has_ended |= item.is_end;
-            notify(&client, item.method, item.params);
+        let answer = lock(&self.answer);
+        let (Some(id), Some(client)) = (&answer.id, self.client.upgrade()) else { return };
+        let upstream = self.upstream.upgrade();
+        // Nothing can come in between while this is locked.
+        let mut table = upstream.as_ref().map(|upstream| lock(&upstream.relays().upstream));
+        let released = Held { is_released: true, ..Held::default() };
+        let held = std::mem::replace(&mut *lock(&answer.held), released);
+        let mut is_over = held.send(&client);
+        if let Some((subscriber, error)) = held.end
+            && !std::mem::replace(&mut is_over, true)
+        {
+            subscriber.tell_end(id, &error);
         }
-        if has_ended {
-            table.open.remove(&id);
-            drop(table);
-            client.relays().forget(self.upstream.as_ptr(), &id);
+        if let Some(table) = &mut table
+            && let Some(open) = table.open.get_mut(id)
+            && open.held.take_if(|held| Arc::ptr_eq(held, &answer.held)).is_some()
+            && is_over
+        {
+            table.open.remove(id);
+        }
+        drop(table);
+        if is_over {
+            client.relays().forget(self.upstream.as_ptr(), id);
         }
     }
 }
@@ -306,6 +283,17 @@ impl Upstream {
         self.asking = self.asking.saturating_sub(1);
         if self.asking == 0 {
             self.early = Held::default();
+        }
+    }
+
+    /// One that no client has is kept for a while: its items may show that it is a subscription, or still come.
+    fn keep_gone(&mut self, id: &Id<'static>) {
+        self.gone.push_back(id.clone());
+        if self.gone.len() > MOST
+            && let Some(oldest) = self.gone.pop_front()
+            && self.open.get(&oldest).is_some_and(|open| open.subscriber.is_none())
+        {
+            self.open.remove(&oldest);
         }
     }
 }
@@ -359,48 +347,54 @@ impl Relays {
             return is_early && table.early.push(id, item());
         };
         open.is_known = true;
-        if open.notification.is_none() {
-            open.notification = Some(method.to_owned());
-            open.is_silent = is_silent(method);
+        if open.is_left {
+            return true;
         }
-        let Some(client) = open.client.as_ref().and_then(Weak::upgrade) else {
-            let client = open.client.as_ref().map_or(std::ptr::null(), Weak::as_ptr);
+        let Some(subscriber) = &mut open.subscriber else {
+            drop(table);
+            self.client_gone(upstream, std::ptr::null(), &id);
+            return true;
+        };
+        if subscriber.notification.is_none() {
+            subscriber.notification = Some(method.to_owned());
+            subscriber.is_silent = is_silent(method);
+        }
+        let Some(client) = subscriber.client.upgrade() else {
+            let client = subscriber.client.as_ptr();
             drop(table);
             self.client_gone(upstream, client, &id);
             return true;
         };
-        if let Some(held) = &mut open.held {
-            if held.push(id.clone(), item()) {
+        if let Some(held) = &open.held {
+            if lock(held).push(id.clone(), item()) {
                 return true;
             }
-        } else if passes_by_itself {
+        } else if passes_by_itself || !client.is_full() {
+            if !passes_by_itself {
+                notify(&client, method.to_owned(), owned(params));
+            }
             if params.get("error").is_some() {
                 table.open.remove(&id);
                 drop(table);
                 client.relays().forget(Arc::as_ptr(upstream), &id);
             }
-            return false;
-        } else if !client.is_full() {
-            let Item { method, params, is_end } = item();
-            notify(&client, method, params);
-            if is_end {
-                table.open.remove(&id);
-                drop(table);
-                client.relays().forget(Arc::as_ptr(upstream), &id);
-            }
-            return true;
+            return !passes_by_itself;
         }
-        if passes_by_itself {
-            return false;
+        // Others share this upstream, or wait for the same answer: it does not wait for one of them.
+        let lagged = ErrorObject::standard(ErrorCode::SUBSCRIPTION_LAGGED);
+        let (subscriber, held) = (open.subscriber.take(), open.held.take());
+        open.is_left = true;
+        let name = open.unsubscribe.clone();
+        table.keep_gone(&id);
+        if let (Some(subscriber), Some(held)) = (subscriber.clone(), &held) {
+            lock(held).end = Some((subscriber, lagged.clone()));
         }
-        // Others share this upstream: it does not wait for one of them.
-        let lagged = table.open.remove(&id);
         drop(table);
         client.relays().forget(Arc::as_ptr(upstream), &id);
-        if let Some(open) = lagged {
-            open.tell_end(&id, &ErrorObject::standard(ErrorCode::SUBSCRIPTION_LAGGED));
-            unsubscribe(upstream, open.unsubscribe, &id);
+        if let Some(subscriber) = subscriber.filter(|_| held.is_none()) {
+            subscriber.tell_end(&id, &lagged);
         }
+        unsubscribe(upstream, name, &id);
         true
     }
 
@@ -409,13 +403,15 @@ impl Relays {
         let mut table = lock(&self.upstream);
         let Some(open) = table.open.get_mut(id) else { return };
         // An upstream may give the same id to another client: then that one has it now.
-        if open.client.as_ref().is_some_and(|owner| !std::ptr::eq(owner.as_ptr(), client)) {
+        if open.is_left
+            || open.subscriber.as_ref().is_some_and(|owner| !std::ptr::eq(owner.client.as_ptr(), client))
+        {
             return;
         }
-        if open.held.as_ref().is_some_and(|held| !held.items.is_empty()) {
+        if open.held.as_ref().is_some_and(|held| !lock(held).items.is_empty()) {
             open.is_known = true;
         }
-        (open.client, open.held) = (None, None);
+        (open.subscriber, open.held) = (None, None);
         if open.is_known {
             let open = table.open.remove(id);
             drop(table);
@@ -424,13 +420,7 @@ impl Relays {
             }
             return;
         }
-        table.gone.push_back(id.clone());
-        if table.gone.len() > MOST
-            && let Some(oldest) = table.gone.pop_front()
-            && table.open.get(&oldest).is_some_and(|open| open.client.is_none())
-        {
-            table.open.remove(&oldest);
-        }
+        table.keep_gone(id);
     }
 
     /// The connection has ended. What it was the upstream of ends, and what it has subscribed to is left.
@@ -445,17 +435,20 @@ impl Relays {
                 ErrorCode::UPSTREAM_FAILED,
                 format_args!("the upstream has ended: {cause}"),
             );
-            for (id, mut open) in ended {
-                let Some(client) = open.client.as_ref().and_then(Weak::upgrade) else { continue };
-                client.relays().forget(connection, &id);
-                let mut has_ended = false;
-                for (_, item) in open.held.take().unwrap_or_default().items {
-                    has_ended |= item.is_end;
-                    notify(&client, item.method, item.params);
+            for (id, open) in ended {
+                let Some(subscriber) = open.subscriber else { continue };
+                if let Some(client) = subscriber.client.upgrade() {
+                    client.relays().forget(connection, &id);
                 }
-                if !has_ended {
-                    open.tell_end(&id, &error);
+                if let Some(held) = open.held {
+                    let mut held = lock(&held);
+                    if !held.is_released {
+                        // It is told behind the answer.
+                        held.end = Some((subscriber, error.clone()));
+                        continue;
+                    }
                 }
+                subscriber.tell_end(&id, &error);
             }
         }
         let through = std::mem::take(&mut *lock(&self.through));
@@ -467,11 +460,11 @@ impl Relays {
     }
 }
 
-impl Open {
+impl Subscriber {
     /// Tells the subscriber that no more will come: by the message that the style has for it, or by the end of its
     /// connection.
     fn tell_end(&self, id: &Id<'_>, error: &ErrorObject) {
-        let Some(client) = self.client.as_ref().and_then(Weak::upgrade) else { return };
+        let Some(client) = self.client.upgrade() else { return };
         let told = self.notification.as_ref().filter(|_| !self.is_silent).and_then(|notification| {
             let error = RawJson::from_value(error).ok()?;
             let text = format!(r#"{{"subscription":{},"error":{}}}"#, id.text(), error.as_str());
@@ -500,8 +493,9 @@ impl Unsubscribe {
         }
         let id = id_of(&params?.elements().next()?)?;
         let table = lock(&relays.upstream);
-        let owner = table.open.get(&id)?.client.as_ref();
-        let is_own = owner.is_some_and(|owner| std::ptr::eq(owner.as_ptr(), Arc::as_ptr(&ctx.peer.shared)));
+        let owner = table.open.get(&id)?.subscriber.as_ref();
+        let is_own =
+            owner.is_some_and(|owner| std::ptr::eq(owner.client.as_ptr(), Arc::as_ptr(&ctx.peer.shared)));
         Some(if is_own { Unsubscribe::Own(id) } else { Unsubscribe::Foreign })
     }
 

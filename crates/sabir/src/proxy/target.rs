@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -11,6 +11,8 @@ use tokio::sync::OnceCell;
 
 use crate::handler::ctx::Ctx;
 use crate::handler::task::{Awaiting, BoxTask};
+use crate::peer::commands::Command;
+use crate::peer::reconnect::Reconnect;
 use crate::peer::relayed::Relayed;
 use crate::peer::{Peer, WeakPeer};
 use crate::proxy::relay::{Relay, upstream_error};
@@ -26,10 +28,40 @@ use crate::{CallError, Cause, Error, ErrorCode, ErrorObject, RawJson, Result};
 /// How long an upstream may take to finish once the client has gone.
 pub(super) const GRACE: Duration = Duration::from_secs(1);
 
+/// Where [`Router::forward_to`] passes messages on to: a [`Peer`], or a [`Reconnect`], which connects again when its
+/// connection has ended.
+#[derive(Debug, Clone)]
+pub struct Upstream(To);
+
+#[derive(Debug, Clone)]
+enum To {
+    Peer(Peer),
+    Reconnect(Arc<Reconnect>),
+}
+
+impl From<Peer> for Upstream {
+    fn from(peer: Peer) -> Self {
+        Upstream(To::Peer(peer))
+    }
+}
+
+impl From<Reconnect> for Upstream {
+    fn from(server: Reconnect) -> Self {
+        Upstream::from(Arc::new(server))
+    }
+}
+
+/// For those who call it themselves, too.
+impl From<Arc<Reconnect>> for Upstream {
+    fn from(server: Arc<Reconnect>) -> Self {
+        Upstream(To::Reconnect(server))
+    }
+}
+
 /// A handler that passes every call on, raw.
 #[derive(Clone)]
 pub(super) enum Forward {
-    To(Peer),
+    To(Upstream),
     /// Back to the client of a proxy. It refers to the upstream in turn, so one of them must not keep the other.
     Back(Arc<OnceLock<WeakPeer>>),
     /// To an upstream of the connection's own.
@@ -66,31 +98,57 @@ impl Forward {
 
     fn relay(&self, ctx: Ctx, method: &str, params: Option<&RawJson<'_>>) -> Forwarding {
         match self {
-            Forward::To(peer) => Forwarding::Relay(Relay::new(peer, &ctx, method, params)),
+            Forward::To(Upstream(To::Peer(peer))) => {
+                Forwarding::Relay(Relay::new(peer, &ctx, method, params))
+            }
+            Forward::To(Upstream(To::Reconnect(server))) => {
+                if let Some(peer) = server.current() {
+                    return Forwarding::Relay(Relay::new(&peer, &ctx, method, params));
+                }
+                let server = Arc::clone(server);
+                Forwarding::open(ctx, method, params, async move { server.peer().await.map_err(failed) })
+            }
             Forward::Back(peer) => Forwarding::Relay(match peer.get().and_then(WeakPeer::upgrade) {
                 Some(peer) => Relay::new(&peer, &ctx, method, params),
                 None => Relay::refused(upstream_error(CallError::Closed(Cause::Ended))),
             }),
             Forward::Own(opener) => {
-                let upstream = opener.upstream_of(&ctx);
-                if let Some(peer) = upstream.get() {
+                let own = opener.upstream_of(&ctx, method);
+                if let Some(peer) = own.peer.get() {
                     return Forwarding::Relay(Relay::new(peer, &ctx, method, params));
                 }
-                let opener = Arc::clone(opener);
-                let (method, params) = (method.to_owned(), params.map(owned));
-                Forwarding::Opening(Box::pin(async move {
-                    let peer = upstream.get_or_try_init(|| opener.open(&ctx)).await?;
-                    Relay::new(peer, &ctx, &method, params.as_ref()).await.map(Relayed::into_result)
-                }))
+                let (opener, caller) = (Arc::clone(opener), ctx.clone());
+                Forwarding::open(ctx, method, params, async move {
+                    own.peer.get_or_try_init(|| opener.open(&caller, &own)).await.cloned()
+                })
             }
         }
     }
+}
+
+fn failed(error: Error) -> ErrorObject {
+    ErrorObject::because(ErrorCode::UPSTREAM_FAILED, error)
 }
 
 /// A call that is passed on, at once or as soon as there is somebody to pass it on to.
 enum Forwarding {
     Opening(RawFuture),
     Relay(Relay),
+}
+
+impl Forwarding {
+    fn open(
+        ctx: Ctx,
+        method: &str,
+        params: Option<&RawJson<'_>>,
+        opening: impl Future<Output = Result<Peer>> + Send + 'static,
+    ) -> Self {
+        let (method, params) = (method.to_owned(), params.map(owned));
+        Forwarding::Opening(Box::pin(async move {
+            let peer = opening.await?;
+            Relay::new(&peer, &ctx, &method, params.as_ref()).await.map(Relayed::into_result)
+        }))
+    }
 }
 
 impl Future for Forwarding {
@@ -116,7 +174,23 @@ pub(super) struct Opener {
 
 /// The upstreams of a connection, by the number of their opener.
 #[derive(Default)]
-struct Upstreams(Mutex<Vec<(u64, Arc<OnceCell<Peer>>)>>);
+struct Upstreams(Mutex<Vec<(u64, Arc<Own>)>>);
+
+/// The upstream of one connection.
+#[derive(Default)]
+struct Own {
+    peer: OnceCell<Peer>,
+    /// The client has sent `initialize`, as those of LSP and MCP do: only the client can begin such a session anew.
+    is_initialized: AtomicBool,
+}
+
+impl Own {
+    /// Whether the next message needs another one.
+    fn is_spent(&self) -> bool {
+        let is_over = self.peer.get().is_some_and(|peer| peer.cause().is_some());
+        is_over && !self.is_initialized.load(Ordering::Relaxed)
+    }
+}
 
 impl Opener {
     pub(super) fn new<F, Fut, E>(open: F) -> Self
@@ -133,29 +207,42 @@ impl Opener {
         Opener { number: NEXT.fetch_add(1, Ordering::Relaxed), open }
     }
 
-    fn upstream_of(&self, ctx: &Ctx) -> Arc<OnceCell<Peer>> {
+    /// The upstream of the caller, with one that has ended replaced by one to be opened.
+    fn upstream_of(&self, ctx: &Ctx, method: &str) -> Arc<Own> {
         let upstreams = ctx.peer().extension::<Upstreams>();
         let mut upstreams = lock(&upstreams.0);
-        if let Some((_, upstream)) = upstreams.iter().find(|(number, _)| *number == self.number) {
-            return Arc::clone(upstream);
+        let index = upstreams.iter().position(|(number, _)| *number == self.number).unwrap_or_else(|| {
+            upstreams.push((self.number, Arc::default()));
+            upstreams.len() - 1
+        });
+        let (_, own) = &mut upstreams[index];
+        if own.is_spent() {
+            *own = Arc::default();
         }
-        let upstream = Arc::<OnceCell<Peer>>::default();
-        upstreams.push((self.number, Arc::clone(&upstream)));
-        upstream
+        if method == "initialize" {
+            own.is_initialized.store(true, Ordering::Relaxed);
+        }
+        Arc::clone(own)
     }
 
     /// Opens the upstream of a connection, which ends when the connection does.
-    async fn open(&self, ctx: &Ctx) -> Result<Peer> {
+    async fn open(&self, ctx: &Ctx, own: &Arc<Own>) -> Result<Peer> {
         let client = Peer { on_behalf_of: None, ..ctx.peer().clone() };
-        let failed = |error: Error| ErrorObject::because(ErrorCode::UPSTREAM_FAILED, error);
         let transport = (self.open)(ctx).await.map_err(failed)?;
         let server = connect(transport, back_to(&client)).await.map_err(failed)?;
-        let ending = server.clone();
+        let (peer, own) = (server.clone(), Arc::downgrade(own));
         tokio::spawn(async move {
-            client.closed().await;
-            ending.shutdown(GRACE).await;
+            tokio::select! {
+                _ = client.closed() => drop(server.shutdown(GRACE).await),
+                _ = server.closed() => {
+                    let is_initialized = |own: Arc<Own>| own.is_initialized.load(Ordering::Relaxed);
+                    if own.upgrade().is_some_and(is_initialized) {
+                        let _ = client.shared.command(Command::Shutdown(GRACE));
+                    }
+                }
+            }
         });
-        Ok(server)
+        Ok(peer)
     }
 }
 

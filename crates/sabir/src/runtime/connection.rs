@@ -240,6 +240,11 @@ impl<P: Io> Connection<P> {
                 continue;
             }
             has_written = false;
+            // What takes several writes takes time.
+            if wrote {
+                self.engine.context.read_clock();
+                self.engine.check_turn();
+            }
             if self.wants_read()
                 && let IoProgress::Yes = self.io.receive(cx, &mut self.engine.context)
             {

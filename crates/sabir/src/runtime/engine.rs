@@ -206,6 +206,7 @@ impl Engine {
                     self.held = Some(event);
                     return Stop::Yielding;
                 }
+                Step::Wait if self.context.has_due_hooks() => {}
                 Step::Wait => {
                     self.shrink();
                     #[cfg(debug_assertions)]
@@ -491,8 +492,9 @@ impl Engine {
         if let Some(watches) = &mut self.context.watches {
             watches.end(key, CallEnd::Cancelled);
         }
+        let batch = self.context.session.batch_of(key);
         self.context.session.abandon(self.context.now, key);
-        self.context.finished(key);
+        self.context.finished(key, batch);
     }
 
     /// When to run again even if nothing comes.

@@ -11,6 +11,9 @@ use crate::router::observe::{Observed, Side};
 use crate::runtime::session_context::SessionContext;
 use crate::transport::{ByteTransport, Direction, Duplex};
 
+/// Bytes that are written at once. The system copies them, which takes time of a turn: 128 KiB some 50 µs.
+pub(crate) const LARGEST_WRITE: usize = 128 << 10;
+
 /// Whether anything happened.
 pub(crate) enum IoProgress {
     Yes,
@@ -40,6 +43,7 @@ impl<S: Duplex> Io for ByteTransport<S> {
         if unsent.is_empty() {
             return self.flush(cx, context);
         }
+        let unsent = &unsent[..unsent.len().min(LARGEST_WRITE)];
         match Pin::new(&mut self.stream).poll_write(cx, unsent) {
             Poll::Pending => IoProgress::No,
             Poll::Ready(Ok(count)) => {

@@ -4,13 +4,15 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use sabir_proto::{
-    CallKey, CancelOptions, Cause, Config, RequestKey, SendError, Session, SubscriptionKey, Time,
+    BatchKey, CallKey, CancelOptions, Cause, Config, RequestKey, SendError, Session, SubscriptionKey, Time,
 };
 use tokio::time::Instant;
 
 use crate::peer::Peer;
 use crate::peer::call_slot::{BegunOptions, CallSlot, DEFAULT_OPTIONS};
-use crate::peer::commands::{BatchEntry, CallCommand, Command, OnBehalfOf, Room, end_batch, not_sent};
+use crate::peer::commands::{
+    AfterReply, BatchEntry, CallCommand, Command, OnBehalfOf, Room, end_batch, not_sent,
+};
 use crate::peer::subscription::SubscriptionSlot;
 use crate::router::observe::{CallEnd, Observed, Side, Watches};
 #[cfg(feature = "http")]
@@ -37,6 +39,8 @@ pub(crate) struct SessionContext {
     pub(super) paused: usize,
     /// Calls that wait for room.
     waiting: VecDeque<(OnBehalfOf, Room, CallCommand, BegunOptions)>,
+    /// Hooks of requests that are answered, but whose batch is not.
+    in_batches: Vec<(BatchKey, Vec<AfterReply>)>,
     /// Kept for its memory.
     commands: Vec<Command>,
     /// The requests that are being handled, if anybody observes.
@@ -65,6 +69,7 @@ impl SessionContext {
             subscriptions: Vec::new(),
             paused: 0,
             waiting: VecDeque::new(),
+            in_batches: Vec::new(),
             commands: Vec::new(),
             start: Instant::now(),
             now: Time::START,
@@ -90,6 +95,9 @@ impl SessionContext {
         }
         if !self.waiting.is_empty() {
             self.send_waiting();
+        }
+        if !self.in_batches.is_empty() {
+            self.run_batch_hooks();
         }
     }
 
@@ -180,7 +188,7 @@ impl SessionContext {
             Command::Settle(key) => {
                 if self.session.id(key).is_none() {
                     self.peer.shared.tell_cancelled(key);
-                    self.finished(key);
+                    self.finished(key, None);
                 }
             }
             Command::Progress { key, value } => drop(self.session.progress(self.now, key, &value)),
@@ -281,11 +289,12 @@ impl SessionContext {
             return;
         };
         let has_hooks = self.peer.shared.has_hooks.is_up();
+        let batch = if has_hooks { self.session.batch_of(key) } else { None };
         if has_hooks
             && let Some(instead) = self.peer.shared.take_otherwise(key)
             && outcome.is_ok()
         {
-            return self.answer_otherwise(key, instead);
+            return self.answer_otherwise(key, batch, instead);
         }
         match &outcome {
             Ok(result) => write(&mut self.session, self.now, key, result),
@@ -300,7 +309,7 @@ impl SessionContext {
             watches.end(key, end);
         }
         if has_hooks {
-            self.run_hooks(key);
+            self.run_hooks(key, batch);
         }
     }
 
@@ -312,17 +321,35 @@ impl SessionContext {
         self.session.reply_error(self.now, key, error)
     }
 
-    /// A request is answered: its hooks run.
+    /// A request is answered, in this batch if it came in one: its hooks run once the answer is on its way.
     #[inline]
-    pub(crate) fn finished(&mut self, key: RequestKey) {
+    pub(crate) fn finished(&mut self, key: RequestKey, batch: Option<BatchKey>) {
         if self.peer.shared.has_hooks.is_up() {
-            self.run_hooks(key);
+            self.run_hooks(key, batch);
         }
     }
 
     #[cold]
-    fn run_hooks(&self, key: RequestKey) {
-        for hook in self.peer.shared.finished(key) {
+    fn run_hooks(&mut self, key: RequestKey, batch: Option<BatchKey>) {
+        let hooks = self.peer.shared.finished(key);
+        match batch.filter(|batch| !hooks.is_empty() && self.session.is_gathering(*batch)) {
+            Some(batch) => self.in_batches.push((batch, hooks)),
+            None => hooks.into_iter().for_each(|hook| hook(self.peer.clone())),
+        }
+    }
+
+    /// Whether there are hooks of batches whose answers are on their way.
+    #[inline]
+    pub(crate) fn has_due_hooks(&self) -> bool {
+        self.in_batches.iter().any(|(batch, _)| !self.session.is_gathering(*batch))
+    }
+
+    /// Runs the hooks of batches whose answers are on their way.
+    #[cold]
+    fn run_batch_hooks(&mut self) {
+        let session = &self.session;
+        let sent = self.in_batches.extract_if(.., |(batch, _)| !session.is_gathering(*batch));
+        for hook in sent.flat_map(|(_, hooks)| hooks).collect::<Vec<_>>() {
             hook(self.peer.clone());
         }
     }
@@ -342,6 +369,7 @@ impl SessionContext {
             slot.closed(&CallError::Closed(cause.clone()));
         }
         self.streams.clear();
+        self.in_batches.clear();
         for slot in self.calls.drain(..).flatten() {
             slot.end(Err(CallError::Closed(cause.clone())));
         }

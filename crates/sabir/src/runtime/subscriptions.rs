@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use sabir_proto::{Accept, Id, RequestKey, SinkEnd, SinkStats, SubscriptionClosed, SubscriptionKey};
+use sabir_proto::{
+    Accept, BatchKey, Id, RequestKey, SinkEnd, SinkStats, SubscriptionClosed, SubscriptionKey,
+};
 
 use crate::peer::commands::OnBehalfOf;
 use crate::peer::subscription::{Pushed, SubscribeCommand, SubscriptionSlot};
@@ -14,7 +16,12 @@ use crate::{CallError, RawJson};
 impl SessionContext {
     /// A handler has finished, and its request is to be accepted as a subscription, or to end one.
     #[cold]
-    pub(super) fn answer_otherwise(&mut self, key: RequestKey, instead: InsteadOfReply) {
+    pub(super) fn answer_otherwise(
+        &mut self,
+        key: RequestKey,
+        batch: Option<BatchKey>,
+        instead: InsteadOfReply,
+    ) {
         let outcome = match instead {
             InsteadOfReply::Unsubscribe(params) => {
                 self.session.reply_unsubscribe(self.now, key, params.as_ref());
@@ -43,7 +50,7 @@ impl SessionContext {
         if let Some(watches) = &mut self.watches {
             watches.end(key, CallEnd::of_handler(&outcome));
         }
-        self.finished(key);
+        self.finished(key, batch);
     }
 
     /// Polls what makes the items of a subscription.

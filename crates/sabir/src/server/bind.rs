@@ -8,7 +8,7 @@ use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::Error;
-use crate::transport::{Scheme, local};
+use crate::transport::{Scheme, local, socket};
 
 /// After how much silence TCP asks whether the peer is still there.
 const KEEPALIVE: Duration = Duration::from_secs(60);
@@ -127,8 +127,8 @@ impl Listener {
         match self {
             Listener::Tcp(listener) => {
                 let (stream, address) = listener.accept().await?;
-                // These fail if the peer has left already, which reading will tell. Small messages are sent at once.
-                let _ = stream.set_nodelay(true);
+                // These fail if the peer has left already, which reading will tell.
+                let _ = socket::prepare(&stream);
                 // A peer that has vanished without a word is found after two minutes.
                 let keepalive = TcpKeepalive::new().with_time(KEEPALIVE).with_interval(KEEPALIVE / 4);
                 let _ = SockRef::from(&stream).set_tcp_keepalive(&keepalive);

@@ -5,6 +5,7 @@ use std::time::Duration;
 use tokio::net::{TcpStream, lookup_host};
 
 use crate::transport::error::{ConnectError, ConnectErrorKind};
+use crate::transport::socket;
 use crate::transport::step::{Step, Steps};
 use crate::transport::url::Url;
 
@@ -50,7 +51,7 @@ impl Endpoint {
         Endpoint { url: url.to_string(), host: url.host().to_owned(), port: url.port(), steps }
     }
 
-    /// Connects its socket. Small messages are sent at once.
+    /// Connects its socket.
     pub(crate) async fn connect(&self) -> Result<TcpStream, ConnectError> {
         let resolve = |error: &dyn std::fmt::Display| {
             let reason = format!("the name `{}` cannot be resolved: {error}", self.host);
@@ -63,7 +64,7 @@ impl Endpoint {
         for address in addresses {
             match TcpStream::connect(address).await {
                 Ok(stream) => {
-                    stream.set_nodelay(true).map_err(|error| ConnectError::socket(&self.url, error))?;
+                    socket::prepare(&stream).map_err(|error| ConnectError::socket(&self.url, error))?;
                     self.steps.tell(&Step::Connected { address });
                     return Ok(stream);
                 }

@@ -13,18 +13,20 @@ use crate::transport::forward_writes::forward_writes;
 /// Enough to tell protocols apart.
 const KEPT: usize = 16;
 
-/// A stream that keeps its first bytes.
-pub(crate) struct FirstBytes<S> {
+/// A stream that keeps the first bytes that it receives.
+#[derive(Debug)]
+pub struct FirstBytes<S> {
     stream: S,
     received: Received,
 }
 
-/// The first bytes since the connection was opened, or since they were cleared.
-#[derive(Clone, Default)]
-pub(crate) struct Received(Arc<Mutex<Vec<u8>>>);
+/// The first bytes that a [`FirstBytes`] has received since it was made, or since they were cleared.
+#[derive(Debug, Clone, Default)]
+pub struct Received(Arc<Mutex<Vec<u8>>>);
 
 impl Received {
-    pub(crate) fn bytes(&self) -> Box<[u8]> {
+    /// At most 16, as far as they have come.
+    pub fn bytes(&self) -> Box<[u8]> {
         lock(&self.0).as_slice().into()
     }
 
@@ -34,7 +36,8 @@ impl Received {
 }
 
 impl<S> FirstBytes<S> {
-    pub(crate) fn new(stream: S) -> (Self, Received) {
+    /// The stream, and what it receives.
+    pub fn new(stream: S) -> (Self, Received) {
         let received = Received::default();
         (FirstBytes { stream, received: received.clone() }, received)
     }

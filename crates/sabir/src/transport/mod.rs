@@ -28,6 +28,7 @@ mod output_watch;
 #[cfg(unix)]
 mod parent_death;
 pub(crate) mod process_group;
+pub(crate) mod socket;
 pub(crate) mod stdio;
 pub(crate) mod step;
 mod thread_io;
@@ -48,6 +49,8 @@ pub use crate::client::http::HttpFailure;
 pub use child::{Child, Stderr, child};
 use endpoint::Dial;
 pub use error::{ConnectError, ConnectErrorKind};
+#[cfg(feature = "http")]
+pub use first_bytes::{FirstBytes, Received};
 #[cfg(windows)]
 pub use local::pipe;
 #[cfg(unix)]

@@ -5,7 +5,7 @@ use std::io;
 use tokio::net::TcpStream;
 
 use super::error::ConnectError;
-use super::{ByteTransport, Transport};
+use super::{ByteTransport, Transport, socket};
 use crate::Error;
 
 /// Connects to a TCP address such as `127.0.0.1:4000`.
@@ -15,8 +15,8 @@ pub async fn tcp(address: impl tokio::net::ToSocketAddrs) -> Result<Transport, E
     Ok(Transport::new(move || tcp_io(stream)))
 }
 
-/// A connected socket. Small messages are sent at once.
+/// A connected socket.
 pub(crate) fn tcp_io(stream: TcpStream) -> io::Result<ByteTransport> {
-    stream.set_nodelay(true)?;
+    socket::prepare(&stream)?;
     Ok(ByteTransport::over(Box::new(stream)))
 }

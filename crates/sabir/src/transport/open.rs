@@ -120,7 +120,7 @@ mod web {
     use tokio_tungstenite::tungstenite::protocol::Role;
 
     use super::*;
-    use crate::client::http::Http;
+    use crate::client::http::{Http, HttpFailure};
     use crate::transport::ConnectErrorKind;
     use crate::transport::Duplex;
     use crate::transport::first_bytes::FirstBytes;
@@ -209,10 +209,9 @@ mod web {
             }
             Err(WebSocketError::Http(response)) => {
                 let status = response.status();
-                let mut reason = format!("HTTP {status} instead of a WebSocket");
-                if let Some(location) = response.headers().get("location").and_then(|l| l.to_str().ok()) {
-                    reason = format!("{reason}: moved to {location}");
-                }
+                let body = response.body().as_deref().unwrap_or_default();
+                let failure = HttpFailure { status, headers: response.headers(), body };
+                let reason = failure.instead_of("a WebSocket");
                 Err(failed(ConnectErrorKind::Status(status.as_u16()), reason))
             }
             Err(error) => {

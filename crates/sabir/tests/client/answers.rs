@@ -56,6 +56,13 @@ async fn answers_of_every_shape() {
     check("599", status("599 Odd", ""), Err("HTTP 599 from URL")).await;
     let told = "HTTP 400 Bad Request from URL: -32001: no session";
     check("400 with an error for nobody", refused("400 Bad Request", nameless), Err(told)).await;
+    let another =
+        r#"{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"Missing session ID"}}"#;
+    let told = "HTTP 400 Bad Request from URL: -32600: Missing session ID";
+    check("400 with an error for somebody else", refused("400 Bad Request", another), Err(told)).await;
+    let told = "HTTP 400 Bad Request from URL: no such chain";
+    check("400 with another object", refused("400 Bad Request", r#"{"detail":"no such chain"}"#), Err(told))
+        .await;
     let told = "HTTP 403 Forbidden from URL: the server's \"bad\" \\u001b[31m host";
     let text =
         full("403 Forbidden", "content-type: text/plain\r\n", "the server's \"bad\" \x1b[31m host\nmore");

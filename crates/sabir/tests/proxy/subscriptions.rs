@@ -78,8 +78,8 @@ async fn proxied(way: Way, service: Router, clients: usize) -> (Vec<Peer>, JoinH
         Way::Each => {
             let near: Arc<std::sync::Mutex<Option<Transport>>> = Arc::new(near);
             Some(Router::new().forward_each(move |_: &Ctx| {
-                let near = near.lock().unwrap().take().unwrap();
-                async { Ok::<_, sabir::Error>(near) }
+                let near = near.lock().unwrap().take();
+                async { near.ok_or(std::io::Error::other("there is only one")) }
             }))
         }
         Way::Join => {
@@ -275,4 +275,86 @@ async fn a_slow_subscriber_of_a_shared_upstream_is_left() {
             break;
         }
     }
+}
+
+/// The answers of a batch go together: no item goes before, also if its upstream ends in between.
+#[tokio::test]
+async fn items_wait_for_the_batch_that_their_answer_is_in() {
+    for (way, items, ends) in [
+        (Way::To, 2, false),
+        (Way::Each, 2, false),
+        (Way::To, 2, true),
+        (Way::Each, 2, true),
+        (Way::Each, 100, false),
+    ] {
+        let what = format!("{way:?} {items} {ends}");
+        let (mut server, far) = Wire::new();
+        let router = match way {
+            Way::To => Router::new().forward_to(sabir::connect(far, Router::new()).await.unwrap()),
+            _ => {
+                let far = std::sync::Mutex::new(Some(far));
+                Router::new().forward_each(move |_: &Ctx| {
+                    let far = far.lock().unwrap().take();
+                    async { far.ok_or(std::io::Error::other("there is only one")) }
+                })
+            }
+        };
+        let (mut client, near) = Wire::new();
+        tokio::spawn(sabir::serve(near, router));
+        client
+            .send(r#"[{"jsonrpc":"2.0","id":"a","method":"tick_subscribe"},{"jsonrpc":"2.0","id":"b","method":"slow"}]"#)
+            .await;
+        server.expect(r#"{"jsonrpc":"2.0","id":1,"method":"tick_subscribe"}"#).await;
+        server.expect(r#"{"jsonrpc":"2.0","id":2,"method":"slow"}"#).await;
+        server.send(r#"{"jsonrpc":"2.0","id":1,"result":7}"#).await;
+        for n in 0..items {
+            server.send(&item("7", n)).await;
+        }
+        if items > 64 {
+            // Too many wait: it is left, and hears of that in its turn.
+            server.expect(r#"{"jsonrpc":"2.0","id":3,"method":"tick_unsubscribe","params":[7]}"#).await;
+        }
+        if ends {
+            drop(server);
+        } else {
+            server.send(r#"{"jsonrpc":"2.0","id":2,"result":"done"}"#).await;
+        }
+        let answers = client.receive().await;
+        assert!(
+            answers.starts_with(r#"[{"jsonrpc":"2.0","id":"a","result":7},{"jsonrpc":"2.0","id":"b","#),
+            "{what}: {answers}"
+        );
+        for n in 0..items.min(64) {
+            assert_eq!(client.receive().await, item("7", n), "{what}");
+        }
+        if ends || items > 64 {
+            let code = if ends { "-32016" } else { "-32015" };
+            let told = client.receive().await;
+            assert!(
+                told.contains(&format!(r#""params":{{"subscription":7,"error":{{"code":{code}"#)),
+                "{what}: {told}"
+            );
+        }
+    }
+}
+
+/// One that cannot be told anything but answers is refused, as by a server of ours; a method of MCP is not meant so.
+#[cfg(feature = "http")]
+#[tokio::test]
+async fn a_plain_post_does_not_subscribe() {
+    let (far, near) = transport::memory();
+    let open = Arc::new(AtomicUsize::new(0));
+    let listens = service(&open).method("resources/subscribe", |_, ()| async { Ok("by another way") });
+    tokio::spawn(sabir::serve(far, listens));
+    let upstream = sabir::connect(near, Router::new()).await.unwrap();
+    let server = sabir::listen("http://127.0.0.1:0", Router::new().forward_to(upstream)).await.unwrap();
+    let url = server.url().to_owned();
+    tokio::spawn(server.run());
+    let peer = sabir::connect(url.as_str(), Router::new()).await.unwrap();
+    for style in [TICKS, HEADS] {
+        let refused = peer.subscribe::<u64>(style, 1).await.unwrap_err().to_string();
+        assert!(refused.contains("a subscription needs a connection that stays open"), "{refused}");
+    }
+    assert_eq!(open.load(Ordering::SeqCst), 0);
+    assert_eq!(peer.call::<String>("resources/subscribe", ()).await.unwrap(), "by another way");
 }

@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
-use sabir::{ErrorObject, Followed, Router, SubscriptionEnd, SubscriptionStyle, resubscribing};
+use sabir::{ErrorObject, Followed, Router, SubscriptionEnd, SubscriptionStyle, blocking, resubscribing};
+use tokio::time::{Instant, sleep};
 
 use crate::support::client;
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn there_is_a_gap_between_two_lives() {
     let style = SubscriptionStyle::notified("watch", "seen", "unwatch");
     let lives = Arc::<AtomicUsize>::default();
@@ -29,4 +31,54 @@ async fn there_is_a_gap_between_two_lives() {
     let gap = SubscriptionEnd::Error(ErrorObject::new(2, "broken"));
     let refused = Err("1: not yet".to_owned());
     assert_eq!(seen, [Ok(Followed::Item(0)), Ok(Followed::Gap(gap)), refused, Ok(Followed::Item(2))]);
+}
+
+/// Lives that are short, or do not even begin, are tried again less and less often, until one was long.
+#[tokio::test(start_paused = true)]
+async fn pauses_grow_until_a_subscription_has_lasted() {
+    let style = SubscriptionStyle::notified("watch", "seen", "unwatch");
+    let lives = Arc::<AtomicUsize>::default();
+    let begun = Arc::clone(&lives);
+    let router = Router::new().try_subscription(style.clone(), move |_, ()| {
+        let life = begun.fetch_add(1, Ordering::SeqCst);
+        let lasts = Duration::from_secs(if life == 10 { 5 } else { 0 });
+        async move {
+            if life % 2 == 1 {
+                return Err(ErrorObject::new(1, "not yet"));
+            }
+            Ok(stream::once(async move {
+                sleep(lasts).await;
+                Err::<u64, _>(ErrorObject::new(2, "broken"))
+            }))
+        }
+    });
+    let peer = client(router).await;
+    let mut followed = resubscribing(|| peer.subscribe::<u64>(style.clone(), ()));
+    let mut pauses = Vec::new();
+    followed.next().await;
+    for _ in 1..13 {
+        let began = Instant::now();
+        let before = lives.load(Ordering::SeqCst);
+        assert!(!matches!(followed.next().await, None | Some(Ok(Followed::Item(_)))));
+        let lasted = if before == 10 { 5000 } else { 0 };
+        pauses.push(began.elapsed().as_millis() - lasted);
+    }
+    // Timers are as exact as a millisecond.
+    for pause in &mut pauses {
+        *pause -= *pause % 10;
+    }
+    assert_eq!(pauses, [50, 100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000, 50, 100]);
+}
+
+/// Pauses need no runtime.
+#[test]
+fn it_works_on_a_thread() {
+    let (near, far) = blocking::memory().unwrap();
+    std::thread::spawn(move || blocking::serve(far, Router::new()));
+    let peer = blocking::connect(near, Router::new()).unwrap();
+    let style = SubscriptionStyle::new("watch", "seen", "unwatch");
+    let mut followed = resubscribing(|| peer.as_async().subscribe::<u64>(style.clone(), ()));
+    for _ in 0..2 {
+        assert!(matches!(blocking::wait(followed.next()), Some(Some(Err(_)))));
+    }
 }

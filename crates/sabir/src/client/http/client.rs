@@ -10,6 +10,7 @@ use http_body_util::Full;
 use sabir_proto::{Limits, RawJson};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
 
+use crate::client::http::failure::HttpFailure;
 use crate::client::http::pool::{OtherPath, Pool, Reply, RequestError};
 use crate::runtime::message_transport::Incoming;
 use crate::sync::lock;
@@ -24,17 +25,6 @@ const LARGE_ANSWERS: usize = 2;
 
 /// Called with each message before it is posted; may add headers.
 pub(crate) type OnPost = Box<dyn Fn(&RawJson<'_>, &mut HeaderMap) + Send + Sync>;
-
-/// An answer of HTTP whose status is not a success, or which is not JSON-RPC.
-#[derive(Debug)]
-pub struct HttpFailure<'a> {
-    /// The status.
-    pub status: http::StatusCode,
-    /// All headers.
-    pub headers: &'a HeaderMap,
-    /// The body, or its first 256 KiB.
-    pub body: &'a [u8],
-}
 
 /// Called for failed HTTP responses.
 pub(crate) type OnFailure = Box<dyn Fn(&HttpFailure<'_>) + Send + Sync>;

@@ -1,6 +1,7 @@
 //! HTTP as a link: each message is posted by itself, and answered in the body or in a stream of events.
 
 mod client;
+mod failure;
 #[cfg(feature = "fuzzing")]
 #[allow(missing_docs)]
 pub(crate) mod fuzzing;
@@ -16,9 +17,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-pub use client::HttpFailure;
 use client::{Client, Deliver, Delivery, EventStream};
 pub(crate) use client::{Headers, OnFailure, OnPost, header};
+pub use failure::HttpFailure;
 use http::Uri;
 use pool::{Pool, RequestError};
 use request::{Done, Exchange};
@@ -145,7 +146,10 @@ impl Http {
         };
         let status = reply.0.status();
         if !status.is_success() || content(reply.0.headers(), reply.0.body()) != Content::Events {
-            let reason = format!("HTTP {status} instead of a stream of events");
+            let (head, body) = reply.0.into_parts();
+            let body = response::refusal_text(&self.client, &head.headers, body).await.unwrap_or_default();
+            let failure = HttpFailure { status, headers: &head.headers, body: &body };
+            let reason = failure.instead_of("a stream of events");
             return Err(failed(ConnectErrorKind::Status(status.as_u16()), reason));
         }
         let (client, deliver) = (Arc::clone(&self.client), self.deliver.clone());

@@ -10,7 +10,8 @@ use sabir_proto::{DeliveryFailure, Origin, Undelivered};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{sleep, timeout};
 
-use crate::client::http::client::{Client, Deliver, Delivery, HttpFailure};
+use crate::client::http::client::{Client, Deliver, Delivery};
+use crate::client::http::failure::HttpFailure;
 use crate::client::http::pool::{Reply, RequestError};
 use crate::client::http::response::{
     Answers, Broken, Content, Events, REFUSAL, answers, content, refusal, whole,

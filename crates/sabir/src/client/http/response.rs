@@ -4,17 +4,17 @@ use std::error::Error;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{CONTENT_ENCODING, CONTENT_TYPE, LOCATION, RETRY_AFTER};
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, StatusCode};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
 use sabir_proto::{
-    ByteSize, DeliveryFailure, ErrorObject, Id, Invalid, LENIENT, Limits, Message, Response, Syntax,
-    Undelivered, decode,
+    ByteSize, ErrorObject, Id, Invalid, LENIENT, Limits, Message, Response, Syntax, Undelivered, decode,
 };
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::client::http::client::{Client, HttpFailure};
+use crate::client::http::client::Client;
+use crate::client::http::failure::HttpFailure;
 use crate::client::http::pool::describe;
 use crate::client::http::sse::{Event, Parser};
 
@@ -251,50 +251,30 @@ pub(crate) async fn refusal(
     body: Incoming,
     open: &[u64],
 ) -> Result<(Bytes, Answers), Undelivered> {
-    let mut reason = format!("HTTP {} from {}", named(status), client.url);
-    let json = content(headers, &body) == Content::Json && headers.contains_key(CONTENT_TYPE);
-    let plain = headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/plain"));
-    let text = if json || plain || client.on_failure.is_some() {
-        let read = tokio::time::timeout(REFUSAL_TIMEOUT, whole(client, body, REFUSAL)).await;
-        read.ok().and_then(Result::ok).map(|(text, _)| text)
-    } else {
-        None
-    };
-    if let (Some(on_failure), Some(body)) = (&client.on_failure, &text) {
-        on_failure(&HttpFailure { status, headers, body });
+    let is_json = content(headers, &body) == Content::Json && headers.contains_key(CONTENT_TYPE);
+    let text = refusal_text(client, headers, body).await;
+    let failure = HttpFailure { status, headers, body: text.as_deref().unwrap_or_default() };
+    if let (Some(on_failure), Some(_)) = (&client.on_failure, &text) {
+        on_failure(&failure);
     }
-    let location = headers.get(LOCATION).filter(|_| status.is_redirection()).map(shown);
-    let detail = if let Some(location) = &location {
-        Some(format!("moved to {location}"))
-    } else {
-        match text {
-            Some(text) if json => match answers(&text, &client.limits) {
-                Ok(answers) if answers.ids.iter().any(|id| open.contains(id)) => return Ok((text, answers)),
-                Ok(answers) => answers.refusal.map(|error| cut(&error.to_string())),
-                Err(_) => None,
-            },
-            Some(text) if plain => {
-                let text = String::from_utf8_lossy(&text);
-                text.lines().next().map(cut).filter(|line| !line.trim().is_empty())
-            }
-            _ => None,
-        }
-    };
-    if let Some(detail) = detail {
-        reason = format!("{reason}: {}", sabir_proto::escape_controls(&detail));
+    let undelivered = failure.undelivered(&client.url);
+    if let Some(text) = text.filter(|_| is_json && !status.is_redirection())
+        && let Ok(answers) = answers(&text, &client.limits)
+        && answers.ids.iter().any(|id| open.contains(id))
+    {
+        return Ok((text, answers));
     }
-    let failure = match (location, headers.get(RETRY_AFTER)) {
-        (Some(location), _) => DeliveryFailure::Redirected(location.into()),
-        (None, Some(time)) => DeliveryFailure::RetryAfter(shown(time).into()),
-        (None, None) => DeliveryFailure::Refused,
-    };
-    Err(Undelivered { status: Some(status.as_u16()), ..Undelivered::new(failure, reason) })
+    Err(undelivered)
 }
 
-/// `404 Not Found`.
-fn named(status: StatusCode) -> String {
-    match status.canonical_reason() {
-        Some(reason) => format!("{} {reason}", status.as_str()),
-        None => status.as_str().to_owned(),
-    }
+/// The body of a refusal, if it may say why, and comes in time.
+pub(crate) async fn refusal_text(client: &Client, headers: &HeaderMap, body: Incoming) -> Option<Bytes> {
+    let is_read = match content(headers, &body) {
+        Content::Json | Content::Nothing => true,
+        Content::Other(kind, _) => kind.starts_with("text/") || client.on_failure.is_some(),
+        Content::Events => client.on_failure.is_some(),
+    };
+    let read = tokio::time::timeout(REFUSAL_TIMEOUT, whole(client, body, REFUSAL));
+    let read = if is_read { read.await.ok()?.ok() } else { None };
+    read.map(|(text, _)| text)
 }

@@ -9,7 +9,7 @@ use crate::Error;
 use crate::runtime::blocking::platform::{self, Stream};
 use crate::runtime::blocking::process::Process;
 use crate::runtime::config::config_setters;
-use crate::transport::{ConnectError, Scheme, Url, local, seed};
+use crate::transport::{ConnectError, Scheme, Url, local, seed, socket};
 
 /// What a connection runs over, and how it speaks there.
 #[derive(Debug)]
@@ -91,7 +91,7 @@ pub fn memory() -> Result<(Streams, Streams), Error> {
 }
 
 fn over_tcp(stream: TcpStream) -> Result<Streams, Error> {
-    stream.set_nodelay(true)?;
+    socket::prepare(&stream)?;
     Ok(Streams::new(stream.try_clone()?, stream))
 }
 

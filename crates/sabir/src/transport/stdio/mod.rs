@@ -6,8 +6,8 @@ pub(crate) mod platform;
 
 use super::Transport;
 
-/// Standard input and output, with the output guarded: what anything else in the process prints goes to
-/// standard error, for the rest of the process's life, and the protocol stays clean. See
+/// Standard input and output, with the output guarded: from this call on, what anything else in the process prints
+/// goes to standard error, for the rest of the process's life, and the protocol stays clean. See
 /// [`Stdio::unguarded`].
 ///
 /// The connection ends when the input does, after everything is answered. Signals end the process, as they do
@@ -33,6 +33,8 @@ impl Stdio {
     }
 
     fn transport(self) -> Transport {
-        Transport::new(move || platform::open(self.guarded))
+        // At once, not when it is opened: a program may print in between.
+        let streams = platform::streams(self.guarded);
+        Transport::new(move || platform::open(streams?))
     }
 }

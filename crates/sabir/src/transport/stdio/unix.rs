@@ -10,8 +10,7 @@ use crate::transport::fd::{Reader, Writer, duplicate};
 use crate::transport::output_watch::OutputWatch;
 
 /// Opens standard input and output for a connection.
-pub(crate) fn open(guarded: bool) -> io::Result<ByteTransport> {
-    let (input, output) = streams(guarded)?;
+pub(crate) fn open((input, output): (OwnedFd, OwnedFd)) -> io::Result<ByteTransport> {
     let output_watch = Some(OutputWatch::of(duplicate(&output)?));
     Ok(ByteTransport { output_watch, ..ByteTransport::new(Reader::new(input)?, Writer::new(output)?) })
 }

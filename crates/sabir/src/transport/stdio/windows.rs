@@ -23,8 +23,7 @@ pub(crate) type Input = Box<dyn Read + Send>;
 pub(crate) type Output = Box<dyn Write + Send>;
 
 /// Opens standard input and output for a connection.
-pub(crate) fn open(guarded: bool) -> io::Result<ByteTransport> {
-    let (input, output) = streams(guarded)?;
+pub(crate) fn open((input, output): (Input, Output)) -> io::Result<ByteTransport> {
     let (read, write) =
         (ThreadReader::new("sabir-stdin", input)?, ThreadWriter::new("sabir-stdout", output)?);
     Ok(ByteTransport::new(read, write))
