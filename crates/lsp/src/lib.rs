@@ -60,7 +60,6 @@ mod error;
 mod handler;
 mod params;
 mod server;
-mod sync;
 mod uri;
 
 pub use client::answers::ACKNOWLEDGED;

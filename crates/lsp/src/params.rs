@@ -4,7 +4,7 @@ use sabir::{ErrorCode, ErrorObject, JsonKind, RawJson, error_reason};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Reads params. Those that are absent, and empty objects, also fit types that want none.
+/// Reads params. Those that are absent, and empty objects and arrays, also fit types that want none.
 #[inline]
 pub(crate) fn read<P: DeserializeOwned>(params: Option<&RawJson<'_>>) -> Result<P, ErrorObject> {
     let read = match params {
@@ -24,8 +24,11 @@ fn read_again<P: DeserializeOwned>(params: Option<&RawJson<'_>>) -> Result<P, Er
         #[serde(skip_serializing_if = "Option::is_none")]
         path: Option<String>,
     }
-    let is_empty =
-        |params: &RawJson<'_>| params.kind() == JsonKind::Object && params.members().next().is_none();
+    let is_empty = |params: &RawJson<'_>| match params.kind() {
+        JsonKind::Object => params.members().next().is_none(),
+        JsonKind::Array => params.elements().next().is_none(),
+        _ => false,
+    };
     let other = match params {
         None => Some("{}"),
         Some(params) => is_empty(params).then_some("null"),

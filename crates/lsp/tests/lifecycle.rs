@@ -5,11 +5,15 @@
 use std::time::Duration;
 
 use sabir::{CallError, Framing, Peer, Router, transport};
-use sabir_lsp::lsp_types::notification::{Initialized, Notification};
+use sabir_lsp::lsp_types::notification::{DidChangeWorkspaceFolders, Initialized, Notification};
 use sabir_lsp::lsp_types::request::{
-    CodeActionRequest, HoverRequest, Initialize, PrepareRenameRequest, Rename, Request, Shutdown,
+    CodeActionRequest, ExecuteCommand, HoverRequest, Initialize, PrepareRenameRequest, Rename, Request,
+    Shutdown,
 };
-use sabir_lsp::lsp_types::{InitializeResult, PositionEncodingKind, ServerCapabilities};
+use sabir_lsp::lsp_types::{
+    ExecuteCommandOptions, InitializeResult, PositionEncodingKind, ServerCapabilities, TraceValue,
+    WorkDoneProgressOptions, WorkspaceServerCapabilities,
+};
 use sabir_lsp::{Exit, ExitReason, LspServer, PositionEncoding};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
@@ -124,6 +128,31 @@ async fn a_refused_initialize_may_be_tried_again() {
     assert_eq!(call(&peer, "sleep", json!([0])).await, Ok(Value::Null));
 }
 
+/// A client that does not wait for the answer to `initialize` is not served before it.
+#[tokio::test]
+async fn requests_are_refused_while_initialize_runs() {
+    let (go, gone) = tokio::sync::watch::channel(false);
+    let (begin, mut begun) = tokio::sync::mpsc::unbounded_channel();
+    let slow = server().request::<Initialize>(move |ctx, _| {
+        let (mut gone, begin) = (gone.clone(), begin.clone());
+        async move {
+            begin.send(ctx.client().trace())?;
+            gone.wait_for(|go| *go).await?;
+            Ok(InitializeResult::default())
+        }
+    });
+    let (peer, _served) = start(slow).await;
+    let params = json!({"processId": null, "capabilities": {}, "trace": "verbose"});
+    let first = tokio::spawn(peer.call::<Value>("initialize", params));
+    assert_eq!(begun.recv().await, Some(TraceValue::Verbose));
+    assert_eq!(call(&peer, "sleep", json!([0])).await, Err(-32002));
+    assert_eq!(call(&peer, "initialize", nothing()).await, Err(-32600));
+    assert_eq!(call(&peer, "shutdown", Value::Null).await, Err(-32002));
+    go.send(true).unwrap();
+    assert!(first.await.unwrap().is_ok());
+    assert_eq!(call(&peer, "sleep", json!([0])).await, Ok(Value::Null));
+}
+
 #[tokio::test]
 async fn handlers_say_what_the_server_can_do() {
     let said = ServerCapabilities { definition_provider: None, ..ServerCapabilities::default() };
@@ -136,6 +165,60 @@ async fn handlers_say_what_the_server_can_do() {
     assert_eq!(capabilities["definitionProvider"], Value::Null);
     assert_eq!(capabilities["textDocumentSync"]["change"], 2);
     assert_eq!(capabilities["positionEncoding"], "utf-16");
+}
+
+#[tokio::test]
+async fn commands_are_declared_and_run_by_name() {
+    let others = |server: LspServer| {
+        server.request::<ExecuteCommand>(|_, params| async move { Ok(Some(json!(params.command))) })
+    };
+    let commands = || {
+        server()
+            .command("repeat", |_, (word, times): (String, usize)| async move { Ok(word.repeat(times)) })
+            .command("nothing", |_, ()| async { Ok(()) })
+    };
+    let said = ServerCapabilities {
+        execute_command_provider: Some(ExecuteCommandOptions {
+            commands: vec!["mine".to_owned(), "nothing".to_owned()],
+            work_done_progress_options: WorkDoneProgressOptions { work_done_progress: Some(true) },
+        }),
+        ..ServerCapabilities::default()
+    };
+    let check = async |server: LspServer, declared: Value, unknown: Result<Value, i64>| {
+        let (peer, _served) = start(server).await;
+        let result = call(&peer, "initialize", nothing()).await.unwrap();
+        assert_eq!(result["capabilities"]["executeCommandProvider"], declared);
+        let run = async |params: Value| call(&peer, "workspace/executeCommand", params).await;
+        assert_eq!(run(json!({"command": "mine"})).await, unknown);
+        if declared["commands"].as_array().is_some_and(|commands| commands.contains(&json!("repeat"))) {
+            assert_eq!(run(json!({"command": "repeat", "arguments": ["ab", 2]})).await, Ok(json!("abab")));
+            assert_eq!(run(json!({"command": "repeat", "arguments": ["ab"]})).await, Err(-32602));
+            assert_eq!(run(json!({"command": "repeat"})).await, Err(-32602));
+            assert_eq!(run(json!({"command": "nothing"})).await, Ok(Value::Null));
+            assert_eq!(run(json!({"command": "nothing", "arguments": []})).await, Ok(Value::Null));
+        }
+    };
+    check(server(), Value::Null, Err(-32601)).await;
+    check(commands(), json!({"commands": ["nothing", "repeat"]}), Err(-32602)).await;
+    check(others(server()), json!({"commands": []}), Ok(json!("mine"))).await;
+    let all = json!({"commands": ["mine", "nothing", "repeat"], "workDoneProgress": true});
+    check(others(commands()).capabilities(said), all, Ok(json!("mine"))).await;
+}
+
+#[tokio::test]
+async fn changes_of_folders_are_asked_for_where_they_are_handled() {
+    let folders = || server().notification::<DidChangeWorkspaceFolders>(|_, _| async { Ok(()) });
+    let check = async |server: LspServer, workspace: Value| {
+        let (peer, _served) = start(server).await;
+        let result = call(&peer, "initialize", nothing()).await.unwrap();
+        assert_eq!(result["capabilities"]["workspace"], workspace);
+    };
+    let declared = json!({"workspaceFolders": {"supported": true, "changeNotifications": true}});
+    check(server(), Value::Null).await;
+    check(folders(), declared.clone()).await;
+    let workspace = WorkspaceServerCapabilities::default();
+    let said = ServerCapabilities { workspace: Some(workspace), ..ServerCapabilities::default() };
+    check(folders().capabilities(said), declared).await;
 }
 
 /// Options of renames and of code actions go to those clients only that say that they know them.

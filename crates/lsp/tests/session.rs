@@ -2,10 +2,11 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use sabir::{CallError, ErrorCode, transport};
+use sabir::{CallError, ErrorCode, Limits, Report, transport};
 use sabir_lsp::lsp_types::notification::{
     DidChangeTextDocument, DidOpenTextDocument, Initialized, LogMessage, LogTrace, Notification, SetTrace,
     ShowMessage,
@@ -213,11 +214,14 @@ async fn a_result_that_is_not_a_list_is_sent_in_parts() {
     assert_eq!(call.response().await.unwrap(), json!({"sent": true}));
 }
 
-/// The response does not wait for handlers of notifications, and neither do the parts that came before it.
+/// The response does not wait for handlers of notifications, and neither do the parts that came before it. They are kept
+/// also where no other notification has room behind the handler.
 #[tokio::test]
 async fn parts_are_not_lost_behind_a_slow_handler() {
     let server = server().request::<References>(|ctx, _| async move {
-        ctx.client().log_message(MessageType::INFO, "searching").await?;
+        for _ in 0..100 {
+            ctx.client().log_message(MessageType::INFO, "searching").await?;
+        }
         let mut found = ctx.partial_results();
         for line in 0..10 {
             let at = Position::new(line, 0);
@@ -236,7 +240,17 @@ async fn parts_are_not_lost_behind_a_slow_handler() {
             Ok(())
         }
     });
-    let session = connect(server, client).await;
+    let dropped = Arc::<AtomicUsize>::default();
+    let counted = Arc::clone(&dropped);
+    let (ours, theirs) = transport::memory();
+    tokio::spawn(server.serve(theirs));
+    let limits = Limits { queued_bytes: 1024, ..Limits::default() };
+    let ours = ours.limits(limits).on_report(move |report| {
+        if matches!(report, Report::Dropped { .. }) {
+            counted.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    let session = client.connect(ours).await.unwrap();
     let mut call = session.request_in_parts::<References, Vec<Location>>(references());
     let mut parts = Vec::new();
     while let Some(part) = call.next().await {
@@ -246,6 +260,7 @@ async fn parts_are_not_lost_behind_a_slow_handler() {
     begin.send(()).unwrap();
     parts.extend(response.unwrap());
     assert_eq!(parts.len(), 10);
+    assert_ne!(dropped.load(Ordering::Relaxed), 0);
 }
 
 #[tokio::test]

@@ -3,12 +3,12 @@
 use std::sync::{LazyLock, Mutex, OnceLock};
 
 use lsp_types::{PositionEncodingKind, Registration, ServerCapabilities, ServerInfo, UnregistrationParams};
+use sabir::internal::lock;
 use sabir::{CallError, ErrorCode, ErrorObject, JsonKind, RawJson};
 use serde_json::{Map, Value, json};
 
 use super::diagnostics::Published;
 use crate::document::{DocumentLimits, Documents, PositionEncoding};
-use crate::sync::lock;
 
 /// Bytes of registrations that a server may have. An empty one counts, too.
 const MOST_REGISTERED: usize = 1 << 20;

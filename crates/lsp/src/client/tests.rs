@@ -24,7 +24,7 @@ proptest! {
             range_length: None,
             text: new[to].to_owned(),
         };
-        document.change(&change);
+        document.change(&[change], usize::MAX);
         prop_assert_eq!(document.text(), new);
     }
 }

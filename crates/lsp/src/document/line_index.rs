@@ -35,6 +35,11 @@ impl LineIndex {
         self.starts.splice(first..last, between);
     }
 
+    /// Adds the lines of a text that stands behind `offset` bytes. The two do not part a `\r\n`.
+    pub(crate) fn append(&mut self, lines: &LineIndex, offset: usize) {
+        self.starts.extend(lines.starts[1..].iter().map(|start| start + offset as u32));
+    }
+
     pub(crate) fn count(&self) -> usize {
         self.starts.len()
     }
@@ -54,6 +59,12 @@ impl LineIndex {
         let start = *self.starts.get(line)? as usize;
         let end = self.starts.get(line + 1).map_or(text.len(), |end| *end as usize);
         Some(start..end)
+    }
+
+    /// Where a line is, without what ends it.
+    pub(crate) fn content(&self, line: usize, text: &str) -> Option<Range<usize>> {
+        let Range { start, end } = self.line(line, text)?;
+        Some(start..start + text[start..end].trim_end_matches(['\r', '\n']).len())
     }
 }
 

@@ -1,18 +1,31 @@
 //! The texts that the client has open.
 
+mod edit_buffer;
 mod line_index;
 mod position;
 mod store;
 #[cfg(test)]
 mod tests;
+mod unit_index;
+#[cfg(test)]
+mod work;
 
 use std::ops;
+use std::sync::OnceLock;
 
+use edit_buffer::EditBuffer;
 use line_index::LineIndex;
 use lsp_types::{Position, Range, TextDocumentContentChangeEvent, Uri};
 pub use position::PositionEncoding;
 pub(crate) use store::not_open;
 pub use store::{DocumentLimits, Documents};
+use unit_index::UnitIndex;
+
+/// Lines with more bytes are not counted from their start for each position.
+const LONG_LINE: usize = 2048;
+
+/// Up to so many changes are made in place: for fewer it costs more to cut a text up and to put it together again.
+const FEW_CHANGES: usize = 16;
 
 /// A text document as the client has it, at one version.
 ///
@@ -27,6 +40,8 @@ pub struct Document {
     encoding: PositionEncoding,
     text: String,
     lines: LineIndex,
+    /// Made when a position in a long line is first asked for.
+    units: OnceLock<UnitIndex>,
 }
 
 impl Document {
@@ -44,7 +59,15 @@ impl Document {
         let text = text.into();
         assert!(u32::try_from(text.len()).is_ok(), "a document has less than 4 GiB");
         let lines = LineIndex::new(&text);
-        Document { uri, language_id: language_id.into(), version, encoding, text, lines }
+        Document {
+            uri,
+            language_id: language_id.into(),
+            version,
+            encoding,
+            text,
+            lines,
+            units: OnceLock::new(),
+        }
     }
 
     /// Its URI, as the client wrote it.
@@ -84,8 +107,7 @@ impl Document {
 
     /// A line, without what ends it. `None` if there are fewer.
     pub fn line(&self, line: u32) -> Option<&str> {
-        let whole = self.lines.line(line as usize, &self.text)?;
-        Some(self.text[whole].trim_end_matches(['\r', '\n']))
+        Some(&self.text[self.lines.content(line as usize, &self.text)?])
     }
 
     /// Where a line begins: the end of the text if there are fewer.
@@ -95,22 +117,49 @@ impl Document {
 
     /// The offset of a position.
     pub fn offset(&self, position: Position) -> usize {
-        match self.line(position.line) {
-            Some(line) => {
-                self.line_start(position.line) + self.encoding.byte(line, position.character as usize)
+        self.find(position, |line| self.unit_index(line))
+    }
+
+    fn find<'i>(
+        &'i self,
+        position: Position,
+        index: impl FnOnce(&ops::Range<usize>) -> Option<&'i UnitIndex>,
+    ) -> usize {
+        let Some(line) = self.lines.content(position.line as usize, &self.text) else {
+            return self.text.len();
+        };
+        let (text, encoding, column) = (&self.text, self.encoding, position.character as usize);
+        match index(&line) {
+            Some(index) => {
+                let units = index.units_before(text, encoding, line.start).saturating_add(column);
+                index.offset(text, encoding, units, line.end)
             }
-            None => self.text.len(),
+            None => line.start + encoding.byte(&text[line], column),
         }
     }
 
     /// The position of an offset. An offset inside of a character counts as the character's start, one between `\r` and
     /// `\n` as the end of the line, and one behind the end of the text as its end.
     pub fn position(&self, offset: usize) -> Position {
-        let line = self.lines.line_at(offset.min(self.text.len()));
-        let start = self.line_start(line as u32);
-        let text = self.line(line as u32).unwrap_or_default();
-        let before = PositionEncoding::Utf8.byte(text, offset.saturating_sub(start));
-        Position::new(line as u32, self.encoding.units(&text[..before]) as u32)
+        let number = self.lines.line_at(offset.min(self.text.len()));
+        let line = self.lines.content(number, &self.text).unwrap_or_default();
+        let before = line.start..position::floor(&self.text, offset.min(line.end));
+        let units = match self.unit_index(&line) {
+            Some(index) => {
+                let units_before = |offset| index.units_before(&self.text, self.encoding, offset);
+                units_before(before.end) - units_before(before.start)
+            }
+            None => self.encoding.units(&self.text[before]),
+        };
+        Position::new(number as u32, units as u32)
+    }
+
+    /// What finds a column of a line, if it is too long to be counted each time.
+    fn unit_index(&self, line: &ops::Range<usize>) -> Option<&UnitIndex> {
+        if self.encoding == PositionEncoding::Utf8 || line.len() <= LONG_LINE {
+            return None;
+        }
+        Some(self.units.get_or_init(|| UnitIndex::new(&self.text, self.encoding)))
     }
 
     /// The offsets of a range. One whose end is before its start is empty, at its start.
@@ -129,11 +178,46 @@ impl Document {
         &self.text[self.span(range)]
     }
 
-    /// Makes a change as `textDocument/didChange` tells it.
-    pub(crate) fn change(&mut self, change: &TextDocumentContentChangeEvent) {
+    /// Makes changes one after the other, as `textDocument/didChange` tells them. Whether there was room for all.
+    pub(crate) fn change(&mut self, changes: &[TextDocumentContentChangeEvent], room: usize) -> bool {
+        // A new text makes void what came before.
+        let whole = changes.iter().rposition(|change| change.range.is_none());
+        let changes = &changes[whole.unwrap_or_default()..];
+        if changes.len() > FEW_CHANGES {
+            return self.change_often(changes, room);
+        }
+        changes.iter().all(|change| {
+            let fits = self.bytes() + change.text.len() <= room;
+            if fits {
+                self.change_once(change);
+            }
+            fits
+        })
+    }
+
+    fn change_often(&mut self, changes: &[TextDocumentContentChangeEvent], room: usize) -> bool {
+        let mut buffer = EditBuffer::new(&self.text, self.encoding);
+        let made = changes.iter().all(|change| {
+            let fits = buffer.bytes() + change.text.len() <= room;
+            match change.range {
+                _ if !fits => {}
+                Some(range) => buffer.replace(range, &change.text),
+                None => buffer = EditBuffer::new(&change.text, self.encoding),
+            }
+            fits
+        });
+        (self.text, self.lines) = buffer.into_text();
+        self.units = OnceLock::new();
+        made
+    }
+
+    fn change_once(&mut self, change: &TextDocumentContentChangeEvent) {
         match change.range {
             Some(range) => {
-                let span = self.span(range);
+                // An index would not live longer than the two positions.
+                let find = |position| self.find(position, |_| None);
+                let start = find(range.start);
+                let span = start..find(range.end).max(start);
                 self.text.replace_range(span.clone(), &change.text);
                 self.lines.replace(&self.text, span, change.text.len());
             }
@@ -142,10 +226,14 @@ impl Document {
                 self.lines = LineIndex::new(&self.text);
             }
         }
+        self.units = OnceLock::new();
+        #[cfg(test)]
+        work::add(self.text.len());
     }
 
-    /// Bytes that it takes.
+    /// Bytes that it takes. What finds columns counts, whether it was made or not.
     pub(crate) fn bytes(&self) -> usize {
-        self.uri.as_str().len() + self.language_id.capacity() + self.text.capacity() + self.lines.bytes()
+        let names = self.uri.as_str().len() + self.language_id.capacity();
+        names + self.text.capacity() + self.lines.bytes() + UnitIndex::bytes(self.text.len())
     }
 }

@@ -4,6 +4,9 @@ use std::cmp::Ordering;
 
 use lsp_types::PositionEncodingKind;
 
+/// Bytes that are counted at a time.
+pub(super) const BLOCK: usize = 1024;
+
 /// What the columns of positions count. Client and server agree on it in `initialize`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum PositionEncoding {
@@ -47,26 +50,47 @@ impl PositionEncoding {
 
     /// How many units a text has.
     pub fn units(self, text: &str) -> usize {
+        if self == PositionEncoding::Utf8 {
+            return text.len();
+        }
+        #[cfg(test)]
+        super::work::add(text.len());
         match self {
-            PositionEncoding::Utf8 => text.len(),
             _ if text.is_ascii() => text.len(),
-            _ => text.chars().map(|c| self.width(c)).sum(),
+            PositionEncoding::Utf16 => text.chars().count() + beyond_the_first_plane(text),
+            _ => text.chars().count(),
         }
     }
 
     /// The byte at a column. A column inside of a character counts as the character's start, and one behind the end as
     /// the end.
     pub(crate) fn byte(self, line: &str, column: usize) -> usize {
-        let ascii = column.min(line.len());
         if self == PositionEncoding::Utf8 {
-            return (0..=ascii).rfind(|at| line.is_char_boundary(*at)).unwrap_or_default();
+            return floor(line, column);
         }
+        let (mut at, mut left) = (0, column);
+        // Counting a block takes a small part of the time of walking it.
+        while line.len() - at > BLOCK {
+            let next = floor(line, at + BLOCK);
+            let units = self.units(&line[at..next]);
+            if units > left {
+                break;
+            }
+            (at, left) = (next, left - units);
+        }
+        at + self.walk(&line[at..], left)
+    }
+
+    fn walk(self, text: &str, column: usize) -> usize {
         // Where all is ASCII up to the column, all encodings are the same.
-        if line.as_bytes()[..ascii].is_ascii() {
+        let ascii = column.min(text.len());
+        #[cfg(test)]
+        super::work::add(ascii);
+        if text.as_bytes()[..ascii].is_ascii() {
             return ascii;
         }
         let mut units = 0;
-        for (at, c) in line.char_indices() {
+        for (at, c) in text.char_indices() {
             units += self.width(c);
             match units.cmp(&column) {
                 Ordering::Less => {}
@@ -74,6 +98,19 @@ impl PositionEncoding {
                 Ordering::Greater => return at,
             }
         }
-        line.len()
+        text.len()
     }
+}
+
+/// Characters that have two units in UTF-16.
+fn beyond_the_first_plane(text: &str) -> usize {
+    // Sums of bytes take the least registers; fewer than 256 entries do not overflow.
+    let of_block = |block: &[u8]| block.iter().map(|byte| u8::from(*byte >= 0xF0)).sum::<u8>();
+    text.as_bytes().chunks(128).map(|block| usize::from(of_block(block))).sum()
+}
+
+/// Where the character at an offset begins; the end if there is none.
+pub(super) fn floor(text: &str, offset: usize) -> usize {
+    let offset = offset.min(text.len());
+    (0..=offset).rfind(|at| text.is_char_boundary(*at)).unwrap_or_default()
 }

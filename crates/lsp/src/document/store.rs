@@ -1,9 +1,10 @@
 //! All documents that are open on a connection, in the state of the last notification.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use lsp_types::{DidChangeTextDocumentParams, DidCloseTextDocumentParams, DidOpenTextDocumentParams, Uri};
+use sabir::internal::lock;
 use sabir::{ErrorCode, ErrorObject};
 
 use super::{Document, PositionEncoding};
@@ -88,13 +89,7 @@ impl Documents {
         // A copy only if a handler is still looking at it.
         let changed = Arc::make_mut(document);
         changed.version = params.text_document.version;
-        let fits = params.content_changes.iter().all(|change| {
-            let fits = changed.bytes() + change.text.len() <= room;
-            if fits {
-                changed.change(change);
-            }
-            fits
-        });
+        let fits = changed.change(&params.content_changes, room);
         if fits && changed.bytes() <= room {
             *bytes += changed.bytes();
             return Ok(());
@@ -109,7 +104,7 @@ impl Documents {
     }
 
     fn lock(&self) -> MutexGuard<'_, Store> {
-        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.store)
     }
 }
 

@@ -5,7 +5,9 @@
 use lsp_types::{Position, Range, TextDocumentContentChangeEvent};
 use proptest::prelude::*;
 
-use super::{Document, PositionEncoding};
+use super::edit_buffer::EditBuffer;
+use super::line_index::LineIndex;
+use super::{Document, FEW_CHANGES, LONG_LINE, PositionEncoding, work};
 
 const ENCODINGS: [PositionEncoding; 3] =
     [PositionEncoding::Utf8, PositionEncoding::Utf16, PositionEncoding::Utf32];
@@ -93,11 +95,119 @@ proptest! {
             let span = offset(&oracle, encoding, start)..offset(&oracle, encoding, end);
             oracle.replace_range(span.start..span.end.max(span.start), &text);
             let range = Some(Range::new(start, end));
-            changed.change(&TextDocumentContentChangeEvent { range, range_length: None, text });
+            changed.change(&[TextDocumentContentChangeEvent { range, range_length: None, text }], usize::MAX);
             let new = document(&oracle, encoding);
             prop_assert_eq!((changed.text(), &changed.lines), (new.text(), &new.lines));
         }
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn positions_in_long_lines_are_those_of_the_oracle(
+        pieces in prop::collection::vec((text(), 1usize..200), 1..4),
+        encoding in encoding(),
+        columns in prop::collection::vec(0u32..6000, 8),
+    ) {
+        let long = |(text, times): &(String, usize)| text.replace(['\r', '\n'], "").repeat(*times) + "\r\n";
+        let text: String = pieces.iter().map(long).collect();
+        let document = document(&text, encoding);
+        let places = places(&text, encoding);
+        let last_not_behind = |position| places[places.partition_point(|(_, place)| *place <= position) - 1];
+        for column in columns {
+            for line in 0..pieces.len() as u32 {
+                let position = Position::new(line, column);
+                let (offset, place) = last_not_behind(position);
+                prop_assert_eq!(document.offset(position), offset);
+                prop_assert_eq!(document.position(offset), place);
+            }
+        }
+    }
+
+    #[test]
+    fn many_changes_leave_what_they_leave_one_by_one(
+        first in text(),
+        changes in prop::collection::vec((any_position(), any_position(), text()), 1..40),
+        encoding in encoding(),
+        chunk in 4usize..32,
+    ) {
+        let mut buffer = EditBuffer::with_chunks_of(chunk, &first, encoding);
+        let mut oracle = document(&first, encoding);
+        for (start, end, text) in changes {
+            let range = Range::new(start, end);
+            buffer.replace(range, &text);
+            oracle.change_once(&TextDocumentContentChangeEvent { range: Some(range), range_length: None, text });
+            prop_assert_eq!(buffer.bytes(), oracle.text().len());
+        }
+        let (text, lines) = buffer.into_text();
+        prop_assert_eq!((text.as_str(), &lines), (oracle.text(), &LineIndex::new(oracle.text())));
+    }
+}
+
+fn insertion(line: u32, column: u32, text: &str) -> TextDocumentContentChangeEvent {
+    let at = Position::new(line, column);
+    TextDocumentContentChangeEvent {
+        range: Some(Range::new(at, at)),
+        range_length: None,
+        text: text.to_owned(),
+    }
+}
+
+#[test]
+fn a_new_text_makes_void_what_came_before() {
+    let whole = |text: &str| TextDocumentContentChangeEvent { range: None, ..insertion(0, 0, text) };
+    for (many, wanted) in [(1, "xc"), (FEW_CHANGES + 1, "xxxxxxxxxxxxxxxxxc")] {
+        let mut document = document("a", PositionEncoding::Utf16);
+        let mut changes = vec![insertion(0, 0, "far too much"), whole("b"), whole("c")];
+        changes.extend(vec![insertion(0, 0, "x"); many]);
+        assert!(document.change(&changes, 200));
+        assert_eq!(document.text(), wanted);
+    }
+}
+
+/// Four times the work for four times as many, and a little more for what is not proportional.
+fn check_proportional(work: impl Fn(usize) -> usize, few: usize) {
+    let (one, four) = (work(few), work(4 * few));
+    assert!(four <= 6 * one, "{few}: {one}, {}: {four}", 4 * few);
+}
+
+#[test]
+fn positions_in_long_lines_do_not_count_the_line_each_time() {
+    for encoding in ENCODINGS {
+        for letter in ["a", "ř", "🐎"] {
+            let positions = |many: usize| {
+                let document = document(&letter.repeat(many), encoding);
+                work::of(|| {
+                    for offset in (0..many).map(|number| number * letter.len()) {
+                        let position = document.position(offset);
+                        assert_eq!(document.offset(position), offset);
+                    }
+                })
+            };
+            check_proportional(positions, 5 * LONG_LINE);
+        }
+    }
+}
+
+#[test]
+fn many_changes_do_not_move_the_whole_text_each_time() {
+    let in_lines = |many: usize| {
+        let mut document = document(&"a line of text\n".repeat(10 * many), PositionEncoding::Utf16);
+        // Far from each other, in no order.
+        let changes = (0..many).map(|number| insertion((number * 7919 % (10 * many)) as u32, 3, "x\ny"));
+        let changes: Vec<_> = changes.collect();
+        work::of(|| assert!(document.change(&changes, usize::MAX)))
+    };
+    check_proportional(in_lines, 1000);
+    let in_one_line = |many: usize| {
+        let mut document = document(&"ř🐎".repeat(10 * many), PositionEncoding::Utf16);
+        let changes = (0..many).map(|number| insertion(0, (number * 7919 % (10 * many)) as u32, "x🐎"));
+        let changes: Vec<_> = changes.collect();
+        work::of(|| assert!(document.change(&changes, usize::MAX)))
+    };
+    check_proportional(in_one_line, 1000);
 }
 
 #[test]

@@ -31,7 +31,7 @@ const fn provider(method: &'static str, member: &'static str, says: Says) -> Pro
     Provider { method, member, says }
 }
 
-/// What needs more than a yes, such as the legend of semantic tokens or the names of commands, is not in it.
+/// What needs more than a yes, such as the legend of semantic tokens, is not in it.
 const PROVIDERS: &[Provider] = &[
     provider("textDocument/hover", "hoverProvider", Yes),
     provider(
@@ -89,6 +89,7 @@ const PROVIDERS: &[Provider] = &[
 pub(super) fn complete(
     capabilities: &mut Map<String, Value>,
     methods: &BTreeSet<&'static str>,
+    commands: &[String],
     client: &ClientCapabilities,
 ) {
     let client = json!(client);
@@ -123,4 +124,23 @@ pub(super) fn complete(
         "save": has("textDocument/didSave"),
     });
     add("textDocumentSync", synchronization);
+    if has("workspace/didChangeWorkspaceFolders")
+        && let Some(workspace) = options(capabilities, "workspace")
+    {
+        let folders = json!({ "supported": true, "changeNotifications": true });
+        workspace.entry("workspaceFolders").or_insert(folders);
+    }
+    if (has("workspace/executeCommand") || !commands.is_empty())
+        && let Some(provider) = options(capabilities, "executeCommandProvider")
+        && let Some(named) = provider.entry("commands").or_insert_with(|| json!([])).as_array_mut()
+    {
+        let new = commands.iter().map(|command| json!(command));
+        let new: Vec<Value> = new.filter(|command| !named.contains(command)).collect();
+        named.extend(new);
+    }
+}
+
+/// The options of a capability, with what the server says of it itself.
+fn options<'c>(capabilities: &'c mut Map<String, Value>, member: &str) -> Option<&'c mut Map<String, Value>> {
+    capabilities.entry(member).or_insert_with(|| json!({})).as_object_mut()
 }

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use lsp_types::{InitializeParams, TraceValue};
+use sabir::internal::lock;
 use sabir::{ErrorCode, ErrorObject};
 use tokio::sync::Notify;
 
 use crate::document::Documents;
 use crate::error::code;
-use crate::sync::lock;
 
 /// How far a connection is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

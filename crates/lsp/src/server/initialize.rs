@@ -19,7 +19,7 @@ pub(super) fn agree(
     said.server_info.get_or_insert_with(|| config.info.clone());
     let mut result = json!(said);
     if let Some(capabilities) = result["capabilities"].as_object_mut() {
-        complete(capabilities, &config.methods, client);
+        complete(capabilities, &config.methods, &config.commands, client);
     }
     (result, encoding)
 }

@@ -2,6 +2,7 @@
 
 mod capabilities;
 mod client_peer;
+mod commands;
 mod connection;
 mod ctx;
 mod initialize;
@@ -14,6 +15,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 pub use client_peer::ClientPeer;
+use commands::Commands;
 use connection::Ending;
 pub use connection::{Exit, ExitReason};
 pub use ctx::LspCtx;
@@ -23,6 +25,8 @@ use lsp_types::{ServerCapabilities, ServerInfo};
 pub use partial_results::PartialResults;
 use routes::Hooks;
 use sabir::{Framing, Router, Transport};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 pub use work_done::WorkDone;
 
 use crate::document::{DocumentLimits, PositionEncoding};
@@ -57,6 +61,7 @@ use crate::params;
 /// | `shutdown` | requests are answered `-32600` from now on |
 /// | `exit` | the connection ends once the handler is done; [`serve`](Self::serve) returns |
 /// | `textDocument/didOpen`, `didChange`, `didClose` | [`LspCtx::documents`] is brought up to date |
+/// | `workspace/executeCommand` | the [command](Self::command) of this name runs in its place |
 /// | `$/setTrace` | [`ClientPeer::trace`] changes |
 /// | `window/workDoneProgress/cancel` | [`WorkDone::cancelled`] returns |
 /// | `$/cancelRequest` | the handler of the request is dropped at its next `await`, and answered `-32800` |
@@ -74,6 +79,7 @@ pub struct LspServer {
     config: Config,
     router: Router,
     hooks: Hooks,
+    commands: Commands,
     watches_client: bool,
 }
 
@@ -85,6 +91,8 @@ pub(crate) struct Config {
     limits: DocumentLimits,
     /// Those that there are handlers for.
     methods: BTreeSet<&'static str>,
+    /// The names of those that there are handlers for.
+    commands: Vec<String>,
 }
 
 impl LspServer {
@@ -96,8 +104,15 @@ impl LspServer {
             encodings: vec![PositionEncoding::Utf8, PositionEncoding::Utf32],
             limits: DocumentLimits::default(),
             methods: BTreeSet::new(),
+            commands: Vec::new(),
         };
-        LspServer { config, router: Router::new(), hooks: HashMap::new(), watches_client: true }
+        LspServer {
+            config,
+            router: Router::new(),
+            hooks: HashMap::new(),
+            commands: Commands::new(),
+            watches_client: true,
+        }
     }
 
     /// Adds the handler of a request, or replaces it.
@@ -142,6 +157,30 @@ impl LspServer {
             ctx.connection().admit()?;
             Ok(handler(ctx, params::read(raw)?))
         });
+        self
+    }
+
+    /// Adds the handler of a command, or replaces it: what `workspace/executeCommand` runs for this name. The capabilities
+    /// name it. The handler takes the arguments as a tuple, an array or a `Vec`, or as `()` if there are none.
+    ///
+    /// ```
+    /// use sabir_lsp::{LspCtx, LspServer};
+    ///
+    /// async fn repeat(_: LspCtx, (word, times): (String, usize)) -> sabir::Result<String> {
+    ///     Ok(word.repeat(times))
+    /// }
+    ///
+    /// let server = LspServer::new("words", "1.0.0").command("words.repeat", repeat);
+    /// ```
+    ///
+    /// A handler of the request `workspace/executeCommand` gets all commands that have none of their own. Name those in
+    /// [`capabilities`](Self::capabilities).
+    pub fn command<P, T>(mut self, name: impl Into<String>, handler: impl LspHandler<LspCtx, P, T>) -> Self
+    where
+        P: DeserializeOwned + 'static,
+        T: Serialize + 'static,
+    {
+        self.commands.insert(name.into(), commands::command(handler));
         self
     }
 

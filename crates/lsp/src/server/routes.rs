@@ -10,12 +10,12 @@ use lsp_types::notification::{
     DidChangeTextDocument, DidCloseTextDocument, DidOpenTextDocument, Exit, Initialized, Notification,
     SetTrace, WorkDoneProgressCancel,
 };
-use lsp_types::request::{Initialize, Request, Shutdown};
+use lsp_types::request::{ExecuteCommand, Initialize, Request, Shutdown};
 use lsp_types::{InitializeParams, InitializeResult, NumberOrString};
 use sabir::{ErrorCode, ErrorObject, Peer, RawJson, Router};
 
 use super::connection::Ending;
-use super::{Config, LspCtx, LspServer, initialize};
+use super::{Config, LspCtx, LspServer, commands, initialize};
 use crate::handler::Hook;
 use crate::{client_process, params};
 
@@ -26,6 +26,7 @@ const BUILT_IN: &[&str] = &[
     Initialize::METHOD,
     Initialized::METHOD,
     Shutdown::METHOD,
+    ExecuteCommand::METHOD,
     Exit::METHOD,
     DidOpenTextDocument::METHOD,
     DidChangeTextDocument::METHOD,
@@ -40,8 +41,10 @@ pub(super) fn is_built_in(method: &str) -> bool {
 
 impl LspServer {
     pub(super) fn routes(self, ending: &Arc<Ending>) -> Router {
-        let LspServer { config, router, mut hooks, watches_client } = self;
+        let LspServer { mut config, router, mut hooks, commands, watches_client } = self;
+        config.commands = commands.keys().cloned().collect();
         let config = Arc::new(config);
+        let router = commands::route(router, commands, take(&mut hooks, ExecuteCommand::METHOD));
         let router = initialize(router, &mut hooks, config, watches_client.then(|| Arc::clone(ending)));
         let router = shutdown(router, &mut hooks, Arc::clone(ending));
         let router = exit(router, &mut hooks, Arc::clone(ending));
