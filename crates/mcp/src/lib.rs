@@ -85,7 +85,7 @@ mod string_args;
 mod template;
 mod types;
 
-pub use client::{McpCall, McpClient, McpConnectError, McpHeaders, McpSession};
+pub use client::{ListPages, McpCall, McpClient, McpConnectError, McpHeaders, McpSession};
 pub use error::{McpResult, ToolError, code};
 pub use sabir::McpRevision;
 pub use server::{

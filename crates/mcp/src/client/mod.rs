@@ -5,6 +5,7 @@ mod callbacks;
 #[cfg(feature = "http")]
 mod headers;
 mod negotiate;
+mod pages;
 mod session;
 
 use std::fmt;
@@ -16,6 +17,7 @@ pub use call::McpCall;
 use callbacks::Callbacks;
 #[cfg(feature = "http")]
 pub use headers::McpHeaders;
+pub use pages::ListPages;
 use sabir::{CallError, Peer, RawJson, Transport};
 pub use session::McpSession;
 

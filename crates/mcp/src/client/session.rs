@@ -1,8 +1,7 @@
 //! An agreement with a server, and everything that can be asked of it.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashSet};
-use std::hash::{BuildHasher as _, RandomState};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,25 +13,12 @@ use super::McpClient;
 use super::McpHeaders;
 use super::call::{McpCall, Params};
 use super::callbacks::Callbacks;
-use crate::bounded;
+use super::pages::ListPages;
 use crate::types::{
     Contents, Implementation, LogLevel, Meta, Prompt, PromptResult, Resource, ServerCapabilities, Template,
     Tool, ToolResult,
 };
 use crate::{Interests, McpRevision};
-
-/// Pages that one list may have: a server that sends more probably loops.
-const MOST_PAGES: usize = 10_000;
-/// Bytes that all pages of a list may have together: four times what one message may have.
-const LARGEST_LIST: usize = 64 << 20;
-
-/// Entries that all pages of a list may have together: read, one takes up to thirty times its text.
-const MOST_ENTRIES: usize = 100_000;
-
-/// The entries of one page.
-#[derive(Deserialize)]
-#[serde(bound = "T: DeserializeOwned")]
-struct Page<T>(#[serde(deserialize_with = "bounded::list::<MOST_ENTRIES, _, _>")] Vec<T>);
 
 /// A server, and what was agreed on with it. Cheap to clone.
 #[derive(Clone)]
@@ -258,37 +244,25 @@ impl McpSession {
         Ok(completion.values)
     }
 
+    /// A list as the server writes it, page by page: for entries with members that have no type here. `method` is such as
+    /// `tools/list`, and `member` what its result has them in, such as `tools`.
+    pub fn pages(&self, method: &'static str, member: &'static str) -> ListPages {
+        ListPages::new(self.clone(), method, member)
+    }
+
     async fn list<T: DeserializeOwned>(
         &self,
         method: &'static str,
-        member: &str,
+        member: &'static str,
     ) -> Result<Vec<T>, CallError> {
-        let undecodable = |why: String| CallError::Decode(why.into());
+        let mut pages = self.pages(method, member);
         let mut all = Vec::new();
-        let mut params = Params::new();
-        let mut bytes = 0;
-        let (mut cursors, hashes) = (HashSet::new(), RandomState::new());
-        for _ in 0..MOST_PAGES {
-            let page: RawJson<'static> = McpCall::new(self, method, Ok(params.clone())).await?;
-            bytes += page.as_str().len();
-            if bytes > LARGEST_LIST {
-                return Err(undecodable(format!("the list has more than {LARGEST_LIST} bytes")));
-            }
-            let listed = page.get(member).ok_or_else(|| undecodable(format!("`{member}` is missing")))?;
-            let Page(entries) = listed.parse().map_err(super::call::undecodable)?;
+        while let Some(page) = pages.next().await? {
+            let listed = page.get(member).unwrap_or(RawJson::NULL);
+            let entries: Vec<T> = listed.parse().map_err(super::call::undecodable)?;
             all.extend(entries);
-            if all.len() > MOST_ENTRIES {
-                return Err(undecodable(format!("the list has more than {MOST_ENTRIES} entries")));
-            }
-            let Some(next) = page.get("nextCursor").filter(|next| *next != RawJson::NULL) else {
-                return Ok(all);
-            };
-            if !cursors.insert(hashes.hash_one(next.as_str())) {
-                return Err(undecodable("the server returned the same cursor twice".to_owned()));
-            }
-            params.insert("cursor".into(), next.into_owned());
         }
-        Err(undecodable(format!("the list has more than {MOST_PAGES} pages")))
+        Ok(all)
     }
 }
 
