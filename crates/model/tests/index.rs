@@ -87,6 +87,41 @@ fn requests_learn_of_their_answers() {
 }
 
 #[test]
+fn long_calls_have_their_times() {
+    for seconds in [4_294, 4_295, 7_200, 86_400 * 100] {
+        let mut file = Vec::new();
+        let mut writer = Writer::new(&mut file, &Header::default()).unwrap();
+        let (start, took) = (Duration::from_millis(1), Duration::from_secs(seconds));
+        for (id, answer) in [(1, r#""result":1"#), (2, r#""error":{"code":-5,"message":""}"#)] {
+            let call = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"a"}}"#);
+            let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},{answer}}}"#);
+            writer.message(start, ToServer, 1, call.as_bytes()).unwrap();
+            writer.message(start + took, ToClient, 1, answer.as_bytes()).unwrap();
+        }
+        let (index, mut contents) = index(&file);
+        for row in 1..5 {
+            assert_eq!(index.entry(row).unwrap().took, Some(took), "{row}");
+        }
+        let mut search = Search::new(format!("ms>={}", seconds * 1000).parse().unwrap());
+        search.advance(&index, &mut contents, u32::MAX).unwrap();
+        assert_eq!(search.found(), [1, 2, 3, 4]);
+    }
+}
+
+#[test]
+fn many_connections_keep_their_numbers() {
+    let mut file = Vec::new();
+    let mut writer = Writer::new(&mut file, &Header::default()).unwrap();
+    for connection in 1..=70_000 {
+        writer.event(Duration::ZERO, connection, Event::Open, "").unwrap();
+    }
+    let (index, _) = index(&file);
+    for row in [1, 65_535, 65_536, 65_537, 70_000] {
+        assert_eq!(index.entry(row).unwrap().connection, u64::from(row));
+    }
+}
+
+#[test]
 fn a_search_goes_on_when_rows_come() {
     let text = capture();
     let mut reader = Reader::new(&text[..]).unwrap();
@@ -110,4 +145,19 @@ fn a_file_that_was_cut_is_an_error_and_nothing_worse() {
     assert!(contents.read(&index, 7).is_err());
     assert!(contents.read(&index, 1).is_ok());
     assert!(contents.read(&index, 99).unwrap().is_empty());
+}
+
+#[test]
+fn long_calls_keep_their_time() {
+    for took in
+        [Duration::ZERO, Duration::from_secs(2146), Duration::from_secs(7200), Duration::from_secs(86_400)]
+    {
+        let mut file = Vec::new();
+        let mut writer = Writer::new(&mut file, &Header::default()).unwrap();
+        writer.message(Duration::ZERO, ToServer, 1, br#"{"jsonrpc":"2.0","id":1,"method":"a"}"#).unwrap();
+        writer.message(took, ToClient, 1, br#"{"jsonrpc":"2.0","id":1,"result":1}"#).unwrap();
+        let (index, _) = index(&file);
+        let last = index.entry(index.len() - 1).unwrap();
+        assert_eq!(last.took, Some(took));
+    }
 }

@@ -146,7 +146,7 @@ pub enum Status {
     Pending = 1,
     /// It was answered with a result.
     Ok,
-    /// It was answered with an error.
+    /// It was answered with an error, or with the result of a tool that has failed (`isError` of MCP).
     Error,
     /// Its caller has cancelled it, and if it was answered, then as cancelled.
     Cancelled,

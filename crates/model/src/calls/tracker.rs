@@ -13,7 +13,7 @@ use super::names::{Name, Names};
 use super::rounds::Rounds;
 use super::{Entry, Kind, Status, id_hash};
 use crate::capture::{Direction, Event, Record, What};
-use crate::json_path::text_at;
+use crate::json_path::{member, text_at};
 
 /// Requests that are open at the same time. Beyond it the older half is forgotten, and its answers are not paired.
 const OPEN: usize = 65_536;
@@ -260,6 +260,10 @@ impl Tracker {
             (true, Some(code)) if code == CANCELLED.0 => Status::Cancelled,
             (true, _) => Status::Late,
             (false, _) if is_input => Status::Input,
+            // A tool that fails says so in its result.
+            (false, _) if self.names.method(open.name) == Some("tools/call") && is_tool_error(response) => {
+                Status::Error
+            }
             (false, _) => status,
         };
         self.settled.push(Settled { number: open.number, status, by: entry.number, took });
@@ -274,6 +278,14 @@ impl Tracker {
         let middle = *middle;
         self.open.retain(|_, open| open.number > middle);
     }
+}
+
+/// Whether a tool of MCP says that it has failed.
+fn is_tool_error(response: &Response<'_>) -> bool {
+    const FLAG: &str = "isError";
+    let Ok(result) = &response.outcome else { return false };
+    memchr::memmem::find(result.as_str().as_bytes(), FLAG.as_bytes()).is_some()
+        && member(result.as_str(), &[FLAG]) == Some("true")
 }
 
 /// The tool, prompt or command that a request names besides its method.
@@ -399,6 +411,22 @@ mod tests {
         assert_eq!(told[1], "res input tools/call ask @1 +1ms 1=input");
         assert_eq!(told[3], "res input tools/call ask @3 +1ms/3ms 3=input");
         assert_eq!(told[5], "res ok tools/call ask @5 +1ms/5ms 5=ok");
+    }
+
+    #[test]
+    fn a_tool_that_failed_is_an_error() {
+        for (method, result, want) in [
+            ("tools/call", r#"{"content":[],"isError":true}"#, "error"),
+            ("tools/call", r#"{"content":[],"isError":false}"#, "ok"),
+            ("tools/call", r#"{"content":[{"isError":true}]}"#, "ok"),
+            ("tools/call", r#""isError""#, "ok"),
+            ("other", r#"{"isError":true}"#, "ok"),
+        ] {
+            let call = format!(r#"> {{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{"name":"t"}}}}"#);
+            let told = told(&format!("{call}\n< {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{result}}}"));
+            assert!(told[1].starts_with(&format!("res {want} ")), "{}", told[1]);
+            assert!(told[1].ends_with(&format!("1={want}")), "{}", told[1]);
+        }
     }
 
     #[test]

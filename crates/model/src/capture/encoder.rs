@@ -32,6 +32,9 @@ pub struct Encoder {
 }
 
 impl Encoder {
+    /// What a line ends with.
+    pub const END: &'static [u8] = b"}\n";
+
     /// The line that was made last, with its line break.
     pub fn line(&self) -> &[u8] {
         &self.line
@@ -59,6 +62,23 @@ impl Encoder {
 
     /// What was sent as a message, whatever it is. `at` is the time since the header's.
     pub fn message(&mut self, at: Duration, direction: Direction, connection: u64, text: &[u8]) -> Entry {
+        let (entry, apart) = self.message_apart(at, direction, connection, text);
+        if let Some(text) = apart {
+            self.line.extend_from_slice(text);
+            self.end();
+        }
+        entry
+    }
+
+    /// The same without a copy of the message, which may be large: if it is given back, the line ends where it begins,
+    /// and it is to be written with [`Encoder::END`] behind it.
+    pub fn message_apart<'t>(
+        &mut self,
+        at: Duration,
+        direction: Direction,
+        connection: u64,
+        text: &'t [u8],
+    ) -> (Entry, Option<&'t [u8]>) {
         let decoded = decode(text, &LENIENT, &Limits::default());
         let entry = self.tracker.decoded(Some(at), Some(direction), connection, text.len(), &decoded);
         self.start(&entry);
@@ -67,17 +87,17 @@ impl Encoder {
             Ok(Incoming::Batch(_)) => self.put(r#","k":"batch""#),
             Ok(Incoming::One(part)) => self.part(&entry, part),
         }
-        let _ = write!(self.line, r#","b":{}"#, text.len());
+        self.put(r#","b":"#);
+        self.number(text.len() as u64);
         let extra = std::mem::take(&mut self.extra);
         self.put(extra);
         if decoded.is_ok() && memchr::memchr2(b'\n', b'\r', text).is_none() {
             self.put(r#","msg":"#);
-            self.line.extend_from_slice(text.trim_ascii());
-        } else {
-            self.raw(text);
+            return (entry, Some(text.trim_ascii()));
         }
+        self.raw(text);
         self.end();
-        entry
+        (entry, None)
     }
 
     /// Bytes that were not meant as a message: `noise` among the messages, or `stderr`.
@@ -114,12 +134,17 @@ impl Encoder {
 
     fn start(&mut self, entry: &Entry) {
         self.line.clear();
-        let time = entry.time.unwrap_or_default().as_nanos();
-        let _ = write!(self.line, r#"{{"n":{},"t":{time}"#, entry.number - self.headers);
-        if let Some(direction) = entry.direction {
-            let _ = write!(self.line, r#","d":"{}""#, direction.sign());
+        self.put(r#"{"n":"#);
+        self.number(entry.number - self.headers);
+        self.put(r#","t":"#);
+        self.number(u64::try_from(entry.time.unwrap_or_default().as_nanos()).unwrap_or(u64::MAX));
+        match entry.direction {
+            Some(Direction::ToServer) => self.put(r#","d":">""#),
+            Some(Direction::ToClient) => self.put(r#","d":"<""#),
+            None => {}
         }
-        let _ = write!(self.line, r#","c":{}"#, entry.connection);
+        self.put(r#","c":"#);
+        self.number(entry.connection);
     }
 
     /// What a message is, for those who search.
@@ -132,20 +157,31 @@ impl Encoder {
             Err(invalid) if invalid.response => ("res", invalid.id.as_ref(), None),
             Err(invalid) => ("req", invalid.id.as_ref(), None),
         };
-        let Encoder { line, tracker, .. } = self;
-        let _ = write!(line, r#","k":"{kind}""#);
+        self.put(r#","k":""#);
+        self.put(kind);
+        self.put("\"");
         if let Some(id) = id {
-            let _ = write!(line, r#","id":{id}"#);
+            self.put(r#","id":"#);
+            self.put(id.text());
         }
+        let Encoder { line, tracker, .. } = self;
         if let Some(method) = method.or_else(|| tracker.names().method(entry.name)) {
             line.extend_from_slice(br#","m":"#);
             let _ = serde_json::to_writer(&mut *line, method);
         }
         if let Some(took) = entry.took {
-            let (ms, rest) = (took.as_millis(), took.subsec_nanos() % 1_000_000);
-            let digits = format!("{rest:06}");
-            let _ = write!(line, r#","ms":{ms}.{}"#, &digits[..digits.trim_end_matches('0').len().max(1)]);
+            self.put(r#","ms":"#);
+            self.number(took.as_millis() as u64);
+            // A digit more in front keeps the zeros behind the point.
+            let mut buffer = itoa::Buffer::new();
+            let digits = &buffer.format(1_000_000 + took.subsec_nanos() % 1_000_000)[1..];
+            self.put(".");
+            self.put(&digits[..digits.trim_end_matches('0').len().max(1)]);
         }
+    }
+
+    fn number(&mut self, number: u64) {
+        self.line.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
     }
 
     fn put(&mut self, text: &str) {
@@ -162,7 +198,7 @@ impl Encoder {
     }
 
     fn end(&mut self) {
-        self.line.extend_from_slice(b"}\n");
+        self.line.extend_from_slice(Self::END);
     }
 }
 

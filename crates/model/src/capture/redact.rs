@@ -26,7 +26,41 @@ pub struct RedactRule(Rule);
 #[derive(Debug, Clone)]
 enum Rule {
     Name(Regex),
-    Path(JsonPath),
+    /// With its last name, for what is not JSON. A path without a name stands for all of such a text.
+    Path(JsonPath, Option<Regex>),
+}
+
+impl Rule {
+    /// Where the first secret in a text that is not JSON begins.
+    fn secret(&self, text: &str) -> Option<usize> {
+        let regex = match self {
+            Rule::Name(regex) | Rule::Path(_, Some(regex)) => regex,
+            Rule::Path(_, None) => return Some(0),
+        };
+        if let Some(found) = regex.find(text) {
+            return Some(found.end());
+        }
+        // A name can be written with escapes. Where the name ends is not worth knowing.
+        let escape = text.find("\\u")?;
+        regex.is_match(&unescaped(text)).then_some(escape)
+    }
+}
+
+/// A text without its `\u` escapes of single characters.
+fn unescaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("\\u") {
+        out.push_str(&rest[..at]);
+        rest = &rest[at + 2..];
+        let code = rest.get(..4).and_then(|code| u32::from_str_radix(code, 16).ok());
+        if let Some(c) = code.and_then(char::from_u32) {
+            out.push(c);
+            rest = &rest[4..];
+        }
+    }
+    out.push_str(rest);
+    out
 }
 
 /// Why a text is not a rule.
@@ -46,22 +80,34 @@ impl FromStr for RedactRule {
 
     fn from_str(text: &str) -> Result<Self, RedactError> {
         if text.starts_with('$') {
-            let path = text.parse().map_err(|error| RedactError(format!("{error}")))?;
-            return Ok(RedactRule(Rule::Path(path)));
+            let path: JsonPath = text.parse().map_err(|error| RedactError(format!("{error}")))?;
+            let name = path.last_name().map(whole_word).transpose()?;
+            return Ok(RedactRule(Rule::Path(path, name)));
         }
-        let regex = RegexBuilder::new(text)
-            .case_insensitive(true)
-            .size_limit(PROGRAM)
-            .dfa_size_limit(PROGRAM)
-            .build()
-            .map_err(|_| {
-                RedactError("this is neither a regular expression nor a path that begins with `$`".to_owned())
-            })?;
+        let regex = regex(text)?;
         match regex.is_match("") {
             true => Err(RedactError("this matches every name".to_owned())),
             false => Ok(RedactRule(Rule::Name(regex))),
         }
     }
+}
+
+fn regex(pattern: &str) -> Result<Regex, RedactError> {
+    RegexBuilder::new(pattern)
+        .case_insensitive(true)
+        .size_limit(PROGRAM)
+        .dfa_size_limit(PROGRAM)
+        .build()
+        .map_err(|_| {
+            RedactError("this is neither a regular expression nor a path that begins with `$`".to_owned())
+        })
+}
+
+/// Finds a name, but not as a part of a longer word: `key` is not in `monkey`.
+fn whole_word(name: &str) -> Result<Regex, RedactError> {
+    let edge = |c: Option<char>| if c.is_some_and(char::is_alphanumeric) { r"\b" } else { "" };
+    let (start, end) = (edge(name.chars().next()), edge(name.chars().next_back()));
+    regex(&format!("{start}{}{end}", regex::escape(name)))
 }
 
 /// Replaces the values that rules name, before anything is written.
@@ -87,14 +133,17 @@ impl Redactor {
         Redactor { rules: rules.into_iter().take(MOST_RULES).collect() }
     }
 
-    /// A message without its secrets. What is not JSON is taken as text.
+    /// A message without its secrets. A path applies to each message of a batch. What is not JSON is taken as text, and if
+    /// it is like JSON, all behind the first name is a secret: where the value ends cannot be told.
     pub fn message<'t>(&self, message: &'t [u8]) -> Cow<'t, [u8]> {
         if self.rules.is_empty() {
             return Cow::Borrowed(message);
         }
         if RawJson::from_bytes(message).is_err() {
             let text = String::from_utf8_lossy(message);
-            return match self.text(&text) {
+            let is_like_json = text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '[', '"']);
+            let redacted = if is_like_json { self.whole(&text) } else { self.text(&text) };
+            return match redacted {
                 Cow::Borrowed(_) => Cow::Borrowed(message),
                 Cow::Owned(text) => Cow::Owned(text.into_bytes()),
             };
@@ -122,32 +171,43 @@ impl Redactor {
 
     /// A text that is not JSON: behind a name that a rule matches, the rest of the line is a secret.
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let mut out = Cow::Borrowed(text);
-        for RedactRule(rule) in &self.rules {
-            let Rule::Name(regex) = rule else { continue };
-            if !regex.is_match(&out) {
-                continue;
-            }
-            let lines = out.split_inclusive('\n').map(|line| match regex.find(line) {
-                Some(found) if !line[found.end()..].trim().is_empty() => {
-                    let end = if line.ends_with('\n') { "\n" } else { "" };
-                    Cow::Owned(format!("{}{HIDDEN}{end}", &line[..found.end()]))
-                }
-                _ => Cow::Borrowed(line),
-            });
-            out = Cow::Owned(lines.collect());
+        if self.rules.is_empty() {
+            return Cow::Borrowed(text);
         }
-        out
+        let mut is_changed = false;
+        let lines: Vec<Cow<'_, str>> = text
+            .split_inclusive('\n')
+            .map(|line| {
+                let (content, end) = line.strip_suffix('\n').map_or((line, ""), |content| (content, "\n"));
+                match self.whole(content) {
+                    Cow::Borrowed(_) => Cow::Borrowed(line),
+                    Cow::Owned(content) => {
+                        is_changed = true;
+                        Cow::Owned(content + end)
+                    }
+                }
+            })
+            .collect();
+        if is_changed { Cow::Owned(lines.concat()) } else { Cow::Borrowed(text) }
+    }
+
+    /// Behind a name that a rule matches, the rest of the text is a secret, over all of its lines.
+    fn whole<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let secret = self.rules.iter().filter_map(|RedactRule(rule)| rule.secret(text)).min();
+        match secret {
+            Some(at) if !text[at..].trim().is_empty() => Cow::Owned(format!("{}{HIDDEN}", &text[..at])),
+            _ => Cow::Borrowed(text),
+        }
     }
 
     /// The words of a command: what follows a name, in the same word or as the next one, is a secret.
     pub fn words(&self, words: &[String]) -> Vec<String> {
         let mut hide = false;
         let redacted = words.iter().map(|word| {
-            let text = self.text(word);
+            let text = self.whole(word);
             let shown = if hide { HIDDEN.to_owned() } else { text.clone().into_owned() };
             // An option whose value is the next word.
-            hide = !hide && text == *word && word.starts_with('-') && self.names(word);
+            hide = !hide && text == *word && word.starts_with('-') && self.is_named(word);
             shown
         });
         redacted.collect()
@@ -157,12 +217,23 @@ impl Redactor {
         self.rules.iter().any(|RedactRule(rule)| matches!(rule, Rule::Name(regex) if regex.is_match(name)))
     }
 
+    /// Whether a text has the name of a secret.
+    fn is_named(&self, text: &str) -> bool {
+        self.rules.iter().any(|RedactRule(rule)| rule.secret(text).is_some())
+    }
+
     /// The places of secrets in a JSON text, moved by `offset`.
     fn spans(&self, text: &str, offset: usize) -> Vec<Range<usize>> {
         let mut spans = Vec::new();
         for RedactRule(rule) in &self.rules {
-            if let Rule::Path(path) = rule {
-                path.spans(text, &mut spans);
+            let Rule::Path(path, _) = rule else { continue };
+            path.spans(text, &mut spans);
+            // A batch: the path is that of a message.
+            for message in elements(text) {
+                let start = message.as_ptr().addr() - text.as_ptr().addr();
+                let mut within = Vec::new();
+                path.spans(message, &mut within);
+                spans.extend(within.iter().map(|span| span.start + start..span.end + start));
             }
         }
         if self.rules.iter().any(|RedactRule(rule)| matches!(rule, Rule::Name(_))) {
@@ -224,8 +295,58 @@ mod tests {
         ] {
             assert_eq!(String::from_utf8_lossy(&rules.message(text.as_bytes())), want);
         }
-        let words = ["run", "--token", "abc", "--api-token=abc", "x"].map(str::to_owned);
-        assert_eq!(named.words(&words), ["run", "--token", "[redacted]", "--api-token[redacted]", "x"]);
+    }
+
+    /// What cannot be parsed loses more rather than less.
+    #[test]
+    fn paths_find_secrets_in_batches_and_in_what_is_almost_json() {
+        let path = redactor(&["$.params.key"]);
+        let deep = format!("{}{{\"params\":{{\"key\":\"HUNTER2\"}}}}{}", "[".repeat(200), "]".repeat(200));
+        for text in [
+            r#"[{"method":"x","params":{"key":"HUNTER2"}},{"params":{"key":{"a":"HUNTER2"}}}]"#.as_bytes(),
+            b"{\"params\":{\"key\":\"HUNTER2\",\"x\":\"\xFF\"}}",
+            "\u{feff}{\"params\":{\"key\":\"HUNTER2\"}}".as_bytes(),
+            br#"{"params":{"key":"HUNTER2"}},"#,
+            br#"{"params":{"key":1}} {"params":{"key":"HUNTER2"}}"#,
+            br#"{"params":{"key":"HUNTER2"#,
+            b"{\"params\":{\"key\":\n\"HUNTER2\"},}",
+            br#"{"params":{"Key":"HUNTER2"},}"#,
+            br#"{"params":{"k\u0065y":"HUNTER2"},}"#,
+            b"key = HUNTER2",
+            deep.as_bytes(),
+        ] {
+            let text = String::from_utf8_lossy(&path.message(text)).into_owned();
+            assert!(!text.contains("HUNTER2") && text.contains("[redacted]"), "{text}");
+        }
+        for text in [r#"{"key":"shown","params":{"keys":1}}"#, "a monkey = shown", r#"["a"]"#] {
+            assert_eq!(path.message(text.as_bytes()).as_ref(), text.as_bytes());
+        }
+        // A path without a name may mean anything.
+        for rule in ["$", "$[0]", "$.*"] {
+            assert_eq!(redactor(&[rule]).message(b"[\"HUNTER2\",").as_ref(), b"[redacted]");
+        }
+    }
+
+    #[test]
+    fn the_words_of_commands_lose_their_secrets() {
+        let rules = redactor(&["token|private-key", "$.params.pin"]);
+        for (words, want) in [
+            (
+                &["run", "--token", "abc", "--api-token=abc", "x"][..],
+                "run --token [redacted] --api-token[redacted] x",
+            ),
+            (&["--private-key", "-----BEGIN\nHUNTER2\n-----END", "x"], "--private-key [redacted] x"),
+            (&["--token=a\nHUNTER2\n", "x"], "--token[redacted] x"),
+            (&["a\nb --token", "HUNTER2"], "a\nb --token HUNTER2"),
+            (&["--pin", "1234", "--pin=1234"], "--pin [redacted] --pin[redacted]"),
+        ] {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            assert_eq!(rules.words(&words).join(" "), want);
+        }
+        assert_eq!(
+            rules.text("http://127.0.0.1/rpc?a=1&token=HUNTER2"),
+            "http://127.0.0.1/rpc?a=1&token[redacted]"
+        );
     }
 
     #[test]

@@ -12,10 +12,10 @@
 //! | `task:abc` | messages of this task |
 //! | `dir:c2s`, `dir:s2c` | from client to server, from server to client |
 //! | `kind:req` | `req`, `res` (with a result or an error), `err`, `note`, `batch`, `invalid`, `noise`, `stderr`, `open`, `close`, `exit`, `gap`, `mark`, `http`, `start`, `damage` |
-//! | `status:error` | how the call stands: `pending`, `ok`, `error`, `cancel`, `late`, `input`; or the status of HTTP, such as `401` |
+//! | `status:error` | how the call stands: `pending`, `ok`, `error`, `cancel`, `late`, `input`; or the status of HTTP, such as `401`; a tool that has failed (`isError`) is an `error` |
 //! | `code:-32601` | the code of an error |
 //! | `conn:2` | the connection |
-//! | `ms>250`, `bytes>1k` | the time between request and answer, the size; also `<`, `>=`, `<=`, `=` |
+//! | `ms>250`, `ms>1.5s`, `bytes>1k` | the time between request and answer, the size; also `<`, `>=`, `<=`, `=` |
 //! | `$.params.name=x` | a content with this value there; also `>`, `<`, `>=`, `<=`, or nothing where any value will do |
 //!
 //! Values behind a colon can be several, with commas between them. A name without `*` and without quotes matches every

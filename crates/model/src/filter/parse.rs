@@ -101,11 +101,11 @@ impl<'t> Parser<'t> {
             let end = self.word_end();
             let number = &self.text[self.at..end];
             let number = match key {
-                "ms" => number.parse().ok().filter(|number: &f64| number.is_finite()),
+                "ms" => millis(number),
                 _ => size(number),
             };
             let what = match key {
-                "ms" => "a number of milliseconds follows, as in `ms>250`",
+                "ms" => "a number of milliseconds follows, as in `ms>250` or `ms>1.5s`",
                 _ => "a number of bytes follows, as in `bytes>1k` or `bytes>2MiB`",
             };
             let number = number.ok_or_else(|| error(start..end, what))?;
@@ -115,7 +115,14 @@ impl<'t> Parser<'t> {
                 _ => Test::Bytes(operator, number),
             });
         }
-        let Value { text, span, .. } = self.value(&[])?;
+        let Value { text, span, quoted } = self.value(&[])?;
+        let is_compared =
+            matches!(&*text, "ms" | "bytes") && Operator::parse(self.rest().trim_start()).is_some();
+        let meant =
+            if is_compared { Some("a comparison has no blanks, as in `ms>250`") } else { meant(&text) };
+        if let Some(what) = meant.filter(|_| !quoted) {
+            return Err(error(span, what));
+        }
         if text.is_empty() {
             return Err(error(span, "there is no text between the quotes"));
         }
@@ -297,6 +304,36 @@ fn kinds(value: &Value) -> Result<Vec<Kind>, FilterError> {
         let names: Vec<&str> = KINDS.iter().map(|kind| kind.name()).collect();
         error(value.span.clone(), format!("a kind is one of {}", names.join(", ")))
     })
+}
+
+/// Why a word is not searched for as a text: in other languages it is an operator. In quotes it is a text.
+fn meant(word: &str) -> Option<&'static str> {
+    match word {
+        "OR" | "||" | "|" => {
+            Some("there is no `or`: several values have commas between them, as in `tool:echo,add`")
+        }
+        "AND" | "&&" | "&" => Some("all words must apply: leave this out"),
+        "NOT" | "!" => Some("`-` before a word negates it, as in `-status:ok`"),
+        _ if Operator::parse(word).is_some_and(|(_, length)| length == word.len()) => {
+            Some("an operator has no blanks around it, as in `ms>250`")
+        }
+        "==" | "!=" => Some("a comparison is written `=`, without blanks, as in `$.params.n=250`"),
+        _ => None,
+    }
+}
+
+/// A number of milliseconds, or of another unit of time.
+fn millis(text: &str) -> Option<f64> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "" | "ms" => 1.0,
+        "us" => 1e-3,
+        "s" => 1e3,
+        "m" | "min" => 60e3,
+        "h" => 3_600e3,
+        _ => return None,
+    };
+    digits.parse().ok().map(|number: f64| number * unit).filter(|time| time.is_finite())
 }
 
 /// A number of bytes, with a unit or without.

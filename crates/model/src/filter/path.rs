@@ -118,6 +118,14 @@ impl JsonPath {
         }
     }
 
+    /// The name of the last member on the way, if there is one: what is behind it in the text has what the path leads to.
+    pub(crate) fn last_name(&self) -> Option<&str> {
+        self.steps.iter().rev().find_map(|step| match step {
+            Step::Member(name) | Step::Below(name) => Some(name.as_str()),
+            Step::Element(_) | Step::All => None,
+        })
+    }
+
     /// Whether a value at the end of the path passes the test. `text` is valid JSON.
     pub(crate) fn any(&self, text: &str, test: &mut dyn FnMut(&str) -> bool) -> bool {
         any(text, &self.steps, test)

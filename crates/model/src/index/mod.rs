@@ -38,7 +38,7 @@ pub use contents::{Contents, Place};
 pub use search::Search;
 
 /// Connections with a number of their own. Those beyond it are shown as connection 0.
-const CONNECTIONS: usize = u16::MAX as usize;
+const CONNECTIONS: usize = (1 << row::CONNECTION_BITS) - 1;
 
 /// Calls of several requests whose whole time is known.
 const TOTALS: usize = 65_536;
@@ -52,7 +52,7 @@ pub struct Index {
     rows: Vec<Row>,
     tracker: Tracker,
     connections: Vec<u64>,
-    places: HashMap<u64, u16>,
+    places: HashMap<u64, u32>,
     totals: HashMap<u32, Duration>,
     changed: Vec<u32>,
 }
@@ -130,12 +130,14 @@ impl Index {
         // Of an error the code is kept; its time is its request's.
         let is_answer = matches!(found.kind(), Kind::Request | Kind::Error);
         let took = found.took().or_else(|| other.filter(|_| is_answer)?.took());
+        let apart = || Some(found.time()?.abs_diff(other?.time()?));
+        let took = took.map(|took| if took < row::LONGEST { took } else { apart().unwrap_or(took) });
         let code = found.code().or_else(|| other.filter(|_| is_answer)?.code());
         Some(Entry {
             number: u64::from(row) + 1,
             time: found.time(),
             direction: found.direction(),
-            connection: self.connections.get(usize::from(found.connection())).copied().unwrap_or(0),
+            connection: self.connections.get(found.connection()).copied().unwrap_or(0),
             kind: found.kind(),
             status: found.status(),
             name: found.name(),
@@ -154,14 +156,14 @@ impl Index {
         Some(Place { offset: row.offset(), length: row.length, verbatim: row.is_verbatim() })
     }
 
-    fn connection(&mut self, connection: u64) -> u16 {
+    fn connection(&mut self, connection: u64) -> u32 {
         if let Some(place) = self.places.get(&connection) {
             return *place;
         }
         if self.connections.len() >= CONNECTIONS {
-            return u16::MAX;
+            return CONNECTIONS as u32;
         }
-        let place = self.connections.len() as u16;
+        let place = self.connections.len() as u32;
         self.connections.push(connection);
         self.places.insert(connection, place);
         place

@@ -9,13 +9,21 @@ use crate::capture::{Direction, Record};
 const OFFSET_BITS: u32 = 48;
 /// Bits of a time in microseconds: nine years.
 const TIME_BITS: u32 = 48;
+/// Bits of the number of a connection: what is left beside the time, and above the flags.
+pub(super) const CONNECTION_BITS: u32 = 21;
+const LOW_CONNECTION_BITS: u32 = 16;
+/// Where the upper bits of a connection are among the flags.
+const HIGH_CONNECTION: u32 = 11;
+
+/// The time between request and answer that a row can hold. For a longer one, the times of both are compared.
+pub(super) const LONGEST: Duration = Duration::from_micros(u32::MAX as u64 - 1);
 
 #[derive(Clone, Copy)]
 pub(super) struct Row {
-    /// Where the content is, and in the upper bits the kind (5), the direction (2), the status (3) and whether the
-    /// content is verbatim (1).
+    /// Where the content is, and in the upper bits the kind (5), the direction (2), the status (3), whether the content
+    /// is verbatim (1) and the upper part of the connection's number (5).
     place: u64,
-    /// Microseconds since the start, and in the upper bits the number of the connection.
+    /// Microseconds since the start, and in the upper bits the lower part of the connection's number.
     clock: u64,
     /// Bytes that the content takes in the file.
     pub(super) length: u32,
@@ -32,19 +40,22 @@ const _: () = assert!(size_of::<Row>() == 40);
 
 impl Row {
     /// `connection` is where the number of the connection is kept.
-    pub(super) fn new(entry: &Entry, record: &Record<'_>, connection: u16) -> Self {
+    pub(super) fn new(entry: &Entry, record: &Record<'_>, connection: u32) -> Self {
         let direction = match entry.direction {
             None => 0,
             Some(Direction::ToServer) => 1,
             Some(Direction::ToClient) => 2,
         };
-        let flags = entry.kind as u64 | direction << 5 | u64::from(record.verbatim) << 10;
+        let high = u64::from(connection >> LOW_CONNECTION_BITS);
+        let low = u64::from(connection) & ((1 << LOW_CONNECTION_BITS) - 1);
+        let verbatim = u64::from(record.verbatim);
+        let flags = entry.kind as u64 | direction << 5 | verbatim << 10 | high << HIGH_CONNECTION;
         let offset = record.offset.min((1 << OFFSET_BITS) - 1);
         // A time that is not known is the last.
         let time = entry.time.map_or(u128::MAX, |time| time.as_micros()).min((1 << TIME_BITS) - 1) as u64;
         let mut row = Row {
             place: offset | flags << OFFSET_BITS,
-            clock: time | u64::from(connection) << TIME_BITS,
+            clock: time | low << TIME_BITS,
             length: u32::try_from(record.length).unwrap_or(u32::MAX),
             bytes: u32::try_from(entry.bytes).unwrap_or(u32::MAX),
             other: entry.other.map_or(0, |other| other as u32),
@@ -94,8 +105,9 @@ impl Row {
         (time != (1 << TIME_BITS) - 1).then(|| Duration::from_micros(time))
     }
 
-    pub(super) fn connection(&self) -> u16 {
-        (self.clock >> TIME_BITS) as u16
+    pub(super) fn connection(&self) -> usize {
+        let high = self.flags(HIGH_CONNECTION, CONNECTION_BITS - LOW_CONNECTION_BITS);
+        (self.clock >> TIME_BITS) as usize | high << LOW_CONNECTION_BITS
     }
 
     pub(super) fn bytes(&self) -> u64 {
@@ -132,6 +144,6 @@ impl Row {
     }
 
     pub(super) fn set_took(&mut self, took: Option<Duration>) {
-        self.detail = took.map_or(0, |took| took.as_micros().min(u128::from(u32::MAX - 1)) as u32 + 1);
+        self.detail = took.map_or(0, |took| took.min(LONGEST).as_micros() as u32 + 1);
     }
 }

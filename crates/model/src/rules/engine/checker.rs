@@ -39,6 +39,11 @@ impl Checker {
         }
     }
 
+    /// From now on, sessions that begin are of this profile: a capture may hold several, one after the other.
+    pub fn set_profile(&mut self, profile: Profile) {
+        self.sessions.profile = profile;
+    }
+
     /// Leaves out what breaks this rule.
     #[must_use]
     pub fn allow(mut self, rule: &'static Rule) -> Self {
