@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sabir::Framing;
 
-use crate::args::{ClientFraming, WebArgs};
+use crate::args::WireArgs;
 use crate::exit::Failure;
 use crate::print::Printer;
 use crate::session::Protocol;
@@ -71,12 +71,17 @@ impl Chosen {
         parsed.map(Chosen::from)
     }
 
-    /// The peer, with the options of the command line.
-    pub(crate) fn peer(self, options: &ConnectionArgs<'_>) -> Result<PeerOptions, Failure> {
-        let ConnectionArgs { web, framing, protocol, timeout, max_size, trace } = *options;
+    /// The peer, with the options of the command line. `trace` is whether `--trace` was given; `None` if the command does
+    /// not have it.
+    pub(crate) fn peer(
+        self,
+        wire: &WireArgs,
+        protocol: Option<Protocol>,
+        trace: Option<bool>,
+    ) -> Result<PeerOptions, Failure> {
+        let WireArgs { timeout, max_size, framing, web } = wire;
         let protocol = protocol.or(self.protocol);
-        let spoken = protocol.or_else(|| Protocol::guess(&self.target, ""));
-        let usual = spoken.map_or(Framing::Lines, Protocol::framing);
+        let usual = Protocol::framing(protocol, Protocol::guess(&self.target, ""));
         let web = Web::new(web)?.with(self.headers);
         web.check(&self.target)?;
         Ok(PeerOptions {
@@ -84,8 +89,8 @@ impl Chosen {
             framing: framing.map(Framing::from).or(self.framing).unwrap_or(usual),
             protocol,
             web,
-            timeout,
-            max_size,
+            timeout: *timeout,
+            max_size: *max_size,
             trace,
         })
     }
@@ -95,15 +100,4 @@ impl From<Target> for Chosen {
     fn from(target: Target) -> Self {
         Chosen { target, framing: None, protocol: None, headers: Vec::new() }
     }
-}
-
-/// The options of a command that are about its peer.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ConnectionArgs<'a> {
-    pub(crate) web: &'a WebArgs,
-    pub(crate) framing: Option<ClientFraming>,
-    pub(crate) protocol: Option<Protocol>,
-    pub(crate) timeout: Duration,
-    pub(crate) max_size: usize,
-    pub(crate) trace: Option<bool>,
 }

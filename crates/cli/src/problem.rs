@@ -7,7 +7,7 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 
-use sabir::transport::Scheme;
+use sabir::transport::{HttpFailure, Scheme};
 use sabir::{
     CallError, Cause, ConnectError, ConnectErrorKind, DeliveryFailure, Error, Framing, RawJson, SendError,
     Undelivered,
@@ -86,10 +86,8 @@ impl PeerOptions {
     }
 
     /// A server of HTTP has no WebSocket there.
-    pub(crate) fn not_a_websocket(&self, status: hyper::StatusCode, location: Option<&str>) -> Failure {
-        let moved = location.map_or_else(String::new, |location| format!(": moved to {location}"));
-        let reason = format!("HTTP {status} instead of a WebSocket{moved}");
-        self.no_websocket(status.as_u16(), &reason)
+    pub(crate) fn not_a_websocket(&self, answer: &HttpFailure<'_>) -> Failure {
+        self.no_websocket(answer.status.as_u16(), &answer.instead_of("a WebSocket"))
     }
 
     fn no_websocket(&self, status: u16, reason: &str) -> Failure {

@@ -37,6 +37,7 @@ impl RowFormat {
             None => (" ", Paint::Word),
         };
         let paint = match entry.kind {
+            Kind::Result if entry.status == Some(Status::Error) => Paint::Error,
             Kind::Error | Kind::Invalid | Kind::Gap | Kind::Damage => Paint::Error,
             Kind::Noise | Kind::Stderr => Paint::Word,
             _ => paint,
@@ -56,7 +57,9 @@ impl RowFormat {
         if let Some(code) = entry.code {
             line.put(Paint::Error, &format!("  {code}"));
         }
-        if let Some(status) = entry.status.filter(|status| self.says(*status)) {
+        // A tool that failed has no code.
+        let failed = entry.status == Some(Status::Error) && entry.code.is_none();
+        if let Some(status) = entry.status.filter(|status| failed || self.says(*status)) {
             line.put(Paint::Warning, &format!("  {status}"));
         }
         if let Some(took) = entry.took {

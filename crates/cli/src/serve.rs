@@ -4,7 +4,7 @@ use std::future::Future;
 use std::io::{self, IsTerminal};
 use std::pin::Pin;
 
-use sabir::{Dialect, Error, Framing, Http, LSP, MCP, PLAIN, Router, Server, transport};
+use sabir::{Dialect, Error, Framing, Http, LSP, MCP, PLAIN, Router, Server, ServerTls, transport};
 
 use crate::demo::cannot_listen;
 use crate::exit::Failure;
@@ -17,6 +17,8 @@ pub(crate) struct ServeOptions {
     /// `None` is whichever the client uses.
     pub(crate) framing: Option<Framing>,
     pub(crate) protocol: Served,
+    /// With which certificate.
+    pub(crate) tls: Option<ServerTls>,
 }
 
 /// What is served.
@@ -70,7 +72,7 @@ pub(crate) async fn listening(
     options: ServeOptions,
     printer: &Printer,
 ) -> Result<Place, Failure> {
-    let ServeOptions { listen, framing, protocol } = options;
+    let ServeOptions { listen, framing, protocol, tls } = options;
     let Some(url) = listen else {
         if io::stdin().is_terminal() {
             printer.note("serving on standard input: type a message and press enter; Ctrl-D ends");
@@ -79,19 +81,11 @@ pub(crate) async fn listening(
         let transport = transport::stdio().framing(framing).dialect(protocol.dialect()).with_signals();
         return Ok(Place::Stdio(Box::pin(sabir::serve(transport, router))));
     };
-    refuse_tls(&url)?;
-    let server = sabir::listen(url, router).framing(framing).dialect(protocol.dialect());
+    let mut server = sabir::listen(url, router).framing(framing).dialect(protocol.dialect());
+    if let Some(tls) = tls {
+        server = server.tls(tls);
+    }
     let server = server.http(protocol.http()).with_signals().await.map_err(|error| cannot_listen(&error))?;
     printer.note(&format!("serving on {}", server.url()));
     Ok(Place::Listening(Box::new(server)))
-}
-
-/// What is made up is not worth a certificate.
-pub(crate) fn refuse_tls(url: &str) -> Result<(), Failure> {
-    let scheme = url.split_once("://").map(|(scheme, _)| scheme);
-    match scheme.and_then(sabir::transport::Scheme::parse).is_some_and(|scheme| scheme.is_secure()) {
-        true => Err(Failure::usage(format_args!("cannot serve TLS at {url}"))
-            .hint("listen without TLS, and put `sabir tap --listen` with --tls-cert in front of it")),
-        false => Ok(()),
-    }
 }

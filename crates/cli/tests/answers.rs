@@ -1,4 +1,4 @@
-//! What `list`, `describe` and `generate` make of a peer that describes itself in a faulty or hostile way.
+//! What the program makes of how a peer describes itself, also in a faulty or hostile way.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)]
@@ -7,6 +7,7 @@ mod shell;
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use serde_json::{Value, json};
@@ -193,4 +194,66 @@ fn a_deep_answer_is_json() {
     let run = run("call TARGET add --timeout 500ms", &target);
     assert!(run.stderr.contains("nested too deeply"), "{}", run.stderr);
     assert!(!run.stderr.contains("not JSON"), "{}", run.stderr);
+}
+
+/// What a command asks a server that answers `rpc.discover` as this says: methods and params, in order.
+fn asked(command: &str, discover: &Reply) -> Vec<String> {
+    let log = Arc::<Mutex<Vec<String>>>::default();
+    let (kept, discover) = (Arc::clone(&log), discover.clone());
+    let target = server(move |method, params| {
+        let what = if params.is_null() { method.to_owned() } else { format!("{method} {params}") };
+        kept.lock().unwrap().push(what);
+        match method {
+            "rpc.discover" => discover.clone(),
+            "refuse" => Reply::Bytes(br#"{"jsonrpc":"2.0","id":ID,"error":{"code":-32602,"message":"no"}}"#),
+            _ => Reply::Result(json!(true)),
+        }
+    });
+    run(command, &target);
+    log.lock().unwrap().clone()
+}
+
+/// A description costs a round trip: it is asked for once, and only if it decides.
+#[test]
+fn a_server_is_asked_for_its_description_once_and_only_if_that_decides() {
+    let params = json!([
+        {"name": "n", "schema": {"$ref": "#/components/schemas/Count"}},
+        {"name": "s", "schema": {"type": "string"}},
+    ]);
+    let described = Reply::Result(json!({
+        "openrpc": "1.3.2",
+        "methods": [{"name": "add", "params": params}, {"name": "refuse", "params": params}],
+        "components": {"schemas": {"Count": {"type": "integer"}}},
+    }));
+    let discover = "rpc.discover";
+    for (command, want) in [
+        ("call TARGET add n=1 s=2", vec![discover, r#"add {"n":1,"s":"2"}"#]),
+        ("call TARGET add n=1 --json", vec![discover, r#"add {"n":1}"#]),
+        ("call TARGET add n=true", vec![discover]),
+        ("call TARGET other n=1", vec![discover, r#"other {"n":"1"}"#]),
+        ("call TARGET refuse n=1", vec![discover, r#"refuse {"n":1}"#]),
+        ("call TARGET refuse n=x", vec![r#"refuse {"n":"x"}"#, discover]),
+        ("call TARGET add n:=1 s=x", vec![r#"add {"n":1,"s":"x"}"#]),
+        ("call TARGET add 1 x", vec![r#"add [1,"x"]"#]),
+        ("call TARGET add -d '{\"n\":\"1\"}'", vec![r#"add {"n":"1"}"#]),
+        (
+            "shell TARGET --as plain < lines",
+            vec![discover, r#"add {"n":1}"#, r#"add {"n":2}"#, r#"refuse {"n":3}"#],
+        ),
+    ] {
+        let command = command.replace("< lines", "<<'EOF'\nadd n=1\nadd n=2\nrefuse n=3\nEOF");
+        assert_eq!(asked(&command, &described), want, "{command}");
+    }
+}
+
+/// Without a description, what is typed is text; so it is if the server refuses the question in any way.
+#[test]
+fn without_a_description_values_are_text() {
+    for refusal in [
+        Reply::Unknown,
+        Reply::Result(json!({"openrpc": 7})),
+        Reply::Bytes(br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"no ID"}}"#),
+    ] {
+        assert_eq!(asked("call TARGET add n=1", &refusal), ["rpc.discover", r#"add {"n":"1"}"#]);
+    }
 }

@@ -108,6 +108,25 @@ fn a_large_answer_is_refused_with_the_option_that_accepts_it() {
     }
 }
 
+/// What a server says beside its status reaches the user, whichever command it is: in one line, without escapes.
+#[test]
+fn the_body_of_a_failure_says_why() {
+    let commands = ["call URL add", "list URL", "describe URL", "generate --lang rust URL", "check URL"];
+    for command in commands {
+        for (body, why) in [
+            (r#"{"detail":"no such chain"}"#, "no such chain"),
+            (r#"{"error":{"code":-32600,"message":"no \u001b[31mkey"}}"#, "-32600: no \\u001b[31mkey"),
+            ("not today\nnor tomorrow", "not today"),
+        ] {
+            let answer = format!("HTTP/1.1 403 Forbidden\r\ncontent-type: application/json\r\n\r\n{body}");
+            let run = Server::new(answer).run("why", &format!("sabir {command}"));
+            let said = format!("error: HTTP 403 Forbidden from URL: {why}\n");
+            assert!(run.stderr.starts_with(&said), "{command}: {}", run.stderr);
+            assert_eq!(run.exit, 3, "{command}: {body}");
+        }
+    }
+}
+
 #[test]
 fn a_trace_shows_failures_of_http() {
     check(
@@ -120,7 +139,7 @@ fn a_trace_shows_failures_of_http() {
          # content-length: 16\n\
          # sho\\u001brt\n\
          # and stout\n\
-         # error: HTTP 418 I'm a teapot from URL\n\
+         # error: HTTP 418 I'm a teapot from URL: sho\\u001brt\n\
          # hint: check that the URL is a JSON-RPC endpoint",
     );
 }
@@ -156,7 +175,7 @@ fn a_check_takes_no_refusal_for_silence() {
          {\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32000,\"message\":\"not initialized\"}}",
     );
     let run = server.run("silence", "sabir check URL --timeout 5s --allow RPC021");
-    let said = "error: HTTP 400 Bad Request from URL\nhint: if it is an MCP server, try --profile mcp";
+    let said = "error: HTTP 400 Bad Request from URL: -32000: not initialized\nhint: if it is an MCP server, try --profile mcp";
     assert_eq!((run.stderr.trim_end(), run.exit), (said, 3), "{}", run.stdout);
     // It is asked whether it speaks MCP, by both ways of HTTP, and then called as any other.
     let methods: Vec<String> =

@@ -100,6 +100,29 @@ fn an_interrupt_is_obeyed_although_nobody_reads() {
     });
 }
 
+/// A server that talks, but not about what was asked, is late all the same.
+#[test]
+fn a_replay_ends_although_the_server_talks() {
+    let call = "> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"add\"}\n< {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":1}\n";
+    let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("talking.rpc");
+    std::fs::write(&file, call).unwrap();
+    let command = format!("replay {} TARGET --timeout 1s", file.display());
+    thread::scope(|scope| {
+        let answer = "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":1}\n";
+        for text in [NOTIFICATION, "noise\n", answer] {
+            let (command, target) = (&command, flood(text));
+            scope.spawn(move || {
+                let mut child = start(command, &target);
+                // The report is long, and somebody reads it.
+                let (mut out, mut err) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
+                thread::spawn(move || std::io::copy(&mut out, &mut std::io::sink()));
+                thread::spawn(move || std::io::copy(&mut err, &mut std::io::sink()));
+                assert_eq!(exit(&mut child, text), Some(4), "{text}");
+            });
+        }
+    });
+}
+
 /// Whoever reads a result may take any time for it.
 #[test]
 fn a_result_is_not_cut_off() {

@@ -4,31 +4,17 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)]
 
+mod folder;
+
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Output, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::process::{Command, Output, Stdio};
 
-const SABIR: &str = env!("CARGO_BIN_EXE_sabir");
-
-/// Nothing here takes a second; what hangs fails.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// A folder of its own for a test.
-struct Folder(PathBuf);
+use folder::{Folder, SABIR, until, wait};
 
 impl Folder {
-    fn new() -> Self {
-        static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let name = format!("tap-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        fs::create_dir_all(&folder).unwrap();
-        Folder(folder)
-    }
-
     fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
@@ -59,12 +45,6 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
@@ -78,29 +58,6 @@ fn play(mut command: Command, input: &[u8]) -> Output {
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap();
     output
-}
-
-fn wait(child: &mut Child) -> ExitStatus {
-    let start = Instant::now();
-    loop {
-        match child.try_wait().unwrap() {
-            Some(status) => return status,
-            None if start.elapsed() > PATIENCE => {
-                child.kill().unwrap();
-                panic!("it hangs");
-            }
-            None => std::thread::sleep(Duration::from_millis(2)),
-        }
-    }
-}
-
-/// Waits until something is so.
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !is_so() {
-        assert!(start.elapsed() < PATIENCE, "{what}");
-        std::thread::sleep(Duration::from_millis(2));
-    }
 }
 
 fn kill(pid: u32, signal: &str) {
@@ -432,8 +389,17 @@ fn secrets_are_not_written_down() {
     let input = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":{\"apiToken\":\"s3cret\",\"key\":\"s3cret\"}}\n";
     let options = ["--record", "s.jrl", "--print", "--redact", "token", "--redact", "$.params.key"];
     let script = "cat; echo 'Token: s3cret' >&2";
-    let run =
-        play(folder.command(Some(&options), &["sh", "-c", script, "--token", "s3cret"]), input.as_bytes());
+    let words = [
+        "sh",
+        "-c",
+        script,
+        "--token",
+        "s3cret",
+        "--token-file=a\ns3cret\n",
+        "--key",
+        "-----BEGIN\ns3cret\n",
+    ];
+    let run = play(folder.command(Some(&options), &words), input.as_bytes());
     assert_eq!(text(&run.stdout), input);
     let capture = folder.read("s.jrl");
     assert!(!capture.contains("s3cret") && capture.contains("\"redacted\":true"), "{capture}");
@@ -463,4 +429,13 @@ fn a_capture_is_followed() {
     view.wait().unwrap();
     drop(tap.stdin.take());
     assert!(wait(&mut tap).success());
+}
+
+#[test]
+fn secrets_of_the_command_are_not_recorded() {
+    let folder = Folder::new();
+    let words = ["true", "--private-key", "BEGIN\nHUNTER2\nEND", "--token=a\nHUNTER2"];
+    play(folder.command(Some(&["--record", "s.jrl", "--redact", "key|token"]), &words), b"");
+    let record = folder.read("s.jrl");
+    assert!(record.contains("[redacted]") && !record.contains("HUNTER2"), "{record}");
 }

@@ -5,32 +5,17 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)]
 
+mod folder;
+
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::process::{Child, Command, Stdio};
 
-const SABIR: &str = env!("CARGO_BIN_EXE_sabir");
-
-/// Nothing here takes a second; what hangs fails.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// A folder of its own for a test.
-struct Folder(PathBuf);
+use folder::{Folder, SABIR, until, wait};
 
 impl Folder {
-    fn new() -> Self {
-        static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let name = format!("tap-kill-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        fs::create_dir_all(&folder).unwrap();
-        Folder(folder)
-    }
-
     fn start(&self, words: &[&str]) -> Child {
         let mut command = Command::new(words[0]);
         command.args(&words[1..]).current_dir(&self.0);
@@ -58,34 +43,6 @@ impl Folder {
         let record = self.record();
         let last = record.last().unwrap();
         (last["k"].as_str().unwrap().to_owned(), last["raw"].as_str().unwrap_or_default().to_owned())
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-fn wait(child: &mut Child) -> ExitStatus {
-    let start = Instant::now();
-    loop {
-        match child.try_wait().unwrap() {
-            Some(status) => return status,
-            None if start.elapsed() > PATIENCE => {
-                child.kill().unwrap();
-                panic!("it hangs");
-            }
-            None => std::thread::sleep(Duration::from_millis(2)),
-        }
-    }
-}
-
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !is_so() {
-        assert!(start.elapsed() < PATIENCE, "{what}");
-        std::thread::sleep(Duration::from_millis(2));
     }
 }
 

@@ -146,6 +146,14 @@ fn a_target_that_is_not_there_closes_the_connection() {
 }
 
 #[test]
+fn the_target_is_recorded_without_its_secrets() {
+    let mut setup = Setup::new();
+    setup.tap("http://127.0.0.1:0", "http://127.0.0.1:1/rpc?a=1&token=s3cret", &["--redact", "token"]);
+    let record = setup.recorded();
+    assert!(record.contains("/rpc?a=1&token[redacted]") && !record.contains("s3cret"), "{record}");
+}
+
+#[test]
 fn calls_go_through_every_transport() {
     let mut setup = Setup::new();
     let demo = setup.start(&["demo", "--listen", "tcp://127.0.0.1:0"]);
@@ -330,4 +338,33 @@ fn tls_ends_on_either_side() {
     assert!(refused.contains("needs a certificate"), "{refused}");
     let (_, refused) = setup.run(&["tap", "--listen", "http://127.0.0.1:0", "tcp://127.0.0.1:1"]);
     assert!(refused.contains("http and tcp do not fit together"), "{refused}");
+}
+
+#[test]
+fn only_a_socket_that_nobody_uses_is_replaced() {
+    let mut setup = Setup::new();
+    let path = setup.folder.join("precious");
+    fs::write(&path, "text").unwrap();
+    let listen = format!("unix:{}", path.display());
+    let (_, refused) = setup.run(&["tap", "--listen", &listen, "tcp://127.0.0.1:1"]);
+    assert!(refused.contains("a file with this name exists and is not a socket"), "{refused}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "text");
+    fs::remove_file(&path).unwrap();
+    // What a process has left behind that was killed.
+    drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
+    setup.tap(&listen, "tcp://127.0.0.1:1", &[]);
+    let (_, refused) = setup.run(&["tap", "--listen", &listen, "tcp://127.0.0.1:1"]);
+    assert!(refused.contains("use another port or path"), "{refused}");
+}
+
+#[test]
+fn secrets_of_the_target_are_not_recorded() {
+    let mut setup = Setup::new();
+    let target = "http://127.0.0.1:1/rpc?token=HUNTER2";
+    setup.tap("http://127.0.0.1:0/", target, &["--redact", "token"]);
+    let record = setup.recorded();
+    assert!(
+        record.contains("http://127.0.0.1:1/rpc?token[redacted]") && !record.contains("HUNTER2"),
+        "{record}"
+    );
 }

@@ -264,6 +264,28 @@ fn two_entries_of_a_file_come_back_in_any_order() {
 }
 
 #[test]
+fn entries_that_are_wrapped_at_once_are_all_wrapped() {
+    let home = Home::new();
+    let names = ["a", "b", "c", "d"];
+    let entries = names.map(|name| format!("\"{name}\": {{\"command\": \"run-{name}\"}}")).join(", ");
+    let text = format!("{{\"mcpServers\": {{{entries}}}}}\n");
+    home.write("project/x.json", &text);
+    let at_once = |verb: &str| {
+        std::thread::scope(|scope| {
+            for name in names {
+                scope.spawn(|| home.works(&["tap", verb, name, "--file", "x.json"]));
+            }
+        });
+        home.read("project/x.json")
+    };
+    for _ in 0..5 {
+        let wrapped = at_once("wrap");
+        assert_eq!(wrapped.matches("\"tap\"").count(), names.len(), "{wrapped}");
+        assert_eq!(at_once("unwrap"), text);
+    }
+}
+
+#[test]
 fn a_tap_put_there_by_hand_is_taken_away_too() {
     let home = Home::new();
     let text = r#"{"mcpServers":{"x":{"command":"sabir","args":["tap","--print","--","node","s.js"]}}}"#;

@@ -2,17 +2,19 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod page;
+
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
+use page::Page;
 use serde_json::{Value, json};
 
 const SABIR: &str = env!("CARGO_BIN_EXE_sabir");
-const PATIENCE: Duration = Duration::from_secs(60);
 
 const SESSION: &str = r#"> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"a":"<b>"}}}
 ~ 5ms
@@ -32,8 +34,15 @@ fn folder(name: &str) -> PathBuf {
 /// A page that is served until this is dropped.
 struct View {
     child: Child,
-    host: String,
-    token: String,
+    page: Page,
+}
+
+impl Deref for View {
+    type Target = Page;
+
+    fn deref(&self) -> &Page {
+        &self.page
+    }
 }
 
 impl Drop for View {
@@ -52,54 +61,9 @@ impl View {
             command.arg("view").arg(&path).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let (host, token) = line.trim().strip_prefix("http://").unwrap().split_once("/#t=").unwrap();
-        let (host, token) = (host.to_owned(), token.to_owned());
-        let view = View { child, host, token };
+        let view = View { child, page: Page::told(&line) };
         view.until("rows?from=0&count=10", |rows| rows.as_array().unwrap().len() == 4);
         view
-    }
-
-    /// The status and the body of an answer. In HTTP/1.0 it has no chunks.
-    fn ask(&self, method: &str, path: &str, headers: &str, body: &str) -> (u16, String) {
-        let mut stream = TcpStream::connect(&self.host).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        let length = body.len();
-        let head = format!("{method} {path} HTTP/1.0\r\nContent-Length: {length}\r\n{headers}\r\n");
-        stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
-        let mut text = String::new();
-        stream.read_to_string(&mut text).unwrap();
-        let (head, body) = text.split_once("\r\n\r\n").unwrap();
-        (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
-    }
-
-    fn headers(&self) -> String {
-        format!("Host: {}\r\nAuthorization: Bearer {}\r\n", self.host, self.token)
-    }
-
-    fn get(&self, path: &str) -> Value {
-        let (status, body) = self.ask("GET", &format!("/api/{path}"), &self.headers(), "");
-        assert_eq!(status, 200, "{path}: {body}");
-        serde_json::from_str(&body).unwrap_or(Value::String(body))
-    }
-
-    fn post(&self, path: &str, body: &Value) -> String {
-        let headers = format!("{}Content-Type: application/json\r\n", self.headers());
-        let (status, text) = self.ask("POST", &format!("/api/{path}"), &headers, &body.to_string());
-        assert_eq!(status, 200, "{path}: {text}");
-        text
-    }
-
-    /// Asks until the answer is as wanted.
-    fn until(&self, path: &str, is_it: impl Fn(&Value) -> bool) -> Value {
-        let start = Instant::now();
-        loop {
-            let answer = self.get(path);
-            if is_it(&answer) {
-                return answer;
-            }
-            assert!(start.elapsed() < PATIENCE, "{path}: {answer}");
-            std::thread::sleep(Duration::from_millis(10));
-        }
     }
 }
 
@@ -119,21 +83,21 @@ fn a_call_is_one_row_with_its_answer() {
     assert_eq!(
         told,
         [
-            "0 req ok tools/call null",
-            "2 req error add -32602",
-            "4 note - seen null",
-            "5 req pending add null"
+            "1 req ok tools/call null",
+            "3 req error add -32602",
+            "5 note - seen null",
+            "6 req pending add null"
         ]
     );
     assert_eq!((&rows[0]["tool"], &rows[0]["ms"]), (&json!("echo"), &json!(5.0)));
     assert_eq!(rows[1]["result"], "not numbers");
     assert_eq!(view.get("rows?view=records&from=3&count=1")[0]["kind"], "err");
     // Either half leads to the call.
-    for row in [2, 3] {
+    for row in [3, 4] {
         let detail = view.get(&format!("row/{row}"));
         assert_eq!(
             (&detail["request"]["row"]["row"], &detail["answer"]["row"]["row"]),
-            (&json!(2), &json!(3))
+            (&json!(3), &json!(4))
         );
     }
     assert_eq!(view.get("next?from=-1&step=1")["place"], 1);
@@ -159,11 +123,11 @@ fn filters_find_rows_and_are_told_what_is_wrong() {
 #[test]
 fn rows_are_copied_and_exported() {
     let view = View::of(SESSION, "export");
-    let first = view.get("copy/0?as=call");
+    let first = view.get("copy/1?as=call");
     assert!(first.as_str().unwrap().starts_with("sabir call TARGET tools/call -d "), "{first}");
     let saved = view.post("export", &json!({ "format": "transcript" }));
     assert_eq!(saved, SESSION);
-    let capture = view.post("export", &json!({ "format": "jrl", "rows": [2] }));
+    let capture = view.post("export", &json!({ "format": "jrl", "rows": [3] }));
     let kinds: Vec<String> = capture
         .lines()
         .map(|line| {
@@ -172,8 +136,121 @@ fn rows_are_copied_and_exported() {
         })
         .collect();
     assert_eq!(kinds, ["header", "req", "err"]);
+    let hidden =
+        view.post("export", &json!({ "format": "transcript", "redact": ["$.params.arguments", "message"] }));
+    assert!(
+        !hidden.contains("<b>") && !hidden.contains("not numbers") && hidden.contains("[redacted]"),
+        "{hidden}"
+    );
     let har: Value = serde_json::from_str(&view.post("export", &json!({ "format": "har" }))).unwrap();
     assert_eq!(har["log"]["entries"].as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn only_calls_of_the_client_are_copied_as_commands() {
+    let view = View::of(SESSION, "copies");
+    for (row, want) in [(1, &["call", "transcript", "json"][..]), (5, &["transcript", "json"])] {
+        assert_eq!(view.get(&format!("row/{row}"))["copies"], json!(want), "{row}");
+        for form in ["call", "curl", "transcript", "json"] {
+            let path = format!("/api/copy/{row}?as={form}");
+            let status = view.ask("GET", &path, &view.headers(), "").0;
+            assert_eq!(status, if want.contains(&form) { 200 } else { 400 }, "{row} {form}");
+        }
+    }
+}
+
+#[test]
+fn a_tool_that_fails_is_an_error() {
+    let failed = SESSION.replace(r#""result":{"content":[]}"#, r#""result":{"content":[],"isError":true}"#);
+    let view = View::of(&failed, "failed");
+    assert_eq!(view.get("rows?from=0&count=1")[0]["status"], "error");
+    assert_eq!(view.get("stats")["all"]["errors"], 2);
+    assert_eq!(view.get("next?from=-1&step=1")["place"], 0);
+    let path = folder("failed").join("session.rpc");
+    let run = Command::new(SABIR).args(["view", "--print"]).arg(path).output().unwrap();
+    let said = String::from_utf8_lossy(&run.stdout).into_owned();
+    assert!(said.lines().take(2).all(|line| line.contains("  error  ")), "{said}");
+}
+
+#[test]
+fn statistics_are_of_what_the_filter_leaves() {
+    let view = View::of(SESSION, "stats");
+    let told = |stats: &Value| {
+        let all = &stats["all"];
+        json!([
+            all["count"],
+            all["messages"],
+            all["errors"],
+            all["pending"],
+            stats["methods"].as_array().unwrap().len()
+        ])
+    };
+    assert_eq!(told(&view.get("stats")), json!([4, 6, 1, 1, 3]));
+    let scan: Value = serde_json::from_str(&view.post("filter", &json!({ "filter": "method:add" }))).unwrap();
+    let rows = format!("rows?from=0&count=10&filter={}", scan["id"]);
+    view.until(&rows, |rows| rows.as_array().unwrap().len() == 2);
+    assert_eq!(told(&view.get(&format!("stats?filter={}", scan["id"]))), json!([2, 3, 1, 1, 1]));
+    // Rows that have come since, for a page that is paused.
+    let asked = json!({ "filter": "method:add", "until": 4 });
+    let scan: Value = serde_json::from_str(&view.post("filter", &asked)).unwrap();
+    view.until(&format!("place/6?filter={}", scan["id"]), |place| place["sure"] == true);
+    assert_eq!(view.get(&format!("rows?from=0&count=10&filter={}", scan["id"])).as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn connections_without_the_token_keep_nobody_out() {
+    let view = View::of(SESSION, "strangers");
+    let ask = format!("GET /app.js HTTP/1.1\r\nHost: {}\r\n\r\n", view.host).repeat(200);
+    let strangers: Vec<TcpStream> = (0..80)
+        .map(|_| {
+            let mut stranger = TcpStream::connect(&view.host).unwrap();
+            // It asks for more than a socket holds, and reads nothing.
+            stranger.write_all(ask.as_bytes()).unwrap();
+            stranger
+        })
+        .collect();
+    assert_eq!(view.get("rows?from=0&count=10").as_array().unwrap().len(), 4);
+    drop(strangers);
+}
+
+#[test]
+fn printing_says_why_there_are_no_rows() {
+    let folder = folder("print");
+    fs::write(folder.join("s.rpc"), SESSION).unwrap();
+    fs::write(folder.join("empty.rpc"), "# nothing\n").unwrap();
+    for (args, want) in [
+        (&["empty.rpc"][..], "empty.rpc has no messages"),
+        (&["s.rpc", "--filter", "method:nothing"], "none of 6 rows matches the filter"),
+    ] {
+        let run =
+            Command::new(SABIR).args(["view", "--print"]).args(args).current_dir(&folder).output().unwrap();
+        let said = String::from_utf8_lossy(&run.stderr).into_owned();
+        assert_eq!((run.status.code(), &run.stdout[..]), (Some(0), &b""[..]), "{said}");
+        assert!(said.contains(want), "{said}");
+    }
+}
+
+#[test]
+fn a_file_that_is_not_there_yet_is_followed() {
+    let folder = folder("follow");
+    let path = folder.join("late.rpc");
+    let _ = fs::remove_file(&path);
+    let mut child = Command::new(SABIR)
+        .args(["view", "--print", "--follow", "late.rpc"])
+        .current_dir(&folder)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    assert!(line.contains("waiting for late.rpc"), "{line}");
+    fs::write(&path, SESSION).unwrap();
+    line.clear();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(line.contains("tools/call echo"), "{line}");
 }
 
 #[test]
@@ -208,4 +285,27 @@ fn without_taps_and_files_it_says_what_to_do() {
         assert_eq!(run.status.code(), Some(code), "{said}");
         assert!(said.contains(want), "{said}");
     }
+}
+
+#[test]
+fn rows_are_exported_without_a_page_and_without_their_secrets() {
+    let folder = folder("save");
+    fs::write(folder.join("s.rpc"), SESSION).unwrap();
+    let run = |args: &[&str]| {
+        let run = Command::new(SABIR).arg("view").args(args).current_dir(&folder).output().unwrap();
+        (run.status.code(), String::from_utf8_lossy(&run.stderr).into_owned())
+    };
+    let options = ["--filter", "tool:echo", "--redact", "$.params.arguments", "s.rpc"];
+    for name in ["a.jrl", "a.rpc", "a.har"] {
+        let _ = fs::remove_file(folder.join(name));
+        assert_eq!(run(&[&["--export", name], &options[..]].concat()), (Some(0), String::new()), "{name}");
+        let text = fs::read_to_string(folder.join(name)).unwrap();
+        assert!(text.contains("[redacted]") && text.contains("echo") && !text.contains("<b>"), "{text}");
+        assert!(!text.contains("seen"), "{text}");
+    }
+    // What is there is not written over.
+    let (code, said) = run(&["--export", "a.jrl", "s.rpc"]);
+    assert!(code == Some(3) && said.contains("exists"), "{said}");
+    let (code, said) = run(&["--export", "a.txt", "s.rpc"]);
+    assert!(code == Some(2) && said.contains("name it .jrl"), "{said}");
 }

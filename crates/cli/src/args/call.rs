@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use sabir::{Dialect, LENIENT, LSP, MCP, PLAIN};
 
-use super::{CONNECTION, FollowArgs, OUTPUT, ResultArgs, SessionArgs, WebArgs, WireArgs};
+use super::{AnswerArgs, CONNECTION, FollowArgs, OUTPUT, ResultArgs, SessionArgs};
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -31,7 +31,7 @@ METHOD is a method; of an MCP server also the name of a tool or a prompt, or the
 server, methods of a text document take FILE:LINE:COLUMN first, and the file is opened.
 
 ARG is one of
-  KEY=TEXT            a named argument: a string, or what the schema of a tool wants
+  KEY=TEXT            a named argument: a string, or what the schema of the tool or the method wants
   KEY:=JSON           a named argument, any JSON
   JSON                an argument by position
   WORD                the same, a string: whatever is not JSON
@@ -43,7 +43,7 @@ file; with --json in the order in which they come.
 
 Examples:
   sabir call demo: add 2 3
-  sabir call demo: subtract minuend:=42 subtrahend:=23
+  sabir call demo: subtract minuend=42 subtrahend=23
   sabir call https://example.org/rpc add 2 3 -H 'Authorization: Bearer ${TOKEN}'
   sabir call echo message=hi -- my-mcp-server
   sabir call https://example.org/mcp get-sum a=2 b=3
@@ -81,25 +81,20 @@ pub(crate) struct CallArgs {
         ]
     )]
     pub(crate) file: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) wire: WireArgs,
     /// Protocol rules: what is allowed, and which cancel and progress messages are used [default: lenient]
     #[arg(long, value_enum, value_name = "WHICH", help_heading = CONNECTION)]
     pub(crate) dialect: Option<DialectName>,
     #[command(flatten)]
     pub(crate) session: SessionArgs,
     #[command(flatten)]
+    pub(crate) answer: AnswerArgs,
+    #[command(flatten)]
     pub(crate) stay: FollowArgs,
     #[command(flatten)]
     pub(crate) output: ResultArgs,
-    #[command(flatten)]
-    pub(crate) web: WebArgs,
     /// Ask for progress, by a token in the params, which must be named
     #[arg(long, conflicts_with_all = ["notify", "batch"], help_heading = OUTPUT)]
     pub(crate) progress: bool,
-    /// Show the messages on the wire, as a transcript on standard error
-    #[arg(long, help_heading = OUTPUT)]
-    pub(crate) trace: bool,
     /// Show the steps of the connection and the heads of HTTP on standard error, with their times
     #[arg(short = 'v', long, conflicts_with_all = ["batch", "raw"], help_heading = OUTPUT)]
     pub(crate) verbose: bool,

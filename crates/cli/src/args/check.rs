@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use sabir_model::rules::Profile;
 
-use super::{OUTPUT, WebArgs, WireArgs};
+use super::{OUTPUT, WireArgs};
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -77,6 +77,4 @@ pub(crate) struct CheckArgs {
     pub(crate) most: u64,
     #[command(flatten)]
     pub(crate) wire: WireArgs,
-    #[command(flatten)]
-    pub(crate) web: WebArgs,
 }

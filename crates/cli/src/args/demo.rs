@@ -1,9 +1,9 @@
 //! What `sabir demo` takes.
 
-use std::path::PathBuf;
-
 use clap::ValueEnum;
 use sabir::Framing;
+
+use super::{CONNECTION, ServeTlsArgs};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -29,28 +29,25 @@ pub(crate) struct DemoArgs {
     #[arg(long, conflicts_with = "mcp")]
     pub(crate) chain: bool,
     /// Serve at tcp://HOST:PORT, http://HOST:PORT/PATH or unix:PATH (on Windows pipe:NAME), not on stdin and stdout
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", help_heading = CONNECTION)]
     pub(crate) listen: Option<String>,
-    /// The certificate chain to serve TLS with (PEM)
-    #[arg(long, value_name = "FILE", requires_all = ["tls_key", "listen"])]
-    pub(crate) tls_cert: Option<PathBuf>,
-    /// Its private key (PEM)
-    #[arg(long, value_name = "FILE", requires = "tls_cert")]
-    pub(crate) tls_key: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) tls: ServeTlsArgs,
     /// Require this bearer token over HTTP and WebSocket; other connections are refused
-    #[arg(long, value_name = "TOKEN", requires = "listen", value_parser = token)]
+    #[arg(long, value_name = "TOKEN", requires = "listen", value_parser = token, help_heading = CONNECTION)]
     pub(crate) bearer: Option<String>,
     /// Allow calls from pages of this origin, such as https://app.example; may be repeated
-    #[arg(long, value_name = "ORIGIN", requires = "listen", value_parser = origin)]
+    #[arg(long, value_name = "ORIGIN", requires = "listen", value_parser = origin, help_heading = CONNECTION)]
     pub(crate) allow_origin: Vec<String>,
     /// Accept requests to this host, such as demo.example; may be repeated
-    #[arg(long, value_name = "HOST", requires = "listen", value_parser = host)]
+    #[arg(long, value_name = "HOST", requires = "listen", value_parser = host, help_heading = CONNECTION)]
     pub(crate) allow_host: Vec<String>,
     /// Message framing; auto detects it [default: lines, and auto with --listen]
     #[arg(
         long,
         value_enum,
         value_name = "HOW",
+        help_heading = CONNECTION,
         hide_default_value = true,
         default_value = "lines",
         default_value_if("listen", clap::builder::ArgPredicate::IsPresent, "auto")

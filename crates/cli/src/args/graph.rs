@@ -39,7 +39,7 @@ pub(crate) struct GraphArgs {
     #[arg(long, requires = "query", conflicts_with = "json")]
     pub(crate) csv: bool,
     /// How long the query may take, such as 500ms, 30s or 2m
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = super::duration, requires = "query")]
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = super::units::duration, requires = "query")]
     pub(crate) timeout: std::time::Duration,
     /// The prefix of the IRIs of messages [default: urn:sabir:capture:NAME#, with the name of the file]
     #[arg(long, value_name = "IRI", value_parser = base_iri)]

@@ -6,6 +6,7 @@ mod demo;
 mod graph;
 mod help;
 mod replay;
+mod serve_tls;
 mod session;
 mod shell;
 mod tap;
@@ -15,7 +16,6 @@ mod wrap;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::Duration;
 
 pub(crate) use call::CallArgs;
 pub(crate) use check::CheckArgs;
@@ -28,17 +28,14 @@ pub(crate) use graph::{Draft, ModelArgs, ModelPart};
 pub(crate) use help::ManArgs;
 pub(crate) use replay::{DiffArgs, Latency, MockArgs, Pace, ReplayArgs};
 use sabir::Framing;
-use session::ProtocolParser;
-pub(crate) use session::{FollowArgs, ResultArgs, SessionArgs, SubscribeArgs, WireArgs};
+pub(crate) use serve_tls::ServeTlsArgs;
+pub(crate) use session::{AnswerArgs, FollowArgs, ResultArgs, SessionArgs, SubscribeArgs, WireArgs};
 pub(crate) use shell::ShellArgs;
 pub(crate) use tap::{TapArgs, ViewArgs};
 pub(crate) use targets::TargetsArgs;
 pub(crate) use units::LARGEST_SIZE;
 pub(crate) use units::duration as parse_duration;
-use units::{duration, size};
 pub(crate) use wrap::{TapCommand, UnwrapArgs, WhereArgs, WrapArgs};
-
-use crate::session::Protocol;
 
 /// Groups of options.
 const CONNECTION: &str = "Connection";
@@ -180,7 +177,7 @@ pub(crate) struct CompleteArgs {
 }
 
 // Options for HTTP, WebSocket and TLS. Not a doc comment: clap would show it as the command's own.
-#[derive(Debug, Default, clap::Args)]
+#[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct WebArgs {
     /// A header for http(s):// and ws(s)://, as NAME: VALUE; ${NAME} is replaced by the environment variable
     #[arg(short = 'H', long = "header", value_name = "HEADER", help_heading = CONNECTION)]
@@ -202,29 +199,8 @@ pub(crate) struct PeerArgs {
     /// A program to start, and to use over its standard input and output
     #[arg(last = true, value_name = "COMMAND", hide = true)]
     pub(crate) command: Vec<OsString>,
-    /// How long to wait, such as 500ms, 30s or 2m
-    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = duration, help_heading = CONNECTION)]
-    pub(crate) timeout: Duration,
-    /// The largest answer to accept, such as 500kB, 64MiB or 1GiB
-    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = size, help_heading = CONNECTION)]
-    pub(crate) max_size: usize,
-    /// Message framing [default: lines; headers for a language server]
-    #[arg(long, value_enum, value_name = "HOW", help_heading = CONNECTION)]
-    pub(crate) framing: Option<ClientFraming>,
-    /// What the peer speaks: mcp, mcp@REVISION, lsp, eth or plain [default: detected]
-    #[arg(
-        long = "as",
-        value_name = "PROTOCOL",
-        value_parser = ProtocolParser,
-        hide_possible_values = true,
-        help_heading = CONNECTION
-    )]
-    pub(crate) protocol: Option<Protocol>,
     #[command(flatten)]
-    pub(crate) web: WebArgs,
-    /// Show the messages on the wire, as a transcript on standard error
-    #[arg(long, help_heading = OUTPUT)]
-    pub(crate) trace: bool,
+    pub(crate) session: SessionArgs,
 }
 
 #[derive(Debug, clap::Args)]

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 
-use super::units::{duration, size};
-use super::{CONNECTION, ClientFraming, OUTPUT, WebArgs};
+use super::units::duration;
+use super::{CONNECTION, ClientFraming, OUTPUT, ServeTlsArgs, WireArgs};
 use crate::mock::Fault;
 use crate::recorded::ignore::IgnoreRule;
 
@@ -23,7 +23,8 @@ TARGET: each message is sent when the answers have come that came before it, and
 recorded ones. What the server asks is answered as the client has answered it. With --server it is the other way round:
 the server's side is played to a client, on standard streams or at --listen URL, and what the client asks is compared.
 
-RULE is a path such as $.result.time, $.result.items[*].id or $..time, or the name of a method, which may end in *.
+RULE is a path such as $.result.time, $.result.items[*].id or $..time, or the name of a method or a tool, which may end
+in *.
 
 Exit codes: 0 same, 1 different, 2 usage, 3 cannot read, connect or start, 4 an answer did not come in time,
 5 the connection was closed too early.
@@ -46,9 +47,11 @@ pub(crate) struct ReplayArgs {
     /// Play the server's side, for a client
     #[arg(long, conflicts_with_all = ["target", "command"])]
     pub(crate) server: bool,
-    /// Serve at tcp://HOST:PORT, http://HOST:PORT/PATH or unix:PATH, not on stdin and stdout
+    /// Serve at tcp://HOST:PORT, http://HOST:PORT/PATH or unix:PATH, not on stdin and stdout; with a certificate tls://, https://
     #[arg(long, value_name = "URL", requires = "server", help_heading = CONNECTION)]
     pub(crate) listen: Option<String>,
+    #[command(flatten)]
+    pub(crate) tls: ServeTlsArgs,
     /// When messages are sent
     #[arg(long, value_enum, value_name = "HOW", default_value = "answers")]
     pub(crate) pace: Pace,
@@ -70,17 +73,8 @@ pub(crate) struct ReplayArgs {
     /// Print a JUnit report, with a test for each comparison
     #[arg(long, group = "format", help_heading = OUTPUT)]
     pub(crate) junit: bool,
-    /// How long an answer may take, such as 500ms, 30s or 2m
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration, help_heading = CONNECTION)]
-    pub(crate) timeout: Duration,
-    /// The largest answer to accept, such as 500kB, 64MiB or 1GiB
-    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = size, help_heading = CONNECTION)]
-    pub(crate) max_size: usize,
-    /// Message framing [default: as recorded]
-    #[arg(long, value_enum, value_name = "HOW", help_heading = CONNECTION)]
-    pub(crate) framing: Option<ClientFraming>,
     #[command(flatten)]
-    pub(crate) web: WebArgs,
+    pub(crate) wire: WireArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -110,7 +104,7 @@ FILE is one of
 
 What could not be answered is told on standard error, and makes the exit code 1.
 
-FAULT is KIND [PROBABILITY] [after COUNT] [on METHOD]
+FAULT is KIND [PROBABILITY] [after COUNT] [on METHOD_OR_TOOL]
   delay TIME          answer later, as in 'delay 2s 10%'
   drop                never answer
   error [CODE]        answer with an error, -32603 or this code
@@ -128,9 +122,11 @@ Examples:
 pub(crate) struct MockArgs {
     /// What to answer from
     pub(crate) file: OsString,
-    /// Serve at tcp://HOST:PORT, http://HOST:PORT/PATH or unix:PATH, not on stdin and stdout
+    /// Serve at tcp://HOST:PORT, http://HOST:PORT/PATH or unix:PATH, not on stdin and stdout; with a certificate tls://, https://
     #[arg(long, value_name = "URL", help_heading = CONNECTION)]
     pub(crate) listen: Option<String>,
+    #[command(flatten)]
+    pub(crate) tls: ServeTlsArgs,
     /// Message framing [default: as recorded, or whichever the client uses at --listen]
     #[arg(long, value_enum, value_name = "HOW", help_heading = CONNECTION)]
     pub(crate) framing: Option<ClientFraming>,
@@ -168,7 +164,8 @@ Two files of captured traffic: calls are aligned by method and order, and their 
 and so are notifications, and the order of calls. Two targets, or OpenRPC files: what they offer is compared, methods,
 tools and their schemas; with --calls FILE the calls of a recording are made to both, and the answers compared.
 
-RULE is a path such as $.result.time, $.result.items[*].id or $..time, or the name of a method, which may end in *.
+RULE is a path such as $.result.time, $.result.items[*].id or $..time, or the name of a method or a tool, which may end
+in *.
 
 Exit codes: 0 same, 1 different, 2 usage, 3 cannot read, connect or start, 4 timeout, 5 no usable answer.
 
@@ -201,15 +198,6 @@ pub(crate) struct DiffArgs {
     /// Print a page of HTML
     #[arg(long, group = "format", help_heading = OUTPUT)]
     pub(crate) html: bool,
-    /// How long an answer may take, such as 500ms, 30s or 2m
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration, help_heading = CONNECTION)]
-    pub(crate) timeout: Duration,
-    /// The largest answer to accept, such as 500kB, 64MiB or 1GiB
-    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = size, help_heading = CONNECTION)]
-    pub(crate) max_size: usize,
-    /// Message framing of the targets [default: lines; headers for a language server]
-    #[arg(long, value_enum, value_name = "HOW", help_heading = CONNECTION)]
-    pub(crate) framing: Option<ClientFraming>,
     #[command(flatten)]
-    pub(crate) web: WebArgs,
+    pub(crate) wire: WireArgs,
 }

@@ -31,9 +31,11 @@ impl TypedValueParser for ProtocolParser {
     }
 }
 
-// Not a doc comment: clap would show it as the command's own.
+// A connection that speaks a protocol. Not a doc comment: clap would show it as the command's own.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct SessionArgs {
+    #[command(flatten)]
+    pub(crate) wire: WireArgs,
     /// What the peer speaks: mcp, mcp@REVISION, lsp, eth or plain [default: detected]
     #[arg(
         long = "as",
@@ -43,13 +45,21 @@ pub(crate) struct SessionArgs {
         help_heading = CONNECTION
     )]
     pub(crate) protocol: Option<Protocol>,
+    /// Show the messages on the wire, as a transcript on standard error
+    #[arg(long, help_heading = OUTPUT)]
+    pub(crate) trace: bool,
+}
+
+// What the server is answered.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct AnswerArgs {
     /// Answer a question of the server, as METHOD=JSON or METHOD=@FILE; may be repeated
     #[arg(long = "answer", value_name = "ANSWER")]
     pub(crate) answers: Vec<String>,
 }
 
-// What is expected of the wire. Not a doc comment, as above.
-#[derive(Debug, Clone, Copy, clap::Args)]
+// A connection to a target, whatever is said on it.
+#[derive(Debug, Clone, clap::Args)]
 pub(crate) struct WireArgs {
     /// How long to wait, such as 500ms, 30s or 2m
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration, help_heading = CONNECTION)]
@@ -57,9 +67,11 @@ pub(crate) struct WireArgs {
     /// The largest message to accept, such as 500kB, 64MiB or 1GiB
     #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = size, help_heading = CONNECTION)]
     pub(crate) max_size: usize,
-    /// Message framing [default: lines; headers for a language server]
+    /// Message framing [default: lines; headers for a language server; of a recording, its own]
     #[arg(long, value_enum, value_name = "HOW", help_heading = CONNECTION)]
     pub(crate) framing: Option<ClientFraming>,
+    #[command(flatten)]
+    pub(crate) web: WebArgs,
 }
 
 // How long to stay.
@@ -138,14 +150,9 @@ pub(crate) struct SubscribeArgs {
     #[arg(long, value_name = "METHOD")]
     pub(crate) unsubscribe: Option<String>,
     #[command(flatten)]
-    pub(crate) wire: WireArgs,
-    #[command(flatten)]
     pub(crate) session: SessionArgs,
     #[command(flatten)]
-    pub(crate) web: WebArgs,
-    /// Show the messages on the wire, as a transcript on standard error
-    #[arg(long, help_heading = OUTPUT)]
-    pub(crate) trace: bool,
+    pub(crate) answer: AnswerArgs,
     /// Print one JSON object per event: method, params or result, ms, target
     #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,

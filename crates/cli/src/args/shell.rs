@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use super::{OUTPUT, SessionArgs, WebArgs, WireArgs};
+use super::{AnswerArgs, OUTPUT, SessionArgs};
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -30,14 +30,9 @@ pub(crate) struct ShellArgs {
     #[arg(last = true, value_name = "COMMAND", hide = true)]
     pub(crate) command: Vec<OsString>,
     #[command(flatten)]
-    pub(crate) wire: WireArgs,
-    #[command(flatten)]
     pub(crate) session: SessionArgs,
     #[command(flatten)]
-    pub(crate) web: WebArgs,
-    /// Show the messages on the wire, as a transcript on standard error
-    #[arg(long, help_heading = OUTPUT)]
-    pub(crate) trace: bool,
+    pub(crate) answer: AnswerArgs,
     /// Show the steps of the connection and the heads of HTTP on standard error, with their times
     #[arg(short = 'v', long, help_heading = OUTPUT)]
     pub(crate) verbose: bool,

@@ -7,7 +7,7 @@ use sabir_model::capture::RedactRule;
 use sabir_model::rules::Profile;
 
 use super::units::size;
-use super::{CONNECTION, OUTPUT, TapCommand, WebArgs};
+use super::{CONNECTION, OUTPUT, ServeTlsArgs, TapCommand, WebArgs};
 
 #[derive(Debug, Default, clap::Args)]
 #[command(
@@ -61,12 +61,8 @@ pub(crate) struct TapArgs {
     /// Accept connections at tcp://HOST:PORT, http://HOST:PORT/PATH or unix:PATH; with a certificate tls:// and https://
     #[arg(long, value_name = "URL", requires = "target", conflicts_with = "command", help_heading = CONNECTION)]
     pub(crate) listen: Option<String>,
-    /// The certificate chain to listen with (PEM)
-    #[arg(long, value_name = "FILE", requires_all = ["tls_key", "listen"], help_heading = CONNECTION)]
-    pub(crate) tls_cert: Option<PathBuf>,
-    /// Its private key (PEM)
-    #[arg(long, value_name = "FILE", requires = "tls_cert", help_heading = CONNECTION)]
-    pub(crate) tls_key: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) tls: ServeTlsArgs,
     #[command(flatten)]
     pub(crate) web: WebArgs,
     /// Write a script that runs this tap, and passes its arguments on to the command
@@ -110,6 +106,7 @@ sabir view [OPTIONS] FILE...
        sabir view [OPTIONS] -- COMMAND [WORD]...
        sabir view
        sabir view --print [OPTIONS] FILE
+       sabir view --export FILE [OPTIONS] FILE...
        sabir view --mcp FILE...",
     after_help = "\
 FILE holds captured traffic: a capture, messages, a transcript or a dump, as for `sabir check`. Several are shown
@@ -127,6 +124,7 @@ Examples:
   sabir view http://127.0.0.1:4000/mcp
   sabir view --print session.jrl --filter 'status:pending'
   sabir view --print session.jrl --filter 'tool:search ms>1000' --follow
+  sabir view --export issue.jrl --filter 'status:error' --redact 'token|password' session.jrl
   sabir view --mcp session.jrl"
 )]
 pub(crate) struct ViewArgs {
@@ -145,15 +143,26 @@ pub(crate) struct ViewArgs {
     /// Let the page change messages and send them again, to the target or the command
     #[arg(long, conflicts_with_all = ["live", "print", "mcp"])]
     pub(crate) allow_send: bool,
+    #[command(flatten)]
+    pub(crate) web: WebArgs,
+    /// Serve the page of a tap that has ended, as it says on standard input
+    #[arg(long, hide = true, exclusive = true)]
+    pub(crate) take_over: bool,
     /// Print a row for each message instead
-    #[arg(long, requires = "words", help_heading = OUTPUT)]
+    #[arg(long, requires = "words", group = "rows", help_heading = OUTPUT)]
     pub(crate) print: bool,
-    /// Print only rows that match, such as 'method:tools/call status:error'
-    #[arg(long, value_name = "FILTER", requires = "print", help_heading = OUTPUT)]
+    /// Print or export only rows that match, such as 'method:tools/call status:error'
+    #[arg(long, value_name = "FILTER", requires = "rows", help_heading = OUTPUT)]
     pub(crate) filter: Option<String>,
     /// Wait for more, and print that, too
     #[arg(long, requires = "print", help_heading = OUTPUT)]
     pub(crate) follow: bool,
+    /// Write rows to a new file instead: NAME.jrl is a capture, NAME.rpc a transcript, NAME.har HAR
+    #[arg(long, value_name = "FILE", requires = "words", group = "rows", conflicts_with_all = ["live", "mcp", "port"], help_heading = OUTPUT)]
+    pub(crate) export: Option<PathBuf>,
+    /// Replace values in what is exported: of members whose name matches, or at a path such as $.params.key
+    #[arg(long, value_name = "REGEX|PATH", requires = "export", help_heading = OUTPUT)]
+    pub(crate) redact: Vec<RedactRule>,
     /// Be an MCP server whose tools list, search, show, count and check the messages
     #[arg(long, requires = "words", conflicts_with = "print")]
     pub(crate) mcp: bool,

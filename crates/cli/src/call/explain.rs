@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use sabir::openrpc::Document;
 use sabir::{CallError, ErrorCode, ErrorObject};
 
 use crate::complete::is_plain;
@@ -12,7 +11,7 @@ use crate::peer::PeerOptions;
 use crate::platform::word;
 use crate::session::{Answer, Answers, CallFailure, Protocol, QUESTIONS, Session};
 use crate::suggest;
-use crate::values::{Arguments, Parameter, parameters};
+use crate::values::{Arguments, method_parameters, parameters};
 
 /// How long a server may take to say what it offers, for a hint.
 const TIMEOUT: Duration = Duration::from_millis(500);
@@ -53,14 +52,8 @@ pub(crate) async fn hint(
     }
     match session.protocol() {
         Protocol::Plain if error.code == ErrorCode::INVALID_PARAMS => {
-            let document = discover(session).await?;
-            let method = document.methods.into_iter().find(|known| known.name == method)?;
-            let known: Vec<Parameter> = method
-                .params
-                .into_iter()
-                .map(|param| Parameter { name: param.name, schema: param.schema, required: param.required })
-                .collect();
-            args.mismatch(&method.name, &known)
+            let known = method_parameters(session.description(TIMEOUT).await?, method)?;
+            args.mismatch(method, &known)
         }
         _ => None,
     }
@@ -107,14 +100,6 @@ pub(super) fn unanswered(outcome: &Result<Answer, CallFailure>, answers: &Answer
     Some(format!("the server wants to ask `{question}`: answer it with --answer {question}=JSON"))
 }
 
-async fn discover(session: &Session) -> Option<Document> {
-    let text = session.peer().call_raw("rpc.discover", None).timeout(TIMEOUT).await.ok()?;
-    if has_more_values(text.as_str(), MOST_VALUES) {
-        return None;
-    }
-    Document::from_json(text.as_str()).ok()
-}
-
 /// The names that a server has, or those that servers of its kind have.
 async fn names(session: &Session, method: &str) -> Option<Vec<String>> {
     let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
@@ -123,8 +108,8 @@ async fn names(session: &Session, method: &str) -> Option<Vec<String>> {
         Protocol::Lsp => return Some(discovery::lsp_methods()),
         Protocol::Plain | Protocol::Eth => {}
     }
-    if let Some(document) = discover(session).await {
-        return Some(document.methods.into_iter().map(|method| method.name).collect());
+    if let Some(document) = session.description(TIMEOUT).await {
+        return Some(document.methods.iter().map(|method| method.name.clone()).collect());
     }
     let listed = session.peer().call_raw("system.listMethods", None).timeout(TIMEOUT).await;
     match listed {

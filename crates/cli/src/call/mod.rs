@@ -200,8 +200,8 @@ async fn send(
             let hint = explain::unanswered(&outcome, &plan.answers).or(hint);
             reporter.outcome(named, outcome, hint.as_deref(), plan)
         }
-        What::Notify { method, params } => {
-            session.notify(method, params.clone()).await?;
+        What::Notify { method, args } => {
+            session.notify(method, session.params(method, args).await?).await?;
             reporter.sent(method)?;
             Ok(Exit::Ok)
         }

@@ -1,14 +1,14 @@
 //! What the command line of `sabir call` means.
 
-use sabir::{Dialect, Framing, JsonKind, RawJson};
+use sabir::{Dialect, JsonKind};
 use sabir_model::rules::Profile;
 
 use super::batch::{self, Entry};
 use super::output::Output;
 use super::steps::Steps;
-use crate::args::{CallArgs, FollowArgs, WireArgs};
+use crate::args::{CallArgs, FollowArgs};
 use crate::exit::Failure;
-use crate::peer::{Chosen, ConnectionArgs, PeerOptions};
+use crate::peer::{Chosen, PeerOptions};
 use crate::platform::word;
 use crate::print::{Printer, Waiting};
 use crate::session::{Answers, Protocol};
@@ -44,7 +44,7 @@ pub(super) enum What {
     },
     Notify {
         method: String,
-        params: Option<RawJson<'static>>,
+        args: Arguments,
     },
     Batch(Vec<Entry>),
     Raw(Vec<u8>),
@@ -68,10 +68,8 @@ impl Plan {
                 .hint("try `sabir call demo: add 2 3`; `sabir call --help` lists the targets"));
         };
         let explicit = args.session.protocol.or(chosen.protocol);
-        let has_framing = args.wire.framing.is_some() || chosen.framing.is_some();
-        let WireArgs { timeout, max_size, framing } = args.wire;
-        let (web, protocol, trace) = (&args.web, None, Some(args.trace));
-        let mut peer = chosen.peer(&ConnectionArgs { web, framing, protocol, timeout, max_size, trace })?;
+        let has_framing = args.session.wire.framing.is_some() || chosen.framing.is_some();
+        let mut peer = chosen.peer(&args.session.wire, None, Some(args.session.trace))?;
         let alone = |words: &mut std::vec::IntoIter<String>, option: &str| match words.next() {
             None => Ok(()),
             Some(word) => Err(Failure::usage(format_args!("`{word}` cannot be combined with {option}"))
@@ -100,7 +98,7 @@ impl Plan {
                 None => Arguments::parse(&words)?,
             };
             match args.notify {
-                true => What::Notify { method, params: given.params()? },
+                true => What::Notify { method, args: given },
                 false => What::Call { method, args: given, progress: args.progress },
             }
         };
@@ -119,7 +117,7 @@ impl Plan {
             needs_names(args)?;
         }
         if !has_framing {
-            peer.framing = explicit.or(guess).map_or(Framing::Lines, Protocol::framing);
+            peer.framing = Protocol::framing(explicit, guess);
         }
         let spoken = explicit.or(guess.filter(|guess| guess.has_event_stream(&peer.target)));
         let profile = match spoken {
@@ -135,7 +133,7 @@ impl Plan {
             profile,
             protocol,
             dialect: args.dialect.map(Dialect::from),
-            answers: Answers::new(&args.session.answers, asks.then_some(printer))?,
+            answers: Answers::new(&args.answer.answers, asks.then_some(printer))?,
             stay: args.stay,
             output: Output::new(args.output)?,
             what,

@@ -22,7 +22,6 @@ use super::saved::Transcript;
 use super::wire::{Got, Wire, WireTarget};
 use crate::exit::Failure;
 use crate::peer::PeerOptions;
-use sabir::{DeliveryFailure, Undelivered};
 
 /// How long the answer may take that shows what the peer is.
 const IDENTIFY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -194,26 +193,18 @@ impl Prober<'_, '_> {
         let peer = &self.target.peer;
         let is_plain = self.builder.profile == Profile::JsonRpc;
         let status = self.wire.status();
+        let hinted = |failure: Failure| match status {
+            Some(400 | 405 | 406 | 415) if is_plain => {
+                failure.hint("if it is an MCP server, try --profile mcp")
+            }
+            _ => failure,
+        };
         if let Some(failure) = self.wire.failure(peer) {
-            return Err(match status {
-                Some(400 | 405 | 406 | 415) if is_plain => {
-                    failure.hint("if it is an MCP server, try --profile mcp")
-                }
-                _ => failure,
-            });
+            return Err(hinted(failure));
         }
         // A body that is a message comes with a status all the same.
-        if let Some(status @ 300..) = status {
-            let name =
-                hyper::StatusCode::from_u16(status).map_or_else(|_| status.to_string(), |s| s.to_string());
-            let what = format!("HTTP {name} from {}", peer.target);
-            let lost =
-                Undelivered { status: Some(status), ..Undelivered::new(DeliveryFailure::Refused, what) };
-            let failure = peer.undelivered(&lost);
-            return Err(match is_plain && matches!(status, 400 | 405 | 406 | 415) {
-                true => failure.hint("if it is an MCP server, try --profile mcp"),
-                false => failure,
-            });
+        if let Some(refusal) = self.wire.refusal() {
+            return Err(hinted(peer.undelivered(refusal)));
         }
         let what = match waited {
             Waited::Ended => "the peer closed the connection without an answer",

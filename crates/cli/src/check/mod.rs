@@ -15,7 +15,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use output::Output;
-use sabir_model::capture::{Format, ReadError, Reader};
+use sabir_model::capture::{Format, Header, ReadError, Reader, What};
 #[cfg(feature = "schemas")]
 use sabir_model::rules::OpenRpc;
 use sabir_model::rules::{Checker, Profile};
@@ -23,7 +23,7 @@ use saved::Transcript;
 use tokio::time::Instant;
 use wire::WireTarget;
 
-use crate::args::{CheckArgs, WireArgs};
+use crate::args::CheckArgs;
 use crate::detect::Watch;
 #[cfg(feature = "schemas")]
 use crate::discovery::is_yaml;
@@ -31,7 +31,7 @@ use crate::exit::{Exit, Failure};
 use crate::explain::named;
 #[cfg(feature = "schemas")]
 use crate::json::{MOST_VALUES, has_more_values};
-use crate::peer::{Chosen, ConnectionArgs};
+use crate::peer::Chosen;
 use crate::print::Printer;
 use crate::session::Protocol;
 use crate::stop;
@@ -124,15 +124,26 @@ fn traffic(
     printer: &Printer,
 ) -> Result<Exit, Failure> {
     let mut reader = Reader::new(input).map_err(|error| unreadable(name, &error))?;
+    let format = reader.format();
     let profile = match args.profile {
         Some(profile) => profile,
-        None => usual_profile(&reader)?,
+        None => usual_profile(format, reader.header())?,
     };
     let mut checker = rules.checker(profile);
     let mut output = Output::new(args, name, profile, printer);
     while let Some(record) = reader.next().map_err(|error| unreadable(name, &error))? {
         for finding in checker.check(&record) {
             output.finding(&finding)?;
+        }
+        // A file that was recorded to several times has a header for each.
+        if let What::Start(header) = &record.what
+            && args.profile.is_none()
+        {
+            let profile = usual_profile(format, Some(header))?;
+            checker.set_profile(profile);
+            if profile != Profile::JsonRpc {
+                output.set_profile(profile);
+            }
         }
     }
     for finding in checker.finish() {
@@ -152,7 +163,7 @@ fn traffic(
 }
 
 async fn live(chosen: Chosen, args: &CheckArgs, rules: Rules, printer: &Printer) -> Result<Exit, Failure> {
-    let WireArgs { timeout, max_size, framing } = args.wire;
+    let (timeout, framing) = (args.wire.timeout, args.wire.framing);
     // A language server that is known by its name is not asked in another framing.
     let guess =
         Protocol::guess(&chosen.target, "").filter(|guess| *guess == Protocol::Lsp && framing.is_none());
@@ -163,8 +174,7 @@ async fn live(chosen: Chosen, args: &CheckArgs, rules: Rules, printer: &Printer)
         Profile::Mcp(revision) => Protocol::Mcp(revision),
         _ => Protocol::Plain,
     });
-    let (web, trace) = (&args.web, None);
-    let peer = chosen.peer(&ConnectionArgs { web, framing, protocol, timeout, max_size, trace })?;
+    let peer = chosen.peer(&args.wire, protocol, None)?;
     let transcript = args.save.as_deref().map(Transcript::new).transpose()?;
     // Findings name a place that can be looked at.
     let name = match &args.save {
@@ -188,8 +198,8 @@ async fn live(chosen: Chosen, args: &CheckArgs, rules: Rules, printer: &Printer)
 }
 
 /// The profile in the header, or the usual one of the format.
-fn usual_profile<R: Read>(reader: &Reader<R>) -> Result<Profile, Failure> {
-    match (reader.format(), reader.header().and_then(|header| header.profile.as_deref())) {
+fn usual_profile(format: Format, header: Option<&Header>) -> Result<Profile, Failure> {
+    match (format, header.and_then(|header| header.profile.as_deref())) {
         (_, Some(name)) => name.parse().map_err(|error| {
             Failure::usage(format_args!("the header's profile: {error}")).hint("choose one with --profile")
         }),

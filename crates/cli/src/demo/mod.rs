@@ -5,8 +5,7 @@ pub(crate) mod rpc;
 
 use std::io::{self, IsTerminal};
 
-use sabir::transport::Scheme;
-use sabir::{Dialect, Error, Http, MCP, PLAIN, Router, ServerTls, transport};
+use sabir::{Dialect, Error, Http, MCP, PLAIN, Router, transport};
 
 use crate::args::DemoArgs;
 use crate::exit::{Exit, Failure};
@@ -52,12 +51,7 @@ async fn listen(url: &str, args: &DemoArgs, printer: &Printer) -> Result<Exit, F
         return Err(Failure::usage("the URL to listen at has a name or a password in it")
             .hint("--bearer TOKEN lets in only who has the token"));
     }
-    let secure =
-        url.split_once("://").and_then(|(scheme, _)| Scheme::parse(scheme)).is_some_and(Scheme::is_secure);
-    if secure && args.tls_cert.is_none() {
-        return Err(Failure::usage(format_args!("{url} needs a certificate"))
-            .hint("give it with --tls-cert server.pem --tls-key server.key"));
-    }
+    let tls = args.tls.server_tls(Some(url))?;
     raise_descriptor_limit();
     let (tell, mut told) = tokio::sync::mpsc::channel(1);
     let (router, dialect) = served(args);
@@ -65,8 +59,8 @@ async fn listen(url: &str, args: &DemoArgs, printer: &Printer) -> Result<Exit, F
     let mut server = server.http(http(args)).with_signals().on_accept_error(move |error| {
         let _ = tell.try_send(format!("cannot accept connections: {error}"));
     });
-    if let (Some(cert), Some(key)) = (&args.tls_cert, &args.tls_key) {
-        server = server.tls(ServerTls::from_files(cert, key).map_err(Failure::usage)?);
+    if let Some(tls) = tls {
+        server = server.tls(tls);
     }
     let server = server.await.map_err(|error| cannot_listen(&error))?;
     printer.note(&format!("serving on {}", server.url()));

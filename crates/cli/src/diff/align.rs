@@ -1,19 +1,16 @@
 //! Two recordings: calls that belong together, and what differs between them.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use sabir_model::capture::Direction;
 
-use crate::recorded::compare::Compare;
+use crate::recorded::compare::{Compare, paired};
 use crate::recorded::handles::Handles;
 use crate::recorded::ignore::Ignore;
 use crate::recorded::{Call, Recording};
 use crate::replay::notifications;
 use crate::replay::report::{Row, Verdict};
-
-/// Calls of one name that are searched for equal params.
-const WINDOW: usize = 256;
 
 /// Places at which the order differs that are shown.
 const MOST_ORDERS: usize = 5;
@@ -31,7 +28,7 @@ pub(super) fn compare(
     let mut rows = Vec::new();
     let mut handles = Handles::of(a, Direction::ToServer);
     for by in [Direction::ToServer, Direction::ToClient] {
-        let counts = |call: &Call| !ignore.has_method(call.name.split(' ').next().unwrap_or_default());
+        let counts = |call: &Call| !ignore.has_method(&call.name);
         let calls = |of: &Recording| of.calls(by).into_iter().filter(counts).collect::<Vec<_>>();
         let (old, new) = (calls(a), calls(b));
         let pairs = aligned(a, &old, b, &new, ignore);
@@ -88,20 +85,17 @@ pub(super) fn compare(
 fn aligned(a: &Recording, old: &[Call], b: &Recording, new: &[Call], ignore: &Ignore) -> Vec<Option<usize>> {
     let handles = Handles::default();
     let compare = Compare { ignore, handles: &handles };
-    let mut left: HashMap<&str, VecDeque<usize>> = HashMap::new();
-    for (at, call) in new.iter().enumerate() {
-        left.entry(&call.name).or_default().push_back(at);
-    }
+    let mut named: HashMap<&str, (Vec<usize>, Vec<usize>)> = HashMap::new();
+    old.iter().enumerate().for_each(|(at, call)| named.entry(&call.name).or_default().0.push(at));
+    new.iter().enumerate().for_each(|(at, call)| named.entry(&call.name).or_default().1.push(at));
     let mut pairs = vec![None; old.len()];
-    for (call, pair) in old.iter().zip(&mut pairs) {
-        let Some(candidates) = left.get_mut(&*call.name) else { continue };
-        let text = a.text(call.request);
-        let is_equal = |at: &usize| compare.messages(text, b.text(new[*at].request)).is_empty();
-        let found = candidates.iter().take(WINDOW).position(is_equal);
-        *pair = found.and_then(|at| candidates.remove(at));
-    }
-    for (call, pair) in old.iter().zip(&mut pairs).filter(|(_, pair)| pair.is_none()) {
-        *pair = left.get_mut(&*call.name).and_then(VecDeque::pop_front);
+    for (was, now) in named.into_values() {
+        let old_texts: Vec<&str> = was.iter().map(|at| a.text(old[*at].request)).collect();
+        let new_texts: Vec<&str> = now.iter().map(|at| b.text(new[*at].request)).collect();
+        let found = paired(&old_texts, &new_texts, compare);
+        for (at, pair) in was.iter().zip(found) {
+            pairs[*at] = pair.map(|pair| now[pair]);
+        }
     }
     pairs
 }
@@ -196,6 +190,30 @@ mod tests {
                 "different time of y it takes 90.0 ms, and took 1.0 ms",
             ],
         );
+    }
+
+    /// One method, and no params that are equal: the time must not grow with the square of the calls.
+    #[test]
+    fn many_calls_that_all_differ_take_little() {
+        let session = |from: u32| {
+            let lines: Vec<String> = (0..4_000)
+                .flat_map(|at| {
+                    [
+                        format!(r#"> {{"jsonrpc":"2.0","id":{at},"method":"x","params":[{}]}}"#, from + at),
+                        format!(r#"< {{"jsonrpc":"2.0","method":"tick","params":[{}]}}"#, from + at),
+                        format!(r#"< {{"jsonrpc":"2.0","id":{at},"result":1}}"#),
+                    ]
+                })
+                .collect();
+            recording(&lines.iter().map(String::as_str).collect::<Vec<_>>())
+        };
+        let rows = compare(&session(0), &session(100_000), &Ignore::default(), false, None);
+        assert_eq!(rows.len(), 8_000);
+        assert!(rows.iter().all(|row| row.verdict == Verdict::Different));
+        // Far apart in the other, and still found.
+        let moved = session(2_000);
+        let rows = compare(&session(0), &moved, &Ignore::default(), false, None);
+        assert_eq!(rows.iter().filter(|row| row.verdict == Verdict::Same).count(), 4_000);
     }
 
     #[test]

@@ -9,11 +9,11 @@ use std::path::Path;
 
 use sabir_model::capture::Direction;
 
-use crate::args::{DiffArgs, PeerArgs, WebArgs};
+use crate::args::{DiffArgs, PeerArgs, SessionArgs};
 use crate::discovery::{self, Discovered};
 use crate::exit::{Exit, Failure};
 use crate::mock;
-use crate::peer::{Chosen, ConnectionArgs};
+use crate::peer::Chosen;
 use crate::print::Printer;
 use crate::recorded::Recording;
 use crate::recorded::ignore::Ignore;
@@ -33,6 +33,7 @@ pub(crate) async fn run(args: DiffArgs, printer: &Printer) -> Result<Exit, Failu
                 return Err(Failure::usage("--calls is for two targets, not for recordings"));
             }
             let (a, b) = (Recording::open(&args.a, printer)?, Recording::open(&args.b, printer)?);
+            replay::tell_unused(&ignore, &a.names().union(&b.names()).cloned().collect(), printer);
             align::compare(&a, &b, &ignore, args.strict_order, args.slower)
         }
         (true, true) => servers(&args, &ignore, printer).await?,
@@ -101,16 +102,7 @@ async fn described(source: &OsString, args: &DiffArgs, printer: &Printer) -> Res
     let peer = PeerArgs {
         words: Vec::new(),
         command: Vec::new(),
-        timeout: args.timeout,
-        max_size: args.max_size,
-        framing: args.framing,
-        protocol: None,
-        web: WebArgs {
-            headers: args.web.headers.clone(),
-            cacert: args.web.cacert.clone(),
-            insecure: args.web.insecure,
-        },
-        trace: false,
+        session: SessionArgs { wire: args.wire.clone(), protocol: None, trace: false },
     };
     discovery::find(Some(source), &peer, printer).await
 }
@@ -124,12 +116,14 @@ async fn played(
 ) -> Result<Recording, Failure> {
     let name = target.to_string_lossy();
     let chosen = replay::with_framing(Chosen::of(&name, printer)?, recording);
-    let DiffArgs { framing, timeout, max_size, .. } = *args;
-    let (web, protocol, trace) = (&args.web, None, None);
-    let peer = chosen.peer(&ConnectionArgs { web, framing, protocol, timeout, max_size, trace })?;
+    let peer = chosen.peer(&args.wire, None, None)?;
     stop::never();
-    let options =
-        Options { speed: None, timeout, ignore: Ignore::default(), linger: std::time::Duration::ZERO };
+    let options = Options {
+        speed: None,
+        timeout: args.wire.timeout,
+        ignore: Ignore::default(),
+        linger: std::time::Duration::ZERO,
+    };
     let _waiting = printer.waiting(format!("calling {name}"));
     let (bytes, ended) = replay::captured(recording, Direction::ToServer, &options, peer).await?;
     if let Some(why) = ended {

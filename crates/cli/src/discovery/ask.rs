@@ -289,6 +289,7 @@ async fn lsp(peer: &Peer, options: &PeerOptions) -> Attempt {
     let Some(capabilities) = server.raw_capabilities().cloned().map(Value::Object) else {
         return Err(CallError::Decode("the answer to initialize has no capabilities".into()));
     };
+    // Not by `LspSession::shutdown`, which waits until the server has ended: the caller ends the connection, and has all it needs.
     let _ = call(peer, options, "shutdown", Value::Null).await;
     let _ = peer.notify("exit", ()).await;
     let commands = capabilities.pointer("/executeCommandProvider/commands").and_then(Value::as_array);

@@ -1,14 +1,16 @@
 //! What an MCP server offers. Its tools become a document in which each is a method of its own.
+//!
+//! The session and the pages of its lists are `sabir_mcp`'s. Entries are read here, as values: they are shown and described with
+//! members that have no type there.
 
 use sabir::openrpc::{Content, Document, Info, Method, ParamStructure};
-use sabir::{CallError, JsonKind, Peer, RawJson, Undelivered, error_reason};
+use sabir::{CallError, Peer, RawJson, Undelivered, error_reason};
 use sabir_mcp::{McpHeaders, McpSession};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::ask::{Answer, document, fits_a_tree, share};
 use super::offer::{Kind, Offer};
-use super::pages::Pages;
 use super::words::fields;
 use crate::peer::PeerOptions;
 use crate::session::{self, Protocol};
@@ -59,9 +61,11 @@ async fn offered(server: &Value, mut lists: Lists<'_>) -> Result<Answer, CallErr
         (Err(CallError::Error(_)), None) => Vec::new(),
         (tools, _) => tools?,
     };
-    let undecodable = |error: serde_json::Error| CallError::Decode(error_reason(&error).into());
-    let tools =
-        tools.into_iter().map(serde_json::from_value).collect::<Result<_, _>>().map_err(undecodable)?;
+    let tools = tools
+        .into_iter()
+        .map(serde_json::from_value)
+        .collect::<Result<_, _>>()
+        .map_err(|error| undecodable(&error))?;
     let mut offers = Vec::new();
     for kind in Kind::ALL {
         let (method, member, capability) = kind.list();
@@ -71,7 +75,7 @@ async fn offered(server: &Value, mut lists: Lists<'_>) -> Result<Answer, CallErr
         match lists.all(method, member).await {
             Ok(listed) => {
                 for one in listed {
-                    offers.push(Offer::new(kind, one).map_err(undecodable)?);
+                    offers.push(Offer::new(kind, one).map_err(|error| undecodable(&error))?);
                 }
             }
             // Many servers declare resources and have no templates.
@@ -92,37 +96,26 @@ struct Lists<'a> {
 }
 
 impl Lists<'_> {
-    async fn all(&mut self, method: &'static str, member: &str) -> Result<Vec<Value>, CallError> {
+    async fn all(&mut self, method: &'static str, member: &'static str) -> Result<Vec<Value>, CallError> {
         let mut all = Vec::new();
-        let mut cursor = None;
-        let mut pages = Pages::default();
-        loop {
-            let mut params = Map::new();
-            params.extend(cursor.take().map(|cursor| ("cursor".to_owned(), cursor)));
-            let params = (!params.is_empty()).then(|| RawJson::from_value(&params)).transpose();
-            let params = params.map_err(|error| CallError::Decode(error_reason(&error).into()))?;
-            let text = self.session.request(method, params).await?;
-            fits_a_tree(method, &text)?;
-            self.bytes += text.as_str().len();
+        // What is counted here is all lists together.
+        let mut pages = self.session.pages(method, member).max_bytes(usize::MAX);
+        while let Some(page) = pages.next().await? {
+            fits_a_tree(method, &page)?;
+            self.bytes += page.as_str().len();
             if self.bytes > self.options.max_size {
                 return Err(CallError::Undelivered(Undelivered::too_large(self.options.max_size)));
             }
-            let listed = text.get(member).filter(|listed| listed.kind() == JsonKind::Array);
-            let Some(listed) = listed else {
-                return Err(CallError::Decode(format!("{method} answers without `{member}`").into()));
-            };
-            pages.add(listed.elements().count())?;
-            let undecodable = |error: serde_json::Error| CallError::Decode(error_reason(&error).into());
-            all.extend(listed.parse::<Vec<Value>>().map_err(undecodable)?);
-            match text.get("nextCursor").and_then(|next| next.parse::<String>().ok()) {
-                Some(next) => {
-                    pages.follow(&next)?;
-                    cursor = Some(Value::String(next));
-                }
-                None => return Ok(all),
-            }
+            let listed: Vec<Value> =
+                page.get(member).unwrap_or(RawJson::NULL).parse().map_err(|error| undecodable(&error))?;
+            all.extend(listed);
         }
+        Ok(all)
     }
+}
+
+fn undecodable(error: &serde_json::Error) -> CallError {
+    CallError::Decode(error_reason(error).into())
 }
 
 /// `server` is the answer to `initialize` or `server/discover`.

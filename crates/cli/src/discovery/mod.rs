@@ -4,7 +4,6 @@ mod ask;
 mod faults;
 mod mcp;
 mod offer;
-mod pages;
 mod session;
 mod tables;
 pub(crate) mod words;
@@ -24,7 +23,7 @@ use crate::detect::Watch;
 use crate::exit::{Exit, Failure};
 use crate::files;
 use crate::json::{MOST_VALUES, has_more_values};
-use crate::peer::{Chosen, ConnectionArgs, PeerOptions};
+use crate::peer::{Chosen, PeerOptions};
 use crate::platform::word;
 use crate::print::Printer;
 use crate::stop;
@@ -96,16 +95,14 @@ pub(crate) async fn find(
     printer: &Printer,
 ) -> Result<Discovered, Failure> {
     // Also for the work on a file.
-    stop::at(Instant::now() + args.timeout);
+    stop::at(Instant::now() + args.session.wire.timeout);
     let chosen = match source {
         Some(path) if is_file(path) => return read(Path::new(path)),
         Some(source) => Chosen::of(&source.to_string_lossy(), printer)?,
         None => Target::program(args.command.clone())?.into(),
     };
-    let PeerArgs { timeout, max_size, trace, framing, protocol, .. } = *args;
-    let trace = Some(trace);
-    let peer =
-        chosen.peer(&ConnectionArgs { web: &args.web, framing, protocol, timeout, max_size, trace })?;
+    let session = &args.session;
+    let peer = chosen.peer(&session.wire, session.protocol, Some(session.trace))?;
     let mut found = discover(&peer, printer).await?;
     // A command that is shown has the name that was typed.
     if let Some(source) = source {

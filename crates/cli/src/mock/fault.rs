@@ -4,6 +4,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use crate::args::parse_duration;
+use crate::recorded::ignore::is_named;
 
 /// What goes wrong, and when.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,8 +14,8 @@ pub(crate) struct Fault {
     probability: f64,
     /// Calls that are spared first.
     after: u64,
-    /// The only method that it is for.
-    method: Option<String>,
+    /// The only method or tool that it is for.
+    pub(super) name: Option<String>,
 }
 
 /// What goes wrong.
@@ -57,7 +58,7 @@ impl FromStr for Fault {
             Some(other) => return Err(format!("unknown fault `{other}`: {KINDS}")),
             None => return Err(KINDS.to_owned()),
         };
-        let mut fault = Fault { kind, probability: 1.0, after: 0, method: None };
+        let mut fault = Fault { kind, probability: 1.0, after: 0, name: None };
         while let Some(word) = words.next() {
             match word {
                 "after" => {
@@ -65,8 +66,9 @@ impl FromStr for Fault {
                     fault.after = count.parse().map_err(|_| format!("`{count}` is not a count of calls"))?;
                 }
                 "on" => {
-                    let method = words.next().ok_or("`on` needs a method, such as `on tools/call`")?;
-                    fault.method = Some(method.to_owned());
+                    let name =
+                        words.next().ok_or("`on` needs a method or a tool, such as `on tools/call`")?;
+                    fault.name = Some(name.to_owned());
                 }
                 percent if percent.ends_with('%') => {
                     let number = percent.trim_end_matches('%').parse::<f64>();
@@ -103,11 +105,11 @@ impl Faults {
         self.faults.iter().any(|(fault, _)| matches!(fault.kind, FaultKind::Garbage | FaultKind::Close))
     }
 
-    /// The fault of the next call. The first that applies counts.
-    pub(super) fn next(&mut self, method: &str) -> Option<FaultKind> {
+    /// The fault of the next call, by its method, and its tool behind a space. The first that applies counts.
+    pub(super) fn next(&mut self, name: &str) -> Option<FaultKind> {
         let mut found = None;
         for (fault, calls) in &mut self.faults {
-            if fault.method.as_deref().is_some_and(|only| only != method) {
+            if fault.name.as_deref().is_some_and(|only| !is_named(only, name)) {
                 continue;
             }
             *calls += 1;
@@ -150,7 +152,7 @@ mod tests {
 
     #[test]
     fn faults_are_read() {
-        let fault = |kind| Fault { kind, probability: 1.0, after: 0, method: None };
+        let fault = |kind| Fault { kind, probability: 1.0, after: 0, name: None };
         let second = Duration::from_secs(1);
         for (text, want) in [
             ("drop", Ok(fault(FaultKind::Drop))),
@@ -160,7 +162,7 @@ mod tests {
             ("error -1 50%", Ok(Fault { probability: 0.5, ..fault(FaultKind::Error(-1)) })),
             (
                 " garbage  on tools/call 100% after 1 ",
-                Ok(Fault { after: 1, method: Some("tools/call".to_owned()), ..fault(FaultKind::Garbage) }),
+                Ok(Fault { after: 1, name: Some("tools/call".to_owned()), ..fault(FaultKind::Garbage) }),
             ),
             ("", Err("a fault begins with delay TIME, drop, error, garbage or close")),
             (
@@ -172,13 +174,27 @@ mod tests {
             ("drop 200%", Err("`200%` is not between 0% and 100%")),
             ("drop after", Err("`after` needs a count, such as `after 5`")),
             ("drop after x", Err("`x` is not a count of calls")),
-            ("drop on", Err("`on` needs a method, such as `on tools/call`")),
+            ("drop on", Err("`on` needs a method or a tool, such as `on tools/call`")),
             (
                 "drop 5",
                 Err("`5` is not expected here: a probability such as 10%, `after COUNT` and `on METHOD` are"),
             ),
         ] {
             assert_eq!(text.parse::<Fault>(), want.map_err(str::to_owned), "{text}");
+        }
+    }
+
+    #[test]
+    fn faults_are_for_methods_and_tools() {
+        for (fault, name, want) in [
+            ("drop on tools/call", "tools/call get-sum", true),
+            ("drop on get-sum", "tools/call get-sum", true),
+            ("drop on get-sum", "tools/call echo", false),
+            ("drop on add", "add", true),
+            ("drop", "tools/call echo", true),
+        ] {
+            let fault = fault.parse().expect("a fault");
+            assert_eq!(Faults::new(vec![fault], 0).next(name).is_some(), want, "{name}");
         }
     }
 

@@ -1,10 +1,11 @@
 //! Serves behind something that changes bytes, for faults that the library would not make.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use sabir::Router;
 use sabir::transport::{self, RawStreams, Scheme, Url};
-use tokio::io::{AsyncWriteExt, copy, split};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, copy, split};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::bytes::Faulty;
@@ -15,6 +16,9 @@ use crate::serve::ServeOptions;
 
 /// Connections at the same time. Others wait.
 const MOST: usize = 256;
+
+/// How long a client may take for the handshake of TLS.
+const HANDSHAKE: Duration = Duration::from_secs(20);
 
 pub(super) async fn serve(router: Router, options: ServeOptions, printer: &Printer) -> Result<(), Failure> {
     match options.listen.clone() {
@@ -52,7 +56,15 @@ async fn listen(at: &str, router: Router, options: ServeOptions, printer: &Print
     let address = listener.local_addr().map_err(failed)?;
     let path = if url.scheme().is_web() { url.path() } else { "" };
     let scheme = url.scheme().name();
-    let inner = sabir::listen(format!("{scheme}://127.0.0.1:0{path}"), router)
+    // Faults are in what is encrypted, so TLS ends here.
+    let inside = match url.scheme() {
+        Scheme::Https => "http",
+        Scheme::Wss => "ws",
+        Scheme::Tls => "tcp",
+        other => other.name(),
+    };
+    let tls = options.tls.filter(|_| url.scheme().is_secure());
+    let inner = sabir::listen(format!("{inside}://127.0.0.1:0{path}"), router)
         .framing(options.framing)
         .dialect(options.protocol.dialect())
         .http(options.protocol.http())
@@ -68,11 +80,20 @@ async fn listen(at: &str, router: Router, options: ServeOptions, printer: &Print
     let accept = async {
         while let Ok(slot) = slots.clone().acquire_owned().await {
             let Ok((client, _)) = listener.accept().await else {
-                tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+                tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             };
+            let tls = tls.clone();
             tokio::spawn(async move {
-                pass(client, inside).await;
+                let _ = client.set_nodelay(true);
+                match tls {
+                    None => pass(client, inside).await,
+                    Some(tls) => {
+                        if let Ok(Ok(client)) = tokio::time::timeout(HANDSHAKE, tls.accept(client)).await {
+                            pass(client, inside).await;
+                        }
+                    }
+                }
                 drop(slot);
             });
         }
@@ -86,9 +107,9 @@ async fn listen(at: &str, router: Router, options: ServeOptions, printer: &Print
 }
 
 /// Passes bytes on until one side ends, or a fault does.
-async fn pass(client: TcpStream, inside: SocketAddr) {
+async fn pass(client: impl AsyncRead + AsyncWrite, inside: SocketAddr) {
     let Ok(server) = TcpStream::connect(inside).await else { return };
-    let _ = client.set_nodelay(true).and_then(|()| server.set_nodelay(true));
+    let _ = server.set_nodelay(true);
     let (mut from_client, to_client) = split(client);
     let (mut from_server, mut to_server) = split(server);
     let mut to_client = Faulty::new(to_client);

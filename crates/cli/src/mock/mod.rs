@@ -22,16 +22,15 @@ use sabir::{Ctx, ErrorObject, Next, RawJson, Router};
 use crate::args::MockArgs;
 use crate::exit::{Exit, Failure};
 use crate::print::Printer;
-use crate::recorded::Recording;
-use crate::serve::{Place, ServeOptions, Served, listening, refuse_tls};
+use crate::recorded::ignore::is_named;
+use crate::recorded::{Recording, name_of};
+use crate::serve::{Place, ServeOptions, Served, listening};
 
 /// Names of what could not be answered, at most.
 const MOST_NAMES: usize = 1000;
 
 pub(crate) async fn run(args: MockArgs, printer: &Printer) -> Result<Exit, Failure> {
-    if let Some(url) = &args.listen {
-        refuse_tls(url)?;
-    }
+    let tls = args.tls.server_tls(args.listen.as_deref())?;
     let asked = Arc::new(Asked { printer: printer.clone(), unanswered: Mutex::default() });
     let described = match args.file == "-" {
         true => None,
@@ -45,6 +44,7 @@ pub(crate) async fn run(args: MockArgs, printer: &Printer) -> Result<Exit, Failu
         }
         None => {
             let recording = Recording::open(&args.file, printer)?;
+            tell_unused(&args.faults, &recording, printer);
             let protocol = Served::of(recording.profile());
             let framing = framing.or_else(|| recording.framing().filter(|_| args.listen.is_none()));
             let recorded = Arc::new(Recorded::new(Answers::new(recording), args.latency, asked.clone()));
@@ -62,7 +62,7 @@ pub(crate) async fn run(args: MockArgs, printer: &Printer) -> Result<Exit, Failu
         let faults = faults.clone();
         async move { faulty(ctx, next, &faults).await }
     });
-    let options = ServeOptions { listen: args.listen, framing, protocol };
+    let options = ServeOptions { listen: args.listen, framing, protocol, tls };
     let served = match changes_bytes {
         true => front::serve(router, options, printer).await,
         false => match listening(router, options, printer).await? {
@@ -73,6 +73,16 @@ pub(crate) async fn run(args: MockArgs, printer: &Printer) -> Result<Exit, Failu
     };
     served?;
     Ok(asked.end())
+}
+
+/// Says which `--fault` is for nothing that was recorded: it is a mistake, most likely.
+fn tell_unused(faults: &[Fault], recording: &Recording, printer: &Printer) {
+    let names = recording.names();
+    for only in faults.iter().filter_map(|fault| fault.name.as_deref()) {
+        if !names.iter().any(|name| is_named(only, name)) {
+            printer.note(&format!("--fault on {only}: no method or tool in the recording has this name"));
+        }
+    }
 }
 
 /// Whether a file is an OpenRPC document.
@@ -127,7 +137,8 @@ async fn faulty(ctx: Ctx, next: Next, faults: &Mutex<Faults>) -> sabir::Result<R
     if !ctx.is_request() {
         return next.run().await;
     }
-    let fault = faults.lock().unwrap_or_else(PoisonError::into_inner).next(next.method());
+    let name = name_of(next.method(), next.params().map(RawJson::as_str));
+    let fault = faults.lock().unwrap_or_else(PoisonError::into_inner).next(&name);
     let mark =
         |mark: &'static str| RawJson::new(mark).map_err(|error| ErrorObject::new(-32603, error.to_string()));
     match fault {

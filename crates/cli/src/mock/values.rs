@@ -1,5 +1,7 @@
 //! Values that fit a JSON Schema, the same each time.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Number, Value, json};
 
 use super::fault::Random;
@@ -10,16 +12,25 @@ const DEEPEST: usize = 24;
 /// Nothing larger is made: a schema may ask for a million elements.
 const MOST: usize = 4096;
 
+/// Bytes of a text that count as much as another value.
+const TEXT: usize = 64;
+
+/// Parts of schemas that are looked at or copied for one answer.
+const WORK: usize = 1 << 20;
+
 /// Makes values for the schemas of one document, to which references lead.
+///
+/// An answer has `MOST` values, and takes `WORK` steps. A schema that asks for more gets a part of it, which need not fit.
 pub(super) struct Maker<'a> {
     document: &'a Value,
     random: Random,
     left: usize,
+    work: usize,
 }
 
 impl<'a> Maker<'a> {
     pub(super) fn new(document: &'a Value, seed: u64) -> Self {
-        Maker { document, random: Random::new(seed), left: MOST }
+        Maker { document, random: Random::new(seed), left: MOST, work: WORK }
     }
 
     /// A value for a schema.
@@ -27,29 +38,49 @@ impl<'a> Maker<'a> {
         self.make(schema, 0)
     }
 
+    /// Nothing more is made.
+    fn is_spent(&self) -> bool {
+        self.left == 0 || self.work == 0
+    }
+
+    /// A value that the document gives counts for all that is in it.
+    fn given(&mut self, value: &Value) -> Value {
+        let weight = weight(value, self.left + 1);
+        if weight > self.left {
+            self.left = 0;
+            return Value::Null;
+        }
+        self.left -= weight;
+        value.clone()
+    }
+
     fn make(&mut self, schema: &Value, depth: usize) -> Value {
-        self.left = self.left.saturating_sub(1);
+        if self.is_spent() {
+            return Value::Null;
+        }
+        self.left -= 1;
+        self.work -= 1;
         let Some(schema) = schema.as_object() else {
             // `true`, and what is not a schema at all.
             return Value::Null;
         };
         if let Some(fixed) = schema.get("const") {
-            return fixed.clone();
+            return self.given(fixed);
         }
         if depth > DEEPEST {
             return Value::Null;
         }
         if let Some(example) = examples(schema) {
-            return example;
+            return self.given(example);
         }
         if let Some(Value::Array(all)) = schema.get("enum")
             && let Some(one) = self.pick(all)
         {
-            return one.clone();
+            return self.given(one);
         }
         if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
             return match self.resolved(reference) {
-                Some(found) if depth < DEEPEST => self.make(&found, depth + 1),
+                Some(found) if depth < DEEPEST => self.make(found, depth + 1),
                 _ => Value::Null,
             };
         }
@@ -86,13 +117,17 @@ impl<'a> Maker<'a> {
     }
 
     /// What a reference within the document leads to.
-    fn resolved(&self, reference: &str) -> Option<Value> {
+    fn resolved(&self, reference: &str) -> Option<&'a Value> {
         let pointer = reference.strip_prefix('#')?;
-        self.document.pointer(pointer).cloned()
+        self.document.pointer(pointer)
     }
 
     /// A schema with its parts in one, as far as that can be done: members and required names are joined.
-    fn merged(&self, schema: &Map<String, Value>, parts: &[Value], depth: usize) -> Value {
+    fn merged(&mut self, schema: &Map<String, Value>, parts: &[Value], depth: usize) -> Value {
+        self.worked(schema.values().chain(parts));
+        if self.is_spent() {
+            return Value::Null;
+        }
         let mut all = schema.clone();
         for name in ["allOf", "oneOf", "anyOf"] {
             if all
@@ -103,14 +138,17 @@ impl<'a> Maker<'a> {
                 all.remove(name);
             }
         }
-        for part in parts {
-            let mut part = part.clone();
+        for mut part in parts {
             for _ in depth..DEEPEST {
                 match part.get("$ref").and_then(Value::as_str).and_then(|reference| self.resolved(reference))
                 {
                     Some(found) => part = found,
                     None => break,
                 }
+            }
+            self.worked(std::iter::once(part));
+            if self.is_spent() {
+                break;
             }
             for (name, value) in part.as_object().into_iter().flatten() {
                 match (all.get_mut(name), value) {
@@ -128,6 +166,13 @@ impl<'a> Maker<'a> {
             }
         }
         Value::Object(all)
+    }
+
+    /// Counts what is looked at or copied.
+    fn worked<'v>(&mut self, schemas: impl IntoIterator<Item = &'v Value>) {
+        for schema in schemas {
+            self.work -= weight(schema, self.work);
+        }
     }
 
     fn number(&mut self, schema: &Map<String, Value>, whole: bool) -> Value {
@@ -184,9 +229,9 @@ impl<'a> Maker<'a> {
         };
         let (least, most) = (length("minLength").unwrap_or(0).min(MOST), length("maxLength").unwrap_or(MOST));
         let mut text: String = text.chars().take(most).collect();
-        while text.chars().count() < least {
-            text.push('x');
-        }
+        let missing = least.saturating_sub(text.chars().count());
+        text.extend(std::iter::repeat_n('x', missing));
+        self.left = self.left.saturating_sub(text.len() / TEXT);
         text
     }
 
@@ -200,6 +245,9 @@ impl<'a> Maker<'a> {
             schema.get("prefixItems").or_else(|| schema.get("items").filter(|items| items.is_array()));
         let mut all: Vec<Value> = Vec::new();
         for part in first.and_then(Value::as_array).into_iter().flatten() {
+            if self.is_spent() {
+                break;
+            }
             all.push(self.make(part, depth + 1));
         }
         let rest = schema.get("items").filter(|items| !items.is_array());
@@ -210,7 +258,7 @@ impl<'a> Maker<'a> {
             return Value::Array(all);
         }
         let mut attempts = 0;
-        while all.len() < wanted && attempts < wanted * 8 + 8 {
+        while all.len() < wanted && attempts < wanted * 8 + 8 && !self.is_spent() {
             attempts += 1;
             let one = self.make(&rest, depth + 1);
             if !is_set || !all.contains(&one) {
@@ -221,33 +269,35 @@ impl<'a> Maker<'a> {
     }
 
     fn object(&mut self, schema: &Map<String, Value>, depth: usize) -> Value {
-        let required: Vec<&str> = schema
-            .get("required")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-            .collect();
+        let named = schema.get("required").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let properties = schema.get("properties").and_then(Value::as_object);
+        self.work = self.work.saturating_sub(named.len() + properties.map_or(0, Map::len));
+        if self.is_spent() {
+            return Value::Object(Map::new());
+        }
+        let required: HashSet<&str> = named.iter().filter_map(Value::as_str).collect();
         let mut made = Map::new();
-        if let Some(Value::Object(properties)) = schema.get("properties") {
+        if let Some(properties) = properties {
             for (name, of) in properties {
-                let is_required = required.contains(&name.as_str());
+                if self.is_spent() {
+                    break;
+                }
                 // What need not be there is left out where a schema may lead into itself.
-                if of == &Value::Bool(false) || (!is_required && (depth > 3 || self.left == 0)) {
+                if of == &Value::Bool(false) || (depth > 3 && !required.contains(&**name)) {
                     continue;
                 }
                 made.insert(name.clone(), self.make(of, depth + 1));
             }
         }
         let more = schema.get("additionalProperties").cloned().unwrap_or(json!({"type": "string"}));
-        for name in required {
-            if !made.contains_key(name) {
+        for name in named.iter().filter_map(Value::as_str) {
+            if !made.contains_key(name) && !self.is_spent() {
                 made.insert(name.to_owned(), self.make(&more, depth + 1));
             }
         }
         let least = schema.get("minProperties").and_then(Value::as_u64).unwrap_or(0) as usize;
         for at in 0..least.min(MOST) {
-            if made.len() >= least {
+            if made.len() >= least || self.is_spent() {
                 break;
             }
             made.insert(format!("member{at}"), self.make(&more, depth + 1));
@@ -257,9 +307,27 @@ impl<'a> Maker<'a> {
 }
 
 /// A value that the schema itself gives.
-fn examples(schema: &Map<String, Value>) -> Option<Value> {
+fn examples(schema: &Map<String, Value>) -> Option<&Value> {
     let first = schema.get("examples").and_then(Value::as_array).and_then(|all| all.first());
-    first.or_else(|| schema.get("example")).or_else(|| schema.get("default")).cloned()
+    first.or_else(|| schema.get("example")).or_else(|| schema.get("default"))
+}
+
+/// How many values there are in one, with long texts as some, but no more than `most`.
+fn weight(value: &Value, most: usize) -> usize {
+    let text = |text: &str| 1 + text.len() / TEXT;
+    let inner = |total: usize, value: &Value| match total < most {
+        true => total + weight(value, most - total),
+        false => total,
+    };
+    let all = match value {
+        Value::String(value) => text(value),
+        Value::Array(all) => all.iter().fold(1, inner),
+        Value::Object(all) => {
+            all.iter().fold(1, |total, (name, value)| inner(total + name.len() / TEXT, value))
+        }
+        _ => 1,
+    };
+    all.min(most)
 }
 
 /// The type of a value: the first that is allowed, or what the other members are about.
@@ -347,10 +415,24 @@ mod tests {
             "wide": {"type": "array", "minItems": 1000, "items": {"$ref": "#/$defs/wide"}},
             "circle": {"$ref": "#/$defs/circle"},
             "all": {"allOf": [{"$ref": "#/$defs/all"}]},
+            "three": {"type": "object", "required": ["a", "b", "c"],
+                "additionalProperties": {"$ref": "#/$defs/three"}},
+            "many": {"type": "object", "required": vec!["name"; 50_000],
+                "properties": {"name": {"$ref": "#/$defs/many"}, "more": {"$ref": "#/$defs/many"}}},
+            "prefixed": {"prefixItems": vec![json!({"$ref": "#/$defs/prefixed"}); 8]},
+            "chosen": {"required": ["a", "b"], "additionalProperties": {"anyOf": [{"$ref": "#/$defs/chosen"}]}},
+            "optional": {"type": "array", "minItems": 60, "items": {"type": "object", "required": ["next"],
+                "properties": (0..5000).map(|at| (format!("p{at}"), json!({"$ref": "#/$defs/optional"})))
+                    .chain([("next".to_owned(), json!({"$ref": "#/$defs/optional"}))])
+                    .collect::<Map<_, _>>()}},
+            "given": {"type": "array", "minItems": 4096, "items": {"default": "x".repeat(100_000)}},
+            "long": {"type": "array", "minItems": 4096, "items": {"type": "string", "minLength": 4096}},
         }});
-        for name in ["wide", "circle", "all"] {
-            let value = Maker::new(&document, 0).value(&json!({"$ref": format!("#/$defs/{name}")}));
-            assert!(value.to_string().len() < 1 << 20, "{name}");
+        for name in document.get("$defs").and_then(Value::as_object).into_iter().flatten() {
+            let mut maker = Maker::new(&document, 0);
+            let value = maker.value(&json!({"$ref": format!("#/$defs/{}", name.0)}));
+            assert!(weight(&value, usize::MAX) <= 2 * MOST, "{}", name.0);
+            assert!(value.to_string().len() < 1 << 20, "{}", name.0);
         }
         for schema in [
             json!({"type": "string", "minLength": 1u64 << 60}),

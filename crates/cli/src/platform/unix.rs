@@ -40,18 +40,6 @@ pub(crate) fn home() -> Option<PathBuf> {
     std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from)
 }
 
-/// What was typed while nobody read the terminal: a line, or a part of one that came while the terminal changed its mode.
-pub(crate) fn typed_ahead() -> Option<String> {
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let stdin = std::io::stdin();
-    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-    let waiting = poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&now)).ok()?;
-    let mut text = [0; 4096];
-    // Only once: there may be no end of a line to wait for.
-    let count = if waiting > 0 { rustix::io::read(&stdin, &mut text).ok()? } else { 0 };
-    (count > 0).then(|| String::from_utf8_lossy(&text[..count]).into_owned())
-}
-
 /// Opens a file to read it. A pipe that nobody writes to is opened all the same.
 pub(crate) fn open_without_waiting(path: &Path) -> std::io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
@@ -103,6 +91,11 @@ pub(crate) fn raise_descriptor_limit() {
     let limit = getrlimit(Resource::Nofile);
     // Where it is refused, fewer connections are served.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+}
+
+/// Lets a program live on when this one ends, whatever the terminal or the parent does to it.
+pub(crate) fn apart(command: &mut std::process::Command) {
+    std::os::unix::process::CommandExt::process_group(command, 0);
 }
 
 /// Reads from a place in a file, whatever others read from it.

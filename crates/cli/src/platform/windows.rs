@@ -35,11 +35,6 @@ pub(crate) fn home() -> Option<PathBuf> {
     std::env::var_os("USERPROFILE").filter(|home| !home.is_empty()).map(PathBuf::from)
 }
 
-/// The console keeps what was typed for the editor.
-pub(crate) fn typed_ahead() -> Option<String> {
-    None
-}
-
 /// Opens a file to read it.
 pub(crate) fn open_without_waiting(path: &Path) -> std::io::Result<File> {
     File::open(path)
@@ -71,6 +66,16 @@ pub(crate) fn raise_descriptor_limit() {}
 /// A console shows colours once that is enabled.
 pub(crate) fn enable_colour() -> bool {
     anstyle_query::windows::enable_ansi_colors().unwrap_or(false)
+}
+
+/// Lets a program live on when this one ends, without a console.
+pub(crate) fn apart(command: &mut std::process::Command) {
+    const DETACHED_PROCESS: u32 = 0x8;
+    const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
+    std::os::windows::process::CommandExt::creation_flags(
+        command,
+        DETACHED_PROCESS | CREATE_NEW_PROCESS_GROUP,
+    );
 }
 
 /// Reads from a place in a file, whatever others read from it.

@@ -1,6 +1,7 @@
 //! What is different between two messages, by value: the order of members does not matter, nor how a number is written.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use sabir_proto::{Cursor, JsonKind, JsonStr};
 use serde_json::{Value, json};
@@ -59,6 +60,20 @@ impl Compare<'_> {
         self.run(was, now, false)
     }
 
+    /// Numbers that are equal for messages that do not differ: one for a recorded message as it is, and one with its
+    /// values replaced by those of now that they stand for. Of a message of now, both are the same.
+    pub(crate) fn fingerprints(&self, message: &str) -> [u64; 2] {
+        let mut ignored = HashSet::new();
+        self.ignore.addresses(message, &mut ignored);
+        let of = |handles: Option<&Handles>| {
+            let mut hasher = DefaultHasher::new();
+            fingerprint(message, true, &ignored, handles, &mut hasher);
+            hasher.finish()
+        };
+        let plain = of(None);
+        [plain, if self.handles.is_empty() { plain } else { of(Some(self.handles)) }]
+    }
+
     fn run(&self, was: &str, now: &str, skip_envelope: bool) -> Vec<Difference> {
         let mut ignored = HashSet::new();
         self.ignore.addresses(was, &mut ignored);
@@ -68,6 +83,81 @@ impl Compare<'_> {
         walk.value(was, now);
         walk.found
     }
+}
+
+/// Hashes what [`Walk`] compares. The depth of JSON has a limit, and so has the recursion.
+fn fingerprint(
+    text: &str,
+    is_message: bool,
+    ignored: &HashSet<usize>,
+    handles: Option<&Handles>,
+    out: &mut DefaultHasher,
+) {
+    if ignored.contains(&text.as_ptr().addr()) {
+        return;
+    }
+    match JsonKind::of(text) {
+        JsonKind::Object => {
+            let all: BTreeMap<String, &str> = members(text, is_message).into_iter().collect();
+            '{'.hash(out);
+            for (name, value) in all.iter().filter(|(_, value)| !ignored.contains(&value.as_ptr().addr())) {
+                name.hash(out);
+                fingerprint(value, false, ignored, handles, out);
+            }
+        }
+        JsonKind::Array => {
+            '['.hash(out);
+            let all = Cursor::trusted(text).elements().enumerate();
+            for (at, value) in all.filter(|(_, value)| !ignored.contains(&value.as_ptr().addr())) {
+                at.hash(out);
+                fingerprint(value, false, ignored, handles, out);
+            }
+        }
+        _ => {
+            let text = handles.and_then(|handles| handles.get(text)).unwrap_or(text);
+            match JsonKind::of(text) {
+                JsonKind::Number => decimal(text).ok_or(text).hash(out),
+                _ => JsonStr::trusted(text).and_then(JsonStr::value).ok_or(text).hash(out),
+            }
+        }
+    }
+    // Where a value ends.
+    '}'.hash(out);
+}
+
+/// The members of an object, without those of the envelope: ids are mapped. Of two with the same name, the first counts.
+fn members(text: &str, is_message: bool) -> Vec<(String, &str)> {
+    let mut all: Vec<(String, &str)> = Vec::new();
+    let mut seen = HashSet::new();
+    for (name, value) in Cursor::trusted(text).members() {
+        let name = name.value().map_or_else(|| name.text().to_owned(), |name| name.into_owned());
+        let is_envelope = is_message && matches!(&*name, "id" | "jsonrpc");
+        if !is_envelope && seen.insert(name.clone()) {
+            all.push((name, value));
+        }
+    }
+    all
+}
+
+/// Pairs recorded messages with those of now: what does not differ first, in order, and then the others in order.
+/// For each of `was` the place in `now`.
+pub(crate) fn paired(was: &[&str], now: &[&str], compare: Compare<'_>) -> Vec<Option<usize>> {
+    let mut equal: HashMap<u64, VecDeque<usize>> = HashMap::new();
+    for (at, text) in now.iter().enumerate() {
+        equal.entry(compare.fingerprints(text)[0]).or_default().push_back(at);
+    }
+    let mut is_taken = vec![false; now.len()];
+    let mut pairs: Vec<Option<usize>> = Vec::with_capacity(was.len());
+    for text in was {
+        let found = compare.fingerprints(text).iter().find_map(|print| equal.get_mut(print)?.pop_front());
+        if let Some(at) = found {
+            is_taken[at] = true;
+        }
+        pairs.push(found);
+    }
+    let mut rest = (0..now.len()).filter(|at| !is_taken[*at]);
+    pairs.iter_mut().filter(|pair| pair.is_none()).for_each(|pair| *pair = rest.next());
+    pairs
 }
 
 struct Walk<'a> {
@@ -99,20 +189,7 @@ impl Walk<'_> {
 
     fn objects(&mut self, was: &str, now: &str) {
         let is_message = std::mem::take(&mut self.skip_envelope);
-        let members = |text| {
-            // Of two members with the same name, the first counts.
-            let mut all: Vec<(String, &str)> = Vec::new();
-            let mut seen = HashSet::new();
-            for (name, value) in Cursor::trusted(text).members() {
-                let name = name.value().map_or_else(|| name.text().to_owned(), |name| name.into_owned());
-                let is_envelope = is_message && matches!(&*name, "id" | "jsonrpc");
-                if !is_envelope && seen.insert(name.clone()) {
-                    all.push((name, value));
-                }
-            }
-            all
-        };
-        let (old, new) = (members(was), members(now));
+        let (old, new) = (members(was, is_message), members(now, is_message));
         let mut rest: HashMap<&str, &str> = new.iter().map(|(name, value)| (&**name, *value)).collect();
         for (name, value) in &old {
             let length = self.path.len();
@@ -262,6 +339,9 @@ mod tests {
         let found = Compare { ignore: &ignore, handles: &handles }.messages(was, now);
         let told: Vec<String> = found.iter().map(|found| found.told("was", "now")).collect();
         assert_eq!(told, want, "{was} {now}");
+        let compare = Compare { ignore: &ignore, handles: &handles };
+        let is_equal = compare.fingerprints(was) == compare.fingerprints(now);
+        assert_eq!(is_equal, want.is_empty(), "{was} {now}");
     }
 
     #[test]

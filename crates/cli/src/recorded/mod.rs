@@ -8,11 +8,11 @@ mod load;
 mod part;
 pub(crate) mod rewrite;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
 pub(crate) use load::unreadable;
-pub(crate) use part::{Part, PartKind, call_name, split};
+pub(crate) use part::{Part, PartKind, call_name, name_of, split};
 use sabir::Framing;
 use sabir_model::capture::{Direction, Header};
 use sabir_proto::Id;
@@ -109,6 +109,13 @@ impl Recording {
             }
         }
         calls
+    }
+
+    /// The names of all calls and notifications: the method, and the tool or what else it names.
+    pub(crate) fn names(&self) -> BTreeSet<String> {
+        let is_named =
+            |place: &Place| matches!(self.part(*place).kind, PartKind::Request | PartKind::Notification);
+        self.places().filter(is_named).map(|place| call_name(self.text(place))).collect()
     }
 
     /// The notifications of one side, in order.

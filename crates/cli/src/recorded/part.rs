@@ -1,6 +1,5 @@
 //! One message of a recording: what it is, and what it is called.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use sabir_proto::{Cursor, Id, Incoming, JsonKind, JsonStr, LENIENT, Limits, Message, RawJson, decode};
@@ -69,25 +68,24 @@ fn one(text: &str, range: Range<usize>) -> Part {
     Part { kind, id, method: method.map(|method| Box::from(&*method)), range }
 }
 
-/// A member of the params, as a string.
-fn param<'t>(text: &'t str, name: &str) -> Option<Cow<'t, str>> {
-    let params = Cursor::trusted(text).member("params")?;
-    (JsonKind::of(params) == JsonKind::Object).then_some(())?;
-    JsonStr::trusted(Cursor::trusted(params).member(name)?)?.value()
-}
-
 /// What a request calls: its method, and the tool, prompt or resource of MCP.
 pub(crate) fn call_name(text: &str) -> String {
     let method = Cursor::trusted(text).member("method").and_then(|name| JsonStr::trusted(name)?.value());
-    let method = method.unwrap_or_default();
-    let what = match &*method {
-        "tools/call" | "prompts/get" => param(text, "name"),
-        "resources/read" | "resources/subscribe" | "resources/unsubscribe" => param(text, "uri"),
-        _ => None,
+    name_of(&method.unwrap_or_default(), Cursor::trusted(text).member("params"))
+}
+
+/// The same, of the parts of a request.
+pub(crate) fn name_of(method: &str, params: Option<&str>) -> String {
+    let member = match method {
+        "tools/call" | "prompts/get" => "name",
+        "resources/read" | "resources/subscribe" | "resources/unsubscribe" => "uri",
+        _ => return method.to_owned(),
     };
+    let params = params.filter(|params| JsonKind::of(params) == JsonKind::Object);
+    let what = params.and_then(|params| JsonStr::trusted(Cursor::trusted(params).member(member)?)?.value());
     match what {
         Some(what) => format!("{method} {what}"),
-        None => method.into_owned(),
+        None => method.to_owned(),
     }
 }
 

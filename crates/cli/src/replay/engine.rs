@@ -58,6 +58,8 @@ pub(super) struct Engine<'r> {
     start: Instant,
     /// When something was last sent or came.
     active_at: Instant,
+    /// When something was last sent, or came that was waited for. A peer that talks of other things moves only the other.
+    advanced_at: Instant,
     /// Since when a message waits for what need not come.
     waiting: Option<(usize, Instant)>,
     /// A connection was closed too early.
@@ -92,6 +94,7 @@ impl<'r> Engine<'r> {
             last,
             start: now,
             active_at: now,
+            advanced_at: now,
             waiting: None,
             closed: None,
             is_over: false,
@@ -148,7 +151,8 @@ impl<'r> Engine<'r> {
                 (None, None) if !self.ready.is_empty() => return Ok(wait(now + GRACE)),
                 (None, None) => {
                     // A client may still ask for what it did not ask for before.
-                    let until = self.active_at + self.options.linger;
+                    let until = (self.active_at + self.options.linger)
+                        .min(self.advanced_at + self.options.timeout.max(self.options.linger));
                     if self.is_over || until <= now {
                         return Ok(Next::End(self.closed.take().unwrap_or(End::Done)));
                     }
@@ -163,7 +167,7 @@ impl<'r> Engine<'r> {
                     self.send(message, links).await?;
                 }
                 (Some((Need::Hard, _)), _) => {
-                    let until = self.active_at + self.options.timeout;
+                    let until = self.advanced_at + self.options.timeout;
                     if until <= now {
                         return Ok(Next::End(End::TimedOut));
                     }
@@ -175,8 +179,9 @@ impl<'r> Engine<'r> {
                         _ => now,
                     };
                     self.waiting = Some((before, since));
-                    if since + GRACE > now {
-                        return Ok(wait(since + GRACE));
+                    let until = (since + GRACE).min(self.advanced_at + self.options.timeout.max(GRACE));
+                    if until > now {
+                        return Ok(wait(until));
                     }
                     self.plan.give_up(before, all);
                 }
@@ -213,7 +218,7 @@ impl<'r> Engine<'r> {
                 self.open.insert((sent.connection, id), (*at, now));
             }
         }
-        self.active_at = now;
+        (self.active_at, self.advanced_at) = (now, now);
         self.record.message(self.own, sent.connection, &text);
         links.send(sent.connection, text).await
     }
@@ -301,6 +306,12 @@ impl<'r> Engine<'r> {
         Ok(())
     }
 
+    /// What was waited for has come.
+    fn met(&mut self, place: Place) {
+        self.advanced_at = Instant::now();
+        self.plan.met(place);
+    }
+
     /// The peer answers a request of ours.
     fn answered(&mut self, connection: Option<u64>, id: &Id<'static>, text: &str) {
         let key = match connection {
@@ -315,7 +326,7 @@ impl<'r> Engine<'r> {
         };
         let call = self.plan.calls[at].clone();
         if let Some(answer) = call.answer {
-            self.plan.met(answer);
+            self.met(answer);
             let method = self.recording.part(call.request).method.as_deref().unwrap_or_default();
             self.handles.learn(method, self.recording.text(answer), text);
         }
@@ -332,7 +343,7 @@ impl<'r> Engine<'r> {
     /// The peer answers what was no call.
     fn stray(&mut self, text: &str) {
         if let Some(place) = self.plan.strays.pop_front() {
-            self.plan.met(place);
+            self.met(place);
         }
         self.outcome.stray(text);
     }
@@ -345,7 +356,7 @@ impl<'r> Engine<'r> {
             let Some((at, _)) = self.open.remove(&(connection, id)) else { continue };
             is_known = true;
             if let Some(answer) = self.plan.calls[at].answer {
-                self.plan.met(answer);
+                self.met(answer);
             }
             self.outcome.calls[at].why = Some(why.to_owned());
         }
@@ -357,7 +368,7 @@ impl<'r> Engine<'r> {
     /// The peer says something.
     fn told(&mut self, text: &str, method: &str) {
         if let Some(next) = self.plan.notifications.get_mut(method).and_then(VecDeque::pop_front) {
-            self.plan.met(next);
+            self.met(next);
         }
         self.outcome.told(text);
     }
@@ -380,7 +391,7 @@ impl<'r> Engine<'r> {
             return links.send(connection, refusal).await;
         };
         let call = self.plan.asked[at].clone();
-        self.plan.met(call.request);
+        self.met(call.request);
         let method = self.recording.part(call.request).method.as_deref().unwrap_or_default();
         self.handles.learn(method, self.recording.text(call.request), text);
         let compare = Compare { ignore: &self.options.ignore, handles: &self.handles };

@@ -8,6 +8,7 @@ mod record;
 pub(crate) mod report;
 mod served;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use engine::Engine;
@@ -26,7 +27,8 @@ use crate::args::{Pace, ReplayArgs};
 use crate::check::wire::WireTarget;
 use crate::detect::Watch;
 use crate::exit::{Exit, Failure};
-use crate::peer::{Chosen, ConnectionArgs, PeerOptions};
+use crate::peer::{Chosen, PeerOptions};
+use crate::platform::word;
 use crate::print::Printer;
 use crate::recorded::Recording;
 use crate::recorded::compare::Compare;
@@ -46,12 +48,12 @@ pub(crate) async fn run(args: ReplayArgs, printer: &Printer) -> Result<Exit, Fai
     let own = if args.server { Direction::ToClient } else { Direction::ToServer };
     let linger = match (args.server, &args.listen) {
         (false, _) => Duration::ZERO,
-        (true, None) => args.timeout,
+        (true, None) => args.wire.timeout,
         (true, Some(_)) => LINGER,
     };
     let options = Options {
         speed: args.speed.or((args.pace == Pace::Recorded).then_some(1.0)),
-        timeout: args.timeout,
+        timeout: args.wire.timeout,
         ignore: Ignore::new(&args.ignore),
         linger,
     };
@@ -70,25 +72,22 @@ pub(crate) async fn run(args: ReplayArgs, printer: &Printer) -> Result<Exit, Fai
         let who = if args.server { "server" } else { "client" };
         return Err(Failure::new(Exit::Connect, format_args!("{name} has no message of the {who}")));
     }
+    tell_unused(&options.ignore, &recording.names(), printer);
     let (links, transport) = match chosen {
         Some(chosen) => {
-            let framing = args.framing;
-            let chosen = with_framing(chosen, &recording);
-            let (web, timeout, max_size) = (&args.web, args.timeout, args.max_size);
-            let protocol = None;
-            let peer =
-                chosen.peer(&ConnectionArgs { web, framing, protocol, timeout, max_size, trace: None })?;
+            let peer = with_framing(chosen, &recording).peer(&args.wire, None, None)?;
             let transport = transport_name(&peer);
             (client(peer, &recording), transport)
         }
         None => {
             let protocol = serve::Served::of(recording.profile());
-            let framing = match (&args.listen, args.framing) {
+            let framing = match (&args.listen, args.wire.framing) {
                 (_, Some(framing)) => Some(framing.into()),
                 (Some(_), None) => None,
                 (None, None) => recording.framing(),
             };
-            let options = ServeOptions { listen: args.listen.clone(), framing, protocol };
+            let tls = args.tls.server_tls(args.listen.as_deref())?;
+            let options = ServeOptions { listen: args.listen.clone(), framing, protocol, tls };
             (Links::Served(Served::start(options, printer).await?), "stdio".to_owned())
         }
     };
@@ -111,7 +110,14 @@ pub(crate) async fn run(args: ReplayArgs, printer: &Printer) -> Result<Exit, Fai
         true => report.lines().for_each(|line| printer.note(line)),
         false => printer.page(&report)?,
     }
-    ended(&outcome, &rows, args.timeout, args.server)
+    ended(&outcome, &rows, args.wire.timeout, args.server)
+}
+
+/// Says which `--ignore` leaves nothing out: it is a mistake, most likely.
+pub(crate) fn tell_unused(ignore: &Ignore, names: &BTreeSet<String>, printer: &Printer) {
+    for rule in ignore.unused(names.iter().map(String::as_str)) {
+        printer.note(&format!("--ignore {}: no method or tool in the recording has this name", word(rule)));
+    }
 }
 
 /// A target that uses the recorded framing, unless it says otherwise.
@@ -172,7 +178,7 @@ fn ended(outcome: &Outcome, rows: &[Row], timeout: Duration, server: bool) -> Re
             false => Exit::Error,
         }),
         End::TimedOut => {
-            let what = format!("the {who} was silent for {timeout:?}");
+            let what = format!("nothing that was expected came from the {who} for {timeout:?}");
             Err(Failure::new(Exit::Timeout, what).hint("--timeout waits longer"))
         }
         End::Closed(why) => {

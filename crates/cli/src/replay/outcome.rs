@@ -1,12 +1,12 @@
 //! What came of a replay, beside what was recorded.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::time::Duration;
 
 use sabir_model::capture::Direction;
 
 use super::report::{Row, Verdict};
-use crate::recorded::compare::{Compare, Difference, short_text};
+use crate::recorded::compare::{Compare, Difference, paired, short_text};
 use crate::recorded::{Call, Place, Recording, call_name};
 
 /// Notifications that are kept to be compared, and the bytes that they may take.
@@ -15,9 +15,6 @@ const MOST_BYTES: usize = 128 << 20;
 
 /// What was not expected, and is kept to be shown.
 const MOST_EXTRA: usize = 100;
-
-/// Notifications of one method that are searched for a fit in another order.
-const WINDOW: usize = 256;
 
 /// How a replay ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -127,7 +124,7 @@ impl Outcome {
         strict: bool,
     ) -> Vec<Row> {
         let mut rows = Vec::new();
-        let counts = |name: &str| !compare.ignore.has_method(name.split(' ').next().unwrap_or_default());
+        let counts = |name: &str| !compare.ignore.has_method(name);
         for played in self.calls.iter().filter(|played| counts(&played.call.name)) {
             rows.push(played.row(&self.end));
         }
@@ -245,24 +242,14 @@ fn by_method(was: &[&str], now: &[&str], compare: Compare<'_>, rows: &mut Vec<Ro
     for name in order {
         let Some((was, now)) = methods.remove(&name) else { continue };
         let name = format!("notification {name}");
-        let mut rest = VecDeque::from(now);
-        let mut unfit = Vec::new();
-        for was in was {
-            let fits = |now: &&str| compare.messages(was, now).is_empty();
-            match rest.iter().take(WINDOW).position(fits) {
-                Some(at) => {
-                    rest.remove(at);
-                    rows.push(Row::new(name.clone(), Verdict::Same));
-                }
-                None => unfit.push(was),
-            }
-        }
-        for was in unfit {
-            rows.push(match rest.pop_front() {
-                Some(now) => Row::compared(name.clone(), compare.messages(was, now)),
+        let pairs = paired(&was, &now, compare);
+        for (was, at) in was.iter().zip(&pairs) {
+            rows.push(match at {
+                Some(at) => Row::compared(name.clone(), compare.messages(was, now[*at])),
                 None => Row::new(name.clone(), Verdict::Missing),
             });
         }
-        rows.extend(rest.iter().map(|_| Row::new(name.clone(), Verdict::Extra)));
+        // Each of the old has one of the new, if there are enough.
+        rows.extend((was.len()..now.len()).map(|_| Row::new(name.clone(), Verdict::Extra)));
     }
 }

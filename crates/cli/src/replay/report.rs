@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::check::junit::escaped;
+use crate::json::escape_controls;
 use crate::layout::{Layout, Table};
 use crate::paint::Paint;
 use crate::recorded::compare::Difference;
@@ -158,7 +159,7 @@ pub(crate) fn summary(rows: &[Row]) -> String {
 }
 
 pub(crate) fn json_lines(rows: &[Row], sides: Sides) -> impl Iterator<Item = String> + '_ {
-    rows.iter().map(move |row| row.to_json(sides).to_string())
+    rows.iter().map(move |row| escape_controls(&row.to_json(sides).to_string()).into_owned())
 }
 
 /// One test for each row.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use sabir::{ErrorCode, ErrorObject, JsonKind, RawJson};
 use sabir_mcp::{ClientCapabilities, Meta};
@@ -13,6 +14,10 @@ use super::{Protocol, ask, lsp};
 use crate::exit::Failure;
 use crate::print::Printer;
 use crate::values::text_of;
+
+/// How long a server waits for its folders before a person is asked. Many ask when a session begins, and answer calls all the
+/// same.
+const BEFORE_ROOTS: Duration = Duration::from_millis(500);
 
 /// Answers questions. Cheap to clone.
 #[derive(Debug, Clone, Default)]
@@ -27,8 +32,14 @@ struct Inner {
     /// One question at a time.
     turn: tokio::sync::Mutex<()>,
     asking: AtomicBool,
+    /// The folders that a person has named: they stay the same.
+    roots: Mutex<Option<RawJson<'static>>>,
     /// The person types something else.
     busy: AtomicBool,
+    /// The session is ending: nobody is asked any more.
+    closing: AtomicBool,
+    /// Either of these has begun.
+    taken: tokio::sync::Notify,
     /// What the session speaks: a peer may ask what that protocol has, and nothing else.
     speaks: Mutex<Option<Protocol>>,
     /// The last question that was refused.
@@ -66,8 +77,7 @@ impl Answers {
     pub(crate) fn capabilities(&self) -> ClientCapabilities {
         let offered = |method| self.offers(method).then(Meta::new);
         ClientCapabilities {
-            // Nobody types folders: they are offered if they are given.
-            roots: self.0.given.contains_key("roots/list").then(Meta::new),
+            roots: offered("roots/list"),
             sampling: offered("sampling/createMessage"),
             elicitation: offered("elicitation/create"),
             ..ClientCapabilities::default()
@@ -82,6 +92,19 @@ impl Answers {
     /// The person types something else, and cannot be asked; or can be again.
     pub(crate) fn set_busy(&self, busy: bool) {
         self.0.busy.store(busy, Ordering::Relaxed);
+        if busy {
+            self.0.taken.notify_waiters();
+        }
+    }
+
+    /// The session is ending: what is asked from now on is refused, and that is not worth a word.
+    pub(super) fn close(&self) {
+        self.0.closing.store(true, Ordering::Relaxed);
+        self.set_busy(true);
+    }
+
+    pub(super) fn is_closing(&self) -> bool {
+        self.0.closing.load(Ordering::Relaxed)
     }
 
     /// The last question that was refused.
@@ -101,7 +124,7 @@ impl Answers {
     ) -> sabir::Result<RawJson<'static>> {
         if let Some(given) = self.0.given.get(method) {
             let next = given.next.fetch_add(1, Ordering::Relaxed).min(given.answers.len() - 1);
-            return Ok(completed(method, &given.answers[next]));
+            return Ok(completed(method, params, &given.answers[next]));
         }
         if method == "ping" {
             return Ok(RawJson::from_value(&json!({}))?);
@@ -112,13 +135,16 @@ impl Answers {
         {
             return Ok(answer);
         }
+        if method == "roots/list" && self.can_ask() && !self.0.busy.load(Ordering::Relaxed) {
+            let _ = tokio::time::timeout(BEFORE_ROOTS, self.0.taken.notified()).await;
+        }
         let answer = match &self.0.terminal {
             Some(printer) if ask::can_ask(speaks, method) && !self.0.busy.load(Ordering::Relaxed) => {
                 let _turn = self.0.turn.lock().await;
-                self.0.asking.store(true, Ordering::Relaxed);
-                let answer = ask::ask(method, params, printer).await;
-                self.0.asking.store(false, Ordering::Relaxed);
-                answer
+                match self.roots(method) {
+                    Some(roots) => Some(roots),
+                    None => self.ask(method, params, printer).await,
+                }
             }
             _ => None,
         };
@@ -129,9 +155,32 @@ impl Answers {
     }
 }
 
-/// What is left out because it is always the same: an elicitation is accepted with the content, and a text is what the
-/// model says.
-fn completed(method: &str, given: &RawJson<'static>) -> RawJson<'static> {
+impl Answers {
+    async fn ask(
+        &self,
+        method: &str,
+        params: Option<&RawJson<'static>>,
+        printer: &Printer,
+    ) -> Option<RawJson<'static>> {
+        self.0.asking.store(true, Ordering::Relaxed);
+        let answer = ask::ask(method, params, printer).await;
+        self.0.asking.store(false, Ordering::Relaxed);
+        if method == "roots/list" {
+            self.0.roots.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&answer);
+        }
+        answer
+    }
+
+    /// The folders, if they were asked for before.
+    fn roots(&self, method: &str) -> Option<RawJson<'static>> {
+        let roots = self.0.roots.lock().unwrap_or_else(PoisonError::into_inner);
+        roots.clone().filter(|_| method == "roots/list")
+    }
+}
+
+/// What is left out because it is always the same, or in the question: an elicitation is accepted with the content, a text is
+/// what the model says or the title of an action, and of an object of settings those are taken that are asked for.
+fn completed(method: &str, params: Option<&RawJson<'static>>, given: &RawJson<'static>) -> RawJson<'static> {
     let whole = match (method, given.kind()) {
         ("elicitation/create", JsonKind::Object) if given.get("action").is_none() => {
             given.parse::<Value>().ok().map(|content| json!({"action": "accept", "content": content}))
@@ -142,6 +191,8 @@ fn completed(method: &str, given: &RawJson<'static>) -> RawJson<'static> {
         ("sampling/createMessage", JsonKind::String) => {
             given.parse::<Value>().ok().map(|text| sampled(&text))
         }
+        ("window/showMessageRequest", JsonKind::String) => Some(lsp::action(params, given)),
+        ("workspace/configuration", JsonKind::Object) => Some(lsp::settings(params, given)),
         ("roots/list", JsonKind::Array) => given.parse::<Value>().ok().map(|roots| json!({"roots": roots})),
         _ => None,
     };
@@ -158,11 +209,12 @@ pub(super) fn sampled(text: &Value) -> Value {
     })
 }
 
-/// Whether what is not JSON is an answer: what a model says, or the word that declines a form.
+/// Whether what is not JSON is an answer: what a model says, the word that declines a form, the title of an action.
 fn is_text(method: &str, text: &str) -> bool {
     match method {
         "sampling/createMessage" => !text.trim_start().starts_with(['{', '[', '"']),
         "elicitation/create" => matches!(text, "decline" | "cancel"),
+        "window/showMessageRequest" => !text.trim_start().starts_with(['{', '"']),
         _ => false,
     }
 }
@@ -200,6 +252,8 @@ mod tests {
             "sampling/createMessage=hi there",
             r#"roots/list=[{"uri":"file:///tmp"}]"#,
             r#"workspace/configuration=[null]"#,
+            r#"workspace/configuration={"a":1,"b":{"c":[2]}}"#,
+            "window/showMessageRequest=Not now",
         ];
         let answers = Answers::new(&given.map(str::to_owned), None).expect("answers");
         answers.set_protocol(Some(Protocol::Lsp));
@@ -209,14 +263,21 @@ mod tests {
             ("elicitation/create", Some(r#"{"action":"decline"}"#)),
             ("roots/list", Some(r#"{"roots":[{"uri":"file:///tmp"}]}"#)),
             ("workspace/configuration", Some("[null]")),
+            ("workspace/configuration", Some(r#"[1,[2],null,{"a":1,"b":{"c":[2]}}]"#)),
+            ("window/showMessageRequest", Some(r#"{"title":"Not now","then":7}"#)),
             ("ping", Some("{}")),
             ("client/registerCapability", Some("null")),
-            ("window/showMessageRequest", None),
+            ("window/showDocument", None),
         ] {
-            let got = answers.answer(method, None).await.ok().map(|answer| answer.to_string());
+            let params = RawJson::from_value(&json!({
+                "items": [{"section": "a"}, {"section": "b.c"}, {"section": "a.b"}, {}],
+                "actions": [{"title": "Now"}, {"title": "Not now", "then": 7}],
+            }));
+            let params = params.expect("params");
+            let got = answers.answer(method, Some(&params)).await.ok().map(|answer| answer.to_string());
             assert_eq!(got.as_deref(), want, "{method}");
         }
-        assert_eq!(answers.refused().as_deref(), Some("window/showMessageRequest"));
+        assert_eq!(answers.refused().as_deref(), Some("window/showDocument"));
         // The working directory is for language servers alone.
         for (protocol, want) in
             [(Some(Protocol::Lsp), true), (Some(Protocol::Mcp(None)), false), (None, false)]

@@ -1,11 +1,14 @@
 //! Asks the person at the terminal what a server wants to know.
 
+use std::path::PathBuf;
+
 use sabir::RawJson;
 use serde_json::{Map, Value, json};
 
 use super::Protocol;
 use super::answers::sampled;
 use crate::json::{escape_lines, has_more_values};
+use crate::platform;
 use crate::print::Printer;
 
 /// Messages of a conversation that are shown.
@@ -28,7 +31,9 @@ const ATTEMPTS: usize = 10;
 /// Whether a person can answer it: a question of the protocol that the session speaks.
 pub(super) fn can_ask(speaks: Option<Protocol>, method: &str) -> bool {
     match speaks {
-        Some(Protocol::Mcp(_)) => matches!(method, "elicitation/create" | "sampling/createMessage"),
+        Some(Protocol::Mcp(_)) => {
+            matches!(method, "elicitation/create" | "roots/list" | "sampling/createMessage")
+        }
         Some(Protocol::Lsp) => matches!(method, "window/showMessageRequest" | "workspace/configuration"),
         Some(Protocol::Plain | Protocol::Eth) | None => false,
     }
@@ -48,6 +53,7 @@ pub(super) async fn ask(
     let answer = match method {
         "elicitation/create" => elicit(&params, printer).await,
         "sampling/createMessage" => sample(&params, printer).await?,
+        "roots/list" => folders(printer).await?,
         "window/showMessageRequest" => choose(&params, printer).await,
         _ => configure(&params, printer).await?,
     };
@@ -207,6 +213,32 @@ async fn sample(params: &Value, printer: &Printer) -> Option<Value> {
     Some(sampled(&said.trim_end().into()))
 }
 
+/// The folders that a server may use. Enter alone gives none: it is told that there are none, which is not a refusal.
+async fn folders(printer: &Printer) -> Option<Value> {
+    printer.note("the server asks which folders it may use");
+    for _ in 0..ATTEMPTS {
+        let typed = printer.ask("folders, separated by commas, or nothing: ").await?;
+        match typed.split(',').map(str::trim).filter(|path| !path.is_empty()).map(folder).collect() {
+            Ok(roots) => return Some(json!({"roots": Value::Array(roots)})),
+            Err(why) => printer.note(&why),
+        }
+    }
+    None
+}
+
+/// A folder as MCP names it: its address and the last part of its path.
+fn folder(typed: &str) -> Result<Value, String> {
+    let path = match typed.strip_prefix("~/").zip(platform::home()) {
+        Some((rest, home)) => home.join(rest),
+        None => PathBuf::from(typed),
+    };
+    let whole = std::path::absolute(&path).unwrap_or(path);
+    let uri = sabir_lsp::file_uri(&whole).filter(|_| whole.is_dir());
+    let uri = uri.ok_or_else(|| format!("`{typed}` is not a folder"))?;
+    let name = whole.file_name().map_or_else(|| typed.to_owned(), |name| name.to_string_lossy().into_owned());
+    Ok(json!({"uri": uri.as_str(), "name": name}))
+}
+
 /// One of the actions that a language server offers.
 async fn choose(params: &Value, printer: &Printer) -> Value {
     printer.note(&format!("the server asks: {}", question(params)));
@@ -214,20 +246,49 @@ async fn choose(params: &Value, printer: &Printer) -> Value {
     for (number, action) in actions.iter().enumerate().take(SHOWN) {
         printer.note(&format!("{}  {}", number + 1, cut(text(action, "title"), LONGEST_PART)));
     }
-    let typed = printer.ask("number, or nothing: ").await.unwrap_or_default();
-    let chosen = typed.trim().parse::<usize>().ok().and_then(|number| actions.get(number.checked_sub(1)?));
-    chosen.cloned().unwrap_or_default()
+    for _ in 0..ATTEMPTS {
+        let Some(typed) = printer.ask("number, or nothing: ").await else { break };
+        match chosen(typed.trim(), &actions) {
+            Ok(action) => return action,
+            Err(why) => printer.note(&why),
+        }
+    }
+    Value::Null
 }
 
-async fn configure(params: &Value, printer: &Printer) -> Option<Value> {
-    let mut values: Vec<Value> = Vec::new();
-    for item in params.get("items").and_then(Value::as_array).into_iter().flatten().take(SHOWN) {
-        let typed = printer
-            .ask(&format!("setting {} (JSON, or nothing): ", cut(text(item, "section"), LONGEST_PART)))
-            .await?;
-        values.push(serde_json::from_str(&typed).unwrap_or_default());
+/// An action by its number or its title; none by nothing.
+fn chosen(typed: &str, actions: &[Value]) -> Result<Value, String> {
+    if typed.is_empty() {
+        return Ok(Value::Null);
     }
+    let number = typed.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+    let action = number.and_then(|number| actions.get(number));
+    let action = action.or_else(|| actions.iter().find(|action| text(action, "title") == typed));
+    action.cloned().ok_or_else(|| format!("`{typed}` is not one of the choices"))
+}
+
+/// The server wants as many values as it has asked for.
+async fn configure(params: &Value, printer: &Printer) -> Option<Value> {
+    let items = params.get("items").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let mut values: Vec<Value> = Vec::new();
+    for item in items.iter().take(SHOWN) {
+        let label = format!("setting {} (JSON, or nothing): ", cut(text(item, "section"), LONGEST_PART));
+        values.push(setting(&label, printer).await?);
+    }
+    values.resize(items.len(), Value::Null);
     Some(values.into())
+}
+
+async fn setting(label: &str, printer: &Printer) -> Option<Value> {
+    for _ in 0..ATTEMPTS {
+        let typed = printer.ask(label).await?;
+        match (typed.trim(), serde_json::from_str(&typed)) {
+            ("", _) => return Some(Value::Null),
+            (_, Ok(value)) => return Some(value),
+            (typed, Err(_)) => printer.note(&format!("`{typed}` is not JSON; a text is in quotes")),
+        }
+    }
+    None
 }
 
 #[cfg(test)]
@@ -248,6 +309,7 @@ mod tests {
         let mcp = Some(Protocol::Mcp(None));
         for (speaks, method, want) in [
             (mcp, "elicitation/create", true),
+            (mcp, "roots/list", true),
             (mcp, "workspace/configuration", false),
             (Some(Protocol::Lsp), "workspace/configuration", true),
             (Some(Protocol::Lsp), "elicitation/create", false),
@@ -256,6 +318,31 @@ mod tests {
         ] {
             assert_eq!(can_ask(speaks, method), want, "{speaks:?} {method}");
         }
+    }
+
+    #[test]
+    fn an_action_is_chosen_by_number_or_title() {
+        let actions = [json!({"title": "Yes"}), json!({"title": "No", "then": 7})];
+        for (typed, want) in [
+            ("1", Ok(json!({"title": "Yes"}))),
+            ("No", Ok(json!({"title": "No", "then": 7}))),
+            ("", Ok(Value::Null)),
+            ("0", Err("`0` is not one of the choices".to_owned())),
+            ("3", Err("`3` is not one of the choices".to_owned())),
+            ("no", Err("`no` is not one of the choices".to_owned())),
+        ] {
+            assert_eq!(chosen(typed, &actions), want, "{typed}");
+        }
+    }
+
+    #[test]
+    fn folders_are_typed_as_paths() {
+        let here = std::env::current_dir().expect("a folder");
+        let root = folder(".").expect("a folder");
+        assert_eq!(root["name"], here.file_name().expect("a name").to_string_lossy().as_ref());
+        assert!(root["uri"].as_str().is_some_and(|uri| uri.starts_with("file:///")), "{root}");
+        assert_eq!(folder("Cargo.toml"), Err("`Cargo.toml` is not a folder".to_owned()));
+        assert_eq!(folder("none"), Err("`none` is not a folder".to_owned()));
     }
 
     #[test]

@@ -15,6 +15,9 @@ use crate::values::{Arguments, text_of};
 /// How long a server may take to say that it shuts down.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
+/// Bytes of settings in one answer: a server may ask for all of them any number of times.
+const MOST_SETTINGS: usize = 64 << 20;
+
 /// A language server that is initialized.
 #[derive(Debug)]
 pub(crate) struct Lsp {
@@ -109,6 +112,34 @@ pub(super) fn own_answer(method: &str) -> Option<RawJson<'static>> {
         "client/registerCapability" | "client/unregisterCapability" => Some(RawJson::NULL),
         _ => sabir_lsp::ACKNOWLEDGED.contains(&method).then_some(RawJson::NULL),
     }
+}
+
+/// The action of this title, as the server has offered it.
+pub(super) fn action(params: Option<&RawJson<'static>>, title: &RawJson<'static>) -> Value {
+    let title: Value = title.parse().unwrap_or_default();
+    let offered = params.and_then(|params| params.get("actions"));
+    let action = offered.as_ref().and_then(|actions| {
+        let mut actions = actions.elements().filter_map(|action| action.parse::<Value>().ok());
+        actions.find(|action| action.get("title") == Some(&title))
+    });
+    action.unwrap_or_else(|| json!({"title": title}))
+}
+
+/// The settings that the server asks for, each by its section, out of one object.
+pub(super) fn settings(params: Option<&RawJson<'static>>, all: &RawJson<'static>) -> Value {
+    let items = params.and_then(|params| params.get("items"));
+    let items: Vec<RawJson<'_>> = items.iter().flat_map(RawJson::elements).collect();
+    if items.len().saturating_mul(all.as_str().len()) > MOST_SETTINGS {
+        return Value::Null;
+    }
+    let all: Value = all.parse().unwrap_or_default();
+    let setting = |item: &RawJson<'_>| {
+        let section: String =
+            item.get("section").and_then(|section| section.parse().ok()).unwrap_or_default();
+        let mut names = section.split('.').filter(|name| !name.is_empty());
+        names.try_fold(&all, |value, name| value.get(name)).cloned().unwrap_or_default()
+    };
+    items.iter().map(setting).collect()
 }
 
 /// Whether a method of the protocol is a notification: no answer would come.

@@ -115,7 +115,7 @@ pub(super) async fn call(
             form: Form::Resource,
         });
     }
-    if args.need_types() {
+    if args.need_schema() {
         let tools = session.tools().await?;
         return match tools.iter().find(|tool| tool.name == name) {
             Some(tool) => tool_call(session, name, typed(args, tool)?, progress).await,
@@ -176,11 +176,7 @@ async fn no_tool(
         let known: Vec<Parameter> = prompt
             .arguments
             .iter()
-            .map(|argument| Parameter {
-                name: argument.name.clone(),
-                schema: json!({"type": "string"}),
-                required: argument.required,
-            })
+            .map(|argument| Parameter::text(argument.name.clone(), argument.required))
             .collect();
         let arguments =
             args.typed(name, &known)?.map_or(Value::Null, |args| args.parse().unwrap_or_default());

@@ -7,6 +7,7 @@
 
 mod answers;
 mod ask;
+mod described;
 mod lsp;
 mod mcp;
 mod protocol;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) use answers::Answers;
+use described::Description;
 use lsp::Lsp;
 pub(crate) use protocol::Protocol;
 use sabir::transport::Direction;
@@ -87,6 +89,7 @@ pub(crate) struct Session {
     explicit: bool,
     /// Whether the peer may yet turn out to speak something else.
     is_open_question: bool,
+    description: Description,
     headers: McpHeaders,
     answers: Answers,
     options: PeerOptions,
@@ -174,12 +177,16 @@ impl Session {
         let limits = Limits { message_bytes: options.max_size, ..Limits::default() };
         let dialect = dialect.unwrap_or_else(|| protocol.unwrap_or(Protocol::Plain).dialect());
         let headers = McpHeaders::default();
-        let reports = Arc::clone(&listener);
-        let mut transport = headers
-            .add_to(options.web.apply(opened))
-            .dialect(dialect)
-            .limits(limits)
-            .on_report(move |report| reports.report(report));
+        let description = Description::default();
+        let (reports, refusals) = (Arc::clone(&listener), description.refusals.clone());
+        let mut transport =
+            headers.add_to(options.web.apply(opened)).dialect(dialect).limits(limits).on_report(
+                move |report| {
+                    if !refusals.takes(report) {
+                        reports.report(report);
+                    }
+                },
+            );
         if protocol.is_some_and(|protocol| protocol.has_event_stream(&options.target)) {
             transport = transport.event_stream();
         }
@@ -210,6 +217,7 @@ impl Session {
             protocol,
             explicit,
             is_open_question: !explicit,
+            description,
             headers,
             answers,
             options: options.clone(),
@@ -314,7 +322,7 @@ impl Session {
                 lsp.called(method);
                 params
             }
-            Kind::Plain => args.params()?,
+            Kind::Plain => self.params(method, args).await?,
         };
         let mut call = self.peer.call_raw(method.to_owned(), params);
         if let Some(progress) = progress {
@@ -332,6 +340,7 @@ impl Session {
 
     /// Ends what was opened here, and nothing else.
     pub(crate) async fn close(mut self, grace: Duration) -> Cause {
+        self.answers.close();
         if let Kind::Lsp(lsp) = &mut self.kind {
             lsp.close().await;
         }
@@ -482,7 +491,7 @@ fn router(answers: &Answers, listener: &Arc<dyn Listener>) -> Router {
                 return Ok(RawJson::NULL);
             }
             let answer = answers.answer(&method, params.as_ref()).await;
-            if answer.is_err() {
+            if answer.is_err() && !answers.is_closing() {
                 listener.refused(&method);
             }
             answer

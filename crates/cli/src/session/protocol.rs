@@ -155,10 +155,13 @@ impl Protocol {
         matches!(method, "initialize" | "server/discover")
     }
 
-    pub(crate) fn framing(self) -> Framing {
-        match self {
-            Protocol::Lsp => Framing::Headers,
-            Protocol::Plain | Protocol::Eth | Protocol::Mcp(_) => Framing::Lines,
+    /// The framing of a peer of which this is said, and this is guessed. That it is plain says nothing about its framing:
+    /// a language server can be talked to without its handshake.
+    pub(crate) fn framing(said: Option<Protocol>, guess: Option<Protocol>) -> Framing {
+        let spoken = said.filter(|said| matches!(said, Protocol::Mcp(_) | Protocol::Lsp));
+        match spoken.or(guess) {
+            Some(Protocol::Lsp) => Framing::Headers,
+            Some(Protocol::Plain | Protocol::Eth | Protocol::Mcp(_)) | None => Framing::Lines,
         }
     }
 
@@ -268,6 +271,21 @@ mod tests {
         ] {
             let target = Target::parse(target).expect(target);
             assert_eq!(Protocol::guess(&target, method), want, "{target} {method}");
+        }
+    }
+
+    #[test]
+    fn a_framing_is_said_or_guessed() {
+        let lsp = Some(Protocol::Lsp);
+        for (said, guess, want) in [
+            (None, None, Framing::Lines),
+            (None, lsp, Framing::Headers),
+            (Some(Protocol::Plain), lsp, Framing::Headers),
+            (Some(Protocol::Plain), None, Framing::Lines),
+            (Some(Protocol::Mcp(None)), lsp, Framing::Lines),
+            (lsp, Some(Protocol::Mcp(None)), Framing::Headers),
+        ] {
+            assert_eq!(Protocol::framing(said, guess), want, "{said:?} {guess:?}");
         }
     }
 

@@ -1,5 +1,6 @@
 //! Lines that are typed, with an editor on a terminal, or that come through a pipe.
 
+use std::collections::VecDeque;
 use std::io::BufRead;
 use std::path::PathBuf;
 use std::sync::mpsc as std_mpsc;
@@ -12,9 +13,8 @@ use tokio::sync::mpsc;
 
 use super::helper::ShellHelper;
 use super::known::Known;
-use super::words::words;
+use super::words::{add_line, statements};
 use crate::exit::{Exit, Failure};
-use crate::json::is_terminal_control;
 use crate::platform;
 use crate::print::Printer;
 
@@ -38,10 +38,18 @@ pub(super) enum Typed {
     End,
 }
 
+/// What becomes of the lines that were pasted together with the last one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pasted {
+    Next,
+    Dropped,
+}
+
 /// The thread that reads.
 pub(super) struct Input {
     /// Asks for the next line.
-    ask: std_mpsc::Sender<()>,
+    ask: std_mpsc::Sender<Pasted>,
+    pasted: Pasted,
     typed: mpsc::Receiver<Typed>,
     printer: Printer,
     is_terminal: bool,
@@ -80,7 +88,7 @@ impl Input {
         let (ask, asked) = std_mpsc::channel();
         let (send, typed) = mpsc::channel(1);
         std::thread::spawn(move || edit(editor, &prompt, &asked, &send));
-        Ok(Input { ask, typed, printer: printer.clone(), is_terminal: true })
+        Ok(Input { ask, pasted: Pasted::Next, typed, printer: printer.clone(), is_terminal: true })
     }
 
     /// Whatever is in the pipe.
@@ -88,17 +96,23 @@ impl Input {
         let (ask, asked) = std_mpsc::channel();
         let (send, typed) = mpsc::channel(1);
         std::thread::spawn(move || read(&asked, &send));
-        Input { ask, typed, printer: printer.clone(), is_terminal: false }
+        Input { ask, pasted: Pasted::Next, typed, printer: printer.clone(), is_terminal: false }
     }
 
     pub(super) fn is_terminal(&self) -> bool {
         self.is_terminal
     }
 
+    /// Lines that were pasted together with the last one are not wanted.
+    pub(super) fn drop_pasted(&mut self) {
+        self.pasted = Pasted::Dropped;
+    }
+
     /// The next line. What is printed meanwhile does not disturb it.
     pub(super) async fn next(&mut self) -> Typed {
         self.printer.set_editing(self.is_terminal);
-        let typed = match self.ask.send(()) {
+        let pasted = std::mem::replace(&mut self.pasted, Pasted::Next);
+        let typed = match self.ask.send(pasted) {
             Ok(()) => self.typed.recv().await.unwrap_or(Typed::End),
             Err(_) => Typed::End,
         };
@@ -110,21 +124,25 @@ impl Input {
 fn edit(
     mut editor: Editor<ShellHelper, FileHistory>,
     prompt: &str,
-    asked: &std_mpsc::Receiver<()>,
+    asked: &std_mpsc::Receiver<Pasted>,
     send: &mpsc::Sender<Typed>,
 ) {
     let history = history_file();
     if let Some(path) = &history {
         let _ = editor.load_history(path);
     }
-    let mut ahead = String::new();
-    while asked.recv().is_ok() {
-        // The editor would show the first character alone until the next key is pressed.
-        ahead = edited(&(ahead + &platform::typed_ahead().unwrap_or_default()));
-        let (first, is_whole) = next_line(&mut ahead);
-        let line = match words(&first) {
-            Ok(words) if is_whole && !words.is_empty() => Ok(first),
-            _ => editor.readline_with_initial(prompt, (&first, "")),
+    let mut pasted = VecDeque::new();
+    while let Ok(what) = asked.recv() {
+        if what == Pasted::Dropped {
+            pasted.clear();
+        }
+        let line = match pasted.pop_front() {
+            Some(line) => Ok(line),
+            // A paste is shown whole, and entered by one key.
+            None => editor.readline(prompt).map(|text| {
+                pasted = statements(&text);
+                pasted.pop_front().unwrap_or_default()
+            }),
         };
         let typed = match line {
             Ok(line) => {
@@ -144,44 +162,6 @@ fn edit(
     }
 }
 
-/// What was typed ahead as the editor would have it: keys that edit do so, and others that are not text are left out, such as
-/// the arrows and the marks around what is pasted.
-fn edited(keys: &str) -> String {
-    const INTERRUPT: char = '\x03';
-    const KILL: char = '\x15';
-    const RUBOUT: [char; 2] = ['\x08', '\x7f'];
-    let is_line_end = |c: char| matches!(c, '\r' | '\n');
-    let mut out = String::new();
-    let mut keys = keys.chars();
-    while let Some(c) = keys.next() {
-        match c {
-            '\x1b' => match keys.next() {
-                // A sequence ends with a letter or `~`.
-                Some('[') => drop(keys.find(|c| matches!(c, '@'..='~'))),
-                Some('O') => drop(keys.next()),
-                _ => {}
-            },
-            INTERRUPT => out.clear(),
-            KILL => out.truncate(out.rfind(is_line_end).map_or(0, |end| end + 1)),
-            c if RUBOUT.contains(&c) && out.ends_with(is_line_end) => {}
-            c if RUBOUT.contains(&c) => drop(out.pop()),
-            '\t' => out.push(' '),
-            c if is_line_end(c) || !is_terminal_control(c) => out.push(c),
-            _ => {}
-        }
-    }
-    out
-}
-
-/// Takes the first line of what was typed ahead. Whether Enter was pressed behind it.
-fn next_line(ahead: &mut String) -> (String, bool) {
-    let Some(end) = ahead.find(['\r', '\n']) else { return (std::mem::take(ahead), false) };
-    let rest = ahead.split_off(end + 1);
-    let mut line = std::mem::replace(ahead, rest);
-    line.truncate(end);
-    (line, true)
-}
-
 /// The editor lets nobody else read the file.
 fn history_file() -> Option<PathBuf> {
     let folder = platform::state_folder()?.join("sabir");
@@ -194,7 +174,7 @@ fn history_file() -> Option<PathBuf> {
     }
 }
 
-fn read(asked: &std_mpsc::Receiver<()>, send: &mpsc::Sender<Typed>) {
+fn read(asked: &std_mpsc::Receiver<Pasted>, send: &mpsc::Sender<Typed>) {
     // Bytes: a line that is not UTF-8 must not end the input.
     let mut lines = std::io::stdin().lock().split(b'\n');
     while asked.recv().is_ok() {
@@ -205,11 +185,9 @@ fn read(asked: &std_mpsc::Receiver<()>, send: &mpsc::Sender<Typed>) {
                     let Ok(line) = std::str::from_utf8(line.strip_suffix(b"\r").unwrap_or(&line)) else {
                         break Typed::NotText;
                     };
-                    text.push_str(line);
-                    if words(&text).is_ok() {
-                        break Typed::Line(text);
+                    if let Some(statement) = add_line(&mut text, line) {
+                        break Typed::Line(statement);
                     }
-                    text.push('\n');
                 }
                 // Its last line is told that it has no end.
                 _ if !text.is_empty() => break Typed::Line(text),
@@ -219,28 +197,5 @@ fn read(asked: &std_mpsc::Receiver<()>, send: &mpsc::Sender<Typed>) {
         if send.blocking_send(typed).is_err() {
             return;
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn keys_that_are_no_text_stay_out_of_the_line() {
-        for (keys, want) in [
-            ("add 2 3\r", "add 2 3\r"),
-            ("\x1b[200~add\x1b[201~", "add"),
-            ("adx\x7fd\x1b[A\x1bOP\x1bf 2", "add 2"),
-            ("one\rtwo\x15three", "one\rthree"),
-            ("\x7fone\r\x7f", "one\r"),
-            ("one\rtwo\x03three\x04", "three"),
-            ("a\tb\x1b", "a b"),
-        ] {
-            assert_eq!(edited(keys), want, "{keys:?}");
-        }
-        let mut ahead = "one\rtwo".to_owned();
-        assert_eq!(next_line(&mut ahead), ("one".to_owned(), true));
-        assert_eq!(next_line(&mut ahead), ("two".to_owned(), false));
     }
 }

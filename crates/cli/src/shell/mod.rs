@@ -3,20 +3,21 @@
 mod commands;
 mod helper;
 mod input;
+mod interrupted;
 mod known;
 mod words;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use commands::{COMMANDS, Command, LINES};
 use input::{Input, Typed};
+use interrupted::Interrupted;
 use known::Known;
 use sabir::{CallError, RawJson, Report};
 use tokio::time::Instant;
 
-use crate::args::{ShellArgs, WireArgs};
+use crate::args::ShellArgs;
 use crate::call::{Output, Progress, error_text, explain};
 use crate::detect::Watch;
 use crate::discovery;
@@ -24,7 +25,7 @@ use crate::exit::{Exit, Failure};
 use crate::json::compact;
 use crate::layout::Table;
 use crate::paint::Paint;
-use crate::peer::{Chosen, ConnectionArgs, PeerOptions};
+use crate::peer::{Chosen, PeerOptions};
 use crate::print::Printer;
 use crate::session::{Answers, CallFailure, Listener, OnProgress, Opening, Protocol, Session};
 use crate::stop;
@@ -56,12 +57,10 @@ pub(crate) async fn run(args: ShellArgs, printer: &Printer) -> Result<Exit, Fail
     }
     let explicit = args.session.protocol.or(chosen.protocol);
     let protocol = explicit.or_else(|| Protocol::guess(&chosen.target, ""));
-    let WireArgs { timeout, max_size, framing } = args.wire;
-    let (web, trace) = (&args.web, Some(args.trace));
-    let peer = chosen.peer(&ConnectionArgs { web, framing, protocol, timeout, max_size, trace })?;
+    let peer = chosen.peer(&args.session.wire, protocol, Some(args.session.trace))?;
     let known = Known::default();
     let is_terminal = printer.can_ask() && printer.is_terminal();
-    let answers = Answers::new(&args.session.answers, is_terminal.then_some(printer))?;
+    let answers = Answers::new(&args.answer.answers, is_terminal.then_some(printer))?;
     let name = name.cloned().unwrap_or_else(|| peer.target.to_string());
     let mut shell = Shell::open(peer, protocol, explicit.is_some(), answers, args.verbose, printer).await?;
     let input = match is_terminal {
@@ -94,9 +93,6 @@ struct Shell {
     interrupted: Interrupted,
 }
 
-/// Calls that the user has interrupted, and that were not answered since.
-type Interrupted = Arc<AtomicUsize>;
-
 /// How a line has ended.
 enum Done {
     Well,
@@ -126,7 +122,7 @@ impl Shell {
             answers: answers.clone(),
             listener: Arc::new(listener),
             watch: &watch,
-            tap: None,
+            tap: Some(Box::new(interrupted.tap(peer.wire_framing(), peer.max_size))),
             verbose,
             printer,
         };
@@ -166,6 +162,7 @@ impl Shell {
                 Typed::End => return Ok(exit),
             };
             let start = Instant::now();
+            self.interrupted.next_line();
             match self.line(&line, known).await {
                 Ok(Done::Exit) => return Ok(exit),
                 Ok(Done::Well) => {}
@@ -179,7 +176,8 @@ impl Shell {
                             return Err(failure);
                         }
                         stop::resume();
-                        self.interrupted.fetch_add(1, Ordering::Relaxed);
+                        input.drop_pasted();
+                        self.interrupted.give_up();
                     }
                     self.printer.failure(&failure);
                     if !input.is_terminal() {
@@ -236,7 +234,8 @@ impl Shell {
                 self.page(list)
             }
             Command::Notify { method, args } => {
-                self.session.notify(&method, Arguments::parse(&args)?.params()?).await?;
+                let params = self.session.params(&method, &Arguments::parse(&args)?).await?;
+                self.session.notify(&method, params).await?;
                 Ok(Done::Well)
             }
             Command::Message(text) => self.message(&text).await,
@@ -387,11 +386,7 @@ impl Listener for Notes {
     }
 
     fn report(&self, report: &Report<'_>) {
-        // Nobody is surprised that a call that was interrupted is answered as well.
-        let one_less = |count: usize| count.checked_sub(1);
-        if matches!(report, Report::LateReply(_))
-            && self.interrupted.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less).is_ok()
-        {
+        if self.interrupted.takes(report) {
             return;
         }
         match report {

@@ -3,6 +3,8 @@
 //! JSON is typed as it is: a word that begins with `{`, `[` or `"`, or has them behind its `=` or `:=`, ends where the value
 //! ends, over several lines if need be. `'…'` keeps any text together.
 
+use std::collections::VecDeque;
+
 use sabir_proto::partial_value_len;
 
 /// Bytes of a name that is completed.
@@ -21,6 +23,25 @@ pub(super) fn words(line: &str) -> Result<Vec<String>, Unfinished> {
         rest = rest[length..].trim_start();
     }
     Ok(words)
+}
+
+/// Adds a line to a statement. Returns the statement once it does not end inside of a value or a text.
+pub(super) fn add_line(statement: &mut String, line: &str) -> Option<String> {
+    statement.push_str(line);
+    if words(statement).is_ok() {
+        return Some(std::mem::take(statement));
+    }
+    statement.push('\n');
+    None
+}
+
+/// What was pasted, as lines that are each a statement. Empty ones are left out.
+pub(super) fn statements(text: &str) -> VecDeque<String> {
+    let mut rest = String::new();
+    let mut all: VecDeque<String> = text.lines().filter_map(|line| add_line(&mut rest, line)).collect();
+    all.push_back(rest);
+    all.retain(|statement| !statement.trim().is_empty());
+    all
 }
 
 /// Whether a name of a peer's can be typed as one word and means only itself. Others are not completed and not shown beside
@@ -92,6 +113,20 @@ mod tests {
         ] {
             let want = want.map(|words| words.into_iter().map(str::to_owned).collect());
             assert_eq!(words(line), want, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_paste_is_several_statements() {
+        for (text, want) in [
+            ("", vec![]),
+            ("add 2 3", vec!["add 2 3"]),
+            ("add 2 3\nadd 4 5\n", vec!["add 2 3", "add 4 5"]),
+            ("\n\nadd 2 3\r\n\n", vec!["add 2 3"]),
+            ("echo {\n\"a\": 1\n}\nnotes", vec!["echo {\n\"a\": 1\n}", "notes"]),
+            ("echo 'a\nb'\necho [", vec!["echo 'a\nb'", "echo [\n"]),
+        ] {
+            assert_eq!(statements(text), want, "{text:?}");
         }
     }
 }

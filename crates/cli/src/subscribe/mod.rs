@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use sabir::transport::Direction;
-use sabir::{CallError, Framing, RawJson, Report};
+use sabir::{CallError, RawJson, Report};
 use sabir_proto::Cut;
 use serde::Serialize;
 use serde_json::json;
@@ -15,11 +15,11 @@ use style::{FollowStyle, Item, Route};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 
-use crate::args::{SubscribeArgs, WireArgs};
+use crate::args::SubscribeArgs;
 use crate::call::explain;
 use crate::detect::Watch;
 use crate::exit::{Exit, Failure};
-use crate::peer::{Chosen, ConnectionArgs, PeerOptions};
+use crate::peer::{Chosen, PeerOptions};
 use crate::platform::word;
 use crate::print::Printer;
 use crate::session::{Answer, Answers, CallFailure, Listener, Opening, Protocol, Session};
@@ -59,17 +59,15 @@ pub(crate) async fn run(args: SubscribeArgs, printer: &Printer) -> Result<Exit, 
     let explicit = said.or_else(|| {
         (style.route == Route::Listen).then_some(Protocol::Mcp(Some(sabir::McpRevision::NEWEST)))
     });
-    let protocol =
-        explicit.or_else(|| Protocol::guess(&chosen.target, method.as_deref().unwrap_or_default()));
-    let has_framing = args.wire.framing.is_some() || chosen.framing.is_some();
-    let SubscribeArgs { json, count, wait, wire, .. } = args;
-    let WireArgs { timeout, max_size, framing } = wire;
-    let (web, name, trace) = (&args.web, None, Some(args.trace));
-    let mut peer = chosen.peer(&ConnectionArgs { web, framing, protocol: name, timeout, max_size, trace })?;
+    let guess = Protocol::guess(&chosen.target, method.as_deref().unwrap_or_default());
+    let protocol = explicit.or(guess);
+    let has_framing = args.session.wire.framing.is_some() || chosen.framing.is_some();
+    let SubscribeArgs { json, count, wait, .. } = args;
+    let mut peer = chosen.peer(&args.session.wire, None, Some(args.session.trace))?;
     if !has_framing {
-        peer.framing = protocol.map_or(Framing::Lines, Protocol::framing);
+        peer.framing = Protocol::framing(explicit, guess);
     }
-    let answers = Answers::new(&args.session.answers, None)?;
+    let answers = Answers::new(&args.answer.answers, None)?;
     let following = Following {
         peer,
         protocol,

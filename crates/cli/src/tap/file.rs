@@ -4,7 +4,7 @@
 //! what is lost is counted, and the next attempt says so in a gap: a full disk may have room again later.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, IoSlice, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,9 @@ use super::platform;
 
 /// Bytes of lines that are written at once.
 const BATCH: usize = 256 << 10;
+
+/// A message of so many bytes is not copied to be written with others.
+const LONG: usize = 32 << 10;
 
 /// After a failure, the next attempt is made after this time.
 const AFTER_FAILURE: Duration = Duration::from_millis(200);
@@ -70,22 +73,28 @@ impl RecordFile {
         &self.path
     }
 
-    /// Adds a line; it is written with the next ones.
-    pub(super) fn line(&mut self, line: &[u8]) -> Written {
-        self.lines.extend_from_slice(line);
+    /// Adds a line, which is given in parts; it is written with the next ones. A long one is written at once, from where
+    /// it is.
+    pub(super) fn line(&mut self, parts: [&[u8]; 3]) -> Written {
         self.waiting += 1;
+        if parts[1].len() >= LONG {
+            return self.write_all(parts);
+        }
+        parts.iter().for_each(|part| self.lines.extend_from_slice(part));
         if self.lines.len() >= BATCH { self.flush() } else { Written::Fine }
     }
 
     /// Writes what waits.
     pub(super) fn flush(&mut self) -> Written {
-        if self.lines.is_empty() {
-            return Written::Fine;
-        }
+        if self.lines.is_empty() { Written::Fine } else { self.write_all([&[]; 3]) }
+    }
+
+    /// Writes what waits, and a line behind it.
+    fn write_all(&mut self, line: [&[u8]; 3]) -> Written {
         if self.failed.is_some_and(|when| when.elapsed() < AFTER_FAILURE) {
             return self.lose();
         }
-        let (written, result) = self.write();
+        let (written, result) = self.write(line);
         match result {
             Ok(()) => {
                 self.length += written as u64;
@@ -100,7 +109,8 @@ impl RecordFile {
                 }
             }
             Err(error) => {
-                let whole = memchr::memrchr(b'\n', &self.lines[..written]).map_or(0, |end| end + 1);
+                let lines = &self.lines[..written.min(self.lines.len())];
+                let whole = memchr::memrchr(b'\n', lines).map_or(0, |end| end + 1);
                 self.length += whole as u64;
                 self.waiting -= memchr::memchr_iter(b'\n', &self.lines[..whole]).count() as u64;
                 // A part of the next line may be there. Where that cannot be undone, it is ended.
@@ -115,12 +125,19 @@ impl RecordFile {
     }
 
     /// How many bytes were written, and why no more.
-    fn write(&mut self) -> (usize, io::Result<()>) {
+    fn write(&mut self, [head, text, end]: [&[u8]; 3]) -> (usize, io::Result<()>) {
+        let mut slices = [&self.lines, head, text, end].map(IoSlice::new);
+        let mut left = &mut slices[..];
+        // Those in front that are empty.
+        IoSlice::advance_slices(&mut left, 0);
         let mut written = 0;
-        while written < self.lines.len() {
-            match self.file.write(&self.lines[written..]) {
+        while !left.is_empty() {
+            match self.file.write_vectored(left) {
                 Ok(0) => return (written, Err(io::ErrorKind::WriteZero.into())),
-                Ok(count) => written += count,
+                Ok(count) => {
+                    written += count;
+                    IoSlice::advance_slices(&mut left, count);
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return (written, Err(error)),
             }

@@ -30,12 +30,11 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant, SystemTime};
 
 use file::RecordFile;
-use inject::Injector;
+use inject::Pipes;
 use listen::Listen;
 use queue::Queue;
 use recorder::{Recorder, State};
 use rows::Rows;
-use sabir::ServerTls;
 use sabir_model::capture::{Header, Redactor};
 use sabir_model::filter::Filter;
 
@@ -60,12 +59,9 @@ pub(crate) async fn run(args: TapArgs, printer: &Printer) -> Result<Exit, Failur
     if let Some(path) = &args.make_shim {
         return shim::make(path, &args, printer);
     }
-    let listen = match (&args.listen, &args.target) {
+    let mut listen = match (&args.listen, &args.target) {
         (Some(at), Some(target)) => {
-            let tls = match (&args.tls_cert, &args.tls_key) {
-                (Some(cert), Some(key)) => Some(ServerTls::from_files(cert, key).map_err(Failure::usage)?),
-                _ => None,
-            };
+            let tls = args.tls.server_tls(Some(at))?;
             Some(Listen::new(at, target, tls, Web::new(&args.web)?)?)
         }
         _ => None,
@@ -85,25 +81,26 @@ pub(crate) async fn run(args: TapArgs, printer: &Printer) -> Result<Exit, Failur
     };
     let record = page::record(&args)?;
     let recorder = recorder(&args, filter, header, record.as_deref(), &queue, printer)?;
-    let inject = (args.allow_send && listen.is_none()).then(|| Injector::new(queue.clone()));
-    let send = match (&inject, &listen) {
-        (Some(inject), _) => Some(inject.sender(stdio::CONNECTION)),
-        (None, Some(listen)) if args.allow_send => Some(listen.sender()?),
+    let inject = (args.allow_send && listen.is_none()).then(|| Pipes::new(queue.clone()));
+    let send = match (&inject, &mut listen) {
+        (Some(inject), _) => Some(inject.sender()),
+        (None, Some(listen)) if args.allow_send => Some(listen.sender()),
         _ => None,
     };
-    let shown = page::show(&args, &recorder, send, printer)?;
+    let page = page::show(&args, &recorder, send, printer)?;
     let Some(listen) = listen else {
-        let running = stdio::start(&args.command, record.is_some(), &queue, inject.as_ref())?;
+        let shown = crate::platform::join(&recorder.header.cmd);
+        let running = stdio::start(&args.command, shown, record.is_some(), &queue, inject.as_ref())?;
         let recording = Recording::start(recorder, queue.clone());
         let status = running.finish(&queue);
         recording.finish();
-        drop(shown);
+        drop(page);
         platform::end_as(status.map_err(|error| cannot(&error))?)
     };
     let recording = Recording::start(recorder, queue.clone());
     let ended = listen.run(queue, printer).await;
     recording.finish();
-    drop(shown);
+    drop(page);
     ended.map(|()| Exit::Ok)
 }
 
@@ -139,6 +136,7 @@ fn recorder(
         header: Header {
             tool: Some(concat!("sabir/", env!("CARGO_PKG_VERSION")).to_owned()),
             cmd: redactor.words(&header.cmd),
+            target: header.target.as_deref().map(|target| redactor.text(target).into_owned()),
             ..header
         },
         redactor,

@@ -101,7 +101,7 @@ mod tests {
             lost: 0,
             what: What::Event(1, Event::Mark, String::new()),
         };
-        Taken { items: numbers.iter().map(item).collect(), void: void.to_vec() }
+        Taken { items: numbers.iter().map(item).collect(), void: void.to_vec(), ended: Vec::new() }
     }
 
     fn numbers(items: VecDeque<Item>) -> Vec<u64> {

@@ -1,4 +1,4 @@
-//! `--view`: a page that shows what is recorded, for as long as the tap runs.
+//! `--view`: a page that shows what is recorded, for as long as the tap runs or somebody looks at it.
 
 use std::path::PathBuf;
 
@@ -26,8 +26,10 @@ pub(super) fn record(args: &TapArgs) -> Result<Option<PathBuf>, Failure> {
 pub(super) struct Shown {
     page: Option<Page>,
     _noted: Option<Noted>,
-    /// The record, if nobody asked for it.
-    temporary: Option<PathBuf>,
+    record: PathBuf,
+    target: String,
+    /// Nobody asked for the record.
+    is_temporary: bool,
 }
 
 /// Serves the page, if it is asked for, and says where.
@@ -43,25 +45,24 @@ pub(super) fn show(
         Some(target) => target.clone(),
         None => crate::platform::join(&recorder.header.cmd),
     };
-    let temporary = args.record.is_none().then(|| path.clone());
-    let page = beside_tap(&path, target.clone(), send)
+    let is_temporary = args.record.is_none();
+    let page = beside_tap(&path, target.clone(), is_temporary, send)
         .map_err(|error| Failure::new(Exit::Connect, format_args!("cannot serve the page: {error}")))?;
     printer.note(&format!("view at {}", page.address));
     let pid = std::process::id();
-    let noted = taps::note(&Tap { pid, url: page.address.clone(), record: path, target });
+    let (url, record) = (page.address.clone(), path.clone());
+    let noted = taps::note(&Tap { pid, url, record, target: target.clone() });
     if let Err(error) = &noted {
         printer.note(&format!("`sabir view` will not find this tap: {error}"));
     }
-    Ok(Some(Shown { page: Some(page), _noted: noted.ok(), temporary }))
+    let (page, _noted) = (Some(page), noted.ok());
+    Ok(Some(Shown { page, _noted, record: path, target, is_temporary }))
 }
 
 impl Drop for Shown {
     fn drop(&mut self) {
         if let Some(page) = self.page.take() {
-            page.finish();
-        }
-        if let Some(path) = &self.temporary {
-            let _ = std::fs::remove_file(path);
+            page.leave(&self.record, std::mem::take(&mut self.target), self.is_temporary);
         }
     }
 }

@@ -6,9 +6,9 @@
 //! Bytes are passed on before they are pushed, so an answer can be pushed before its request. Each read draws a number
 //! before it is passed on; the recorder puts them in order again (`order`).
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -20,20 +20,23 @@ const ROOM: usize = 32 << 20;
 /// What an item takes besides its bytes.
 const ITEM: usize = 128;
 
+/// Streams whose bytes or whose end had no room, each known by itself.
+const LOSSES: usize = 4096;
+
 /// Events come even if there is no room left for bytes.
 const EVENTS: usize = 1 << 20;
 
-/// Reads of at least this many bytes are handed over with their buffer; smaller ones are copied.
-const LARGE: usize = 16 << 10;
+/// Reads that fill at least this part of their buffer are handed over with it; smaller ones are copied.
+const FILLED: usize = 8;
 
 /// Bytes of a buffer to read into.
 pub(super) const BUFFER: usize = 128 << 10;
 
-/// The same for a socket, of which there may be many.
+/// The same for a socket, of which there may be many; one that is busy gets a large one.
 pub(super) const SOCKET_BUFFER: usize = 32 << 10;
 
-/// Buffers that are kept for the next large read.
-const SPARE: usize = 4;
+/// Bytes of buffers that are kept for the next large reads: a new one costs as much as a copy.
+const SPARE: usize = 4 << 20;
 
 /// How long the recorder rests before it looks for more: it is not woken for each message.
 const REST: Duration = Duration::from_millis(1);
@@ -46,6 +49,13 @@ pub(super) struct Stream {
     pub(super) channel: Channel,
     /// Tells the exchanges of HTTP apart that are under way at the same time.
     pub(super) exchange: u64,
+}
+
+impl Stream {
+    /// Stands for the exchanges that are too many to be told apart.
+    fn all_exchanges(self) -> Self {
+        Stream { exchange: u64::MAX, ..self }
+    }
 }
 
 /// How messages are found in a stream.
@@ -84,6 +94,8 @@ pub(super) struct Taken {
     pub(super) items: VecDeque<Item>,
     /// Numbers that no item will have: there was no room for theirs.
     pub(super) void: Vec<Range<u64>>,
+    /// Streams that have ended without room for that, and how many bytes are missing there.
+    pub(super) ended: Vec<(Stream, u64)>,
 }
 
 #[derive(Debug)]
@@ -103,6 +115,8 @@ pub(super) struct Queue {
     next: AtomicU64,
     /// The recorder has gone, or there is none: nothing needs to be kept.
     abandoned: AtomicBool,
+    /// Bytes that wait for the recorder.
+    bytes: AtomicUsize,
     state: Mutex<State>,
     ready: Condvar,
 }
@@ -110,12 +124,14 @@ pub(super) struct Queue {
 #[derive(Default)]
 struct State {
     items: VecDeque<Item>,
-    bytes: usize,
     /// Bytes that had no room, by stream.
-    lost: Vec<(Stream, u64)>,
+    lost: HashMap<Stream, u64>,
+    /// Streams whose end had no room.
+    ended: Vec<(Stream, u64)>,
     /// The numbers of what had no room.
     void: Vec<Range<u64>>,
     spare: Vec<Vec<u8>>,
+    spare_bytes: usize,
     /// The recorder sleeps until it is woken.
     parked: bool,
     closed: bool,
@@ -123,8 +139,8 @@ struct State {
 
 impl Queue {
     pub(super) fn new(start: Instant) -> Self {
-        let (next, abandoned) = (AtomicU64::new(0), AtomicBool::new(false));
-        Queue { start, next, abandoned, state: Mutex::default(), ready: Condvar::new() }
+        let (next, abandoned, bytes) = (AtomicU64::new(0), AtomicBool::new(false), AtomicUsize::new(0));
+        Queue { start, next, abandoned, bytes, state: Mutex::default(), ready: Condvar::new() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -146,40 +162,29 @@ impl Queue {
         if self.abandoned.load(Ordering::Relaxed) {
             return;
         }
-        // Outside the lock.
-        let small = (count < LARGE).then(|| buffer[..count].to_vec());
+        let is_small = count < buffer.len() / FILLED;
+        let size = ITEM + if is_small { count } else { buffer.len() };
+        let has_room = || self.bytes.load(Ordering::Relaxed) + size <= ROOM;
+        // Outside the lock, and only if it is of use.
+        let small = (is_small && has_room()).then(|| buffer[..count].to_vec());
         let mut state = self.state();
-        let size = ITEM + if small.is_some() { count } else { buffer.len() };
-        if state.bytes + size > ROOM {
-            match state.lost.iter_mut().find(|(of, _)| *of == stream) {
-                Some((_, bytes)) => *bytes += count as u64,
-                None => state.lost.push((stream, count as u64)),
-            }
-            match state.void.last_mut() {
-                Some(last) if last.end == ticket.number => last.end += 1,
-                _ => state.void.push(ticket.number..ticket.number + 1),
-            }
-            return;
+        if !has_room() || is_small && small.is_none() {
+            return state.lose(ticket, stream, count);
         }
-        let bytes = match small {
-            Some(small) => small,
-            None => {
-                let spare = state.spare.iter().position(|spare| spare.len() == buffer.len());
-                let fresh = spare.map(|at| state.spare.swap_remove(at));
-                let fresh = fresh.unwrap_or_else(|| vec![0; buffer.len()]);
-                std::mem::replace(buffer, fresh)
-            }
-        };
+        let bytes = small.unwrap_or_else(|| {
+            let fresh = state.spare(buffer.len());
+            std::mem::replace(buffer, fresh)
+        });
         let lost = state.lost_of(stream);
-        state.add(size, Item { ticket, lost, what: What::Bytes(stream, bytes, count) });
+        self.add(&mut state, size, Item { ticket, lost, what: What::Bytes(stream, bytes, count) });
         self.wake(state);
     }
 
     /// Takes a copy of some bytes.
-    pub(super) fn push_copy(&self, stream: Stream, bytes: &[u8]) {
+    pub(super) fn push_copy(&self, ticket: Ticket, stream: Stream, bytes: &[u8]) {
         let mut copy = bytes.to_vec();
         let count = copy.len();
-        self.push(self.ticket(), stream, &mut copy, count);
+        self.push(ticket, stream, &mut copy, count);
     }
 
     /// A stream has ended.
@@ -189,7 +194,10 @@ impl Queue {
         }
         let mut state = self.state();
         let lost = state.lost_of(stream);
-        state.add(ITEM, Item { ticket: self.ticket(), lost, what: What::End(stream) });
+        if self.left() + ITEM > ROOM + EVENTS {
+            return state.lose_end(stream, lost);
+        }
+        self.add(&mut state, ITEM, Item { ticket: self.ticket(), lost, what: What::End(stream) });
         self.wake(state);
     }
 
@@ -197,10 +205,14 @@ impl Queue {
         let text = text.into();
         let mut state = self.state();
         let size = ITEM + text.len();
-        if self.abandoned.load(Ordering::Relaxed) || state.bytes + size > ROOM + EVENTS {
+        if self.abandoned.load(Ordering::Relaxed) || self.left() + size > ROOM + EVENTS {
             return;
         }
-        state.add(size, Item { ticket: self.ticket(), lost: 0, what: What::Event(connection, event, text) });
+        self.add(
+            &mut state,
+            size,
+            Item { ticket: self.ticket(), lost: 0, what: What::Event(connection, event, text) },
+        );
         self.wake(state);
     }
 
@@ -208,7 +220,7 @@ impl Queue {
     pub(super) fn close(&self) {
         let mut state = self.state();
         for (stream, lost) in std::mem::take(&mut state.lost) {
-            state.add(ITEM, Item { ticket: self.ticket(), lost, what: What::Gap(stream) });
+            self.add(&mut state, ITEM, Item { ticket: self.ticket(), lost, what: What::Gap(stream) });
         }
         state.closed = true;
         state.parked = false;
@@ -223,7 +235,7 @@ impl Queue {
 
     /// Bytes that were not recorded yet.
     pub(super) fn left(&self) -> usize {
-        self.state().bytes
+        self.bytes.load(Ordering::Relaxed)
     }
 
     /// Nobody takes anything any more.
@@ -232,7 +244,15 @@ impl Queue {
         let mut state = self.state();
         state.items = VecDeque::new();
         state.void = Vec::new();
-        state.bytes = 0;
+        state.lost = HashMap::new();
+        state.ended = Vec::new();
+        self.bytes.store(0, Ordering::Relaxed);
+    }
+
+    /// All that count bytes hold the lock.
+    fn add(&self, state: &mut State, size: usize, item: Item) {
+        self.bytes.fetch_add(size, Ordering::Relaxed);
+        state.items.push_back(item);
     }
 
     fn wake(&self, mut state: MutexGuard<'_, State>) {
@@ -276,32 +296,58 @@ impl Queue {
             What::End(_) | What::Gap(_) => (0, None),
         };
         let mut state = self.state();
-        state.bytes = state.bytes.saturating_sub(ITEM + size);
+        let left = self.left().saturating_sub(ITEM + size);
+        self.bytes.store(left, Ordering::Relaxed);
         if let Some(buffer) = buffer.filter(|buffer| [BUFFER, SOCKET_BUFFER].contains(&buffer.len()))
-            && state.spare.len() < SPARE
+            && state.spare_bytes + buffer.len() <= SPARE
         {
+            state.spare_bytes += buffer.len();
             state.spare.push(buffer);
         }
     }
 }
 
 impl State {
-    fn add(&mut self, size: usize, item: Item) {
-        self.bytes += size;
-        self.items.push_back(item);
+    /// There is no room for what was read.
+    fn lose(&mut self, ticket: Ticket, stream: Stream, count: usize) {
+        let key = if self.lost.len() < LOSSES { stream } else { stream.all_exchanges() };
+        *self.lost.entry(key).or_default() += count as u64;
+        match self.void.last_mut() {
+            Some(last) if last.end == ticket.number => last.end += 1,
+            _ => self.void.push(ticket.number..ticket.number + 1),
+        }
+    }
+
+    /// There is no room to say that a stream has ended. Beyond a limit it is not known any more which it was: with
+    /// HTTP each exchange is two of them.
+    fn lose_end(&mut self, stream: Stream, lost: u64) {
+        if self.ended.len() < LOSSES {
+            self.ended.push((stream, lost));
+        } else if lost > 0 {
+            *self.lost.entry(stream.all_exchanges()).or_default() += lost;
+        }
+    }
+
+    /// A buffer of this length, the one that was used last if there is one: it may still be in a cache.
+    fn spare(&mut self, length: usize) -> Vec<u8> {
+        let Some(at) = self.spare.iter().rposition(|spare| spare.len() == length) else {
+            return vec![0; length];
+        };
+        self.spare_bytes -= length;
+        self.spare.swap_remove(at)
     }
 
     /// Bytes of a stream that had no room before what comes now.
     fn lost_of(&mut self, stream: Stream) -> u64 {
-        let at = self.lost.iter().position(|(of, _)| *of == stream);
-        at.map_or(0, |at| self.lost.swap_remove(at).1)
+        if self.lost.is_empty() { 0 } else { self.lost.remove(&stream).unwrap_or(0) }
     }
 
     fn taken(&mut self) -> Option<Taken> {
-        if self.items.is_empty() {
+        if self.items.is_empty() && self.ended.is_empty() {
             return None;
         }
-        Some(Taken { items: std::mem::take(&mut self.items), void: std::mem::take(&mut self.void) })
+        let (items, void) = (std::mem::take(&mut self.items), std::mem::take(&mut self.void));
+        Some(Taken { items, void, ended: std::mem::take(&mut self.ended) })
     }
 }
 
@@ -333,7 +379,7 @@ mod tests {
         let mut buffer = vec![0; BUFFER];
         let fitting = ROOM / (BUFFER + ITEM);
         for _ in 0..fitting + 3 {
-            queue.push(queue.ticket(), STREAM, &mut buffer, LARGE);
+            queue.push(queue.ticket(), STREAM, &mut buffer, BUFFER / FILLED);
             assert_eq!(buffer.len(), BUFFER);
         }
         queue.event(1, Event::Mark, "x");
@@ -346,9 +392,9 @@ mod tests {
         queue.end(STREAM);
         queue.close();
         let rest = told(queue.wait().unwrap_or_default(), &queue);
-        assert_eq!(rest, [format!("gap of {}, 5 bytes", 3 * LARGE), "end".to_owned()]);
+        assert_eq!(rest, [format!("gap of {}, 5 bytes", 3 * BUFFER / FILLED), "end".to_owned()]);
         assert!(queue.wait().is_none());
-        assert_eq!(queue.state().bytes, 0);
+        assert_eq!(queue.left(), 0);
     }
 
     #[test]
@@ -361,5 +407,21 @@ mod tests {
         queue.close();
         let all = told(queue.wait().unwrap_or_default(), &queue);
         assert_eq!(all.last().map(String::as_str), Some("gap of 262144, closed"));
+    }
+
+    #[test]
+    fn a_recorder_that_stands_still_costs_bounded_memory() {
+        let queue = Queue::new(Instant::now());
+        let mut buffer = vec![0; SOCKET_BUFFER];
+        let streams = 3 * ROOM / ITEM;
+        for exchange in 0..streams as u64 {
+            let stream = Stream { exchange, channel: Channel::Body, ..STREAM };
+            queue.push(queue.ticket(), stream, &mut buffer, 5);
+            queue.end(stream);
+        }
+        assert!(queue.left() <= ROOM + EVENTS);
+        let state = queue.state();
+        assert!(state.lost.len() <= LOSSES + 1 && state.ended.len() <= LOSSES);
+        assert!(state.void.len() <= EVENTS / ITEM + 1, "{}", state.void.len());
     }
 }

@@ -14,12 +14,16 @@ use sabir_proto::Framing;
 use super::decode::{Decoder, Found};
 use super::file::{RecordFile, Written};
 use super::order::Order;
+use super::platform;
 use super::queue::{Channel, Item, Queue, Stream, What};
 use super::rows::Rows;
 use crate::row::{self, RowFormat};
 
 /// Items that wait for the first message, which says what goes into the header.
 const HELD: usize = 64;
+
+/// Bytes of messages that are not whole yet, on all connections together: at least one of the largest has room.
+const UNFINISHED: usize = 128 << 20;
 
 /// How long the last rows may take to be printed.
 const LAST_ROWS: Duration = Duration::from_millis(500);
@@ -47,6 +51,10 @@ pub(super) struct State {
     checker: Option<Checker>,
     /// Lines of the file, for findings.
     line: u64,
+    /// Memory for messages that come in parts.
+    room: Vec<u8>,
+    /// Bytes of messages that are not whole yet, on all connections.
+    unfinished: usize,
 }
 
 impl Recorder {
@@ -57,11 +65,13 @@ impl Recorder {
 
     /// Runs until nothing comes any more.
     pub(super) fn run(mut self) {
+        platform::give_way();
         let queue = self.queue.clone();
         let mut order = Order::default();
         loop {
             // One that is missing is on its way: whoever read it is about to push it.
-            let taken = queue.take().or_else(|| if order.is_waiting() { None } else { queue.wait() });
+            let mut taken = queue.take().or_else(|| if order.is_waiting() { None } else { queue.wait() });
+            let ended = taken.as_mut().map(|taken| std::mem::take(&mut taken.ended)).unwrap_or_default();
             let ready = match taken {
                 Some(taken) => order.sort(taken, queue.now()),
                 None if order.is_waiting() => order.overdue(queue.now(), queue.is_closed()),
@@ -72,6 +82,9 @@ impl Recorder {
                     self.item(&item);
                     queue.done(item);
                 }
+            }
+            for (stream, lost) in ended {
+                self.ended(queue.now(), stream, lost);
             }
             self.flush();
         }
@@ -131,32 +144,38 @@ impl Recorder {
 
     fn write_header(&mut self) {
         self.state.encoder.header(&self.header);
-        self.write();
+        self.write(None);
     }
 
     fn item(&mut self, item: &Item) {
         let at = item.ticket.at;
-        if let (1.., What::Bytes(stream, ..) | What::End(stream) | What::Gap(stream)) =
-            (item.lost, &item.what)
-        {
+        if let (1.., What::Bytes(stream, ..) | What::Gap(stream)) = (item.lost, &item.what) {
             self.gap(at, *stream, item.lost);
         }
         match &item.what {
             What::Bytes(stream, bytes, count) => self.bytes(at, *stream, &bytes[..*count]),
-            What::End(stream) => {
-                if let Some(mut decoder) = self.streams.remove(stream) {
-                    decoder.finish(|found| self.found(at, *stream, found));
-                }
-            }
+            What::End(stream) => self.ended(at, *stream, item.lost),
             What::Gap(_) => {}
             What::Event(connection, event, text) => self.event(at, *connection, *event, text),
         }
     }
 
+    /// A stream has ended, with so many bytes missing.
+    fn ended(&mut self, at: Duration, stream: Stream, lost: u64) {
+        if lost > 0 {
+            self.gap(at, stream, lost);
+        }
+        if let Some(mut decoder) = self.streams.remove(&stream) {
+            self.state.unfinished -= decoder.held();
+            decoder.finish(|found| self.found(at, stream, found));
+        }
+    }
+
     /// Bytes are missing: what comes next does not go on where the last has ended.
     fn gap(&mut self, at: Duration, stream: Stream, bytes: u64) {
-        let fresh = || Decoder::new(stream.channel);
-        self.streams.entry(stream).or_insert_with(fresh).gap();
+        let decoder = self.streams.entry(stream).or_insert_with(|| Decoder::new(stream.channel));
+        self.state.unfinished -= decoder.held();
+        decoder.gap();
         let sign = stream.direction.sign();
         let text = format!("{bytes} bytes ({sign}) came too fast to be recorded");
         self.event(at, stream.connection, Event::Gap, &text);
@@ -165,7 +184,19 @@ impl Recorder {
     fn bytes(&mut self, at: Duration, stream: Stream, bytes: &[u8]) {
         // Out of the map, so that what is found can be written.
         let mut decoder = self.streams.remove(&stream).unwrap_or_else(|| Decoder::new(stream.channel));
-        decoder.pass(bytes, |found| self.found(at, stream, found));
+        let mut room = std::mem::take(&mut self.state.room);
+        let before = decoder.held();
+        decoder.pass(bytes, &mut room, |found| self.found(at, stream, found));
+        self.state.room = room;
+        self.state.unfinished = self.state.unfinished + decoder.held() - before;
+        if self.state.unfinished > UNFINISHED {
+            self.state.unfinished -= decoder.held();
+            decoder.gap();
+            let sign = stream.direction.sign();
+            let text =
+                format!("({sign}) a message is not recorded: too much is unfinished on all connections");
+            self.event(at, stream.connection, Event::Gap, &text);
+        }
         self.streams.insert(stream, decoder);
     }
 
@@ -183,15 +214,15 @@ impl Recorder {
         };
         let redacted = self.redactor.message(text);
         let encoder = &mut self.state.encoder;
-        let entry = if stream.channel == Channel::Stderr {
-            encoder.stray(at, direction, connection, true, &redacted)
+        let (entry, apart) = if stream.channel == Channel::Stderr {
+            (encoder.stray(at, direction, connection, true, &redacted), None)
         } else {
             if matches!(redacted, std::borrow::Cow::Owned(_)) {
                 encoder.redacted();
             }
-            encoder.message(at, direction, connection, &redacted)
+            encoder.message_apart(at, direction, connection, &redacted)
         };
-        self.write();
+        self.write(apart);
         let what = match entry.kind {
             Kind::Stderr => capture::What::Stderr(redacted),
             Kind::Noise => capture::What::Noise(redacted),
@@ -203,7 +234,7 @@ impl Recorder {
     fn event(&mut self, at: Duration, connection: u64, event: Event, text: &str) {
         let text = self.redactor.text(text);
         let entry = self.state.encoder.event(at, connection, event, &text);
-        self.write();
+        self.write(None);
         self.show(&entry, capture::What::Event(event, text), None);
     }
 
@@ -253,11 +284,12 @@ impl Recorder {
         }
     }
 
-    /// Writes the line that was just made.
-    fn write(&mut self) {
+    /// Writes the line that was just made, with the message that belongs to its end.
+    fn write(&mut self, apart: Option<&[u8]>) {
         self.state.line += 1;
         if let Some(file) = &mut self.file {
-            let written = file.line(self.state.encoder.line());
+            let end = if apart.is_some() { Encoder::END } else { &[] };
+            let written = file.line([self.state.encoder.line(), apart.unwrap_or_default(), end]);
             self.written(written);
         }
     }

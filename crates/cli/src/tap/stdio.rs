@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use sabir::transport::ProcessGroup;
 use sabir_model::capture::{Direction, Event};
 
-use super::inject::Injector;
+use super::inject::Pipes;
 use super::platform;
 use super::queue::{BUFFER, Channel, Queue, Stream};
 use crate::exit::{Exit, Failure};
@@ -34,13 +34,14 @@ pub(super) struct Running {
     outputs: usize,
 }
 
-/// Starts the command. Its standard error is copied, too, if `with_stderr`.
+/// Starts the command, which is `shown` in the record. Its standard error is copied, too, if `with_stderr`.
 /// `inject` carries them if the page may send.
 pub(super) fn start(
     words: &[OsString],
+    shown: String,
     with_stderr: bool,
     queue: &Arc<Queue>,
-    inject: Option<&Arc<Injector>>,
+    inject: Option<&Arc<Pipes>>,
 ) -> Result<Running, Failure> {
     let name = words[0].to_str().map(|name| OsString::from(program(name)));
     let mut command = Command::new(name.unwrap_or_else(|| words[0].clone()));
@@ -54,8 +55,7 @@ pub(super) fn start(
     let forward = platform::forward_signals().map_err(|error| failed(&error))?;
     let (mut child, group) = ProcessGroup::spawn(command).map_err(|error| failed(&error))?;
     forward(child.id());
-    let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    queue.event(CONNECTION, Event::Open, crate::platform::join(&words));
+    queue.event(CONNECTION, Event::Open, shown);
     let (end, ended) = channel();
     let stream = |direction, channel| Stream { connection: CONNECTION, direction, channel, exchange: 0 };
     let mut outputs = 0;

@@ -8,14 +8,15 @@
 //! | `WORD` | a string by position: whatever is not JSON, such as `hello` or `0xff` |
 //! | `=TEXT`, `:=JSON` | by position, a string or JSON for certain |
 
+mod parameter;
 mod typed;
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::Path;
 
+pub(crate) use parameter::{Parameter, method_parameters, parameters};
 use sabir::{JsonKind, RawJson};
-pub(crate) use typed::{Parameter, parameters};
 
 use crate::exit::Failure;
 use crate::platform::{self, word};
@@ -102,14 +103,18 @@ impl Arguments {
         }
     }
 
-    /// Whether a schema would make a difference.
+    /// Whether a schema would make a difference where all arguments have names: what is by position gets one from it.
+    pub(crate) fn need_schema(&self) -> bool {
+        self.need_types() || self.args.iter().any(|arg| arg.name.is_none())
+    }
+
+    /// Whether a named argument is text that could also be of another type.
     pub(crate) fn need_types(&self) -> bool {
         let needs = |arg: &Arg| match (&arg.name, &arg.value) {
-            (None, _) => true,
             (Some(_), Value::Loose(text)) => {
                 RawJson::new(text.as_str()).is_ok_and(|json| json.kind() != JsonKind::String)
             }
-            (Some(_), Value::Json(_) | Value::Text(_)) => false,
+            _ => false,
         };
         self.args.iter().any(needs)
     }

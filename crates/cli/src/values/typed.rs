@@ -3,7 +3,7 @@
 use sabir::RawJson;
 use serde_json::Value as Json;
 
-use super::{Arg, Arguments, Value, params, string};
+use super::{Arg, Arguments, Parameter, Value, params, string};
 use crate::complete::is_plain;
 use crate::exit::Failure;
 use crate::platform::word;
@@ -11,32 +11,6 @@ use crate::suggest;
 
 /// Values of an enumeration, and parameters, that a message names.
 const NAMED: usize = 12;
-
-/// A parameter of a method or a tool.
-#[derive(Debug, Clone)]
-pub(crate) struct Parameter {
-    pub(crate) name: String,
-    pub(crate) schema: Json,
-    pub(crate) required: bool,
-}
-
-/// The parameters that the schema of an object describes, in its order.
-pub(crate) fn parameters(schema: &Json) -> Vec<Parameter> {
-    let required: Vec<&str> = schema
-        .get("required")
-        .and_then(Json::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(Json::as_str)
-        .collect();
-    let properties = schema.get("properties").and_then(Json::as_object);
-    let parameter = |(name, schema): (&String, &Json)| Parameter {
-        required: required.contains(&name.as_str()),
-        name: name.clone(),
-        schema: schema.clone(),
-    };
-    properties.into_iter().flatten().map(parameter).collect()
-}
 
 impl Arguments {
     /// The params as an object: what is by position gets its name, and everything the type that its schema wants.
@@ -111,9 +85,8 @@ impl Arguments {
 /// How to call it.
 fn usage(of: &str, known: &[Parameter]) -> String {
     let shown = |parameter: &Parameter| {
-        let mut types = Vec::new();
-        collect_types(&parameter.schema, &mut types);
-        let kind = if types.is_empty() { "VALUE".to_owned() } else { types.join("|").to_uppercase() };
+        let kinds = &parameter.kinds;
+        let kind = if kinds.is_empty() { "VALUE".to_owned() } else { kinds.join("|").to_uppercase() };
         let text = format!("{}={kind}", quoted(&parameter.name));
         if parameter.required { text } else { format!("[{text}]") }
     };
@@ -133,29 +106,24 @@ fn quoted(name: &str) -> String {
 impl Arg {
     /// As JSON of the type that the schema wants.
     fn fit(&self, parameter: &Parameter) -> Result<String, Failure> {
-        let schema = &parameter.schema;
-        let mut types = Vec::new();
-        collect_types(schema, &mut types);
-        let is_allowed = |json: &Json| types.is_empty() || types.iter().any(|kind| is_of(json, kind));
+        let Parameter { name, kinds, choices, .. } = parameter;
         let json = match &self.value {
             Value::Json(json) => json.clone(),
             Value::Text(text) => string(text),
             Value::Loose(text) => {
                 let as_json = serde_json::from_str::<Json>(text).ok();
-                let text_fits = types.is_empty() || types.iter().any(|kind| kind == "string");
+                let text_fits = kinds.is_empty() || kinds.contains(&"string");
                 match as_json {
-                    Some(json) if !json.is_string() && !text_fits && is_allowed(&json) => text.clone(),
+                    Some(json) if !json.is_string() && !text_fits && parameter.allows(&json) => text.clone(),
                     // Both fit: as it is without a schema.
-                    Some(json) if is_allowed(&json) => self.json(),
+                    Some(json) if parameter.allows(&json) => self.json(),
                     _ => string(text),
                 }
             }
         };
         let value: Json = serde_json::from_str(&json).unwrap_or_default();
-        let choices = schema.get("enum").and_then(Json::as_array);
-        let name = &parameter.name;
-        if !is_allowed(&value) {
-            let wanted = types.join(" or ");
+        if !parameter.allows(&value) {
+            let wanted = kinds.join(" or ");
             let article = if wanted.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
             let failure = Failure::usage(format_args!(
                 "the argument `{name}` must be {article} {wanted}, found {json:.60}"
@@ -166,7 +134,7 @@ impl Arg {
                 _ => failure,
             });
         }
-        if let Some(choices) = choices.filter(|choices| !choices.contains(&value)) {
+        if let Some(choices) = choices.as_ref().filter(|choices| !choices.contains(&value)) {
             let shown: Vec<String> = choices
                 .iter()
                 .take(NAMED)
@@ -187,42 +155,12 @@ impl Arg {
     }
 }
 
-/// The types that a schema names; none if it allows all, or says it in a way that is not looked into.
-fn collect_types(schema: &Json, types: &mut Vec<String>) {
-    match schema.get("type") {
-        Some(Json::String(kind)) => return types.push(kind.clone()),
-        Some(Json::Array(kinds)) => {
-            return types.extend(kinds.iter().filter_map(Json::as_str).map(str::to_owned));
-        }
-        _ => {}
-    }
-    for choices in ["anyOf", "oneOf"].iter().filter_map(|key| schema.get(*key)?.as_array()) {
-        for choice in choices {
-            let before = types.len();
-            collect_types(choice, types);
-            if types.len() == before {
-                return types.clear();
-            }
-        }
-    }
-}
-
-fn is_of(json: &Json, kind: &str) -> bool {
-    match (json, kind) {
-        (Json::Null, "null") | (Json::Bool(_), "boolean") | (Json::Number(_), "number") => true,
-        (Json::Number(number), "integer") => {
-            number.is_i64() || number.is_u64() || number.as_f64().is_some_and(|number| number.fract() == 0.0)
-        }
-        (Json::String(_), "string") | (Json::Array(_), "array") | (Json::Object(_), "object") => true,
-        _ => false,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::values::parameters;
 
     fn known() -> Vec<Parameter> {
         parameters(&json!({

@@ -14,8 +14,21 @@ pub(super) struct Following {
 }
 
 impl Following {
-    pub(super) fn open(path: &Path) -> io::Result<Self> {
-        Ok(Following { path: path.to_owned(), file: File::open(path)? })
+    /// A file that is not there yet is waited for; `tell` is called then.
+    pub(super) fn open(path: &Path, tell: impl FnOnce()) -> io::Result<Self> {
+        let mut tell = Some(tell);
+        let file = loop {
+            match File::open(path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    if let Some(tell) = tell.take() {
+                        tell();
+                    }
+                    std::thread::sleep(PAUSE);
+                }
+                other => break other?,
+            }
+        };
+        Ok(Following { path: path.to_owned(), file })
     }
 
     /// The file that has the name now, if what was read so far is longer than it: another has taken its place.

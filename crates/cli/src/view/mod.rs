@@ -4,6 +4,7 @@ mod capture;
 mod follow;
 mod print;
 mod serve;
+mod take_over;
 pub(crate) mod taps;
 
 use std::collections::HashSet;
@@ -11,18 +12,28 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use capture::{Given, Origin};
-use sabir_model::capture::Reader;
+use sabir_model::capture::{Reader, Redactor};
 pub(crate) use serve::{Page, Sender, Sent};
 
-use crate::args::{TapArgs, ViewArgs};
+use crate::args::{TapArgs, ViewArgs, WebArgs};
 use crate::exit::{Exit, Failure};
+use crate::filter;
 use crate::print::Printer;
 
 pub(crate) async fn run(args: ViewArgs, printer: &Printer) -> Result<Exit, Failure> {
+    if args.take_over {
+        return take_over::run().await;
+    }
+    let target = in_front(&args)?;
+    let WebArgs { headers, cacert, insecure } = &args.web;
+    if target.is_none() && (!headers.is_empty() || cacert.is_some() || *insecure) {
+        return Err(Failure::usage("headers and certificates are for a target")
+            .hint("as in `sabir view -H 'Authorization: Bearer ${TOKEN}' https://example.org/mcp`"));
+    }
     if args.print {
         return print::run(&args, printer);
     }
-    if let Some(tap) = in_front(&args)? {
+    if let Some(tap) = target {
         return crate::tap::run(tap, printer).await;
     }
     if args.live {
@@ -39,6 +50,10 @@ pub(crate) async fn run(args: ViewArgs, printer: &Printer) -> Result<Exit, Failu
         origins.push(Origin::file(path));
     }
     let given = Given { origins, more: None };
+    if let Some(to) = &args.export {
+        let filter = filter::parse(args.filter.as_deref())?;
+        return serve::save(given, to, filter, Redactor::new(args.redact)).await;
+    }
     if args.mcp {
         return serve::mcp(given).await;
     }
@@ -47,7 +62,8 @@ pub(crate) async fn run(args: ViewArgs, printer: &Printer) -> Result<Exit, Failu
 
 /// The tap that a target means.
 fn in_front(args: &ViewArgs) -> Result<Option<TapArgs>, Failure> {
-    let tap = || TapArgs { view: true, allow_send: args.allow_send, ..TapArgs::default() };
+    let tap =
+        || TapArgs { view: true, allow_send: args.allow_send, web: args.web.clone(), ..TapArgs::default() };
     if !args.command.is_empty() {
         return Ok(Some(TapArgs { command: args.command.clone(), ..tap() }));
     }
@@ -91,14 +107,21 @@ fn readable(path: &Path) -> Result<(), Failure> {
 }
 
 fn page(given: Given, port: u16) -> Result<Page, Failure> {
-    Page::serve(given, port, None)
+    Page::serve(given, serve::Served { port, ..Default::default() })
         .map_err(|error| Failure::new(Exit::Connect, format_args!("cannot serve the page: {error}")))
 }
 
-/// A page over what a tap records. `send` sends for it.
-pub(crate) fn beside_tap(record: &Path, name: String, send: Option<Sender>) -> std::io::Result<Page> {
+/// A page over what a tap records, which `is_temporary` if nobody asked for it. `send` sends for it.
+pub(crate) fn beside_tap(
+    record: &Path,
+    name: String,
+    is_temporary: bool,
+    send: Option<Sender>,
+) -> std::io::Result<Page> {
     let origin = Origin { path: record.to_owned(), name, is_live: true };
-    Page::serve(Given { origins: vec![origin], more: None }, 0, send)
+    let record = (!is_temporary).then(|| record.display().to_string());
+    let served = serve::Served { send, record, ..Default::default() };
+    Page::serve(Given { origins: vec![origin], more: None }, served)
 }
 
 /// The records of all taps that run, and of those that will.

@@ -4,7 +4,7 @@
 //! shown as it comes.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 use sabir_model::calls::{Entry, Names, Tracker};
@@ -38,27 +38,42 @@ pub(super) fn run(args: &ViewArgs, printer: &Printer) -> Result<Exit, Failure> {
             let format = RowFormat { is_live: true, ..format };
             Stream { format, filter, follow: true }.show(io::stdin().lock(), &mut out)
         }
-        (false, true) => match Following::open(Path::new(file)) {
-            Ok(file) => {
-                let format = RowFormat { is_live: true, ..format };
-                Stream { format, filter, follow: true }.show(file, &mut out)
+        (false, true) => {
+            match Following::open(Path::new(file), || printer.note(&format!("waiting for {name}"))) {
+                Ok(file) => {
+                    let format = RowFormat { is_live: true, ..format };
+                    Stream { format, filter, follow: true }.show(file, &mut out)
+                }
+                Err(error) => Err(Shown::Unreadable(error.into())),
             }
-            Err(error) => Err(Shown::Unreadable(error.into())),
-        },
+        }
         (false, false) => indexed(Path::new(file), format, filter, &mut out),
     };
     match shown {
-        Ok(is_torn) => {
+        Ok(read) => {
             out.flush()?;
             drop(out);
-            if is_torn {
+            if read.is_torn {
                 printer.note("skipped the last line: it is incomplete");
+            }
+            match (read.rows, read.printed) {
+                (0, _) => printer.note(&format!("{name} has no messages")),
+                (rows, 0) => printer.note(&format!("none of {rows} rows matches the filter")),
+                _ => {}
             }
             Ok(Exit::Ok)
         }
         Err(Shown::Unreadable(error)) => Err(unreadable(&error)),
         Err(Shown::Unwritable(error)) => Err(error.into()),
     }
+}
+
+/// What there was in a file.
+struct Read {
+    rows: u64,
+    printed: u64,
+    /// Its last line is incomplete.
+    is_torn: bool,
 }
 
 /// Why showing has ended early.
@@ -73,8 +88,8 @@ impl From<ReadError> for Shown {
     }
 }
 
-/// Shows a file that can be read by position. Whether its last line is torn.
-fn indexed(path: &Path, format: RowFormat, filter: Filter, out: &mut impl Write) -> Result<bool, Shown> {
+/// Shows a file that can be read by position.
+fn indexed(path: &Path, format: RowFormat, filter: Filter, out: &mut impl Write) -> Result<Read, Shown> {
     let file = File::open(path).map_err(ReadError::from)?;
     if !file.metadata().map_err(ReadError::from)?.is_file() {
         return Stream { format, filter, follow: false }.show(file, out);
@@ -97,7 +112,7 @@ fn indexed(path: &Path, format: RowFormat, filter: Filter, out: &mut impl Write)
         }
         printed = search.found().len();
     }
-    Ok(reader.torn())
+    Ok(Read { rows: index.len().into(), printed: printed as u64, is_torn: reader.torn() })
 }
 
 /// Shows records as they come.
@@ -109,11 +124,13 @@ struct Stream {
 }
 
 impl Stream {
-    fn show(&self, input: impl Read, out: &mut impl Write) -> Result<bool, Shown> {
+    fn show(&self, input: impl io::Read, out: &mut impl Write) -> Result<Read, Shown> {
         let mut reader = Reader::new(input)?;
         let mut tracker = Tracker::default();
+        let (mut rows, mut printed) = (0, 0);
         while let Some(record) = reader.next()? {
             let entry = tracker.follow(&record);
+            rows += 1;
             let content = match &record.what {
                 What::Message(text) | What::Noise(text) | What::Stderr(text) => &**text,
                 What::Event(_, text) => text.as_bytes(),
@@ -121,12 +138,13 @@ impl Stream {
             };
             if self.filter.matches(&entry, tracker.names(), content) {
                 print(&self.format, &entry, tracker.names(), content, out)?;
+                printed += 1;
                 if self.follow {
                     out.flush().map_err(Shown::Unwritable)?;
                 }
             }
         }
-        Ok(reader.torn())
+        Ok(Read { rows, printed, is_torn: reader.torn() })
     }
 }
 

@@ -1,6 +1,5 @@
 //! A connection to a live peer on which anything can be sent, also what is not a message.
 
-mod first_bytes;
 mod post;
 mod posts;
 mod socket;
@@ -132,6 +131,15 @@ impl Wire {
         match self {
             Wire::Post(post) => post.status(),
             Wire::Sse(sse) => sse.status(),
+            Wire::Stream(_) | Wire::Socket(_) => None,
+        }
+    }
+
+    /// What the last status over HTTP says, if it was not a success. There may be a message all the same.
+    pub(crate) fn refusal(&self) -> Option<&Undelivered> {
+        match self {
+            Wire::Post(post) => post.refusal(),
+            Wire::Sse(sse) => sse.refusal(),
             Wire::Stream(_) | Wire::Socket(_) => None,
         }
     }

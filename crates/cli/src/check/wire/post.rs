@@ -7,15 +7,14 @@ use std::time::Duration;
 
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue};
+use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use sabir::sse::{Event, Parser};
-use sabir::transport::{self, HttpFailure, RawStreams, Url};
+use sabir::transport::{self, FirstBytes, HttpFailure, RawStreams, Received, Url};
 use sabir::{DeliveryFailure, LENIENT, Limits, McpRevision, Undelivered};
 use sabir_proto::{Incoming as Decoded, Message, RawJson, decode};
 
-use super::first_bytes::{FirstBytes, Received};
 use super::{Got, WireTarget};
 use crate::peer::PeerOptions;
 use crate::print::Printer;
@@ -40,7 +39,7 @@ const ATTEMPTS: u32 = 5;
 const PAUSE: Duration = Duration::from_secs(1);
 
 pub(crate) struct Post {
-    url: Url,
+    pub(super) url: Url,
     web: Web,
     /// MCP 2026-07-28, which wants headers that say what is in the body.
     stateless: bool,
@@ -57,6 +56,8 @@ pub(crate) struct Post {
     /// Whether a message has come in answer to the last post.
     answered: bool,
     status: Option<u16>,
+    /// What the status of the last answer says, if it is not a success.
+    refusal: Option<Undelivered>,
     /// Why the last post has no answer.
     undelivered: Option<Undelivered>,
     max_size: usize,
@@ -100,6 +101,7 @@ impl Post {
             events: None,
             answered: true,
             status: None,
+            refusal: None,
             undelivered: None,
             max_size: *max_size,
             printer: target.printer.clone(),
@@ -120,6 +122,7 @@ impl Post {
             events: None,
             answered: true,
             status: None,
+            refusal: None,
             undelivered: None,
             max_size: self.max_size,
             printer: self.printer.clone(),
@@ -157,6 +160,10 @@ impl Post {
 
     pub(super) fn status(&self) -> Option<u16> {
         self.status
+    }
+
+    pub(super) fn refusal(&self) -> Option<&Undelivered> {
+        self.refusal.as_ref()
     }
 
     pub(super) fn undelivered(&self) -> Option<&Undelivered> {
@@ -281,6 +288,7 @@ impl Post {
         let expected = requests(&text);
         self.initializing |= opens;
         self.status = None;
+        self.refusal = None;
         let posted = self.exchange(Method::POST, text, None).await;
         let (response, start) = posted.map_err(|(start, error)| self.broken(&start, &error))?;
         let status = response.status();
@@ -303,9 +311,7 @@ impl Post {
                 None => NoAnswer::TooLarge,
             })?
         } else {
-            // The status says what matters, whatever becomes of the body.
-            let read = tokio::time::timeout(REFUSAL_TIMEOUT, whole(body, REFUSAL)).await;
-            read.ok().and_then(Result::ok).unwrap_or_default()
+            refusal_text(body).await
         };
         let kind = content_type(&head.headers);
         // The body of a failure need not be a message; if it is one, it counts.
@@ -316,35 +322,21 @@ impl Post {
             }
             false => is_message(&body),
         };
+        let failure = HttpFailure { status, headers: &head.headers, body: &body };
         if let Some(printer) = self.printer.as_ref().filter(|_| !status.is_success() || !is_used) {
-            trace::failure(&HttpFailure { status, headers: &head.headers, body: &body }, printer);
+            trace::failure(&failure, printer);
         }
+        self.refusal = (!status.is_success()).then(|| failure.undelivered(&self.url.to_string()));
         if is_used {
             self.ready.push_back(body);
-        } else if !status.is_success() {
-            return Err(NoAnswer::Undelivered(self.refused(status, &head.headers)));
+        } else if let Some(refusal) = &self.refusal {
+            return Err(NoAnswer::Undelivered(refusal.clone()));
         } else if !body.trim_ascii().is_empty() {
             let (kind, what) = (kind.clone().into(), format!("is `{kind}`, not JSON"));
             let lost = self.says(DeliveryFailure::ContentType(kind), &what);
             return Err(NoAnswer::Undelivered(Undelivered { status: self.status, ..lost }));
         }
         Ok(())
-    }
-
-    /// A status that is not a success.
-    fn refused(&self, status: StatusCode, headers: &HeaderMap) -> Undelivered {
-        let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
-        let mut reason = format!("HTTP {status} from {}", self.url);
-        let location = headers.get(LOCATION).filter(|_| status.is_redirection()).map(text);
-        let failure = match (location, headers.get(RETRY_AFTER)) {
-            (Some(location), _) => {
-                reason = format!("{reason}: moved to {location}");
-                DeliveryFailure::Redirected(location.into())
-            }
-            (None, Some(time)) => DeliveryFailure::RetryAfter(text(time).into()),
-            (None, None) => DeliveryFailure::Refused,
-        };
-        Undelivered { status: Some(status.as_u16()), ..Undelivered::new(failure, reason) }
     }
 
     /// The connection broke, or does not carry HTTP.
@@ -355,7 +347,7 @@ impl Post {
             Undelivered::new(DeliveryFailure::Closed, reason)
         } else if !start.starts_with(b"HTTP/") {
             let reason = format!("{} does not speak HTTP", self.url);
-            Undelivered::new(DeliveryFailure::WrongProtocol(start.into()), reason)
+            Undelivered::new(DeliveryFailure::WrongProtocol(start), reason)
         } else if error.kind() == io::ErrorKind::InvalidData {
             self.says(DeliveryFailure::Other, &format!("is not valid HTTP: {error}"))
         } else if error.kind() == io::ErrorKind::UnexpectedEof {
@@ -379,8 +371,8 @@ impl Post {
     ) -> Result<(Response<Incoming>, Received), (Received, io::Error)> {
         let failed = |error| (Received::default(), error);
         let RawStreams { read, write, .. } = streams(&self.url, &self.web).await.map_err(failed)?;
-        let (read, start) = FirstBytes::new(read);
-        let stream = TokioIo::new(tokio::io::join(read, write));
+        let (stream, start) = FirstBytes::new(tokio::io::join(read, write));
+        let stream = TokioIo::new(stream);
         let failed = |error: hyper::Error| (start.clone(), io_error(error));
         let (mut sender, connection) = hyper::client::conn::http1::handshake(stream).await.map_err(failed)?;
         tokio::spawn(connection);
@@ -545,6 +537,12 @@ async fn whole(mut body: Incoming, limit: usize) -> Result<Vec<u8>, Option<io::E
         }
     }
     Ok(text)
+}
+
+/// The body of a refusal. The status says what matters, whatever becomes of it.
+pub(super) async fn refusal_text(body: Incoming) -> Vec<u8> {
+    let read = tokio::time::timeout(REFUSAL_TIMEOUT, whole(body, REFUSAL)).await;
+    read.ok().and_then(Result::ok).unwrap_or_default()
 }
 
 /// The error of the connection that is behind one of hyper.

@@ -4,14 +4,13 @@ use std::io;
 use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
-use sabir::transport::{RawStreams, Url};
+use sabir::transport::{FirstBytes, HttpFailure, RawStreams, Url};
 use tokio::io::{AsyncRead, AsyncWrite, Join};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
-use super::first_bytes::FirstBytes;
 use super::{Got, post};
 use crate::detect::Detected;
 use crate::exit::{Exit, Failure};
@@ -20,7 +19,7 @@ use crate::peer::PeerOptions;
 /// How long closing in order may take.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 
-type Stream = Join<FirstBytes<Box<dyn AsyncRead + Send + Unpin>>, Box<dyn AsyncWrite + Send + Unpin>>;
+type Stream = FirstBytes<Join<Box<dyn AsyncRead + Send + Unpin>, Box<dyn AsyncWrite + Send + Unpin>>>;
 
 pub(crate) struct Socket {
     stream: WebSocketStream<Stream>,
@@ -44,12 +43,13 @@ impl Socket {
         let max_size = peer.max_size;
         let config =
             WebSocketConfig::default().max_message_size(Some(max_size)).max_frame_size(Some(max_size));
-        let (read, start) = FirstBytes::new(read);
-        match client_async_with_config(request, tokio::io::join(read, write), Some(config)).await {
+        let (stream, start) = FirstBytes::new(tokio::io::join(read, write));
+        match client_async_with_config(request, stream, Some(config)).await {
             Ok((stream, _)) => Ok(Socket { stream, max_size }),
             Err(Error::Http(response)) => {
-                let location = response.headers().get("location").and_then(|location| location.to_str().ok());
-                Err(peer.not_a_websocket(response.status(), location))
+                let (status, headers) = (response.status(), response.headers());
+                let body = response.body().as_deref().unwrap_or_default();
+                Err(peer.not_a_websocket(&HttpFailure { status, headers, body }))
             }
             Err(error) => Err(match start.bytes() {
                 start if !start.is_empty() && !start.starts_with(b"HTTP/") => {

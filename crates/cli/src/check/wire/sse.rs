@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use std::io;
 
 use hyper::Method;
-use sabir::transport::Url;
-use sabir::{DeliveryFailure, Undelivered};
+use sabir::Undelivered;
+use sabir::transport::{HttpFailure, Url};
 
-use super::post::{Events, NoAnswer, Post, is_stream};
+use super::post::{Events, NoAnswer, Post, is_stream, refusal_text};
 use super::{Got, WireTarget};
 use crate::json::escape_controls;
 
@@ -18,6 +18,8 @@ pub(crate) struct Sse {
     /// Messages that came before the endpoint.
     early: VecDeque<Vec<u8>>,
     status: Option<u16>,
+    /// What that says, if it is not a success.
+    refusal: Option<Undelivered>,
     /// Posts that were refused, and not told yet.
     refused: VecDeque<Undelivered>,
     max_size: usize,
@@ -43,7 +45,7 @@ impl Sse {
             io::Error::other(format!("{url} wants messages posted elsewhere: {endpoint}"))
         })?;
         let post = Post::open(&endpoint, target).await?;
-        Ok(Sse { post, events, early, status: None, refused: VecDeque::new(), max_size })
+        Ok(Sse { post, events, early, status: None, refusal: None, refused: VecDeque::new(), max_size })
     }
 
     pub(super) async fn send(&mut self, text: &str) -> io::Result<()> {
@@ -51,10 +53,14 @@ impl Sse {
         let (response, _) = sent.map_err(|(_, error)| error)?;
         let status = response.status();
         self.status = Some(status.as_u16());
+        self.refusal = None;
         if !status.is_success() {
-            let what = format!("HTTP {status}");
-            let lost = Undelivered::new(DeliveryFailure::Refused, what);
-            self.refused.push_back(Undelivered { status: self.status, ..lost });
+            let (head, body) = response.into_parts();
+            let body = refusal_text(body).await;
+            let failure = HttpFailure { status, headers: &head.headers, body: &body };
+            let refusal = failure.undelivered(&self.post.url.to_string());
+            self.refusal = Some(refusal.clone());
+            self.refused.push_back(refusal);
         }
         Ok(())
     }
@@ -71,6 +77,10 @@ impl Sse {
             Err(NoAnswer::TooLarge) => Got::TooLarge { limit: self.max_size },
             Ok(None) | Err(NoAnswer::Undelivered(_)) => Got::End,
         }
+    }
+
+    pub(super) fn refusal(&self) -> Option<&Undelivered> {
+        self.refusal.as_ref()
     }
 
     pub(super) fn status(&self) -> Option<u16> {

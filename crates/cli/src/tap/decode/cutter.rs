@@ -26,12 +26,17 @@ impl Cutter {
         Cutter { deframer: Deframer::new(Some(Framing::Lines), LARGEST), ..Cutter::default() }
     }
 
-    /// Takes the next bytes, and hands out what is whole.
-    pub(super) fn pass(&mut self, bytes: &[u8], mut take: impl FnMut(Result<&[u8], FrameFault>)) {
+    /// Takes the next bytes, and hands out what is whole. `room` is memory that the streams take turns with.
+    pub(super) fn pass(
+        &mut self,
+        bytes: &[u8],
+        room: &mut Vec<u8>,
+        mut take: impl FnMut(Result<&[u8], FrameFault>),
+    ) {
         // Most of the time nothing is left over.
         if self.unread.is_empty() && !self.is_lost {
             let done = cut(&mut self.deframer, bytes, &mut take);
-            self.unread.extend_from_slice(&bytes[done..]);
+            keep(&mut self.unread, &bytes[done..], room);
             return;
         }
         self.unread.extend_from_slice(bytes);
@@ -42,14 +47,16 @@ impl Cutter {
         }
         let done = cut(&mut self.deframer, &self.unread, &mut take);
         self.unread.drain(..done);
-        if self.unread.is_empty() && self.unread.capacity() > 1 << 20 {
-            self.unread = Vec::new();
-        }
+        give_back(&mut self.unread, room);
+    }
+
+    pub(super) fn held(&self) -> usize {
+        self.unread.len()
     }
 
     /// Bytes are missing.
     pub(super) fn gap(&mut self) {
-        self.unread.clear();
+        self.unread = Vec::new();
         self.deframer = Deframer::new(self.deframer.framing(), LARGEST);
         self.is_lost = true;
     }
@@ -91,6 +98,28 @@ impl Cutter {
     }
 }
 
+/// Bytes of memory that are kept for the next large message, and bytes that each stream keeps of its own.
+const ROOM: usize = 8 << 20;
+const OWN: usize = 16 << 10;
+
+/// Keeps the beginning of a message, in memory that was used before if there is some.
+pub(super) fn keep(unread: &mut Vec<u8>, bytes: &[u8], room: &mut Vec<u8>) {
+    if unread.is_empty() && unread.capacity() < bytes.len() {
+        std::mem::swap(unread, room);
+    }
+    unread.extend_from_slice(bytes);
+}
+
+/// Leaves memory that is not needed for the next stream that needs some: new memory costs as much as a copy.
+pub(super) fn give_back(unread: &mut Vec<u8>, room: &mut Vec<u8>) {
+    if unread.is_empty() && unread.capacity() > OWN {
+        let given = std::mem::take(unread);
+        if (room.capacity()..=ROOM).contains(&given.capacity()) {
+            *room = given;
+        }
+    }
+}
+
 /// Cuts as far as it goes; how far that is.
 fn cut(deframer: &mut Deframer, bytes: &[u8], take: &mut impl FnMut(Result<&[u8], FrameFault>)) -> usize {
     let mut done = 0;
@@ -115,7 +144,7 @@ mod tests {
 
     fn passed(cutter: &mut Cutter, bytes: &[u8]) -> Vec<String> {
         let mut out = Vec::new();
-        cutter.pass(bytes, |cut| {
+        cutter.pass(bytes, &mut Vec::new(), |cut| {
             out.push(match cut {
                 Ok(body) => String::from_utf8_lossy(body).into_owned(),
                 Err(fault) => fault.to_string(),

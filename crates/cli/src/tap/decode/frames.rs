@@ -1,7 +1,7 @@
 //! The frames of a WebSocket, read from a copy of its bytes: messages, and how it is closed.
 
 use super::Found;
-use super::cutter::LARGEST;
+use super::cutter::{LARGEST, give_back, keep};
 
 /// One direction.
 #[derive(Debug, Default)]
@@ -17,33 +17,52 @@ pub(in crate::tap) struct Frames {
 }
 
 /// What the header of a frame says.
-struct Head {
-    is_last: bool,
+pub(in crate::tap) struct Head {
+    pub(in crate::tap) is_last: bool,
     is_packed: bool,
     opcode: u8,
     mask: Option<[u8; 4]>,
-    length: u64,
+    /// Of the payload, as the peer says.
+    pub(in crate::tap) length: u64,
     /// Of the header itself.
-    size: usize,
+    pub(in crate::tap) size: usize,
+}
+
+impl Head {
+    /// Whether it is a ping, a pong or the end, and no part of a message.
+    pub(in crate::tap) fn is_control(&self) -> bool {
+        self.opcode & 8 != 0
+    }
+}
+
+/// Makes a payload readable.
+pub(in crate::tap) fn unmask(head: &Head, payload: &mut [u8]) {
+    if let Some(mask) = head.mask {
+        payload.iter_mut().zip(mask.iter().cycle()).for_each(|(byte, mask)| *byte ^= mask);
+    }
 }
 
 impl Frames {
+    pub(super) fn held(&self) -> usize {
+        self.unread.len() + self.message.len()
+    }
+
     pub(super) fn gap(&mut self) {
         *self = Frames { is_lost: true, ..Frames::default() };
     }
 
-    pub(super) fn pass(&mut self, mut bytes: &[u8], take: &mut impl FnMut(Found<'_>)) {
+    pub(super) fn pass(&mut self, mut bytes: &[u8], room: &mut Vec<u8>, take: &mut impl FnMut(Found<'_>)) {
         if self.is_lost {
             return;
         }
         let skipped = self.skip.min(bytes.len() as u64);
         self.skip -= skipped;
         bytes = &bytes[skipped as usize..];
-        self.unread.extend_from_slice(bytes);
+        keep(&mut self.unread, bytes, room);
         let mut done = 0;
-        while let Some(head) = head(&self.unread[done..]) {
+        while let Some(head) = frame_head(&self.unread[done..]) {
             let start = done + head.size;
-            if head.length + self.message.len() as u64 > LARGEST as u64 {
+            if head.length.saturating_add(self.message.len() as u64) > LARGEST as u64 {
                 let held = ((self.unread.len() - start) as u64).min(head.length);
                 self.skip = head.length - held;
                 done = start + held as usize;
@@ -56,9 +75,7 @@ impl Frames {
             }
             let end = start + head.length as usize;
             let Some(payload) = self.unread.get_mut(start..end) else { break };
-            if let Some(mask) = head.mask {
-                payload.iter_mut().zip(mask.iter().cycle()).for_each(|(byte, mask)| *byte ^= mask);
-            }
+            unmask(&head, payload);
             let payload = &self.unread[start..end];
             done = end;
             match head.opcode {
@@ -79,11 +96,12 @@ impl Frames {
             }
         }
         self.unread.drain(..done);
+        give_back(&mut self.unread, room);
     }
 }
 
 /// The header with which the bytes begin, if all of it is there.
-fn head(bytes: &[u8]) -> Option<Head> {
+pub(in crate::tap) fn frame_head(bytes: &[u8]) -> Option<Head> {
     let (&first, &second) = (bytes.first()?, bytes.get(1)?);
     let (length, mut size) = match second & 0x7f {
         126 => (u64::from(u16::from_be_bytes(bytes.get(2..4)?.try_into().ok()?)), 4),
@@ -123,7 +141,7 @@ mod tests {
         let mut frames = Frames::default();
         let mut out = Vec::new();
         for part in bytes.chunks(chunk) {
-            frames.pass(part, &mut |found| {
+            frames.pass(part, &mut Vec::new(), &mut |found| {
                 out.push(match found {
                     Found::Message(text) => String::from_utf8_lossy(text).into_owned(),
                     Found::Note(text) | Found::Missing(text) => format!("! {text}"),
@@ -162,6 +180,17 @@ mod tests {
         bytes.resize(bytes.len() + length as usize, b'x');
         bytes.extend([0x81, 2, b'{', b'}']);
         assert_eq!(told(&bytes, 1 << 20), ["! a message is too large to be recorded", "{}"]);
+    }
+
+    #[test]
+    fn a_length_that_nothing_has_is_passed_over() {
+        let mut bytes = vec![0x01, 1, b'[', 0x80, 127];
+        bytes.extend([0xff; 8]);
+        bytes.resize(1 << 20, b'x');
+        assert_eq!(told(&bytes, 1000), ["! a message is too large to be recorded"]);
+        let mut frames = Frames::default();
+        bytes.chunks(1000).for_each(|part| frames.pass(part, &mut Vec::new(), &mut |_| {}));
+        assert!(frames.unread.len() < 1000, "{}", frames.unread.len());
     }
 
     #[test]

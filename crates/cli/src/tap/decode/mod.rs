@@ -2,11 +2,14 @@
 
 mod cutter;
 mod frames;
+mod other_events;
 
 use std::fmt;
 
 use cutter::{Cutter, LARGEST};
 use frames::Frames;
+pub(super) use frames::{Head, frame_head, unmask};
+use other_events::OtherEvents;
 use sabir::sse::{Event, Parser};
 
 use super::queue::Channel;
@@ -28,7 +31,7 @@ pub(super) enum Decoder {
         body: Vec<u8>,
         is_lost: bool,
     },
-    Events(Parser),
+    Events(Parser, Box<OtherEvents>),
     Frames(Frames),
 }
 
@@ -38,21 +41,22 @@ impl Decoder {
             Channel::Stream => Decoder::Cut(Box::default()),
             Channel::Stderr => Decoder::Cut(Box::new(Cutter::lines())),
             Channel::Body => Decoder::Whole { body: Vec::new(), is_lost: false },
-            Channel::Events => Decoder::Events(Parser::new(LARGEST)),
+            Channel::Events => Decoder::Events(Parser::new(LARGEST), Box::default()),
             Channel::Frames => Decoder::Frames(Frames::default()),
         }
     }
 
-    /// Takes the next bytes, and hands out what is whole.
-    pub(super) fn pass(&mut self, bytes: &[u8], mut take: impl FnMut(Found<'_>)) {
+    /// Takes the next bytes, and hands out what is whole. `room` is memory that the streams take turns with.
+    pub(super) fn pass(&mut self, bytes: &[u8], room: &mut Vec<u8>, mut take: impl FnMut(Found<'_>)) {
         match self {
-            Decoder::Cut(cutter) => cutter.pass(bytes, |cut| take(found(cut))),
+            Decoder::Cut(cutter) => cutter.pass(bytes, room, |cut| take(found(cut))),
             Decoder::Whole { body, is_lost } if body.len() + bytes.len() > LARGEST => {
                 *body = Vec::new();
                 *is_lost = true;
             }
             Decoder::Whole { body, .. } => body.extend_from_slice(bytes),
-            Decoder::Events(parser) => {
+            Decoder::Events(parser, others) => {
+                others.pass(bytes, &mut take);
                 parser.feed(bytes);
                 while let Some(event) = parser.next() {
                     match event {
@@ -64,7 +68,17 @@ impl Decoder {
                     }
                 }
             }
-            Decoder::Frames(frames) => frames.pass(bytes, &mut take),
+            Decoder::Frames(frames) => frames.pass(bytes, room, &mut take),
+        }
+    }
+
+    /// Bytes of messages that are not whole yet, as far as that is known.
+    pub(super) fn held(&self) -> usize {
+        match self {
+            Decoder::Cut(cutter) => cutter.held(),
+            Decoder::Whole { body, .. } => body.len(),
+            Decoder::Events(parser, _) => parser.held(),
+            Decoder::Frames(frames) => frames.held(),
         }
     }
 
@@ -72,8 +86,14 @@ impl Decoder {
     pub(super) fn gap(&mut self) {
         match self {
             Decoder::Cut(cutter) => cutter.gap(),
-            Decoder::Whole { is_lost, .. } => *is_lost = true,
-            Decoder::Events(parser) => *parser = Parser::new(LARGEST),
+            Decoder::Whole { body, is_lost } => {
+                *body = Vec::new();
+                *is_lost = true;
+            }
+            Decoder::Events(parser, others) => {
+                *parser = Parser::new(LARGEST);
+                **others = OtherEvents::default();
+            }
             Decoder::Frames(frames) => frames.gap(),
         }
     }
@@ -87,7 +107,7 @@ impl Decoder {
             }
             Decoder::Whole { body, .. } if body.trim_ascii().is_empty() => {}
             Decoder::Whole { body, .. } => take(Found::Message(body)),
-            Decoder::Events(_) | Decoder::Frames(_) => {}
+            Decoder::Events(..) | Decoder::Frames(_) => {}
         }
     }
 }
@@ -104,7 +124,7 @@ impl fmt::Debug for Decoder {
         f.write_str(match self {
             Decoder::Cut(_) => "Cut",
             Decoder::Whole { .. } => "Whole",
-            Decoder::Events(_) => "Events",
+            Decoder::Events(..) => "Events",
             Decoder::Frames(_) => "Frames",
         })
     }

@@ -18,10 +18,11 @@ use hyper::header::{
     SEC_WEBSOCKET_EXTENSIONS, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
 use hyper::service::service_fn;
-use hyper::{Request, Response, StatusCode, Uri};
+use hyper::{Method, Request, Response, StatusCode, Uri};
 use hyper_util::rt::TokioIo;
 use sabir_model::capture::{Direction, Event};
 
+use super::send::Sends;
 use super::{Duplex, Listen, dial, relay};
 use crate::exit::Failure;
 use crate::tap::queue::{Channel, Queue, Stream};
@@ -46,9 +47,9 @@ const HOP: [HeaderName; 8] = [
 
 /// What all connections use.
 pub(super) struct Proxy {
-    target: sabir::transport::Url,
+    pub(super) target: sabir::transport::Url,
     /// The path that stands for the target's.
-    path: String,
+    pub(super) path: String,
     host: HeaderValue,
     headers: HeaderMap,
     web: Web,
@@ -56,6 +57,7 @@ pub(super) struct Proxy {
     exchanges: AtomicU64,
     /// The connection that a session began on: in the record it stays that.
     sessions: Mutex<HashMap<HeaderValue, u64>>,
+    sends: Option<Arc<Sends>>,
 }
 
 type Sent = Either<Copied, Full<Bytes>>;
@@ -85,6 +87,7 @@ impl Proxy {
             queue,
             exchanges: AtomicU64::new(0),
             sessions: Mutex::default(),
+            sends: listen.sends.clone(),
         }))
     }
 
@@ -128,6 +131,9 @@ impl Pair {
             request.headers().get(UPGRADE).is_some_and(|to| to.as_bytes().eq_ignore_ascii_case(b"websocket"));
         let exchange = proxy.exchanges.fetch_add(1, Ordering::Relaxed);
         let connection = proxy.connection(request.headers(), self.connection);
+        if let Some(sends) = proxy.sends.as_ref().filter(|_| request.method() == Method::POST) {
+            sends.remember(connection, request.headers());
+        }
         let client = is_upgrade.then(|| hyper::upgrade::on(&mut request));
         let stream = Stream { connection, direction: Direction::ToServer, channel: Channel::Body, exchange };
         let sent = self.send(request, stream, is_upgrade).await;
@@ -148,11 +154,12 @@ impl Pair {
             let server = hyper::upgrade::on(&mut response);
             let (queue, of) = (proxy.queue.clone(), relay::frames(connection, exchange));
             queue.event(connection, Event::Open, line);
+            let sends = proxy.sends.clone();
             tokio::spawn(async move {
                 let how = match tokio::try_join!(client, server) {
                     Ok((client, server)) => {
                         let (client, server) = (TokioIo::new(client), TokioIo::new(server));
-                        relay::both(Box::pin(client), Box::pin(server), of, &queue).await
+                        relay::both(Box::pin(client), Box::pin(server), of, &queue, sends.as_deref()).await
                     }
                     Err(error) => Err(io::Error::other(error)),
                 };
@@ -188,9 +195,7 @@ impl Pair {
         let proxy = &self.proxy;
         let mut request = request.map(|body| Copied { body, stream, queue: proxy.queue.clone() });
         let uri = request.uri();
-        let path = uri.path_and_query().map_or("/", |path| path.as_str());
-        let path = if path == proxy.path { proxy.target.path() } else { path };
-        *request.uri_mut() = path.parse::<Uri>()?;
+        *request.uri_mut() = target_path(uri, &proxy.path, proxy.target.path()).parse::<Uri>()?;
         let headers = request.headers_mut();
         let upgrade = headers.get(UPGRADE).cloned().filter(|_| is_upgrade);
         strip(headers);
@@ -243,7 +248,7 @@ impl Body for Copied {
         if let Poll::Ready(Some(Ok(frame))) = &frame
             && let Some(data) = frame.data_ref()
         {
-            self.queue.push_copy(self.stream, data);
+            self.queue.push_copy(self.queue.ticket(), self.stream, data);
         }
         frame
     }
@@ -261,6 +266,15 @@ impl Body for Copied {
 impl Drop for Copied {
     fn drop(&mut self) {
         self.queue.end(self.stream);
+    }
+}
+
+/// The path to ask the target for: its own in the place of the tap's, with what is asked besides.
+fn target_path(asked: &Uri, own: &str, target: &str) -> String {
+    match asked.query() {
+        _ if asked.path() != own => asked.path_and_query().map_or("/", |path| path.as_str()).to_owned(),
+        None => target.to_owned(),
+        Some(query) => format!("{target}{}{query}", if target.contains('?') { '&' } else { '?' }),
     }
 }
 
@@ -284,4 +298,22 @@ fn told(line: &str, response: &Response<Incoming>) -> String {
         let _ = write!(text, "\n{name}: {}", String::from_utf8_lossy(value.as_bytes()));
     }
     text
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_path_of_the_target_takes_the_place_of_the_taps() {
+        for (asked, target, want) in [
+            ("/mcp", "/real/mcp", "/real/mcp"),
+            ("/mcp?x=1", "/real/mcp", "/real/mcp?x=1"),
+            ("/mcp?x=1", "/real?key=2", "/real?key=2&x=1"),
+            ("/other?x=1", "/real", "/other?x=1"),
+        ] {
+            assert_eq!(target_path(&asked.parse().unwrap(), "/mcp", target), want);
+        }
+    }
 }

@@ -6,14 +6,15 @@ mod send;
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use http::Proxy;
 use sabir::ServerTls;
 use sabir::transport::{RawStreams, Transport, Url};
 use sabir_model::capture::Event;
+use send::Sends;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 #[cfg(unix)]
@@ -43,8 +44,8 @@ pub(super) struct Listen {
     pub(super) target: Url,
     pub(super) tls: Option<ServerTls>,
     pub(super) web: Web,
-    /// Where it listens, once it does.
-    bound: Arc<OnceLock<String>>,
+    /// For what the page sends, if it may.
+    sends: Option<Arc<Sends>>,
 }
 
 /// A stream of either side.
@@ -71,21 +72,12 @@ impl Listen {
             let what = format!("{} and {} do not fit together", listens.name(), calls.name());
             return Err(Failure::usage(what).hint(format_args!("listen at {other} for this target")));
         }
-        if listens.is_secure() && tls.is_none() {
-            return Err(Failure::usage(format_args!("{at} needs a certificate"))
-                .hint("give it with --tls-cert server.pem --tls-key server.key"));
-        }
-        Ok(Listen { at, is_any_port, target, tls, web, bound: Arc::default() })
+        Ok(Listen { at, is_any_port, target, tls, web, sends: None })
     }
 
-    /// Sends for the page: as a client of this tap, so that what is sent is recorded like all else.
-    pub(super) fn sender(&self) -> Result<Sender, Failure> {
-        if self.at.scheme().name() != "http" {
-            return Err(Failure::usage(
-                "--allow-send needs a command, or a target of HTTP without TLS on this side",
-            ));
-        }
-        Ok(send::over_http(self.bound.clone()))
+    /// Sends for the page.
+    pub(super) fn sender(&mut self) -> Sender {
+        send::sender(self.sends.insert(Arc::default()).clone())
     }
 
     /// Listens until the user ends it.
@@ -97,8 +89,7 @@ impl Listen {
                 _ => failure,
             }
         })?;
-        let bound = self.bound.get_or_init(|| listener.url(&self.at));
-        printer.note(&format!("listening at {bound}, for {}", self.target));
+        printer.note(&format!("listening at {}, for {}", listener.url(&self.at), self.target));
         let shared = Arc::new(Shared {
             proxy: Proxy::new(&self, queue.clone())?,
             target: self.target,
@@ -106,7 +97,11 @@ impl Listen {
             web: self.web,
             queue,
             connections: AtomicU64::new(0),
+            sends: self.sends,
         });
+        if let Some(sends) = &shared.sends {
+            sends.listens(shared.proxy.clone());
+        }
         let slots = Arc::new(Semaphore::new(CONNECTIONS));
         let accept = async {
             loop {
@@ -139,6 +134,7 @@ struct Shared {
     queue: Arc<Queue>,
     proxy: Arc<Proxy>,
     connections: AtomicU64,
+    sends: Option<Arc<Sends>>,
 }
 
 impl Shared {
@@ -160,7 +156,8 @@ impl Shared {
         match dial(&self.target, &self.web).await {
             Ok(server) => {
                 self.queue.event(connection, Event::Open, "");
-                let how = relay::both(client, server, relay::streams(connection), &self.queue).await;
+                let of = relay::streams(connection);
+                let how = relay::both(client, server, of, &self.queue, self.sends.as_deref()).await;
                 self.queue.event(
                     connection,
                     Event::Close,
@@ -207,10 +204,15 @@ impl Listener {
                 let path = std::path::PathBuf::from(at.host());
                 let bound = match UnixListener::bind(&path) {
                     // What an earlier process has left behind.
-                    Err(error)
-                        if error.kind() == io::ErrorKind::AddrInUse
-                            && std::os::unix::net::UnixStream::connect(&path).is_err() =>
-                    {
+                    Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+                        use std::os::unix::fs::FileTypeExt;
+                        if !std::fs::symlink_metadata(&path)?.file_type().is_socket() {
+                            let why = "a file with this name exists and is not a socket";
+                            return Err(io::Error::new(io::ErrorKind::AlreadyExists, why));
+                        }
+                        if std::os::unix::net::UnixStream::connect(&path).is_ok() {
+                            return Err(error);
+                        }
                         std::fs::remove_file(&path)?;
                         UnixListener::bind(&path)?
                     }

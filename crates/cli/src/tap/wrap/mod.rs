@@ -64,6 +64,7 @@ pub(crate) fn wrap(args: &WrapArgs, printer: &Printer) -> Result<Exit, Failure> 
         printer.data(&neovim(name, &tap))?;
         return Ok(Exit::Ok);
     }
+    let _lock = lock(args.dry_run)?;
     let places = places(&args.place)?;
     let (place, entry) = choose(
         &places,
@@ -91,8 +92,10 @@ pub(crate) fn wrap(args: &WrapArgs, printer: &Printer) -> Result<Exit, Failure> 
     make_folder(record.as_deref(), false)?;
     let kept = backup::keep(&place.path, &entry.path, &place.text, &after)?;
     write(place, &after)?;
-    let what = record
-        .map_or_else(|| "it is shown".to_owned(), |path| format!("recorded to {}", targets::shown(&path)));
+    let what = record.map_or_else(
+        || "`sabir view` shows it while it runs".to_owned(),
+        |path| format!("recorded to {}", targets::shown(&path)),
+    );
     printer.note(&format!("`{name}` in {} is behind a tap now: {what}", place.shown()));
     printer.note(&format!("the file as it was is in {}", targets::shown(&kept)));
     printer.hint(&format!("restart {}; `sabir tap unwrap {}` undoes it", place.whose(), word(name)));
@@ -105,6 +108,7 @@ pub(crate) fn unwrap(args: &UnwrapArgs, printer: &Printer) -> Result<Exit, Failu
         return Err(Failure::usage("the configuration of Neovim is not changed by `sabir tap wrap`")
             .hint("take the lines that it has printed out of it again"));
     }
+    let _lock = lock(args.dry_run)?;
     let places = places(&args.place)?;
     let (place, entry) = choose(
         &places,
@@ -146,6 +150,17 @@ pub(crate) fn unwrap(args: &UnwrapArgs, printer: &Printer) -> Result<Exit, Failu
     printer.note(&format!("`{name}` in {} is no longer behind a tap: {as_before}", place.shown()));
     printer.hint(&format!("restart {}", place.whose()));
     Ok(Exit::Ok)
+}
+
+/// From reading a file to writing it no other `sabir` changes one: of two at once, one would undo what the other did.
+/// Without a place for the lock there is none for a backup, and that says why nothing is changed.
+fn lock(dry_run: bool) -> Result<Option<fs::File>, Failure> {
+    let Some(folder) = state_folder().filter(|_| !dry_run) else { return Ok(None) };
+    match save::lock(&folder.join("sabir").join("wrap.lock")) {
+        Ok(None) => Err(Failure::new(Exit::Connect, "another `sabir tap wrap` or `unwrap` does not end")),
+        Ok(locked) => Ok(locked),
+        Err(_) => Ok(None),
+    }
 }
 
 /// The words of the tap, with this program's own path: programs with windows do not have the path of a shell.

@@ -33,6 +33,7 @@ pub(super) use read::{Given, Origin};
 pub(super) use rows::{answer_of, is_answer, is_problem};
 pub(super) use scan::{Scan, Wanted};
 pub(super) use state::{Phase, State, trace_of};
+pub(super) use stats::Stats;
 
 /// How often files are looked at for more.
 const PAUSE: Duration = Duration::from_millis(30);

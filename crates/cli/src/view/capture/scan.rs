@@ -18,6 +18,8 @@ pub(in crate::view) struct Wanted {
     pub(in crate::view) problems: bool,
     /// From and to.
     pub(in crate::view) range: Option<(Duration, Duration)>,
+    /// How many rows are looked at: those that come later do not match.
+    pub(in crate::view) until: Option<u32>,
 }
 
 pub(in crate::view) struct Scan {
@@ -41,7 +43,8 @@ impl Scan {
         Scan { id, wanted, looked: 0, again: Vec::new(), calls, records, moved: 0 }
     }
 
-    pub(super) fn is_behind(&self, listed: usize) -> bool {
+    /// Whether it has not looked at all rows yet, as they are now.
+    pub(in crate::view) fn is_behind(&self, listed: usize) -> bool {
         (self.looked as usize) < listed || !self.again.is_empty()
     }
 
@@ -97,10 +100,13 @@ impl Scan {
         requests: &mut AllContents,
         answers: &mut AllContents,
     ) -> io::Result<bool> {
-        let Wanted { filter, problems, range } = &self.wanted;
+        let Wanted { filter, problems, range, until } = &self.wanted;
         if let Some((from, to)) = range
             && !entry.time.is_some_and(|time| (*from..=*to).contains(&time))
         {
+            return Ok(false);
+        }
+        if until.is_some_and(|until| row >= until) {
             return Ok(false);
         }
         if *problems && !is_problem(entry) {

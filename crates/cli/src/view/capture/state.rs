@@ -85,7 +85,38 @@ pub(in crate::view) struct State {
     logged: u64,
 }
 
+/// What to call captures that are shown together: their servers or, where these have the same name, their files or
+/// commands, or else their numbers.
+fn apart(sources: &[Source]) -> Vec<String> {
+    let is_alone = |name: &String, names: &[String]| {
+        !name.is_empty() && names.iter().filter(|other| *other == name).count() == 1
+    };
+    let servers: Vec<String> = sources.iter().map(Source::server).collect();
+    let files: Vec<String> = sources
+        .iter()
+        .map(|source| match source.name.contains(' ') {
+            true => source.name.clone(),
+            false => source.name.rsplit(['/', '\\']).next().unwrap_or_default().to_owned(),
+        })
+        .collect();
+    if let [_] = sources {
+        return servers;
+    }
+    let name = |at: usize| match (is_alone(&servers[at], &servers), is_alone(&files[at], &files)) {
+        (true, _) => servers[at].clone(),
+        (false, true) => files[at].clone(),
+        (false, false) if servers[at].is_empty() => format!("server {}", at + 1),
+        (false, false) => format!("{} ({})", servers[at], at + 1),
+    };
+    (0..sources.len()).map(name).collect()
+}
+
 impl State {
+    /// What to call the captures.
+    pub(in crate::view) fn labels(&self) -> Vec<String> {
+        apart(&self.sources)
+    }
+
     /// Adds a record of a capture. Its connection has that capture's number.
     pub(super) fn add(&mut self, source: u16, record: &Record<'_>) {
         match &record.what {
@@ -239,4 +270,26 @@ pub(in crate::view) fn trace_of(text: &[u8]) -> Option<String> {
     let trace = parent.split('-').nth(1)?;
     let is_one = trace.len() == 32 && trace.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_one.then(|| trace.to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn captures_have_names_of_their_own() {
+        let source = |cmd: &str, name: &str| Source {
+            name: name.to_owned(),
+            phase: Phase::File,
+            header: Header { cmd: vec![cmd.to_owned()], ..Header::default() },
+        };
+        for (sources, want) in [
+            (vec![source("/bin/store", "a.jrl"), source("web", "b.jrl")], ["store", "web"]),
+            (vec![source("node", "x/a.jrl"), source("node", "x/b.jrl")], ["a.jrl", "b.jrl"]),
+            (vec![source("node", "node a.js"), source("node", "node b.js")], ["node a.js", "node b.js"]),
+            (vec![source("node", "node a.js"), source("node", "node a.js")], ["node (1)", "node (2)"]),
+        ] {
+            assert_eq!(apart(&sources), want);
+        }
+    }
 }

@@ -8,8 +8,10 @@ use serde::Serialize;
 
 /// Powers of two of a microsecond, up to an hour.
 const POWERS: usize = 32;
-/// Steps between two powers: percentiles are right to about 5 %.
+/// Steps between two powers: percentiles are right to about 3 %.
 const STEPS: usize = 16;
+/// Times of a method that are kept as they are. Percentiles of more are those of their slots.
+const KEPT: usize = 500;
 /// Methods that are counted by themselves. Peers choose their names, so there is a limit.
 const METHODS: usize = 1000;
 
@@ -26,14 +28,19 @@ struct Method {
     notifications: u64,
     answers: u64,
     errors: u64,
+    /// All that has its name, answers among them.
+    messages: u64,
     bytes: u64,
     times: Box<[u32; POWERS * STEPS]>,
+    /// The first times.
+    exact: Vec<Duration>,
 }
 
 impl Default for Method {
     fn default() -> Self {
         let times = Box::new([0; POWERS * STEPS]);
-        Method { requests: 0, notifications: 0, answers: 0, errors: 0, bytes: 0, times }
+        let exact = Vec::new();
+        Method { requests: 0, notifications: 0, answers: 0, errors: 0, messages: 0, bytes: 0, times, exact }
     }
 }
 
@@ -45,6 +52,8 @@ pub(in crate::view) struct MethodStats {
     tool: Option<String>,
     /// Requests and notifications.
     count: u64,
+    /// These and their answers.
+    messages: u64,
     errors: u64,
     /// Requests without an answer.
     pending: u64,
@@ -54,8 +63,12 @@ pub(in crate::view) struct MethodStats {
     p95: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     p99: Option<f64>,
+    /// The percentiles are right to 3 %, since there were too many calls to keep each time.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    rounded: bool,
     bytes: u64,
     /// How many took less than 2, 4, 8 … microseconds.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     times: Vec<u32>,
 }
 
@@ -66,9 +79,17 @@ pub(in crate::view) struct Table {
     all: MethodStats,
 }
 
+impl Table {
+    /// What a chart is drawn from is nothing to read.
+    pub(in crate::view) fn without_charts(mut self) -> Self {
+        self.methods.iter_mut().chain([&mut self.all]).for_each(|method| method.times.clear());
+        self
+    }
+}
+
 impl Stats {
     /// A record was added.
-    pub(super) fn add(&mut self, entry: &Entry) {
+    pub(in crate::view) fn add(&mut self, entry: &Entry) {
         if !entry.kind.is_message() {
             return;
         }
@@ -99,6 +120,7 @@ impl Stats {
 impl Method {
     fn add(&mut self, entry: &Entry) {
         self.bytes += entry.bytes;
+        self.messages += 1;
         match entry.kind {
             Kind::Request => self.requests += 1,
             Kind::Notification => self.notifications += 1,
@@ -106,10 +128,17 @@ impl Method {
                 self.answers += 1;
                 self.errors += u64::from(entry.status == Some(Status::Error));
                 if let Some(took) = entry.took {
-                    self.times[slot(took)] += 1;
+                    self.took(took);
                 }
             }
             _ => {}
+        }
+    }
+
+    fn took(&mut self, took: Duration) {
+        self.times[slot(took)] += 1;
+        if self.exact.len() <= KEPT {
+            self.exact.push(took);
         }
     }
 
@@ -118,11 +147,13 @@ impl Method {
             method: method.to_owned(),
             tool,
             count: self.requests + self.notifications,
+            messages: self.messages,
             errors: self.errors,
             pending: self.requests.saturating_sub(self.answers),
             p50: self.percentile(0.50),
             p95: self.percentile(0.95),
             p99: self.percentile(0.99),
+            rounded: self.exact.len() > KEPT,
             bytes: self.bytes,
             times: self.times.chunks(STEPS).map(|steps| steps.iter().sum()).collect(),
         }
@@ -130,13 +161,19 @@ impl Method {
 
     /// In milliseconds.
     fn percentile(&self, part: f64) -> Option<f64> {
+        if self.exact.len() <= KEPT {
+            let mut times = self.exact.clone();
+            times.sort_unstable();
+            let nth = (times.len() as f64 * part).ceil().max(1.0) as usize;
+            return times.get(nth - 1).map(|took| took.as_micros() as f64 / 1e3);
+        }
         let all: u64 = self.times.iter().map(|&count| u64::from(count)).sum();
         let wanted = (all as f64 * part).ceil().max(1.0) as u64;
         let mut seen = 0;
         for (slot, &count) in self.times.iter().enumerate() {
             seen += u64::from(count);
             if seen >= wanted {
-                return Some(middle(slot) / 1000.0);
+                return Some(middle(slot).round() / 1e3);
             }
         }
         None
@@ -162,12 +199,15 @@ mod tests {
     fn percentiles_are_near() {
         let mut method = Method::default();
         for ms in 1..=1000 {
-            method.times[slot(Duration::from_millis(ms))] += 1;
+            method.took(Duration::from_millis(ms));
         }
         for (part, want) in [(0.5, 500.0), (0.95, 950.0), (0.99, 990.0)] {
             let found = method.percentile(part).unwrap();
             assert!((found / want - 1.0_f64).abs() < 0.05, "{part}: {found}");
         }
+        let mut few = Method::default();
+        [7, 410, 3].into_iter().for_each(|ms| few.took(Duration::from_millis(ms)));
+        assert_eq!([0.5, 0.95].map(|part| few.percentile(part)), [Some(7.0), Some(410.0)]);
         assert_eq!(Method::default().percentile(0.5), None);
         assert_eq!((slot(Duration::ZERO), slot(Duration::MAX)), (0, POWERS * STEPS - 1));
     }

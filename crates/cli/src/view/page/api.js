@@ -4,9 +4,10 @@
 /**
  * A row: a call, a notification, or something else that happened.
  * @typedef {object} Row
- * @property {number} row its number, from 0
+ * @property {number} row its number, from 1
  * @property {number=} t nanoseconds since the start
  * @property {number} c the connection
+ * @property {number} source the capture that it is of
  * @property {string} d ">" from the client, "<" from the server, "" neither
  * @property {string} kind req, note, res, err, batch, noise, stderr, http, exit …
  * @property {string=} status pending, ok, error, cancel, late, input
@@ -33,7 +34,7 @@
  * @property {number} records of the sequence
  * @property {number[]=} changed rows that have changed since the last news
  * @property {boolean=} reset everything may have changed
- * @property {{name: string, server: string, phase: string, end: string | null}[]} sources
+ * @property {{name: string, label: string, phase: string, end: string | null}[]} sources
  * @property {string[]} problems
  * @property {boolean} read all that there was has been read
  * @property {number} found what breaks a rule
@@ -60,15 +61,20 @@ export const token = takeToken();
 
 export class Refused extends Error {}
 
+/** Why nothing comes any more. */
+export const gone = { text: "" };
+
 /** @param {string} path @param {{body?: unknown, signal?: AbortSignal}} options */
 async function ask(path, { body, signal } = {}) {
   /** @type {Record<string, string>} */
   const headers = { Authorization: `Bearer ${token}` };
   if (body !== undefined) headers["Content-Type"] = "application/json";
-  const answer = await fetch(`api/${path}`, { method: body === undefined ? "GET" : "POST", headers, signal, body: body === undefined ? undefined : JSON.stringify(body) });
+  const answer = await fetch(`api/${path}`, { method: body === undefined ? "GET" : "POST", headers, signal, body: body === undefined ? undefined : JSON.stringify(body) }).catch(error => {
+    throw signal?.aborted ? error : new Error(gone.text || "sabir does not answer");
+  });
   if (answer.ok) return answer;
   const text = await answer.text();
-  if (answer.status === 401) throw new Refused("Open the address that sabir printed: it has the token of this page.");
+  if (answer.status === 401) throw new Refused("This address lacks the token of the page. Open the one that sabir printed, to its last character; `sabir view` prints those of all taps that run.");
   throw new Refused(text || `${answer.status} ${answer.statusText}`);
 }
 
@@ -91,9 +97,9 @@ export async function save(path, body, name) {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-/** Follows the news, and connects again when the connection is lost. @param {(news: News) => void} hear @param {(problem: string) => void} lost */
+/** Follows the news, and connects again when the connection is lost: another process may go on with the page. @param {(news: News) => void} hear @param {(problem: string | null, tries: number) => void} lost */
 export async function follow(hear, lost) {
-  for (let wait = 250; ; wait = Math.min(wait * 2, 8000)) {
+  for (let wait = 250, tries = 0; ; wait = Math.min(wait * 2, 4000), tries += 1) {
     try {
       const answer = await ask("feed");
       const reader = /** @type {any} */ (answer.body).pipeThrough(new TextDecoderStream()).getReader();
@@ -105,10 +111,11 @@ export async function follow(hear, lost) {
         rest = lines.pop() ?? "";
         for (const line of lines) if (line) hear(JSON.parse(line));
         wait = 250;
+        tries = 0;
       }
-      lost("sabir has ended");
+      lost(null, tries);
     } catch (error) {
-      lost(error instanceof Refused ? error.message : "sabir has ended");
+      lost(error instanceof Refused ? error.message : null, tries);
       if (error instanceof Refused) return;
     }
     await new Promise(done => setTimeout(done, wait));

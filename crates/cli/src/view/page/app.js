@@ -1,6 +1,6 @@
 // Puts the parts of the page together: what is shown, what is chosen, and the keys.
 
-import { follow, get, post } from "./api.js";
+import { Refused, follow, get, gone, post } from "./api.js";
 import { Detail } from "./detail.js";
 import { quoted, setupFilter } from "./filter.js";
 import { Find } from "./find.js";
@@ -27,9 +27,9 @@ const find = new Find();
 
 let view = "list";
 let following = false;
-let paused = false;
+/** How much there was when it was paused; null if it is not. @type {{rows: number, records: number} | null} */
+let paused = null;
 let errorsOnly = false;
-let several = false;
 /** @type {[number, number] | null} nanoseconds */
 let range = null;
 /** @type {News | null} */
@@ -44,13 +44,14 @@ function makeGrid(id, rowHeight, store, draw) {
   grid.addEventListener("moved", () => { setFollowing(grid.atEnd); });
   grid.addEventListener("end", () => setFollowing(true));
   grid.addEventListener("selected", async event => {
-    const { place, open } = detailOf(event);
+    const { place, open, known } = detailOf(event);
     // Whoever reads a row does not want it to move.
     setFollowing(false);
-    const row = await store.load(place);
-    if (!row || grid.focus !== place) return;
-    if (open || detail.isOpen) await detail.open(row.row);
-    remember(row.row);
+    jumps += 1;
+    const row = known ?? (await store.load(place))?.row;
+    if (row === undefined || grid.focus !== place) return;
+    if (open || detail.isOpen) await detail.open(row);
+    remember(row);
   });
   store.addEventListener("rows", () => { if (grid === current()?.grid) grid.draw(); });
   return { grid, store, seen: 0 };
@@ -59,7 +60,7 @@ const calls = new Store("calls");
 const records = new Store("records");
 const list = makeGrid("grid", 24, calls, (place, box) => {
   const row = calls.at(place);
-  drawRow(box, row, place ? calls.at(place - 1) : undefined, row !== undefined && marks.has(row.row), several);
+  drawRow(box, row, place ? calls.at(place - 1) : undefined, row !== undefined && marks.has(row.row), news && row && news.sources.length > 1 ? news.sources[row.source]?.label ?? "" : "");
 });
 const diagram = makeGrid("diagram", 36, records, (place, box) => {
   const row = records.at(place);
@@ -71,7 +72,7 @@ const current = () => (view === "sequence" ? diagram : view === "list" ? list : 
 const focusRow = async () => { const shown = current(); return shown ? shown.store.load(shown.grid.focus) : undefined; };
 
 function draw() {
-  if (view === "stats") stats.refresh().catch(tell);
+  if (view === "stats") stats.refresh(chosen.filter, paused !== null).catch(tell);
   else current()?.grid.draw();
 }
 
@@ -93,30 +94,69 @@ function tellState() {
   const text = visible(`${word}${state === "file" && !news.read ? ": reading" : ""}`);
   box.className = `state ${state === "ended" && ends.some(end => !/\bcode 0$/.test(end)) ? "bad" : state}`;
   if (box.textContent !== text) { box.textContent = text; box.title = text; }
-  several = news.sources.length > 1;
+  byId("grid").classList.toggle("several", news.sources.length > 1);
   const scan = news.scans.find(scan => scan.id === chosen.filter);
   const scanning = chosen.filter !== null && (!scan || scan.looked < scan.of);
   const bar = /** @type {HTMLProgressElement} */ (byId("scan"));
   bar.hidden = !scanning;
   if (scan) bar.value = scan.of ? scan.looked / scan.of : 1;
   for (const id of ["grid", "diagram"]) byId(id).setAttribute("aria-busy", String(scanning));
-  const matches = chosen.filter === null ? `${count(news.rows)} rows` : `${count(scan?.matched ?? 0)} of ${count(news.rows)}`;
+  const all = paused?.rows ?? news.rows;
+  const matches = chosen.filter === null ? `${count(all)} rows` : `${count(paused ? calls.length : scan?.matched ?? 0)} of ${count(all)}`;
   if (byId("matches").textContent !== matches) byId("matches").textContent = matches;
   const shown = current();
-  const added = shown ? shown.store.behind + shown.store.length - shown.seen : 0;
-  for (const [id, name] of [["more", "list"], ["more-sequence", "sequence"]]) {
-    const more = byId(id);
-    more.hidden = view !== name || following && !paused || fresh || added <= 0;
-    more.textContent = `↓ ${count(added)} new`;
-  }
+  const added = !shown ? 0 : paused ? news.rows - paused.rows : shown.store.length - shown.seen;
+  const more = byId("more");
+  more.hidden = following && !paused || fresh || added <= 0;
+  more.textContent = `↓ ${count(added)} new`;
   const empty = byId("empty");
   empty.hidden = calls.length > 0;
   empty.textContent = chosen.filter === null ? "Nothing was said so far." : scanning ? "Searching…" : "No row matches.";
 }
 
+/** What the page says above all else. @param {string} text */
+function notice(text) {
+  const box = byId("notice");
+  box.hidden = !text;
+  if (box.textContent !== text) box.textContent = text;
+}
+
+/** Where the record is that a tap was told to write. @type {string | null} */
+let record = null;
+
+/** Nothing comes any more. @param {string | null} refused @param {number} tries */
+function lost(refused, tries) {
+  isLost = true;
+  // Another process goes on with the page of a tap that has ended: it takes a moment.
+  if (!refused && tries < 3) return;
+  gone.text = "sabir no longer serves this page";
+  // How the session has ended says more, if that is known.
+  if (!/^ended/.test(byId("state").textContent ?? "")) byId("state").textContent = refused ? "no token" : "ended";
+  byId("state").className = "state bad";
+  notice(refused ?? `The program that served this page has ended, and rows that are not on it cannot be had from here. ${record ? `They are in the record: sabir view ${record}` : "To look at traffic later, record it: sabir tap --view --record FILE …, then sabir view FILE."}`);
+}
+let isLost = false;
+
+/** Another process goes on with the page. It knows no filters yet, and the same rows. */
+function again() {
+  const shown = current();
+  const row = detail.row || shown && shown.store.at(shown.grid.focus)?.row || 0;
+  chosen.filter = old = null;
+  find.again();
+  learn().catch(tell);
+  applyFilter(false, row);
+  if (detail.isOpen) detail.open(detail.row);
+}
+
 /** @param {News} heard */
 function hear(heard) {
   const first = news === null;
+  if (isLost) {
+    isLost = false;
+    gone.text = "";
+    notice("");
+    if (!first) again();
+  }
   news = heard;
   const changed = new Set(heard.changed ?? []);
   const shifted = [list, diagram].filter(({ store }) => store.hear(heard, changed));
@@ -125,7 +165,7 @@ function hear(heard) {
   const scan = heard.scans.find(scan => scan.id === chosen.filter);
   // What is new is what came since the reader was at the end, or since all was there.
   const whole = heard.read && (chosen.filter === null || !fresh || scan !== undefined && scan.looked === scan.of);
-  for (const each of [list, diagram]) if (each === shown && following && !paused || fresh || !heard.read) each.seen = each.store.length;
+  for (const each of [list, diagram]) if (each !== shown || following || each.grid.atEnd || fresh || !heard.read) each.seen = each.store.length;
   if (whole) fresh = false;
   if (shown && following && !paused) shown.grid.end();
   else if (shown && shifted.includes(shown)) anchor(shown).catch(() => {});
@@ -134,14 +174,19 @@ function hear(heard) {
   timeline.refresh();
   if (first || lifelinesAge !== heard.sources.length) learn().catch(tell);
   if (detail.isOpen && changed.has(detail.row)) detail.open(detail.row);
+  for (const done of awaiting.splice(0)) done(undefined);
 }
+
+/** @type {((done: undefined) => void)[]} */
+const awaiting = [];
+const nextNews = () => new Promise(done => awaiting.push(done));
 
 /** Rows among others came or went: those that are looked at stay where they are. @param {typeof list} shown */
 async function anchor({ grid, store }) {
   const [top, focus] = [store.at(grid.top), grid.focus < 0 ? undefined : store.at(grid.focus)];
   if (!top) return;
   const before = grid.top;
-  const [place, focused] = await Promise.all([store.place(top.row), focus ? store.place(focus.row) : { place: -1 }]);
+  const [place, focused] = await Promise.all([store.place(top.row), focus ? store.place(focus.row) : { place: grid.focus }]);
   if (grid.top === before) grid.shift(place.place, focused.place);
 }
 
@@ -153,6 +198,7 @@ async function learn() {
   const about = await get("about");
   times.start = Date.parse(about.start ?? "") || 0;
   detail.canSend = about.send;
+  record = about.record;
   const name = about.names.length > 1 ? `${about.names.length} captures` : about.names[0] ?? "sabir view";
   byId("name").textContent = visible(name.split("/").pop() || name);
   byId("name").title = visible(about.names.join("\n"));
@@ -169,21 +215,33 @@ function remember(row = detail.row) {
   if (filter.input.value) state.set("filter", filter.input.value);
   if (errorsOnly) state.set("errors", "1");
   if (view !== "list") state.set("view", view);
-  if (row >= 0) state.set("row", String(row));
+  if (row > 0) state.set("row", String(row));
   const text = state.toString();
   history.replaceState(null, "", `${location.pathname}${text ? `#${text}` : ""}`);
 }
 
 let life = 0;
-async function applyFilter() {
+/** Half a word was typed, and nothing was said about it. */
+let half = false;
+/** The filter before: what was asked of it may still be under way. @type {number | null} */
+let old = null;
+/** @param {boolean} typing whether more may be typed: half a word is not wrong yet @param {number | null} selected the row to keep, if it is known */
+async function applyFilter(typing = false, selected = null) {
   const problem = byId("problem");
   const mine = ++life;
   const shown = current();
-  const kept = shown && !following ? await focusRow() : undefined;
+  const kept = selected ?? (detail.row || (shown && !following ? (await focusRow())?.row : 0) || 0);
   try {
-    const scan = await post("filter", { filter: filter.input.value, problems: errorsOnly, range, instead: chosen.filter });
+    const text = filter.input.value;
+    const until = paused && (text.trim() || errorsOnly || range) ? paused.records : null;
+    const scan = await post("filter", { filter: text, problems: errorsOnly, range, until, instead: old });
     if (mine !== life) return;
+    half = scan?.problem && typing && scan.to >= new TextEncoder().encode(text.trimEnd()).length;
+    if (half) return;
     if (scan?.problem) throw new Error(scan.problem);
+    calls.hold(paused && until === null ? paused.rows : null);
+    records.hold(paused && until === null ? paused.records : null);
+    old = chosen.filter;
     chosen.filter = scan?.id ?? null;
     if (scan && news) news.scans.push(scan);
     problem.textContent = "";
@@ -192,7 +250,7 @@ async function applyFilter() {
     fresh = true;
     list.seen = diagram.seen = 0;
     if (following) shown?.grid.end();
-    else if (kept && chosen.filter === null) jump(kept.row, false).catch(tell);
+    if (kept && !following) keep(kept).catch(tell);
   } catch (error) {
     if (mine !== life) return;
     problem.textContent = visible(error instanceof Error ? error.message : String(error));
@@ -203,22 +261,31 @@ async function applyFilter() {
   draw();
 }
 
+/** Selects a row again if it is still there, and says so if it is not. @param {number} row */
+async function keep(row) {
+  const found = await jump(row, false);
+  if (found !== undefined && detail.row === row) detail.leftOut(!found);
+}
+
 let typing = 0;
 const filter = setupFilter(now => {
   clearTimeout(typing);
-  if (now) { applyFilter(); current()?.grid.box.focus(); } else typing = setTimeout(applyFilter, 200);
+  if (now) { applyFilter(); current()?.grid.box.focus(); } else typing = setTimeout(() => applyFilter(true), 200);
 });
+filter.input.addEventListener("blur", () => { if (half) applyFilter(); });
 timeline.addEventListener("range", event => { range = detailOf(event); applyFilter(); });
 
 /** @param {string} id @param {boolean} on */
 const press = (id, on) => byId(id).setAttribute("aria-pressed", String(on));
 function toggleErrors() { errorsOnly = !errorsOnly; press("errors", errorsOnly); applyFilter(); }
 function togglePause() {
-  paused = !paused;
-  press("pause", paused);
-  calls.hold(paused);
-  records.hold(paused);
+  paused = paused || !news ? null : { rows: news.rows, records: news.records };
+  press("pause", paused !== null);
+  calls.hold(paused && calls.length);
+  records.hold(paused && records.length);
   tell(paused ? "paused: no rows are added" : "goes on");
+  // What was filtered while it was paused leaves out what came then.
+  if (!paused && chosen.filter !== null) applyFilter();
   if (!paused && following) current()?.grid.end();
   tellState();
   draw();
@@ -239,7 +306,7 @@ byId("errors").addEventListener("click", toggleErrors);
 byId("pause").addEventListener("click", togglePause);
 byId("export").addEventListener("click", exportRows);
 byId("help").addEventListener("click", showHelp);
-for (const id of ["more", "more-sequence"]) byId(id).addEventListener("click", () => { toEnd(); current()?.grid.box.focus(); });
+byId("more").addEventListener("click", () => { toEnd(); current()?.grid.box.focus(); });
 timeChoice.addEventListener("change", () => { times.by = timeChoice.value; draw(); });
 
 /** @param {string} name @param {boolean} keep whether to show the row that is selected */
@@ -253,6 +320,9 @@ async function show(name, keep = true) {
     tab.tabIndex = each === name ? 0 : -1;
   }
   if (name === "sequence") await learn();
+  if (name === "stats") stats.forget();
+  const now = current();
+  if (now) now.seen = now.store.length;
   if (row && !following && name !== "stats") await jump(row.row, false);
   else if (following) current()?.grid.end();
   remember();
@@ -278,15 +348,29 @@ stats.addEventListener("method", async event => {
   byId("grid").focus();
 });
 
-detail.addEventListener("closed", () => { remember(-1); current()?.grid.box.focus(); draw(); });
+detail.addEventListener("closed", () => { remember(0); current()?.grid.box.focus(); draw(); });
 detail.addEventListener("jump", event => jump(detailOf(event)).catch(tell));
 
-/** Shows a row by its number, wherever it is. @param {number} row @param {boolean} open */
+/** Counts what was selected, so that a row that comes late does not take the place of one that was selected since. */
+let jumps = 0;
+
+/** Shows a row by its number, wherever it is, once the program has read it and the page knows of it. Whether it is in the list; nothing if another was asked for meanwhile. @param {number} row @param {boolean} open @returns {Promise<boolean | undefined>} */
 async function jump(row, open = true) {
+  const mine = ++jumps;
   const shown = current() ?? (await show("list", false), list);
-  const { place, there } = await shown.store.place(row);
-  if (there) shown.grid.select(place, open, true);
-  else if (open) { tell("the filter leaves this row out"); await detail.open(row); }
+  for (;;) {
+    const news = nextNews();
+    const { place, there, sure } = await shown.store.place(row);
+    if (mine !== jumps) return;
+    if (there && place < shown.store.length) { shown.grid.select(place, open, true, row); return true; }
+    if (sure && (!there || paused)) break;
+    await news;
+  }
+  if (!open) return false;
+  tell(paused ? "paused: this row is not in the list yet" : "the filter leaves this row out");
+  await detail.open(row);
+  remember(row);
+  return false;
 }
 
 /** @param {number} step @param {boolean} found */
@@ -294,7 +378,15 @@ async function next(step, found) {
   const shown = current();
   if (!shown) return;
   if (found && chosen.find === null) return find.open();
-  const answer = await shown.store.next(shown.grid.focus < 0 && step < 0 ? 2 ** 31 : shown.grid.focus, step, found);
+  const [mine, sought] = [++jumps, chosen.find];
+  const ask = () => shown.store.next(shown.grid.focus < 0 && step < 0 ? 2 ** 31 : shown.grid.focus, step, found);
+  let answer = await ask();
+  // In a large capture, the one that is sought may not have been looked at yet.
+  while (found && !find.isDone && (answer.place === null || step < 0) && mine === jumps && sought === chosen.find) {
+    await nextNews();
+    answer = await ask();
+  }
+  if (mine !== jumps) return;
   if (found) find.told(answer);
   if (answer.place !== null) shown.grid.select(answer.place, detail.isOpen, true);
   else if (!found) tell(step > 0 ? "no more errors" : "no errors before this");
@@ -318,13 +410,13 @@ async function mark() {
   if (times.mark && times.by === "before") times.by = timeChoice.value = "mark";
   if (!times.mark && times.by === "mark") times.by = timeChoice.value = "before";
   sessionStorage.setItem(MARKS, JSON.stringify([...marks]));
-  tell(marks.has(row.row) ? `marked ${row.row + 1}: times are since this row` : `${row.row + 1} is no longer marked`);
+  tell(marks.has(row.row) ? `marked ${row.row}: times are since this row` : `${row.row} is no longer marked`);
   draw();
 }
 
 async function nextMark() {
   const all = [...marks].sort((a, b) => a - b);
-  const at = (await focusRow())?.row ?? -1;
+  const at = (await focusRow())?.row ?? 0;
   const to = all.find(row => row > at) ?? all[0];
   if (to === undefined) tell("no row is marked"); else await jump(to, detail.isOpen);
 }
@@ -365,8 +457,7 @@ document.addEventListener("keydown", event => {
   Promise.resolve(act()).catch(tell);
 });
 
-const CELLS = ["number", "time", "way", "kind", "id", "method", "status", "took", "size", "content"];
-byId("head").append(...COLUMNS.map((name, index) => element("span", { role: "columnheader", class: CELLS[index] }, name || element("span", { "aria-label": "direction" }))));
+byId("head").append(...COLUMNS.map(([kind, name]) => element("span", { role: "columnheader", class: kind }, name || element("span", { "aria-label": "direction" }))));
 
 async function start() {
   const state = new URLSearchParams(location.hash.slice(1));
@@ -374,18 +465,13 @@ async function start() {
   errorsOnly = state.has("errors");
   press("errors", errorsOnly);
   await learn();
-  const heard = new Promise(done => follow(now => { hear(now); done(undefined); }, problem => {
-    byId("state").textContent = problem;
-    byId("state").className = "state bad";
-    done(undefined);
-  }));
-  await heard;
+  await new Promise(done => follow(now => { hear(now); done(undefined); }, (problem, tries) => { lost(problem, tries); done(undefined); }));
   const row = state.get("row");
-  following = news?.sources.some(source => source.phase === "live") === true && row === null || news?.rows === 0;
+  following = row === null && (news?.sources.some(source => source.phase === "live") === true || news?.rows === 0);
   const wanted = state.get("view") ?? "list";
   await show(VIEWS.includes(wanted) ? wanted : "list", false);
   if (filter.input.value || errorsOnly) await applyFilter();
   if (row !== null && /^\d+$/.test(row)) await jump(Number(row));
   current()?.grid.box.focus();
 }
-start().catch(problem => { byId("state").textContent = visible(problem instanceof Error ? problem.message : String(problem)); byId("state").className = "state bad"; });
+start().catch(problem => problem instanceof Refused ? lost(problem.message, 0) : lost(null, 9));

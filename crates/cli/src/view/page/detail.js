@@ -1,14 +1,14 @@
 // The selected row: request and answer beside each other, as they were sent, with what belongs to them.
 
 import { get, post, text, token } from "./api.js";
-import { pretty } from "./json.js";
+import { images, indented, pretty } from "./json.js";
 import { isBad, kindOf, statusOf, titleOf } from "./list.js";
 import { button, count, duration, element, inline, size, tell, visible } from "./text.js";
 
 /** @typedef {import("./api.js").Row} Row */
 
 /** `cut` at a megabyte unless asked for whole; `json` if it was sent as a message. @typedef {{row: Row, text: string, cut: boolean, json: boolean}} Part */
-/** @typedef {{request?: Part, answer?: Part, http: Part[], progress: Row[], related: {why: string, rows: Row[]}[]}} Whole */
+/** @typedef {{request?: Part, answer?: Part, http: Part[], progress: Row[], related: {why: string, rows: Row[]}[], copies: string[]}} Whole */
 
 const TABS = ["Pretty", "Raw", "Headers", "Progress", "Related"];
 export const COPIES = [["call", "sabir call"], ["curl", "curl"], ["transcript", "transcript"], ["json", "JSON"], ["link", "link"]];
@@ -17,7 +17,8 @@ export class Detail extends EventTarget {
   #tab = "Pretty";
   /** @type {Whole | null} */
   #whole = null;
-  #row = -1;
+  /** 0 is none. */
+  #row = 0;
   #abort = new AbortController();
   canSend = false;
 
@@ -33,7 +34,7 @@ export class Detail extends EventTarget {
   close() {
     this.#abort.abort();
     this.box.hidden = true;
-    this.#row = -1;
+    this.#row = 0;
     this.dispatchEvent(new Event("closed"));
   }
 
@@ -49,7 +50,7 @@ export class Detail extends EventTarget {
       this.#whole = await get(`row/${row}${whole ? "?whole=1" : ""}`, abort.signal);
       const sending = same ? this.box.querySelector(".send") : null;
       this.#draw();
-      if (sending) this.box.append(sending);
+      if (sending) this.#place(sending);
       if (!same) this.box.scrollTop = 0;
     } catch (error) {
       if (!abort.signal.aborted) this.box.replaceChildren(element("p", { class: "problem" }, String(error)));
@@ -60,21 +61,26 @@ export class Detail extends EventTarget {
 
   /** @param {string} as @param {number} row */
   async copy(as, row = this.#row) {
-    if (row < 0) return tell("select a row first");
+    if (!row) return tell("select a row first");
     const state = new URLSearchParams(location.hash.slice(1));
     state.set("row", String(row));
     const link = `${location.origin}${location.pathname}#t=${token}&${state}`;
-    await navigator.clipboard.writeText(as === "link" ? link : await text(`copy/${row}?as=${as}`));
-    tell(`copied as ${COPIES.find(([name]) => name === as)?.[1]}`);
+    const made = as === "link" ? link : await text(`copy/${row}?as=${as}`);
+    await navigator.clipboard.writeText(made);
+    const how = `copied as ${COPIES.find(([name]) => name === as)?.[1]}`;
+    tell(/-Id: SESSION'/.test(made) ? `${how}; put the session's id in place of SESSION` : how);
   }
 
   /** Opens the box to change and send the request again. */
   edit() {
     const request = this.#whole?.request;
     if (!this.canSend) return tell("Nothing can be sent from here: sabir was started without --allow-send");
-    if (!request || !request.json) return tell("select a call first");
-    const input = /** @type {HTMLTextAreaElement} */ (element("textarea", { rows: 9, "aria-label": "Message to send", spellcheck: "false" }));
-    input.value = request.text;
+    if (!request || !this.#whole?.copies.includes("call")) return tell("select a call of the client first");
+    const input = /** @type {HTMLTextAreaElement} */ (element("textarea", { rows: 4, "aria-label": "Message to send", spellcheck: "false" }));
+    input.value = indented(request.text);
+    const grow = () => { input.rows = Math.max(4, Math.min(14, input.value.split("\n").length)); };
+    input.addEventListener("input", grow);
+    grow();
     const out = element("div", { role: "status" });
     const send = async () => {
       out.replaceChildren(element("p", {}, "sending…"));
@@ -86,6 +92,7 @@ export class Detail extends EventTarget {
           element("section", {}, element("h3", {}, "New answer"), pretty(answer.text)),
           element("section", {}, element("h3", {}, "Original answer"), original ? pretty(original.text) : element("p", { class: "hint" }, "None.")));
         out.replaceChildren(took, beside);
+        out.scrollIntoView({ block: "nearest" });
       } catch (error) {
         out.replaceChildren(element("p", { class: "problem" }, visible(error instanceof Error ? error.message : String(error))));
       }
@@ -93,10 +100,28 @@ export class Detail extends EventTarget {
     input.addEventListener("keydown", event => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) send(); });
     this.box.querySelector(".send")?.remove();
     const box = element("section", { class: "send", "aria-label": "Send again" }, element("h3", {}, "Edit and send"), input, element("div", { class: "buttons" },
-      button("Send", send, { id: "send" }), element("span", { class: "hint" }, "Ctrl+Enter. It gets an id of its own; the client does not see it.")), out);
-    this.box.append(box);
-    box.scrollIntoView({ block: "nearest" });
+      button("Send", send, { id: "send" }), element("span", { class: "hint" }, "Ctrl+Enter. It gets an id of its own; the client does not see the answer.")), out);
+    this.#place(box);
+    this.box.scrollTop = 0;
     input.focus();
+  }
+
+  /** Above the message: its answer comes into sight. @param {Element} sending */
+  #place(sending) { this.box.querySelector(".copies")?.after(sending); }
+
+  /** What is being written stays. */
+  #redraw() {
+    const kept = this.box.querySelector(".send");
+    const left = this.box.querySelector(".left-out") !== null;
+    this.#draw();
+    if (kept) this.#place(kept);
+    this.leftOut(left);
+  }
+
+  /** Says whether the list has the row. @param {boolean} left */
+  leftOut(left) {
+    this.box.querySelector(".left-out")?.remove();
+    if (left) this.box.querySelector(".top")?.after(element("p", { class: "left-out hint" }, "The filter leaves this row out of the list."));
   }
 
   #draw() {
@@ -108,25 +133,25 @@ export class Detail extends EventTarget {
     const bar = element("div", { role: "tablist", class: "tabs", "aria-label": "Parts" });
     for (const tab of tabs) {
       const number = tab === "Progress" ? whole.progress.length : tab === "Related" ? whole.related.reduce((sum, { rows }) => sum + rows.length, 0) : 0;
-      const made = button(number ? `${tab} ${number}` : tab, () => { this.#tab = tab; this.#draw(); }, { role: "tab", id: `part-${tab}`, "aria-controls": "part", "aria-selected": String(tab === this.#tab), tabindex: tab === this.#tab ? 0 : -1 });
+      const made = button(number ? `${tab} ${number}` : tab, () => { this.#tab = tab; this.#redraw(); }, { role: "tab", id: `part-${tab}`, "aria-controls": "part", "aria-selected": String(tab === this.#tab), tabindex: tab === this.#tab ? 0 : -1 });
       made.addEventListener("keydown", event => {
         const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
         if (!step) return;
         event.stopPropagation();
         this.#tab = tabs[(tabs.indexOf(tab) + step + tabs.length) % tabs.length];
-        this.#draw();
+        this.#redraw();
         /** @type {HTMLElement | null} */ (this.box.querySelector("[role=tab][aria-selected=true]"))?.focus();
       });
       bar.append(made);
     }
     const copies = element("div", { class: "copies", role: "group", "aria-label": "Copy as" }, "Copy as");
-    for (const [as, label] of COPIES) copies.append(button(label, () => this.copy(as).catch(tell), { "data-copy": as }));
-    if (this.canSend && whole.request?.json) copies.append(button("Edit and send", () => this.edit(), { id: "resend", title: "r" }));
+    for (const [as, label] of COPIES) if (as === "link" || whole.copies.includes(as)) copies.append(button(label, () => this.copy(as).catch(tell), { "data-copy": as }));
+    if (this.canSend && whole.copies.includes("call")) copies.append(button("Edit and send", () => this.edit(), { id: "resend", title: "r" }));
     const findings = [...(whole.request?.row.findings ?? []), ...(whole.answer?.row.findings ?? [])].map(finding =>
       element("details", { class: `rule ${finding.level}` },
         element("summary", {}, element("b", {}, `${finding.level} ${finding.rule}`), ` ${visible(finding.text)}`),
         element("p", { class: "why" }, finding.why), element("p", { class: "why" }, finding.fix), element("p", { class: "why" }, finding.source)));
-    const facts = [`#${count(main.row.row + 1)}`, main.row.d === ">" ? "to the server" : main.row.d === "<" ? "to the client" : "", main.row.c > 1 ? `connection ${main.row.c}` : "", statusOf(main.row), main.row.ms === undefined ? "" : duration(main.row.ms)];
+    const facts = [`#${count(main.row.row)}`, main.row.d === ">" ? "to the server" : main.row.d === "<" ? "to the client" : "", main.row.c > 1 ? `connection ${main.row.c}` : "", statusOf(main.row), main.row.ms === undefined ? "" : duration(main.row.ms)];
     this.box.replaceChildren(
       element("div", { class: "top" },
         element("h2", {}, titleOf(main.row) || kindOf(main.row), element("div", { class: "hint" }, facts.filter(Boolean).join(" · "))),
@@ -172,6 +197,7 @@ export class Detail extends EventTarget {
     const name = row.kind === "req" || row.kind === "batch" ? heading : row.kind === "res" || row.kind === "err" ? "Response" : row.kind === "note" ? "Notification" : kindOf(row);
     const body = this.#tab === "Pretty" && part.json ? pretty(part.text) : element("pre", { class: "raw" }, visible(part.text));
     const section = element("section", {}, element("h3", {}, name, element("small", {}, ` ${size(row.bytes)}${row.kind === "err" && row.code !== undefined ? ` · code ${row.code}` : ""}`)), body);
+    if (this.#tab === "Pretty" && part.json) section.append(...images(part.text));
     if (part.cut) section.append(button("Show all of it", () => this.open(this.#row, true)));
     return section;
   }
@@ -179,7 +205,7 @@ export class Detail extends EventTarget {
   /** @param {Row[]} rows */
   #rows(rows) {
     return element("ol", { class: "rows" }, ...rows.map(row => element("li", {}, button(
-      `#${count(row.row + 1)} ${titleOf(row) || kindOf(row)}${isBad(row) ? " ✗" : ""} ${inline(row.preview)}`,
+      `#${count(row.row)} ${titleOf(row) || kindOf(row)}${isBad(row) ? " ✗" : ""} ${inline(row.preview)}`,
       () => this.dispatchEvent(new CustomEvent("jump", { detail: row.row })), { class: "link" }))));
   }
 }

@@ -9,9 +9,10 @@ export class Find extends EventTarget {
   #input = /** @type {HTMLInputElement} */ (byId("finding"));
   #timer = 0;
   #text = "";
-  /** Once all rows were looked at. */
-  #done = () => {};
-  #all = Promise.resolve();
+  /** All rows were looked at. */
+  isDone = true;
+  /** @type {import("./api.js").News | null} */
+  #news = null;
 
   constructor() {
     super();
@@ -41,8 +42,14 @@ export class Find extends EventTarget {
   async #go(step) {
     clearTimeout(this.#timer);
     await this.#look();
-    await Promise.race([this.#all, new Promise(done => setTimeout(done, 2000))]);
     this.dispatchEvent(new CustomEvent("go", { detail: step }));
+  }
+
+  /** The program that searches is another one. */
+  again() {
+    chosen.find = null;
+    this.#text = "";
+    this.#look();
   }
 
   async #look() {
@@ -53,8 +60,10 @@ export class Find extends EventTarget {
       const scan = await post("filter", { filter: text, instead: chosen.find });
       if (scan?.problem) throw new Error(scan.problem);
       chosen.find = scan?.id ?? null;
-      this.#all = new Promise(done => { this.#done = () => done(undefined); });
-      byId("hits").textContent = "";
+      this.isDone = !scan || scan.looked >= scan.of;
+      byId("hits").textContent = scan && !this.isDone ? "searching…" : "";
+      // What it has found may have been told already.
+      if (this.#news) this.hear(this.#news);
     } catch (error) {
       chosen.find = null;
       byId("hits").textContent = visible(error instanceof Error ? error.message : String(error));
@@ -64,9 +73,10 @@ export class Find extends EventTarget {
 
   /** @param {import("./api.js").News} news */
   hear(news) {
+    this.#news = news;
     const scan = news.scans.find(scan => scan.id === chosen.find);
-    if (scan && !/of/.test(byId("hits").textContent ?? "")) byId("hits").textContent = `${count(scan.matched)} found`;
-    if (!scan || scan.looked >= scan.of) this.#done();
+    if (scan) this.isDone = scan.looked >= scan.of;
+    if (scan && !/ of /.test(byId("hits").textContent ?? "")) byId("hits").textContent = `${count(scan.matched)} found${this.isDone ? "" : ", searching…"}`;
   }
 
   /** @param {{place: number | null, nth: number | null, of: number | null}} found */

@@ -95,8 +95,8 @@ export class Grid extends EventTarget {
     this.draw();
   }
 
-  /** Selects a row, and shows it. @param {number} place @param {boolean} open @param {boolean} middle */
-  select(place, open = false, middle = false) {
+  /** Selects a row, and shows it. @param {number} place @param {boolean} open @param {boolean} middle @param {number=} known the row's number, if it is known */
+  select(place, open = false, middle = false, known = undefined) {
     const length = this.source.length();
     if (length === 0) return;
     this.#focus = Math.max(0, Math.min(place, length - 1));
@@ -105,7 +105,7 @@ export class Grid extends EventTarget {
     if (this.#focus < this.#top) this.#top = this.#focus;
     if (this.#focus >= this.#top + this.visible) this.#top = this.#focus - this.visible + 1;
     this.draw();
-    this.dispatchEvent(new CustomEvent("selected", { detail: { place: this.#focus, open } }));
+    this.dispatchEvent(new CustomEvent("selected", { detail: { place: this.#focus, open, known } }));
   }
 
   forget() {

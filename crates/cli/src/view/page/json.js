@@ -52,6 +52,38 @@ export function pretty(text) {
   return box;
 }
 
+/** The same as plain text. @param {string} text */
+export function indented(text) {
+  TOKEN.lastIndex = 0;
+  let out = "", depth = 0, last = "";
+  const line = () => `\n${"  ".repeat(Math.min(depth, 40))}`;
+  for (let found; (found = TOKEN.exec(text)); last = found[0].trim()) {
+    const token = found[0].trim();
+    const opened = last === "{" || last === "[";
+    if (token === "}" || token === "]") { depth = Math.max(0, depth - 1); out += opened ? token : line() + token; continue; }
+    if (opened || last === ",") out += line();
+    out += token === ":" ? ": " : token;
+    if (token === "{" || token === "[") depth += 1;
+  }
+  return out;
+}
+
+const IMAGES = /^image\/(png|jpeg|gif|webp)$/;
+
+/** The pictures in a message: of kinds that can do nothing but be looked at. @param {string} text @returns {HTMLElement[]} */
+export function images(text) {
+  /** @type {HTMLElement[]} */
+  const found = [];
+  const look = (/** @type {any} */ value, depth = 0) => {
+    if (typeof value !== "object" || value === null || depth > 12 || found.length >= 8) return;
+    const data = value.data ?? value.blob;
+    if (IMAGES.test(value.mimeType) && typeof data === "string" && /^[A-Za-z0-9+/=]+$/.test(data)) found.push(element("img", { class: "picture", alt: `${value.mimeType} of the message`, src: `data:${value.mimeType};base64,${data}` }));
+    for (const inner of Object.values(value)) look(inner, depth + 1);
+  };
+  if (/"image\/(png|jpeg|gif|webp)"/.test(text)) try { look(JSON.parse(text)); } catch { /* It was cut, or is not JSON. */ }
+  return found;
+}
+
 /** @param {string} quoted @param {boolean} isKey */
 function stringOf(quoted, isKey) {
   const name = isKey ? "key" : "string";

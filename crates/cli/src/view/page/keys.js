@@ -7,7 +7,7 @@ import { button, byId, count, element, tell } from "./text.js";
 const KEYS = [
   ["j k ↓ ↑", "next, previous row"], ["PgDn PgUp", "a page on, back"], ["g G Home End", "first, last; the last follows"], ["Enter", "show the message"], ["Esc", "close, clear"],
   ["/", "filter"], ["f", "find"], ["n N", "next, previous that was found"], ["e E", "next error, errors only"], ["[ ]", "request, answer"], ["m M", "mark the row, go to the next mark"],
-  ["p", "pause"], ["y", "copy as sabir call"], ["r", "edit and send"], ["x", "export"], ["t", "what times are told by"], ["1 2 3", "list, sequence, statistics"], ["Tab", "to the other parts"], ["?", "this help"],
+  ["p", "pause: add and change nothing"], ["y", "copy as sabir call"], ["r", "edit and send"], ["x", "export"], ["t", "what times are told by"], ["1 2 3", "list, sequence, statistics"], ["Tab", "to the other parts"], ["?", "this help"],
 ];
 
 const dialog = () => /** @type {HTMLDialogElement} */ (byId("dialog"));
@@ -33,16 +33,17 @@ export function showExport({ all, matching, filter, marked, selected }) {
     ["matching", `what matches the filter (${count(matching ?? 0)} rows)`, matching !== null, { filter }],
     ["all", `everything (${count(all)} rows)`, true, {}],
     ["marked", `the marked rows (${count(marked.length)})`, marked.length > 0, { rows: marked }],
-    ["selected", "the selected row", selected >= 0, { rows: [selected] }],
+    ["selected", "the selected row", selected > 0, { rows: [selected] }],
   ];
   const possible = choices.filter(([, , can]) => can);
   const radios = possible.map(([name, label], index) => element("label", {}, element("input", { type: "radio", name: "rows", value: name, checked: index === 0 }), ` ${label}`));
+  const redact = /** @type {HTMLInputElement} */ (element("input", { id: "redact", autocomplete: "off", spellcheck: "false", placeholder: "token|password $.params.key" }));
   const as = (/** @type {string} */ format, /** @type {string} */ name) => () => {
     const picked = /** @type {HTMLInputElement | null} */ (dialog().querySelector("input:checked"))?.value;
-    const body = { format, ...possible.find(([name]) => name === picked)?.[3] };
+    const body = { format, redact: redact.value.split(/\s+/).filter(Boolean), ...possible.find(([name]) => name === picked)?.[3] };
     dialog().close();
     save("export", body, name).then(() => tell(`saved ${name}`), tell);
   };
-  show("Export", element("fieldset", {}, element("legend", { class: "hint" }, "Which rows"), ...radios), element("div", { class: "buttons" },
+  show("Export", element("fieldset", {}, element("legend", { class: "hint" }, "Which rows"), ...radios), element("label", { class: "redact" }, "Replace values of these names, or at these paths ", redact), element("div", { class: "buttons" },
     button("Capture (.jrl)", as("jrl", "capture.jrl"), { autofocus: true }), button("Transcript (.rpc)", as("transcript", "session.rpc")), button("HAR", as("har", "capture.har")), button("Cancel", () => dialog().close())));
 }

@@ -4,7 +4,7 @@ import { count, duration, element, inline, size } from "./text.js";
 
 /** @typedef {import("./api.js").Row} Row */
 
-export const COLUMNS = ["#", "Time", "", "Kind", "Id", "Method", "Status", "Took", "Size", "Content"];
+export const COLUMNS = [["number", "#"], ["time", "Time"], ["way", ""], ["source", "Capture"], ["kind", "Kind"], ["id", "Id"], ["method", "Method"], ["status", "Status"], ["took", "Took"], ["size", "Size"], ["content", "Content"]];
 
 /** What the times of rows are told by. */
 export const times = {
@@ -50,14 +50,14 @@ const KINDS = { req: "call", note: "notify", res: "result", err: "error" };
 /** @param {Row} row */
 export const kindOf = row => /** @type {Record<string, string>} */ (KINDS)[row.kind] ?? row.kind;
 
-/** @param {HTMLElement} box @param {Row | undefined} row @param {Row | undefined} before @param {boolean} marked @param {boolean} several */
-export function drawRow(box, row, before, marked, several) {
+/** @param {HTMLElement} box @param {Row | undefined} row @param {Row | undefined} before @param {boolean} marked @param {string} source which capture it is of, if there are several */
+export function drawRow(box, row, before, marked, source) {
   if (!row) {
     box.className = "row loading";
     box.replaceChildren(element("span", { role: "gridcell" }, "…"));
     return;
   }
-  const name = element("span", { role: "gridcell", class: "method" }, row.method === undefined ? element("span", { class: "narrow" }, kindOf(row)) : inline(row.method));
+  const name = element("span", { role: "gridcell", class: "method", title: titleOf(row) || undefined }, row.method === undefined ? element("span", { class: "narrow" }, kindOf(row)) : inline(row.method));
   if (row.tool) name.append(" ", element("b", {}, inline(row.tool)));
   const content = element("span", { role: "gridcell", class: "content" });
   if (row.id?.startsWith('"sabir-send-')) content.append(element("span", { class: "finding", title: "It was sent from this page" }, "↻ sent"), " ");
@@ -70,9 +70,9 @@ export function drawRow(box, row, before, marked, several) {
   const way = row.d === ">" ? "→" : row.d === "<" ? "←" : "";
   box.className = `row ${row.kind}${isBad(row) ? " bad" : ""}${row.status === "pending" ? " pending" : ""}${marked ? " marked" : ""}${row.hit ? " hit" : ""}`;
   box.replaceChildren(
-    cell("number", `${marked ? "★ " : ""}${count(row.row + 1)}`), cell("time", timeOf(row, before)),
+    cell("number", `${marked ? "★ " : ""}${count(row.row)}`), cell("time", timeOf(row, before)),
     element("span", { role: "gridcell", class: `way ${row.d === "<" ? "from" : "to"}`, "aria-label": row.d === ">" ? "to the server" : row.d === "<" ? "to the client" : undefined }, way),
-    cell("kind", several ? `${kindOf(row)} ${row.c}` : kindOf(row)), cell("id", row.id === undefined ? "" : inline(row.id)), name,
+    element("span", { role: "gridcell", class: "source", title: `connection ${row.c}` }, inline(source)), cell("kind", kindOf(row)), cell("id", row.id === undefined ? "" : inline(row.id)), name,
     cell("status", statusOf(row)), cell("took", row.total !== undefined ? duration(row.total) : row.ms === undefined ? "" : duration(row.ms)),
     cell("size", ["open", "close", "exit", "start", "mark", "gap"].includes(row.kind) ? "" : size(row.bytes)), content);
 }

@@ -22,6 +22,7 @@ export function setLifelines(head, news) {
     actor.style.left = `${at(index)}%`;
     area.append(actor);
   });
+  head.style.setProperty("--lines", String(news.names.length));
   head.replaceChildren(element("span", { role: "columnheader" }, element("span", { class: "when" })), area);
 }
 
@@ -58,7 +59,7 @@ export function drawStep(box, row, before, marked) {
     const arrow = element("span", { class: `arrow ${to < from ? "left" : "right"} ${row.d === "<" ? "from" : "to"}${answer || row.kind === "note" ? " dashed" : ""}${bad ? " bad" : ""}` });
     const name = titleOf(row) || kindOf(row);
     const label = element("span", { class: `label${bad ? " bad" : ""}` }, answer ? `${bad ? `✗ ${row.code ?? ""} ` : ""}${name}` : `${row.status === "pending" ? "… " : ""}${name}`,
-      element("span", { class: "soft" }, answer ? `${row.ms === undefined ? "" : ` ${duration(row.ms)}`}` : row.id === undefined ? "" : ` #${inline(row.id)}`));
+      element("span", { class: "soft" }, answer ? `${row.ms === undefined ? "" : ` ${duration(row.ms)}`}` : row.id === undefined ? "" : ` id ${inline(row.id)}`));
     for (const made of [arrow, label]) { made.style.left = `${left}%`; made.style.width = `${width}%`; }
     area.append(label, arrow);
   }

@@ -4,9 +4,9 @@ import { get } from "./api.js";
 import { button, count, duration, element, inline, size, svg } from "./text.js";
 
 /** Milliseconds; `times` are how many took less than 2 µs, 4 µs, 8 µs …
- * @typedef {{method: string, tool?: string, count: number, errors: number, pending: number, p50?: number, p95?: number, p99?: number, bytes: number, times: number[]}} MethodStats */
+ * @typedef {{method: string, tool?: string, count: number, messages: number, errors: number, pending: number, p50?: number, p95?: number, p99?: number, rounded?: boolean, bytes: number, times: number[]}} MethodStats */
 
-const COLUMNS = [["method", "Method"], ["count", "Messages"], ["errors", "Errors"], ["pending", "Pending"], ["p50", "p50"], ["p95", "p95"], ["p99", "p99"], ["", "p50 – p99"], ["", "Times"], ["bytes", "Size"]];
+const COLUMNS = [["method", "Method"], ["count", "Count"], ["errors", "Errors"], ["pending", "Pending"], ["p50", "p50"], ["p95", "p95"], ["p99", "p99"], ["", "p50 – p99"], ["", "Times"], ["bytes", "Size"]];
 
 export class Stats extends EventTarget {
   #by = "count";
@@ -16,6 +16,9 @@ export class Stats extends EventTarget {
   /** @type {MethodStats | null} */
   #all = null;
   #asked = -1000;
+  #timer = 0;
+  /** @type {number | null} */
+  #filter = null;
 
   /** @param {HTMLElement} box */
   constructor(box) {
@@ -23,12 +26,22 @@ export class Stats extends EventTarget {
     this.box = box;
   }
 
-  /** Asks anew, once a second at the most. */
-  async refresh() {
+  /** What is shown is old. */
+  forget() { this.#asked = -1000; }
+
+  /** Asks anew, once a second at the most, and at once for another filter. @param {number | null} filter @param {boolean} paused */
+  async refresh(filter, paused) {
     const now = performance.now();
-    if (now - this.#asked < 900) return;
+    const other = filter !== this.#filter;
+    const wait = this.#asked + 900 - now;
+    if (!other && paused && this.#asked >= 0) return;
+    clearTimeout(this.#timer);
+    if (!other && wait > 0) { this.#timer = setTimeout(() => this.refresh(filter, paused), wait); return; }
     this.#asked = now;
-    ({ methods: this.#rows, all: this.#all } = await get("stats"));
+    this.#filter = filter;
+    const answer = await get(filter === null ? "stats" : `stats?filter=${filter}`).catch(() => null);
+    if (!answer || filter !== this.#filter) return;
+    ({ methods: this.#rows, all: this.#all } = answer);
     this.draw();
   }
 
@@ -52,9 +65,10 @@ export class Stats extends EventTarget {
     const body = element("tbody", {}, ...rows.map(row => this.#row(row, most, first, last)));
     const all = this.#all;
     const tile = (/** @type {string} */ name, /** @type {string} */ text, bad = false) => element("div", { class: `tile${bad ? " bad" : ""}` }, element("dt", {}, name), element("dd", {}, text));
-    const tiles = all ? element("dl", { class: "tiles" }, tile("Messages", count(all.count)), tile("Errors", count(all.errors), all.errors > 0), tile("Pending", count(all.pending)),
+    const tiles = all ? element("dl", { class: "tiles" }, tile("Calls, notifications", count(all.count)), tile("Messages", count(all.messages)), tile("Errors", count(all.errors), all.errors > 0), tile("Pending", count(all.pending)),
       tile("p50", all.p50 === undefined ? "–" : duration(all.p50)), tile("p95", all.p95 === undefined ? "–" : duration(all.p95)), tile("p99", all.p99 === undefined ? "–" : duration(all.p99)), tile("Size", size(all.bytes))) : "";
-    this.box.replaceChildren(tiles, rows.length ? element("table", {}, element("caption", {}, "By method"), element("thead", {}, head), body) : element("p", {}, "No calls so far."));
+    this.box.replaceChildren(tiles, rows.length ? element("table", {}, element("caption", {}, `By method${this.#filter === null ? "" : ", of what the filter and the range of time leave"}`), element("thead", {}, head), body) : element("p", {}, this.#filter === null ? "No calls so far." : "No call matches."),
+      element("p", { class: "hint" }, `Count: calls and notifications; an answer is a part of its call. The charts have one scale of time for all methods, by powers of two${slots.length ? `, from ${duration(2 ** first / 1000)} to ${duration(2 ** (last + 1) / 1000)}` : ""}.${rows.some(row => row.rounded) ? " ≈: of more than 500 calls, right to 3 %." : ""}`));
     if (focused) /** @type {HTMLElement | null} */ (this.box.querySelector(`[data-key="${CSS.escape(focused)}"]`))?.focus();
   }
 
@@ -68,7 +82,7 @@ export class Stats extends EventTarget {
       element("td", {}, share, count(row.count)),
       element("td", { class: row.errors ? "bad" : "" }, row.errors ? `✗ ${count(row.errors)}` : "0"),
       element("td", {}, count(row.pending)),
-      ...[row.p50, row.p95, row.p99].map(time => element("td", {}, time === undefined ? "–" : duration(time))),
+      ...[row.p50, row.p95, row.p99].map(time => element("td", {}, time === undefined ? "–" : `${row.rounded ? "≈ " : ""}${duration(time)}`)),
       element("td", { class: "chart" }, spread(row, first, last)), element("td", { class: "chart" }, bars(row.times, first, last)), element("td", {}, size(row.bytes)));
   }
 }
@@ -77,7 +91,8 @@ export class Stats extends EventTarget {
 function spread(row, first, last) {
   if (row.p50 === undefined || row.p95 === undefined || row.p99 === undefined) return "–";
   const x = (/** @type {number} */ ms) => 6 + ((Math.log2(Math.max(1, ms * 1000)) - first) / Math.max(1, last + 1 - first)) * 128;
-  return svg("svg", { width: 140, height: 18, role: "img", "aria-label": `from ${duration(row.p50)} to ${duration(row.p99)}` },
+  const label = `p50 ${duration(row.p50)}, p95 ${duration(row.p95)}, p99 ${duration(row.p99)}`;
+  return svg("svg", { width: 140, height: 18, role: "img", "aria-label": label }, titled(label),
     svg("line", { class: "axis", x1: 6, x2: 134, y1: 9, y2: 9 }), svg("line", { class: "range", x1: x(row.p50), x2: Math.max(x(row.p50) + 1, x(row.p99)), y1: 9, y2: 9 }),
     svg("circle", { class: "dot", cx: x(row.p50), cy: 9, r: 3 }), svg("circle", { class: "dot", cx: x(row.p95), cy: 9, r: 2 }));
 }
@@ -89,9 +104,18 @@ function bars(times, first, last) {
   const total = shown.reduce((sum, n) => sum + n, 0);
   if (!total) return "–";
   const width = Math.min(10, Math.max(4, Math.floor(120 / shown.length)));
-  return svg("svg", { width: shown.length * width, height: 18, role: "img", "aria-label": `${total} times between ${duration(2 ** first / 1000)} and ${duration(2 ** (last + 1) / 1000)}` },
+  const span = (/** @type {number} */ slot, end = slot) => `${duration(2 ** slot / 1000)} to ${duration(2 ** (end + 1) / 1000)}`;
+  return svg("svg", { width: shown.length * width, height: 18, role: "img", "aria-label": `${total} calls took ${span(first, last)}` },
+    svg("line", { class: "axis", x1: 0, x2: shown.length * width, y1: 17.5, y2: 17.5 }),
     ...shown.flatMap((n, index) => {
-      const tall = Math.max(1.5, (n / most) * 18);
-      return n ? [svg("rect", { class: "fill", x: index * width, y: 18 - tall, width: width - 1, height: tall })] : [];
+      const tall = Math.max(1.5, (n / most) * 17);
+      return n ? [svg("rect", { class: "fill", x: index * width, y: 17 - tall, width: width - 1, height: tall }, titled(`${count(n)} took ${span(first + index)}`))] : [];
     }));
+}
+
+/** A tooltip. @param {string} text */
+function titled(text) {
+  const made = svg("title");
+  made.textContent = text;
+  return made;
 }

@@ -50,9 +50,9 @@ export class Store extends EventTarget {
     return this.#real() - this.length;
   }
 
-  /** @param {boolean} held whether nothing is to be added */
-  hold(held) {
-    this.#held = held ? this.#real() : null;
+  /** Shows so many at the most; `null` shows all. @param {number | null} most */
+  hold(most) {
+    this.#held = most;
   }
 
   /** What the addresses of all questions end with. */
@@ -68,10 +68,14 @@ export class Store extends EventTarget {
     const shifted = moved !== this.#moved;
     this.#moved = moved;
     for (const [number, page] of this.#pages) {
-      const short = page.rows.length < PAGE && number * PAGE + page.rows.length < this.#real();
-      if (shifted || short || page.rows.some(row => changed.has(row.row))) page.stale = true;
+      if (shifted || this.#isShort(number, page.rows) || page.rows.some(row => changed.has(row.row))) page.stale = true;
     }
     return shifted;
+  }
+
+  /** Whether there are more rows by now than when a page was asked for. @param {number} number @param {Row[]} rows */
+  #isShort(number, rows) {
+    return rows.length < PAGE && number * PAGE + rows.length < this.#real();
   }
 
   /** Everything is asked for anew. */
@@ -100,10 +104,15 @@ export class Store extends EventTarget {
 
   /** The same, once it is here. @param {number} place @returns {Promise<Row | undefined>} */
   async load(place) {
-    if (place < 0 || place >= this.length) return undefined;
-    const number = Math.floor(place / PAGE);
-    if (!this.at(place)) await this.#asked.get(number);
-    return this.#pages.get(number)?.rows[place % PAGE];
+    while (place >= 0 && place < this.length) {
+      const life = this.#life;
+      const number = Math.floor(place / PAGE);
+      if (!this.at(place)) await this.#asked.get(number);
+      const row = this.#pages.get(number)?.rows[place % PAGE];
+      // What was asked for before all was forgotten has not come.
+      if (row || life === this.#life) return row;
+    }
+    return undefined;
   }
 
   /** @param {number} number */
@@ -113,7 +122,7 @@ export class Store extends EventTarget {
     const asked = get(`rows?from=${number * PAGE}&count=${PAGE}&${this.query}`).then(rows => {
       if (life !== this.#life) return;
       this.#pages.delete(number);
-      this.#pages.set(number, { rows, stale: false });
+      this.#pages.set(number, { rows, stale: this.#isShort(number, rows) });
       while (this.#pages.size > KEPT) this.#pages.delete(/** @type {number} */ (this.#pages.keys().next().value));
     }, () => {}).finally(() => {
       if (this.#asked.get(number) === asked) this.#asked.delete(number);
@@ -122,7 +131,7 @@ export class Store extends EventTarget {
     this.#asked.set(number, asked);
   }
 
-  /** Where a row is. @param {number} row @returns {Promise<{place: number, there: boolean}>} */
+  /** Where a row is; `sure` once that does not depend on what is yet to be read or filtered. @param {number} row @returns {Promise<{place: number, there: boolean, sure: boolean}>} */
   place(row) {
     return get(`place/${row}?${this.query}`);
   }

@@ -9,6 +9,7 @@ export class Timeline extends EventTarget {
   /** @type {[number, number] | null} parts of the whole */
   #range = null;
   #asked = -1000;
+  #timer = 0;
 
   /** @param {HTMLCanvasElement} canvas */
   constructor(canvas) {
@@ -57,7 +58,8 @@ export class Timeline extends EventTarget {
   /** Asks anew, once a second at the most. */
   async refresh() {
     const now = performance.now();
-    if (now - this.#asked < 1000) return;
+    const wait = this.#asked + 1000 - now;
+    if (wait > 0) { this.#timer ||= setTimeout(() => { this.#timer = 0; this.refresh(); }, wait); return; }
     this.#asked = now;
     this.#buckets = await get("timeline?parts=240").catch(() => this.#buckets);
     this.draw();

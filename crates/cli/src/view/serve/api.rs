@@ -6,7 +6,7 @@ use std::time::Duration;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use hyper::{Response, StatusCode};
-use sabir_model::capture::date_time;
+use sabir_model::capture::{RedactError, RedactRule, Redactor, date_time};
 use sabir_model::filter::{Filter, FilterError};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -18,10 +18,13 @@ use super::feed::{Feed, Following, scan_news};
 use super::query::Query;
 use super::row::{Known, Row};
 use super::server::{Body, Sender, refused, respond};
-use crate::view::capture::{Captures, Chosen, State, Wanted, answer_of, is_problem};
+use crate::view::capture::{Captures, Chosen, State, Stats, Wanted, answer_of, is_problem};
 
 /// Rows that are given at once, and names of methods.
 const MOST: usize = 1000;
+
+/// Rows that are counted before others have a turn.
+const COUNTED: usize = 1 << 14;
 
 /// Rows that can be named for an export.
 const NAMED: usize = 100_000;
@@ -30,6 +33,8 @@ pub(super) struct Api {
     pub(super) captures: Arc<Captures>,
     pub(super) following: Following,
     pub(super) send: Option<Sender>,
+    /// The file that a tap was told to record to, for whoever wants to look at it later.
+    pub(super) record: Option<String>,
 }
 
 /// A refusal: the status, and why.
@@ -41,6 +46,11 @@ fn bad(why: impl Into<String>) -> Refusal {
 
 fn gone(what: &str) -> Refusal {
     (StatusCode::NOT_FOUND, format!("there is no such {what}"))
+}
+
+/// A row, by the number that is shown.
+fn numbered(number: &str) -> Result<u32, Refusal> {
+    number.parse::<u32>().ok().and_then(|number| number.checked_sub(1)).ok_or_else(|| gone("row"))
 }
 
 fn answer(value: &impl Serialize) -> Response<Body> {
@@ -110,12 +120,7 @@ impl Api {
             "row" => self.row(rest, &query),
             "place" => self.place(rest, &query),
             "next" => self.next(&query),
-            "stats" => {
-                let state = self.captures.state();
-                let table = state.stats.table(state.rows.index.names());
-                drop(state);
-                Ok(answer(&table))
-            }
+            "stats" => self.stats(query.number("filter")),
             "timeline" => {
                 let buckets = self.captures.state().timeline.buckets(query.number("parts").unwrap_or(240));
                 Ok(answer(&buckets))
@@ -147,15 +152,37 @@ impl Api {
             list.dedup();
             list.truncate(MOST);
         }
-        let servers: Vec<String> = state.sources.iter().map(|source| source.server()).collect();
+        let labels = state.labels();
         answer(&json!({
             "names": state.sources.iter().map(|source| &source.name).collect::<Vec<_>>(),
             "start": state.start.map(date_time),
             "methods": methods,
             "tools": tools,
-            "lifelines": state.rows.connections.lifelines(&servers),
+            "lifelines": state.rows.connections.lifelines(&labels),
             "send": self.send.is_some(),
+            "record": self.record,
         }))
+    }
+
+    /// Of all, or of what a filter has found so far.
+    fn stats(&self, filter: Option<u32>) -> Result<Response<Body>, Refusal> {
+        let Some(id) = filter else {
+            let state = self.captures.state();
+            let table = state.stats.table(state.rows.index.names());
+            drop(state);
+            return Ok(answer(&table));
+        };
+        let rows: Vec<u32> = {
+            let state = self.captures.state();
+            state.scan(id).ok_or_else(|| gone("filter"))?.records.from(0).collect()
+        };
+        let mut stats = Stats::default();
+        // Others get their turn with the state.
+        for part in rows.chunks(COUNTED) {
+            let state = self.captures.state();
+            part.iter().filter_map(|&row| state.rows.index.entry(row)).for_each(|entry| stats.add(&entry));
+        }
+        Ok(answer(&stats.table(self.captures.state().rows.index.names())))
     }
 
     fn filter(&self, body: &[u8]) -> Result<Response<Body>, Refusal> {
@@ -166,6 +193,8 @@ impl Api {
             problems: bool,
             /// Nanoseconds.
             range: Option<(u64, u64)>,
+            /// Rows up to this number: what came while the page is paused is left out.
+            until: Option<u32>,
             /// A filter that is no longer needed.
             instead: Option<u32>,
         }
@@ -185,10 +214,10 @@ impl Api {
         if let Some(old) = asked.instead {
             state.forget_filter(old);
         }
-        if filter.is_empty() && range.is_none() && !asked.problems {
+        if filter.is_empty() && range.is_none() && !asked.problems && asked.until.is_none() {
             return Ok(answer(&serde_json::Value::Null));
         }
-        let id = state.filter(Wanted { filter, problems: asked.problems, range });
+        let id = state.filter(Wanted { filter, problems: asked.problems, range, until: asked.until });
         let scan = state.scan(id).ok_or_else(|| gone("filter"))?;
         Ok(answer(&scan_news(&state, scan)))
     }
@@ -228,25 +257,32 @@ impl Api {
     }
 
     fn row(&self, row: &str, query: &Query<'_>) -> Result<Response<Body>, Refusal> {
-        let row = row.parse().map_err(|_| gone("row"))?;
+        let row = numbered(row)?;
         let whole = query.text("whole").is_some();
         detail::of(&self.captures, row, whole).map(|detail| answer(&detail)).ok_or_else(|| gone("row"))
     }
 
-    /// Where a row is, among all or among those that match; and where it would be, if it is not.
+    /// Where a row is, among all or among those that match; where it would be, if it is not; and whether that is sure,
+    /// since the row was read and the filter has looked at it.
     fn place(&self, row: &str, query: &Query<'_>) -> Result<Response<Body>, Refusal> {
-        let row: u32 = row.parse().map_err(|_| gone("row"))?;
+        let row = numbered(row)?;
         let view = View::of(query);
         let state = self.captures.state();
         if row >= state.rows.index.len() {
-            return Err(gone("row"));
+            if state.is_read {
+                return Err(gone("row"));
+            }
+            return Ok(answer(&json!({ "place": 0, "there": false, "sure": false })));
         }
         let all = view.place(&state, row);
-        let (place, is_there) = match view.chosen(&state, query.number("filter"))? {
+        let filter: Option<u32> = query.number("filter");
+        let (place, is_there) = match view.chosen(&state, filter)? {
             None => (all, true),
             Some(chosen) => (chosen.before(all), chosen.contains(all)),
         };
-        Ok(answer(&json!({ "place": place, "there": is_there })))
+        let scan = filter.and_then(|id| state.scan(id));
+        let is_sure = state.is_read && scan.is_none_or(|scan| !scan.is_behind(state.rows.listed.len()));
+        Ok(answer(&json!({ "place": place, "there": is_there, "sure": is_sure })))
     }
 
     /// The next row, before or behind a place, that went wrong or that is searched for.
@@ -290,9 +326,9 @@ impl Api {
     }
 
     fn copy(&self, row: &str, query: &Query<'_>) -> Result<Response<Body>, Refusal> {
-        let row = row.parse().map_err(|_| gone("row"))?;
+        let row = numbered(row)?;
         let form = query.text("as").and_then(Form::named).ok_or_else(|| bad("copy as what?"))?;
-        let text = copy::of(&self.captures, row, form).ok_or_else(|| gone("row"))?;
+        let text = copy::of(&self.captures, row, form).ok_or_else(|| bad(form.refusal()))?;
         Ok(respond(StatusCode::OK, "text/plain; charset=utf-8", Full::new(Bytes::from(text)).boxed()))
     }
 
@@ -304,8 +340,14 @@ impl Api {
             rows: Option<Vec<u32>>,
             /// What this filter has found.
             filter: Option<u32>,
+            /// What is a secret.
+            #[serde(default)]
+            redact: Vec<String>,
         }
         let asked: Asked = serde_json::from_slice(body).map_err(|error| bad(error.to_string()))?;
+        let rule =
+            |text: &String| text.parse().map_err(|error: RedactError| bad(format!("`{text}`: {error}")));
+        let rules: Vec<RedactRule> = asked.redact.iter().map(rule).collect::<Result<_, _>>()?;
         let format = Format::named(&asked.format).ok_or_else(|| bad("there is no such format"))?;
         let state = self.captures.state();
         let rows: Vec<u32> = match (asked.rows, asked.filter) {
@@ -313,7 +355,8 @@ impl Api {
                 if rows.len() > NAMED {
                     return Err(bad("too many rows"));
                 }
-                let with_answer = |row: u32| {
+                let with_answer = |number: u32| {
+                    let row = number.saturating_sub(1);
                     let answer = state.rows.index.entry(row).and_then(|entry| answer_of(&entry));
                     std::iter::once(row).chain(answer)
                 };
@@ -326,7 +369,7 @@ impl Api {
             (None, None) => (0..state.rows.index.len()).collect(),
         };
         drop(state);
-        let export = Export::new(self.captures.clone(), rows, format);
+        let export = Export::new(self.captures.clone(), rows, format, Redactor::new(rules));
         Ok(respond(StatusCode::OK, format.media_type(), export.boxed()))
     }
 
@@ -342,7 +385,7 @@ impl Api {
         let asked: Asked = serde_json::from_slice(body).map_err(|error| bad(error.to_string()))?;
         let connection = {
             let state = self.captures.state();
-            state.rows.index.entry(asked.row).ok_or_else(|| gone("row"))?.connection
+            state.rows.index.entry(asked.row.saturating_sub(1)).ok_or_else(|| gone("row"))?.connection
         };
         let sent = send(connection, asked.message).await.map_err(bad)?;
         Ok(answer(&json!({ "text": sent.answer, "ms": sent.took.as_secs_f64() * 1e3 })))

@@ -8,7 +8,7 @@ use super::export::transcript_line;
 use super::row::Known;
 use crate::json::compact;
 use crate::platform::{join, word};
-use crate::view::capture::{Captures, answer_of};
+use crate::view::capture::{Captures, answer_of, is_answer};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
@@ -29,9 +29,44 @@ impl Form {
             _ => return None,
         })
     }
+
+    /// Why a row cannot be copied like this.
+    pub(super) fn refusal(self) -> &'static str {
+        match self {
+            Form::Call => "this is not a call of the client: it has no command",
+            Form::Curl => "this is not a call of the client over HTTP",
+            Form::Transcript | Form::Json => "there is no such row",
+        }
+    }
+
+    /// Whether a row of this kind can be copied like this. What a peer has said must not be pasted into a shell as it is,
+    /// and a method that looks like an option would be one.
+    fn is_for(self, known: &Known, header: &Header) -> bool {
+        let is_sent = known.entry.direction != Some(Direction::ToClient) && !is_answer(&known.entry);
+        let is_one = matches!(known.entry.kind, Kind::Request | Kind::Notification);
+        let is_option = known.method().is_some_and(|method| method.starts_with('-'));
+        match self {
+            Form::Call => is_sent && is_one && !is_option,
+            Form::Curl => {
+                is_sent && (is_one || known.entry.kind == Kind::Batch) && web_address(header).is_some()
+            }
+            Form::Transcript | Form::Json => true,
+        }
+    }
 }
 
-/// `None` if there is no such row.
+/// The names of the forms that a row can be copied in.
+pub(super) fn names(known: &Known, header: &Header) -> Vec<&'static str> {
+    let all = ["call", "curl", "transcript", "json"];
+    all.into_iter().filter(|name| Form::named(name).is_some_and(|form| form.is_for(known, header))).collect()
+}
+
+/// Where requests of HTTP go.
+fn web_address(header: &Header) -> Option<&str> {
+    header.target.as_deref().filter(|target| target.starts_with("http://") || target.starts_with("https://"))
+}
+
+/// `None` if there is no such row, or if it cannot be copied like this.
 pub(super) fn of(captures: &Captures, row: u32, form: Form) -> Option<String> {
     let state = captures.state();
     let call = Known::record(&state, state.rows.shown_as(row))?;
@@ -45,15 +80,13 @@ pub(super) fn of(captures: &Captures, row: u32, form: Form) -> Option<String> {
     let content = text(&call)?;
     let shown = String::from_utf8_lossy(&content).into_owned();
     let header = header.unwrap_or_default();
+    if !form.is_for(&call, &header) {
+        return None;
+    }
     Some(match form {
         Form::Json => shown,
-        Form::Call => command(&header, &shown).unwrap_or(shown),
-        Form::Curl => {
-            let url = header.target.as_deref().filter(|target| target.starts_with("http"));
-            let url = url.unwrap_or("http://HOST:PORT/");
-            let body = word(&compact(&shown));
-            format!("curl {} -H 'Content-Type: application/json' -d {body}", word(url))
-        }
+        Form::Call => command(&header, &shown)?,
+        Form::Curl => curl(&header, call.method(), &shown)?,
         Form::Transcript => {
             let direction = call.entry.direction.unwrap_or(Direction::ToServer);
             let mut lines = transcript_line(call.entry.kind, Some(direction), &content);
@@ -67,6 +100,16 @@ pub(super) fn of(captures: &Captures, row: u32, form: Form) -> Option<String> {
     })
 }
 
+/// The same request. Its session is not in the capture.
+fn curl(header: &Header, method: Option<&str>, text: &str) -> Option<String> {
+    let is_mcp = header.profile.as_deref() == Some("mcp");
+    let session = if is_mcp && method != Some("initialize") { " -H 'Mcp-Session-Id: SESSION'" } else { "" };
+    let accept = "-H 'Accept: application/json, text/event-stream'";
+    let (url, body) = (word(web_address(header)?), word(&compact(text)));
+    // Other than -d, this reads no files.
+    Some(format!("curl {url} -H 'Content-Type: application/json' {accept}{session} --data-raw {body}"))
+}
+
 /// The command that makes the same call.
 fn command(header: &Header, text: &str) -> Option<String> {
     let Ok(Incoming::One(Ok(message))) = decode(text.as_bytes(), &LENIENT, &Limits::default()) else {
@@ -77,6 +120,10 @@ fn command(header: &Header, text: &str) -> Option<String> {
         Message::Notification(note) => (note.method, note.params, " --notify"),
         Message::Response(_) => return None,
     };
+    // It would be an option.
+    if method.starts_with('-') {
+        return None;
+    }
     let params = params.map_or(String::new(), |params| format!(" -d {}", word(&compact(params.as_str()))));
     let method = word(&method);
     Some(match (&header.cmd[..], &header.target) {
@@ -105,6 +152,31 @@ mod tests {
         );
         let note = r#"{"jsonrpc":"2.0","method":"seen"}"#;
         assert_eq!(command(&Header::default(), note).unwrap(), "sabir call TARGET seen --notify");
-        assert_eq!(command(&header, r#"{"jsonrpc":"2.0","id":1,"result":1}"#), None);
+        for other in
+            [r#"{"jsonrpc":"2.0","id":1,"result":1}"#, r#"{"jsonrpc":"2.0","method":"-x"}"#, "rm -rf ~\n"]
+        {
+            assert_eq!(command(&header, other), None);
+        }
+    }
+
+    #[test]
+    fn a_request_of_http_becomes_one_of_curl() {
+        let header = |target: &str, profile: &str| Header {
+            target: Some(target.to_owned()),
+            profile: Some(profile.to_owned()),
+            ..Header::default()
+        };
+        let text = r#"{"jsonrpc":"2.0","id":1,"method":"add"}"#;
+        let made = curl(&header("http://h/mcp", "mcp"), Some("add"), text).unwrap();
+        for part in [
+            "curl http://h/mcp ",
+            "Accept: application/json, text/event-stream",
+            "Session-Id: SESSION",
+            "--data-raw ",
+        ] {
+            assert!(made.contains(part), "{made}");
+        }
+        assert!(!curl(&header("http://h/rpc", "jsonrpc"), Some("add"), text).unwrap().contains("SESSION"));
+        assert_eq!(curl(&header("tcp://h:1", "jsonrpc"), Some("add"), text), None);
     }
 }

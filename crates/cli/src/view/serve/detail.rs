@@ -4,6 +4,7 @@ use sabir_model::calls::Kind;
 use sabir_proto::{JsonKind, RawJson};
 use serde::Serialize;
 
+use super::copy;
 use super::row::{Known, Row};
 use crate::view::capture::{AllContents, Captures, State, answer_of, trace_of};
 
@@ -24,6 +25,8 @@ pub(super) struct Detail {
     http: Vec<Part>,
     progress: Vec<Row>,
     related: Vec<Related>,
+    /// What it can be copied as.
+    copies: Vec<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -76,12 +79,14 @@ pub(super) fn of(captures: &Captures, row: u32, whole: bool) -> Option<Detail> {
     let entry = first.entry;
     let answer = answer_of(&entry).and_then(|answer| Known::record(&state, answer));
     let near = near(&state, call, entry.connection);
+    let source = state.sources.get(usize::from(first.place.0));
+    let copies = source.map_or(Vec::new(), |source| copy::names(&first, &source.header));
     drop(state);
     let is_lone_answer = matches!(entry.kind, Kind::Result | Kind::Error);
     let first = part(first, &mut contents, whole);
     let answer = answer.map(|answer| part(answer, &mut contents, whole));
     let texts: Vec<&str> = std::iter::once(&first).chain(&answer).map(|part| part.text.as_str()).collect();
-    let end = answer.as_ref().map_or(u32::MAX, |answer| answer.row.row);
+    let end = answer.as_ref().map_or(u32::MAX, |answer| answer.row.row - 1);
     let token = TOKENS.iter().find_map(|path| value(texts[0], path));
     let progress = token.map_or(Vec::new(), |token| {
         let is_one = |known: &Known, text: &[u8]| {
@@ -110,7 +115,7 @@ pub(super) fn of(captures: &Captures, row: u32, whole: bool) -> Option<Detail> {
     related.retain(|related| !related.rows.is_empty());
     let http = http(captures, &near, call, end, &mut contents);
     let (request, answer) = if is_lone_answer { (None, Some(first)) } else { (Some(first), answer) };
-    Some(Detail { request, answer, http, progress, related })
+    Some(Detail { request, answer, http, progress, related, copies })
 }
 
 fn part(known: Known, contents: &mut AllContents, whole: bool) -> Part {

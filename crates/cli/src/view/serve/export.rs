@@ -1,5 +1,6 @@
 //! Chosen rows as a file of their own, made while it is sent: nothing is held in memory but the row at hand.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -9,7 +10,7 @@ use std::time::Duration;
 
 use hyper::body::{Body as HttpBody, Bytes, Frame};
 use sabir_model::calls::Kind;
-use sabir_model::capture::{Direction, Encoder, Event, Header};
+use sabir_model::capture::{Direction, Encoder, Event, Header, Redactor};
 use sabir_proto::RawJson;
 
 use super::har;
@@ -51,6 +52,7 @@ pub(super) struct Export {
     contents: AllContents,
     rows: VecDeque<u32>,
     format: Format,
+    redactor: Redactor,
     encoder: Encoder,
     /// When the last row of a transcript was.
     time: Option<Duration>,
@@ -61,14 +63,14 @@ pub(super) struct Export {
 
 impl Export {
     /// `rows` are records, in order.
-    pub(super) fn new(captures: Arc<Captures>, rows: Vec<u32>, format: Format) -> Self {
-        let contents = captures.more_contents();
-        let (encoder, rows) = (Encoder::default(), rows.into());
-        Export { captures, contents, rows, format, encoder, time: None, has_begun: false, comma: false }
+    pub(super) fn new(captures: Arc<Captures>, rows: Vec<u32>, format: Format, redactor: Redactor) -> Self {
+        let (contents, rows) = (captures.more_contents(), rows.into());
+        let (encoder, has_begun, comma) = (Encoder::default(), false, false);
+        Export { captures, contents, rows, format, redactor, encoder, time: None, has_begun, comma }
     }
 
     /// The next part of the file; `None` behind the last.
-    fn chunk(&mut self) -> Option<Vec<u8>> {
+    pub(super) fn chunk(&mut self) -> Option<Vec<u8>> {
         let mut out = Vec::new();
         if !std::mem::replace(&mut self.has_begun, true) {
             self.begin(&mut out);
@@ -96,7 +98,9 @@ impl Export {
                     (_, Some(start)) => Header { frame: first.frame, ..Header::starting(start) },
                     _ => Header::default(),
                 };
-                self.encoder.header(&header);
+                let target = header.target.as_deref().map(|target| self.redactor.text(target).into_owned());
+                let cmd = self.redactor.words(&header.cmd);
+                self.encoder.header(&Header { target, cmd, ..header });
                 out.extend_from_slice(self.encoder.line());
             }
             Format::Transcript => {}
@@ -112,6 +116,12 @@ impl Export {
         drop(state);
         let entry = known.entry;
         let Ok(content) = self.contents.at(known.place.0, known.place.1) else { return };
+        let without_secrets = match redacted(&self.redactor, entry.kind, &content) {
+            Cow::Owned(text) => Some(text),
+            Cow::Borrowed(_) => None,
+        };
+        let is_redacted = without_secrets.is_some();
+        let content = without_secrets.map_or(content, Cow::Owned);
         match self.format {
             Format::Capture => {
                 let at = entry.time.unwrap_or_default();
@@ -135,7 +145,12 @@ impl Export {
                     (None, Kind::Stderr) => {
                         self.encoder.stray(at, direction, entry.connection, true, &content)
                     }
-                    (None, _) => self.encoder.message(at, direction, entry.connection, &content),
+                    (None, _) => {
+                        if is_redacted {
+                            self.encoder.redacted();
+                        }
+                        self.encoder.message(at, direction, entry.connection, &content)
+                    }
                 };
                 out.extend_from_slice(self.encoder.line());
             }
@@ -152,7 +167,8 @@ impl Export {
             Format::Har => {
                 let content = content.into_owned();
                 let answer = answer.and_then(|answer| {
-                    Some(self.contents.at(answer.place.0, answer.place.1).ok()?.into_owned())
+                    let content = self.contents.at(answer.place.0, answer.place.1).ok()?;
+                    Some(redacted(&self.redactor, answer.entry.kind, &content).into_owned())
                 });
                 let Some(line) = har::entry(&known, &content, answer.as_deref(), start) else { return };
                 if std::mem::replace(&mut self.comma, true) {
@@ -161,6 +177,17 @@ impl Export {
                 out.extend_from_slice(line.as_bytes());
             }
         }
+    }
+}
+
+/// What a record says, without its secrets.
+fn redacted<'c>(redactor: &Redactor, kind: Kind, content: &'c [u8]) -> Cow<'c, [u8]> {
+    if kind.is_message() || matches!(kind, Kind::Noise | Kind::Stderr) {
+        return redactor.message(content);
+    }
+    match redactor.text(&String::from_utf8_lossy(content)) {
+        Cow::Borrowed(_) => Cow::Borrowed(content),
+        Cow::Owned(text) => Cow::Owned(text.into_bytes()),
     }
 }
 

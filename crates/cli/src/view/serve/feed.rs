@@ -52,7 +52,10 @@ impl Feed {
         }
         self.quiet = 0;
         let rest = match changed {
-            Some(rows) => format!(r#","changed":{}"#, json!(rows)),
+            Some(rows) => {
+                let numbers: Vec<u32> = rows.into_iter().map(|row| row + 1).collect();
+                format!(r#","changed":{}"#, json!(numbers))
+            }
             None => r#","reset":true"#.to_owned(),
         };
         let line = format!("{}{rest}}}\n", &fixed[..fixed.len() - 1]);
@@ -78,9 +81,10 @@ fn told(state: &State) -> Value {
     let sources: Vec<Value> = state
         .sources
         .iter()
-        .map(|source| {
+        .zip(state.labels())
+        .map(|(source, label)| {
             let (phase, end) = phase(&source.phase);
-            json!({ "name": source.name, "server": source.server(), "phase": phase, "end": end })
+            json!({ "name": source.name, "label": label, "phase": phase, "end": end })
         })
         .collect();
     let scans: Vec<Value> = state.scans().map(|scan| scan_news(state, scan)).collect();

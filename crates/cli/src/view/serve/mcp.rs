@@ -34,6 +34,7 @@ pub(in crate::view) async fn mcp(given: Given) -> Result<Exit, Failure> {
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct List {
     /// Words that must all apply, such as `method:tools/call status:error ms>250`, `tool:echo`, `kind:stderr`,
     /// `"some text"`, `/regex/`, `$.params.name=x`; `-` before a word turns it around. Left out: all rows
@@ -48,6 +49,7 @@ struct List {
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct Search {
     /// Text that a message, a method or a tool has, in upper or lower case
     text: String,
@@ -57,6 +59,7 @@ struct Search {
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct Get {
     /// The number of a row, as the other tools show it
     row: u32,
@@ -66,6 +69,7 @@ struct Get {
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct Nothing {}
 
 fn server(captures: &Arc<Captures>) -> McpServer {
@@ -77,7 +81,10 @@ fn server(captures: &Arc<Captures>) -> McpServer {
     McpServer::new("sabir-view", env!("CARGO_PKG_VERSION"))
         .instructions(
             "JSON-RPC traffic that was captured: one row for each call (with its answer), notification, line of \
-             standard error and event. Begin with `stats`, then `list` with a filter, then `get` a row.",
+             standard error and event. Begin with `stats`, then `list` with a filter, then `get` a row. `row` is the \
+             number of a row, from 1; `t` nanoseconds since the start; `d` is > to the server and < to the client; `ms` \
+             is the time between request and answer, `bytes` the size of both; `p50`, `p95` and `p99` are percentiles of \
+             `ms`.",
         )
         .tool(
             read_only("list", "Rows of the capture that match a filter, in order"),
@@ -107,7 +114,7 @@ fn server(captures: &Arc<Captures>) -> McpServer {
                 async move {
                     read(&captures).await;
                     let state = captures.state();
-                    text(&state.stats.table(state.rows.index.names()))
+                    text(&state.stats.table(state.rows.index.names()).without_charts())
                 }
             },
         )
@@ -162,7 +169,7 @@ fn found(captures: &Captures, id: u32, from: u32, count: usize) -> McpResult<Opt
 
 async fn get(captures: &Captures, row: u32, whole: bool) -> McpResult<String> {
     read(captures).await;
-    match detail::of(captures, row, whole) {
+    match row.checked_sub(1).and_then(|row| detail::of(captures, row, whole)) {
         Some(detail) => text(&detail),
         None => Err(ToolError::new(format!("there is no row {row}"))),
     }
@@ -177,7 +184,9 @@ async fn check(captures: &Captures) -> McpResult<String> {
     let found: Vec<Value> = state
         .rows_with_findings()
         .into_iter()
-        .flat_map(|row| state.findings(row).iter().map(move |found| json!({ "row": row, "finding": found })))
+        .flat_map(|row| {
+            state.findings(row).iter().map(move |found| json!({ "row": row + 1, "finding": found }))
+        })
         .take(ROWS)
         .collect();
     text(&json!({ "found": state.found, "findings": found }))

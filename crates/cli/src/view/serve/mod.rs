@@ -11,7 +11,11 @@ mod har;
 mod mcp;
 mod query;
 mod row;
+mod save;
 mod server;
+mod strangers;
 
 pub(super) use mcp::mcp;
+pub(super) use save::save;
+pub(super) use server::Served;
 pub(crate) use server::{Page, Sender, Sent};

@@ -15,11 +15,14 @@ const LOOKED_AT: usize = 256 << 10;
 
 #[derive(Debug, Serialize)]
 pub(super) struct Row {
+    /// Its number, from 1, as everywhere outside of the index.
     pub(super) row: u32,
     /// Nanoseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     t: Option<u64>,
     c: u64,
+    /// The capture that it is of, from 0.
+    source: u16,
     d: &'static str,
     pub(super) kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,19 +99,20 @@ impl Known {
     /// With its content.
     pub(super) fn read(self, contents: &mut AllContents) -> Row {
         let (id, preview) = match contents.at(self.place.0, self.place.1) {
-            Ok(text) => shown(&self.entry, &text),
+            Ok(text) => shown(&self.entry, self.tool.is_some(), &text),
             Err(error) => (None, format!("cannot be read: {error}")),
         };
         let result = self.answer.as_ref().and_then(|(entry, (source, place))| {
-            contents.at(*source, *place).ok().map(|text| shown(entry, &text).1)
+            contents.at(*source, *place).ok().map(|text| shown(entry, false, &text).1)
         });
         let Known { row, entry, .. } = self;
         let millis = |time: Option<std::time::Duration>| time.map(|time| time.as_secs_f64() * 1e3);
         let total = self.answer.as_ref().and_then(|(answer, _)| answer.total).or(entry.total);
         Row {
-            row,
+            row: row + 1,
             t: entry.time.map(|time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)),
             c: entry.connection,
+            source: self.place.0,
             d: match entry.direction.map(|direction| direction.sign()) {
                 Some('>') => ">",
                 Some(_) => "<",
@@ -123,7 +127,7 @@ impl Known {
             ms: millis(entry.took),
             total: millis(total),
             bytes: entry.bytes + self.answer.as_ref().map_or(0, |(answer, _)| answer.bytes),
-            other: entry.other.map(|other| other - 1),
+            other: entry.other,
             preview,
             result,
             findings: self.findings,
@@ -132,8 +136,9 @@ impl Known {
     }
 }
 
-/// The id, and what of the content is worth a look: the params, the result, the error's message, or the beginning.
-fn shown(entry: &Entry, content: &[u8]) -> (Option<String>, String) {
+/// The id, and what of the content is worth a look: the params, the result, the error's message, or the beginning. Of a tool,
+/// whose name has a place of its own, the arguments.
+fn shown(entry: &Entry, is_tool: bool, content: &[u8]) -> (Option<String>, String) {
     let start = || cut(&String::from_utf8_lossy(&content[..content.len().min(PREVIEW * 4)]));
     if entry.kind == Kind::Start {
         return (None, header(content).unwrap_or_else(start));
@@ -144,7 +149,9 @@ fn shown(entry: &Entry, content: &[u8]) -> (Option<String>, String) {
     let text = |json: Option<&RawJson<'_>>| json.map_or(String::new(), |json| cut(json.as_str()));
     match decode(content, &LENIENT, &Limits::default()) {
         Ok(Incoming::One(Ok(Message::Request(request)))) => {
-            (Some(cut(&request.id.to_string())), text(request.params.as_ref()))
+            let arguments =
+                request.params.as_ref().filter(|_| is_tool).and_then(|params| params.get("arguments"));
+            (Some(cut(&request.id.to_string())), text(arguments.as_ref().or(request.params.as_ref())))
         }
         Ok(Incoming::One(Ok(Message::Notification(note)))) => (None, text(note.params.as_ref())),
         Ok(Incoming::One(Ok(Message::Response(response)))) => {
