@@ -1,6 +1,7 @@
 """`sabir shell` on a terminal: what a person types, and what they see."""
 
 import asyncio
+import codecs
 import fcntl
 import os
 import pty
@@ -11,7 +12,7 @@ import sys
 import tempfile
 import termios
 import time
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 
 from program import SABIR, demo, sabir
 from tap import check, run
@@ -24,37 +25,47 @@ class Terminal:
 
     def __init__(self, process, side):
         self.process, self.side, self.seen = process, side, ""
+        self.decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
 
-    def press(self, key):
-        os.write(self.side, key.encode())
+    def press(self, keys):
+        """All at once, as it comes from a program, over a slow line, or while nobody reads."""
+        os.write(self.side, keys.encode())
 
-    async def type(self, text, key="\r"):
-        """Pastes a text, as terminals do, and presses a key."""
+    def paste(self, text):
+        """As terminals mark what is pasted."""
         self.press(f"\x1b[200~{text}\x1b[201~")
-        # It may be drawn in parts, so only its last character counts: one that the prompt does not have.
-        await self.see(text[-1])
-        await asyncio.sleep(0.05)
-        self.press(key)
+
+    async def enter(self, line, *wanted):
+        """Types a line, and waits until each of these is seen; returns what was seen up to the last one."""
+        self.press(f"{line}\r")
+        return await self.see(*wanted)
 
     def look(self):
         """All that has come since."""
         try:
-            self.seen += without_control(os.read(self.side, 65536).decode(errors="replace"))
+            self.seen = without_control(self.seen + self.decoder.decode(os.read(self.side, 65536)))
         except OSError:  # Nothing more, or the other side is closed.
             pass
         return self.seen
 
-    async def see(self, text):
-        """Waits until this is seen, behind what was seen before; returns all up to there."""
-        end = time.monotonic() + PATIENCE
-        while text not in self.look():
-            assert time.monotonic() < end, f"{text!r} is not in {self.seen!r}"
-            await asyncio.sleep(0.01)
-        before, _, self.seen = self.seen.partition(text)
-        return before + text
+    async def see(self, *wanted):
+        """Waits until each of these is seen, behind the one before; returns what was seen up to the last one."""
+        before = ""
+        for text in wanted:
+            end = time.monotonic() + PATIENCE
+            while text not in self.look():
+                assert time.monotonic() < end, f"{text!r} is not in {self.seen!r}"
+                await asyncio.sleep(0.01)
+            before, _, self.seen = self.seen.partition(text)
+            before += text
+        return before
+
+    async def ends(self, code=0):
+        check(await asyncio.wait_for(self.process.wait(), PATIENCE), code)
 
 
 def without_control(text):
+    """A sequence whose end has not come yet is left as it is."""
     return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", text)
 
 
@@ -72,7 +83,9 @@ async def shell(*args, home=None):
         )
         os.close(theirs)
         try:
-            yield Terminal(process, ours)
+            terminal = Terminal(process, ours)
+            await terminal.see("> ")
+            yield terminal
         finally:
             if process.returncode is None:
                 process.kill()
@@ -80,158 +93,174 @@ async def shell(*args, home=None):
             os.close(ours)
 
 
-async def ended(terminal, code=0):
+async def ended(terminal):
+    """Ends it as people do, at the next prompt."""
     await terminal.see("> ")
     terminal.press("\x04")
-    check(await asyncio.wait_for(terminal.process.wait(), PATIENCE), code)
+    await terminal.ends()
 
 
 async def calls_are_answered_with_their_time():
     async with shell("demo:") as terminal:
-        await terminal.see("demo:> ")
-        await terminal.type("add 2 3")
-        await terminal.see("5\r\n")
-        await terminal.see(" ms")
-        await terminal.type('echo {"a": [1,')
-        await terminal.see("[1,\r\n")
-        await terminal.type("2]}")
-        seen = await terminal.see(" ms")
+        await terminal.enter("add 2 3", "5\r\n", " ms\r\n")
+        await terminal.enter('echo {"a": [1,', "[1,\r\n")
+        seen = await terminal.enter("2]}", " ms\r\n")
         assert '"a"' in seen, seen
+        await ended(terminal)
+
+
+async def keys_that_come_together_are_all_typed():
+    async with shell("demo:") as terminal:
+        terminal.press("add 2 3\radd 4 5\recho {\r}\radd 40")
+        await terminal.see("5\r\n", "9\r\n", "{}\r\n", "> ")
+        await terminal.enter(" 2", "42\r\n")
+        await ended(terminal)
+
+
+async def what_was_typed_ahead_is_called():
+    async with shell("demo:") as terminal:
+        await terminal.enter("sleep 700", "waiting for sleep")
+        terminal.press("add 2 3\radd 40")
+        await terminal.see("700\r\n", "5\r\n", "> ")
+        await terminal.enter(" 2", "42\r\n")
+        await ended(terminal)
+
+
+async def each_line_of_a_paste_is_a_call():
+    async with shell("demo:") as terminal:
+        terminal.paste('add 2 3\r\necho {\r\n"a": 1}\r\nadd 40 2')
+        await terminal.see("add 40 2")
+        await terminal.enter("", "5\r\n", '"a": 1', "42\r\n")
+        await terminal.see("> ")
+        # They are remembered one by one.
+        terminal.press("\x1b[A")
+        await terminal.see("add 40 2")
+        terminal.press("\x15")
+        # Those behind a call that is interrupted are not made.
+        terminal.paste("sleep 60000\nnope 1\n")
+        await terminal.enter("", "waiting for sleep")
+        terminal.press("\x03")
+        await terminal.see("interrupted", "> ")
+        seen = await terminal.enter("add 2 4", "6\r\n")
+        assert "-32601" not in seen, seen
         await ended(terminal)
 
 
 async def names_and_params_are_completed():
     async with shell("demo:") as terminal:
-        await terminal.see("demo:> ")
         # The methods are asked for meanwhile.
         for _ in range(50):
-            await terminal.type("subtr", key="\t")
+            terminal.press("subtr\t")
             await asyncio.sleep(0.2)
             terminal.press("\x01")
-            await terminal.see("demo:> ")
             if "subtract " in await terminal.see("subtr") + terminal.look():
                 break
             terminal.press("\x0b")
-        terminal.press("\x05")
-        await terminal.type("minu", key="\t")
+        terminal.press("\x05minu\t")
         await terminal.see("minuend:=")
-        await terminal.type("42 sub", key="\t")
+        terminal.press("42 sub\t")
         await terminal.see("subtrahend:=")
-        await terminal.type("23")
-        await terminal.see("19\r\n")
+        await terminal.enter("23", "19\r\n")
         await ended(terminal)
 
 
 async def notifications_are_shown_while_a_line_is_edited():
     async with shell("demo:") as terminal:
-        await terminal.see("demo:> ")
-        await terminal.type("subscribe_ticks 3 300")
-        await terminal.see(" ms")
-        await terminal.see("demo:> ")
+        await terminal.enter("subscribe_ticks 3 300", " ms\r\n", "> ")
         # Half a line, then the rest behind a notification.
-        await terminal.type("add 2", key=" ")
-        await terminal.see("notification: ticks")
-        await terminal.see("notification: ticks")
-        await terminal.see("add 2 ")
-        await terminal.type("40")
-        await terminal.see("42\r\n")
+        terminal.press("add 2 ")
+        await terminal.see("notification: ticks", "notification: ticks", "add 2 ")
+        await terminal.enter("40", "42\r\n")
         await ended(terminal)
 
 
 async def an_interrupt_cancels_the_call_alone():
     async with shell("demo:") as terminal:
-        await terminal.see("demo:> ")
-        await terminal.type("sleep 60000")
-        await asyncio.sleep(0.5)
+        await terminal.enter("sleep 60000", "waiting for sleep")
         terminal.process.send_signal(signal.SIGINT)
-        await terminal.see("interrupted")
-        await terminal.see("demo:> ")
-        await terminal.type("add 2 3")
-        await terminal.see("5\r\n")
+        await terminal.see("interrupted", "> ")
+        await terminal.enter("add 2 3", "5\r\n")
         # Twice, too.
-        await terminal.type("sleep 60000")
-        await asyncio.sleep(0.5)
+        await terminal.enter("sleep 60000", "waiting for sleep")
         terminal.press("\x03")
-        await terminal.see("interrupted")
-        # The server answers that it has stopped, which is not worth a word.
-        await terminal.see("demo:> ")
-        await terminal.type("half a row", key="\x03")
+        await terminal.see("interrupted", "> ")
+        terminal.press("half a row\x03")
         # The line is drawn once more, with its prompt; the next one is behind a line break.
-        await terminal.see("\n")
-        await terminal.see("demo:> ")
-        await terminal.type("add 2 4")
-        await terminal.see("6\r\n")
+        await terminal.see("\n", "> ")
+        await terminal.enter("add 2 4", "6\r\n")
         await ended(terminal)
+
+
+async def a_late_answer_to_an_interrupted_call_is_no_news():
+    async with shell("--timeout", "2s", "--", sys.executable, "late_server.py") as terminal:
+        await terminal.enter("slow", "waiting for slow")
+        terminal.press("\x03")
+        await terminal.see("interrupted", "> ")
+        seen = await terminal.enter("go", "gone", "> ")
+        assert "late" not in seen, seen
+        # To one that nobody has interrupted, it is.
+        await terminal.enter("slow", "within 2 s", "> ")
+        await terminal.enter("go", "late answer to call")
 
 
 async def the_history_stays():
     with tempfile.TemporaryDirectory() as home:
         async with shell("demo:", home=home) as terminal:
-            await terminal.see("demo:> ")
-            await terminal.type("add 20 22")
-            await terminal.see("42\r\n")
+            await terminal.enter("add 20 22", "42\r\n")
             await ended(terminal)
         path = os.path.join(home, ".local/state/sabir/shell_history")
         check(os.stat(path).st_mode & 0o077, 0)
         async with shell("demo:", home=home) as terminal:
-            await terminal.see("demo:> ")
             terminal.press("\x1b[A")
             await terminal.see("add 20 22")
-            terminal.press("\r")
-            await terminal.see("42\r\n")
+            await terminal.enter("", "42\r\n")
             await ended(terminal)
 
 
 async def help_is_there():
     async with shell("demo:") as terminal:
-        await terminal.see("demo:> ")
-        await terminal.type(".help")
-        await terminal.see(".notify METHOD")
-        await terminal.type(".help add")
-        await terminal.see("Adds two numbers.")
-        await terminal.type(".list sub")
-        await terminal.see("subtract")
-        await terminal.type(".exit")
-        check(await asyncio.wait_for(terminal.process.wait(), PATIENCE), 0)
+        await terminal.enter(".help", ".notify METHOD")
+        await terminal.enter(".help add", "Adds two numbers.")
+        await terminal.enter(".list sub", "subtract")
+        await terminal.enter(".exit")
+        await terminal.ends()
 
 
 async def a_server_that_ends_is_told():
-    async with demo() as (host, port):
-        terminal = shell(f"tcp://{host}:{port}")
-        terminal, closing = await terminal.__aenter__(), terminal
-        await terminal.see("> ")
-    try:
+    async with AsyncExitStack() as stack:
+        async with demo() as (host, port):
+            terminal = await stack.enter_async_context(shell(f"tcp://{host}:{port}"))
         await terminal.see("Enter ends")
-        terminal.press("\r")
-        check(await asyncio.wait_for(terminal.process.wait(), PATIENCE), 5)
-    finally:
-        await closing.__aexit__(None, None, None)
+        await terminal.enter("")
+        await terminal.ends(5)
 
 
 async def tools_are_called_by_name_and_ask_back():
     async with shell("--", sys.executable, "mcp_server.py") as terminal:
-        await terminal.see("> ")
-        await terminal.type("add a=2 b=3")
-        await terminal.see("5\r\n")
-        await terminal.see("> ")
-        await terminal.type("greet")
-        await terminal.see("Who are you?")
-        await terminal.see("[a/d/c] ")
-        terminal.press("a\n")
-        await terminal.see(": ")
-        terminal.press("Ada\n")
-        await terminal.see("assistant: ")
-        terminal.press("good day\n")
-        await terminal.see("Hello, Ada: good day")
+        await terminal.enter("add a=2 b=3", "5\r\n", "> ")
+        await terminal.enter("greet", "Who are you?", "[a/d/c] ")
+        await terminal.enter("a", ": ")
+        await terminal.enter("Ada", "assistant: ")
+        await terminal.enter("good day", "Hello, Ada: good day")
         await ended(terminal)
+
+
+async def folders_are_asked_for_once():
+    with tempfile.TemporaryDirectory() as path:
+        async with shell("--", SABIR, "demo", "--mcp") as terminal:
+            await terminal.enter("roots", "or nothing: ")
+            await terminal.enter("nowhere", "`nowhere` is not a folder", "or nothing: ")
+            await terminal.enter(path, f"{os.path.basename(path)}\r\n", " ms\r\n")
+            seen = await terminal.enter("roots", f"{os.path.basename(path)}\r\n")
+            assert "or nothing" not in seen, seen
+            await ended(terminal)
 
 
 async def names_of_a_hostile_server_stay_out_of_the_editor():
     async with shell("--as", "mcp", "--", sys.executable, "hostile_mcp.py") as terminal:
-        await terminal.see("> ")
         # The tools are asked for meanwhile.
         for _ in range(50):
-            await terminal.type("plain", key=" ")
+            terminal.press("plain ")
             await asyncio.sleep(0.2)
             seen = terminal.look()
             assert "\x1b" not in seen and "\u009b" not in seen and "\u202e" not in seen, repr(seen)
@@ -240,7 +269,7 @@ async def names_of_a_hostile_server_stay_out_of_the_editor():
                 break
         await terminal.see("[good]")
         # Of four tools one is plain: it is the only one that is completed.
-        await terminal.type("pla", key="\t")
+        terminal.press("pla\t")
         await terminal.see("plain ")
         await asyncio.sleep(0.2)
         seen = terminal.look()
@@ -252,10 +281,7 @@ async def names_of_a_hostile_server_stay_out_of_the_editor():
 async def nothing_is_accepted_without_a_key():
     for typed, action in [("\nd\n", "decline"), ("c\n", "cancel"), ("a\n", "accept"), ("\x04", "cancel")]:
         async with shell("--as", "mcp", "--", sys.executable, "hostile_mcp.py") as terminal:
-            await terminal.see("> ")
-            await terminal.type("plain")
-            await terminal.see("May I?")
-            await terminal.see("[a/d/c] ")
+            await terminal.enter("plain", "May I?", "[a/d/c] ")
             assert "answered" not in terminal.look(), terminal.seen
             terminal.press(typed)
             await terminal.see(f'"action": "{action}"')
@@ -269,27 +295,20 @@ async def a_pipe_is_a_script():
     assert "-32601" in err, err
 
 
-async def what_was_typed_ahead_is_called():
-    async with shell("demo:") as terminal:
-        await terminal.see("demo:> ")
-        await terminal.type("sleep 700")
-        await asyncio.sleep(0.2)
-        terminal.press("add 2 3\n")
-        await terminal.see("700\r\n")
-        await terminal.see("5\r\n")
-        await ended(terminal)
-
-
 run("shell", [
     calls_are_answered_with_their_time,
+    keys_that_come_together_are_all_typed,
+    what_was_typed_ahead_is_called,
+    each_line_of_a_paste_is_a_call,
     names_and_params_are_completed,
     notifications_are_shown_while_a_line_is_edited,
     an_interrupt_cancels_the_call_alone,
-    what_was_typed_ahead_is_called,
+    a_late_answer_to_an_interrupted_call_is_no_news,
     the_history_stays,
     help_is_there,
     a_server_that_ends_is_told,
     tools_are_called_by_name_and_ask_back,
+    folders_are_asked_for_once,
     names_of_a_hostile_server_stay_out_of_the_editor,
     nothing_is_accepted_without_a_key,
     a_pipe_is_a_script,

@@ -22,7 +22,8 @@ const first = (count, start) =>
     const values = [];
     start((value) => {
       values.push(value);
-      if (values.length === count) resolve(values);
+      // More may come before the caller goes on.
+      if (values.length === count) resolve([...values]);
     }, reject);
   });
 

@@ -9,26 +9,9 @@ import { appendFileSync, existsSync, readdirSync, statSync, writeFileSync } from
 import { request } from "node:http";
 import { createInterface } from "node:readline";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
-import { folder, launch, open, start } from "./view_page.mjs";
-import { session, toolCalls } from "./view_session.mjs";
-
-const SABIR = process.env.SABIR;
-const here = folder();
-const capture = join(here, "session.jrl");
-const T = { timeout: 60_000 };
-const json = (text) => JSON.parse(text);
-let browser, view;
-
-before(async () => {
-  browser = await launch();
-  await session(["--record", capture], [SABIR, "demo", "--mcp"], toolCalls);
-  view = await start(["view", capture]);
-}, T);
-after(async () => {
-  await browser?.close();
-  await view?.stop();
-});
+import { test } from "node:test";
+import { eventually, folder, open, start } from "./view_page.mjs";
+import { SABIR, T, browser, capture, here, json, view } from "./view_setup.mjs";
 
 test("view: a live tap: rows come, calls are settled in place, and nothing moves that is looked at", T, async () => {
   const tap = await start(["tap", "--view", "--", SABIR, "demo"], { input: "pipe", env: { XDG_STATE_HOME: here } });
@@ -39,9 +22,9 @@ test("view: a live tap: rows come, calls are settled in place, and nothing moves
     const send = (method, params) => tap.child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id: (id += 1), method, params })}\n`);
     send("sleep", { ms: 1500 });
     await page.waitForSelector("#grid .row.pending");
-    assert.match(await page.textContent("#grid .row.pending"), /… pending/);
+    await eventually(async () => assert.match(await page.textContent("#grid .row.pending"), /… pending/));
     await page.waitForSelector("#grid .row.req:not(.pending)");
-    assert.match(await page.textContent("#grid .row.req"), /✓ ok1\.\d+ s/);
+    await eventually(async () => assert.match(await page.textContent("#grid .row.req"), /✓ ok1\.\d+ s/));
     assert.equal((await page.$$("#grid .row.req")).length, 1);
     // It follows.
     for (let n = 0; n < 200; n += 1) send("add", [n, 1]);
@@ -65,6 +48,15 @@ test("view: a live tap: rows come, calls are settled in place, and nothing moves
     for (let n = 0; n < 50; n += 1) send("add", [n, 3]);
     await page.waitForFunction(() => /↓ 5\d new/.test(document.getElementById("more").textContent));
     assert.doesNotMatch(await page.textContent("#grid .body"), /,3\]/);
+    // Nor does a filter bring it.
+    await page.fill("#filter", "method:add");
+    await page.waitForFunction(() => / of /.test(document.getElementById("matches").textContent) && document.getElementById("scan").hidden);
+    assert.doesNotMatch(await page.textContent("#grid .body"), /,3\]/);
+    await eventually(async () => assert.match(await page.textContent("#matches"), /^500 of 50\d$/));
+    await page.fill("#filter", "");
+    await page.press("#filter", "Enter");
+    await page.waitForFunction(() => / rows/.test(document.getElementById("matches").textContent));
+    await page.keyboard.press("End");
     await page.keyboard.press("p");
     await page.waitForFunction(() => /\[49,3\]/.test(document.querySelector("#grid .body").textContent));
     // A filter whose rows leave it again.
@@ -90,6 +82,54 @@ test("view: a live tap: rows come, calls are settled in place, and nothing moves
     answers.close();
   } finally {
     await tap.stop("SIGKILL");
+    await page.context().close();
+  }
+});
+
+test("view: the page of a tap stays when its session ends, until it is closed", T, async () => {
+  const env = { XDG_STATE_HOME: folder() };
+  const taps = join(env.XDG_STATE_HOME, "sabir", "taps");
+  const tap = await start(["tap", "--view", "--", "sh", "-c", `${SABIR} demo; exit 7`], { input: "pipe", env });
+  const page = await open(browser, tap.url);
+  try {
+    for (let id = 1; id <= 300; id += 1) tap.child.stdin.write(`{"jsonrpc":"2.0","id":${id},"method":"add","params":[${id},1]}\n`);
+    await page.fill("#filter", "method:add");
+    await page.waitForFunction(() => /^300 of/.test(document.getElementById("matches").textContent));
+    tap.child.stdin.end();
+    const [code] = await once(tap.child, "exit");
+    assert.equal(code, 7);
+    await page.waitForFunction(() => /ended: code 7/.test(document.getElementById("state").textContent));
+    // Another process answers by now: rows that the page does not have, the filter, statistics.
+    await page.waitForFunction(() => /^300 of/.test(document.getElementById("matches").textContent));
+    await page.focus("#grid");
+    await page.keyboard.press("Home");
+    await page.click("#grid .body .row:has-text('[1,1]')");
+    await page.waitForFunction(() => /"id": 1,/.test(document.getElementById("detail").textContent));
+    await page.click("#tab-stats");
+    await page.waitForFunction(() => /add/.test(document.querySelector("#tables tbody")?.textContent ?? ""));
+    assert.ok(await page.isHidden("#notice"));
+    assert.equal(readdirSync(taps).length, 1);
+  } finally {
+    await tap.stop("SIGKILL");
+    await page.context().close();
+  }
+  for (let tries = 0; readdirSync(taps).length && tries < 400; tries += 1) await new Promise((done) => setTimeout(done, 100));
+  assert.deepEqual(readdirSync(taps), []);
+});
+
+test("view: a page whose program was killed says so", T, async () => {
+  const path = join(here, "killed.rpc");
+  writeFileSync(path, '> {"jsonrpc":"2.0","id":1,"method":"a"}\n');
+  const other = await start(["view", path]);
+  const page = await open(browser, other.url);
+  try {
+    await page.waitForSelector("#grid .row.req");
+    await other.stop("SIGKILL");
+    await page.waitForSelector("#notice:not([hidden])");
+    await eventually(async () => assert.match(await page.textContent("#notice"), /has ended.*--record FILE/));
+    await page.click("#grid .row.req");
+    await page.waitForFunction(() => /no longer serves this page/.test(document.getElementById("detail").textContent));
+  } finally {
     await page.context().close();
   }
 });
@@ -135,7 +175,7 @@ test("view: a file that grows is followed", T, async () => {
     await page.waitForTimeout(300);
     appendFileSync(path, whole.slice(50));
     await page.waitForFunction(() => document.querySelectorAll("#grid .row.req").length === 2);
-    assert.match(await page.textContent("#state"), /live/);
+    await eventually(async () => assert.match(await page.textContent("#state"), /live/));
   } finally {
     await other.stop();
     await page.context().close();
@@ -162,13 +202,13 @@ test("view: captures of several processes are joined by their trace", T, async (
     await page.waitForFunction(() => document.querySelectorAll("#grid .row.req:not(.pending)").length === 2);
     await page.click("#grid .row.req >> nth=0");
     await page.click("#part-Related");
-    assert.match(await page.textContent("#part"), /same trace.*step/);
+    await eventually(async () => assert.match(await page.textContent("#part"), /same trace.*step/));
     await page.keyboard.press("Escape");
     await page.click("#tab-sequence");
     await page.waitForSelector(".actor");
-    assert.deepEqual(await page.$$eval(".actor", (all) => all.map((one) => one.textContent)), ["client", "gateway", "store"]);
-    const ways = await page.$$eval("#diagram .arrow", (all) => all.map((one) => (one.classList.contains("left") ? "←" : "→")).join(""));
-    assert.equal(ways, "→→←←");
+    await eventually(async () => assert.deepEqual(await page.$$eval(".actor", (all) => all.map((one) => one.textContent)), ["client", "gateway", "store"]));
+    // The names of the lifelines are there before the rows.
+    await eventually(async () => assert.equal(await page.$$eval("#diagram .arrow", (all) => all.map((one) => (one.classList.contains("left") ? "←" : "→")).join("")), "→→←←"));
   } finally {
     await other.stop();
     await page.context().close();
@@ -215,7 +255,8 @@ test("view: the page is for this machine and this person alone", T, async () => 
 
 test("view: without the token there is no data", T, async () => {
   const page = await open(browser, view.url.split("#")[0]);
-  await page.waitForFunction(() => /token/.test(document.getElementById("state").textContent));
+  await page.waitForSelector("#notice:not([hidden])");
+  await eventually(async () => assert.match(await page.textContent("#notice"), /lacks the token.*that sabir printed/));
   assert.equal((await page.$$("#grid .body .row")).length, 0);
   await page.context().close();
 });
@@ -235,12 +276,11 @@ test("view: an edited message is sent again, and its answer is beside the origin
     await page.fill("textarea", '{"jsonrpc":"2.0","id":1,"method":"add","params":[20,30]}');
     await page.click("#send");
     await page.waitForFunction(() => /Answered in/.test(document.querySelector(".send")?.textContent ?? ""));
-    const [fresh, original] = await page.$$eval(".send .pair pre", (all) => all.map((one) => JSON.parse(one.textContent).result));
-    assert.deepEqual([fresh, original], [50, 5]);
+    await eventually(async () => assert.deepEqual(await page.$$eval(".send .pair pre", (all) => all.map((one) => JSON.parse(one.textContent).result)), [50, 5]));
     // The client hears of its own call alone; the record has both.
     tap.child.stdin.write('{"jsonrpc":"2.0","id":2,"method":"add","params":[1,1]}\n');
     await page.waitForFunction(() => document.querySelectorAll("#grid .row.req:not(.pending)").length === 3);
-    assert.deepEqual(heard.map((line) => json(line).id), [1, 2]);
+    await eventually(async () => assert.deepEqual(heard.map((line) => json(line).id), [1, 2]));
   } finally {
     await tap.stop("SIGKILL");
     await page.context().close();

@@ -20,6 +20,18 @@ export function folder() {
   return made;
 }
 
+/** What `check` gives once it no longer throws: a page draws when it has heard, which is later than what was clicked. */
+export async function eventually(check, deadline = Date.now() + 15_000) {
+  for (;;) {
+    try {
+      return await check();
+    } catch (error) {
+      if (Date.now() > deadline) throw error;
+    }
+    await new Promise((done) => setTimeout(done, 50));
+  }
+}
+
 const running = new Set();
 process.on("exit", () => running.forEach((child) => child.kill("SIGKILL")));
 
@@ -48,8 +60,8 @@ export async function start(args, { env = {}, input = "ignore", pattern = /http:
   return { url, child, stop, said: () => said };
 }
 
-/** The page, once its rows are there. */
-export async function open(browser, url, options = {}) {
+/** The page, once its rows are there. `prepare` is called with the context before it is opened. */
+export async function open(browser, url, { prepare, ...options } = {}) {
   const context = await browser.newContext({ viewport: { width: 1400, height: 800 }, acceptDownloads: true, ...options });
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   // To work on the page without building the program: its files from a folder.
@@ -61,6 +73,7 @@ export async function open(browser, url, options = {}) {
       await route.fulfill({ response: answer, body: readFileSync(join(files, path === "/" ? "index.html" : path)) });
     });
   }
+  await prepare?.(context);
   const page = await context.newPage();
   page.problems = [];
   page.on("pageerror", (error) => page.problems.push(error.message));
