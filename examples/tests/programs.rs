@@ -144,4 +144,11 @@ async fn lsp_server_lives_by_the_rules() {
     server.notify("exit", ()).await.unwrap();
     let ended = tokio::time::timeout(Duration::from_secs(30), server.closed()).await.unwrap();
     assert!(ended.to_string().contains("exit status: 0"), "{ended}");
+
+    let child = transport::child(Command::new(env!("CARGO_BIN_EXE_lsp_server"))).unwrap();
+    let transport = child.framing(Framing::Headers).dialect(sabir::LSP);
+    let server = sabir::connect(transport, Router::new()).await.unwrap();
+    server.notify("exit", ()).await.unwrap();
+    let ended = tokio::time::timeout(Duration::from_secs(30), server.closed()).await.unwrap();
+    assert!(ended.to_string().contains("exit status: 1"), "{ended}");
 }
