@@ -50,7 +50,7 @@ impl Recording {
         while let Some(record) = reader.next().map_err(failed)? {
             let text = match record.what {
                 What::Start(_) => {
-                    session += 1;
+                    session += u64::from(!recording.messages.is_empty());
                     continue;
                 }
                 What::Damage(_) => {
