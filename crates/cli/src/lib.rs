@@ -33,6 +33,7 @@ mod print;
 mod problem;
 mod recorded;
 mod replay;
+mod rotated;
 mod row;
 mod serve;
 mod session;
