@@ -41,9 +41,8 @@ pub(super) fn compare(
                 rows.push(Row { was: call.took, ..Row::new(named(call), Verdict::Missing) });
                 continue;
             };
-            let text = |of: &Recording, place| of.text(place).to_owned();
             if let (Some(was), Some(now)) = (call.answer, other.answer) {
-                handles.learn(&call.name, &text(a, was), &text(b, now));
+                handles.learn(&call.name, a.text(was), b.text(now));
             }
             let compare = Compare { ignore, handles: &handles };
             let mut differences = compare.messages(a.text(call.request), b.text(other.request));
@@ -72,16 +71,17 @@ pub(super) fn compare(
             order(&new, &taken, &mut rows);
         }
     }
-    let told = |of: &Recording| {
-        let places = of.notifications(Direction::ToClient).into_iter();
-        places.map(|place| of.text(place).to_owned()).collect::<Vec<_>>()
-    };
     let (was, now) = (told(a), told(b));
     notifications(&was, &now, Compare { ignore, handles: &handles }, strict, &mut rows);
     if let Some(factor) = slower {
         times(factor, &mut rows);
     }
     rows
+}
+
+/// What the server says by itself.
+fn told(of: &Recording) -> Vec<&str> {
+    of.notifications(Direction::ToClient).into_iter().map(|place| of.text(place)).collect()
 }
 
 /// For each call of A the one of B that it belongs to: of the same name, with equal params if there is one, in order.
