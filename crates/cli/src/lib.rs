@@ -23,6 +23,7 @@ mod help;
 mod json;
 mod layout;
 mod list;
+mod markup;
 mod mock;
 mod model;
 mod pager;
