@@ -383,6 +383,56 @@ fn files_are_rotated_by_size() {
     }
 }
 
+/// Cut between a request and its answer, as a tap may do, a recording is still the same one to those who read it.
+#[test]
+fn rotated_files_are_read_as_one() {
+    let folder = Folder::new();
+    assert!(
+        play(folder.command(Some(&["--record", "whole.jrl"]), &[SABIR, "demo"]), calls(3).as_bytes())
+            .status
+            .success()
+    );
+    let whole = folder.read("whole.jrl");
+    let lines: Vec<&str> = whole.lines().collect();
+    let answer = |id: u32| {
+        let is_it = |line: &&str| line.contains(&format!("\"k\":\"res\",\"id\":{id},"));
+        lines.iter().position(is_it).unwrap()
+    };
+    let (first, last) = (answer(0), answer(2));
+    let part = |lines: &[&str]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+    fs::create_dir(folder.path("cut")).unwrap();
+    for (name, range) in
+        [("whole.2.jrl", 1..first), ("whole.1.jrl", first..last), ("whole.jrl", last..lines.len())]
+    {
+        fs::write(folder.path("cut").join(name), part(&lines[..1]) + &part(&lines[range])).unwrap();
+    }
+    let run = |args: &[&str], within: PathBuf| {
+        let run = Command::new(SABIR).args(args).current_dir(within).output().unwrap();
+        (run.status.code(), text(&run.stdout), text(&run.stderr))
+    };
+    for args in [
+        &["check", "whole.jrl"][..],
+        &["view", "--print", "whole.jrl"],
+        &["view", "--export", "out.jrl", "whole.jrl"],
+        &["graph", "whole.jrl"],
+        &["replay", "whole.jrl", "demo:"],
+    ] {
+        let whole = run(args, folder.path(""));
+        assert_eq!(whole.0, Some(0), "{args:?}: {whole:?}");
+        assert_eq!(run(args, folder.path("cut")), whole, "{args:?}");
+    }
+    let (code, out, err) = run(&["diff", "whole.jrl", "../whole.jrl"], folder.path("cut"));
+    assert_eq!((code, out.as_str()), (Some(0), "3 same\n"), "{err}");
+    let mock = |within: PathBuf| {
+        let mut command = folder.command(None, &[SABIR, "mock", "whole.jrl"]);
+        command.current_dir(within);
+        let run = play(command, calls(3).as_bytes());
+        (run.status.code(), text(&run.stdout), text(&run.stderr))
+    };
+    assert_eq!(mock(folder.path("cut")), mock(folder.path("")));
+    assert_eq!(folder.read("cut/out.jrl"), folder.read("out.jrl"));
+}
+
 #[test]
 fn secrets_are_not_written_down() {
     let folder = Folder::new();

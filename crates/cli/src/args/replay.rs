@@ -186,7 +186,7 @@ pub(crate) struct DiffArgs {
     /// Do not compare this; may be repeated
     #[arg(long, value_name = "RULE")]
     pub(crate) ignore: Vec<IgnoreRule>,
-    /// Notifications must come in the same order
+    /// Notifications, and what the server asks, must come in the same order
     #[arg(long)]
     pub(crate) strict_order: bool,
     /// A method that takes so many times as long is different [default: times are only shown]

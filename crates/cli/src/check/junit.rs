@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use sabir_model::rules::{Finding, Profile, Severity, rules};
 
-use crate::json::is_terminal_control;
+use crate::markup::xml;
 
 pub(super) fn report(findings: &[Finding], file: &str, profile: Profile) -> String {
     let (mut cases, mut tests, mut failures) = (String::new(), 0, 0);
@@ -21,8 +21,8 @@ pub(super) fn report(findings: &[Finding], file: &str, profile: Profile) -> Stri
             continue;
         }
         tests += 1;
-        let name = escaped(&format!("{}: {}", rule.id, rule.title));
-        let _ = write!(cases, "    <testcase classname=\"{}\" name=\"{name}\"", escaped(file));
+        let name = xml(&format!("{}: {}", rule.id, rule.title));
+        let _ = write!(cases, "    <testcase classname=\"{}\" name=\"{name}\"", xml(file));
         if broken.is_empty() {
             cases.push_str("/>\n");
             continue;
@@ -32,17 +32,16 @@ pub(super) fn report(findings: &[Finding], file: &str, profile: Profile) -> Stri
         match broken.iter().any(|finding| finding.severity > Severity::Note) {
             true => {
                 failures += 1;
-                let message = escaped(&broken[0].what);
+                let message = xml(&broken[0].what);
                 let _ = writeln!(
                     cases,
                     ">\n      <failure type=\"{}\" message=\"{message}\">{}</failure>\n    </testcase>",
                     broken[0].severity,
-                    escaped(&text)
+                    xml(&text)
                 );
             }
             false => {
-                let _ =
-                    writeln!(cases, ">\n      <system-out>{}</system-out>\n    </testcase>", escaped(&text));
+                let _ = writeln!(cases, ">\n      <system-out>{}</system-out>\n    </testcase>", xml(&text));
             }
         }
     }
@@ -50,7 +49,7 @@ pub(super) fn report(findings: &[Finding], file: &str, profile: Profile) -> Stri
     format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {counts}>\n  \
          <testsuite name=\"sabir check {}\" {counts}>\n{cases}  </testsuite>\n</testsuites>\n",
-        escaped(file)
+        xml(file)
     )
 }
 
@@ -60,24 +59,4 @@ fn line(finding: &Finding, file: &str) -> String {
         "{file}:{}:{}: {}: {}\n  {excerpt}\n",
         finding.line, finding.column, finding.severity, finding.what
     )
-}
-
-/// XML cannot represent most control characters, not even as references.
-pub(crate) fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\n' => out.push('\n'),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
-            c if is_terminal_control(c) => {
-                let _ = write!(out, "&#x{:x};", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    out
 }

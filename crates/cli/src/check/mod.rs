@@ -33,6 +33,7 @@ use crate::explain::named;
 use crate::json::{MOST_VALUES, has_more_values};
 use crate::peer::Chosen;
 use crate::print::Printer;
+use crate::rotated::Rotated;
 use crate::session::Protocol;
 use crate::stop;
 use crate::suggest;
@@ -63,8 +64,8 @@ pub(crate) async fn run(args: CheckArgs, printer: &Printer) -> Result<Exit, Fail
             {
                 return live(chosen, &args, rules, printer).await;
             }
-            let opened = std::fs::File::open(what).map_err(|error| unreadable(&name, &error.into()))?;
-            traffic(opened, &name, &args, rules, printer)
+            let files = Rotated::open(Path::new(what)).map_err(|error| unreadable(&name, &error.into()))?;
+            traffic(files, &name, &args, rules, printer)
         }
     }
 }

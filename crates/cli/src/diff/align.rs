@@ -41,9 +41,8 @@ pub(super) fn compare(
                 rows.push(Row { was: call.took, ..Row::new(named(call), Verdict::Missing) });
                 continue;
             };
-            let text = |of: &Recording, place| of.text(place).to_owned();
             if let (Some(was), Some(now)) = (call.answer, other.answer) {
-                handles.learn(&call.name, &text(a, was), &text(b, now));
+                handles.learn(&call.name, a.text(was), b.text(now));
             }
             let compare = Compare { ignore, handles: &handles };
             let mut differences = compare.messages(a.text(call.request), b.text(other.request));
@@ -67,18 +66,22 @@ pub(super) fn compare(
         for (_, call) in new.iter().enumerate().filter(|(at, _)| !is_taken.contains(at)) {
             rows.push(Row { now: call.took, ..Row::new(named(call), Verdict::Extra) });
         }
-        order(&new, &taken, &mut rows);
+        // A client decides when it calls. A server asks when it likes, often by a timer.
+        if by == Direction::ToServer || strict {
+            order(&new, &taken, &mut rows);
+        }
     }
-    let told = |of: &Recording| {
-        let places = of.notifications(Direction::ToClient).into_iter();
-        places.map(|place| of.text(place).to_owned()).collect::<Vec<_>>()
-    };
     let (was, now) = (told(a), told(b));
     notifications(&was, &now, Compare { ignore, handles: &handles }, strict, &mut rows);
     if let Some(factor) = slower {
         times(factor, &mut rows);
     }
     rows
+}
+
+/// What the server says by itself.
+fn told(of: &Recording) -> Vec<&str> {
+    of.notifications(Direction::ToClient).into_iter().map(|place| of.text(place)).collect()
 }
 
 /// For each call of A the one of B that it belongs to: of the same name, with equal params if there is one, in order.
@@ -159,7 +162,10 @@ mod tests {
     }
 
     fn check(a: &Recording, b: &Recording, slower: Option<f64>, want: &[&str]) {
-        let rows = compare(a, b, &Ignore::default(), false, slower);
+        check_rows(&compare(a, b, &Ignore::default(), false, slower), want);
+    }
+
+    fn check_rows(rows: &[Row], want: &[&str]) {
         let rows = rows.iter().filter(|row| row.verdict != Verdict::Same);
         let told: Vec<String> = rows
             .map(|row| {
@@ -190,6 +196,21 @@ mod tests {
                 "different time of y it takes 90.0 ms, and took 1.0 ms",
             ],
         );
+    }
+
+    #[test]
+    fn a_server_may_ask_in_another_order() {
+        let roots = [
+            r#"< {"jsonrpc":"2.0","id":0,"method":"roots/list"}"#,
+            r#"> {"jsonrpc":"2.0","id":0,"result":1}"#,
+        ];
+        let sampling =
+            [r#"< {"jsonrpc":"2.0","id":1,"method":"sample"}"#, r#"> {"jsonrpc":"2.0","id":1,"result":2}"#];
+        let (a, b) = (recording(&[roots, sampling].concat()), recording(&[sampling, roots].concat()));
+        check(&a, &b, None, &[]);
+        let strict = compare(&a, &b, &Ignore::default(), true, None);
+        check_rows(&strict, &["different order of calls B has sample before roots/list"]);
+        check(&a, &recording(&roots), None, &["missing server asks sample"]);
     }
 
     /// One method, and no params that are equal: the time must not grow with the square of the calls.

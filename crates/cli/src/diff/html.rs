@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use crate::json::is_terminal_control;
+use crate::markup::html;
 use crate::replay::report::{Row, Sides, Verdict, summary};
 
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;\
@@ -26,18 +26,18 @@ pub(super) fn page(rows: &[Row], sides: Sides, a: &str, b: &str) -> String {
             body,
             "<tr><td class=\"verdict {}\">{name}</td><td><code>{}</code>",
             name.replace(' ', "-"),
-            escaped(&row.name)
+            html(&row.name)
         );
         if let Some(note) = &row.note {
-            let _ = write!(body, "<br>{}", escaped(note));
+            let _ = write!(body, "<br>{}", html(note));
         }
         for found in &row.differences {
-            let _ = write!(body, "<br><code>{}</code>", escaped(&found.path));
+            let _ = write!(body, "<br><code>{}</code>", html(&found.path));
             if let Some(was) = &found.was {
-                let _ = write!(body, " <del>{}</del>", escaped(was));
+                let _ = write!(body, " <del>{}</del>", html(was));
             }
             if let Some(now) = &found.now {
-                let _ = write!(body, " <ins>{}</ins>", escaped(now));
+                let _ = write!(body, " <ins>{}</ins>", html(now));
             }
         }
         let time = |time: Option<Duration>| {
@@ -59,31 +59,12 @@ pub(super) fn page(rows: &[Row], sides: Sides, a: &str, b: &str) -> String {
          <p>{old} is <code>{a}</code>, {new} is <code>{b}</code>.</p>\n\
          <table>\n<thead><tr><th></th><th>what</th><th>{old}</th><th>{new}</th></tr></thead>\n\
          <tbody>\n{body}</tbody>\n</table>\n</body>\n</html>\n",
-        a = escaped(a),
-        b = escaped(b),
+        a = html(a),
+        b = html(b),
         old = sides.old,
         new = sides.new,
         summary = summary(rows),
     )
-}
-
-/// Text that is nothing but text in a page, and shows what is invisible.
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            c if is_terminal_control(c) => {
-                let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    out
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ const SIDES: Sides = Sides { old: "A", new: "B" };
 
 pub(crate) async fn run(args: DiffArgs, printer: &Printer) -> Result<Exit, Failure> {
     let ignore = Ignore::new(&args.ignore);
-    let rows = match (is_server(&args.a, printer)?, is_server(&args.b, printer)?) {
+    let mut rows = match (is_server(&args.a, printer)?, is_server(&args.b, printer)?) {
         (false, false) => {
             if args.calls.is_some() {
                 return Err(Failure::usage("--calls is for two targets, not for recordings"));
@@ -45,21 +45,20 @@ pub(crate) async fn run(args: DiffArgs, printer: &Printer) -> Result<Exit, Failu
         }
     };
     stop::never();
+    let is_same = rows.iter().all(|row| row.verdict == Verdict::Same);
     let report = match (args.json, args.html) {
         (true, _) => report::json_lines(&rows, SIDES).map(|line| format!("{line}\n")).collect(),
         (_, true) => html::page(&rows, SIDES, &args.a.to_string_lossy(), &args.b.to_string_lossy()),
         _ => {
-            let shown: Vec<Row> = rows.iter().filter(|row| row.verdict != Verdict::Same).cloned().collect();
-            format!("{}{}\n", report::table(&shown, SIDES, printer.layout()), report::summary(&rows))
+            let summary = report::summary(&rows);
+            rows.retain(|row| row.verdict != Verdict::Same);
+            format!("{}{summary}\n", report::table(&rows, SIDES, printer.layout()))
         }
     };
     if !report.is_empty() {
         printer.page(&report)?;
     }
-    Ok(match rows.iter().all(|row| row.verdict == Verdict::Same) {
-        true => Exit::Ok,
-        false => Exit::Error,
-    })
+    Ok(if is_same { Exit::Ok } else { Exit::Error })
 }
 
 /// Whether it is a target or the description of one, and not a recording.

@@ -4,6 +4,7 @@ mod table;
 
 use std::convert::Infallible;
 use std::io::{self, Read, Write};
+use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
@@ -18,6 +19,7 @@ use crate::exit::{Exit, Failure};
 use crate::json::escape_controls;
 use crate::print::Printer;
 use crate::problem::time;
+use crate::rotated::Rotated;
 
 /// The longest name of a capture in its IRI.
 const LONGEST_NAME: usize = 64;
@@ -94,7 +96,10 @@ where
 {
     let input: Box<dyn Read> = match args.file.as_str() {
         "-" => Box::new(io::stdin().lock()),
-        path => Box::new(std::fs::File::open(path).map_err(|error| unreadable(args, &error.into()))?),
+        path => {
+            let files = Rotated::open(Path::new(path));
+            Box::new(files.map_err(|error| unreadable(args, &error.into()))?)
+        }
     };
     let mut reader = Reader::new(input).map_err(|error| unreadable(args, &error))?;
     let mut mapper = GraphMapper::new();

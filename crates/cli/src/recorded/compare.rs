@@ -1,6 +1,7 @@
 //! What is different between two messages, by value: the order of members does not matter, nor how a number is written.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use sabir_proto::{Cursor, JsonKind, JsonStr};
@@ -12,6 +13,9 @@ use crate::json::compact;
 
 /// Differences that are kept of one message; more say no more.
 pub(crate) const MOST: usize = 50;
+
+/// Members of an object up to which names are looked for one by one.
+const FEW: usize = 16;
 
 /// Characters of a value that are shown.
 const LONGEST_VALUE: usize = 80;
@@ -98,7 +102,8 @@ fn fingerprint(
     }
     match JsonKind::of(text) {
         JsonKind::Object => {
-            let all: BTreeMap<String, &str> = members(text, is_message).into_iter().collect();
+            let mut all = members(text, is_message);
+            all.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
             '{'.hash(out);
             for (name, value) in all.iter().filter(|(_, value)| !ignored.contains(&value.as_ptr().addr())) {
                 name.hash(out);
@@ -126,13 +131,22 @@ fn fingerprint(
 }
 
 /// The members of an object, without those of the envelope: ids are mapped. Of two with the same name, the first counts.
-fn members(text: &str, is_message: bool) -> Vec<(String, &str)> {
-    let mut all: Vec<(String, &str)> = Vec::new();
-    let mut seen = HashSet::new();
+fn members(text: &str, is_message: bool) -> Vec<(Cow<'_, str>, &str)> {
+    let mut all: Vec<(Cow<'_, str>, &str)> = Vec::new();
+    let mut seen: HashSet<Cow<'_, str>> = HashSet::new();
     for (name, value) in Cursor::trusted(text).members() {
-        let name = name.value().map_or_else(|| name.text().to_owned(), |name| name.into_owned());
-        let is_envelope = is_message && matches!(&*name, "id" | "jsonrpc");
-        if !is_envelope && seen.insert(name.clone()) {
+        let name = name.value().unwrap_or(Cow::Borrowed(name.text()));
+        if is_message && matches!(&*name, "id" | "jsonrpc") {
+            continue;
+        }
+        if all.len() == FEW && seen.is_empty() {
+            seen.extend(all.iter().map(|(name, _)| name.clone()));
+        }
+        let is_new = match all.len() < FEW {
+            true => all.iter().all(|(other, _)| *other != name),
+            false => seen.insert(name.clone()),
+        };
+        if is_new {
             all.push((name, value));
         }
     }
@@ -190,6 +204,16 @@ impl Walk<'_> {
     fn objects(&mut self, was: &str, now: &str) {
         let is_message = std::mem::take(&mut self.skip_envelope);
         let (old, new) = (members(was, is_message), members(now, is_message));
+        // Most often both have the same members, in the same order.
+        if old.len() == new.len() && old.iter().zip(&new).all(|((was, _), (now, _))| was == now) {
+            for ((name, value), (_, other)) in old.iter().zip(&new) {
+                let length = self.path.len();
+                push_member(&mut self.path, name);
+                self.value(value, other);
+                self.path.truncate(length);
+            }
+            return;
+        }
         let mut rest: HashMap<&str, &str> = new.iter().map(|(name, value)| (&**name, *value)).collect();
         for (name, value) in &old {
             let length = self.path.len();
@@ -308,7 +332,7 @@ fn same_number(a: &str, b: &str) -> bool {
 }
 
 /// The sign, the digits without zeros at either end, and the power of ten that they are multiplied with.
-fn decimal(text: &str) -> Option<(bool, String, i64)> {
+fn decimal(text: &str) -> Option<(bool, Cow<'_, str>, i64)> {
     let (text, negative) = match text.strip_prefix('-') {
         Some(text) => (text, true),
         None => (text, false),
@@ -318,15 +342,23 @@ fn decimal(text: &str) -> Option<(bool, String, i64)> {
         None => (text, 0),
     };
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let digits = format!("{whole}{fraction}");
-    let digits = digits.trim_start_matches('0');
-    let kept = digits.trim_end_matches('0');
+    let digits = match fraction {
+        "" => Cow::Borrowed(whole),
+        _ => Cow::Owned(format!("{whole}{fraction}")),
+    };
+    let trimmed = digits.trim_start_matches('0');
+    let kept = trimmed.trim_end_matches('0');
     if kept.is_empty() {
-        return Some((false, String::new(), 0));
+        return Some((false, Cow::Borrowed(""), 0));
     }
-    let zeros = i64::try_from(digits.len() - kept.len()).ok()?;
+    let zeros = i64::try_from(trimmed.len() - kept.len()).ok()?;
     let places = i64::try_from(fraction.len()).ok()?;
-    Some((negative, kept.to_owned(), exponent.checked_sub(places)?.checked_add(zeros)?))
+    let exponent = exponent.checked_sub(places)?.checked_add(zeros)?;
+    let kept = match digits {
+        Cow::Borrowed(whole) => Cow::Borrowed(whole.trim_matches('0')),
+        Cow::Owned(_) => Cow::Owned(kept.to_owned()),
+    };
+    Some((negative, kept, exponent))
 }
 
 #[cfg(test)]
@@ -357,6 +389,22 @@ mod tests {
             (r#"{"result":"aA"}"#, r#"{"result":"a\u0041"}"#),
         ] {
             check(&[], was, now, &[]);
+        }
+    }
+
+    /// Of two members with the same name the first counts, in small and large objects.
+    #[test]
+    fn members_count_once() {
+        for count in [1, FEW - 1, FEW, FEW + 1, 3 * FEW] {
+            let object = |names: &mut dyn Iterator<Item = usize>, more: &str| {
+                let members: Vec<String> = names.map(|name| format!(r#""m{name}":{name}"#)).collect();
+                format!(r#"{{"result":{{{}{more}}}}}"#, members.join(","))
+            };
+            let was = object(&mut (0..count), r#","m0":7,"\u006d0":8"#);
+            check(&[], &was, &object(&mut (0..count), ""), &[]);
+            check(&[], &was, &object(&mut (0..count).rev(), r#","m0":9"#), &[]);
+            let last = format!("$.result.m{}: was nothing, now {count}", count);
+            check(&[], &was, &object(&mut (0..=count), ""), &[last.as_str()]);
         }
     }
 

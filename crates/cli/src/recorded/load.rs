@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fmt;
-use std::fs::File;
 use std::io::{self, Read};
+use std::path::Path;
 use std::time::Duration;
 
 use sabir_model::capture::{Direction, Event, Format, ReadError, Reader, What};
@@ -14,6 +14,7 @@ use super::part::{PartKind, split};
 use super::{Recording, Sent};
 use crate::exit::{Exit, Failure};
 use crate::print::Printer;
+use crate::rotated::Rotated;
 
 /// The text of all messages, at most.
 const MOST_BYTES: usize = 256 << 20;
@@ -28,14 +29,14 @@ const SESSION: u64 = 1 << 40;
 const REDACTED: &str = "\"[redacted]\"";
 
 impl Recording {
-    /// Reads a file; `-` is standard input. Says what of it could not be used.
+    /// Reads a file, with the older ones that it goes on from; `-` is standard input. Says what of it could not be used.
     pub(crate) fn open(path: &OsStr, printer: &Printer) -> Result<Recording, Failure> {
         let name = path.to_string_lossy();
         match path == "-" {
             true => Recording::read(io::stdin().lock(), "standard input", printer),
             false => {
-                let file = File::open(path).map_err(|error| unreadable(&name, &error))?;
-                Recording::read(file, &name, printer)
+                let files = Rotated::open(Path::new(path)).map_err(|error| unreadable(&name, &error))?;
+                Recording::read(files, &name, printer)
             }
         }
     }
@@ -50,7 +51,7 @@ impl Recording {
         while let Some(record) = reader.next().map_err(failed)? {
             let text = match record.what {
                 What::Start(_) => {
-                    session += 1;
+                    session += u64::from(!recording.messages.is_empty());
                     continue;
                 }
                 What::Damage(_) => {

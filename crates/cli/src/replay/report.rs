@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::check::junit::escaped;
 use crate::json::escape_controls;
 use crate::layout::{Layout, Table};
+use crate::markup::xml;
 use crate::paint::Paint;
 use crate::recorded::compare::Difference;
 
@@ -167,8 +167,8 @@ pub(crate) fn junit(rows: &[Row], suite: &str, sides: Sides) -> String {
     let mut cases = String::new();
     let mut failures = 0;
     for (at, row) in rows.iter().enumerate() {
-        let name = escaped(&format!("{} {}", at + 1, row.name));
-        let _ = write!(cases, "    <testcase classname=\"{}\" name=\"{name}\"", escaped(suite));
+        let name = xml(&format!("{} {}", at + 1, row.name));
+        let _ = write!(cases, "    <testcase classname=\"{}\" name=\"{name}\"", xml(suite));
         if let Some(time) = row.now {
             let _ = write!(cases, " time=\"{:.6}\"", time.as_secs_f64());
         }
@@ -185,14 +185,14 @@ pub(crate) fn junit(rows: &[Row], suite: &str, sides: Sides) -> String {
             cases,
             ">\n      <failure type=\"{}\" message=\"{}\">{}</failure>\n    </testcase>",
             row.verdict.name(),
-            escaped(first),
-            escaped(&text)
+            xml(first),
+            xml(&text)
         );
     }
     let counts = format!("tests=\"{}\" failures=\"{failures}\" errors=\"0\"", rows.len());
     format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {counts}>\n  \
          <testsuite name=\"{}\" {counts}>\n{cases}  </testsuite>\n</testsuites>\n",
-        escaped(suite)
+        xml(suite)
     )
 }

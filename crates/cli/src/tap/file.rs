@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::platform;
+use crate::rotated::{OLDER, numbered};
 
 /// Bytes of lines that are written at once.
 const BATCH: usize = 256 << 10;
@@ -18,9 +19,6 @@ const LONG: usize = 32 << 10;
 
 /// After a failure, the next attempt is made after this time.
 const AFTER_FAILURE: Duration = Duration::from_millis(200);
-
-/// Older files that are kept.
-const OLDER: u32 = 9;
 
 /// Other names that are tried if another tap writes to the file.
 const NAMES: u32 = 100;
@@ -199,27 +197,4 @@ fn whole(file: &mut File) -> io::Result<u64> {
     }
     file.write_all(b"\n")?;
     Ok(length + 1)
-}
-
-/// `session.jrl` with a number: `session-2.jrl`, `session.1.jrl`.
-fn numbered(path: &Path, sign: &str, number: u32) -> PathBuf {
-    let mut name = path.file_stem().unwrap_or_default().to_owned();
-    name.push(format!("{sign}{number}"));
-    if let Some(extension) = path.extension() {
-        name.push(".");
-        name.push(extension);
-    }
-    path.with_file_name(name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_get_numbers_before_their_extension() {
-        for (path, want) in [("a/s.jrl", "a/s-2.jrl"), ("s", "s-2"), ("/tmp/a.b.jrl", "/tmp/a.b-2.jrl")] {
-            assert_eq!(numbered(Path::new(path), "-", 2), Path::new(want));
-        }
-    }
 }

@@ -3,20 +3,22 @@
 //! A file is indexed first, so that each request shows how its call ended. What is followed, or comes from a pipe, is
 //! shown as it comes.
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use sabir_model::calls::{Entry, Names, Tracker};
 use sabir_model::capture::{ReadError, Reader, What};
 use sabir_model::filter::Filter;
 use sabir_model::index::{Contents, Index, Search};
 
+use super::capture::Place;
 use super::follow::Following;
 use crate::args::ViewArgs;
 use crate::exit::{Exit, Failure};
 use crate::filter;
 use crate::print::Printer;
+use crate::rotated::Rotated;
 use crate::row::RowFormat;
 
 /// Rows that are looked at before those that match are printed.
@@ -88,19 +90,20 @@ impl From<ReadError> for Shown {
     }
 }
 
-/// Shows a file that can be read by position.
+/// Shows a recording, by position if that is possible.
 fn indexed(path: &Path, format: RowFormat, filter: Filter, out: &mut impl Write) -> Result<Read, Shown> {
-    let file = File::open(path).map_err(ReadError::from)?;
-    if !file.metadata().map_err(ReadError::from)?.is_file() {
-        return Stream { format, filter, follow: false }.show(file, out);
+    let files = Rotated::open(path).map_err(ReadError::from)?;
+    if !files.last().metadata().map_err(ReadError::from)?.is_file() {
+        return Stream { format, filter, follow: false }.show(files, out);
     }
-    let mut reader = Reader::new(file).map_err(Shown::from)?;
+    let files = Arc::new(files);
+    let place = || Place::new(files.clone(), false);
+    let mut reader = Reader::new(place()).map_err(Shown::from)?;
     let mut index = Index::default();
     while let Some(record) = reader.next()? {
         index.push(&record);
     }
-    let again = File::open(path).map_err(ReadError::from)?;
-    let mut contents = Contents::new(again, reader.format());
+    let mut contents = Contents::new(place(), reader.format());
     let mut search = Search::new(filter);
     let mut printed = 0;
     while search.looked() < index.len() {

@@ -89,10 +89,15 @@ impl Post {
     pub(super) async fn open(url: &Url, target: &WireTarget) -> io::Result<Post> {
         let PeerOptions { web, max_size, .. } = &target.peer;
         streams(url, web).await?;
-        Ok(Post {
-            url: url.clone(),
-            web: web.clone(),
-            stateless: target.is_stateless(),
+        let post = Post::new(url.clone(), web.clone(), *max_size, target.printer.clone());
+        Ok(Post { stateless: target.is_stateless(), ..post })
+    }
+
+    fn new(url: Url, web: Web, max_size: usize, printer: Option<Printer>) -> Post {
+        Post {
+            url,
+            web,
+            stateless: false,
             session: None,
             version: None,
             initializing: false,
@@ -103,30 +108,16 @@ impl Post {
             status: None,
             refusal: None,
             undelivered: None,
-            max_size: *max_size,
-            printer: target.printer.clone(),
-        })
+            max_size,
+            printer,
+        }
     }
 
     /// Another one to the same server, in the same session.
     pub(super) fn fork(&self) -> Post {
-        Post {
-            url: self.url.clone(),
-            web: self.web.clone(),
-            stateless: self.stateless,
-            session: self.session.clone(),
-            version: self.version.clone(),
-            initializing: false,
-            queue: VecDeque::new(),
-            ready: VecDeque::new(),
-            events: None,
-            answered: true,
-            status: None,
-            refusal: None,
-            undelivered: None,
-            max_size: self.max_size,
-            printer: self.printer.clone(),
-        }
+        let post = Post::new(self.url.clone(), self.web.clone(), self.max_size, self.printer.clone());
+        let (session, version) = (self.session.clone(), self.version.clone());
+        Post { stateless: self.stateless, session, version, ..post }
     }
 
     /// Goes on in the session that a fork has opened.

@@ -15,13 +15,27 @@ const HEADERS: usize = 64 << 10;
 
 #[derive(Default)]
 pub(in crate::tap) struct Units {
-    /// Since the end of the last message.
+    pending: Pending,
+    kind: Kind,
+}
+
+/// What has come since the end of the last message.
+#[derive(Default)]
+struct Pending {
     bytes: Vec<u8>,
-    /// How much of that was looked at.
+    /// How much of that was looked at, and handed out.
     read: usize,
+    done: usize,
     /// The beginning of the message was handed out before its end was known.
     is_inside: bool,
-    kind: Kind,
+}
+
+impl Pending {
+    /// Hands out all up to a place, with the text that is in it.
+    fn hand_out(&mut self, end: usize, text: &[u8], each: &mut impl FnMut(&[u8], &[u8])) {
+        each(&self.bytes[self.done..end], text);
+        self.done = end;
+    }
 }
 
 enum Kind {
@@ -57,24 +71,25 @@ impl Units {
 
     /// Hands out each message: all of its bytes, and its text, which is empty for what is none.
     pub(in crate::tap) fn pass(&mut self, bytes: &[u8], mut each: impl FnMut(&[u8], &[u8])) {
-        self.bytes.extend_from_slice(bytes);
-        let Units { bytes, read, is_inside, kind } = self;
-        let done = match kind {
-            Kind::Stream(deframer) => by_deframer(deframer, bytes, read, is_inside, &mut each),
-            Kind::Frames(frames) => frames.pass(bytes, read, is_inside, &mut each),
-        };
-        self.bytes.drain(..done);
-        self.read -= done;
+        let Units { pending, kind } = self;
+        pending.bytes.extend_from_slice(bytes);
+        match kind {
+            Kind::Stream(deframer) => by_deframer(deframer, pending, &mut each),
+            Kind::Frames(frames) => frames.pass(pending, &mut each),
+        }
+        let done = std::mem::take(&mut pending.done);
+        pending.bytes.drain(..done);
+        pending.read -= done;
     }
 
     /// What has come since the last message.
     pub(in crate::tap) fn rest(&self) -> &[u8] {
-        &self.bytes
+        &self.pending.bytes
     }
 
     /// Whether the last message has ended.
     pub(in crate::tap) fn is_between(&self) -> bool {
-        !self.is_inside && self.bytes.trim_ascii().is_empty()
+        !self.pending.is_inside && self.pending.bytes.trim_ascii().is_empty()
     }
 
     /// A message as it is sent to the server; `None` while that is not known.
@@ -106,104 +121,91 @@ impl Units {
     }
 }
 
-/// How many bytes were handed out.
-fn by_deframer(
-    deframer: &mut Deframer,
-    bytes: &[u8],
-    read: &mut usize,
-    is_inside: &mut bool,
-    each: &mut impl FnMut(&[u8], &[u8]),
-) -> usize {
-    let mut done = 0;
+fn by_deframer(deframer: &mut Deframer, pending: &mut Pending, each: &mut impl FnMut(&[u8], &[u8])) {
     loop {
+        let Pending { bytes, read, done, is_inside } = pending;
         let has_headers = deframer.framing() == Some(Framing::Headers);
-        let (used, body) = match deframer.cut(&bytes[*read..]) {
+        let (used, mut body) = match deframer.cut(&bytes[*read..]) {
             Cut::Message { body, used } => (used, body),
             Cut::Fault { used, .. } => (used, &b""[..]),
             Cut::More { used, .. } => {
                 *read += used;
                 // A message that is too large is passed over, and must not be held.
-                if *read == bytes.len() && *read - done > HEADERS {
+                if *read == bytes.len() && *read - *done > HEADERS {
                     *is_inside = true;
-                    each(&bytes[done..], b"");
-                    done = bytes.len();
+                    pending.hand_out(pending.read, b"", each);
                 }
-                return done;
+                return;
             }
         };
         *read += used;
-        let mut body = body;
         if std::mem::take(is_inside) && !body.is_empty() {
             // The end of what was passed over is before it, and perhaps its own headers.
             let start = body.as_ptr().addr() - bytes.as_ptr().addr();
-            each(&bytes[done..start], b"");
-            done = start;
+            each(&bytes[*done..start], b"");
+            *done = start;
             body = if has_headers { b"" } else { body };
         }
-        each(&bytes[done..*read], body);
-        done = *read;
+        each(&bytes[*done..*read], body);
+        *done = *read;
     }
 }
 
 impl Frames {
-    /// How many bytes were handed out.
-    fn pass(
-        &mut self,
-        bytes: &[u8],
-        read: &mut usize,
-        is_inside: &mut bool,
-        each: &mut impl FnMut(&[u8], &[u8]),
-    ) -> usize {
-        let mut done = 0;
+    fn pass(&mut self, pending: &mut Pending, each: &mut impl FnMut(&[u8], &[u8])) {
         if self.skip > 0 {
-            done = usize::try_from(self.skip).unwrap_or(usize::MAX).min(bytes.len());
-            self.skip -= done as u64;
-            *read = done;
-            *is_inside = self.skip > 0 || !self.is_last;
-            each(&bytes[..done], b"");
+            let skipped = usize::try_from(self.skip).unwrap_or(usize::MAX).min(pending.bytes.len());
+            self.skip -= skipped as u64;
+            pending.read = skipped;
+            pending.is_inside = self.skip > 0 || !self.is_last;
+            pending.hand_out(skipped, b"", each);
         }
         while !self.is_lost
-            && let Some(head) = frame_head(&bytes[*read..])
+            && let Some(head) = frame_head(&pending.bytes[pending.read..])
         {
             let room = LONGEST.saturating_sub(self.body.len()) as u64;
             if head.length > room {
-                let held = (bytes.len() - *read - head.size) as u64;
-                self.is_lost = head.length > u64::MAX / 2;
-                self.skip = head.length.saturating_sub(held);
-                self.is_last = head.is_last;
-                self.body = Vec::new();
-                let end = if self.skip > 0 { bytes.len() } else { *read + head.size + head.length as usize };
-                *is_inside = self.skip > 0 || !head.is_last;
-                each(&bytes[done..end], b"");
-                (done, *read) = (end, end);
+                self.pass_large(&head, pending, each);
                 continue;
             }
-            let Some((head, end)) = whole_frame(bytes, *read) else { break };
-            let start = *read;
-            *read = end;
+            let start = pending.read;
+            let Some((head, end)) = whole_frame(&pending.bytes, start) else { break };
+            pending.read = end;
             if head.is_control() {
                 // By itself, unless it is in the middle of a message.
-                if start == done && !*is_inside {
-                    each(&bytes[done..end], b"");
-                    done = end;
+                if start == pending.done && !pending.is_inside {
+                    pending.hand_out(end, b"", each);
                 }
                 continue;
             }
             let from = self.body.len();
-            self.body.extend_from_slice(&bytes[start + head.size..end]);
+            self.body.extend_from_slice(&pending.bytes[start + head.size..end]);
             unmask(&head, &mut self.body[from..]);
             if head.is_last {
-                let body = if std::mem::take(is_inside) { &b""[..] } else { &self.body[..] };
-                each(&bytes[done..end], body);
-                done = end;
+                let body = if std::mem::take(&mut pending.is_inside) { &b""[..] } else { &self.body[..] };
+                pending.hand_out(end, body, each);
                 self.body.clear();
             }
         }
         if self.is_lost {
-            each(&bytes[done..], b"");
-            (done, *read) = (bytes.len(), bytes.len());
+            pending.read = pending.bytes.len();
+            pending.hand_out(pending.read, b"", each);
         }
-        done
+    }
+
+    /// A frame whose message is too large to be held.
+    fn pass_large(&mut self, head: &Head, pending: &mut Pending, each: &mut impl FnMut(&[u8], &[u8])) {
+        let held = (pending.bytes.len() - pending.read - head.size) as u64;
+        self.is_lost = head.length > u64::MAX / 2;
+        self.skip = head.length.saturating_sub(held);
+        self.is_last = head.is_last;
+        self.body = Vec::new();
+        pending.is_inside = self.skip > 0 || !head.is_last;
+        pending.read = match self.skip {
+            0 => pending.read + head.size + head.length as usize,
+            _ => pending.bytes.len(),
+        };
+        pending.hand_out(pending.read, b"", each);
     }
 }
 

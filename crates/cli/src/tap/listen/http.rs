@@ -9,6 +9,7 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use http_body_util::{Either, Full};
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
@@ -19,8 +20,9 @@ use hyper::header::{
 };
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode, Uri};
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use sabir_model::capture::{Direction, Event};
+use tokio::task::JoinHandle;
 
 use super::send::Sends;
 use super::{Duplex, Listen, dial, relay};
@@ -29,6 +31,9 @@ use crate::tap::queue::{Channel, Queue, Stream};
 use crate::web::Web;
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+
+/// How long a connection may be without a request: longer than servers wait, so that theirs is the decision.
+const IDLE: Duration = Duration::from_secs(300);
 
 /// Sessions whose connections are known to belong together.
 const SESSIONS: usize = 4096;
@@ -58,6 +63,7 @@ pub(super) struct Proxy {
     /// The connection that a session began on: in the record it stays that.
     sessions: Mutex<HashMap<HeaderValue, u64>>,
     sends: Option<Arc<Sends>>,
+    idle: Duration,
 }
 
 type Sent = Either<Copied, Full<Bytes>>;
@@ -67,6 +73,8 @@ struct Pair {
     proxy: Arc<Proxy>,
     connection: u64,
     upstream: tokio::sync::Mutex<Option<SendRequest<Copied>>>,
+    /// What carries it on as a WebSocket.
+    upgraded: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Proxy {
@@ -88,6 +96,7 @@ impl Proxy {
             exchanges: AtomicU64::new(0),
             sessions: Mutex::default(),
             sends: listen.sends.clone(),
+            idle: IDLE,
         }))
     }
 
@@ -106,9 +115,11 @@ impl Proxy {
     }
 }
 
-/// Serves a connection until it ends.
+/// Serves a connection until it ends, also as a WebSocket.
 pub(super) async fn serve(client: Duplex, connection: u64, proxy: Arc<Proxy>) {
-    let pair = Arc::new(Pair { proxy, connection, upstream: tokio::sync::Mutex::new(None) });
+    let idle = proxy.idle;
+    let (upstream, upgraded) = (tokio::sync::Mutex::new(None), Mutex::new(None));
+    let pair = Arc::new(Pair { proxy, connection, upstream, upgraded });
     let service = service_fn(|request| {
         let pair = pair.clone();
         async move { Ok::<_, Infallible>(pair.forward(request).await) }
@@ -118,9 +129,15 @@ pub(super) async fn serve(client: Duplex, connection: u64, proxy: Arc<Proxy>) {
         .auto_date_header(false)
         .preserve_header_case(true)
         .half_close(true)
+        .timer(TokioTimer::new())
+        .header_read_timeout(idle)
         .serve_connection(TokioIo::new(client), service)
         .with_upgrades()
         .await;
+    let upgraded = pair.upgraded.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(upgraded) = upgraded {
+        let _ = upgraded.await;
+    }
 }
 
 impl Pair {
@@ -155,7 +172,7 @@ impl Pair {
             let (queue, of) = (proxy.queue.clone(), relay::frames(connection, exchange));
             queue.event(connection, Event::Open, line);
             let sends = proxy.sends.clone();
-            tokio::spawn(async move {
+            let upgraded = tokio::spawn(async move {
                 let how = match tokio::try_join!(client, server) {
                     Ok((client, server)) => {
                         let (client, server) = (TokioIo::new(client), TokioIo::new(server));
@@ -169,6 +186,7 @@ impl Pair {
                     how.err().map_or(String::new(), |error| error.to_string()),
                 );
             });
+            *self.upgraded.lock().unwrap_or_else(PoisonError::into_inner) = Some(upgraded);
             return response.map(|_| Either::Right(Full::default()));
         }
         let kind = response.headers().get(CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
@@ -303,7 +321,28 @@ fn told(line: &str, response: &Response<Incoming>) -> String {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
     use super::*;
+
+    #[tokio::test]
+    async fn a_connection_without_a_request_is_closed() {
+        let listen =
+            Listen::new("http://127.0.0.1:0/", "http://127.0.0.1:1/", None, Web::default()).ok().unwrap();
+        let mut proxy = Proxy::new(&listen, Arc::new(Queue::new(std::time::Instant::now()))).ok().unwrap();
+        Arc::get_mut(&mut proxy).unwrap().idle = Duration::from_millis(20);
+        let request = "GET / HTTP/1.1\r\nhost: x\r\n\r\n";
+        for said in ["", "GET / HTTP/1.1\r\nhost: x\r\n", request] {
+            let (mut near, far) = tokio::io::duplex(4096);
+            let serving = tokio::spawn(serve(Box::pin(far), 1, proxy.clone()));
+            near.write_all(said.as_bytes()).await.unwrap();
+            let mut came = String::new();
+            near.read_to_string(&mut came).await.unwrap();
+            // Nobody listens at the target; what was asked is answered all the same.
+            assert_eq!(came.starts_with("HTTP/1.1 502 "), said == request, "{came}");
+            serving.await.unwrap();
+        }
+    }
 
     #[test]
     fn the_path_of_the_target_takes_the_place_of_the_taps() {

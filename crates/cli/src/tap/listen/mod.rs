@@ -15,10 +15,11 @@ use sabir::ServerTls;
 use sabir::transport::{RawStreams, Transport, Url};
 use sabir_model::capture::Event;
 use send::Sends;
+use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpListener;
 #[cfg(unix)]
 use tokio::net::UnixListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
 use super::queue::Queue;
@@ -27,11 +28,14 @@ use crate::print::Printer;
 use crate::view::Sender;
 use crate::web::Web;
 
-/// Connections at the same time. Others wait to be accepted.
+/// Connections at the same time, whatever they have become.
 const CONNECTIONS: usize = 1024;
 
 /// How long a peer may take for the handshake of TLS, or to be connected to.
 const HANDSHAKE: Duration = Duration::from_secs(20);
+
+/// How long a connection may be silent before the system asks whether its peer is still there.
+const KEEPALIVE: Duration = Duration::from_secs(60);
 
 /// How long to wait when no connection can be accepted, for lack of descriptors.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -90,7 +94,19 @@ impl Listen {
             }
         })?;
         printer.note(&format!("listening at {}, for {}", listener.url(&self.at), self.target));
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(self.shared(queue)?);
+        if let Some(sends) = &shared.sends {
+            sends.listens(shared.proxy.clone());
+        }
+        tokio::select! {
+            () = shared.serve_all(&listener, CONNECTIONS) => {}
+            () = super::platform::asked_to_end() => {}
+        }
+        Ok(())
+    }
+
+    fn shared(self, queue: Arc<Queue>) -> Result<Shared, Failure> {
+        Ok(Shared {
             proxy: Proxy::new(&self, queue.clone())?,
             target: self.target,
             tls: self.tls.filter(|_| self.at.scheme().is_secure()),
@@ -98,31 +114,7 @@ impl Listen {
             queue,
             connections: AtomicU64::new(0),
             sends: self.sends,
-        });
-        if let Some(sends) = &shared.sends {
-            sends.listens(shared.proxy.clone());
-        }
-        let slots = Arc::new(Semaphore::new(CONNECTIONS));
-        let accept = async {
-            loop {
-                let Ok(slot) = slots.clone().acquire_owned().await else { return };
-                match listener.accept().await {
-                    Ok(stream) => {
-                        let shared = shared.clone();
-                        tokio::spawn(async move {
-                            shared.serve(stream).await;
-                            drop(slot);
-                        });
-                    }
-                    Err(_) => tokio::time::sleep(PAUSE).await,
-                }
-            }
-        };
-        tokio::select! {
-            () = accept => {}
-            () = super::platform::asked_to_end() => {}
-        }
-        Ok(())
+        })
     }
 }
 
@@ -138,6 +130,25 @@ struct Shared {
 }
 
 impl Shared {
+    /// Serves so many connections at the same time. Others wait to be accepted.
+    async fn serve_all(self: Arc<Self>, listener: &Listener, most: usize) {
+        let slots = Arc::new(Semaphore::new(most));
+        loop {
+            let Ok(slot) = slots.clone().acquire_owned().await else { return };
+            match listener.accept().await {
+                Ok(stream) => {
+                    let shared = self.clone();
+                    tokio::spawn(async move {
+                        shared.serve(stream).await;
+                        drop(slot);
+                    });
+                }
+                Err(_) => tokio::time::sleep(PAUSE).await,
+            }
+        }
+    }
+
+    /// Serves a connection until it ends.
     async fn serve(&self, stream: Duplex) {
         let connection = self.connections.fetch_add(1, Ordering::Relaxed) + 1;
         let client = match &self.tls {
@@ -248,15 +259,20 @@ impl Listener {
 
     async fn accept(&self) -> io::Result<Duplex> {
         match self {
-            Listener::Tcp(listener) => {
-                let (stream, _) = listener.accept().await?;
-                stream.set_nodelay(true)?;
-                Ok(Box::pin(stream))
-            }
+            Listener::Tcp(listener) => Ok(Box::pin(accept_tcp(listener).await?)),
             #[cfg(unix)]
             Listener::Unix(listener, _) => Ok(Box::pin(listener.accept().await?.0)),
         }
     }
+}
+
+async fn accept_tcp(listener: &TcpListener) -> io::Result<TcpStream> {
+    let (stream, _) = listener.accept().await?;
+    stream.set_nodelay(true)?;
+    // A peer that has vanished without a word must not keep its place.
+    let keepalive = TcpKeepalive::new().with_time(KEEPALIVE).with_interval(KEEPALIVE / 4);
+    let _ = SockRef::from(&stream).set_tcp_keepalive(&keepalive);
+    Ok(stream)
 }
 
 impl Drop for Listener {
@@ -265,5 +281,99 @@ impl Drop for Listener {
         if let Listener::Unix(_, path) = self {
             let _ = std::fs::remove_file(path);
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+    use std::time::Instant;
+
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    const UPGRADE: &str = "GET / HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n";
+    const SWITCHED: &str =
+        "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n";
+
+    /// Reads to the end of a head.
+    async fn head(stream: &mut TcpStream) -> String {
+        let mut came = Vec::new();
+        while !came.ends_with(b"\r\n\r\n") {
+            came.push(stream.read_u8().await.unwrap());
+        }
+        String::from_utf8(came).unwrap()
+    }
+
+    /// A target that greets, and then says what it hears until it hears no more: how many have been open at once.
+    async fn target(greets: bool) -> (String, Arc<AtomicUsize>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let at = listener.local_addr().unwrap().to_string();
+        let (open, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let peak = most.clone();
+        tokio::spawn(async move {
+            loop {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                let open = open.clone();
+                most.fetch_max(open.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                tokio::spawn(async move {
+                    if greets {
+                        head(&mut stream).await;
+                        stream.write_all(SWITCHED.as_bytes()).await.unwrap();
+                    }
+                    while let Ok(byte @ 1..) = stream.read_u8().await {
+                        stream.write_u8(byte).await.unwrap();
+                    }
+                    open.fetch_sub(1, Ordering::SeqCst);
+                });
+            }
+        });
+        (at, peak)
+    }
+
+    /// Silent connections and those that have become WebSockets keep their place until they end.
+    #[tokio::test]
+    async fn connections_of_every_kind_are_limited() {
+        const MOST: usize = 2;
+        for (listens, is_web) in [("tcp://127.0.0.1:0", false), ("http://127.0.0.1:0/", true)] {
+            let (at, peak) = target(is_web).await;
+            let scheme = if is_web { "http" } else { "tcp" };
+            let listen =
+                Listen::new(listens, &format!("{scheme}://{at}"), None, Web::default()).ok().unwrap();
+            let listener = Listener::bind(&listen.at, true).await.unwrap();
+            let Listener::Tcp(bound) = &listener else { panic!("not TCP") };
+            let address = bound.local_addr().unwrap();
+            let shared = Arc::new(listen.shared(Arc::new(Queue::new(Instant::now()))).ok().unwrap());
+            tokio::spawn(async move { shared.serve_all(&listener, MOST).await });
+            let mut open = Vec::new();
+            for _ in 0..MOST {
+                let mut stream = TcpStream::connect(address).await.unwrap();
+                if is_web {
+                    stream.write_all(UPGRADE.as_bytes()).await.unwrap();
+                    assert_eq!(head(&mut stream).await, SWITCHED);
+                }
+                stream.write_u8(7).await.unwrap();
+                assert_eq!(stream.read_u8().await.unwrap(), 7);
+                open.push(stream);
+            }
+            let mut late = TcpStream::connect(address).await.unwrap();
+            late.write_all(if is_web { UPGRADE.as_bytes() } else { &[8] }).await.unwrap();
+            // Whoever has a place too many is heard of soon. That nobody is does not hang on this time.
+            let early = tokio::time::timeout(Duration::from_millis(100), late.read_u8()).await;
+            assert!(early.is_err(), "{listens}: one more than {MOST}");
+            drop(open.pop());
+            assert_eq!(late.read_u8().await.unwrap(), if is_web { b'H' } else { 8 });
+            assert_eq!(peak.load(Ordering::SeqCst), MOST, "{listens}");
+        }
+    }
+
+    #[tokio::test]
+    async fn peers_that_vanish_are_noticed() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let _client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let accepted = accept_tcp(&listener).await.unwrap();
+        assert_eq!(SockRef::from(&accepted).tcp_keepalive_time().unwrap(), KEEPALIVE);
     }
 }

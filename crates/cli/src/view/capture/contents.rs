@@ -1,7 +1,6 @@
 //! The contents of the rows of all captures.
 
 use std::borrow::Cow;
-use std::fs::File;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,16 +9,17 @@ use sabir_model::index::{Contents, Place as RowPlace};
 
 use super::place::Place;
 use super::rows::Rows;
+use crate::rotated::Rotated;
 
 /// The files that rows are in, by the number of their capture.
 #[derive(Debug, Clone, Default)]
 pub(in crate::view) struct Files(Arc<Mutex<Vec<Known>>>);
 
 /// A file, and how it is written.
-type Known = (Arc<File>, Format);
+type Known = (Arc<Rotated>, Format);
 
 impl Files {
-    pub(super) fn add(&self, file: Arc<File>, format: Format) -> u16 {
+    pub(super) fn add(&self, file: Arc<Rotated>, format: Format) -> u16 {
         let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         files.push((file, format));
         (files.len() - 1) as u16

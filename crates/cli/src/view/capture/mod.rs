@@ -29,6 +29,7 @@ pub(super) use check::Found;
 pub(super) use chosen::Chosen;
 pub(super) use contents::AllContents;
 use contents::Files;
+pub(super) use place::Place;
 pub(super) use read::{Given, Origin};
 pub(super) use rows::{answer_of, is_answer, is_problem};
 pub(super) use scan::{Scan, Wanted};

@@ -1,29 +1,28 @@
-//! A file that is read by position: several read it at once, and it stays the same file if another takes its name.
+//! A recording that is read by position: several read it at once, and it stays the same if another takes its name.
 
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
-use crate::platform::read_at;
+use crate::rotated::Rotated;
 
-/// A file, and how far it is read.
+/// A recording, and how far it is read.
 #[derive(Debug, Clone)]
 pub(in crate::view) struct Place {
-    file: Arc<File>,
+    files: Arc<Rotated>,
     at: u64,
     /// Others write to it: at its end, more is to come.
     grows: bool,
 }
 
 impl Place {
-    pub(super) fn new(file: Arc<File>, grows: bool) -> Self {
-        Place { file, at: 0, grows }
+    pub(in crate::view) fn new(files: Arc<Rotated>, grows: bool) -> Self {
+        Place { files, at: 0, grows }
     }
 }
 
 impl Read for Place {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = read_at(&self.file, buffer, self.at)?;
+        let count = self.files.read_at(buffer, self.at)?;
         if count == 0 && self.grows && !buffer.is_empty() {
             return Err(io::ErrorKind::WouldBlock.into());
         }
@@ -37,7 +36,7 @@ impl Seek for Place {
         let at = match to {
             SeekFrom::Start(at) => Some(at),
             SeekFrom::Current(by) => self.at.checked_add_signed(by),
-            SeekFrom::End(by) => self.file.metadata()?.len().checked_add_signed(by),
+            SeekFrom::End(by) => self.files.len()?.checked_add_signed(by),
         };
         self.at = at.ok_or(io::ErrorKind::InvalidInput)?;
         Ok(self.at)

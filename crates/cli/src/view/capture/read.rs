@@ -1,7 +1,6 @@
 //! Reads captures, and for as long as they grow what is added to them. Several are merged by the time of day.
 
 use std::borrow::Cow;
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,6 +12,7 @@ use sabir_model::capture::{Format, Header, ReadError, Reader, Record, What};
 use super::place::Place;
 use super::state::{Phase, Source, State};
 use super::{Captures, PAUSE, TURN};
+use crate::rotated::Rotated;
 
 /// How often it is looked whether there are other captures, or another file of the same name.
 const NEWS: Duration = Duration::from_millis(500);
@@ -28,11 +28,13 @@ pub(in crate::view) struct Origin {
     pub(in crate::view) name: String,
     /// A tap writes to it. It may be empty still.
     pub(in crate::view) is_live: bool,
+    /// What it goes on from is known already.
+    pub(in crate::view) is_next: bool,
 }
 
 impl Origin {
     pub(in crate::view) fn file(path: &Path) -> Self {
-        Origin { path: path.to_owned(), name: path.display().to_string(), is_live: false }
+        Origin { path: path.to_owned(), name: path.display().to_string(), is_live: false, is_next: false }
     }
 }
 
@@ -47,7 +49,7 @@ pub(in crate::view) struct Given {
 struct Reading {
     number: u16,
     origin: Origin,
-    file: Arc<File>,
+    files: Arc<Rotated>,
     reader: Reader<Place>,
     /// Of the start of the session behind the start of time.
     offset: Duration,
@@ -88,7 +90,7 @@ pub(super) fn run(captures: &Captures, mut given: Given) {
             waiting.extend(given.more.as_mut().map(|more| more()).unwrap_or_default());
             for reading in readings.iter_mut().filter(|reading| !reading.is_over && reading.is_replaced()) {
                 reading.is_over = true;
-                waiting.push(reading.origin.clone());
+                waiting.push(Origin { is_next: true, ..reading.origin.clone() });
             }
         }
     }
@@ -102,8 +104,8 @@ fn open(captures: &Captures, waiting: &mut Vec<Origin>, readings: &mut Vec<Readi
             return true;
         }
         match reader(origin) {
-            Ok(Some((file, reader))) => {
-                opened.push((origin.clone(), file, reader));
+            Ok(Some((files, reader))) => {
+                opened.push((origin.clone(), files, reader));
                 false
             }
             Ok(None) => true,
@@ -121,32 +123,36 @@ fn open(captures: &Captures, waiting: &mut Vec<Origin>, readings: &mut Vec<Readi
     if let (None, Some(first)) = (state.start, starts.min()) {
         state.start = Some(first);
     }
-    for (origin, file, reader) in opened {
-        let number = captures.files.add(file.clone(), reader.format());
+    for (origin, files, reader) in opened {
+        let number = captures.files.add(files.clone(), reader.format());
         let header = reader.header().cloned().unwrap_or_default();
         let phase = if origin.is_live { Phase::Live } else { Phase::File };
         state.sources.push(Source { name: origin.name.clone(), phase, header });
         let (next, is_dry, is_over, offset) = (None, false, false, Duration::ZERO);
-        readings.push(Reading { number, origin, file, reader, offset, next, is_dry, is_over });
+        readings.push(Reading { number, origin, files, reader, offset, next, is_dry, is_over });
     }
 }
 
-/// A file and its reader.
-type Opened = (Arc<File>, Reader<Place>);
+/// The files of a recording and their reader.
+type Opened = (Arc<Rotated>, Reader<Place>);
 
-/// Opens a file, unless nothing can be told of it yet.
+/// Opens a recording, unless nothing can be told of it yet.
 fn reader(origin: &Origin) -> Result<Option<Opened>, ReadError> {
-    let file = Arc::new(File::open(&origin.path)?);
-    let is_empty = file.metadata()?.len() == 0;
+    let files = match origin.is_next {
+        true => Rotated::newest(&origin.path)?,
+        false => Rotated::open(&origin.path)?,
+    };
+    let files = Arc::new(files);
+    let is_empty = files.len()? == 0;
     if !is_empty && !origin.is_live {
-        let reader = Reader::new(Place::new(file.clone(), false))?;
+        let reader = Reader::new(Place::new(files.clone(), false))?;
         // Only captures are written by programs that go on.
         if reader.format() != Format::Capture {
-            return Ok(Some((file, reader)));
+            return Ok(Some((files, reader)));
         }
     }
-    match Reader::new(Place::new(file.clone(), true)) {
-        Ok(reader) => Ok(Some((file, reader))),
+    match Reader::new(Place::new(files.clone(), true)) {
+        Ok(reader) => Ok(Some((files, reader))),
         Err(error) if would_wait(&error) => Ok(None),
         Err(error) => Err(error),
     }
@@ -189,7 +195,7 @@ impl Reading {
     /// Whether the name belongs to another file now: one that is shorter than this one.
     fn is_replaced(&self) -> bool {
         let length = |about: io::Result<std::fs::Metadata>| about.map(|about| about.len());
-        match (length(self.file.metadata()), length(std::fs::metadata(&self.origin.path))) {
+        match (length(self.files.last().metadata()), length(std::fs::metadata(&self.origin.path))) {
             (Ok(held), Ok(named)) => named < held,
             _ => false,
         }
