@@ -3,8 +3,7 @@
 use std::fmt::Write;
 
 use sabir_model::rules::{Finding, Profile, Severity, rules};
-
-use crate::json::is_terminal_control;
+use sabir_model::xml::escaped;
 
 pub(super) fn report(findings: &[Finding], file: &str, profile: Profile) -> String {
     let (mut cases, mut tests, mut failures) = (String::new(), 0, 0);
@@ -60,24 +59,4 @@ fn line(finding: &Finding, file: &str) -> String {
         "{file}:{}:{}: {}: {}\n  {excerpt}\n",
         finding.line, finding.column, finding.severity, finding.what
     )
-}
-
-/// XML cannot represent most control characters, not even as references.
-pub(crate) fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\n' => out.push('\n'),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
-            c if is_terminal_control(c) => {
-                let _ = write!(out, "&#x{:x};", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    out
 }

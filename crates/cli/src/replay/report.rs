@@ -3,9 +3,9 @@
 use std::fmt::Write;
 use std::time::Duration;
 
+use sabir_model::xml::escaped;
 use serde_json::{Value, json};
 
-use crate::check::junit::escaped;
 use crate::json::escape_controls;
 use crate::layout::{Layout, Table};
 use crate::paint::Paint;
