@@ -23,7 +23,6 @@ mod help;
 mod json;
 mod layout;
 mod list;
-mod markup;
 mod mock;
 mod model;
 mod pager;

@@ -1,4 +1,4 @@
-//! `sabir model`: prints a part of the formal model.
+//! `sabir model`: prints a part of the formal model, or writes its building blocks.
 
 use sabir_model::files;
 
@@ -12,23 +12,40 @@ pub(crate) fn run(args: &ModelArgs, printer: &Printer) -> Result<Exit, Failure> 
         return Err(Failure::usage("--draft is for `sabir model schema`"));
     }
     let text = match args.part {
-        ModelPart::Schema => schema(name, args.draft.unwrap_or(Draft::Newest))?,
+        ModelPart::Schema => schema(name, args.draft.unwrap_or(Draft::Newest))?.to_owned(),
         ModelPart::Context => match name {
-            None | Some("message") => files::CONTEXT,
-            Some("session") => files::SESSION_CONTEXT,
-            Some(other) => return Err(unknown("context", other, "message or session")),
+            None | Some("message") => files::CONTEXT.to_owned(),
+            Some("session") => files::SESSION_CONTEXT.to_owned(),
+            Some(other) => block_file(other, "context.jsonld").ok_or_else(|| {
+                unknown("context", other, "message, session, json-rpc, mcp, lsp, a2a or ogc")
+            })?,
         },
-        ModelPart::Ontology => whole("ontology", name, files::ONTOLOGY)?,
-        ModelPart::Shapes => whole("shapes", name, files::SHAPES)?,
+        ModelPart::Ontology => match name {
+            None | Some("json-rpc") => files::ONTOLOGY.to_owned(),
+            Some(other) => block_file(other, "ontology.ttl")
+                .ok_or_else(|| unknown("ontology", other, "json-rpc, mcp, lsp or a2a"))?,
+        },
+        ModelPart::Shapes => match name {
+            None => files::SHAPES.to_owned(),
+            Some(name) => {
+                return Err(Failure::usage(format_args!("there is only one shapes: leave out `{name}`")));
+            }
+        },
         ModelPart::Query => match name {
-            None => &list(),
+            None => list(),
             Some(name) => match files::QUERIES.iter().find(|query| query.name == name) {
-                Some(query) => query.text,
+                Some(query) => query.text.to_owned(),
                 None => return Err(unknown("query", name, "one that `sabir model query` lists")),
             },
         },
+        #[cfg(all(feature = "graph", feature = "schemas"))]
+        ModelPart::Docs => blocks::docs(name)?,
+        #[cfg(all(feature = "graph", feature = "schemas"))]
+        ModelPart::Build => return blocks::build(name, printer),
+        #[cfg(all(feature = "graph", feature = "schemas"))]
+        ModelPart::Mcp => blocks::mcp(name)?,
     };
-    printer.data(text)?;
+    printer.data(&text)?;
     Ok(Exit::Ok)
 }
 
@@ -38,14 +55,14 @@ fn schema(name: Option<&str>, draft: Draft) -> Result<&'static str, Failure> {
         (None | Some("json-rpc"), Draft::Draft07) => Ok(files::SCHEMA_DRAFT_07),
         (Some("mcp-envelope"), Draft::Newest) => Ok(files::MCP_SCHEMA),
         (Some("mcp-envelope"), Draft::Draft07) => Ok(files::MCP_SCHEMA_DRAFT_07),
-        (Some(other), _) => Err(unknown("schema", other, "json-rpc or mcp-envelope")),
-    }
-}
-
-fn whole(part: &str, name: Option<&str>, text: &'static str) -> Result<&'static str, Failure> {
-    match name {
-        None => Ok(text),
-        Some(name) => Err(Failure::usage(format_args!("there is only one {part}: leave out `{name}`"))),
+        (Some("lsp-envelope"), Draft::Newest) => Ok(files::LSP_SCHEMA),
+        (Some("a2a-envelope"), Draft::Newest) => Ok(files::A2A_SCHEMA),
+        (Some(name @ ("lsp-envelope" | "a2a-envelope")), Draft::Draft07) => {
+            Err(Failure::usage(format_args!("`{name}` is not there in draft 07")))
+        }
+        (Some(other), _) => {
+            Err(unknown("schema", other, "json-rpc, mcp-envelope, lsp-envelope or a2a-envelope"))
+        }
     }
 }
 
@@ -55,4 +72,86 @@ fn unknown(part: &str, name: &str, known: &str) -> Failure {
 
 fn list() -> String {
     files::QUERIES.iter().map(|query| format!("{:<20} {}\n", query.name, query.about())).collect()
+}
+
+#[cfg(not(all(feature = "graph", feature = "schemas")))]
+fn block_file(_: &str, _: &str) -> Option<String> {
+    None
+}
+
+#[cfg(all(feature = "graph", feature = "schemas"))]
+use blocks::block_file;
+
+#[cfg(all(feature = "graph", feature = "schemas"))]
+mod blocks {
+    use std::path::Path;
+
+    use sabir_model::blocks::{self, DocsFormat};
+
+    use super::unknown;
+    use crate::exit::{Exit, Failure};
+    use crate::print::Printer;
+
+    /// A file of a building block.
+    pub(super) fn block_file(block: &str, name: &str) -> Option<String> {
+        let path = format!("{block}/{name}");
+        blocks::build().ok()?.into_iter().find(|file| file.path == path).map(|file| file.text)
+    }
+
+    pub(super) fn docs(format: Option<&str>) -> Result<String, Failure> {
+        match format {
+            None | Some("html") => Ok(blocks::docs(DocsFormat::Html)),
+            Some("markdown") => Ok(blocks::docs(DocsFormat::Markdown)),
+            Some(other) => Err(unknown("format", other, "html or markdown")),
+        }
+    }
+
+    /// Writes all blocks. Files that are there already are replaced, others are left alone.
+    pub(super) fn build(folder: Option<&str>, printer: &Printer) -> Result<Exit, Failure> {
+        let folder = Path::new(folder.ok_or_else(|| {
+            Failure::usage("`sabir model build` needs a folder to write to")
+                .hint("sabir model build building-blocks")
+        })?);
+        let files = blocks::build().map_err(|error| Failure::new(Exit::Error, error))?;
+        for file in &files {
+            let path = folder.join(&file.path);
+            let written = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+            written.and_then(|()| std::fs::write(&path, &file.text)).map_err(|error| {
+                Failure::new(Exit::Connect, format_args!("cannot write `{}`: {error}", path.display()))
+            })?;
+        }
+        printer.note(&format!("wrote {} files to {}", files.len(), folder.display()));
+        Ok(Exit::Ok)
+    }
+
+    /// The definitions of MCP from a folder that has `REVISION/schema.json`.
+    pub(super) fn mcp(folder: Option<&str>) -> Result<String, Failure> {
+        let folder = Path::new(folder.ok_or_else(|| {
+            Failure::usage("`sabir model mcp` needs the folder of the protocol's schemas")
+                .hint("it has a file REVISION/schema.json for each revision, such as 2025-11-25/schema.json")
+        })?);
+        let unreadable = |path: &Path, error: &dyn std::fmt::Display| {
+            Failure::new(Exit::Connect, format_args!("cannot read `{}`: {error}", path.display()))
+        };
+        let is_revision =
+            |name: &str| name.len() == 10 && name.bytes().all(|b| b.is_ascii_digit() || b == b'-');
+        let entries = std::fs::read_dir(folder).map_err(|error| unreadable(folder, &error))?;
+        let mut revisions: Vec<_> = entries
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .filter(|name| is_revision(name))
+            .collect();
+        revisions.sort();
+        let mut schemas = Vec::new();
+        for revision in revisions {
+            let path = folder.join(&revision).join("schema.json");
+            let text = crate::files::document(&path).map_err(|error| unreadable(&path, &error))?;
+            schemas.push((revision, text));
+        }
+        if schemas.is_empty() {
+            return Err(unreadable(folder, &"it has no folder REVISION/schema.json"));
+        }
+        let schemas: Vec<_> =
+            schemas.iter().map(|(revision, text)| (revision.as_str(), text.as_str())).collect();
+        blocks::mcp_definitions(&schemas).map_err(|error| Failure::usage(error))
+    }
 }

@@ -8,6 +8,10 @@ pub const SCHEMA_DRAFT_07: &str = include_str!("../files/json-rpc.draft-07.schem
 pub const MCP_SCHEMA: &str = include_str!("../files/mcp-envelope.schema.json");
 /// The same for tools that know only draft-07, built on [`SCHEMA_DRAFT_07`].
 pub const MCP_SCHEMA_DRAFT_07: &str = include_str!("../files/mcp-envelope.draft-07.schema.json");
+/// The envelope of LSP, built by reference on [`SCHEMA`].
+pub const LSP_SCHEMA: &str = include_str!("../files/lsp-envelope.schema.json");
+/// The envelope of A2A, built by reference on [`SCHEMA`].
+pub const A2A_SCHEMA: &str = include_str!("../files/a2a-envelope.schema.json");
 /// JSON-LD 1.1 context for messages as they are.
 pub const CONTEXT: &str = include_str!("../files/context.jsonld");
 /// JSON-LD 1.1 context of the documents that `sabir graph` writes.

@@ -3,7 +3,8 @@
 //! [`capture`] reads and writes what went over a wire, in Sabir's own format and the others that people have.
 //! [`calls`] pairs answers with requests, [`index`] finds any of a million records at once, and [`filter`] is the
 //! language that they are searched with. [`rules`] checks them, message by message and across a session, and explains
-//! what is wrong. [`files`] is the model itself, and [`graph`] makes graphs of captures under its terms.
+//! what is wrong. [`files`] is the model itself, [`graph`] makes graphs of captures under its terms, and [`blocks`] makes
+//! building blocks of it.
 //!
 //! # Features
 //!
@@ -12,8 +13,11 @@
 //! | feature | adds |
 //! |---|---|
 //! | `graph` | captures as RDF, and SPARQL queries over them |
+//! | both | the model as building blocks, and its documentation |
 //! | `schemas` | params and results checked against the schemas that a session shows or that are given |
 
+#[cfg(all(feature = "graph", feature = "schemas"))]
+pub mod blocks;
 pub mod calls;
 pub mod capture;
 pub mod files;
@@ -22,4 +26,5 @@ pub mod filter;
 pub mod graph;
 pub mod index;
 mod json_path;
+pub mod markup;
 pub mod rules;

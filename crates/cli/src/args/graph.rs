@@ -94,16 +94,27 @@ fn base_iri(text: &str) -> Result<String, String> {
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+NAME is
+  for schema    json-rpc (the default), mcp-envelope, lsp-envelope or a2a-envelope
+  for context   message (the default), session, or one of a block: json-rpc, mcp, lsp, a2a, ogc
+  for ontology  json-rpc (the default), mcp, lsp or a2a
+  for query     the name of a query; all are listed without one
+  for docs      html (the default) or markdown
+  for build     the folder that the building blocks are written to
+  for mcp       a folder with the protocol's own schemas, as REVISION/schema.json
+
 Examples:
   sabir model schema > json-rpc.schema.json
   sabir model schema mcp-envelope --draft 07
   sabir model context
-  sabir model query slowest-methods")]
+  sabir model query slowest-methods
+  sabir model docs > model.html
+  sabir model build building-blocks")]
 pub(crate) struct ModelArgs {
     /// Which part
     #[arg(value_enum, value_name = "PART")]
     pub(crate) part: ModelPart,
-    /// Which one: json-rpc or mcp-envelope of the schemas, message or session of the contexts, a query by name
+    /// Which one of them; see below
     pub(crate) name: Option<String>,
     /// Which draft of JSON Schema
     #[arg(long, value_enum, value_name = "DRAFT")]
@@ -122,6 +133,15 @@ pub(crate) enum ModelPart {
     Shapes,
     /// Queries on a session, in SPARQL; lists them without a name
     Query,
+    /// All of it for people to read
+    #[cfg(all(feature = "graph", feature = "schemas"))]
+    Docs,
+    /// Writes the building blocks: registration, annotated schemas, contexts, checked examples
+    #[cfg(all(feature = "graph", feature = "schemas"))]
+    Build,
+    /// The definitions of MCP, read from the protocol's own schemas
+    #[cfg(all(feature = "graph", feature = "schemas"))]
+    Mcp,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

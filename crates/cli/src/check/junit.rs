@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use sabir_model::rules::{Finding, Profile, Severity, rules};
 
-use crate::markup::xml;
+use sabir_model::markup::xml;
 
 pub(super) fn report(findings: &[Finding], file: &str, profile: Profile) -> String {
     let (mut cases, mut tests, mut failures) = (String::new(), 0, 0);

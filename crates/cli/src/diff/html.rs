@@ -3,8 +3,8 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use crate::markup::html;
 use crate::replay::report::{Row, Sides, Verdict, summary};
+use sabir_model::markup::html;
 
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;\
 color:#1a1a1a;background:#fff}h1{font-size:1.3rem}table{border-collapse:collapse;width:100%}\

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use crate::json::escape_controls;
 use crate::layout::{Layout, Table};
-use crate::markup::xml;
 use crate::paint::Paint;
 use crate::recorded::compare::Difference;
+use sabir_model::markup::xml;
 
 /// What came of something that was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -40,6 +40,17 @@ pub(crate) fn canonical(value: &RawJson<'_>, out: &mut String) {
     }
 }
 
+/// The canonical spelling of a text that is JSON; one that is not stays as it is.
+#[cfg(feature = "schemas")]
+pub(crate) fn canonical_json(text: &str) -> String {
+    let mut out = String::new();
+    match RawJson::new(text) {
+        Ok(value) => canonical(&value, &mut out),
+        Err(_) => out.push_str(text),
+    }
+    out
+}
+
 /// An object whose members are being written in the order in which they came.
 struct Object {
     /// Where its members begin in the output.

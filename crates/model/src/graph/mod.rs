@@ -39,8 +39,12 @@ mod query;
 mod store;
 mod write;
 
+#[cfg(feature = "schemas")]
+pub(crate) use canonical::canonical_json;
 pub use graph_mapper::GraphMapper;
 pub use node::Node;
 pub use query::{Answer, Cell, QueryError, Stop, Table, named_query};
 pub use store::{Graph, GraphBuilder};
+#[cfg(feature = "schemas")]
+pub(crate) use write::literal::quoted as quote;
 pub use write::{Syntax, Writer};

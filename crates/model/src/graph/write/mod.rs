@@ -1,7 +1,7 @@
 //! Nodes as text, in the syntaxes that RDF has. Everything is written as it comes: nothing is kept.
 
 mod jsonld;
-mod literal;
+pub(crate) mod literal;
 mod ntriples;
 mod turtle;
 

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use crate::json::is_terminal_control;
+use sabir_proto::is_terminal_control;
 
 /// In a page: what is invisible is shown.
-pub(crate) fn html(text: &str) -> String {
+pub fn html(text: &str) -> String {
     escaped(text, |c, out| match is_terminal_control(c) {
         true => drop(write!(out, "\\u{{{:x}}}", u32::from(c))),
         false => out.push(c),
@@ -13,7 +13,7 @@ pub(crate) fn html(text: &str) -> String {
 }
 
 /// In XML, which cannot represent most control characters, not even as references.
-pub(crate) fn xml(text: &str) -> String {
+pub fn xml(text: &str) -> String {
     escaped(text, |c, out| match c {
         '\n' => out.push('\n'),
         c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),

@@ -1,0 +1,204 @@
+//! One building block: its sources, and the files that are made of them.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::blocks::BlockFile;
+use crate::blocks::annotate::Prefixes;
+use crate::blocks::json::{compact, pretty};
+use crate::blocks::uplift::{things, turtle};
+
+/// What a block is made of.
+pub(crate) struct Block {
+    /// The name of its folder.
+    pub(crate) name: &'static str,
+    /// Its registration, as JSON.
+    pub(crate) registration: &'static str,
+    pub(crate) description: &'static str,
+    /// A line of JSON for each.
+    pub(crate) examples: &'static str,
+    /// Annotated, by the name of their file; the first is the one that examples refer to by an anchor alone.
+    pub(crate) schemas: Vec<(String, Value)>,
+    pub(crate) context: Value,
+    pub(crate) ontology: String,
+    pub(crate) shapes: Option<&'static str>,
+    pub(crate) prefixes: Prefixes,
+}
+
+/// A message, and the part of a schema that it must match, or must not.
+pub(crate) struct Example {
+    pub(crate) title: String,
+    /// `FILE#ANCHOR`.
+    pub(crate) schema: String,
+    pub(crate) fails: bool,
+    pub(crate) message: Value,
+}
+
+/// An example that is not what it is said to be.
+#[derive(Debug)]
+pub struct BadExample {
+    block: &'static str,
+    title: String,
+    why: String,
+}
+
+impl std::fmt::Display for BadExample {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the example \"{}\" of the block {}: {}", self.title, self.block, self.why)
+    }
+}
+
+impl std::error::Error for BadExample {}
+
+impl Block {
+    pub(crate) fn registered(&self) -> Map<String, Value> {
+        serde_json::from_str(self.registration).unwrap_or_default()
+    }
+
+    pub(crate) fn examples(&self) -> Vec<Example> {
+        let example = |line: &str| {
+            let mut line: Value = serde_json::from_str(line).unwrap_or_default();
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            let schema = text(&line["schema"]);
+            // `2025-11-25#X` is in the file of that revision.
+            let schema = match schema.split_once('#') {
+                Some(("", anchor)) => format!("{}#{anchor}", self.schemas[0].0),
+                Some((revision, anchor)) => format!("schema-{revision}.json#{anchor}"),
+                None => schema,
+            };
+            let fails = line["fails"] == true;
+            Example { title: text(&line["title"]), schema, fails, message: line["message"].take() }
+        };
+        self.examples.lines().map(example).collect()
+    }
+
+    /// All files of the block. `all` has every schema by its `$id`, for references.
+    pub(crate) fn files(&self, all: &BTreeMap<String, Value>) -> Result<Vec<BlockFile>, BadExample> {
+        let path = |name: &str| format!("{}/{name}", self.name);
+        let mut files = vec![
+            BlockFile { path: path("bblock.json"), text: pretty(&self.registered().into()) },
+            BlockFile { path: path("description.md"), text: self.description.to_owned() },
+            BlockFile { path: path("context.jsonld"), text: pretty(&self.context) },
+            BlockFile { path: path("ontology.ttl"), text: self.ontology.clone() },
+        ];
+        files.extend(
+            self.schemas.iter().map(|(name, schema)| BlockFile { path: path(name), text: pretty(schema) }),
+        );
+        files.extend(
+            self.shapes.map(|shapes| BlockFile { path: path("shapes.ttl"), text: shapes.to_owned() }),
+        );
+        let mut report = Vec::new();
+        let mut yaml = format!("prefixes:\n{}\nexamples:\n", prefixes_yaml(&self.prefixes));
+        for (number, example) in self.examples().iter().enumerate() {
+            let verdict = self.verdict(example, all)?;
+            let name = format!("example_{}{}", number + 1, if example.fails { "-fail" } else { "" });
+            let at = |extension: &str| path(&format!("tests/{name}.{extension}"));
+            let (json, jsonld) = (pretty(&example.message), pretty(&with_context(&example.message)));
+            let ttl = turtle(&things(&example.message, &self.context), &self.prefixes);
+            let suffix = if example.fails { "validation_failed.txt" } else { "validation_passed.txt" };
+            files.push(BlockFile { path: at("json"), text: json.clone() });
+            files.push(BlockFile { path: at(suffix), text: format!("{verdict}\n") });
+            if !example.fails {
+                if !ttl.contains("[]") {
+                    return Err(self.bad(example, "it gives no facts".to_owned()));
+                }
+                files.push(BlockFile { path: at("jsonld"), text: jsonld.clone() });
+                files.push(BlockFile { path: at("ttl"), text: ttl.clone() });
+                yaml.push_str(&format!(
+                    "  - title: {}\n    snippets:\n",
+                    Value::from(example.title.as_str())
+                ));
+                yaml.push_str(&snippet("json", Some(&example.schema), &json));
+                yaml.push_str(&snippet("jsonld", None, &jsonld));
+                yaml.push_str(&snippet("turtle", None, &ttl));
+            }
+            report.push(json!({
+                "source": {
+                    "type": if example.fails { "TEST_RESOURCE" } else { "EXAMPLE" },
+                    "filename": format!("{name}.json"),
+                    "requireFail": example.fails,
+                    "title": example.title,
+                },
+                "result": true,
+                "sections": [{"name": "JSON_SCHEMA", "entries": [{
+                    "filename": example.schema, "isError": false, "message": verdict,
+                }]}],
+            }));
+        }
+        let registered = self.registered();
+        let report = json!({
+            "title": format!("Validation report for {}", text(&registered, "itemIdentifier")),
+            "bblockId": text(&registered, "itemIdentifier"),
+            "bblockName": text(&registered, "name"),
+            "result": true,
+            "items": report,
+        });
+        files.push(BlockFile { path: path("tests/_report.json"), text: pretty(&report) });
+        files.push(BlockFile { path: path("examples.yaml"), text: yaml });
+        Ok(files)
+    }
+
+    /// Whether an example matches its schema, or fails as it must, and where.
+    fn verdict(&self, example: &Example, all: &BTreeMap<String, Value>) -> Result<String, BadExample> {
+        let (file, anchor) = example.schema.split_once('#').unwrap_or((&example.schema, ""));
+        let schema = self.schemas.iter().find(|(name, _)| name == file).map(|(_, schema)| schema);
+        let id = schema.and_then(|schema| schema["$id"].as_str()).unwrap_or_default();
+        let resources = all.iter().map(|(id, schema)| (id.as_str(), schema.clone()));
+        let fail = |why: &dyn std::fmt::Display| self.bad(example, why.to_string());
+        let registry = jsonschema::Registry::new().extend(resources).map_err(|e| fail(&e))?;
+        let registry = registry.prepare().map_err(|e| fail(&e))?;
+        let root = json!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema", "$ref": format!("{id}#{anchor}"),
+        });
+        let validator = jsonschema::options().with_registry(&registry).build(&root).map_err(|e| fail(&e))?;
+        let error = validator.validate(&example.message).err();
+        match (error, example.fails) {
+            (None, false) => Ok(format!("Valid by {}", example.schema)),
+            (Some(error), true) => match error.instance_path().as_str() {
+                "" => Ok(format!("Not valid by {}, as required", example.schema)),
+                place => Ok(format!("Not valid by {}, as required: {place}", example.schema)),
+            },
+            (Some(error), false) => Err(fail(&error)),
+            (None, true) => Err(fail(&"it must fail, and matches")),
+        }
+    }
+
+    fn bad(&self, example: &Example, why: String) -> BadExample {
+        BadExample { block: self.name, title: example.title.clone(), why }
+    }
+}
+
+/// A member of a registration that is text.
+pub(crate) fn text<'m>(members: &'m Map<String, Value>, name: &str) -> &'m str {
+    members.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The message as a document of JSON-LD that refers to the context of its block.
+fn with_context(message: &Value) -> Value {
+    match message {
+        Value::Object(members) => {
+            let mut members = members.clone();
+            members.insert("@context".to_owned(), "../context.jsonld".into());
+            members.into()
+        }
+        batch => json!({"@context": "../context.jsonld", "@graph": batch}),
+    }
+}
+
+fn prefixes_yaml(prefixes: &Prefixes) -> String {
+    prefixes.0.iter().map(|(short, iri)| format!("  {short}: {}\n", compact(&json!(iri)))).collect()
+}
+
+fn snippet(language: &str, schema: Option<&str>, code: &str) -> String {
+    let mut yaml = format!("      - language: {language}\n");
+    if let Some(schema) = schema {
+        yaml.push_str(&format!("        schema-ref: {}\n", Value::from(schema)));
+    }
+    yaml.push_str("        code: |\n");
+    for line in code.lines() {
+        yaml.push_str(&format!("          {line}").trim_end());
+        yaml.push('\n');
+    }
+    yaml
+}

@@ -1,0 +1,144 @@
+//! The register of all blocks: for programs as JSON, and the same as RDF.
+
+use std::fmt::Write;
+
+use serde_json::{Map, Value, json};
+
+use crate::blocks::BlockFile;
+use crate::blocks::block::{Block, text};
+use crate::blocks::json::pretty;
+
+/// Where the blocks are, as far as their names go: nobody need be able to fetch it.
+const HOME: &str = "urn:sabir:block:";
+
+const PREFIXES: [(&str, &str); 6] = [
+    ("bblocks", "https://www.opengis.net/def/bblocks/"),
+    ("dcat", "http://www.w3.org/ns/dcat#"),
+    ("dct", "http://purl.org/dc/terms/"),
+    ("rdfs", "http://www.w3.org/2000/01/rdf-schema#"),
+    ("skos", "http://www.w3.org/2004/02/skos/core#"),
+    ("xsd", "http://www.w3.org/2001/XMLSchema#"),
+];
+
+/// What is said of a block.
+enum Object {
+    Term(&'static str),
+    Iri(String),
+    Text(String),
+    Typed(String, &'static str),
+}
+
+type Facts = Vec<(&'static str, Object)>;
+
+pub(crate) fn files(blocks: &[Block]) -> Vec<BlockFile> {
+    let entries: Vec<_> = blocks.iter().map(entry).collect();
+    let register = json!({
+        "name": "Sabir: building blocks for JSON-RPC",
+        "abstract": "JSON-RPC 2.0 and protocols on it: schemas, contexts, ontologies, shapes and examples.",
+        "bblocks": entries,
+    });
+    let facts: Vec<_> = entries.iter().map(facts).collect();
+    vec![
+        BlockFile { path: "register.json".to_owned(), text: pretty(&register) },
+        BlockFile { path: "bblocks.jsonld".to_owned(), text: linked(&facts) },
+        BlockFile { path: "bblocks.ttl".to_owned(), text: turtle(&facts) },
+    ]
+}
+
+/// The registration of a block, with where its files are.
+fn entry(block: &Block) -> Map<String, Value> {
+    let mut entry = block.registered();
+    let at = |file: &str| Value::from(format!("{}/{file}", block.name));
+    let mut add = |name: &str, value: Value| {
+        entry.insert(name.to_owned(), value);
+    };
+    add("schema", json!({"application/json": at(&block.schemas[0].0)}));
+    if block.schemas.len() > 1 {
+        let all: Map<_, _> = block
+            .schemas
+            .iter()
+            .skip(1)
+            .map(|(file, _)| {
+                (file.trim_start_matches("schema-").trim_end_matches(".json").to_owned(), at(file))
+            })
+            .collect();
+        add("schemaByRevision", all.into());
+    }
+    add("ldContext", at("context.jsonld"));
+    add("ontology", at("ontology.ttl"));
+    add("shaclShapes", block.shapes.map_or_else(|| json!([]), |_| json!([at("shapes.ttl")])));
+    add("documentation", json!({"markdown": {"mediatype": "text/markdown", "url": at("description.md")}}));
+    add("testOutputs", at("tests/_report.json"));
+    add("validationPassed", true.into());
+    entry
+}
+
+fn facts(entry: &Map<String, Value>) -> (String, Facts) {
+    let said = |name: &str| text(entry, name).to_owned();
+    let class = if text(entry, "itemClass") == "model" { "bblocks:Model" } else { "bblocks:Schema" };
+    let home = |path: &Value| Object::Iri([HOME, path.as_str().unwrap_or_default()].concat());
+    let mut facts = vec![
+        ("a", Object::Term("skos:Concept")),
+        ("a", Object::Term("dcat:Dataset")),
+        ("a", Object::Term(class)),
+        ("skos:inScheme", Object::Iri(HOME.to_owned())),
+        ("rdfs:label", Object::Text(said("name"))),
+        ("dct:title", Object::Text(said("title"))),
+        ("dct:abstract", Object::Text(said("abstract"))),
+        ("dct:hasVersion", Object::Text(said("version"))),
+        ("dct:created", Object::Typed(said("dateTimeAddition"), "xsd:dateTime")),
+        ("dct:modified", Object::Typed(said("dateOfLastChange"), "xsd:date")),
+        ("bblocks:status", Object::Iri(format!("http://www.opengis.net/def/status/{}", said("status")))),
+        ("bblocks:hasSchema", home(&entry["schema"]["application/json"])),
+        ("bblocks:hasJsonLdContext", home(&entry["ldContext"])),
+        ("bblocks:hasOntology", home(&entry["ontology"])),
+    ];
+    let listed = |name: &str| entry[name].as_array().cloned().unwrap_or_default();
+    facts.extend(listed("shaclShapes").iter().map(|path| ("bblocks:hasShaclShapes", home(path))));
+    facts.extend(listed("dependsOn").iter().map(|other| ("bblocks:dependsOn", home(other))));
+    let link = |source: &Value| Object::Iri(source["link"].as_str().unwrap_or_default().to_owned());
+    facts.extend(listed("sources").iter().map(|source| ("dct:source", link(source))));
+    ([HOME, text(entry, "itemIdentifier")].concat(), facts)
+}
+
+fn linked(blocks: &[(String, Facts)]) -> String {
+    let node = |(name, facts): &(String, Facts)| {
+        let mut node = Map::from_iter([("@id".to_owned(), json!(name))]);
+        for (property, object) in facts {
+            let (key, value) = match object {
+                Object::Term(class) => ("@type", json!(class)),
+                Object::Iri(iri) => (*property, json!({"@id": iri})),
+                Object::Text(text) => (*property, json!(text)),
+                Object::Typed(text, datatype) => (*property, json!({"@value": text, "@type": datatype})),
+            };
+            match node.entry(key).or_insert_with(|| json!([])) {
+                Value::Array(values) => values.push(value),
+                other => *other = value,
+            }
+        }
+        Value::from(node)
+    };
+    let context: Map<_, _> = PREFIXES.iter().map(|(short, iri)| ((*short).to_owned(), json!(iri))).collect();
+    pretty(&json!({"@context": context, "@graph": blocks.iter().map(node).collect::<Vec<_>>()}))
+}
+
+fn turtle(blocks: &[(String, Facts)]) -> String {
+    let mut out = String::new();
+    for (short, iri) in PREFIXES {
+        let _ = writeln!(out, "@prefix {short}: <{iri}> .");
+    }
+    for (name, facts) in blocks {
+        let _ = write!(out, "\n<{name}>");
+        for (i, (property, object)) in facts.iter().enumerate() {
+            let _ = write!(out, "{} {property} ", if i == 0 { "" } else { " ;\n " });
+            let _ = match object {
+                Object::Term(term) => write!(out, "{term}"),
+                Object::Iri(iri) => write!(out, "<{iri}>"),
+                Object::Text(text) => write!(out, "{}", Value::from(text.as_str())),
+                Object::Typed(text, datatype) => write!(out, "\"{text}\"^^{datatype}"),
+            };
+        }
+        out.push_str(" .\n");
+    }
+    out
+}
