@@ -63,9 +63,12 @@
 //! | `macros` | `#[sabir_mcp::tools]` |
 //! | `validate` | arguments of tools checked against the schemas that they are listed with |
 //! | `http` | Streamable HTTP, as a server and as a client |
+//! | `auth` | authorization by OAuth over HTTP, as a client and as a server; includes `http` and TLS |
 //! | `tracing` | spans of requests, for the crate `tracing` |
 //! | `fuzzing` | private parsers for the project's own fuzz targets; not part of the API |
 
+#[cfg(feature = "auth")]
+mod auth;
 mod bounded;
 mod client;
 mod error;
@@ -85,6 +88,12 @@ mod string_args;
 mod template;
 mod types;
 
+#[cfg(feature = "auth")]
+pub use auth::{
+    AuthError, ClientCredentials, CredentialStore, FileStore, Identity, IdentityProvider, Introspection,
+    JwsAlgorithm, LoopbackBrowser, MemoryStore, OAuth, OAuthSession, ProtectedServer, Registration,
+    ResourceServer, SigningKey, Tokens, UserAgent, Visit,
+};
 pub use client::{ListPages, McpCall, McpClient, McpConnectError, McpHeaders, McpSession};
 pub use error::{McpResult, ToolError, code};
 pub use sabir::McpRevision;

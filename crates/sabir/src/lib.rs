@@ -137,7 +137,11 @@ pub mod internal {
 #[cfg(feature = "http")]
 pub use ::http;
 #[cfg(feature = "http")]
+pub use client::fetch::{Fetch, is_public};
+#[cfg(feature = "http")]
 pub use client::http::sse;
+#[cfg(feature = "http")]
+pub use client::http::{Authorized, Authorizer, Verdict};
 /// The trait of streams, which handlers of subscriptions return and [`Subscription`] implements.
 pub use futures_core::Stream;
 pub use handler::ctx::Ctx;

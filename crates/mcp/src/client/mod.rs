@@ -45,6 +45,8 @@ pub struct McpClient {
     revision: Option<McpRevision>,
     probe: Duration,
     level: Option<LogLevel>,
+    #[cfg(feature = "auth")]
+    auth: Option<crate::OAuthSession>,
 }
 
 impl McpClient {
@@ -56,6 +58,8 @@ impl McpClient {
             revision: None,
             probe: Duration::from_secs(5),
             level: None,
+            #[cfg(feature = "auth")]
+            auth: None,
         }
     }
 
@@ -78,6 +82,17 @@ impl McpClient {
     #[must_use]
     pub fn log_level(mut self, level: LogLevel) -> Self {
         self.level = Some(level);
+        self
+    }
+
+    /// Gets tokens for a server that asks for them: an [`OAuth`](crate::OAuth).
+    ///
+    /// On a connection that is there already, the same [`OAuthSession`](crate::OAuthSession) must have been given to
+    /// [`Transport::authorizer`].
+    #[cfg(feature = "auth")]
+    #[must_use]
+    pub fn auth(mut self, auth: impl Into<crate::OAuthSession>) -> Self {
+        self.auth = Some(auth.into());
         self
     }
 
@@ -166,6 +181,18 @@ impl McpClient {
     pub fn assume(self, revision: McpRevision, peer: Peer, headers: McpHeaders) -> McpSession {
         let agreed = negotiate::assumed(&self, revision);
         McpSession::new(self, peer, agreed).with_headers(headers)
+    }
+
+    /// What is offered to a server: what is answered, and the extensions that are made use of.
+    fn capabilities(&self) -> crate::ClientCapabilities {
+        #[cfg_attr(not(feature = "auth"), allow(unused_mut))]
+        let mut offered = self.callbacks.capabilities();
+        #[cfg(feature = "auth")]
+        if let Some(extension) = self.auth.as_ref().and_then(|auth| auth.config().extension()) {
+            let extensions = offered.extensions.get_or_insert_default();
+            extensions.entry(extension).or_insert_with(|| serde_json::json!({}));
+        }
+        offered
     }
 
     /// Connects, finds out what the server speaks, and agrees with it.

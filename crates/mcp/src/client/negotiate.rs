@@ -19,6 +19,11 @@ pub(super) async fn connect(client: McpClient, transport: Transport) -> Result<M
     let newest = client.revision.unwrap_or(McpRevision::NEWEST);
     let headers = McpHeaders::default();
     let transport = headers.add_to(transport).dialect(forgiving(newest));
+    #[cfg(feature = "auth")]
+    let transport = match &client.auth {
+        Some(auth) => transport.authorizer(auth.clone()),
+        None => transport,
+    };
     let peer = sabir::connect(transport, client.callbacks.router()).await?;
     let session = match client.revision {
         Some(revision) if !revision.is_modern() => initialize(client, peer.clone(), revision).await,
@@ -95,6 +100,18 @@ async fn ask(
             };
         }
         Err(error) if error.connection_end().is_some() => return Err(error.into()),
+        #[cfg(feature = "auth")]
+        Err(CallError::TimedOut) if client.auth.as_ref().is_some_and(crate::OAuthSession::is_busy) => {
+            // It is the user who takes their time, not the server.
+            if let Some(auth) = &client.auth {
+                auth.idle().await;
+            }
+            return Box::pin(ask(client, peer, revision, first)).await;
+        }
+        // A server that wants a token which cannot be had says nothing about its era.
+        Err(CallError::Undelivered(why)) if why.status == Some(401) => {
+            return Err(CallError::Undelivered(why).into());
+        }
         // Whatever else comes, or nothing: it is of the legacy era.
         Err(_) => return Ok(None),
     };
@@ -137,7 +154,7 @@ fn common(client: &McpClient, supported: &[String]) -> Option<McpRevision> {
 fn meta(client: &McpClient, revision: McpRevision) -> Meta {
     let mut meta = Meta::new();
     meta.insert(PROTOCOL_VERSION.to_owned(), json!(revision));
-    meta.insert(CLIENT_CAPABILITIES.to_owned(), json!(client.callbacks.capabilities()));
+    meta.insert(CLIENT_CAPABILITIES.to_owned(), json!(client.capabilities()));
     meta.insert(CLIENT_INFO.to_owned(), json!(client.info));
     if let Some(level) = client.level {
         meta.insert("io.modelcontextprotocol/logLevel".to_owned(), json!(level));
@@ -182,7 +199,7 @@ pub(super) async fn initialize(
 ) -> Result<McpSession, McpConnectError> {
     let asked = Initialize {
         protocol_version: revision,
-        capabilities: client.callbacks.capabilities(),
+        capabilities: client.capabilities(),
         client_info: &client.info,
     };
     let answer: Initialized = peer.call("initialize", asked).await?;

@@ -74,6 +74,12 @@ impl McpCtx {
         &self.rpc
     }
 
+    /// Who calls, as a token has proved: with [`ResourceServer`](crate::ResourceServer).
+    #[cfg(feature = "auth")]
+    pub fn caller(&self) -> Option<&crate::Identity> {
+        self.rpc.identity()
+    }
+
     /// The state of this type that the server was given by [`McpServer::state`](crate::McpServer::state).
     ///
     /// # Panics

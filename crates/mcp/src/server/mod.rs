@@ -41,6 +41,8 @@ pub(crate) use session::{CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION};
 use state_signer::{Binding, Rejected, StateSigner, TIME_TO_LIVE};
 use states::States;
 pub use subscribers::{Change, Interests};
+#[cfg(feature = "auth")]
+pub(crate) use target_params::TargetParams;
 
 use crate::error::{McpResult, invalid};
 use crate::types::{Implementation, Prompt, Resource, Template, Tool};
@@ -137,9 +139,14 @@ impl std::fmt::Debug for Settings {
     }
 }
 
-/// Who calls, unless the server knows better: whoever has the credentials in the header `Authorization`.
+/// Who calls, unless the server knows better: the identity that a token has proved, or else whoever has the credentials in
+/// the header `Authorization`.
 #[cfg(feature = "http")]
 fn credentials(rpc: &sabir::Ctx) -> Option<Vec<u8>> {
+    #[cfg(feature = "auth")]
+    if let Some(identity) = rpc.identity::<crate::Identity>() {
+        return Some(identity.key());
+    }
     Some(rpc.http()?.headers.get(http::header::AUTHORIZATION)?.as_bytes().to_vec())
 }
 

@@ -1,5 +1,6 @@
 //! Reaching the host that a URL names: its name, its socket, and TLS on top.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use tokio::net::{TcpStream, lookup_host};
@@ -24,6 +25,8 @@ pub(crate) struct Dial {
     pub(crate) on_post: Option<crate::client::http::OnPost>,
     #[cfg(feature = "http")]
     pub(crate) on_failure: Option<crate::client::http::OnFailure>,
+    #[cfg(feature = "http")]
+    pub(crate) authorizer: Option<Box<dyn crate::client::http::Authorizer>>,
     /// All answers come on one stream of events.
     #[cfg(feature = "http")]
     pub(crate) event_stream: bool,
@@ -53,6 +56,14 @@ impl Endpoint {
 
     /// Connects its socket.
     pub(crate) async fn connect(&self) -> Result<TcpStream, ConnectError> {
+        self.connect_where(|_| true).await
+    }
+
+    /// Connects its socket to one of its addresses that may be reached.
+    pub(crate) async fn connect_where(
+        &self,
+        is_allowed: impl Fn(IpAddr) -> bool,
+    ) -> Result<TcpStream, ConnectError> {
         let resolve = |error: &dyn std::fmt::Display| {
             let reason = format!("the name `{}` cannot be resolved: {error}", self.host);
             ConnectError::new(ConnectErrorKind::Resolve, &self.url, reason)
@@ -62,6 +73,10 @@ impl Endpoint {
         self.steps.tell(&Step::Resolved { host: &self.host });
         let mut failed = None;
         for address in addresses {
+            if !is_allowed(address.ip()) {
+                let reason = format!("`{}` leads to a private address, which is not allowed here", self.host);
+                return Err(ConnectError::new(ConnectErrorKind::Unreachable, &self.url, reason));
+            }
             match TcpStream::connect(address).await {
                 Ok(stream) => {
                     socket::prepare(&stream).map_err(|error| ConnectError::socket(&self.url, error))?;

@@ -65,6 +65,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 pub use url::{Scheme, Url, UrlError};
 
+#[cfg(feature = "http")]
+use crate::Authorizer;
 use crate::Error;
 use crate::runtime::config::{config_setters, stop_setters};
 use crate::runtime::engine::OnReport;
@@ -271,6 +273,14 @@ impl Transport {
         on_post: impl Fn(&sabir_proto::RawJson<'_>, &mut ::http::HeaderMap) + Send + Sync + 'static,
     ) -> Self {
         self.dial.on_post = Some(Box::new(on_post));
+        self
+    }
+
+    /// Has each request of HTTP authorized, and answers of 401 and 403 looked at: see [`Authorizer`].
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub fn authorizer(mut self, authorizer: impl Authorizer) -> Self {
+        self.dial.authorizer = Some(Box::new(authorizer));
         self
     }
 

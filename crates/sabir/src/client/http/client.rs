@@ -10,10 +10,12 @@ use http_body_util::Full;
 use sabir_proto::{Limits, RawJson};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
 
+use crate::client::http::authorizer::{Authorizer, MOST_ATTEMPTS, Verdict};
 use crate::client::http::failure::HttpFailure;
 use crate::client::http::pool::{OtherPath, Pool, Reply, RequestError};
 use crate::runtime::message_transport::Incoming;
 use crate::sync::lock;
+use crate::transport::endpoint::Dial;
 
 /// Names a session, in both directions.
 pub(crate) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -95,6 +97,7 @@ pub(crate) struct Client {
     pub(crate) headers: Arc<Headers>,
     pub(crate) on_post: Option<OnPost>,
     pub(crate) on_failure: Option<OnFailure>,
+    authorizer: Option<Box<dyn Authorizer>>,
     pub(crate) limits: Limits,
     session: Mutex<Option<HeaderValue>>,
     room: Arc<Semaphore>,
@@ -103,22 +106,15 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    pub(crate) fn new(
-        pool: Pool,
-        url: String,
-        headers: HeaderMap,
-        on_post: Option<OnPost>,
-        on_failure: Option<OnFailure>,
-        limits: Limits,
-        event_stream: Option<EventStream>,
-    ) -> Self {
+    pub(crate) fn new(pool: Pool, url: String, dial: Dial, event_stream: Option<EventStream>) -> Self {
         Client {
             pool,
             url,
-            headers: Arc::new(Headers::new(headers)),
-            on_post,
-            on_failure,
-            limits,
+            headers: Arc::new(Headers::new(dial.headers)),
+            on_post: dial.on_post,
+            on_failure: dial.on_failure,
+            authorizer: dial.authorizer,
+            limits: dial.limits,
             session: Mutex::default(),
             room: Arc::new(Semaphore::new(LARGE_ANSWERS)),
             event_stream,
@@ -211,7 +207,27 @@ impl Client {
         headers
     }
 
+    /// Sends a request as often as its authorization takes.
     async fn send(&self, request: Request<Full<Bytes>>) -> Result<Reply, RequestError> {
+        let Some(authorizer) = &self.authorizer else { return self.send_once(request).await };
+        for _ in 0..MOST_ATTEMPTS {
+            let mut attempt = request.clone();
+            let method = attempt.method().clone();
+            let authorized = authorizer.authorize(&method, &self.url, attempt.headers_mut()).await;
+            authorized.map_err(RequestError::Unauthorized)?;
+            let sent = attempt.headers().clone();
+            let reply = self.send_once(attempt).await?;
+            let verdict = authorizer.answered(&self.url, &sent, reply.0.status(), reply.0.headers()).await;
+            match verdict.map_err(RequestError::Unauthorized)? {
+                Verdict::Done => return Ok(reply),
+                Verdict::Again => {}
+            }
+        }
+        let reason = format!("{} still refuses the request after {MOST_ATTEMPTS} attempts", self.url);
+        Err(RequestError::Unauthorized(reason))
+    }
+
+    async fn send_once(&self, request: Request<Full<Bytes>>) -> Result<Reply, RequestError> {
         let reply = self.pool.send(request).await?;
         if let Some(session) = reply.0.headers().get(SESSION)
             && reply.0.status().is_success()

@@ -1,5 +1,6 @@
 //! HTTP as a link: each message is posted by itself, and answered in the body or in a stream of events.
 
+mod authorizer;
 mod client;
 mod failure;
 #[cfg(feature = "fuzzing")]
@@ -16,6 +17,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+pub use authorizer::{Authorized, Authorizer, Verdict};
 use bytes::Bytes;
 use client::{Client, Deliver, Delivery, EventStream};
 pub(crate) use client::{Headers, OnFailure, OnPost, header};
@@ -109,8 +111,7 @@ impl Http {
         #[cfg(not(feature = "tls"))]
         let pool = Pool::open(endpoint, uri).await?;
         let event_stream = dial.event_stream.then(EventStream::default);
-        let client =
-            Client::new(pool, url, dial.headers, dial.on_post, dial.on_failure, dial.limits, event_stream);
+        let client = Client::new(pool, url, dial, event_stream);
         let (deliver, inbox) = mpsc::channel(UNREAD);
         let mut http = Http {
             client: Arc::new(client),
@@ -140,6 +141,9 @@ impl Http {
         let reply = match self.client.get(None).await {
             Ok(reply) => reply,
             Err(RequestError::Dial(error)) => return Err(error),
+            Err(error @ RequestError::Unauthorized(_)) => {
+                return Err(failed(ConnectErrorKind::Status(401), error.to_string()));
+            }
             Err(error @ RequestError::Broken { .. }) => {
                 return Err(failed(ConnectErrorKind::Protocol, error.to_string()));
             }

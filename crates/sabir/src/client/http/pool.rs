@@ -75,6 +75,8 @@ enum Sender {
 /// Why there is no answer.
 pub(crate) enum RequestError {
     Dial(ConnectError),
+    /// It is not authorized, in these words.
+    Unauthorized(String),
     /// The connection broke.
     Broken {
         failure: DeliveryFailure,
@@ -86,7 +88,7 @@ impl std::fmt::Display for RequestError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             RequestError::Dial(error) => error.fmt(f),
-            RequestError::Broken { reason, .. } => f.write_str(reason),
+            RequestError::Broken { reason, .. } | RequestError::Unauthorized(reason) => f.write_str(reason),
         }
     }
 }

@@ -332,6 +332,9 @@ impl From<RequestError> for Undelivered {
         let reason = error.to_string();
         match error {
             RequestError::Dial(_) => Undelivered::new(DeliveryFailure::Connect, reason),
+            RequestError::Unauthorized(_) => {
+                Undelivered { status: Some(401), ..Undelivered::new(DeliveryFailure::Refused, reason) }
+            }
             RequestError::Broken { failure, .. } => Undelivered::new(failure, reason),
         }
     }

@@ -7,9 +7,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use sabir_proto::ErrorCode;
+use sabir_proto::{ErrorCode, RawJson};
 
 use crate::server::http::host_origin::{Host, Origin};
 use crate::transport::websocket::WebSocket;
@@ -39,6 +40,8 @@ pub struct Http {
     pub(crate) own_host: Option<Host>,
     pub(crate) origins: Vec<Origin>,
     pub(crate) auth: Option<Auth>,
+    pub(crate) permit: Option<Permit>,
+    pub(crate) documents: Vec<(String, Bytes)>,
     pub(crate) sessions: Option<Sessions>,
     pub(crate) error_status: Option<ErrorStatus>,
     pub(crate) no_content: bool,
@@ -87,6 +90,13 @@ pub(crate) struct Auth {
     /// Whether two identities are the same one.
     pub(crate) same: fn(&dyn Any, &dyn Any) -> bool,
 }
+
+/// Whether a caller may make a call.
+pub(crate) type Permit = Arc<
+    dyn Fn(&Parts, Option<&(dyn Any + Send + Sync)>, &str, Option<&RawJson<'_>>) -> Result<(), Denied>
+        + Send
+        + Sync,
+>;
 
 type ErrorStatus = Arc<dyn Fn(&Parts, ErrorCode) -> StatusCode + Send + Sync>;
 
@@ -194,6 +204,42 @@ impl Http {
             })),
             same: |one, other| one.downcast_ref::<I>() == other.downcast_ref::<I>(),
         });
+        self
+    }
+
+    /// Asks for each call in a POST whether its caller may make it, by the identity that [`auth`](Self::auth) has found, the
+    /// method and the params. If one of a batch is denied, all of it is. WebSocket is then not served: its messages come
+    /// without requests that could be denied.
+    ///
+    /// ```
+    /// use sabir::{Denied, Http};
+    ///
+    /// #[derive(PartialEq)]
+    /// struct Admin(bool);
+    ///
+    /// let http = Http::new()
+    ///     .auth(|parts| Ok(Admin(parts.headers.contains_key("x-admin"))))
+    ///     .permit(|_, admin: Option<&Admin>, method, _| match (method, admin) {
+    ///         ("delete", Some(Admin(false)) | None) => Err(Denied::forbidden()),
+    ///         _ => Ok(()),
+    ///     });
+    /// ```
+    #[must_use]
+    pub fn permit<I, F>(mut self, permit: F) -> Self
+    where
+        I: Send + Sync + 'static,
+        F: Fn(&Parts, Option<&I>, &str, Option<&RawJson<'_>>) -> Result<(), Denied> + Send + Sync + 'static,
+    {
+        self.permit = Some(Arc::new(move |parts, identity, method, params| {
+            permit(parts, identity.and_then(|identity| identity.downcast_ref()), method, params)
+        }));
+        self
+    }
+
+    /// Serves a public document of JSON at this path, to everybody and to pages of every origin, without asking who calls.
+    #[must_use]
+    pub fn document(mut self, path: impl Into<String>, json: impl Into<String>) -> Self {
+        self.documents.push((path.into(), Bytes::from(json.into())));
         self
     }
 
@@ -397,7 +443,10 @@ impl Sessions {
 /// A request that is not let in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Denied {
+    pub(crate) status: StatusCode,
     pub(crate) challenge: Option<HeaderValue>,
+    /// A document that says more to programs.
+    pub(crate) json: Option<Bytes>,
 }
 
 impl Denied {
@@ -408,14 +457,27 @@ impl Denied {
     /// If the challenge cannot stand in a header.
     pub fn unauthorized(challenge: &str) -> Self {
         let value = HeaderValue::from_str(challenge);
-        Denied {
-            challenge: Some(value.unwrap_or_else(|_| panic!("{challenge:?} is not a valid header value"))),
-        }
+        let value = value.unwrap_or_else(|_| panic!("{challenge:?} is not a valid header value"));
+        Denied { status: StatusCode::UNAUTHORIZED, challenge: Some(value), json: None }
     }
 
     /// 403: the caller is authenticated, but not allowed.
     pub fn forbidden() -> Self {
-        Denied { challenge: None }
+        Denied { status: StatusCode::FORBIDDEN, challenge: None, json: None }
+    }
+
+    /// Another status.
+    #[must_use]
+    pub fn status(mut self, status: StatusCode) -> Self {
+        self.status = status;
+        self
+    }
+
+    /// Says why, in JSON instead of a line of text.
+    #[must_use]
+    pub fn json(mut self, json: impl Into<String>) -> Self {
+        self.json = Some(Bytes::from(json.into()));
+        self
     }
 }
 

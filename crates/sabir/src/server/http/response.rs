@@ -1,9 +1,10 @@
 //! Answers: those that hold a message, and those that refuse a request before it is one.
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Response, StatusCode, Version, header};
+use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, Version, header};
 
 use crate::server::http::body::Body;
+use crate::server::http::config::Denied;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
@@ -16,15 +17,17 @@ pub(crate) struct Refusal {
     /// Nothing more is taken from this connection: what follows may not be what it seems.
     pub(crate) closes: bool,
     header: Option<(header::HeaderName, HeaderValue)>,
+    /// In place of the reason.
+    json: Option<Box<Bytes>>,
 }
 
 impl Refusal {
     const fn new(status: StatusCode, reason: &'static str) -> Self {
-        Refusal { status, reason, closes: false, header: None }
+        Refusal { status, reason, closes: false, header: None, json: None }
     }
 
     const fn closing(status: StatusCode, reason: &'static str) -> Self {
-        Refusal { status, reason, closes: true, header: None }
+        Refusal { status, reason, closes: true, header: None, json: None }
     }
 
     pub(crate) const OVERLOADED: Self = Self::closing(
@@ -114,14 +117,15 @@ impl Refusal {
         Refusal { header: Some((header::SEC_WEBSOCKET_VERSION, version)), ..refusal }
     }
 
-    pub(crate) fn denied(challenge: Option<HeaderValue>) -> Self {
-        match challenge {
-            Some(challenge) => Refusal {
-                header: Some((header::WWW_AUTHENTICATE, challenge)),
-                ..Self::new(StatusCode::UNAUTHORIZED, "authentication required: see WWW-Authenticate")
-            },
-            None => Self::new(StatusCode::FORBIDDEN, "this caller is not allowed"),
-        }
+    pub(crate) fn denied(denied: Denied) -> Self {
+        let Denied { status, challenge, json } = denied;
+        let reason = match status {
+            StatusCode::UNAUTHORIZED => "authentication required: see WWW-Authenticate",
+            StatusCode::FORBIDDEN => "this caller is not allowed",
+            _ => "this request is not taken",
+        };
+        let header = challenge.map(|challenge| (header::WWW_AUTHENTICATE, challenge));
+        Refusal { header, json: json.map(Box::new), ..Self::new(status, reason) }
     }
 
     /// The same, and nothing more is taken from the connection.
@@ -134,10 +138,17 @@ impl Refusal {
     }
 
     pub(crate) fn whole(self, version: Version) -> Response<Bytes> {
-        let mut response = Response::new(Bytes::from(format!("{}\n", self.reason)));
+        let (kind, body) = match self.json {
+            Some(json) => (JSON, *json),
+            None => {
+                let text = Bytes::from(format!("{}\n", self.reason));
+                (HeaderValue::from_static("text/plain; charset=utf-8"), text)
+            }
+        };
+        let mut response = Response::new(body);
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+        headers.insert(header::CONTENT_TYPE, kind);
         if let Some((name, value)) = self.header {
             headers.insert(name, value);
         }
@@ -176,6 +187,24 @@ pub(crate) fn json(status: StatusCode, message: Bytes) -> Response<Body> {
     *response.status_mut() = status;
     response.headers_mut().insert(header::CONTENT_TYPE, JSON);
     response
+}
+
+/// A document for everybody.
+pub(crate) fn document(method: &Method, json: Bytes) -> Result<Response<Body>, Refusal> {
+    const METHODS: &str = "GET, HEAD, OPTIONS";
+    let mut response = match *method {
+        Method::GET | Method::HEAD => self::json(StatusCode::OK, json),
+        Method::OPTIONS => empty(StatusCode::NO_CONTENT, HeaderMap::new()),
+        _ => return Err(Refusal::method(METHODS)),
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    if *method == Method::OPTIONS {
+        headers.insert(header::ALLOW, HeaderValue::from_static(METHODS));
+        headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(METHODS));
+        headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("*"));
+    }
+    Ok(response)
 }
 
 /// A stream of events.

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Version, header};
-use sabir_proto::{Config, Dialect, Limits};
+use sabir_proto::{Config, Dialect, Incoming, LENIENT, Limits, Message, decode};
 use tokio::sync::watch;
 
 use crate::router::{Router, Routes};
@@ -18,7 +18,7 @@ use crate::runtime::caller::HttpCaller;
 use crate::server::acceptor::Connections;
 use crate::server::budget::MemoryBudget;
 use crate::server::http::body::Body;
-use crate::server::http::config::{Auth, AuthCheck, Bound, Http, Identity, Sessions};
+use crate::server::http::config::{Auth, AuthCheck, Bound, Denied, Http, Identity, Permit, Sessions};
 use crate::server::http::conflicting_length::ConflictingLength;
 use crate::server::http::content::{self, Accepts};
 use crate::server::http::exchange::ExchangePool;
@@ -192,6 +192,10 @@ impl Inner {
         if let Some(Refused(refusal)) = parts.extensions.get() {
             return Err(refusal.clone());
         }
+        let document = self.http.documents.iter().find(|(path, _)| path == parts.uri.path());
+        if let Some((_, json)) = document {
+            return response::document(&parts.method, json.clone());
+        }
         let origin = self.check(&parts)?;
         let is_page = origin.is_some();
         *page = origin;
@@ -201,6 +205,9 @@ impl Inner {
         }
         let identity = self.identify(&parts).await?;
         if upgrade::is_websocket(&parts) {
+            if self.http.permit.is_some() {
+                return Err(Refusal::NO_WEBSOCKET);
+            }
             return upgrade::websocket(self, parts, identity);
         }
         if !self.http.speaks.http {
@@ -303,16 +310,14 @@ impl Inner {
             Some(Auth { check: AuthCheck::Later(check), .. }) => check(parts).await,
             _ => return self.identify_now(parts),
         };
-        identified.map_err(|denied| Refusal::denied(denied.challenge))
+        identified.map_err(Refusal::denied)
     }
 
     /// The caller, if it is known at once.
     pub(crate) fn identify_now(&self, parts: &Parts) -> Result<Option<Identity>, Refusal> {
         match &self.http.auth {
-            Some(Auth { check: AuthCheck::Now(check), .. }) => {
-                check(parts).map_err(|denied| Refusal::denied(denied.challenge))
-            }
-            Some(Auth { check: AuthCheck::Later(_), .. }) => Err(Refusal::denied(None)),
+            Some(Auth { check: AuthCheck::Now(check), .. }) => check(parts).map_err(Refusal::denied),
+            Some(Auth { check: AuthCheck::Later(_), .. }) => Err(Refusal::denied(Denied::forbidden())),
             None => Ok(None),
         }
     }
@@ -328,10 +333,36 @@ impl Inner {
     {
         let limit = self.config.limits.message_bytes;
         let message = request_body::whole(body, limit, request_body::deadline(&self.http), budget).await?;
+        if let Some(permit) = &self.http.permit {
+            self.check_calls(permit, &caller, &message.0)?;
+        }
         match self.sessions_for(caller.parts()) {
             Some(sessions) => session::post(self, sessions, message, caller, accepts).await,
             None => Ok(pending::answer(self, message, caller, accepts).await),
         }
+    }
+}
+
+impl Inner {
+    /// Whether the caller may make every call in a message. What is not one is left to the engine, which says why.
+    fn check_calls(&self, permit: &Permit, caller: &HttpCaller, message: &[u8]) -> Result<(), Refusal> {
+        // A session may have agreed on other rules than the server has: whatever any of them takes is looked at.
+        let entries = match decode(message, &LENIENT, &self.config.limits) {
+            Ok(Incoming::One(entry)) => vec![entry],
+            Ok(Incoming::Batch(entries)) => entries,
+            Err(_) => return Ok(()),
+        };
+        for entry in entries {
+            let (method, params) = match &entry {
+                Ok(Message::Request(request)) => (&request.method, request.params.as_ref()),
+                Ok(Message::Notification(notification)) => {
+                    (&notification.method, notification.params.as_ref())
+                }
+                Ok(Message::Response(_)) | Err(_) => continue,
+            };
+            permit(caller.parts(), caller.identity.as_deref(), method, params).map_err(Refusal::denied)?;
+        }
+        Ok(())
     }
 }
 

@@ -30,6 +30,10 @@ impl HttpService {
     /// Whether there are requests here that can be answered without hyper.
     pub(crate) fn has_fast_path(&self) -> bool {
         let http = &self.inner.http;
-        http.speaks.http && http.sessions.is_none() && !http.has_async_auth() && !http.hyper_only
+        http.speaks.http
+            && http.sessions.is_none()
+            && !http.has_async_auth()
+            && http.permit.is_none()
+            && !http.hyper_only
     }
 }

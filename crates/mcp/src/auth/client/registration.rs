@@ -1,0 +1,75 @@
+//! Who this client is at an authorization server: known before, by a document of its own, or registered now.
+
+use sabir::Fetch;
+use serde_json::json;
+
+use super::metadata::AuthorizationServer;
+use super::store::Registration;
+use super::token::post_json;
+use super::{AuthError, ClientCredentials, OAuth};
+use crate::auth::place;
+
+/// The client at this server. `redirect_uri` is where the browser comes back to, where there is one.
+pub(crate) async fn client_at(
+    config: &OAuth,
+    fetch: &Fetch,
+    server: &AuthorizationServer,
+    redirect_uri: Option<&str>,
+) -> Result<ClientCredentials, AuthError> {
+    let issuer = &server.issuer;
+    if !config.clients.is_empty() {
+        let exact = config.clients.iter().find(|client| client.issuer.as_ref() == Some(issuer));
+        let any = || config.clients.iter().find(|client| client.issuer.is_none());
+        return exact.or_else(any).cloned().ok_or_else(|| {
+            AuthError::new(format!(
+                "the server names the authorization server {issuer}, and no client is given for that"
+            ))
+        });
+    }
+    if let Some(document) = &config.metadata_document
+        && server.client_id_metadata_document_supported
+    {
+        return Ok(ClientCredentials::public(document));
+    }
+    let redirect_uri = redirect_uri.unwrap_or_default();
+    let stored = config.store.registration(issuer).map_err(AuthError::store)?;
+    if let Some(stored) = stored.filter(|stored| stored.redirect_uri == redirect_uri) {
+        return Ok(ClientCredentials::registered(stored));
+    }
+    let Some(endpoint) = &server.registration_endpoint else {
+        return Err(AuthError::new(format!(
+            "the authorization server {issuer} registers no clients by itself: give a client id that it knows"
+        )));
+    };
+    register(config, fetch, endpoint, issuer, redirect_uri).await
+}
+
+async fn register(
+    config: &OAuth,
+    fetch: &Fetch,
+    endpoint: &str,
+    issuer: &str,
+    redirect_uri: &str,
+) -> Result<ClientCredentials, AuthError> {
+    let native = sabir::transport::Url::parse(redirect_uri).is_ok_and(|url| place::is_loopback(&url))
+        || !redirect_uri.starts_with("https://");
+    let asked = json!({
+        "client_name": config.name,
+        "redirect_uris": [redirect_uri],
+        "application_type": if native { "native" } else { "web" },
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+    });
+    let answer = post_json(fetch, endpoint, &asked).await?;
+    let text = |member: &str| answer.get(member).and_then(|value| value.as_str()).map(str::to_owned);
+    let client_id = text("client_id").filter(|id| !id.is_empty());
+    let registration = Registration {
+        client_id: client_id
+            .ok_or_else(|| AuthError::new(format!("{endpoint} has registered no client id")))?,
+        client_secret: text("client_secret"),
+        token_endpoint_auth_method: text("token_endpoint_auth_method"),
+        redirect_uri: redirect_uri.to_owned(),
+    };
+    config.store.set_registration(issuer, Some(&registration)).map_err(AuthError::store)?;
+    Ok(ClientCredentials::registered(registration))
+}

@@ -1,0 +1,98 @@
+//! Tokens that only their issuer understands (RFC 7662): it is asked, and its answers are kept for a moment.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use http::Request;
+use sabir::Fetch;
+use sabir::internal::lock;
+use serde_json::{Map, Value};
+use tokio::sync::Semaphore;
+
+use crate::auth::client::{AuthError, AuthorizationServer, ClientCredentials};
+use crate::auth::encoding::{form, sha256};
+use crate::auth::place;
+
+/// Answers that are kept, and for how many seconds.
+const MOST_KEPT: usize = 10_000;
+const KEPT: u64 = 30;
+/// Questions at once.
+const MOST_ASKED: usize = 32;
+
+/// An authorization server that is asked about each token.
+#[derive(Debug, Clone)]
+pub struct Introspection {
+    pub(super) issuer: String,
+    pub(super) endpoint: String,
+    pub(super) client: ClientCredentials,
+}
+
+impl Introspection {
+    /// Asks the endpoint of an issuer, as this client.
+    pub fn new(issuer: impl Into<String>, endpoint: impl Into<String>, client: ClientCredentials) -> Self {
+        Introspection { issuer: issuer.into(), endpoint: endpoint.into(), client }
+    }
+}
+
+pub(super) struct Introspector {
+    pub(super) settings: Introspection,
+    fetch: Fetch,
+    kept: Mutex<HashMap<String, Kept>>,
+    asking: Semaphore,
+}
+
+struct Kept {
+    until: u64,
+    /// `None` for a token that is not active.
+    claims: Option<Map<String, Value>>,
+}
+
+impl Introspector {
+    pub(super) fn new(settings: Introspection, roots: &[Vec<u8>]) -> Result<Self, AuthError> {
+        place::secure(&settings.endpoint, "the introspection endpoint").map_err(AuthError::new)?;
+        place::secure(&settings.issuer, "the issuer").map_err(AuthError::new)?;
+        let fetch = Fetch { root_certificates: roots.to_vec(), ..Fetch::default() };
+        Ok(Introspector { settings, fetch, kept: Mutex::default(), asking: Semaphore::new(MOST_ASKED) })
+    }
+
+    /// What the issuer says about a token: nothing if it is not active.
+    pub(super) async fn ask(&self, token: &str, now: u64) -> Result<Option<Map<String, Value>>, AuthError> {
+        let key = sha256(token);
+        if let Some(kept) = lock(&self.kept).get(&key).filter(|kept| now < kept.until) {
+            return Ok(kept.claims.clone());
+        }
+        let _turn = self.asking.acquire().await;
+        let claims = self.fetch(token, now).await?;
+        let mut kept = lock(&self.kept);
+        if kept.len() >= MOST_KEPT {
+            kept.retain(|_, kept| now < kept.until);
+        }
+        if kept.len() < MOST_KEPT {
+            kept.insert(key, Kept { until: now.saturating_add(KEPT), claims: claims.clone() });
+        }
+        Ok(claims)
+    }
+
+    async fn fetch(&self, token: &str, now: u64) -> Result<Option<Map<String, Value>>, AuthError> {
+        let Introspection { issuer, endpoint, client } = &self.settings;
+        let mut members = vec![("token", token.to_owned()), ("token_type_hint", "access_token".to_owned())];
+        let server = AuthorizationServer { issuer: issuer.clone(), ..AuthorizationServer::default() };
+        let authorization = client.prove(&server, &mut members, now).map_err(AuthError::new)?;
+        let mut request = Request::post(endpoint)
+            .header("content-type", "application/x-www-form-urlencoded")
+            .header("accept", "application/json");
+        if let Some(authorization) = authorization {
+            request = request.header("authorization", authorization);
+        }
+        let request = request.body(form(&members)).map_err(|error| AuthError::new(error.to_string()))?;
+        let response = self.fetch.send(request).await.map_err(|error| AuthError::new(error.to_string()))?;
+        if !response.status().is_success() {
+            return Err(AuthError::new(format!("HTTP {} from {endpoint}", response.status().as_str())));
+        }
+        let claims: Map<String, Value> = serde_json::from_slice(response.body())
+            .map_err(|_| AuthError::new(format!("the answer of {endpoint} is not an object")))?;
+        let active = claims.get("active") == Some(&Value::Bool(true));
+        let own = claims.get("iss").is_none_or(|found| found == issuer.as_str());
+        Ok((active && own).then_some(claims))
+    }
+}

@@ -1,0 +1,507 @@
+//! A server that takes only requests with a valid token: an OAuth resource server.
+
+mod claims;
+mod identity;
+mod introspection;
+mod keys;
+mod proof;
+mod scopes;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use claims::Expected;
+use http::StatusCode;
+use http::header::AUTHORIZATION;
+use http::request::Parts;
+pub use identity::Identity;
+pub use introspection::Introspection;
+use introspection::Introspector;
+use keys::Keys;
+use proof::Proofs;
+use sabir::transport::Url;
+use sabir::{Denied, Http, RawJson};
+use scopes::Scopes;
+use serde_json::{Map, Value, json};
+
+use super::client::{AuthError, PROTECTED_RESOURCE};
+use super::encoding::query_value;
+use super::jose::{Jws, JwsAlgorithm};
+use super::{challenge, place};
+use crate::server::TargetParams;
+
+/// Which tokens a server takes, and what they must allow. [`start`](Self::start) checks the settings and fetches what is
+/// needed to verify tokens.
+///
+/// ```no_run
+/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// use sabir_mcp::{McpServer, ResourceServer};
+///
+/// let auth = ResourceServer::new("https://mcp.example.com/mcp")
+///     .issuer("https://login.example.com")
+///     .tool_scopes("delete", ["files:write"])
+///     .start()
+///     .await?;
+/// let server = McpServer::new("files", "1.0.0");
+/// server.listen("http://127.0.0.1:8080/mcp").http(auth.http().allow_host("mcp.example.com")).await?.run().await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct ResourceServer {
+    resource: String,
+    issuers: Vec<String>,
+    introspection: Option<Introspection>,
+    algorithms: Vec<JwsAlgorithm>,
+    scopes: Scopes,
+    leeway: Duration,
+    dpop_required: bool,
+    name: Option<String>,
+    documentation: Option<String>,
+    private_addresses: bool,
+    root_certificates: Vec<Vec<u8>>,
+    clock: Arc<dyn Fn() -> SystemTime + Send + Sync>,
+}
+
+impl ResourceServer {
+    /// A server at this URL, as clients write it. Tokens must be issued for exactly this text.
+    pub fn new(resource: impl Into<String>) -> Self {
+        ResourceServer {
+            resource: resource.into(),
+            issuers: Vec::new(),
+            introspection: None,
+            algorithms: JwsAlgorithm::ALL.to_vec(),
+            scopes: Scopes::default(),
+            leeway: Duration::from_secs(60),
+            dpop_required: false,
+            name: None,
+            documentation: None,
+            private_addresses: false,
+            root_certificates: Vec::new(),
+            clock: Arc::new(SystemTime::now),
+        }
+    }
+
+    /// Takes signed tokens of this authorization server, whose metadata say where its keys are. May be given several times;
+    /// clients are sent to the first.
+    #[must_use]
+    pub fn issuer(mut self, issuer: impl Into<String>) -> Self {
+        self.issuers.push(issuer.into());
+        self
+    }
+
+    /// Asks an authorization server about tokens that are not signed by any of the issuers.
+    #[must_use]
+    pub fn introspection(mut self, introspection: Introspection) -> Self {
+        self.introspection = Some(introspection);
+        self
+    }
+
+    /// Takes signatures of these algorithms only. Without it, of all in [`JwsAlgorithm`].
+    #[must_use]
+    pub fn algorithms(mut self, algorithms: impl IntoIterator<Item = JwsAlgorithm>) -> Self {
+        self.algorithms = algorithms.into_iter().collect();
+        self
+    }
+
+    /// Every request needs these scopes.
+    #[must_use]
+    pub fn scopes<S: Into<String>>(mut self, scopes: impl IntoIterator<Item = S>) -> Self {
+        self.scopes.all.extend(scopes.into_iter().map(Into::into));
+        self
+    }
+
+    /// Requests of this method need these scopes, too.
+    #[must_use]
+    pub fn method_scopes<S: Into<String>>(
+        mut self,
+        method: impl Into<String>,
+        scopes: impl IntoIterator<Item = S>,
+    ) -> Self {
+        self.scopes.methods.entry(method.into()).or_default().extend(scopes.into_iter().map(Into::into));
+        self
+    }
+
+    /// Calls of this tool need these scopes, too.
+    #[must_use]
+    pub fn tool_scopes<S: Into<String>>(
+        mut self,
+        tool: impl Into<String>,
+        scopes: impl IntoIterator<Item = S>,
+    ) -> Self {
+        self.scopes.tools.entry(tool.into()).or_default().extend(scopes.into_iter().map(Into::into));
+        self
+    }
+
+    /// Whoever has this scope has these, too.
+    #[must_use]
+    pub fn implies<S: Into<String>>(mut self, broad: &str, narrow: impl IntoIterator<Item = S>) -> Self {
+        self.scopes.imply(broad, narrow.into_iter().map(Into::into));
+        self
+    }
+
+    /// How far the clocks of an issuer and of this machine may differ. 60 s.
+    #[must_use]
+    pub fn leeway(mut self, leeway: Duration) -> Self {
+        self.leeway = leeway;
+        self
+    }
+
+    /// Takes only tokens that are bound to a key, with a proof of it (DPoP). Without it, a proof is demanded for those
+    /// tokens that are bound to one.
+    #[must_use]
+    pub fn require_dpop(mut self) -> Self {
+        self.dpop_required = true;
+        self
+    }
+
+    /// A name for people, and a page to read more.
+    #[must_use]
+    pub fn described(mut self, name: impl Into<String>, documentation: Option<String>) -> Self {
+        self.name = Some(name.into());
+        self.documentation = documentation;
+        self
+    }
+
+    /// Lets an issuer whose URL does not name a private address have its keys at one.
+    #[must_use]
+    pub fn allow_private_addresses(mut self) -> Self {
+        self.private_addresses = true;
+        self
+    }
+
+    /// Trusts issuers whose certificate is signed by one of these, in PEM, instead of the system's authorities.
+    #[must_use]
+    pub fn root_certificate(mut self, pem: impl Into<Vec<u8>>) -> Self {
+        self.root_certificates.push(pem.into());
+        self
+    }
+
+    /// What time it is, for tests.
+    #[must_use]
+    pub fn clock(mut self, clock: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
+        self.clock = Arc::new(clock);
+        self
+    }
+
+    /// Checks the settings, and fetches the metadata and keys of all issuers. What is wrong is found here, not by the first
+    /// request.
+    pub async fn start(self) -> Result<ProtectedServer, AuthError> {
+        let url = place::secure(&self.resource, "the resource").map_err(AuthError::new)?;
+        if self.resource.contains('#') || self.resource.ends_with('/') {
+            return Err(AuthError::new(format!(
+                "the resource `{url}` must have neither a # nor a / at its end"
+            )));
+        }
+        if self.issuers.is_empty() && self.introspection.is_none() {
+            return Err(AuthError::new("no issuer is given whose tokens are taken"));
+        }
+        if self.algorithms.is_empty() {
+            return Err(AuthError::new("no algorithm is given that tokens may be signed with"));
+        }
+        if let Some(scope) = self.scopes.fault() {
+            return Err(AuthError::new(format!("`{}` cannot be a scope of a server", scope.escape_debug())));
+        }
+        let now = seconds((self.clock)());
+        let mut keys = Vec::new();
+        for issuer in &self.issuers {
+            keys.push(Keys::of(issuer, self.private_addresses, &self.root_certificates, now).await?);
+        }
+        let introspector = self.introspection.clone();
+        let introspector =
+            introspector.map(|settings| Introspector::new(settings, &self.root_certificates)).transpose()?;
+        let metadata_url = place::well_known(&url, PROTECTED_RESOURCE);
+        let checks =
+            Checks { settings: self, url, metadata_url, keys, introspector, proofs: Proofs::default() };
+        Ok(ProtectedServer(Arc::new(checks)))
+    }
+
+    /// What clients read about the server (RFC 9728).
+    fn metadata(&self) -> String {
+        let introspection = self.introspection.as_ref().map(|introspection| &introspection.issuer);
+        let mut issuers: Vec<&String> = self.issuers.iter().collect();
+        issuers.extend(introspection.filter(|issuer| !self.issuers.contains(issuer)));
+        let mut metadata = json!({
+            "resource": self.resource,
+            "authorization_servers": issuers,
+            "bearer_methods_supported": ["header"],
+        });
+        let known = self.scopes.known();
+        let mut add = |name: &str, value: Option<Value>| {
+            if let Some(value) = value {
+                metadata[name] = value;
+            }
+        };
+        add("scopes_supported", (!known.is_empty()).then(|| json!(known)));
+        add("resource_name", self.name.clone().map(Value::from));
+        add("resource_documentation", self.documentation.clone().map(Value::from));
+        if self.dpop_required {
+            add("dpop_bound_access_tokens_required", Some(json!(true)));
+        }
+        let algorithms: Vec<&str> = self.algorithms.iter().map(|algorithm| algorithm.name()).collect();
+        add("dpop_signing_alg_values_supported", Some(json!(algorithms)));
+        metadata.to_string()
+    }
+}
+
+/// A server's authorization, ready to be used: by [`http`](Self::http) in a server of `sabir`, or in an application of axum.
+#[derive(Clone)]
+pub struct ProtectedServer(Arc<Checks>);
+
+struct Checks {
+    settings: ResourceServer,
+    url: Url,
+    metadata_url: String,
+    keys: Vec<Keys>,
+    introspector: Option<Introspector>,
+    proofs: Proofs,
+}
+
+/// A request that is refused.
+struct Refused {
+    status: StatusCode,
+    error: Option<&'static str>,
+    reason: String,
+}
+
+impl Refused {
+    fn invalid(reason: impl Into<String>) -> Self {
+        Refused { status: StatusCode::UNAUTHORIZED, error: Some("invalid_token"), reason: reason.into() }
+    }
+
+    fn malformed(reason: &str) -> Self {
+        let reason = reason.to_owned();
+        Refused { status: StatusCode::BAD_REQUEST, error: Some("invalid_request"), reason }
+    }
+
+    fn unproved(reason: &str) -> Self {
+        Refused { error: Some("invalid_dpop_proof"), ..Refused::invalid(reason) }
+    }
+}
+
+/// A token as it was sent.
+struct Sent {
+    token: String,
+    /// With the scheme of DPoP.
+    is_proved: bool,
+}
+
+impl ProtectedServer {
+    /// The settings of Streamable HTTP with this authorization, in place of [`streamable_http`](crate::streamable_http).
+    /// The metadata are served at both of their paths.
+    ///
+    /// In an application that routes by itself, such as one of axum, mount the same service at
+    /// [`metadata_paths`](Self::metadata_paths), too.
+    pub fn http(&self) -> Http {
+        let checks = Arc::clone(&self.0);
+        let permits = Arc::clone(&self.0);
+        let mut http = crate::streamable_http()
+            .auth_async(move |parts| {
+                let checks = Arc::clone(&checks);
+                // What is needed of the head, since the future may outlive it.
+                let mut head = http::Request::new(()).into_parts().0;
+                head.method.clone_from(&parts.method);
+                head.uri.clone_from(&parts.uri);
+                head.headers.clone_from(&parts.headers);
+                async move { checks.identify(&head).await.map_err(|refused| checks.denied(&refused, None)) }
+            })
+            .permit(move |_, identity: Option<&Identity>, method, params| {
+                permits.permit(identity, method, params)
+            });
+        let metadata = self.0.settings.metadata();
+        for path in self.metadata_paths() {
+            http = http.document(path, metadata.clone());
+        }
+        http
+    }
+
+    /// The paths at which clients look for the metadata: with the path of the server behind it, and without.
+    pub fn metadata_paths(&self) -> Vec<String> {
+        let root = format!("/.well-known/{PROTECTED_RESOURCE}");
+        let path = place::path(&self.0.url);
+        let mut paths = vec![root.clone()];
+        if !path.is_empty() {
+            paths.push(format!("{root}{path}"));
+        }
+        paths
+    }
+}
+
+impl Checks {
+    fn now(&self) -> u64 {
+        seconds((self.settings.clock)())
+    }
+
+    /// Who calls.
+    async fn identify(&self, parts: &Parts) -> Result<Identity, Refused> {
+        let sent = sent_token(parts)?;
+        let now = self.now();
+        let (issuer, claims) = self.claims(&sent.token, now).await?;
+        let bound =
+            claims.get("cnf").and_then(|confirmation| confirmation.get("jkt")?.as_str()).map(str::to_owned);
+        let leeway = self.settings.leeway.as_secs();
+        let expected = Expected { resource: &self.settings.resource, issuer: &issuer, now, leeway };
+        let identity = expected.identity(claims).map_err(Refused::invalid)?;
+        match (bound, sent.is_proved) {
+            (Some(bound), true) => {
+                let algorithms = &self.settings.algorithms;
+                let proved = self.proofs.check(parts, &self.url, &sent.token, algorithms, now);
+                if proved.map_err(Refused::unproved)? != bound {
+                    return Err(Refused::invalid("the token is bound to another key"));
+                }
+            }
+            (Some(_), false) => {
+                return Err(Refused::invalid("the token is bound to a key: send it with the scheme DPoP"));
+            }
+            (None, true) => {
+                return Err(Refused::invalid(
+                    "the token is not bound to a key: send it with the scheme Bearer",
+                ));
+            }
+            (None, false) if self.settings.dpop_required => {
+                return Err(Refused::invalid("only tokens that are bound to a key are taken (DPoP)"));
+            }
+            (None, false) => {}
+        }
+        Ok(identity)
+    }
+
+    /// What a token says, and who has vouched for that.
+    async fn claims(&self, token: &str, now: u64) -> Result<(String, Map<String, Value>), Refused> {
+        let jws = Jws::parse(token);
+        let claims = jws.as_ref().and_then(Jws::claims::<Map<String, Value>>);
+        if let (Some(jws), Some(claims)) = (&jws, claims) {
+            let issuer = claims.get("iss").and_then(Value::as_str);
+            if let Some(keys) = self.keys.iter().find(|keys| Some(keys.issuer.as_str()) == issuer) {
+                self.verify(jws, keys, now).await?;
+                return Ok((keys.issuer.clone(), claims));
+            }
+            if self.introspector.is_none() {
+                return Err(Refused::invalid("the token is not of an issuer that is trusted here"));
+            }
+        }
+        let Some(introspector) = &self.introspector else {
+            return Err(Refused::invalid("the token is not a signed token"));
+        };
+        match introspector.ask(token, now).await {
+            Ok(Some(claims)) => Ok((introspector.settings.issuer.clone(), claims)),
+            Ok(None) => Err(Refused::invalid("the token is not active")),
+            // Whose fault it is, is not for the caller to know.
+            Err(_) => Err(Refused {
+                status: StatusCode::SERVICE_UNAVAILABLE,
+                error: None,
+                reason: "the token cannot be checked at the moment".to_owned(),
+            }),
+        }
+    }
+
+    async fn verify(&self, jws: &Jws<'_>, keys: &Keys, now: u64) -> Result<(), Refused> {
+        let algorithm = jws.algorithm().filter(|algorithm| self.settings.algorithms.contains(algorithm));
+        let algorithm = algorithm
+            .ok_or_else(|| Refused::invalid("the token is signed with an algorithm that is not allowed"))?;
+        let typ = jws.header.typ.as_deref().unwrap_or("JWT").to_ascii_lowercase();
+        if !["jwt", "at+jwt", "application/at+jwt"].contains(&typ.as_str()) {
+            return Err(Refused::invalid("the token is not an access token"));
+        }
+        match keys.verify(jws, algorithm, now).await {
+            true => Ok(()),
+            false => Err(Refused::invalid("the token is not signed by a key of its issuer")),
+        }
+    }
+
+    /// Whether the caller may make a call.
+    fn permit(
+        &self,
+        identity: Option<&Identity>,
+        method: &str,
+        params: Option<&RawJson<'_>>,
+    ) -> Result<(), Denied> {
+        // A call that names no tool, or two, is refused by the one who would make it.
+        let tool = TargetParams::by_name(params).ok().filter(|_| method == "tools/call");
+        let scopes = &self.settings.scopes;
+        let needed = scopes.needed(method, tool.as_ref().map(|tool| &*tool.name));
+        if identity.is_some_and(|identity| scopes.allow(&identity.scopes, &needed)) {
+            return Ok(());
+        }
+        let refused = Refused {
+            status: StatusCode::FORBIDDEN,
+            error: Some("insufficient_scope"),
+            reason: "the token does not allow this".to_owned(),
+        };
+        Err(self.denied(&refused, Some(&scopes::text(&needed))))
+    }
+
+    /// The answer, with a challenge that says where tokens come from and what they need.
+    fn denied(&self, refused: &Refused, scope: Option<&str>) -> Denied {
+        let Refused { status, error, reason } = refused;
+        let base = scopes::text(&self.settings.scopes.all);
+        let scope = scope.unwrap_or(&base);
+        let mut params = Vec::new();
+        if let Some(error) = error {
+            params.extend([("error", *error), ("error_description", reason.as_str())]);
+        }
+        if !scope.is_empty() {
+            params.push(("scope", scope));
+        }
+        params.push(("resource_metadata", &self.metadata_url));
+        let names: Vec<&str> = self.settings.algorithms.iter().map(|algorithm| algorithm.name()).collect();
+        let names = names.join(" ");
+        let by_proof = self.settings.dpop_required || *error == Some("invalid_dpop_proof");
+        let scheme = if by_proof { "DPoP" } else { "Bearer" };
+        if by_proof {
+            params.push(("algs", &names));
+        }
+        let body = json!({"error": error.unwrap_or("unauthorized"), "error_description": reason});
+        let challenge = challenge::write(scheme, &params);
+        Denied::unauthorized(&challenge).status(*status).json(body.to_string())
+    }
+}
+
+/// The one token of a request, in its header.
+fn sent_token(parts: &Parts) -> Result<Sent, Refused> {
+    let query = parts.uri.query().unwrap_or_default();
+    if query_value(query, "access_token").is_some() {
+        return Err(Refused::invalid(
+            "a token in the query is not taken: send it in the header Authorization",
+        ));
+    }
+    let mut headers = parts.headers.get_all(AUTHORIZATION).iter();
+    let none =
+        |reason: &str| Refused { status: StatusCode::UNAUTHORIZED, error: None, reason: reason.to_owned() };
+    let value = headers.next().ok_or_else(|| none("a token is needed"))?;
+    if headers.next().is_some() {
+        return Err(Refused::malformed("the header Authorization must come once"));
+    }
+    let text = value.to_str().map_err(|_| Refused::malformed("the header Authorization is not text"))?;
+    let (scheme, token) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
+    let is_proved = scheme.eq_ignore_ascii_case("DPoP");
+    if !is_proved && !scheme.eq_ignore_ascii_case("Bearer") {
+        return Err(none("a token is needed, of the scheme Bearer"));
+    }
+    let token = token.trim();
+    if token.is_empty() || token.contains(|c: char| !c.is_ascii_graphic()) {
+        return Err(Refused::malformed("the header Authorization has no token"));
+    }
+    Ok(Sent { token: token.to_owned(), is_proved })
+}
+
+fn seconds(time: SystemTime) -> u64 {
+    time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+impl fmt::Debug for ResourceServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResourceServer")
+            .field("resource", &self.resource)
+            .field("issuers", &self.issuers)
+            .field("scopes", &self.scopes)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for ProtectedServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ProtectedServer").field(&self.0.settings).finish()
+    }
+}
