@@ -4,9 +4,11 @@ mod argument_check;
 mod catalog;
 mod ctx;
 mod digest;
+mod extensions;
 mod function;
 mod input_round;
 mod limits;
+mod listen;
 mod output;
 mod registry;
 mod request_context;
@@ -19,6 +21,7 @@ mod state_signer;
 mod states;
 mod subscribers;
 mod target_params;
+mod tasks;
 
 use std::any::Any;
 use std::future::Future;
@@ -41,8 +44,13 @@ pub(crate) use session::{CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION};
 use state_signer::{Binding, Rejected, StateSigner, TIME_TO_LIVE};
 use states::States;
 pub use subscribers::{Change, Interests};
+#[cfg(feature = "redb")]
+pub use tasks::RedbTasks;
+pub use tasks::{MemoryTasks, StoreFuture, TaskOptions, TaskOutcome, TaskRecord, TaskStore, TaskStoreLimits};
+use tasks::{Registry, TaskSettings};
 
 use crate::error::{McpResult, invalid};
+use crate::extensions::Extension;
 use crate::types::{Implementation, Prompt, Resource, Template, Tool};
 
 /// A server of MCP, for every revision at once: each client gets the one that it asks for.
@@ -91,6 +99,8 @@ pub(crate) struct Settings {
     limits: McpLimits,
     pub(crate) states: States,
     threads: Option<usize>,
+    extensions: Vec<Extension>,
+    tasks: TaskSettings,
     #[cfg(feature = "tracing")]
     spans: bool,
 }
@@ -152,6 +162,7 @@ fn credentials(_: &sabir::Ctx) -> Option<Vec<u8>> {
 pub(crate) struct Core {
     pub(crate) settings: Settings,
     pub(crate) catalog: Catalog,
+    tasks: Arc<Registry>,
     /// Who we are, written once.
     info: Box<RawValue>,
 }
@@ -172,6 +183,8 @@ impl McpServer {
             limits: McpLimits::default(),
             states: States::default(),
             threads: None,
+            extensions: Vec::new(),
+            tasks: TaskSettings::default(),
             #[cfg(feature = "tracing")]
             spans: false,
         };
@@ -454,7 +467,10 @@ impl McpServer {
     /// The server as a router, for any transport. Give that the dialect [`sabir::MCP`].
     pub fn into_router(self) -> Router {
         let info = to_raw_value(&self.settings.info).expect("a name and a version are JSON");
-        let core = Arc::new(Core { settings: self.settings, catalog: self.catalog, info });
+        let TaskSettings { store, options } = self.settings.tasks.clone();
+        let store = store.unwrap_or_else(|| Arc::new(MemoryTasks::default()));
+        let tasks = Registry::new(store, options.unwrap_or_default(), Arc::clone(&self.settings.clock));
+        let core = Arc::new(Core { settings: self.settings, catalog: self.catalog, tasks, info });
         let mut router = routes::router(&core);
         if let Some(most) = core.settings.threads {
             router = router.max_blocking_threads(most);
