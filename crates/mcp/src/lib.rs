@@ -89,7 +89,10 @@ mod types;
 
 pub use client::{ListPages, McpCall, McpClient, McpConnectError, McpHeaders, McpSession, McpTask, Started};
 pub use error::{McpResult, ToolError, code};
-pub use extensions::{Extension, ListenField, TypedResult};
+pub use extensions::{
+    Extension, ListenField, SKILLS_EXTENSION, Skill, SkillEntry, SkillFile, TypedResult, UI_EXTENSION,
+    UI_MIME_TYPE, UiDomains, UiPage, UiPermissions,
+};
 pub use sabir::McpRevision;
 #[cfg(feature = "redb")]
 pub use server::RedbTasks;

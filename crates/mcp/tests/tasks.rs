@@ -391,7 +391,7 @@ async fn a_subscription_is_told_of_each_change() {
     assert_eq!(told.recv().await.unwrap(), json!({"taskIds": [task.id()]}).to_string());
     assert_eq!(told.recv().await.unwrap(), r#""working" "1 of 1" "#);
     let last = told.recv().await.unwrap();
-    assert!(last.starts_with(r#""completed" "1 of 1" {"content""#), "{last}");
+    assert!(last.starts_with(r#""completed" "1 of 1" {"resultType":"complete","content""#), "{last}");
     listening.abort();
 }
 

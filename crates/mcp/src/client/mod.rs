@@ -8,6 +8,7 @@ mod headers;
 mod negotiate;
 mod pages;
 mod session;
+mod skills;
 mod tasks;
 
 use std::fmt;

@@ -2,6 +2,9 @@
 //! methods, types of results and fields of `subscriptions/listen` that it adds. [`Extension`] is the server's side; the
 //! client's is in [`McpClient`](crate::McpClient).
 
+mod apps;
+pub(crate) mod skills;
+
 use std::any::TypeId;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,9 +12,11 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+pub use apps::{UI_EXTENSION, UI_MIME_TYPE, UiDomains, UiPage, UiPermissions};
 use sabir::RawJson;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+pub use skills::{SKILLS_EXTENSION, Skill, SkillEntry, SkillFile};
 use tokio::sync::mpsc;
 
 use crate::error::{McpResult, unread};
@@ -39,8 +44,16 @@ pub struct Extension {
     pub(crate) name: String,
     pub(crate) settings: Meta,
     pub(crate) mutual: bool,
-    pub(crate) methods: Vec<(Cow<'static, str>, Arc<dyn ExtensionMethod>)>,
+    pub(crate) methods: Vec<AddedMethod>,
     pub(crate) fields: Vec<(&'static str, Arc<ListenFunction>)>,
+}
+
+#[derive(Clone)]
+pub(crate) struct AddedMethod {
+    pub(crate) name: Cow<'static, str>,
+    /// Its result says how long it may be kept.
+    pub(crate) cached: bool,
+    pub(crate) function: Arc<dyn ExtensionMethod>,
 }
 
 /// Notifications of a field of `subscriptions/listen`: what the client is told that it will hear, and the messages. They
@@ -118,14 +131,37 @@ impl Extension {
 
     /// Adds a method. It takes a struct, or `()` if it has no params; its result is an object.
     #[must_use]
-    pub fn method<F, P, R, Fut>(mut self, method: impl Into<Cow<'static, str>>, function: F) -> Self
+    pub fn method<F, P, R, Fut>(self, method: impl Into<Cow<'static, str>>, function: F) -> Self
     where
         F: Fn(McpCtx, P) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = McpResult<R>> + Send + 'static,
         P: DeserializeOwned + 'static,
         R: Serialize,
     {
-        self.methods.push((method.into(), Arc::new(TypedMethod(function, std::marker::PhantomData))));
+        self.add(method.into(), false, function)
+    }
+
+    /// Adds a method whose result may be kept for as long as [`McpServer::cache`](crate::McpServer::cache) says.
+    #[must_use]
+    pub fn cached_method<F, P, R, Fut>(self, method: impl Into<Cow<'static, str>>, function: F) -> Self
+    where
+        F: Fn(McpCtx, P) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = McpResult<R>> + Send + 'static,
+        P: DeserializeOwned + 'static,
+        R: Serialize,
+    {
+        self.add(method.into(), true, function)
+    }
+
+    fn add<F, P, R, Fut>(mut self, name: Cow<'static, str>, cached: bool, function: F) -> Self
+    where
+        F: Fn(McpCtx, P) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = McpResult<R>> + Send + 'static,
+        P: DeserializeOwned + 'static,
+        R: Serialize,
+    {
+        let function = Arc::new(TypedMethod(function, std::marker::PhantomData));
+        self.methods.push(AddedMethod { name, cached, function });
         self
     }
 

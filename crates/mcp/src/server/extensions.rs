@@ -11,7 +11,7 @@ use super::response::{Answer, ResponseBuilder};
 use super::session::Caller;
 use super::{Core, McpCtx, McpServer};
 use crate::error::{McpResult, not_found};
-use crate::extensions::{Extension, ExtensionMethod};
+use crate::extensions::{AddedMethod, Extension, SkillEntry};
 use crate::types::{ClientCapabilities, Meta};
 
 impl McpServer {
@@ -24,9 +24,17 @@ impl McpServer {
         self.settings.extensions.push(extension);
         self
     }
+
+    pub(crate) fn add_skill_entry(&mut self, skill: SkillEntry) {
+        self.settings.skills.push(skill);
+    }
 }
 
 impl McpCtx {
+    pub(crate) fn page_size(&self) -> usize {
+        self.core.settings.page_size
+    }
+
     /// The settings with which the client declares an extension. `None` if it does not.
     pub fn extension(&self, name: &str) -> Option<Meta> {
         let mut declared = self.client().extensions?;
@@ -55,13 +63,12 @@ pub(super) fn declared<'e>(extensions: impl IntoIterator<Item = &'e Extension>) 
 pub(super) fn add_methods(mut router: Router, core: &Arc<Core>) -> Router {
     for extension in &core.settings.extensions {
         let mutual = extension.mutual.then(|| Arc::<str>::from(extension.name.as_str()));
-        for (method, function) in &extension.methods {
-            let (core, name, mutual) = (Arc::clone(core), method.clone(), mutual.clone());
-            let function = Arc::clone(function);
-            router = router.method_borrowed(method.clone(), move |rpc, params: Option<&RawJson<'_>>| {
+        for method in &extension.methods {
+            let (core, method, mutual) = (Arc::clone(core), method.clone(), mutual.clone());
+            router = router.method_borrowed(method.name.clone(), move |rpc, params: Option<&RawJson<'_>>| {
                 let params = params.map(RawJson::as_borrowed);
-                let ctx = request_context(&core, rpc, &name, Eras::Both, params.as_ref())?;
-                call(ctx, mutual.as_deref(), &*function, params.as_ref())
+                let ctx = request_context(&core, rpc, &method.name, Eras::Both, params.as_ref())?;
+                call(ctx, mutual.as_deref(), &method, params.as_ref())
             });
         }
     }
@@ -71,7 +78,7 @@ pub(super) fn add_methods(mut router: Router, core: &Arc<Core>) -> Router {
 fn call(
     ctx: McpCtx,
     mutual: Option<&str>,
-    function: &dyn ExtensionMethod,
+    method: &AddedMethod,
     params: Option<&RawJson<'_>>,
 ) -> sabir::Result<
     impl Future<Output = sabir::Result<Answer<BTreeMap<String, RawJson<'static>>>>> + Send + use<>,
@@ -80,10 +87,10 @@ fn call(
         declared_by_client(&ctx, name)?;
     }
     let end = ResponseBuilder::of(&ctx);
-    let running = function.start(ctx, params)?;
+    let (running, cached) = (method.function.start(ctx, params)?, method.cached);
     Ok(async move {
         match running.await {
-            Ok(body) => Ok(end.answer(body, None, false)),
+            Ok(body) => Ok(end.answer(body, None, cached)),
             Err(failure) => end.fail(failure),
         }
     })

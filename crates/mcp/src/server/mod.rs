@@ -50,7 +50,7 @@ pub use tasks::{MemoryTasks, StoreFuture, TaskOptions, TaskOutcome, TaskRecord, 
 use tasks::{Registry, TaskSettings};
 
 use crate::error::{McpResult, invalid};
-use crate::extensions::Extension;
+use crate::extensions::{Extension, SkillEntry, skills};
 use crate::types::{Implementation, Prompt, Resource, Template, Tool};
 
 /// A server of MCP, for every revision at once: each client gets the one that it asks for.
@@ -100,6 +100,7 @@ pub(crate) struct Settings {
     pub(crate) states: States,
     threads: Option<usize>,
     extensions: Vec<Extension>,
+    skills: Vec<SkillEntry>,
     tasks: TaskSettings,
     #[cfg(feature = "tracing")]
     spans: bool,
@@ -184,6 +185,7 @@ impl McpServer {
             states: States::default(),
             threads: None,
             extensions: Vec::new(),
+            skills: Vec::new(),
             tasks: TaskSettings::default(),
             #[cfg(feature = "tracing")]
             spans: false,
@@ -465,7 +467,11 @@ impl McpServer {
     }
 
     /// The server as a router, for any transport. Give that the dialect [`sabir::MCP`].
-    pub fn into_router(self) -> Router {
+    pub fn into_router(mut self) -> Router {
+        if !self.settings.skills.is_empty() {
+            let skills = std::mem::take(&mut self.settings.skills);
+            self.settings.extensions.push(skills::extension(skills));
+        }
         let info = to_raw_value(&self.settings.info).expect("a name and a version are JSON");
         let TaskSettings { store, options } = self.settings.tasks.clone();
         let store = store.unwrap_or_else(|| Arc::new(MemoryTasks::default()));

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sabir::{ErrorCode, ErrorObject, RawJson, WeakPeer};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use tokio::sync::{oneshot, watch};
@@ -329,6 +330,15 @@ fn failed(reason: &str) -> (TaskStatus, Option<TaskOutcome>) {
     (TaskStatus::Failed, Some(TaskOutcome::Error(error)))
 }
 
+/// What the call would have been answered with.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Complete<'a> {
+    result_type: &'static str,
+    #[serde(flatten)]
+    result: &'a ToolResult,
+}
+
 /// What a tool could not do is a result: in the legacy era of a task that has failed.
 fn ended(outcome: McpResult<ToolResult>, revision: McpRevision) -> (TaskStatus, Option<TaskOutcome>) {
     let mut result = match outcome {
@@ -341,7 +351,11 @@ fn ended(outcome: McpResult<ToolResult>, revision: McpRevision) -> (TaskStatus, 
         true => TaskStatus::Failed,
         false => TaskStatus::Completed,
     };
-    match RawJson::from_value(&result) {
+    let written = match revision.is_modern() {
+        true => RawJson::from_value(&Complete { result_type: "complete", result: &result }),
+        false => RawJson::from_value(&result),
+    };
+    match written {
         Ok(result) => (status, Some(TaskOutcome::Result(result))),
         Err(error) => failed(&error.to_string()),
     }

@@ -99,8 +99,10 @@ fn cancel(
         if let Found::Live(task) = &found {
             task.cancel().await;
         }
-        let body = if revision.is_modern() { Members::new() } else { found.record().task(revision)? };
-        Ok(ResponseBuilder::of(&ctx).answer(body, None, false))
+        match revision.is_modern() {
+            true => acknowledged(),
+            false => Ok(Answer::Legacy(found.record().task(revision)?)),
+        }
     })
 }
 
@@ -127,8 +129,14 @@ fn update(
                 task.after_answers().await;
             }
         }
-        Ok(ResponseBuilder::of(&ctx).answer(Members::new(), None, false))
+        acknowledged()
     })
+}
+
+/// An empty result. Without the server's name in `_meta`, since clients in the field (rmcp 3) take an acknowledgement with
+/// `_meta` for the result of a tool.
+fn acknowledged() -> sabir::Result<Answer<Members>> {
+    Ok(Answer::Legacy(Members::from([("resultType".to_owned(), RawJson::from_value("complete")?)])))
 }
 
 /// Waits for the end of a task, and answers what the call would have been answered. Meanwhile the client is asked what
