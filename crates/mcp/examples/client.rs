@@ -2,7 +2,8 @@
 //!
 //! Run with `cargo run -q -p sabir-mcp --features http --example client -- COMMAND [ARG]…`, or with the server's URL.
 //! Lines of standard input such as `add {"a": 1, "b": 2}` are calls, `50 add {"a": 1, "b": 2}` is fifty at once, and
-//! `cancel wait` cancels at the first progress message. `REVISION` in the environment fixes the revision.
+//! `cancel wait` cancels at the first progress message, and `task wait` asks for a task. `REVISION` in the environment fixes
+//! the revision.
 
 mod answers;
 
@@ -12,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use sabir::{Transport, transport};
-use sabir_mcp::{McpCall, McpRevision, McpSession, ToolResult};
+use sabir_mcp::{McpCall, McpRevision, McpSession, Started, ToolResult};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
@@ -21,7 +22,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 #[tokio::main(flavor = "current_thread")]
 #[allow(clippy::print_stdout)]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let mut client = answers::client();
+    let mut client = answers::client().tasks();
     if let Ok(revision) = std::env::var("REVISION") {
         client = client.revision(McpRevision::parse(&revision).ok_or("that is not a revision of MCP")?);
     }
@@ -52,7 +53,7 @@ fn target() -> Result<Transport, Box<dyn Error>> {
 /// Executes a line, and returns the outcome as text.
 async fn follow(server: &McpSession, line: &str) -> String {
     let (how, call) = match line.split_once(' ') {
-        Some((how, call)) if how == "cancel" || how.parse::<usize>().is_ok() => (how, call),
+        Some((how, call)) if matches!(how, "cancel" | "task") || how.parse::<usize>().is_ok() => (how, call),
         _ => ("1", line),
     };
     let (tool, arguments) = call.split_once(' ').unwrap_or((call, "{}"));
@@ -62,6 +63,7 @@ async fn follow(server: &McpSession, line: &str) -> String {
     let call = || server.call(tool, &arguments).timeout(TIMEOUT);
     let outcome = match how.parse() {
         Ok(count) => many(call, count).await,
+        Err(_) if how == "task" => as_task(call()).await,
         Err(_) => given_up(call()).await,
     };
     format!("{how} {tool}: {outcome}")
@@ -90,6 +92,24 @@ async fn finished(call: McpCall<ToolResult>) -> String {
     };
     let seen = seen.lock().map(|seen| seen.clone()).unwrap_or_default();
     if seen.is_empty() { outcome } else { format!("{} {outcome}", json!(seen)) }
+}
+
+/// The outcome of a task, behind the states that it was in.
+async fn as_task(call: McpCall<ToolResult>) -> String {
+    let mut seen = Vec::new();
+    let outcome = match call.start().await {
+        Ok(Started::Done(result)) => Ok(result),
+        Ok(Started::Task(mut task)) => {
+            let waiting = task.wait_with(|task| seen.push(format!("{:?}", task.status)));
+            waiting.await
+        }
+        Err(error) => Err(error),
+    };
+    seen.dedup();
+    match outcome {
+        Ok(result) => format!("{} {}", seen.join(" "), result.text()),
+        Err(error) => format!("{} error: {error}", seen.join(" ")),
+    }
 }
 
 /// A call that is dropped is cancelled.

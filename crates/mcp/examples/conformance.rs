@@ -8,7 +8,7 @@ mod login;
 use std::error::Error;
 use std::time::Duration;
 
-use sabir_mcp::{McpRevision, McpSession, Tool};
+use sabir_mcp::{McpRevision, McpSession, Meta, SKILLS_EXTENSION, Tool};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 async fn main() -> Result<(), Box<dyn Error>> {
     let url = std::env::args().nth(1).ok_or("which server? give its URL")?;
     let scenario = std::env::var("MCP_CONFORMANCE_SCENARIO").unwrap_or_default();
-    let mut client = answers::client();
+    let mut client = answers::client().tasks().extension(SKILLS_EXTENSION, Meta::new());
     if scenario.starts_with("auth/") {
         client = client.auth(login::oauth(&scenario)?);
     }
@@ -27,7 +27,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         client = client.revision(revision);
     }
     let server = client.connect(url).await?;
-    let tools = server.tools().await?;
+    let tools = if scenario.starts_with("sep-2640") { Vec::new() } else { server.tools().await? };
     run_scenario(&server, &scenario, &tools).await?;
     server.close(Duration::from_secs(1)).await;
     Ok(())
@@ -77,9 +77,25 @@ async fn run_scenario(server: &McpSession, scenario: &str, tools: &[Tool]) -> Re
                 server.call("test-tool", json!({})).await?;
             }
         }
+        "sep-2640-client-no-prefetch" => drop(server.skills().await?),
+        _ if scenario.starts_with("sep-2640-client-verify") => {
+            for skill in server.skills().await? {
+                server.load_skill(&skill, plain_fields).await?;
+                for file in skill.resources.iter().flatten() {
+                    server.read_skill_file(&skill, &file.uri).await?;
+                }
+            }
+        }
         _ => call_all(server, tools).await,
     }
     Ok(())
+}
+
+/// The plain YAML that the skills of the suite have: fields of one line.
+fn plain_fields(yaml: &str) -> Option<Meta> {
+    yaml.lines()
+        .map(|line| line.split_once(": ").map(|(key, value)| (key.to_owned(), json!(value))))
+        .collect()
 }
 
 /// One after the other; some of them are meant to fail.

@@ -8,6 +8,7 @@ use sabir::{ErrorCode, ErrorObject};
 use serde::Serialize;
 
 use crate::McpRevision;
+use crate::extensions::TypedResult;
 use crate::types::ClientCapabilities;
 
 /// What the functions of a server return.
@@ -40,6 +41,8 @@ pub enum ToolError {
     /// The client has to be asked something first. The questions are in the [`McpCtx`](crate::McpCtx): pass it on
     /// with `?`, and the function is called again once they are answered.
     InputRequired,
+    /// The answer is a result of a type that an extension adds.
+    Typed(Box<TypedResult>),
 }
 
 impl ToolError {
@@ -66,6 +69,10 @@ impl ToolError {
             ToolError::InputRequired => {
                 ErrorObject::because(ErrorCode::INTERNAL_ERROR, "nothing was asked, but an answer is wanted")
             }
+            ToolError::Typed(result) => ErrorObject::because(
+                ErrorCode::INTERNAL_ERROR,
+                format_args!("a result of the type `{}` has no place here", result.result_type),
+            ),
         }
     }
 }
@@ -84,6 +91,12 @@ impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for ToolError {
             source = error.source();
         }
         ToolError::Failed(text)
+    }
+}
+
+impl From<TypedResult> for ToolError {
+    fn from(result: TypedResult) -> Self {
+        ToolError::Typed(Box::new(result))
     }
 }
 

@@ -64,6 +64,7 @@
 //! | `validate` | arguments of tools checked against the schemas that they are listed with |
 //! | `http` | Streamable HTTP, as a server and as a client |
 //! | `auth` | authorization by OAuth over HTTP, as a client and as a server; includes `http` and TLS |
+//! | `redb` | tasks that outlive the process, in a file |
 //! | `tracing` | spans of requests, for the crate `tracing` |
 //! | `fuzzing` | private parsers for the project's own fuzz targets; not part of the API |
 
@@ -72,6 +73,7 @@ mod auth;
 mod bounded;
 mod client;
 mod error;
+mod extensions;
 mod form;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
@@ -94,12 +96,19 @@ pub use auth::{
     JwsAlgorithm, LoopbackBrowser, MemoryStore, OAuth, OAuthSession, ProtectedServer, Registration,
     ResourceServer, SigningKey, Tokens, UserAgent, Visit,
 };
-pub use client::{ListPages, McpCall, McpClient, McpConnectError, McpHeaders, McpSession};
+pub use client::{ListPages, McpCall, McpClient, McpConnectError, McpHeaders, McpSession, McpTask, Started};
 pub use error::{McpResult, ToolError, code};
+pub use extensions::{
+    Extension, ListenField, SKILLS_EXTENSION, Skill, SkillEntry, SkillFile, TypedResult, UI_EXTENSION,
+    UI_MIME_TYPE, UiDomains, UiPage, UiPermissions,
+};
 pub use sabir::McpRevision;
+#[cfg(feature = "redb")]
+pub use server::RedbTasks;
 pub use server::{
     Cache, Catalog, Change, Interests, IntoContents, IntoPrompt, IntoToolResult, Json, McpCtx, McpLimits,
-    McpServer, Partial, Tools,
+    McpServer, MemoryTasks, Partial, StoreFuture, TaskOptions, TaskOutcome, TaskRecord, TaskStore,
+    TaskStoreLimits, Tools,
 };
 #[cfg(feature = "http")]
 pub use streamable_http::streamable_http;
@@ -107,7 +116,8 @@ pub use types::{
     Action, Annotations, ClientCapabilities, Content, Contents, Elicit, ElicitResult, Icon, Implementation,
     ListChanged, LogLevel, LogMessage, Meta, ProgressUpdate, Prompt, PromptArgument, PromptMessage,
     PromptResult, Resource, Resources, Role, Root, Sample, Sampled, SamplingMessage, ServerCapabilities,
-    Template, Tool, ToolAnnotations, ToolResult,
+    TASKS_EXTENSION, Task, TaskStatus, TaskSupport, Template, Tool, ToolAnnotations, ToolExecution,
+    ToolResult,
 };
 
 /// Makes the methods of a struct tools: those with the attribute `#[tool]`. [`McpServer::tools`] adds them to a server.

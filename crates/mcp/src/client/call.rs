@@ -13,9 +13,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::session::McpSession;
+use super::tasks::{self, McpTask};
 use crate::bounded::BoundedMap;
 use crate::error::{reason, shown};
-use crate::types::{Meta, ProgressUpdate};
+use crate::types::{Meta, ProgressUpdate, Task};
 
 pub(super) type Params = BTreeMap<Cow<'static, str>, RawJson<'static>>;
 
@@ -67,13 +68,14 @@ impl<R: DeserializeOwned> McpCall<R> {
         }
     }
 
-    /// Ends each round with [`CallError::TimedOut`] after this long, and cancels it.
+    /// Ends each round with [`CallError::TimedOut`] after this long, and cancels it. The wait for a task ends after as
+    /// long again; the task goes on.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Asks for progress.
+    /// Asks for progress. What is heard of a task are its status messages.
     pub fn on_progress(self, mut progress: impl FnMut(ProgressUpdate) + Send + 'static) -> Self {
         self.on_raw_progress(move |update| {
             if let Ok(update) = update.parse() {
@@ -95,13 +97,39 @@ impl<R: DeserializeOwned> McpCall<R> {
     }
 
     async fn run(mut self) -> Result<R, CallError> {
-        let mut params = std::mem::replace(&mut self.params, Ok(Params::new()))?;
+        let (kind, result) = self.settle().await?;
+        self.resolve(kind, result).await
+    }
+
+    pub(super) fn session(&self) -> &McpSession {
+        &self.session
+    }
+
+    /// Asks a server of 2025-11-25 to make a task of the call.
+    pub(super) fn ask_for_task(&mut self) -> Result<(), CallError> {
+        let task = written(&Meta::new())?;
+        if let Ok(params) = &mut self.params {
+            params.insert("task".into(), task);
+        }
+        Ok(())
+    }
+
+    pub(super) fn ask_for_no_task(&mut self) {
+        if let Ok(params) = &mut self.params {
+            params.remove("task");
+        }
+    }
+
+    /// All rounds of the call: the type of its result, and the result.
+    pub(super) async fn settle(&mut self) -> Result<(Option<String>, RawJson<'static>), CallError> {
+        let mut params = self.params.clone()?;
+        let mut meta = self.meta.clone();
         if let Some(own) = params.remove("_meta") {
             // What the caller says in the params comes before what the session says.
-            self.meta.extend(own.parse::<Meta>().map_err(undecodable)?);
+            meta.extend(own.parse::<Meta>().map_err(undecodable)?);
         }
-        if !self.meta.is_empty() {
-            params.insert("_meta".into(), written(&self.meta)?);
+        if !meta.is_empty() {
+            params.insert("_meta".into(), written(&meta)?);
         }
         for _ in 0..MOST_ROUNDS {
             let result = self.round(&params).await?;
@@ -110,19 +138,56 @@ impl<R: DeserializeOwned> McpCall<R> {
                 return Err(CallError::Decode(format!("expected an object, found {}", result.kind()).into()));
             }
             let kind = result.get("resultType").and_then(|kind| kind.parse::<String>().ok());
-            match kind.as_deref() {
-                None | Some("complete") => return result.parse().map_err(undecodable),
-                Some("input_required") => {
-                    let asked = result.parse().map_err(undecodable)?;
-                    answer(&self.session, &mut params, asked).await?;
-                }
-                Some(other) => {
-                    let reason = format!("its type `{}` is unknown", shown(other).escape_debug());
-                    return Err(CallError::Decode(reason.into()));
-                }
+            if kind.as_deref() != Some("input_required") {
+                return Ok((kind.filter(|kind| kind != "complete"), result));
             }
+            let asked = result.parse().map_err(undecodable)?;
+            answer(&self.session, &mut params, asked).await?;
         }
         Err(CallError::Decode(format!("the server has asked back {MOST_ROUNDS} times").into()))
+    }
+
+    /// The result that the caller wants, of one that may be of another type.
+    pub(super) async fn resolve(
+        self,
+        kind: Option<String>,
+        result: RawJson<'static>,
+    ) -> Result<R, CallError> {
+        let Some(kind) = kind else { return result.parse().map_err(undecodable) };
+        let callbacks = self.session.callbacks();
+        if kind == "task" && self.method == "tools/call" && callbacks.tasks {
+            return self.wait_for_task(&result).await?.parse().map_err(undecodable);
+        }
+        match callbacks.result_types.get(&kind) {
+            Some(resolve) => resolve(self.session.clone(), result).await?.parse().map_err(undecodable),
+            None => {
+                let reason = format!("its type `{}` is unknown", shown(&kind).escape_debug());
+                Err(CallError::Decode(reason.into()))
+            }
+        }
+    }
+
+    /// Waits for the task that the call has become, for as long as the call may take.
+    async fn wait_for_task(mut self, created: &RawJson<'_>) -> Result<RawJson<'static>, CallError> {
+        let mut task = McpTask::read(self.session.clone(), created)?;
+        let mut tell = self.progress.take();
+        let mut count = 0;
+        let mut heard = |task: &Task| {
+            let Some(tell) = &mut tell else { return };
+            if let Some(Ok(progress)) =
+                tasks::progress(task, count).map(|progress| RawJson::from_value(&progress))
+            {
+                count += 1;
+                tell(progress);
+            }
+        };
+        match self.timeout {
+            Some(timeout) => {
+                let settled = tokio::time::timeout(timeout, task.settle(&mut heard)).await;
+                settled.unwrap_or(Err(CallError::TimedOut))
+            }
+            None => task.settle(&mut heard).await,
+        }
     }
 
     async fn round(&mut self, params: &Params) -> Result<RawJson<'static>, CallError> {
@@ -158,7 +223,7 @@ async fn answer(session: &McpSession, params: &mut Params, asked: InputRequired)
     Ok(())
 }
 
-fn written<T: serde::Serialize>(value: &T) -> Result<RawJson<'static>, CallError> {
+pub(super) fn written<T: serde::Serialize>(value: &T) -> Result<RawJson<'static>, CallError> {
     RawJson::from_value(value)
         .map_err(|error| CallError::NotSent(sabir::SendError::Params(error.to_string())))
 }

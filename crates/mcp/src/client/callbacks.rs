@@ -1,6 +1,8 @@
 //! What a client does when its server asks or tells: by requests in the legacy era, by questions in a result in
 //! the modern one.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,6 +12,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use super::extensions::{OnNotification, ResolveResult};
 use crate::Change;
 use crate::types::{ClientCapabilities, Elicit, ElicitResult, LogMessage, Meta, Root, Sample, Sampled};
 
@@ -35,6 +38,12 @@ pub(super) struct Callbacks {
     pub(super) question: Option<AnsweringAny>,
     /// What is offered beside that.
     pub(super) offered: ClientCapabilities,
+    /// Extensions that are declared.
+    pub(super) extensions: Option<Meta>,
+    pub(super) result_types: HashMap<String, Arc<ResolveResult>>,
+    pub(super) notifications: Vec<(Cow<'static, str>, Arc<OnNotification>)>,
+    /// Servers may answer with tasks.
+    pub(super) tasks: bool,
 }
 
 impl Callbacks {
@@ -45,6 +54,7 @@ impl Callbacks {
             roots: self.roots.as_ref().map(|_| Meta::new()).or(offered.roots),
             sampling: self.sample.as_ref().map(|_| Meta::new()).or(offered.sampling),
             elicitation: self.elicit.as_ref().map(|_| Meta::new()).or(offered.elicitation),
+            extensions: self.extensions.clone().or(offered.extensions),
             ..offered
         }
     }
@@ -87,6 +97,13 @@ impl Callbacks {
             router = router.method_sync("notifications/message", move |_, message: LogMessage| {
                 log(message);
                 Ok(())
+            });
+        }
+        for (method, told) in &self.notifications {
+            let told = Arc::clone(told);
+            router = router.method_raw(method.clone(), move |_, params| {
+                told(params.unwrap_or(RawJson::NULL));
+                std::future::ready(Ok(RawJson::NULL))
             });
         }
         for change in [Change::Tools, Change::Prompts, Change::Resources, Change::Resource(String::new())] {

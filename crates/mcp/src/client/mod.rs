@@ -2,11 +2,14 @@
 
 mod call;
 mod callbacks;
+mod extensions;
 #[cfg(feature = "http")]
 mod headers;
 mod negotiate;
 mod pages;
 mod session;
+mod skills;
+mod tasks;
 
 use std::fmt;
 use std::future::Future;
@@ -20,6 +23,7 @@ pub use headers::McpHeaders;
 pub use pages::ListPages;
 use sabir::{CallError, Peer, RawJson, Transport};
 pub use session::McpSession;
+pub use tasks::{McpTask, Started};
 
 use crate::types::{Elicit, ElicitResult, Implementation, LogLevel, LogMessage, Root, Sample, Sampled};
 use crate::{Change, McpRevision};

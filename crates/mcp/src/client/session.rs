@@ -193,8 +193,14 @@ impl McpSession {
 
     /// Listens to changes for as long as it is awaited: they go to [`McpClient::on_change`]. Only in the modern era.
     pub async fn listen(&self, interests: &Interests) -> Result<(), CallError> {
-        let params = RawJson::from_value(interests)
-            .map(|interests| Params::from([("notifications".into(), interests)]));
+        let params = || {
+            let mut asked = serde_json::to_value(interests)?;
+            for (field, value) in &interests.extensions {
+                asked[field] = value.clone();
+            }
+            Ok(Params::from([("notifications".into(), RawJson::from_value(&asked)?)]))
+        };
+        let params = params();
         let _: Meta = McpCall::new(self, "subscriptions/listen", params).await?;
         Ok(())
     }

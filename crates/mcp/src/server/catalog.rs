@@ -22,7 +22,8 @@ use crate::headers::ParamHeader;
 use crate::schema;
 use crate::template::Pattern;
 use crate::types::{
-    ListChanged, Meta, Prompt, Resource, Resources, ServerCapabilities, Template, Tool, ToolResult,
+    ListChanged, Meta, Prompt, Resource, Resources, ServerCapabilities, TaskSupport, Template, Tool,
+    ToolResult,
 };
 
 /// Tools that are methods of a value. The attribute [`tools`](macro@crate::tools) implements it.
@@ -59,6 +60,8 @@ pub(crate) struct Lists {
     pub(crate) templates: Named<TemplateEntry>,
     pub(crate) prompts: Named<PromptEntry>,
     pub(crate) completions: HashMap<(Completed, String), Arc<dyn CompleteFunction>>,
+    /// There has been a tool that runs as a task.
+    pub(crate) has_tasks: bool,
 }
 
 /// What has an argument to complete.
@@ -130,6 +133,7 @@ impl Catalog {
         let check = ArgumentCheck::new(&tool.input_schema, by_hand).unwrap_or_else(|reason| wrong(reason));
         let entry = ToolEntry { headers, check, function: function(input.nothing), tool };
         self.change(&Change::Tools, |lists| {
+            lists.has_tasks |= entry.tool.task_support() != TaskSupport::Forbidden;
             lists.tools.add(entry.tool.name.clone(), entry);
             true
         });

@@ -15,6 +15,7 @@ use super::Core;
 use super::catalog::Catalog;
 use super::input_round::InputRound;
 use super::session::{Agreed, CLIENT_CAPABILITIES, CLIENT_INFO, Caller};
+use super::tasks::{LiveTask, TaskAsked};
 use crate::error::{McpResult, ToolError, missing_capability};
 use crate::types::{
     ClientCapabilities, Elicit, ElicitResult, Implementation, LogLevel, LogMessage, Meta, ProgressUpdate,
@@ -30,7 +31,8 @@ use crate::{McpRevision, form};
 /// legacy one they are requests to the client. In the modern one there are none: the function ends with
 /// [`ToolError::InputRequired`] (pass it on with `?`), the client is given the questions, and calls again; the
 /// function runs anew, and finds the answers. So ask before anything is done that must not be done twice. Each
-/// question has a key of its own in its function. Several at once are asked with `tokio::join!`.
+/// question has a key of its own in its function. Several at once are asked with `tokio::join!`. In a
+/// [task](crate::Tool::task) the function waits for the answers in both eras.
 #[derive(Clone)]
 pub struct McpCtx {
     pub(crate) rpc: sabir::Ctx,
@@ -38,6 +40,10 @@ pub struct McpCtx {
     pub(crate) caller: Caller,
     /// Where the modern era allows to ask back.
     pub(crate) round: Option<Arc<InputRound>>,
+    /// The task that the function runs as.
+    pub(crate) task: Option<Arc<LiveTask>>,
+    /// The call may become a task of 2025-11-25.
+    pub(crate) task_asked: Option<TaskAsked>,
 }
 
 impl McpCtx {
@@ -117,9 +123,13 @@ impl McpCtx {
     }
 
     /// Tells how far the call is, if the client wants to know: a number, two of them as `(done, total)`, or a
-    /// [`ProgressUpdate`] with a message.
+    /// [`ProgressUpdate`] with a message. In a task it becomes the status message.
     pub async fn progress(&self, progress: impl Into<ProgressUpdate>) {
         let mut progress = progress.into();
+        if let Some(task) = &self.task {
+            task.progress(&progress);
+            return self.progress_of_task(progress).await;
+        }
         if self.revision() < McpRevision::V2025_03_26 {
             progress.message = None;
         }
@@ -127,10 +137,11 @@ impl McpCtx {
     }
 
     /// Sends a log message, if the client wants it: by its level in the legacy era, if the request asks for it
-    /// in the modern one.
+    /// in the modern one. A task of the modern era sends none.
     pub async fn log(&self, level: LogLevel, data: impl Serialize) {
         let wanted = match &self.caller {
             Caller::Legacy(session, _) => session.logs(level),
+            Caller::Modern(_) if self.task.is_some() => false,
             Caller::Modern(modern) => modern.level.is_some_and(|least| level >= least),
         };
         if let (true, Ok(data)) = (wanted, serde_json::to_value(data)) {
@@ -142,7 +153,15 @@ impl McpCtx {
 
     /// Waits until the client cancels the call, and from then on leaves it to the function what to do.
     pub fn cancelled(&self) -> impl Future<Output = ()> + Send + 'static {
-        self.rpc.cancelled()
+        let task = self.task.as_ref().map(|task| task.cancelled());
+        let call = self.task.is_none().then(|| self.rpc.cancelled());
+        async move {
+            match (task, call) {
+                (Some(task), _) => task.await,
+                (None, Some(call)) => call.await,
+                (None, None) => {}
+            }
+        }
     }
 
     /// Asks the user to fill in a form with the members of a struct. `None` if the user would not.
@@ -198,6 +217,7 @@ impl McpCtx {
         if !lacking(&needed.roots, &has.roots)
             && !lacking(&needed.sampling, &has.sampling)
             && !lacking(&needed.elicitation, &has.elicitation)
+            && has_extensions(needed.extensions.as_ref(), has.extensions.as_ref())
             && can_elicit(needed.elicitation.as_ref(), has.elicitation.as_ref())
         {
             return Ok(());
@@ -234,6 +254,9 @@ impl McpCtx {
     ) -> McpResult<R> {
         self.require(&needed)?;
         let params = RawJson::from_value(params)?;
+        if let Some(task) = &self.task {
+            return task.ask(key, method, params).await;
+        }
         match (&self.caller, &self.round) {
             (Caller::Legacy(..), _) => {
                 let answer = self.rpc.peer().call_raw(method, Some(params)).await?;
@@ -245,6 +268,23 @@ impl McpCtx {
             (Caller::Modern(_), None) => Err(ToolError::new("the client cannot be asked here")),
         }
     }
+}
+
+impl McpCtx {
+    /// In 2025-11-25 the call's progress token is good for as long as the task runs.
+    async fn progress_of_task(&self, progress: ProgressUpdate) {
+        let token = self.meta().and_then(|meta| meta.get("progressToken"));
+        let (Caller::Legacy(..), Some(token)) = (&self.caller, token) else { return };
+        let Ok(serde_json::Value::Object(mut params)) = serde_json::to_value(progress) else { return };
+        params.insert("progressToken".to_owned(), token.parse().unwrap_or_default());
+        // A function goes on if its progress cannot be sent.
+        let _ = self.rpc.peer().notify("notifications/progress", params).await;
+    }
+}
+
+fn has_extensions(needed: Option<&Meta>, has: Option<&Meta>) -> bool {
+    let has = |name: &String| has.is_some_and(|has| has.get(name).is_some_and(serde_json::Value::is_object));
+    needed.is_none_or(|needed| needed.keys().all(has))
 }
 
 /// A mistake of the server's, which nobody else can do anything about.

@@ -4,9 +4,11 @@ mod argument_check;
 mod catalog;
 mod ctx;
 mod digest;
+mod extensions;
 mod function;
 mod input_round;
 mod limits;
+mod listen;
 mod output;
 mod registry;
 mod request_context;
@@ -19,6 +21,7 @@ mod state_signer;
 mod states;
 mod subscribers;
 mod target_params;
+mod tasks;
 
 use std::any::Any;
 use std::future::Future;
@@ -43,8 +46,13 @@ use states::States;
 pub use subscribers::{Change, Interests};
 #[cfg(feature = "auth")]
 pub(crate) use target_params::TargetParams;
+#[cfg(feature = "redb")]
+pub use tasks::RedbTasks;
+pub use tasks::{MemoryTasks, StoreFuture, TaskOptions, TaskOutcome, TaskRecord, TaskStore, TaskStoreLimits};
+use tasks::{Registry, TaskSettings};
 
 use crate::error::{McpResult, invalid};
+use crate::extensions::{Extension, SkillEntry, skills};
 use crate::types::{Implementation, Prompt, Resource, Template, Tool};
 
 /// A server of MCP, for every revision at once: each client gets the one that it asks for.
@@ -93,6 +101,9 @@ pub(crate) struct Settings {
     limits: McpLimits,
     pub(crate) states: States,
     threads: Option<usize>,
+    extensions: Vec<Extension>,
+    skills: Vec<SkillEntry>,
+    tasks: TaskSettings,
     #[cfg(feature = "tracing")]
     spans: bool,
 }
@@ -159,6 +170,7 @@ fn credentials(_: &sabir::Ctx) -> Option<Vec<u8>> {
 pub(crate) struct Core {
     pub(crate) settings: Settings,
     pub(crate) catalog: Catalog,
+    tasks: Arc<Registry>,
     /// Who we are, written once.
     info: Box<RawValue>,
 }
@@ -179,6 +191,9 @@ impl McpServer {
             limits: McpLimits::default(),
             states: States::default(),
             threads: None,
+            extensions: Vec::new(),
+            skills: Vec::new(),
+            tasks: TaskSettings::default(),
             #[cfg(feature = "tracing")]
             spans: false,
         };
@@ -459,9 +474,16 @@ impl McpServer {
     }
 
     /// The server as a router, for any transport. Give that the dialect [`sabir::MCP`].
-    pub fn into_router(self) -> Router {
+    pub fn into_router(mut self) -> Router {
+        if !self.settings.skills.is_empty() {
+            let skills = std::mem::take(&mut self.settings.skills);
+            self.settings.extensions.push(skills::extension(skills));
+        }
         let info = to_raw_value(&self.settings.info).expect("a name and a version are JSON");
-        let core = Arc::new(Core { settings: self.settings, catalog: self.catalog, info });
+        let TaskSettings { store, options } = self.settings.tasks.clone();
+        let store = store.unwrap_or_else(|| Arc::new(MemoryTasks::default()));
+        let tasks = Registry::new(store, options.unwrap_or_default(), Arc::clone(&self.settings.clock));
+        let core = Arc::new(Core { settings: self.settings, catalog: self.catalog, tasks, info });
         let mut router = routes::router(&core);
         if let Some(most) = core.settings.threads {
             router = router.max_blocking_threads(most);

@@ -32,7 +32,7 @@ pub(crate) fn request_context(
     };
     match (&caller, eras) {
         (Caller::Modern(_), Eras::Legacy) | (Caller::Legacy(..), Eras::Modern) => Err(not_found()),
-        _ => Ok(McpCtx { rpc, core: Arc::clone(core), caller, round: None }),
+        _ => Ok(McpCtx { rpc, core: Arc::clone(core), caller, round: None, task: None, task_asked: None }),
     }
 }
 

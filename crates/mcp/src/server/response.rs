@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::McpRevision;
 use crate::error::{ToolError, code};
+use crate::extensions::TypedResult;
 use crate::server::input_round::{InputRound, Questions};
 use crate::server::session::Caller;
 use crate::server::{Core, McpCtx};
@@ -25,8 +26,21 @@ pub struct Cache {
 /// A result, or what has to be asked first.
 pub(crate) enum Answer<T> {
     Legacy(T),
-    Modern { core: Arc<Core>, body: T, meta: Option<Meta>, cached: bool },
-    Questions { core: Arc<Core>, questions: Questions },
+    Modern {
+        core: Arc<Core>,
+        body: T,
+        meta: Option<Meta>,
+        cached: bool,
+    },
+    Questions {
+        core: Arc<Core>,
+        questions: Questions,
+    },
+    /// Of a type that an extension adds. The legacy era has no types.
+    Typed {
+        core: Option<Arc<Core>>,
+        result: Box<TypedResult>,
+    },
 }
 
 /// What is needed of a request when its function is done. The function has the rest.
@@ -69,6 +83,16 @@ impl ResponseBuilder {
 
     /// What there is instead of a result: the questions that have to be answered first, or an error.
     pub(crate) fn fail<T>(self, failure: ToolError) -> sabir::Result<Answer<T>> {
+        let failure = match failure {
+            ToolError::Typed(result) => {
+                let core = match self {
+                    ResponseBuilder::Legacy(_) => None,
+                    ResponseBuilder::Modern { core, .. } => Some(core),
+                };
+                return Ok(Answer::Typed { core, result });
+            }
+            failure => failure,
+        };
         match (&failure, self) {
             (ToolError::InputRequired, ResponseBuilder::Modern { core, round: Some(round), .. }) => {
                 match round.questions(&core.settings) {
@@ -96,7 +120,7 @@ fn fit(mut error: ErrorObject, revision: McpRevision) -> ErrorObject {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Wire<'a, T> {
-    result_type: &'static str,
+    result_type: &'a str,
     #[serde(flatten)]
     body: &'a T,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -138,6 +162,15 @@ impl<T: Serialize> Serialize for Answer<T> {
                 meta: WireMeta { own: None, info: &core.info },
             }
             .serialize(serializer),
+            Answer::Typed { core: Some(core), result } => Wire {
+                result_type: &result.result_type,
+                body: &result.members,
+                ttl_ms: None,
+                cache_scope: None,
+                meta: WireMeta { own: None, info: &core.info },
+            }
+            .serialize(serializer),
+            Answer::Typed { core: None, result } => result.members.serialize(serializer),
         }
     }
 }

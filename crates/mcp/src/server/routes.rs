@@ -1,5 +1,6 @@
 //! The dispatcher: a router whose handlers are the methods of MCP, in front of the catalog.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::future::{Future, ready};
 use std::sync::Arc;
@@ -7,8 +8,6 @@ use std::sync::Arc;
 use sabir::{ErrorCode, ErrorObject, RawJson, Router};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
-use tokio::sync::broadcast::error::RecvError;
 
 use super::catalog::{Completed, Lists};
 use super::function::Partial;
@@ -18,16 +17,17 @@ use super::registry::Named;
 use super::request_context::{self, Eras, request_context};
 use super::response::{Answer, ResponseBuilder};
 use super::session::{Caller, Initialize, Session};
-use super::subscribers::{Change, Interests};
 use super::target_params::TargetParams;
-use super::{Core, McpCtx};
+use super::{Core, McpCtx, extensions, tasks};
 use crate::McpRevision;
 use crate::bounded::BoundedMap;
 use crate::error::{ToolError, invalid, not_found, reason, shown, unknown_resource, unread};
 use crate::page::page;
-use crate::types::{Contents, Implementation, LogLevel, Meta, PromptResult, ServerCapabilities, ToolResult};
+use crate::types::{
+    Contents, Implementation, LogLevel, Meta, PromptResult, ServerCapabilities, TaskSupport, ToolResult,
+};
 
-type Params<'a> = Option<&'a RawJson<'a>>;
+pub(super) type Params<'a> = Option<&'a RawJson<'a>>;
 
 /// Completions that one answer may hold.
 const MOST_COMPLETIONS: usize = 100;
@@ -64,17 +64,17 @@ pub(super) fn router(core: &Arc<Core>) -> Router {
         .on("prompts/get", Eras::Both, get_prompt)
         .on("resources/read", Eras::Both, read_resource)
         .on("completion/complete", Eras::Both, complete)
-        .on("subscriptions/listen", Eras::Modern, listen);
-    routes.router
+        .on("subscriptions/listen", Eras::Modern, super::listen::listen);
+    extensions::add_methods(tasks::add_methods(routes).router, core)
 }
 
-struct Routes<'c> {
+pub(super) struct Routes<'c> {
     core: &'c Arc<Core>,
     router: Router,
 }
 
 impl Routes<'_> {
-    fn on<F, Fut, R>(mut self, method: &'static str, eras: Eras, handler: F) -> Self
+    pub(super) fn on<F, Fut, R>(mut self, method: &'static str, eras: Eras, handler: F) -> Self
     where
         F: Fn(McpCtx, Params<'_>) -> sabir::Result<Fut> + Send + Sync + 'static,
         Fut: Future<Output = sabir::Result<R>> + Send + 'static,
@@ -164,7 +164,10 @@ fn initialize(core: &Core, rpc: &sabir::Ctx, params: Params<'_>) -> sabir::Resul
     let again = || ErrorObject::because(ErrorCode::INVALID_REQUEST, "the session is initialized already");
     let revision = rpc.peer().extension::<Session>().agree(target).ok_or_else(again)?;
     rpc.peer().set_dialect(revision.dialect());
-    let mut capabilities = core.catalog.lists().capabilities();
+    let mut capabilities = core.capabilities();
+    if revision == McpRevision::V2025_11_25 && core.offers_tasks() {
+        capabilities.tasks = Some(tasks::legacy_capability());
+    }
     if revision < McpRevision::V2025_03_26 {
         capabilities.completions = None;
     }
@@ -188,7 +191,7 @@ struct Discovered {
 fn discover(ctx: &McpCtx, _: Params<'_>) -> sabir::Result<Discovered> {
     Ok(Discovered {
         supported_versions: McpRevision::modern().collect(),
-        capabilities: ctx.core.catalog.lists().capabilities(),
+        capabilities: ctx.core.modern_capabilities(),
         instructions: ctx.core.settings.instructions.clone(),
     })
 }
@@ -252,8 +255,12 @@ fn call_tool(
         )?;
     }
     ctx.begin_round("tools/call", &target)?;
+    ctx.task_asked = tasks::asked(&ctx, target.task.as_ref())?;
     let end = ResponseBuilder::of(&ctx);
-    let running = entry.start(ctx, target.arguments.as_ref());
+    let running = match entry.tool.task_support() {
+        TaskSupport::Forbidden => entry.start(ctx, target.arguments.as_ref()),
+        support => tasks::start(ctx, support, &entry, target.arguments.as_ref())?,
+    };
     Ok(async move {
         let outcome = match running {
             Ok(running) => running.await,
@@ -411,58 +418,8 @@ fn complete(
     })
 }
 
-fn listen(
-    ctx: McpCtx,
-    params: Params<'_>,
-) -> sabir::Result<impl Future<Output = sabir::Result<Answer<Meta>>> + use<>> {
-    #[derive(Deserialize)]
-    struct Listen {
-        notifications: Interests,
-    }
-    let Listen { mut notifications } = read(params)?;
-    let capabilities = ctx.core.catalog.lists().capabilities();
-    notifications.tools_list_changed &= capabilities.tools.is_some();
-    notifications.prompts_list_changed &= capabilities.prompts.is_some();
-    notifications.resources_list_changed &= capabilities.resources.is_some();
-    if capabilities.resources.is_none() {
-        notifications.resource_subscriptions.clear();
-    }
-    let usage = ctx.rpc.peer().extension::<Usage>();
-    let listening = usage.listen(&notifications.resource_subscriptions, &ctx.core.settings.limits)?;
-    let mut changes = ctx.core.catalog.subscribers().subscribe();
-    Ok(async move {
-        let _listening = listening;
-        let id = ctx.rpc.id().await.and_then(|id| serde_json::from_str(id.text()).ok()).unwrap_or_default();
-        let meta = Meta::from_iter([("io.modelcontextprotocol/subscriptionId".to_owned(), id)]);
-        let acknowledged = json!({"_meta": meta, "notifications": notifications});
-        ctx.tell("notifications/subscriptions/acknowledged", acknowledged).await?;
-        let ending = ctx.rpc.peer().closing();
-        let mut ending = std::pin::pin!(ending);
-        loop {
-            let change = tokio::select! {
-                change = changes.recv() => change,
-                () = &mut ending => break,
-            };
-            let told = match change {
-                Ok(change) if notifications.wants(&change) => vec![change],
-                Ok(_) => continue,
-                Err(RecvError::Lagged(_)) => notifications.all(),
-                Err(RecvError::Closed) => break,
-            };
-            for change in told {
-                let params = match &change {
-                    Change::Resource(uri) => json!({"_meta": meta, "uri": uri}),
-                    _ => json!({"_meta": meta}),
-                };
-                ctx.tell(change.method(), params).await?;
-            }
-        }
-        Ok(ResponseBuilder::of(&ctx).answer(Meta::new(), Some(meta), false))
-    })
-}
-
 /// Reads params whose members have the names that the protocol gives them.
-fn read<P: DeserializeOwned>(params: Params<'_>) -> sabir::Result<P> {
+pub(super) fn read<P: DeserializeOwned>(params: Params<'_>) -> sabir::Result<P> {
     serde_json::from_str(params.map_or("{}", RawJson::as_str)).map_err(|error| unread(&error))
 }
 
@@ -487,7 +444,11 @@ impl McpCtx {
         Ok(())
     }
 
-    async fn tell(&self, method: &'static str, params: serde_json::Value) -> sabir::Result<()> {
+    pub(super) async fn tell(
+        &self,
+        method: impl Into<Cow<'static, str>>,
+        params: impl Serialize,
+    ) -> sabir::Result<()> {
         let told: Result<(), _> = self.rpc.peer().notify(method, params).await;
         told.map_err(|refused| ErrorObject::because(ErrorCode::INTERNAL_ERROR, refused))
     }

@@ -2,6 +2,7 @@
 //! in the modern one.
 
 use std::collections::BTreeSet;
+use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -18,6 +19,9 @@ pub(crate) const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapa
 pub(crate) const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
 const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 
+/// Tasks that a session lists. It may begin more.
+const MOST_TASKS: usize = 1024;
+
 /// What a connection of the legacy era has agreed on. Kept with the connection.
 #[derive(Default)]
 pub(crate) struct Session {
@@ -25,6 +29,8 @@ pub(crate) struct Session {
     /// The least level that is logged, as a number.
     level: AtomicU8,
     subscriptions: Mutex<BTreeSet<String>>,
+    /// The tasks that it has begun.
+    tasks: Mutex<BTreeSet<String>>,
     /// It is notified of changes.
     joined: AtomicBool,
 }
@@ -117,6 +123,21 @@ impl Session {
         if self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner).remove(uri) {
             usage.unsubscribe(uri);
         }
+    }
+
+    pub(crate) fn remember_task(&self, id: String) {
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        if tasks.len() >= MOST_TASKS {
+            tasks.pop_first();
+        }
+        tasks.insert(id);
+    }
+
+    /// The tasks that it has begun, behind the id `after`: at most `most`.
+    pub(crate) fn tasks(&self, after: Option<&str>, most: usize) -> Vec<String> {
+        let behind = (after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded);
+        let tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        tasks.range::<str, _>(behind).take(most).cloned().collect()
     }
 
     pub(crate) fn is_subscribed(&self, uri: &str) -> bool {

@@ -9,6 +9,7 @@ use tokio::sync::broadcast;
 
 use crate::bounded;
 use crate::server::session::Session;
+use crate::types::Meta;
 
 /// A change that clients can be notified of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +55,9 @@ pub struct Interests {
     /// Changes of the resources at these URIs.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "bounded::list::<MOST_URIS, _, _>")]
     pub resource_subscriptions: Vec<String>,
+    /// Fields of extensions, for a client that asks. A server reads its own.
+    #[serde(skip)]
+    pub extensions: Meta,
 }
 
 impl Interests {

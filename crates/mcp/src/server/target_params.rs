@@ -13,6 +13,8 @@ pub(crate) struct TargetParams<'a> {
     pub(crate) arguments: Option<RawJson<'a>>,
     pub(crate) responses: Option<RawJson<'a>>,
     pub(crate) state: Option<RawJson<'a>>,
+    /// It is to run as a task, in 2025-11-25.
+    pub(crate) task: Option<RawJson<'a>>,
 }
 
 /// As they came. A member that comes twice is refused: others may have gone by its other value.
@@ -29,6 +31,8 @@ struct Members<'a> {
     input_responses: Option<&'a RawValue>,
     #[serde(borrow, deserialize_with = "present")]
     request_state: Option<&'a RawValue>,
+    #[serde(borrow, deserialize_with = "present")]
+    task: Option<&'a RawValue>,
 }
 
 /// `null` is there, too.
@@ -61,6 +65,7 @@ impl<'a> TargetParams<'a> {
             arguments,
             responses: members.input_responses.map(RawJson::from),
             state: members.request_state.map(RawJson::from),
+            task: members.task.map(RawJson::from),
         })
     }
 }

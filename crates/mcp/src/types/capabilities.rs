@@ -74,6 +74,9 @@ pub struct ServerCapabilities {
     /// It sends log messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub logging: Option<Meta>,
+    /// It runs tools as tasks, in 2025-11-25. Later it is an extension.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tasks: Option<Meta>,
     /// Extensions by name, with their settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extensions: Option<Meta>,

@@ -7,6 +7,7 @@ mod content;
 mod progress;
 mod prompt;
 mod resource;
+mod task;
 mod tool;
 
 pub use ask::{Action, Elicit, ElicitResult, Root, Sample, Sampled, SamplingMessage};
@@ -16,6 +17,7 @@ pub use progress::ProgressUpdate;
 pub use prompt::{Prompt, PromptArgument, PromptMessage, PromptResult};
 pub use resource::{Contents, Resource, Template};
 use serde::{Deserialize, Serialize};
+pub use task::{TASKS_EXTENSION, Task, TaskStatus, TaskSupport, ToolExecution};
 pub use tool::{Tool, ToolAnnotations, ToolResult};
 
 /// What may be said beside anything, in `_meta`.

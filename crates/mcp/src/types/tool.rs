@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::content::is_false;
-use super::{Content, Icon, Meta};
+use super::{Content, Icon, Meta, TaskSupport, ToolExecution};
 use crate::McpRevision;
 
 /// A tool, as it is listed. A server fills in the schemas from the types of the function behind it.
@@ -42,6 +42,9 @@ pub struct Tool {
     /// Images to show. From 2025-11-25 on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub icons: Vec<Icon>,
+    /// Whether it runs as a task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub execution: Option<ToolExecution>,
     /// Anything else.
     #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
@@ -67,8 +70,40 @@ impl Tool {
             output_schema: None,
             annotations: None,
             icons: Vec::new(),
+            execution: None,
             meta: None,
         }
+    }
+
+    /// Runs it as a task for clients that know tasks: they get an answer at once, and the result when it is there.
+    /// Others wait for the result.
+    ///
+    /// ```
+    /// use sabir_mcp::{McpServer, Tool};
+    ///
+    /// let server = McpServer::new("films", "1.0.0").tool(Tool::new("render", "Renders the film").task(), |_, ()| async {
+    ///     tokio::time::sleep(std::time::Duration::from_secs(600)).await;
+    ///     Ok("film.mp4")
+    /// });
+    /// ```
+    #[must_use]
+    pub fn task(self) -> Self {
+        self.executed(TaskSupport::Optional)
+    }
+
+    /// Runs it as a task only: clients that do not know tasks are refused.
+    #[must_use]
+    pub fn task_only(self) -> Self {
+        self.executed(TaskSupport::Required)
+    }
+
+    fn executed(mut self, task_support: TaskSupport) -> Self {
+        self.execution = Some(ToolExecution { task_support });
+        self
+    }
+
+    pub(crate) fn task_support(&self) -> TaskSupport {
+        self.execution.map_or(TaskSupport::Forbidden, |execution| execution.task_support)
     }
 
     pub(crate) fn has_schema(&self) -> bool {
@@ -85,6 +120,10 @@ impl Tool {
         }
         if revision < McpRevision::V2025_11_25 {
             self.icons.clear();
+        }
+        // Later, the answer to a call says whether it has become a task.
+        if revision != McpRevision::V2025_11_25 {
+            self.execution = None;
         }
         self
     }

@@ -4,6 +4,7 @@
 mod asks;
 mod prompts;
 mod resources;
+mod tasks;
 mod tools;
 
 use sabir_mcp::McpServer;
@@ -14,5 +15,5 @@ const WAV: &[u8] = include_bytes!("silence.wav");
 pub(crate) fn server() -> McpServer {
     let server = McpServer::new("sabir-everything", env!("CARGO_PKG_VERSION"))
         .instructions("Some of everything that MCP has, to try clients on.");
-    prompts::add(resources::add(asks::add(tools::add(server))))
+    tasks::add(prompts::add(resources::add(asks::add(tools::add(server)))))
 }

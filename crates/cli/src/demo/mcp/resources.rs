@@ -1,13 +1,17 @@
 //! Resources, and a template of more.
 
-use sabir_mcp::{Json, McpServer, Partial, Resource, Template};
+use sabir_mcp::{Json, McpServer, Partial, Resource, Skill, Template};
 use serde::Deserialize;
 use serde_json::json;
 
 use crate::demo::mcp::PNG;
 
 pub(crate) fn add(server: McpServer) -> McpServer {
+    let skill =
+        Skill::new("tell-time", "Tells the time in words", "Round to five minutes; see references/words.md.")
+            .file("references/words.md", "text/markdown", "Quarter past, half past, quarter to.\n");
     server
+        .skill(skill)
         .resource(
             resource(
                 "test://static-text",

@@ -1,0 +1,251 @@
+//! Tasks from the client's side: waiting for them, answering what they ask, handles to come back with.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fmt;
+use std::time::Duration;
+
+use sabir::{CallError, ErrorCode, ErrorObject, RawJson};
+use serde::Deserialize;
+
+use super::call::{McpCall, Params, undecodable, written};
+use super::{McpClient, McpSession};
+use crate::McpRevision;
+use crate::bounded::BoundedMap;
+use crate::types::{Meta, ProgressUpdate, TASKS_EXTENSION, Task, TaskStatus, ToolResult};
+
+/// Questions that a task may ask in all: each may end up before the user.
+const MOST_QUESTIONS: usize = 1024;
+/// How often a server is asked at most, and at least, whatever it says.
+const SHORTEST_INTERVAL: Duration = Duration::from_millis(20);
+const LONGEST_INTERVAL: Duration = Duration::from_secs(60);
+/// How often it is asked if it says nothing.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+impl McpClient {
+    /// Knows tasks: servers may answer a call with a task. [`McpSession::call`] then waits for its result;
+    /// [`McpCall::start`] hands it out.
+    ///
+    /// ```no_run
+    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    /// use sabir_mcp::{McpClient, Started};
+    ///
+    /// let server = McpClient::new("me", "1.0.0").tasks().connect("http://127.0.0.1:8080/mcp").await?;
+    /// let film = server.call("render", ()).await?;
+    /// // Or with something to hold on to:
+    /// let film = match server.call("render", ()).start().await? {
+    ///     Started::Done(result) => result,
+    ///     Started::Task(mut task) => task.wait_with(|task| eprintln!("{:?}", task.status_message)).await?,
+    /// };
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn tasks(mut self) -> Self {
+        self.callbacks.tasks = true;
+        self.extension(TASKS_EXTENSION, Meta::new())
+    }
+}
+
+/// What a call that may become a task has begun.
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant)]
+pub enum Started {
+    /// Nothing: here is the result.
+    Done(ToolResult),
+    /// A task.
+    Task(McpTask),
+}
+
+/// A task of a server. Dropping it changes nothing: the task goes on.
+#[derive(Clone)]
+pub struct McpTask {
+    session: McpSession,
+    task: Task,
+}
+
+#[derive(Deserialize)]
+struct Question {
+    method: String,
+    params: Option<RawJson<'static>>,
+}
+
+impl McpCall<ToolResult> {
+    /// Calls the tool, and hands out the task that it has become, if it has. A server of 2025-11-25 is asked for one.
+    pub async fn start(mut self) -> Result<Started, CallError> {
+        let session = self.session().clone();
+        let legacy = session.revision() == McpRevision::V2025_11_25 && offers_tasks(&session);
+        if legacy {
+            self.ask_for_task()?;
+        }
+        let (kind, result) = match self.settle().await {
+            // The tool is not one that may run as a task.
+            Err(CallError::Error(error)) if legacy && error.code == ErrorCode::METHOD_NOT_FOUND => {
+                self.ask_for_no_task();
+                self.settle().await?
+            }
+            settled => settled?,
+        };
+        let task = match kind.as_deref() {
+            Some("task") if session.callbacks().tasks => Some(result.clone()),
+            None if legacy => result.get("task").map(RawJson::into_owned),
+            _ => None,
+        };
+        match task {
+            Some(task) => Ok(Started::Task(McpTask::read(session, &task)?)),
+            None => Ok(Started::Done(self.resolve(kind, result).await?)),
+        }
+    }
+}
+
+fn offers_tasks(session: &McpSession) -> bool {
+    let requests = session.capabilities().tasks.as_ref().and_then(|tasks| tasks.get("requests"));
+    requests.is_some_and(|requests| requests["tools"]["call"].is_object())
+}
+
+impl McpTask {
+    pub(super) fn read(session: McpSession, task: &RawJson<'_>) -> Result<Self, CallError> {
+        Ok(McpTask { session, task: task.parse().map_err(undecodable)? })
+    }
+
+    /// Its id, which [`McpSession::task`] takes, also in another process.
+    pub fn id(&self) -> &str {
+        &self.task.task_id
+    }
+
+    /// What was last heard of it.
+    pub fn task(&self) -> &Task {
+        &self.task
+    }
+
+    /// Asks how far it is.
+    pub async fn get(&mut self) -> Result<&Task, CallError> {
+        self.detailed().await?;
+        Ok(&self.task)
+    }
+
+    /// Asks the server to stop it. It may end otherwise all the same.
+    pub async fn cancel(&self) -> Result<(), CallError> {
+        let _: RawJson<'static> = self.request("tasks/cancel", self.params()?).await?;
+        Ok(())
+    }
+
+    /// Waits for its result, and answers what it asks meanwhile. Dropping the future stops that; the task goes on.
+    pub async fn wait(&mut self) -> Result<ToolResult, CallError> {
+        self.wait_with(|_| {}).await
+    }
+
+    /// The same, and is told whenever something is heard of it.
+    pub async fn wait_with(&mut self, mut heard: impl FnMut(&Task) + Send) -> Result<ToolResult, CallError> {
+        self.settle(&mut heard).await?.parse().map_err(undecodable)
+    }
+
+    /// Waits for its result, as the server writes it.
+    pub(super) async fn settle(
+        &mut self,
+        heard: &mut (dyn FnMut(&Task) + Send),
+    ) -> Result<RawJson<'static>, CallError> {
+        let mut answered = HashSet::new();
+        loop {
+            let detailed = self.detailed().await?;
+            heard(&self.task);
+            let status = self.task.status;
+            if !self.session.revision().is_modern() {
+                if status.is_final() || status == TaskStatus::InputRequired {
+                    // It is answered when the task is over, and the server asks by requests meanwhile.
+                    return self.request("tasks/result", self.params()?).await;
+                }
+            } else if let Some(end) = end(&detailed, status) {
+                return end;
+            } else if let Some(asked) = detailed.get("inputRequests") {
+                self.answer(&asked, &mut answered).await?;
+            }
+            tokio::time::sleep(self.interval()).await;
+        }
+    }
+
+    /// Answers what was not answered before.
+    async fn answer(&self, asked: &RawJson<'_>, answered: &mut HashSet<String>) -> Result<(), CallError> {
+        let BoundedMap(asked) = asked.parse::<BoundedMap<Question>>().map_err(undecodable)?;
+        let mut answers = BTreeMap::new();
+        for (key, question) in asked {
+            if answered.contains(&key) {
+                continue;
+            }
+            if answered.len() >= MOST_QUESTIONS {
+                let reason = format!("the task has asked {MOST_QUESTIONS} times");
+                return Err(CallError::Decode(reason.into()));
+            }
+            let answer = self.session.callbacks().answer(&question.method, question.params.as_ref()).await;
+            answered.insert(key.clone());
+            answers.insert(key, answer.map_err(CallError::Error)?);
+        }
+        if !answers.is_empty() {
+            let mut params = self.params()?;
+            params.insert("inputResponses".into(), written(&answers)?);
+            let _: RawJson<'static> = self.request("tasks/update", params).await?;
+        }
+        Ok(())
+    }
+
+    /// The task with all that the server says of it.
+    async fn detailed(&mut self) -> Result<RawJson<'static>, CallError> {
+        let detailed: RawJson<'static> = self.request("tasks/get", self.params()?).await?;
+        self.task = detailed.parse().map_err(undecodable)?;
+        Ok(detailed)
+    }
+
+    fn params(&self) -> Result<Params, CallError> {
+        Ok(Params::from([("taskId".into(), written(&self.task.task_id)?)]))
+    }
+
+    async fn request<R: serde::de::DeserializeOwned + 'static>(
+        &self,
+        method: &'static str,
+        params: Params,
+    ) -> Result<R, CallError> {
+        McpCall::new(&self.session, method, Ok(params)).await
+    }
+
+    fn interval(&self) -> Duration {
+        let asked = self.task.poll_interval_ms.map_or(INTERVAL, Duration::from_millis);
+        asked.clamp(SHORTEST_INTERVAL, LONGEST_INTERVAL)
+    }
+}
+
+/// What came of a task, if it is over.
+fn end(detailed: &RawJson<'_>, status: TaskStatus) -> Option<Result<RawJson<'static>, CallError>> {
+    let error = |code, reason: &str| Some(Err(CallError::Error(ErrorObject::because(code, reason))));
+    match status {
+        TaskStatus::Completed => match detailed.get("result") {
+            Some(result) => Some(Ok(result.into_owned())),
+            None => Some(Err(CallError::Decode("the task is completed, but has no result".into()))),
+        },
+        TaskStatus::Failed => match detailed.get("error").map(|error| error.parse::<ErrorObject>()) {
+            Some(Ok(error)) => Some(Err(CallError::Error(error))),
+            _ => error(ErrorCode::INTERNAL_ERROR, "the task has failed, and does not say why"),
+        },
+        TaskStatus::Cancelled => error(ErrorCode::REQUEST_CANCELLED, "the task was cancelled"),
+        TaskStatus::Working | TaskStatus::InputRequired => None,
+    }
+}
+
+impl McpSession {
+    /// A task that was begun before, by its id: asks the server for it.
+    pub async fn task(&self, id: impl Into<String>) -> Result<McpTask, CallError> {
+        let params = Params::from([("taskId".into(), written(&id.into())?)]);
+        let task: RawJson<'static> = McpCall::new(self, "tasks/get", Ok(params)).await?;
+        McpTask::read(self.clone(), &task)
+    }
+}
+
+/// How far a task is, for those who wait for a call: only words are known of it.
+pub(super) fn progress(task: &Task, count: u64) -> Option<ProgressUpdate> {
+    let message = task.status_message.clone()?;
+    Some(ProgressUpdate { progress: count.into(), total: None, message: Some(message) })
+}
+
+impl fmt::Debug for McpTask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("McpTask").field(&self.task).finish()
+    }
+}

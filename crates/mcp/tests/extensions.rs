@@ -1,0 +1,150 @@
+//! An extension that a user of the crate writes: a method, a type of results, a field of `subscriptions/listen`, and what
+//! both sides declare.
+
+#![allow(clippy::unwrap_used)]
+
+use sabir::{CallError, ErrorCode, RawJson};
+use sabir_mcp::{
+    Extension, Interests, ListenField, McpClient, McpCtx, McpResult, McpRevision, McpServer, Meta, Tool,
+    TypedResult, code,
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+const DESK: &str = "com.example/desk";
+
+#[derive(Deserialize)]
+struct Ticket {
+    ticket: u32,
+}
+
+async fn redeem(ctx: McpCtx, Ticket { ticket }: Ticket) -> McpResult<Value> {
+    let language = ctx.extension(DESK).and_then(|settings| settings.get("language").cloned());
+    Ok(
+        json!({"content": [{"type": "text", "text": format!("ticket {ticket}, {}", language.unwrap_or_default())}]}),
+    )
+}
+
+/// Asked at a desk, one gets a ticket, and comes back with it.
+fn server() -> McpServer {
+    let desk = Extension::new(DESK)
+        .setting("open", true)
+        .mutual()
+        .method("desk/redeem", redeem)
+        .method("desk/refuse", |_, ()| async { Err::<Value, _>("closed".into()) })
+        .listen("desks", |_, desks| async move {
+            let desks: Vec<String> = desks.parse()?;
+            let known: Vec<_> = desks.into_iter().filter(|desk| desk == "north").collect();
+            let (send, notifications) = mpsc::channel(1);
+            for number in 1..=2 {
+                let told = RawJson::from_value(&json!({"number": number}))?;
+                let send = send.clone();
+                tokio::spawn(async move { send.send(("notifications/desk".into(), told)).await });
+            }
+            Ok(ListenField { acknowledged: json!(known), notifications })
+        });
+    McpServer::new("desks", "1.0.0").extension(desk).tool(
+        Tool::new("ask", "Asks"),
+        |ctx: McpCtx, ()| async move {
+            ctx.require_extension(DESK)?;
+            Err::<String, _>(TypedResult::new("com.example/ticket", &json!({"ticket": 7}))?.into())
+        },
+    )
+}
+
+fn client() -> McpClient {
+    let language = Meta::from_iter([("language".to_owned(), json!("en"))]);
+    McpClient::new("visitor", "1.0.0").extension(DESK, language).on_result_type(
+        "com.example/ticket",
+        |session, result| async move {
+            let ticket = RawJson::from_value(&json!({"ticket": result.get("ticket").unwrap()})).unwrap();
+            session.request("desk/redeem", Some(ticket)).await
+        },
+    )
+}
+
+#[tokio::test]
+async fn an_extension_is_declared_by_both_sides_in_both_eras() {
+    for revision in [McpRevision::V2025_11_25, McpRevision::V2026_07_28] {
+        let session = client().revision(revision).connect(server().in_memory()).await.unwrap();
+        let declared = session.capabilities().extensions.clone().unwrap();
+        assert_eq!(declared[DESK], json!({"open": true}), "{revision}");
+        let ticket = Some(RawJson::new(r#"{"ticket": 3}"#).unwrap().into_owned());
+        let redeemed = session.request("desk/redeem", ticket).await.unwrap();
+        assert!(redeemed.as_str().contains("ticket 3, \\\"en\\\""), "{revision}: {redeemed}");
+        let refused = session.request("desk/refuse", None).await.unwrap_err();
+        assert!(matches!(&refused, CallError::Error(error) if error.message == "closed"), "{refused:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_result_of_another_type_is_resolved_for_the_caller() {
+    let session = client().connect(server().in_memory()).await.unwrap();
+    assert_eq!(session.call("ask", ()).await.unwrap().text(), "ticket 7, \"en\"");
+    // One that nobody resolves is an error.
+    let unresolving = McpClient::new("visitor", "1.0.0").extension(DESK, Meta::new());
+    let session = unresolving.connect(server().in_memory()).await.unwrap();
+    let error = session.call("ask", ()).await.unwrap_err();
+    assert!(
+        matches!(&error, CallError::Decode(reason) if reason.contains("com.example/ticket")),
+        "{error:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_declare_it_is_refused() {
+    for (revision, want) in [
+        (McpRevision::V2025_11_25, ErrorCode::METHOD_NOT_FOUND),
+        (McpRevision::V2026_07_28, code::MISSING_CAPABILITY),
+    ] {
+        let client = McpClient::new("stranger", "1.0.0").revision(revision);
+        let session = client.connect(server().in_memory()).await.unwrap();
+        let ticket = Some(RawJson::new(r#"{"ticket": 3}"#).unwrap().into_owned());
+        let Err(CallError::Error(error)) = session.request("desk/redeem", ticket).await else { panic!() };
+        assert_eq!(error.code, want, "{revision}");
+        if revision.is_modern() {
+            let required = error.data.unwrap();
+            assert_eq!(
+                required.as_str(),
+                r#"{"requiredCapabilities":{"extensions":{"com.example/desk":{}}}}"#
+            );
+            let Err(CallError::Error(error)) = session.call("ask", ()).await else { panic!() };
+            assert_eq!(error.code, want);
+            let extensions = Meta::from_iter([("desks".to_owned(), json!(["north"]))]);
+            let interests = Interests { extensions, ..Interests::default() };
+            let Err(CallError::Error(error)) = session.listen(&interests).await else { panic!() };
+            assert_eq!(error.code, want);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_field_of_listen_is_acknowledged_and_told() {
+    let (send, mut told) = mpsc::unbounded_channel();
+    let acknowledged = send.clone();
+    let client = client()
+        .on_notification("notifications/subscriptions/acknowledged", move |params| {
+            acknowledged.send(params.get("notifications").unwrap().into_owned()).unwrap();
+        })
+        .on_notification("notifications/desk", move |params| {
+            assert!(params.get("_meta").unwrap().get("io.modelcontextprotocol/subscriptionId").is_some());
+            send.send(params.get("number").unwrap().into_owned()).unwrap();
+        });
+    let session = client.connect(server().in_memory()).await.unwrap();
+    let extensions = Meta::from_iter([("desks".to_owned(), json!(["north", "south"]))]);
+    let interests = Interests { tools_list_changed: true, extensions, ..Interests::default() };
+    let listening = tokio::spawn({
+        let session = session.clone();
+        async move { session.listen(&interests).await }
+    });
+    let mut heard = Vec::new();
+    while heard.len() < 3 {
+        heard.push(told.recv().await.unwrap().to_string());
+    }
+    let acknowledged: Value = serde_json::from_str(&heard[0]).unwrap();
+    assert_eq!(acknowledged, json!({"desks": ["north"], "toolsListChanged": true}));
+    heard[1..].sort();
+    assert_eq!(heard[1..], ["1", "2"]);
+    listening.abort();
+}
