@@ -4,7 +4,10 @@
 import { OAuth2Server } from "oauth2-mock-server";
 
 const server = new OAuth2Server();
-await server.issuer.keys.generate("RS256");
+// It signs with one after the other.
+for (const algorithm of ["RS256", "RS512", "PS256", "PS384", "ES256", "ES384", "EdDSA"]) {
+    await server.issuer.keys.generate(algorithm);
+}
 // The resource is said when the user is sent here, and again when the token is fetched.
 server.service.on("beforeTokenSigning", (token, request) => {
     const asked = request.body ?? {};

@@ -21,10 +21,10 @@ async function freePort() {
     return port;
 }
 
-let authority, server, url;
+let authority, issuer, server, url;
 before(async () => {
     authority = spawn(process.execPath, ["authority.mjs"], { stdio: ["ignore", "pipe", "inherit"] });
-    const issuer = await line(authority.stdout);
+    issuer = await line(authority.stdout);
     url = new URL(`http://127.0.0.1:${await freePort()}/mcp`);
     const args = ["demo", "--mcp", "--listen", url.href, "--issuer", issuer, "--scope", "mcp"];
     server = spawn(process.env.SABIR, args, { stdio: ["ignore", "ignore", "pipe"] });
@@ -71,6 +71,25 @@ for (const era of ["legacy", "modern"]) {
         await client.close();
     });
 }
+
+test("tokens of every algorithm are taken", { timeout: 30_000 }, async () => {
+    const seen = new Set();
+    const { token_endpoint } = await (await fetch(`${issuer}/.well-known/openid-configuration`)).json();
+    for (let i = 0; i < 7; i++) {
+        const form = { grant_type: "client_credentials", client_id: "interop", resource: url.href, scope: "mcp" };
+        const granted = await fetch(token_endpoint, { method: "POST", body: new URLSearchParams(form) });
+        const { access_token } = await granted.json();
+        seen.add(JSON.parse(Buffer.from(access_token.split(".")[0], "base64url")).alg);
+        const accept = "application/json, text/event-stream";
+        const headers = { "content-type": "application/json", accept, authorization: `Bearer ${access_token}` };
+        const clientInfo = { name: "interop", version: "0" };
+        const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
+        const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params });
+        const answer = await fetch(url, { method: "POST", headers, body });
+        assert.equal(answer.status, 200, `${[...seen]}: ${await answer.text()}`);
+    }
+    assert.equal(seen.size, 7);
+});
 
 test("a token of nobody is refused", { timeout: 30_000 }, async () => {
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
