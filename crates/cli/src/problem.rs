@@ -14,6 +14,7 @@ use sabir::{
 };
 use sabir_proto::{ByteSize, ParseError, Syntax};
 
+use crate::auth;
 use crate::detect::{Detected, Watch};
 use crate::exit::{Exit, Failure};
 use crate::json::compact;
@@ -167,6 +168,12 @@ impl PeerOptions {
             (_, 401) if self.web.has("authorization") => {
                 "the server does not accept this Authorization header: check the credentials".to_owned()
             }
+            (_, 401) if auth::wanted().is_some() => match &self.target {
+                Target::Url(url) if !url.is_secret() => {
+                    format!("log in with `sabir auth login {}`", word(url.as_str()))
+                }
+                _ => "log in with `sabir auth login URL`".to_owned(),
+            },
             (_, 401) => format!("authentication is required: pass credentials with {CREDENTIALS}"),
             (_, 403) if self.web.has("authorization") => {
                 "these credentials do not give access; ask for others, or see the log of the server"

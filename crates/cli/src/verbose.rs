@@ -8,8 +8,8 @@ use sabir::transport::Step;
 use crate::print::Printer;
 
 /// Headers whose values give access to a session.
-const SECRET: [&str; 6] =
-    ["authorization", "cookie", "mcp-session-id", "proxy-authorization", "set-cookie", "x-api-key"];
+const SECRET: [&str; 7] =
+    ["authorization", "cookie", "dpop", "mcp-session-id", "proxy-authorization", "set-cookie", "x-api-key"];
 
 /// Shows each step. The values of `secret` headers, which the user gave, are not shown, and those that give access to a
 /// session. With `hides_path`, neither is the path: it has values of variables in it.

@@ -36,6 +36,15 @@ pub(crate) struct DemoArgs {
     /// Require this bearer token over HTTP and WebSocket; other connections are refused
     #[arg(long, value_name = "TOKEN", requires = "listen", value_parser = token, help_heading = CONNECTION)]
     pub(crate) bearer: Option<String>,
+    /// Require tokens that this authorization server signs, for MCP over HTTP; may be repeated
+    #[arg(long, value_name = "URL", requires = "listen", requires = "mcp", conflicts_with = "bearer", help_heading = CONNECTION)]
+    pub(crate) issuer: Vec<String>,
+    /// What those tokens must be for [default: the URL of --listen]
+    #[arg(long, value_name = "URL", requires = "issuer", help_heading = CONNECTION)]
+    pub(crate) resource: Option<String>,
+    /// Require a scope for a tool, as TOOL=SCOPE, or as SCOPE for everything; may be repeated
+    #[arg(long, value_name = "SCOPE", requires = "issuer", help_heading = CONNECTION)]
+    pub(crate) scope: Vec<String>,
     /// Allow calls from pages of this origin, such as https://app.example; may be repeated
     #[arg(long, value_name = "ORIGIN", requires = "listen", value_parser = origin, help_heading = CONNECTION)]
     pub(crate) allow_origin: Vec<String>,

@@ -1,5 +1,6 @@
 //! The command line. What it means is decided by each command.
 
+mod auth;
 mod call;
 mod check;
 mod demo;
@@ -17,6 +18,7 @@ mod wrap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+pub(crate) use auth::{AuthArgs, AuthCommand, LoginArgs};
 pub(crate) use call::CallArgs;
 pub(crate) use check::CheckArgs;
 use clap::{Parser, Subcommand, ValueEnum};
@@ -122,6 +124,8 @@ Examples:
     Generate(GenerateArgs),
     /// List the targets that are saved under a name
     Targets(TargetsArgs),
+    /// Log in to servers that want tokens, and out again
+    Auth(AuthArgs),
     /// Serve the demo service
     Demo(DemoArgs),
     /// Convert captured traffic to RDF, or query it with SPARQL

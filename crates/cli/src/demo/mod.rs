@@ -7,6 +7,8 @@ use std::io::{self, IsTerminal};
 
 use sabir::{Dialect, Error, Http, MCP, PLAIN, Router, transport};
 
+use sabir_mcp::ResourceServer;
+
 use crate::args::DemoArgs;
 use crate::exit::{Exit, Failure};
 use crate::platform::{LISTEN, raise_descriptor_limit};
@@ -56,7 +58,7 @@ async fn listen(url: &str, args: &DemoArgs, printer: &Printer) -> Result<Exit, F
     let (tell, mut told) = tokio::sync::mpsc::channel(1);
     let (router, dialect) = served(args);
     let server = sabir::listen(url, router).framing(args.framing.known()).dialect(dialect);
-    let mut server = server.http(http(args)).with_signals().on_accept_error(move |error| {
+    let mut server = server.http(http(url, args).await?).with_signals().on_accept_error(move |error| {
         let _ = tell.try_send(format!("cannot accept connections: {error}"));
     });
     if let Some(tls) = tls {
@@ -77,10 +79,30 @@ async fn listen(url: &str, args: &DemoArgs, printer: &Printer) -> Result<Exit, F
     }
 }
 
-fn http(args: &DemoArgs) -> Http {
-    let mut http = match args.mcp {
-        true => sabir_mcp::streamable_http(),
-        false => Http::new(),
+/// Takes tokens of the issuers that are named, for this server.
+async fn protected(url: &str, args: &DemoArgs) -> Result<Http, Failure> {
+    let resource = args.resource.as_deref().unwrap_or(url);
+    let mut settings = ResourceServer::new(resource);
+    for issuer in &args.issuer {
+        settings = settings.issuer(issuer);
+    }
+    for scope in &args.scope {
+        settings = match scope.split_once('=') {
+            Some((tool, scope)) => settings.tool_scopes(tool, [scope]),
+            None => settings.scopes([scope]),
+        };
+    }
+    let started = settings.start().await;
+    Ok(started
+        .map_err(|error| Failure::new(Exit::Connect, format_args!("tokens cannot be checked: {error}")))?
+        .http())
+}
+
+async fn http(url: &str, args: &DemoArgs) -> Result<Http, Failure> {
+    let mut http = match (args.mcp, args.issuer.is_empty()) {
+        (true, false) => protected(url, args).await?,
+        (true, true) => sabir_mcp::streamable_http(),
+        (false, _) => Http::new(),
     };
     for origin in &args.allow_origin {
         http = http.allow_origin(origin);
@@ -91,7 +113,7 @@ fn http(args: &DemoArgs) -> Http {
     if let Some(token) = &args.bearer {
         http = http.bearer(token.clone());
     }
-    http
+    Ok(http)
 }
 
 pub(crate) fn cannot_listen(error: &Error) -> Failure {

@@ -193,7 +193,11 @@ async fn connect(
     let opened = target.open(*framing, tracing).map_err(|error| options.unreachable(&error))?;
     let faults = faults.clone();
     let reported = move |report: &Report<'_>| faults.report(report);
-    let mut transport = headers.add_to(web.apply(opened)).dialect(LENIENT).limits(limits).on_report(reported);
+    let mut transport = headers
+        .add_to(options.logged_in(web.apply(opened)))
+        .dialect(LENIENT)
+        .limits(limits)
+        .on_report(reported);
     if options.has_event_stream() {
         transport = transport.event_stream();
     }

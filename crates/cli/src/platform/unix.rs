@@ -5,6 +5,7 @@ use std::fs::{File, Metadata};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Where to listen, for example.
 pub(crate) const LISTEN: &str = "tcp://127.0.0.1:4000 or unix:/tmp/demo.sock";
@@ -51,6 +52,15 @@ pub(crate) fn open_without_waiting(path: &Path) -> std::io::Result<File> {
 pub(crate) fn config_folder() -> Option<PathBuf> {
     let set = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
     set.or_else(|| home().map(|home| home.join(".config")))
+}
+
+/// What opens a URL in the user's browser, if there is a screen.
+pub(crate) fn browser() -> Option<Command> {
+    if cfg!(target_os = "macos") {
+        return Some(Command::new("/usr/bin/open"));
+    }
+    let has_screen = ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| std::env::var_os(name).is_some());
+    has_screen.then(|| Command::new("xdg-open"))
 }
 
 /// Where a program keeps what it remembers.

@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
 use std::os::windows::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 pub(crate) use super::words::{join, split, word};
 
@@ -43,6 +44,13 @@ pub(crate) fn open_without_waiting(path: &Path) -> std::io::Result<File> {
 /// Where a program keeps the user's settings.
 pub(crate) fn config_folder() -> Option<PathBuf> {
     std::env::var_os("APPDATA").filter(|folder| !folder.is_empty()).map(PathBuf::from)
+}
+
+/// What opens a URL in the user's browser.
+pub(crate) fn browser() -> Option<Command> {
+    let mut command = Command::new("rundll32.exe");
+    command.arg("url.dll,FileProtocolHandler");
+    Some(command)
 }
 
 /// Where a program keeps what it remembers.

@@ -179,14 +179,15 @@ impl Session {
         let headers = McpHeaders::default();
         let description = Description::default();
         let (reports, refusals) = (Arc::clone(&listener), description.refusals.clone());
-        let mut transport =
-            headers.add_to(options.web.apply(opened)).dialect(dialect).limits(limits).on_report(
-                move |report| {
-                    if !refusals.takes(report) {
-                        reports.report(report);
-                    }
-                },
-            );
+        let mut transport = headers
+            .add_to(options.logged_in(options.web.apply(opened)))
+            .dialect(dialect)
+            .limits(limits)
+            .on_report(move |report| {
+                if !refusals.takes(report) {
+                    reports.report(report);
+                }
+            });
         if protocol.is_some_and(|protocol| protocol.has_event_stream(&options.target)) {
             transport = transport.event_stream();
         }

@@ -68,7 +68,7 @@ impl UserAgent for Redirects {
             let request = Request::get(url).body("").map_err(|error| error.to_string())?;
             let response = Fetch::default().send(request).await.map_err(|error| error.to_string())?;
             let location = response.headers().get("location").and_then(|location| location.to_str().ok());
-            location.map(str::to_owned).ok_or_else(|| format!("HTTP {} is no redirect", response.status()))
+            location.map(str::to_owned).ok_or_else(|| format!("HTTP {} is not a redirect", response.status()))
         })
     }
 }

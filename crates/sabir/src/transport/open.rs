@@ -73,6 +73,10 @@ fn check_settings(url: &Url, dial: &Dial) -> Result<(), Error> {
     if !has_headers && !dial.headers.is_empty() {
         return Err(Error::config(format!("`{url}` has no headers: only http(s):// and ws(s):// have")));
     }
+    #[cfg(feature = "http")]
+    if !url.scheme().is_http() && dial.authorizer.is_some() {
+        return Err(Error::config(format!("`{url}` has no requests to authorize: only http(s):// has")));
+    }
     let is_secure = url.scheme().is_secure();
     #[cfg(feature = "tls")]
     if !is_secure && !dial.tls.is_default() {

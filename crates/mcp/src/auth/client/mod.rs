@@ -4,6 +4,7 @@ mod credentials;
 mod dpop;
 mod grant;
 mod metadata;
+mod private_file;
 mod registration;
 mod session;
 mod store;

@@ -268,6 +268,15 @@ impl Session {
             // Somebody has got one meanwhile.
             return Ok(());
         }
+        // Or another program has, that uses the same store.
+        let stored = self.config.store.tokens(wanted.server.as_str()).map_err(AuthError::store)?;
+        let is_newer = |stored: &Tokens| {
+            let lasts = stored.expires_at.is_none_or(|ends| ends > self.config.now().saturating_add(EARLY));
+            wanted.token.is_some() && lasts && wanted.token.as_ref() != Some(&stored.access_token)
+        };
+        if let (Some(stored), false) = (stored.filter(is_newer), matches!(wanted.cause, Cause::Scope)) {
+            return self.take(stored);
+        }
         let once_more = self.try_renew(&mut flight, &wanted).await;
         match once_more {
             Err(error) if error.code() == Some("invalid_client") => {

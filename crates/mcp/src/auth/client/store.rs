@@ -9,6 +9,8 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
+use super::private_file;
+
 /// Bytes of a file of credentials.
 const MOST_BYTES: u64 = 16 * 1024 * 1024;
 
@@ -156,45 +158,16 @@ impl FileStore {
 /// Writes a file beside the old one, for its owner alone, and puts it in its place.
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        create_folder(folder)?;
+        private_file::create_folder(folder)?;
     }
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}", crate::auth::encoding::random_text()));
     let beside = path.with_file_name(name);
-    let written = write_private(&beside, bytes).and_then(|()| std::fs::rename(&beside, path));
+    let written = private_file::write(&beside, bytes).and_then(|()| std::fs::rename(&beside, path));
     if written.is_err() {
         let _ = std::fs::remove_file(&beside);
     }
     written
-}
-
-#[cfg(unix)]
-fn create_folder(folder: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt as _;
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
-}
-
-#[cfg(unix)]
-fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    use std::io::Write as _;
-    use std::os::unix::fs::OpenOptionsExt as _;
-    let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
-}
-
-/// Files below the user's own folder are private to the user there.
-#[cfg(not(unix))]
-fn create_folder(folder: &Path) -> io::Result<()> {
-    std::fs::create_dir_all(folder)
-}
-
-#[cfg(not(unix))]
-fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    use std::io::Write as _;
-    let mut file = std::fs::OpenOptions::new().write(true).create_new(true).open(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
 }
 
 impl CredentialStore for FileStore {

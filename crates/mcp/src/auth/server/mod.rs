@@ -453,6 +453,10 @@ impl Checks {
             params.push(("algs", &names));
         }
         let body = json!({"error": error.unwrap_or("unauthorized"), "error_description": reason});
+        if *status == StatusCode::SERVICE_UNAVAILABLE {
+            // Another token would not help.
+            return Denied::forbidden().status(*status).json(body.to_string());
+        }
         let challenge = challenge::write(scheme, &params);
         Denied::unauthorized(&challenge).status(*status).json(body.to_string())
     }

@@ -12,6 +12,7 @@ pub type Authorized<'a, T> = Pin<Box<dyn Future<Output = Result<T, String>> + Se
 
 /// Whether a request that was answered is sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Verdict {
     /// The answer stands.
     Done,

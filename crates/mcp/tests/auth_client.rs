@@ -1,0 +1,303 @@
+//! A client that logs in by itself, at servers that are honest and at some that are not: tokens are kept, renewed once for
+//! all who wait, and never sent or told to anybody else.
+
+#![cfg(feature = "auth")]
+#![expect(clippy::unwrap_used, reason = "a test may")]
+
+mod site;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, UNIX_EPOCH};
+
+use sabir::Fetch;
+use sabir::http::Request;
+use sabir_mcp::{
+    ClientCredentials, CredentialStore, FileStore, LoopbackBrowser, McpClient, McpRevision, McpSession,
+    OAuth, OAuthSession,
+};
+use serde_json::{Value, json};
+use site::{Asked, NOW, Reply, Site, missing, ok, with};
+
+/// What must never be told.
+const SECRETS: [&str; 5] =
+    ["the-access-token", "the-refresh-token", "the-code", "the-client-secret", "the-verifier"];
+
+/// A protected server that is its own authorization server. `change` are other members of the two documents, `tokens` the
+/// answers of the token endpoint.
+async fn protected(change: Value, tokens: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Site {
+    Site::start(move |url, asked| answer(url, asked, &change, &tokens)).await
+}
+
+fn answer(
+    url: &str,
+    asked: &Asked,
+    change: &Value,
+    tokens: &(dyn Fn(&Asked) -> Reply + Send + Sync),
+) -> Reply {
+    let resource = json!({"resource": format!("{url}/mcp"), "authorization_servers": [url]});
+    let metadata = json!({
+        "issuer": url,
+        "authorization_endpoint": format!("{url}/authorize"),
+        "token_endpoint": format!("{url}/token"),
+        "registration_endpoint": format!("{url}/register"),
+        "code_challenge_methods_supported": ["S256"],
+    });
+    match () {
+        () if asked.is("GET /.well-known/oauth-protected-resource/mcp ") => {
+            ok(&with(resource, &change["resource"]))
+        }
+        () if asked.is("GET /.well-known/oauth-authorization-server ") => {
+            ok(&with(metadata, &change["server"]))
+        }
+        () if asked.is("POST /register ") => {
+            (201, String::new(), json!({"client_id": "me", "client_secret": "the-client-secret"}).to_string())
+        }
+        () if asked.is("GET /authorize?") => {
+            let part = |name: &str| {
+                asked.line.split(['?', '&', ' ']).find_map(|part| part.strip_prefix(name)).unwrap().to_owned()
+            };
+            let redirect = part("redirect_uri=").replace("%3A", ":").replace("%2F", "/");
+            (302, format!("Location: {redirect}?code=the-code&state={}\r\n", part("state=")), String::new())
+        }
+        () if asked.is("POST /token ") => tokens(asked),
+        () if asked.is("POST /mcp ") => mcp(asked),
+        () => missing(),
+    }
+}
+
+/// A server that takes tokens which begin in the right way, until they are said to be stale.
+fn mcp(asked: &Asked) -> Reply {
+    let head = asked.head.to_ascii_lowercase();
+    if !head.contains("authorization: bearer the-access-token") {
+        return (401, "WWW-Authenticate: Bearer scope=\"a\"\r\n".to_owned(), String::new());
+    }
+    let message: Value = serde_json::from_str(&asked.body).unwrap();
+    let result = match message["method"].as_str().unwrap() {
+        "server/discover" => {
+            json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "resultType": "complete"})
+        }
+        _ => json!({"content": [{"type": "text", "text": "done"}], "resultType": "complete"}),
+    };
+    ok(&json!({"jsonrpc": "2.0", "id": message["id"], "result": result}))
+}
+
+fn granted(asked: &Asked) -> Reply {
+    assert!(asked.body.contains("resource=http%3A%2F%2F127.0.0.1"), "{}", asked.body);
+    ok(
+        &json!({"access_token": "the-access-token", "token_type": "Bearer", "expires_in": 3600, "refresh_token": "the-refresh-token"}),
+    )
+}
+
+/// A user who goes wherever the browser is sent.
+fn browser() -> LoopbackBrowser {
+    LoopbackBrowser::new(|url| {
+        let url = url.to_owned();
+        tokio::spawn(async move {
+            let response = Fetch::default().send(Request::get(url).body("").unwrap()).await.unwrap();
+            let location = response.headers()["location"].to_str().unwrap().to_owned();
+            // Somebody else comes first, with the state of another login.
+            let wrong = format!("{}x", location.replace("the-code", "stolen"));
+            assert_eq!(
+                Fetch::default().send(Request::get(wrong).body("").unwrap()).await.unwrap().status(),
+                404
+            );
+            assert_eq!(
+                Fetch::default().send(Request::get(location).body("").unwrap()).await.unwrap().status(),
+                200
+            );
+        });
+    })
+    .timeout(Duration::from_secs(20))
+}
+
+async fn connect(site: &Site, auth: impl Into<OAuthSession>) -> Result<McpSession, String> {
+    let client = McpClient::new("t", "1").revision(McpRevision::V2026_07_28).auth(auth);
+    client.connect(format!("{}/mcp", site.url)).await.map_err(|error| error.to_string())
+}
+
+#[tokio::test]
+async fn a_login_is_kept_and_used_again() {
+    let site = protected(json!({"resource": {}, "server": {}}), granted).await;
+    let folder = std::env::temp_dir().join(format!("sabir-auth-{}", std::process::id()));
+    let path = folder.join("credentials.json");
+    let first = connect(&site, OAuth::browser(browser()).store(FileStore::new(&path))).await.unwrap();
+    assert_eq!(first.call("x", json!({})).await.unwrap().text(), "done");
+    let authorize = site.asked("GET /authorize?");
+    assert_eq!(authorize.len(), 1);
+    for part in [
+        "response_type=code",
+        "code_challenge_method=S256",
+        "scope=a",
+        "client_id=me",
+        "resource=http%3A%2F%2F127.0.0.1",
+    ] {
+        assert!(authorize[0].line.contains(part), "{part}: {}", authorize[0].line);
+    }
+    // Another run of the program.
+    let second = connect(
+        &site,
+        OAuth::browser(LoopbackBrowser::new(|_| panic!("no login"))).store(FileStore::new(&path)),
+    );
+    assert_eq!(second.await.unwrap().call("x", json!({})).await.unwrap().text(), "done");
+    assert_eq!(site.asked("GET /authorize?").len(), 1);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[tokio::test]
+async fn many_who_wait_renew_a_token_once() {
+    let time = Arc::new(AtomicU64::new(NOW));
+    let site = protected(json!({"resource": {}, "server": {}}), |asked| {
+        let (access, refresh) = match asked.body.contains("refresh_token=") {
+            true => ("the-access-token-2", "the-refresh-token-2"),
+            false => ("the-access-token", "the-refresh-token"),
+        };
+        ok(&json!({"access_token": access, "token_type": "bearer", "expires_in": 60, "refresh_token": refresh}))
+    })
+    .await;
+    let (now, store) = (Arc::clone(&time), Arc::new(Kept::default()));
+    let clock = move || UNIX_EPOCH + Duration::from_secs(now.load(Ordering::Relaxed));
+    let auth = OAuth::browser(browser()).clock(clock).store(Shared(Arc::clone(&store)));
+    let session = connect(&site, auth).await.unwrap();
+    time.store(NOW + 55, Ordering::Relaxed);
+    let calls: Vec<_> = (0..20).map(|_| tokio::spawn(session.call("x", json!({})).into_future())).collect();
+    for call in calls {
+        assert_eq!(call.await.unwrap().unwrap().text(), "done");
+    }
+    let refreshes = site.asked("POST /token ");
+    let refreshes: Vec<_> =
+        refreshes.iter().filter(|asked| asked.body.contains("grant_type=refresh_token")).collect();
+    assert_eq!(refreshes.len(), 1);
+    assert!(refreshes[0].body.contains("refresh_token=the-refresh-token&"), "{}", refreshes[0].body);
+    let kept = store.0.tokens(&format!("{}/mcp", site.url)).unwrap().unwrap();
+    assert_eq!(kept.refresh_token.as_deref(), Some("the-refresh-token-2"));
+    assert_eq!(site.asked("GET /authorize?").len(), 1);
+}
+
+#[derive(Default)]
+struct Kept(sabir_mcp::MemoryStore);
+struct Shared(Arc<Kept>);
+
+impl CredentialStore for Shared {
+    fn tokens(&self, server: &str) -> std::io::Result<Option<sabir_mcp::Tokens>> {
+        self.0.0.tokens(server)
+    }
+    fn set_tokens(&self, server: &str, tokens: Option<&sabir_mcp::Tokens>) -> std::io::Result<()> {
+        self.0.0.set_tokens(server, tokens)
+    }
+    fn registration(&self, issuer: &str) -> std::io::Result<Option<sabir_mcp::Registration>> {
+        self.0.0.registration(issuer)
+    }
+    fn set_registration(
+        &self,
+        issuer: &str,
+        registration: Option<&sabir_mcp::Registration>,
+    ) -> std::io::Result<()> {
+        self.0.0.set_registration(issuer, registration)
+    }
+}
+
+#[tokio::test]
+async fn documents_that_lie_are_not_believed() {
+    let elsewhere = Site::start(|_, _| missing()).await;
+    let there = elsewhere.url.clone();
+    for (resource, server, why) in [
+        (json!({"resource": "https://evil.example/mcp"}), json!({}), "are for another resource"),
+        (json!({"resource": there}), json!({}), "are for another resource"),
+        (json!({"authorization_servers": []}), json!({}), "name no authorization server"),
+        (json!({"authorization_servers": ["http://as.example"]}), json!({}), "must be https://"),
+        (json!({"authorization_servers": ["file:///etc/passwd"]}), json!({}), "not a valid URL"),
+        (json!({}), json!({"issuer": "https://evil.example"}), "are those of another one"),
+        (json!({}), json!({"code_challenge_methods_supported": ["plain"]}), "PKCE"),
+        (json!({}), json!({"code_challenge_methods_supported": null}), "PKCE"),
+        (json!({}), json!({"authorization_endpoint": "http://evil.example/a"}), "must be https://"),
+        (json!({}), json!({"authorization_endpoint": "javascript:alert(1)"}), "not a valid URL"),
+        (json!({}), json!({"token_endpoint": "http://evil.example/t"}), "must be https://"),
+        (json!({}), json!({"registration_endpoint": "http://evil.example/r"}), "must be https://"),
+        (json!({}), json!({"x": "a".repeat(1 << 20)}), "larger than"),
+    ] {
+        let site = protected(json!({"resource": resource, "server": server}), granted).await;
+        let error = connect(&site, OAuth::browser(browser())).await.unwrap_err();
+        assert!(error.contains(why), "{error} | {why}");
+        assert!(site.asked("POST /token ").is_empty(), "{why}");
+    }
+    assert!(elsewhere.asked("").is_empty());
+}
+
+#[tokio::test]
+async fn a_secret_stays_with_its_issuer() {
+    let site = protected(json!({"resource": {}, "server": {}}), granted).await;
+    let client = ClientCredentials::secret("me", "the-client-secret").issuer("https://as.example");
+    let error = connect(&site, OAuth::client_credentials(client)).await.unwrap_err();
+    assert!(error.contains("no client is given for that"), "{error}");
+    assert!(site.asked("POST /token ").is_empty());
+}
+
+#[tokio::test]
+async fn a_redirect_is_not_followed() {
+    let trap = Site::start(|_, _| ok(&json!({}))).await;
+    let there = trap.url.clone();
+    let site = Site::start(move |_, asked| match asked.is("POST /mcp ") {
+        true => (401, "WWW-Authenticate: Bearer\r\n".to_owned(), String::new()),
+        false => (302, format!("Location: {there}/\r\n"), String::new()),
+    })
+    .await;
+    let error = connect(&site, OAuth::browser(browser())).await.unwrap_err();
+    assert!(error.contains("HTTP 302"), "{error}");
+    assert!(trap.asked("").is_empty());
+}
+
+#[tokio::test]
+async fn private_addresses_are_reached_only_if_allowed() {
+    let site = Site::start(|_, _| ok(&json!({}))).await;
+    let fetch = Fetch { private_addresses: false, ..Fetch::default() };
+    let port = site.url.rsplit(':').next().unwrap();
+    for host in ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0"] {
+        let request = Request::get(format!("http://{host}:{port}/")).body("").unwrap();
+        let error = fetch.send(request).await.unwrap_err().to_string();
+        assert!(error.contains("private address"), "{error}");
+    }
+    assert!(site.asked("").is_empty());
+    let request = Request::get(format!("{}/", site.url)).body("").unwrap();
+    assert_eq!(Fetch::default().send(request).await.unwrap().status(), 200);
+}
+
+#[tokio::test]
+async fn no_error_tells_a_secret() {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let refuses: [fn(&Asked) -> Reply; 4] = [
+        |_| {
+            (
+                400,
+                String::new(),
+                json!({"error": "invalid_grant", "error_description": "no\u{1b}[31m"}).to_string(),
+            )
+        },
+        |_| ok(&json!({"access_token": 7, "refresh_token": "the-refresh-token"})),
+        |_| ok(&json!({"access_token": "the-access-token\n", "token_type": "Bearer"})),
+        |_| ok(&json!({"access_token": "the-access-token", "token_type": "mac"})),
+    ];
+    for refuse in refuses {
+        let site = protected(json!({"resource": {}, "server": {}}), refuse).await;
+        let error = connect(&site, OAuth::browser(browser())).await.unwrap_err();
+        assert!(!error.contains('\u{1b}'), "{error:?}");
+        told.lock().unwrap().push(error);
+    }
+    // A server that never takes what it has just asked for is asked once.
+    let site = protected(json!({"resource": {}, "server": {}}), |_| {
+        ok(&json!({"access_token": "other", "token_type": "Bearer"}))
+    })
+    .await;
+    let error = connect(&site, OAuth::browser(browser())).await.unwrap_err();
+    assert!(error.contains("has just issued"), "{error}");
+    assert_eq!(site.asked("GET /authorize?").len(), 1);
+    told.lock().unwrap().push(error);
+    let client = ClientCredentials::secret("me", "the-client-secret");
+    let auth = OAuth::browser(browser()).client(client.clone());
+    told.lock().unwrap().push(format!("{client:?} {auth:?} {:?}", OAuthSession::from(auth.clone())));
+    for text in told.lock().unwrap().iter() {
+        for secret in SECRETS {
+            assert!(!text.contains(secret), "{text}");
+        }
+    }
+}

@@ -1,0 +1,147 @@
+"""Logins between ours and others. The client of the Python MCP SDK logs in to `sabir demo --mcp` by an authorization
+server from npm. `sabir` logs in to a server of the Python SDK, and no secret shows up anywhere but in its file."""
+
+import asyncio
+import json
+import os
+import stat
+import sys
+import tempfile
+from contextlib import asynccontextmanager
+
+import httpx
+from mcp import Client
+from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
+from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata
+from pydantic import AnyUrl
+from program import SABIR, free_port, sabir
+from tap import check, run
+
+REDIRECT = "http://localhost:3000/callback"
+
+
+@asynccontextmanager
+async def started(*command, said="stdout"):
+    """A program that says its URL at the end of its first line."""
+    pipe = {said: asyncio.subprocess.PIPE}
+    process = await asyncio.create_subprocess_exec(*command, **pipe)
+    try:
+        yield (await getattr(process, said).readline()).decode().split()[-1]
+    finally:
+        process.terminate()
+        await process.wait()
+
+
+class Storage:
+    def __init__(self, issuer):
+        self.tokens = None
+        self.client = OAuthClientInformationFull(client_id="interop", redirect_uris=[AnyUrl(REDIRECT)], issuer=issuer)
+
+    async def get_tokens(self):
+        return self.tokens
+
+    async def set_tokens(self, tokens):
+        self.tokens = tokens
+
+    async def get_client_info(self):
+        return self.client
+
+    async def set_client_info(self, client_info):
+        self.client = client_info
+
+
+async def the_python_sdk_logs_in_to_ours():
+    async with started("node", "authority.mjs") as issuer:
+        url = f"http://127.0.0.1:{free_port()}/mcp"
+        serving = started(SABIR, "demo", "--mcp", "--listen", url, "--issuer", issuer, "--scope", "mcp", said="stderr")
+        async with serving:
+            for mode in ["legacy", "2026-07-28"]:
+                await python_client(url, issuer, mode)
+
+
+async def python_client(url, issuer, mode):
+    returned = {}
+
+    async def visit(to):
+        async with httpx.AsyncClient() as browser:
+            answer = await browser.get(to)
+        returned.update(httpx.URL(answer.headers["location"]).params)
+
+    async def came_back():
+        return AuthorizationCodeResult(code=returned["code"], state=returned.get("state"), iss=returned.get("iss"))
+
+    metadata = OAuthClientMetadata(client_name="interop", redirect_uris=[AnyUrl(REDIRECT)])
+    storage = Storage(issuer)
+    auth = OAuthClientProvider(url, metadata, storage, visit, came_back)
+    async with create_mcp_http_client(auth=auth) as http:
+        async with Client(streamable_http_client(url, http_client=http), mode=mode) as client:
+            assert len((await client.list_tools()).tools) > 3
+    assert storage.tokens.access_token
+
+
+async def ours_logs_in_to_the_python_sdk():
+    with tempfile.TemporaryDirectory() as home:
+        env = {"XDG_CONFIG_HOME": home, "HOME": home}
+        async with started(sys.executable, "protected_server.py") as url:
+            code, out, err = await sabir("call", url, "renewed", "--as", "mcp", env=env)
+            check((code, out), (3, ""))
+            assert f"sabir auth login {url}" in err, err
+            await log_in(url, env)
+            path = os.path.join(home, "sabir", "credentials.json")
+            check(stat.S_IMODE(os.stat(path).st_mode), 0o600)
+            said = []
+            for revision in ["mcp@2025-11-25", "mcp@2026-07-28"]:
+                code, out, err = await sabir("call", "-v", "--trace", url, "renewed", "--as", revision, env=env)
+                said += [out, err]
+                assert code == 0, err
+            code, out, err = await sabir("list", url, "--as", "mcp", env=env)
+            assert code == 0 and "renewed" in out, err
+            listed = await sabir("auth", "list", env=env)
+            assert url in listed[1], listed
+            said += [out, err, *listed[1:], *(await sabir("auth", "list", "--json", env=env))[1:]]
+            # The token is renewed a few seconds before it ends.
+            for _ in range(20):
+                code, out, err = await sabir("call", url, "renewed", "--as", "mcp", env=env)
+                check(code, 0)
+                if out.strip() != "0":
+                    break
+                await asyncio.sleep(0.2)
+            check(out.strip() != "0", True)
+            said += secrets_not_in(said, path)
+            check((await sabir("auth", "logout", url, env=env))[0], 0)
+            check((await sabir("call", url, "renewed", "--as", "mcp", env=env))[0], 3)
+
+
+def secrets_not_in(said, path):
+    with open(path, encoding="utf-8") as file:
+        kept = json.load(file)
+    secrets = [tokens[name] for tokens in kept["tokens"].values() for name in ("access_token", "refresh_token")]
+    secrets += [client["client_secret"] for client in kept["registrations"].values() if "client_secret" in client]
+    assert secrets
+    for text in said:
+        for secret in secrets:
+            assert secret not in text, text
+    # What is sent is not shown either, whichever token it was.
+    for text in said:
+        for line in text.splitlines():
+            assert not line.lower().startswith("> authorization:") or line.endswith("…"), line
+    return []
+
+
+async def log_in(url, env):
+    """The user opens the URL that is printed, and the browser follows."""
+    process = await asyncio.create_subprocess_exec(
+        SABIR, "auth", "login", url, "--no-browser", stderr=asyncio.subprocess.PIPE, env={**os.environ, **env}
+    )
+    line = (await process.stderr.readline()).decode()
+    async with httpx.AsyncClient(follow_redirects=True) as browser:
+        answer = await browser.get(line.split()[-1])
+    assert "You are logged in" in answer.text, answer.text
+    rest = (await process.stderr.read()).decode()
+    check((await process.wait(), f"logged in to {url}" in rest), (0, True))
+
+
+if __name__ == "__main__":
+    run("auth", [the_python_sdk_logs_in_to_ours, ours_logs_in_to_the_python_sdk])
