@@ -39,7 +39,7 @@ impl Rotated {
     /// Opens the files that belong together under this name.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let mut rotated = Rotated::newest(path)?;
-        // What is no file, such as a pipe, is read once, from its start.
+        // A pipe or a device is read once, from its start.
         if !rotated.parts[0].file.metadata()?.is_file() {
             return Ok(rotated);
         }

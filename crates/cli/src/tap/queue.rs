@@ -35,8 +35,10 @@ pub(super) const BUFFER: usize = 128 << 10;
 /// The same for a socket, of which there may be many; one that is busy gets a large one.
 pub(super) const SOCKET_BUFFER: usize = 32 << 10;
 
-/// Bytes of buffers that are kept for the next large reads: a new one costs as much as a copy.
-const SPARE: usize = 4 << 20;
+/// Bytes of buffers that are kept for the next large reads, while there are some and while nothing comes: a new one costs
+/// as much as a copy.
+const SPARE: usize = 16 << 20;
+const SPARE_AT_REST: usize = 4 << 20;
 
 /// How long the recorder rests before it looks for more: it is not woken for each message.
 const REST: Duration = Duration::from_millis(1);
@@ -284,6 +286,7 @@ impl Queue {
                 return None;
             }
             state.parked = true;
+            state.give_up_spare();
             state = self.ready.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
@@ -325,6 +328,15 @@ impl State {
             self.ended.push((stream, lost));
         } else if lost > 0 {
             *self.lost.entry(stream.all_exchanges()).or_default() += lost;
+        }
+    }
+
+    /// Gives memory back that was needed for a burst.
+    fn give_up_spare(&mut self) {
+        while self.spare_bytes > SPARE_AT_REST
+            && let Some(spare) = self.spare.pop()
+        {
+            self.spare_bytes -= spare.len();
         }
     }
 
@@ -395,6 +407,26 @@ mod tests {
         assert_eq!(rest, [format!("gap of {}, 5 bytes", 3 * BUFFER / FILLED), "end".to_owned()]);
         assert!(queue.wait().is_none());
         assert_eq!(queue.left(), 0);
+    }
+
+    /// What a burst has left is kept while more may come, and given back when nothing does.
+    #[test]
+    fn buffers_are_given_back_at_rest() {
+        let queue = Queue::new(Instant::now());
+        let mut buffer = vec![0; BUFFER];
+        for _ in 0..2 * SPARE / BUFFER {
+            queue.push(queue.ticket(), STREAM, &mut buffer, BUFFER);
+        }
+        told(queue.take().unwrap_or_default(), &queue);
+        assert_eq!(queue.state().spare_bytes, SPARE);
+        std::thread::scope(|scope| {
+            scope.spawn(|| queue.wait());
+            while !queue.state().parked {
+                std::thread::yield_now();
+            }
+            assert_eq!(queue.state().spare_bytes, SPARE_AT_REST);
+            queue.close();
+        });
     }
 
     #[test]

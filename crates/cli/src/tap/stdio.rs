@@ -62,6 +62,8 @@ pub(super) fn start(
     let carried = (|| {
         if let Some(stdin) = child.stdin.take() {
             let input = platform::standard_input()?;
+            platform::widen(&input);
+            platform::widen(&stdin);
             let queue = queue.clone();
             let to_server = stream(Direction::ToServer, Channel::Stream);
             let inject = inject.cloned();
@@ -73,6 +75,8 @@ pub(super) fn start(
         if let Some(stdout) = child.stdout.take() {
             let (queue, end) = (queue.clone(), end.clone());
             let output = platform::standard_output()?;
+            platform::widen(&stdout);
+            platform::widen(&output);
             let to_client = stream(Direction::ToClient, Channel::Stream);
             outputs += 1;
             let inject = inject.cloned();

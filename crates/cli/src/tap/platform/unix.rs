@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -30,6 +30,26 @@ pub(in crate::tap) fn standard_output() -> io::Result<Standard> {
     let own = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?;
     rustix::stdio::dup2_stdout(OpenOptions::new().write(true).open("/dev/null")?)?;
     Ok(Standard(own))
+}
+
+/// Bytes that a pipe holds: its ends take turns less often than with the 64 KiB that Linux gives it.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const PIPE: usize = 512 << 10;
+
+/// Makes room in a pipe. What is none, or may not have more, stays as it is; so does every pipe on other systems.
+pub(in crate::tap) fn widen(end: &impl AsFd) {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    if rustix::pipe::fcntl_getpipe_size(end).is_ok_and(|size| size < PIPE) {
+        let _ = rustix::pipe::fcntl_setpipe_size(end, PIPE);
+    }
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    let _ = end;
+}
+
+impl AsFd for Standard {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
 }
 
 impl Standard {
@@ -170,4 +190,24 @@ pub(in crate::tap) fn shim_path(path: &Path) -> PathBuf {
 
 pub(in crate::tap) fn make_executable(file: &File) -> io::Result<()> {
     file.set_permissions(std::fs::Permissions::from_mode(0o755))
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pipes_are_widened_and_never_narrowed() -> io::Result<()> {
+        let (read, write) = rustix::pipe::pipe()?;
+        let file = File::open("/dev/null")?;
+        for (size, want) in [(4096, PIPE), (2 * PIPE, 2 * PIPE)] {
+            // Whoever has many pipes already may not have larger ones.
+            if rustix::pipe::fcntl_setpipe_size(&read, size).is_ok() {
+                widen(&write);
+                assert_eq!(rustix::pipe::fcntl_getpipe_size(&read)?, want);
+            }
+        }
+        widen(&file);
+        Ok(())
+    }
 }

@@ -43,6 +43,9 @@ pub(in crate::tap) fn forward_signals() -> io::Result<impl FnOnce(u32)> {
 /// Lets other threads go first: they are equal here.
 pub(in crate::tap) fn give_way() {}
 
+/// Pipes have the room that they are made with.
+pub(in crate::tap) fn widen<T>(_end: &T) {}
+
 /// Waits until the user asks this process to end.
 pub(in crate::tap) async fn asked_to_end() {
     let _ = tokio::signal::ctrl_c().await;

@@ -4,7 +4,7 @@ import { Refused, follow, get, gone, post } from "./api.js";
 import { Detail } from "./detail.js";
 import { quoted, setupFilter } from "./filter.js";
 import { Find } from "./find.js";
-import { Grid, MOVES } from "./grid.js";
+import { Grid } from "./grid.js";
 import { dialogIsOpen, showExport, showHelp } from "./keys.js";
 import { COLUMNS, drawRow, times } from "./list.js";
 import { drawStep, setLifelines } from "./sequence.js";
@@ -225,32 +225,22 @@ let life = 0;
 let half = false;
 /** The filter before: what was asked of it may still be under way. @type {number | null} */
 let old = null;
-/** The row that was selected is looked for in the new list. @type {Promise<unknown>} */
+/** The selected row is looked for in the new list. @type {Promise<unknown>} */
 let keeping = Promise.resolve();
-
-/** While a filter is put in place: keys wait for its rows. @type {Promise<unknown> | null} */
+/** While a filter is put in place: keys wait for its rows, 3 s at the most. @type {Promise<void> | null} */
 let settling = null;
-
-/** How long keys wait, if nothing is heard of the rows. */
-const PATIENCE = 3000;
-
 /** @param {boolean} typing whether more may be typed: half a word is not wrong yet @param {number | null} selected the row to keep, if it is known */
 function applyFilter(typing = false, selected = null) {
   const applied = putFilter(typing, selected);
   const settled = () => { if (settling === mine) settling = null; };
-  const mine = Promise.race([applied.then(firstRows), new Promise(done => setTimeout(done, PATIENCE))]).then(settled, settled);
-  settling = mine;
+  /** @type {Promise<void>} */
+  const mine = settling = Promise.race([applied.then(firstRows), new Promise(done => setTimeout(done, 3000))]).then(settled, settled);
   return applied;
 }
-
-/** Waits until the list has its first rows or will have none, and the row that was selected has its place. */
 async function firstRows() {
+  const mine = life;
   await keeping;
-  for (const mine = life; mine === life && chosen.filter !== null;) {
-    const scan = news?.scans.find(scan => scan.id === chosen.filter);
-    if (calls.length > 0 || scan && scan.looked === scan.of) return;
-    await nextNews();
-  }
+  while (mine === life && chosen.filter !== null && !calls.length && news?.scans.some(scan => scan.id === chosen.filter && scan.looked < scan.of)) await nextNews();
 }
 
 /** @param {boolean} typing @param {number | null} selected */
@@ -298,15 +288,9 @@ async function keep(row) {
 let typing = 0;
 const filter = setupFilter(now => {
   clearTimeout(typing);
-  typing = 0;
-  if (now) { applyFilter(); current()?.grid.box.focus(); } else typing = setTimeout(() => { typing = 0; applyFilter(true); }, 200);
+  if (now) { applyFilter(); current()?.grid.box.focus(); } else typing = setTimeout(() => applyFilter(true), 200);
 });
-filter.input.addEventListener("blur", () => {
-  if (!half && !typing) return;
-  clearTimeout(typing);
-  typing = 0;
-  applyFilter();
-});
+filter.input.addEventListener("blur", () => { if (half) applyFilter(); });
 timeline.addEventListener("range", event => { range = detailOf(event); applyFilter(); });
 
 /** @param {string} id @param {boolean} on */
@@ -472,21 +456,16 @@ const ACTIONS = {
   "[": () => other(true), "]": () => other(false), 1: () => show("list"), 2: () => show("sequence"), 3: () => show("stats"), "?": showHelp,
 };
 
-/** What needs no rows, and must not wait: what is typed next belongs to it. */
-const AT_ONCE = new Set(["/", "f", "?"]);
-
-/** Keys that wait, in their order. @type {Promise<unknown>} */
-let keys = Promise.resolve();
-let waiting = 0;
-
-/** Does it now or, if a filter is being put in place, once its rows are there. @param {() => unknown} act @param {boolean} atOnce */
-function perform(act, atOnce) {
-  const run = () => Promise.resolve(act()).catch(tell);
-  if (atOnce || settling === null && waiting === 0) return void run();
-  waiting += 1;
-  keys = keys.then(async () => {
-    while (settling !== null) await settling;
-    waiting -= 1;
+/** Keys that wait, in their order. @type {Promise<void> | null} */
+let keys = null;
+/** Does it now or, if a filter is being put in place, once its rows are there. @param {() => unknown} act */
+function perform(act) {
+  const run = () => { Promise.resolve(act()).catch(tell); };
+  if (!settling && !keys) return run();
+  /** @type {Promise<void>} */
+  const mine = keys = Promise.resolve(keys).then(async () => {
+    while (settling) await settling;
+    if (keys === mine) keys = null;
     run();
   });
 }
@@ -495,15 +474,9 @@ function perform(act, atOnce) {
 function command(key, target) {
   const shown = current();
   const inside = shown !== null && (target === document.body || target === shown.grid.box);
-  if (shown && MOVES.has(key) && (inside || key.length === 1)) return () => current()?.grid.key(key);
+  if (shown && /^[jkgG]$/.test(key) || inside && /^(Arrow(Up|Down)|Page(Up|Down)|Home|End)$/.test(key)) return () => current()?.grid.key(key);
   if (key !== "Enter" || !inside) return ACTIONS[key];
-  return async () => {
-    const row = await focusRow();
-    if (!row) return;
-    await detail.open(row.row);
-    remember(row.row);
-    detail.box.focus();
-  };
+  return async () => { const row = await focusRow(); if (row) { await detail.open(row.row); remember(row.row); detail.box.focus(); } };
 }
 
 document.addEventListener("keydown", event => {
@@ -514,7 +487,8 @@ document.addEventListener("keydown", event => {
   const act = command(event.key, target);
   if (!act) return;
   event.preventDefault();
-  perform(act, AT_ONCE.has(event.key));
+  // What is typed behind these belongs to them.
+  if (/^[/f?]$/.test(event.key)) act(); else perform(act);
 });
 
 byId("head").append(...COLUMNS.map(([kind, name]) => element("span", { role: "columnheader", class: kind }, name || element("span", { "aria-label": "direction" }))));

@@ -4,9 +4,6 @@
 
 const TALLEST = 8_000_000;
 
-/** Keys that move. */
-export const MOVES = new Set(["ArrowDown", "j", "ArrowUp", "k", "PageDown", "PageUp", "Home", "g", "End", "G"]);
-
 /** `draw` fills the element of a row. @typedef {{rowHeight: number, length: () => number, draw: (place: number, element: HTMLElement) => void}} Source */
 
 export class Grid extends EventTarget {
@@ -167,17 +164,18 @@ export class Grid extends EventTarget {
     else this.box.removeAttribute("aria-activedescendant");
   }
 
-  /** Moves by one of the keys that do. @param {string} key */
+  /** Keys that move. Whether the key was one of them. @param {string} key */
   key(key) {
     const from = this.#focus < 0 ? this.#top - 1 : this.#focus;
     const page = Math.max(1, this.visible - 1);
     switch (key) {
-      case "ArrowDown": case "j": return this.select(from + 1);
-      case "ArrowUp": case "k": return this.select(Math.max(0, from - 1));
-      case "PageDown": return this.select(Math.max(0, from) + page);
-      case "PageUp": return this.select(from - page);
-      case "Home": case "g": return this.select(0);
-      case "End": case "G": this.select(this.source.length() - 1); this.dispatchEvent(new Event("end"));
+      case "ArrowDown": case "j": this.select(from + 1); return true;
+      case "ArrowUp": case "k": this.select(Math.max(0, from - 1)); return true;
+      case "PageDown": this.select(Math.max(0, from) + page); return true;
+      case "PageUp": this.select(from - page); return true;
+      case "Home": case "g": this.select(0); return true;
+      case "End": case "G": this.select(this.source.length() - 1); this.dispatchEvent(new Event("end")); return true;
+      default: return false;
     }
   }
 }
