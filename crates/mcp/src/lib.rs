@@ -68,6 +68,8 @@
 
 mod bounded;
 mod client;
+#[cfg(feature = "tracing")]
+mod client_spans;
 mod error;
 mod form;
 #[cfg(feature = "fuzzing")]
@@ -76,6 +78,7 @@ mod form;
 pub mod fuzzing;
 #[cfg_attr(not(feature = "http"), allow(dead_code))]
 mod headers;
+mod operation;
 mod page;
 mod schema;
 mod server;
@@ -86,7 +89,11 @@ mod template;
 mod types;
 
 pub use client::{ListPages, McpCall, McpClient, McpConnectError, McpHeaders, McpSession};
+#[cfg(feature = "tracing")]
+#[doc(hidden)]
+pub use client_spans::McpSpans;
 pub use error::{McpResult, ToolError, code};
+pub use operation::McpOperation;
 pub use sabir::McpRevision;
 pub use server::{
     Cache, Catalog, Change, Interests, IntoContents, IntoPrompt, IntoToolResult, Json, McpCtx, McpLimits,

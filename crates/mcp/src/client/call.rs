@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::time::Duration;
 
-use sabir::{CallError, JsonKind, RawJson};
+use sabir::{CallEnd, CallError, JsonKind, RawJson, Side};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -15,6 +15,7 @@ use serde_json::Value;
 use super::session::McpSession;
 use crate::bounded::BoundedMap;
 use crate::error::{reason, shown};
+use crate::operation::{CALL_TOOL, Ending};
 use crate::types::{Meta, ProgressUpdate};
 
 pub(super) type Params = BTreeMap<Cow<'static, str>, RawJson<'static>>;
@@ -94,7 +95,29 @@ impl<R: DeserializeOwned> McpCall<R> {
         self
     }
 
-    async fn run(mut self) -> Result<R, CallError> {
+    async fn run(self) -> Result<R, CallError> {
+        let result = match self.session.observers() {
+            [] => self.rounds().await?,
+            _ => self.observed().await?,
+        };
+        result.parse().map_err(undecodable)
+    }
+
+    /// Reports how it ended.
+    async fn observed(self) -> Result<RawJson<'static>, CallError> {
+        let (session, method) = (self.session.clone(), self.method.clone().into_owned());
+        let name = self.params.as_ref().ok().and_then(|params| params.get("name"));
+        let is_named = matches!(&*method, CALL_TOOL | "prompts/get");
+        let target = name.filter(|_| is_named).and_then(|name| name.parse::<String>().ok());
+        let revision = Some(session.revision());
+        let ending = Ending::new(session.observers().to_vec(), Side::Ours, method, target, revision);
+        let outcome = self.rounds().await;
+        let failed = |error| CallEnd::from(error).error_type().unwrap_or_default();
+        ending.end(revision, outcome.as_ref().map_err(failed));
+        outcome
+    }
+
+    async fn rounds(mut self) -> Result<RawJson<'static>, CallError> {
         let mut params = std::mem::replace(&mut self.params, Ok(Params::new()))?;
         if let Some(own) = params.remove("_meta") {
             // What the caller says in the params comes before what the session says.
@@ -111,7 +134,7 @@ impl<R: DeserializeOwned> McpCall<R> {
             }
             let kind = result.get("resultType").and_then(|kind| kind.parse::<String>().ok());
             match kind.as_deref() {
-                None | Some("complete") => return result.parse().map_err(undecodable),
+                None | Some("complete") => return Ok(result),
                 Some("input_required") => {
                     let asked = result.parse().map_err(undecodable)?;
                     answer(&self.session, &mut params, asked).await?;

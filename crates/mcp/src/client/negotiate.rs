@@ -19,7 +19,7 @@ pub(super) async fn connect(client: McpClient, transport: Transport) -> Result<M
     let newest = client.revision.unwrap_or(McpRevision::NEWEST);
     let headers = McpHeaders::default();
     let transport = headers.add_to(transport).dialect(forgiving(newest));
-    let peer = sabir::connect(transport, client.callbacks.router()).await?;
+    let peer = sabir::connect(transport, client.router()).await?;
     let session = match client.revision {
         Some(revision) if !revision.is_modern() => initialize(client, peer.clone(), revision).await,
         Some(revision) => match probe(&client, &peer, revision).await? {

@@ -274,7 +274,9 @@ impl<P> Drop for Connection<P> {
     fn drop(&mut self) {
         if self.counts {
             let cause = self.engine.end();
-            self.engine.context.tell(&Observed::Closed { cause: &cause });
+            self.engine.context.read_clock();
+            let took = self.engine.context.now.elapsed();
+            self.engine.context.tell(&Observed::Closed { cause: &cause, took });
         }
     }
 }
