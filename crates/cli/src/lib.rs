@@ -43,6 +43,7 @@ mod suggest;
 mod tap;
 mod target;
 mod targets;
+mod telemetry;
 mod tour;
 mod trace;
 mod values;

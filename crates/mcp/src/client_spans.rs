@@ -19,6 +19,17 @@ pub struct McpSpans {
     pub(crate) revision: Arc<OnceLock<McpRevision>>,
 }
 
+impl McpSpans {
+    /// For sessions of this revision, if it is known.
+    pub fn of(revision: Option<McpRevision>) -> Self {
+        let spans = McpSpans::default();
+        if let Some(revision) = revision {
+            let _ = spans.revision.set(revision);
+        }
+        spans
+    }
+}
+
 impl ClientSpans for McpSpans {
     fn begin(&self, method: &str, params: Option<&RawJson<'_>>) -> Span {
         let target = target(method, params);

@@ -79,7 +79,7 @@ fn server_span(core: &Core, ctx: &sabir::Ctx, next: &Next) -> Span {
 
 #[cfg(feature = "http")]
 fn record_caller(ctx: &sabir::Ctx, span: &Span) {
-    let Some(parts) = ctx.http() else { return record_pipe(span) };
+    let Some(parts) = ctx.http() else { return record_pipe(ctx, span) };
     span.record("network.transport", "tcp");
     if let Some(id) = parts.headers.get(SESSION_ID).and_then(|id| id.to_str().ok()) {
         span.record("mcp.session.id", id);
@@ -91,11 +91,13 @@ fn record_caller(ctx: &sabir::Ctx, span: &Span) {
 }
 
 #[cfg(not(feature = "http"))]
-fn record_caller(_: &sabir::Ctx, span: &Span) {
-    record_pipe(span);
+fn record_caller(ctx: &sabir::Ctx, span: &Span) {
+    record_pipe(ctx, span);
 }
 
-/// MCP knows but two transports, and it is not the other one.
-fn record_pipe(span: &Span) {
-    span.record("network.transport", "pipe");
+/// MCP knows but two transports, and it is not the other one. Notifications in a session do not say how they came.
+fn record_pipe(ctx: &sabir::Ctx, span: &Span) {
+    if ctx.is_request() {
+        span.record("network.transport", "pipe");
+    }
 }
