@@ -45,6 +45,7 @@ mod suggest;
 mod tap;
 mod target;
 mod targets;
+mod telemetry;
 mod tour;
 mod trace;
 mod values;

@@ -1,6 +1,11 @@
 //! Options for HTTP, WebSocket and TLS: headers and certificates.
 
-use sabir::transport::Transport;
+use std::io;
+use std::pin::Pin;
+use std::time::Duration;
+
+use sabir::transport::{RawStreams, Transport, Url};
+use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::args::WebArgs;
 use crate::exit::Failure;
@@ -109,6 +114,35 @@ fn read(
     let value =
         variables::fill(value.trim(), |name| Ok(variable(name)?.map(|value| value.trim().to_owned())))?;
     Ok((name.trim().to_owned(), value))
+}
+
+/// How long a target may take to be connected to, TLS included.
+const DIALLING: Duration = Duration::from_secs(20);
+
+/// A stream of bytes in both directions.
+pub(crate) type Duplex = Pin<Box<dyn ReadWrite>>;
+
+pub(crate) trait ReadWrite: AsyncRead + AsyncWrite + Send {}
+
+impl<S: AsyncRead + AsyncWrite + Send> ReadWrite for S {}
+
+/// Connects to a target, for those who speak HTTP or something else over it themselves.
+pub(crate) async fn dial(target: &Url, web: &Web) -> io::Result<Duplex> {
+    let transport = match target.scheme() {
+        scheme if scheme.is_web() => {
+            let scheme = if scheme.is_secure() { "tls" } else { "tcp" };
+            let host = match target.host() {
+                host if host.contains(':') => format!("[{host}]"),
+                host => host.to_owned(),
+            };
+            sabir::transport::url(format!("{scheme}://{host}:{}", target.port()))
+        }
+        _ => sabir::transport::url(target.to_string()),
+    };
+    let streams = Transport::into_streams(web.trust(transport));
+    let RawStreams { read, write, .. } =
+        tokio::time::timeout(DIALLING, streams).await.map_err(|_| io::ErrorKind::TimedOut)??;
+    Ok(Box::pin(tokio::io::join(read, write)))
 }
 
 #[cfg(test)]

@@ -72,6 +72,8 @@
 mod auth;
 mod bounded;
 mod client;
+#[cfg(feature = "tracing")]
+mod client_spans;
 mod error;
 mod extensions;
 mod form;
@@ -81,6 +83,7 @@ mod form;
 pub mod fuzzing;
 #[cfg_attr(not(feature = "http"), allow(dead_code))]
 mod headers;
+mod operation;
 mod page;
 mod schema;
 mod server;
@@ -97,11 +100,15 @@ pub use auth::{
     ResourceServer, SigningKey, Tokens, UserAgent, Visit,
 };
 pub use client::{ListPages, McpCall, McpClient, McpConnectError, McpHeaders, McpSession, McpTask, Started};
+#[cfg(feature = "tracing")]
+#[doc(hidden)]
+pub use client_spans::McpSpans;
 pub use error::{McpResult, ToolError, code};
 pub use extensions::{
     Extension, ListenField, SKILLS_EXTENSION, Skill, SkillEntry, SkillFile, TypedResult, UI_EXTENSION,
     UI_MIME_TYPE, UiDomains, UiPage, UiPermissions,
 };
+pub use operation::McpOperation;
 pub use sabir::McpRevision;
 #[cfg(feature = "redb")]
 pub use server::RedbTasks;

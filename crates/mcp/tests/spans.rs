@@ -67,7 +67,8 @@ async fn requests_have_the_names_of_the_conventions() {
         kept.0.lock().unwrap().clear();
         let (ours, theirs) = transport::memory();
         let serving = tokio::spawn(service::server().spans().serve(theirs));
-        let server = McpClient::new("tester", "1.0.0").revision(revision).connect(ours).await.unwrap();
+        let server =
+            McpClient::new("tester", "1.0.0").spans().revision(revision).connect(ours).await.unwrap();
         server.call("add", Add { a: 1, b: 2 }).await.unwrap();
         server.call("add", json!({"a": "x"})).await.unwrap();
         server.call("nothing", json!({})).await.unwrap_err();
@@ -76,15 +77,25 @@ async fn requests_have_the_names_of_the_conventions() {
         serving.await.unwrap().unwrap();
 
         let spans = kept.0.lock().unwrap().clone();
-        let fields = |name: &str, nth: usize| -> Vec<String> {
-            let span = spans.iter().filter(|span| span["otel.name"] == name).nth(nth);
+        let fields_of = |kind: &str, name: &str, nth: usize| -> Vec<String> {
+            let is_it = |span: &&Fields| span["otel.name"] == name && span["otel.kind"] == kind;
+            let span = spans.iter().filter(is_it).nth(nth);
             let mut span = span.unwrap_or_else(|| panic!("no {name} in {spans:#?}")).clone();
             assert_eq!(span.remove("mcp.protocol.version").as_deref(), Some(&*revision.to_string()));
-            assert_eq!(span.remove("otel.kind").as_deref(), Some("server"));
-            assert_eq!(span.remove("network.transport").as_deref(), Some("pipe"));
+            assert_eq!(span.remove("otel.kind").as_deref(), Some(kind));
+            if kind == "server" {
+                assert_eq!(span.remove("network.transport").as_deref(), Some("pipe"));
+            }
             assert!(span.remove("jsonrpc.request.id").is_some());
             span.remove("otel.name");
             span.into_iter().map(|(name, value)| format!("{name}={value}")).collect()
+        };
+        let fields = |name: &str, nth: usize| {
+            let of_client = fields_of("client", name, nth);
+            let of_server = fields_of("server", name, nth);
+            // The client asks for what it knows to be there, so the names of tools are always its own.
+            assert_eq!(of_client, of_server, "{name}");
+            of_server
         };
         let tool = ["gen_ai.operation.name=execute_tool", "gen_ai.tool.name=add"];
         assert_eq!(fields("tools/call add", 0), [tool[0], tool[1], "mcp.method.name=tools/call"]);
@@ -105,7 +116,8 @@ async fn requests_have_the_names_of_the_conventions() {
                 tool[0],
                 "gen_ai.tool.name=nothing",
                 "mcp.method.name=tools/call",
-                "otel.status_code=ERROR"
+                "otel.status_code=ERROR",
+                "rpc.response.status_code=-32602",
             ]
         );
         assert_eq!(

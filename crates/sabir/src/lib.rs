@@ -130,6 +130,8 @@ pub mod fuzzing {
 /// What the crates of this project share, and nobody else should use.
 #[doc(hidden)]
 pub mod internal {
+    #[cfg(feature = "tracing")]
+    pub use crate::router::client_spans::{ClientSpans, JsonRpcSpans};
     pub use crate::sync::lock;
 }
 
@@ -162,6 +164,8 @@ pub use router::layer::Next;
 pub use router::method::{Method, MethodName};
 pub use router::observe::{CallEnd, Observed, Side};
 pub use router::params::parse;
+#[cfg(feature = "tracing")]
+pub use router::propagate::Propagator;
 pub use runtime::blocking;
 pub use runtime::error::{ConfigError, Error};
 pub use runtime::serve::{connect, serve};

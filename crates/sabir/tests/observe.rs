@@ -14,7 +14,7 @@ fn watched(router: Router, log: &Log) -> Router {
     router.observe(move |event| {
         let line = match event {
             Observed::Opened => "opened".to_owned(),
-            Observed::Closed { cause } => format!("closed: {cause}"),
+            Observed::Closed { cause, .. } => format!("closed: {cause}"),
             Observed::CallStarted { side, method, known } => format!("{side:?} {method} known={known}"),
             Observed::CallEnded { side, method, end, .. } => format!("{side:?} {method} {end:?}"),
             Observed::Notification { side, method } => format!("{side:?} told {method}"),

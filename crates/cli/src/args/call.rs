@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use sabir::{Dialect, LENIENT, LSP, MCP, PLAIN};
 
-use super::{AnswerArgs, CONNECTION, FollowArgs, OUTPUT, ResultArgs, SessionArgs};
+use super::{AnswerArgs, CONNECTION, FollowArgs, OUTPUT, ResultArgs, SessionArgs, TelemetryArgs};
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -101,6 +101,8 @@ pub(crate) struct CallArgs {
     /// Print one JSON object per event: ok, id, method, result or error, ms, target
     #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) telemetry: TelemetryArgs,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use sabir::Framing;
 
-use super::{CONNECTION, ServeTlsArgs};
+use super::{CONNECTION, MetricsArgs, ServeTlsArgs, TelemetryArgs};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -62,6 +62,10 @@ pub(crate) struct DemoArgs {
         default_value_if("listen", clap::builder::ArgPredicate::IsPresent, "auto")
     )]
     pub(crate) framing: ServerFraming,
+    #[command(flatten)]
+    pub(crate) telemetry: TelemetryArgs,
+    #[command(flatten)]
+    pub(crate) metrics: MetricsArgs,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

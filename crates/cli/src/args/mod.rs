@@ -12,6 +12,7 @@ mod session;
 mod shell;
 mod tap;
 mod targets;
+mod telemetry;
 mod units;
 mod wrap;
 
@@ -35,6 +36,7 @@ pub(crate) use session::{AnswerArgs, FollowArgs, ResultArgs, SessionArgs, Subscr
 pub(crate) use shell::ShellArgs;
 pub(crate) use tap::{TapArgs, ViewArgs};
 pub(crate) use targets::TargetsArgs;
+pub(crate) use telemetry::{LogFormat, MetricsArgs, TelemetryArgs};
 pub(crate) use units::LARGEST_SIZE;
 pub(crate) use units::duration as parse_duration;
 pub(crate) use wrap::{TapCommand, UnwrapArgs, WhereArgs, WrapArgs};

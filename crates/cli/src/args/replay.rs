@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 
 use super::units::duration;
-use super::{CONNECTION, ClientFraming, OUTPUT, ServeTlsArgs, WireArgs};
+use super::{CONNECTION, ClientFraming, MetricsArgs, OUTPUT, ServeTlsArgs, TelemetryArgs, WireArgs};
 use crate::mock::Fault;
 use crate::recorded::ignore::IgnoreRule;
 
@@ -139,6 +139,10 @@ pub(crate) struct MockArgs {
     /// Faults and made-up values are the same each time for the same number
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) telemetry: TelemetryArgs,
+    #[command(flatten)]
+    pub(crate) metrics: MetricsArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use sabir_model::capture::RedactRule;
 use sabir_model::rules::Profile;
 
 use super::units::size;
-use super::{CONNECTION, OUTPUT, ServeTlsArgs, TapCommand, WebArgs};
+use super::{CONNECTION, MetricsArgs, OUTPUT, ServeTlsArgs, TapCommand, TelemetryArgs, WebArgs};
 
 #[derive(Debug, Default, clap::Args)]
 #[command(
@@ -95,6 +95,10 @@ pub(crate) struct TapArgs {
     /// Start a new file when it has this size, such as 100MB; nine older ones are kept, as NAME.1.jrl to NAME.9.jrl
     #[arg(long, value_name = "SIZE", requires = "record", value_parser = size)]
     pub(crate) rotate: Option<usize>,
+    #[command(flatten)]
+    pub(crate) telemetry: TelemetryArgs,
+    #[command(flatten)]
+    pub(crate) metrics: MetricsArgs,
 }
 
 #[derive(Debug, clap::Args)]

@@ -21,12 +21,14 @@ pub(crate) use progress::Progress;
 use report::{Named, Reporter};
 use sabir::{CallError, Cause, RawJson};
 use tokio::time::{Instant, timeout_at};
+use tracing::Instrument;
 
 use crate::args::CallArgs;
 use crate::exit::{Exit, Failure};
 use crate::print::Printer;
 use crate::session::{CallFailure, OnProgress, Opening, Protocol, Session, Tap};
 use crate::stop;
+use crate::telemetry;
 
 /// How long the last messages, such as a cancel, may take to be sent.
 const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
@@ -35,6 +37,15 @@ const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
 const AFTER_PEER_ERROR: Duration = Duration::from_millis(500);
 
 pub(crate) async fn run(args: CallArgs, printer: &Printer) -> Result<Exit, Failure> {
+    let telemetry = telemetry::start("call", &args.telemetry, None, printer)?;
+    // What is asked before the call, such as what a server offers, is in the same trace.
+    let span = tracing::info_span!("sabir call");
+    let done = call(args, printer).instrument(span).await;
+    telemetry.finish(printer);
+    done
+}
+
+async fn call(args: CallArgs, printer: &Printer) -> Result<Exit, Failure> {
     let plan = Plan::new(args, printer)?;
     let reporter = Reporter::new(&plan, printer);
     let done = match &plan.what {

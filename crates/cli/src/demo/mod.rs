@@ -13,22 +13,27 @@ use crate::args::DemoArgs;
 use crate::exit::{Exit, Failure};
 use crate::platform::{LISTEN, raise_descriptor_limit};
 use crate::print::Printer;
+use crate::telemetry;
 
 pub(crate) async fn run(args: DemoArgs, printer: &Printer) -> Result<Exit, Failure> {
     rpc::quiet_panic();
-    match &args.listen {
+    let telemetry = telemetry::start("demo", &args.telemetry, Some(&args.metrics), printer)?;
+    let served = match &args.listen {
         None => stdio(&args, printer).await,
         Some(url) => listen(url, &args, printer).await,
-    }
+    };
+    telemetry.finish(printer);
+    served
 }
 
 /// The service to serve, and its dialect.
 fn served(args: &DemoArgs) -> (Router, Dialect) {
-    match (args.mcp, args.chain) {
-        (true, _) => (mcp::server().into_router(), MCP),
+    let (router, dialect) = match (args.mcp, args.chain) {
+        (true, _) => (telemetry::served_mcp(mcp::server()).into_router(), MCP),
         (false, true) => (rpc::router().merge(rpc::chain::router()), PLAIN),
         (false, false) => (rpc::router(), PLAIN),
-    }
+    };
+    (telemetry::served(router, args.mcp), dialect)
 }
 
 async fn stdio(args: &DemoArgs, printer: &Printer) -> Result<Exit, Failure> {

@@ -25,11 +25,19 @@ use crate::print::Printer;
 use crate::recorded::ignore::is_named;
 use crate::recorded::{Recording, name_of};
 use crate::serve::{Place, ServeOptions, Served, listening};
+use crate::telemetry;
 
 /// Names of what could not be answered, at most.
 const MOST_NAMES: usize = 1000;
 
 pub(crate) async fn run(args: MockArgs, printer: &Printer) -> Result<Exit, Failure> {
+    let telemetry = telemetry::start("mock", &args.telemetry, Some(&args.metrics), printer)?;
+    let served = serve(args, printer).await;
+    telemetry.finish(printer);
+    served
+}
+
+async fn serve(args: MockArgs, printer: &Printer) -> Result<Exit, Failure> {
     let tls = args.tls.server_tls(args.listen.as_deref())?;
     let asked = Arc::new(Asked { printer: printer.clone(), unanswered: Mutex::default() });
     let described = match args.file == "-" {
@@ -62,6 +70,7 @@ pub(crate) async fn run(args: MockArgs, printer: &Printer) -> Result<Exit, Failu
         let faults = faults.clone();
         async move { faulty(ctx, next, &faults).await }
     });
+    let router = telemetry::served(router, false);
     let options = ServeOptions { listen: args.listen, framing, protocol, tls };
     let served = match changes_bytes {
         true => front::serve(router, options, printer).await,

@@ -117,6 +117,10 @@ impl Answers {
         *self.0.speaks.lock().unwrap_or_else(PoisonError::into_inner) = protocol;
     }
 
+    pub(super) fn protocol(&self) -> Option<Protocol> {
+        *self.0.speaks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(crate) async fn answer(
         &self,
         method: &str,
@@ -129,7 +133,7 @@ impl Answers {
         if method == "ping" {
             return Ok(RawJson::from_value(&json!({}))?);
         }
-        let speaks = *self.0.speaks.lock().unwrap_or_else(PoisonError::into_inner);
+        let speaks = self.protocol();
         if speaks == Some(Protocol::Lsp)
             && let Some(answer) = lsp::own_answer(method)
         {

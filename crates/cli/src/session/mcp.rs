@@ -84,7 +84,7 @@ pub(super) async fn discover(peer: &Peer, headers: &McpHeaders, answers: &Answer
 fn client(answers: &Answers) -> McpClient {
     let asked = answers.clone();
     let client = McpClient::new("sabir", env!("CARGO_PKG_VERSION")).probe_timeout(super::PROBE_TIMEOUT);
-    client.on_question(answers.capabilities(), move |method, params| {
+    crate::telemetry::mcp_client(client).on_question(answers.capabilities(), move |method, params| {
         let asked = asked.clone();
         async move { asked.answer(&method, params.as_ref()).await }
     })

@@ -29,6 +29,7 @@ use crate::exit::{Exit, Failure};
 use crate::peer::PeerOptions;
 use crate::print::Printer;
 use crate::target::Target;
+use crate::telemetry;
 use crate::values::Arguments;
 use crate::{trace, verbose};
 
@@ -210,7 +211,8 @@ impl Session {
             transport = transport.on_http_failure(move |failure| trace::failure(failure, &printer));
         }
         answers.set_protocol(protocol);
-        let router = router(&answers, &listener);
+        let speaks = answers.clone();
+        let router = telemetry::session(router(&answers, &listener), move || speaks.protocol());
         let peer = sabir::connect(transport, router).await.map_err(|error| options.unreachable(&error))?;
         Ok(Session {
             peer,
@@ -386,7 +388,10 @@ impl Session {
         let brought = self.options.web.has("mcp-session-id");
         let begin = mcp::Beginning { revision, explicit, brought };
         match mcp::open(&self.peer, &self.headers, &self.answers, begin).await {
-            Ok(Some(session)) => self.kind = Kind::Mcp(session),
+            Ok(Some(session)) => {
+                self.answers.set_protocol(Some(Protocol::Mcp(Some(session.revision()))));
+                self.kind = Kind::Mcp(session);
+            }
             Ok(None) => self.is_plain(),
             Err(McpConnectError::Call(error)) => return Err(self.not_opened(&error, "MCP server")),
             Err(McpConnectError::Connection(error)) => return Err(self.options.unreachable(&error)),

@@ -9,6 +9,7 @@
 //!
 //! Nothing to the right of the queue can hold up what is above it.
 
+mod calls;
 mod decode;
 mod file;
 mod inject;
@@ -29,6 +30,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant, SystemTime};
 
+use calls::Calls;
 use file::RecordFile;
 use inject::Pipes;
 use listen::Listen;
@@ -43,6 +45,7 @@ use crate::exit::{Exit, Failure};
 use crate::filter;
 use crate::print::Printer;
 use crate::row::RowFormat;
+use crate::telemetry;
 use crate::web::Web;
 
 /// How long the last records may take to be written once the traffic is over, and how long nothing may happen in that time.
@@ -66,6 +69,8 @@ pub(crate) async fn run(args: TapArgs, printer: &Printer) -> Result<Exit, Failur
         }
         _ => None,
     };
+    let telemetry = telemetry::start("tap", &args.telemetry, Some(&args.metrics), printer)?;
+    let started = SystemTime::now();
     let queue = Arc::new(Queue::new(Instant::now()));
     let header = match &listen {
         Some(listen) => Header {
@@ -80,7 +85,8 @@ pub(crate) async fn run(args: TapArgs, printer: &Printer) -> Result<Exit, Failur
         },
     };
     let record = page::record(&args)?;
-    let recorder = recorder(&args, filter, header, record.as_deref(), &queue, printer)?;
+    let mut recorder = recorder(&args, filter, header, record.as_deref(), &queue, printer)?;
+    recorder.calls = telemetry::started().map(|telemetry| Calls::new(telemetry, started));
     let inject = (args.allow_send && listen.is_none()).then(|| Pipes::new(queue.clone()));
     let send = match (&inject, &mut listen) {
         (Some(inject), _) => Some(inject.sender()),
@@ -94,12 +100,14 @@ pub(crate) async fn run(args: TapArgs, printer: &Printer) -> Result<Exit, Failur
         let recording = Recording::start(recorder, queue.clone());
         let status = running.finish(&queue);
         recording.finish();
+        telemetry.finish(printer);
         drop(page);
         platform::end_as(status.map_err(|error| cannot(&error))?)
     };
     let recording = Recording::start(recorder, queue.clone());
     let ended = listen.run(queue, printer).await;
     recording.finish();
+    telemetry.finish(printer);
     drop(page);
     ended.map(|()| Exit::Ok)
 }
@@ -149,6 +157,7 @@ fn recorder(
         profile: args.profile,
         streams: HashMap::new(),
         state: State::default(),
+        calls: None,
         file,
     })
 }

@@ -11,6 +11,7 @@ use sabir_model::filter::Filter;
 use sabir_model::rules::{Checker, Profile};
 use sabir_proto::Framing;
 
+use super::calls::Calls;
 use super::decode::{Decoder, Found};
 use super::file::{RecordFile, Written};
 use super::order::Order;
@@ -40,6 +41,8 @@ pub(super) struct Recorder {
     pub(super) profile: Option<Profile>,
     pub(super) streams: HashMap<Stream, Decoder>,
     pub(super) state: State,
+    /// What is told of calls elsewhere.
+    pub(super) calls: Option<Calls>,
 }
 
 /// What is made when traffic has begun.
@@ -60,7 +63,7 @@ pub(super) struct State {
 impl Recorder {
     /// Whether anything is done with what goes by.
     pub(super) fn is_needed(&self) -> bool {
-        self.file.is_some() || self.print.is_some() || self.is_checked
+        self.file.is_some() || self.print.is_some() || self.is_checked || self.calls.is_some()
     }
 
     /// Runs until nothing comes any more.
@@ -133,6 +136,9 @@ impl Recorder {
             _ => "lines".to_owned(),
         });
         let profile = self.profile.or_else(|| recognised(framing?, first?.1));
+        if let (Some(calls), Some(Profile::Mcp(_))) = (&mut self.calls, profile) {
+            calls.set_mcp();
+        }
         self.header.profile = profile.map(|profile| profile.to_string());
         self.state.checker = self.is_checked.then(|| Checker::new(profile.unwrap_or(Profile::JsonRpc)));
         self.write_header();
@@ -213,6 +219,9 @@ impl Recorder {
             }
         };
         let redacted = self.redactor.message(text);
+        if let Some(calls) = self.calls.as_mut().filter(|_| stream.channel != Channel::Stderr) {
+            calls.message(at, connection, direction, &redacted);
+        }
         let encoder = &mut self.state.encoder;
         let (entry, apart) = if stream.channel == Channel::Stderr {
             (encoder.stray(at, direction, connection, true, &redacted), None)
@@ -233,6 +242,9 @@ impl Recorder {
 
     fn event(&mut self, at: Duration, connection: u64, event: Event, text: &str) {
         let text = self.redactor.text(text);
+        if let Some(calls) = &mut self.calls {
+            calls.event(connection, event);
+        }
         let entry = self.state.encoder.event(at, connection, event, &text);
         self.write(None);
         self.show(&entry, capture::What::Event(event, text), None);
@@ -275,6 +287,9 @@ impl Recorder {
         let painter =
             self.print.as_ref().map_or(crate::paint::Painter { colour: false }, |(format, _)| format.painter);
         for finding in found {
+            if self.calls.is_some() {
+                Calls::finding(&finding);
+            }
             let line = row::finding(&finding, painter);
             // Without the rows, it has to say where it is.
             self.rows.line(match self.print {

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::time::Duration;
 
-use sabir::{CallError, JsonKind, RawJson};
+use sabir::{CallEnd, CallError, JsonKind, RawJson, Side};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -16,6 +16,7 @@ use super::session::McpSession;
 use super::tasks::{self, McpTask};
 use crate::bounded::BoundedMap;
 use crate::error::{reason, shown};
+use crate::operation::{CALL_TOOL, Ending};
 use crate::types::{Meta, ProgressUpdate, Task};
 
 pub(super) type Params = BTreeMap<Cow<'static, str>, RawJson<'static>>;
@@ -96,7 +97,30 @@ impl<R: DeserializeOwned> McpCall<R> {
         self
     }
 
-    async fn run(mut self) -> Result<R, CallError> {
+    async fn run(self) -> Result<R, CallError> {
+        let result = match self.session.observers() {
+            [] => self.whole().await?,
+            _ => self.observed().await?,
+        };
+        result.parse().map_err(undecodable)
+    }
+
+    /// Reports how it ended.
+    async fn observed(self) -> Result<RawJson<'static>, CallError> {
+        let (session, method) = (self.session.clone(), self.method.clone().into_owned());
+        let name = self.params.as_ref().ok().and_then(|params| params.get("name"));
+        let is_named = matches!(&*method, CALL_TOOL | "prompts/get");
+        let target = name.filter(|_| is_named).and_then(|name| name.parse::<String>().ok());
+        let revision = Some(session.revision());
+        let ending = Ending::new(session.observers().to_vec(), Side::Ours, method, target, revision);
+        let outcome = self.whole().await;
+        let failed = |error| CallEnd::from(error).error_type().unwrap_or_default();
+        ending.end(revision, outcome.as_ref().map_err(failed));
+        outcome
+    }
+
+    /// With the wait for what the call has become.
+    async fn whole(mut self) -> Result<RawJson<'static>, CallError> {
         let (kind, result) = self.settle().await?;
         self.resolve(kind, result).await
     }
@@ -152,14 +176,14 @@ impl<R: DeserializeOwned> McpCall<R> {
         self,
         kind: Option<String>,
         result: RawJson<'static>,
-    ) -> Result<R, CallError> {
-        let Some(kind) = kind else { return result.parse().map_err(undecodable) };
+    ) -> Result<RawJson<'static>, CallError> {
+        let Some(kind) = kind else { return Ok(result) };
         let callbacks = self.session.callbacks();
         if kind == "task" && self.method == "tools/call" && callbacks.tasks {
-            return self.wait_for_task(&result).await?.parse().map_err(undecodable);
+            return self.wait_for_task(&result).await;
         }
         match callbacks.result_types.get(&kind) {
-            Some(resolve) => resolve(self.session.clone(), result).await?.parse().map_err(undecodable),
+            Some(resolve) => resolve(self.session.clone(), result).await,
             None => {
                 let reason = format!("its type `{}` is unknown", shown(&kind).escape_debug());
                 Err(CallError::Decode(reason.into()))

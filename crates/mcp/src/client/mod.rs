@@ -25,6 +25,9 @@ use sabir::{CallError, Peer, RawJson, Transport};
 pub use session::McpSession;
 pub use tasks::{McpTask, Started};
 
+#[cfg(feature = "tracing")]
+use crate::client_spans::McpSpans;
+use crate::operation::{McpOperation, Observer};
 use crate::types::{Elicit, ElicitResult, Implementation, LogLevel, LogMessage, Root, Sample, Sampled};
 use crate::{Change, McpRevision};
 
@@ -51,6 +54,23 @@ pub struct McpClient {
     level: Option<LogLevel>,
     #[cfg(feature = "auth")]
     auth: Option<crate::OAuthSession>,
+    telemetry: Telemetry,
+}
+
+/// Who wants to know of requests.
+#[derive(Clone, Default)]
+struct Telemetry {
+    observers: Vec<Observer>,
+    #[cfg(feature = "tracing")]
+    spans: Option<McpSpans>,
+    #[cfg(feature = "tracing")]
+    propagator: Option<Arc<dyn sabir::Propagator>>,
+}
+
+impl fmt::Debug for Telemetry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Telemetry").field("observers", &self.observers.len()).finish_non_exhaustive()
+    }
 }
 
 impl McpClient {
@@ -64,7 +84,49 @@ impl McpClient {
             level: None,
             #[cfg(feature = "auth")]
             auth: None,
+            telemetry: Telemetry::default(),
         }
+    }
+
+    /// Calls `observer` when a request has ended, for metrics. All observers are called.
+    #[must_use]
+    pub fn observe(mut self, observer: impl Fn(&McpOperation<'_>) + Send + Sync + 'static) -> Self {
+        self.telemetry.observers.push(Arc::new(observer));
+        self
+    }
+
+    /// Gives each request a span of `tracing`, at the level of info, named and with the attributes that OpenTelemetry's
+    /// conventions have for MCP, below the span of whoever asks. It takes part where the client
+    /// [connects](Self::connect) itself.
+    #[cfg(feature = "tracing")]
+    #[must_use]
+    pub fn spans(mut self) -> Self {
+        self.telemetry.spans = Some(McpSpans::default());
+        self
+    }
+
+    /// Tells servers in which trace a request stands, in `_meta`: see [`Router::propagate`](sabir::Router::propagate).
+    #[cfg(feature = "tracing")]
+    #[must_use]
+    pub fn propagate(mut self, propagator: impl sabir::Propagator) -> Self {
+        self.telemetry.propagator = Some(Arc::new(propagator));
+        self
+    }
+
+    /// What answers the server.
+    fn router(&self) -> sabir::Router {
+        let router = self.callbacks.router();
+        #[cfg(feature = "tracing")]
+        let router = match &self.telemetry.spans {
+            Some(spans) => router.client_spans(spans.clone()),
+            None => router,
+        };
+        #[cfg(feature = "tracing")]
+        let router = match &self.telemetry.propagator {
+            Some(propagator) => router.propagate(Arc::clone(propagator)),
+            None => router,
+        };
+        router
     }
 
     /// Speaks this revision and no other.

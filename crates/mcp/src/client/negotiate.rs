@@ -24,7 +24,7 @@ pub(super) async fn connect(client: McpClient, transport: Transport) -> Result<M
         Some(auth) => transport.authorizer(auth.clone()),
         None => transport,
     };
-    let peer = sabir::connect(transport, client.callbacks.router()).await?;
+    let peer = sabir::connect(transport, client.router()).await?;
     let session = match client.revision {
         Some(revision) if !revision.is_modern() => initialize(client, peer.clone(), revision).await,
         Some(revision) => match probe(&client, &peer, revision).await? {

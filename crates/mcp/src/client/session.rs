@@ -14,6 +14,7 @@ use super::McpHeaders;
 use super::call::{McpCall, Params};
 use super::callbacks::Callbacks;
 use super::pages::ListPages;
+use crate::operation::Observer;
 use crate::types::{
     Contents, Implementation, LogLevel, Meta, Prompt, PromptResult, Resource, ServerCapabilities, Template,
     Tool, ToolResult,
@@ -28,6 +29,7 @@ struct Inner {
     peer: Peer,
     callbacks: Callbacks,
     agreed: Agreed,
+    observers: Vec<Observer>,
     /// Which arguments of which tools travel in headers.
     #[cfg_attr(not(feature = "http"), allow(dead_code))]
     headers: McpHeaders,
@@ -44,10 +46,15 @@ pub(super) struct Agreed {
 
 impl McpSession {
     pub(super) fn new(client: McpClient, peer: Peer, agreed: Agreed) -> Self {
+        #[cfg(feature = "tracing")]
+        if let Some(spans) = &client.telemetry.spans {
+            let _ = spans.revision.set(agreed.revision);
+        }
         McpSession(Arc::new(Inner {
             peer,
             callbacks: client.callbacks,
             agreed,
+            observers: client.telemetry.observers,
             headers: McpHeaders::default(),
         }))
     }
@@ -86,6 +93,10 @@ impl McpSession {
 
     pub(super) fn callbacks(&self) -> &Callbacks {
         &self.0.callbacks
+    }
+
+    pub(super) fn observers(&self) -> &[Observer] {
+        &self.0.observers
     }
 
     pub(super) fn meta(&self) -> &Meta {

@@ -9,6 +9,7 @@ mod function;
 mod input_round;
 mod limits;
 mod listen;
+mod observe;
 mod output;
 mod registry;
 mod request_context;
@@ -53,6 +54,7 @@ use tasks::{Registry, TaskSettings};
 
 use crate::error::{McpResult, invalid};
 use crate::extensions::{Extension, SkillEntry, skills};
+use crate::operation::{McpOperation, Observer};
 use crate::types::{Implementation, Prompt, Resource, Template, Tool};
 
 /// A server of MCP, for every revision at once: each client gets the one that it asks for.
@@ -104,6 +106,7 @@ pub(crate) struct Settings {
     extensions: Vec<Extension>,
     skills: Vec<SkillEntry>,
     tasks: TaskSettings,
+    observers: Vec<Observer>,
     #[cfg(feature = "tracing")]
     spans: bool,
 }
@@ -194,6 +197,7 @@ impl McpServer {
             extensions: Vec::new(),
             skills: Vec::new(),
             tasks: TaskSettings::default(),
+            observers: Vec::new(),
             #[cfg(feature = "tracing")]
             spans: false,
         };
@@ -458,9 +462,26 @@ impl McpServer {
         self
     }
 
+    /// Calls `observer` when a request has ended, for metrics. All observers are called. What all of JSON-RPC has, such as
+    /// connections and bytes, is in [`Router::observe`] of the [router](Self::into_router).
+    ///
+    /// ```
+    /// use sabir_mcp::McpServer;
+    ///
+    /// let server = McpServer::new("adder", "1.0.0").observe(|operation| {
+    ///     println!("{} {:?}: {:?}", operation.method, operation.target, operation.took);
+    /// });
+    /// ```
+    #[must_use]
+    pub fn observe(mut self, observer: impl Fn(&McpOperation<'_>) + Send + Sync + 'static) -> Self {
+        self.settings.observers.push(Arc::new(observer));
+        self
+    }
+
     /// Handles every request in a span of `tracing`, at the level of info, named and with the attributes that
-    /// OpenTelemetry's conventions have for MCP. What a function logs belongs to it. An exporter such as
-    /// `tracing-opentelemetry` makes the rest of it.
+    /// OpenTelemetry's conventions have for MCP. What a function logs belongs to it. What the server asks its client has
+    /// spans, too. An exporter such as `tracing-opentelemetry` makes the rest of it, and [`Router::propagate`] of the
+    /// [router](Self::into_router) joins them with the client's.
     #[cfg(feature = "tracing")]
     #[must_use]
     pub fn spans(mut self) -> Self {
@@ -488,9 +509,12 @@ impl McpServer {
         if let Some(most) = core.settings.threads {
             router = router.max_blocking_threads(most);
         }
+        for observer in &core.settings.observers {
+            router = observe::wrap(router, &core, observer);
+        }
         #[cfg(feature = "tracing")]
         if core.settings.spans {
-            return spans::wrap(router, &core);
+            router = spans::wrap(router, &core).client_spans(crate::client_spans::McpSpans::default());
         }
         router
     }

@@ -7,13 +7,10 @@ use tracing::field::Empty;
 use tracing::{Instrument, Span};
 
 use super::Core;
-use super::session::{PROTOCOL_VERSION, Session};
-use crate::McpRevision;
+use super::observe::{is_offered, revision};
 use crate::error::shown;
+use crate::operation::{CALL_TOOL, OTHER, is_tool_error};
 
-/// What stands for a method that nobody knows: strangers must not make up names of spans.
-const OTHER: &str = "_OTHER";
-const CALL_TOOL: &str = "tools/call";
 #[cfg(feature = "http")]
 const SESSION_ID: &str = "mcp-session-id";
 
@@ -28,15 +25,20 @@ async fn in_span(core: Arc<Core>, ctx: sabir::Ctx, next: Next) -> sabir::Result<
     if span.is_disabled() {
         return next.run().await;
     }
+    ctx.continue_trace(&span);
     if let Some(id) = ctx.id().await.filter(|id| !id.is_null()) {
         span.record("jsonrpc.request.id", id.as_str().as_deref().unwrap_or(id.text()));
     }
     record_caller(&ctx, &span);
-    let calls_tool = next.method() == CALL_TOOL;
+    let method = next.method().to_owned();
     let outcome = next.run().instrument(span.clone()).await;
     let error_type = match &outcome {
-        Err(error) => error.code.0.to_string(),
-        Ok(result) if calls_tool && says_error(result) => "tool_error".to_owned(),
+        Err(error) => {
+            let code = error.code.0.to_string();
+            span.record("rpc.response.status_code", &code);
+            code
+        }
+        Ok(result) if is_tool_error(&method, result) => "tool_error".to_owned(),
         Ok(_) => return outcome,
     };
     span.record("error.type", error_type);
@@ -44,21 +46,12 @@ async fn in_span(core: Arc<Core>, ctx: sabir::Ctx, next: Next) -> sabir::Result<
     outcome
 }
 
-fn says_error(result: &RawJson<'_>) -> bool {
-    result.get("isError").is_some_and(|is_error| is_error.as_str() == "true")
-}
-
 fn server_span(core: &Core, ctx: &sabir::Ctx, next: &Next) -> Span {
     let method = if next.is_known() { next.method() } else { OTHER };
     let member = |name| next.params().and_then(|params| params.get(name)?.parse::<String>().ok());
     let name = member("name");
     // Only what is offered becomes part of the name: a stranger could ask for anything.
-    let lists = core.catalog.lists();
-    let target = name.as_deref().filter(|name| match method {
-        CALL_TOOL => lists.tools.get(name).is_some(),
-        "prompts/get" => lists.prompts.get(name).is_some(),
-        _ => false,
-    });
+    let target = name.as_deref().filter(|name| is_offered(core, method, name));
     let span = tracing::info_span!(
         "mcp",
         otel.kind = "server",
@@ -71,6 +64,7 @@ fn server_span(core: &Core, ctx: &sabir::Ctx, next: &Next) -> Span {
         gen_ai.operation.name = Empty,
         gen_ai.tool.name = Empty,
         jsonrpc.request.id = Empty,
+        rpc.response.status_code = Empty,
         error.type = Empty,
         network.transport = Empty,
         network.peer.address = Empty,
@@ -83,17 +77,9 @@ fn server_span(core: &Core, ctx: &sabir::Ctx, next: &Next) -> Span {
     span
 }
 
-fn revision(ctx: &sabir::Ctx) -> Option<McpRevision> {
-    let said = ctx.meta().and_then(|meta| meta.get(PROTOCOL_VERSION)?.parse::<String>().ok());
-    match said {
-        Some(said) => McpRevision::parse(&said),
-        None => ctx.peer().extension::<Session>().agreed().map(|agreed| agreed.revision),
-    }
-}
-
 #[cfg(feature = "http")]
 fn record_caller(ctx: &sabir::Ctx, span: &Span) {
-    let Some(parts) = ctx.http() else { return record_pipe(span) };
+    let Some(parts) = ctx.http() else { return record_pipe(ctx, span) };
     span.record("network.transport", "tcp");
     if let Some(id) = parts.headers.get(SESSION_ID).and_then(|id| id.to_str().ok()) {
         span.record("mcp.session.id", id);
@@ -105,11 +91,13 @@ fn record_caller(ctx: &sabir::Ctx, span: &Span) {
 }
 
 #[cfg(not(feature = "http"))]
-fn record_caller(_: &sabir::Ctx, span: &Span) {
-    record_pipe(span);
+fn record_caller(ctx: &sabir::Ctx, span: &Span) {
+    record_pipe(ctx, span);
 }
 
-/// MCP knows but two transports, and it is not the other one.
-fn record_pipe(span: &Span) {
-    span.record("network.transport", "pipe");
+/// MCP knows but two transports, and it is not the other one. Notifications in a session do not say how they came.
+fn record_pipe(ctx: &sabir::Ctx, span: &Span) {
+    if ctx.is_request() {
+        span.record("network.transport", "pipe");
+    }
 }

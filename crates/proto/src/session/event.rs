@@ -576,6 +576,25 @@ impl std::error::Error for Cause {
     }
 }
 
+impl Report<'_> {
+    /// A word for what was reported, for metrics: there are as many as variants.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Report::NotJson { .. } => "not_json",
+            Report::Invalid(_) => "invalid",
+            Report::Frame(_) => "frame",
+            Report::DuplicateId(_) => "duplicate_id",
+            Report::Overloaded(_) => "overloaded",
+            Report::Dropped { .. } => "dropped",
+            Report::LateReply(_) => "late_reply",
+            Report::UnknownReply(_) => "unknown_reply",
+            Report::PeerError(_) => "peer_error",
+            Report::Undelivered(_) => "undelivered",
+            Report::NotificationFailed { .. } => "notification_failed",
+        }
+    }
+}
+
 impl fmt::Display for Report<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -92,9 +92,12 @@ impl Ctx {
         })
     }
 
-    /// The caller's trace context, if it sent one.
+    /// The caller's trace context, if it sent one: in `_meta` of the params, or else in the headers of its HTTP request.
     pub fn trace(&self) -> Option<TraceContext<'_>> {
-        TraceContext::from_meta(self.meta()?)
+        let in_params = self.meta().and_then(|meta| TraceContext::from_meta(meta));
+        #[cfg(feature = "http")]
+        let in_params = in_params.or_else(|| self.caller.as_deref()?.trace());
+        in_params
     }
 
     /// The `_meta` of the params, of a request or a notification.

@@ -57,8 +57,10 @@ impl Batch {
     ) -> Call<R> {
         let slot = Arc::new(CallSlot::in_batch());
         let method = method.into();
-        let call = Call::in_batch(self.peer.clone(), &method, Arc::clone(&slot));
-        match written(&params) {
+        let params = written(&params);
+        let shown = params.as_ref().ok().and_then(Option::as_ref);
+        let call = Call::in_batch(self.peer.clone(), &method, shown, Arc::clone(&slot));
+        match params {
             Ok(params) => {
                 self.entries.push(BatchEntry::Call(CallCommand { method, params, slot, is_settled: false }))
             }

@@ -46,11 +46,22 @@ pub struct Call<R, E = CallError, T = RawJson<'static>> {
     room: Room,
     /// Whether it passes on a call of another peer.
     relays: bool,
-    /// When it began, for observers.
-    watched: Option<Box<(Instant, String)>>,
+    /// Whether the span of that one has one for this call below it.
+    #[cfg(feature = "tracing")]
+    in_span: bool,
+    /// For observers, and its span.
+    watched: Option<Box<Watched>>,
     /// Whether its outcome was taken: there is nothing to cancel.
     over: bool,
     types: Types<R, E, T>,
+}
+
+/// A call that somebody wants to know of.
+struct Watched {
+    start: Instant,
+    method: String,
+    #[cfg(feature = "tracing")]
+    span: tracing::Span,
 }
 
 impl<R, E, T> Call<R, E, T> {
@@ -66,6 +77,8 @@ impl<R, E, T> Call<R, E, T> {
             unsent,
             room: Room::Refused,
             relays: false,
+            #[cfg(feature = "tracing")]
+            in_span: false,
             watched: None,
             over: false,
             types: PhantomData,
@@ -73,43 +86,91 @@ impl<R, E, T> Call<R, E, T> {
     }
 
     /// A call that is sent with its batch.
-    pub(crate) fn in_batch(peer: Peer, method: &str, slot: Arc<CallSlot>) -> Self {
+    pub(crate) fn in_batch(
+        peer: Peer,
+        method: &str,
+        params: Option<&RawJson<'_>>,
+        slot: Arc<CallSlot>,
+    ) -> Self {
         let mut call = Call {
             peer,
             slot,
             unsent: None,
             room: Room::Refused,
             relays: false,
+            #[cfg(feature = "tracing")]
+            in_span: false,
             watched: None,
             over: false,
             types: PhantomData,
         };
-        call.watch(method);
+        call.watch(method, params);
         call
     }
 
-    /// Reports its start to observers.
-    fn watch(&mut self, method: &str) {
-        let routes = &self.peer.shared.routes;
-        if routes.is_observed() {
-            routes.tell(&Observed::CallStarted { side: Side::Ours, method, known: true });
-            self.watched = Some(Box::new((Instant::now(), method.to_owned())));
+    /// Its start, for those who want to know.
+    #[inline]
+    fn watch(&mut self, method: &str, params: Option<&RawJson<'_>>) {
+        if self.peer.shared.routes.watches_calls() {
+            self.begin_watch(method, params);
         }
     }
 
-    /// Reports its end to observers.
-    fn watched(&mut self, end: CallEnd) {
-        if let Some(watched) = self.watched.take() {
-            let (start, method) = *watched;
-            let ended = Observed::CallEnded {
-                side: Side::Ours,
-                method: &method,
-                known: true,
-                end,
-                took: start.elapsed(),
-            };
-            self.peer.shared.routes.tell(&ended);
+    /// Reports its start to observers, and begins its span.
+    #[cold]
+    #[cfg_attr(not(feature = "tracing"), expect(unused_variables, reason = "spans name them"))]
+    fn begin_watch(&mut self, method: &str, params: Option<&RawJson<'_>>) {
+        let routes = Arc::clone(&self.peer.shared.routes);
+        routes.tell(&Observed::CallStarted { side: Side::Ours, method, known: true });
+        #[cfg(feature = "tracing")]
+        let span = match &routes.client_spans {
+            // A call that is passed on may have one already, from the router of its caller.
+            Some(spans) if !self.in_span => spans.begin(method, params),
+            _ => tracing::Span::none(),
+        };
+        #[cfg(feature = "tracing")]
+        if let Some(trace) = routes.inject(&span) {
+            let relays = self.relays;
+            self.set(|options| {
+                options.relay = relays;
+                options.trace.get_or_insert(trace);
+            });
         }
+        self.watched = Some(Box::new(Watched {
+            start: Instant::now(),
+            method: method.to_owned(),
+            #[cfg(feature = "tracing")]
+            span,
+        }));
+    }
+
+    /// Its end.
+    #[inline]
+    fn end_watch(&mut self, outcome: Result<&RawJson<'_>, &CallError>) {
+        if let Some(watched) = self.watched.take() {
+            self.report_end(&watched, outcome);
+        }
+    }
+
+    #[cold]
+    fn report_end(&self, watched: &Watched, outcome: Result<&RawJson<'_>, &CallError>) {
+        let routes = &self.peer.shared.routes;
+        #[cfg(feature = "tracing")]
+        if let Some(spans) = &routes.client_spans
+            && !watched.span.is_disabled()
+        {
+            if let Some(key) = self.slot.key() {
+                watched.span.record("jsonrpc.request.id", key.id().to_string());
+            }
+            spans.end(&watched.span, &watched.method, outcome);
+        }
+        routes.tell(&Observed::CallEnded {
+            side: Side::Ours,
+            method: &watched.method,
+            known: true,
+            end: outcome.map_or_else(CallEnd::from, |_| CallEnd::Result),
+            took: watched.start.elapsed(),
+        });
     }
 
     /// Ends the call with [`CallError::TimedOut`] after this long, and cancels it. The time counts from when the
@@ -236,7 +297,7 @@ impl<R, E, T> Call<R, E, T> {
 
     fn send(&mut self) {
         let Some((method, params)) = self.unsent.take() else { return };
-        self.watch(&method);
+        self.watch(&method, params.as_ref().ok().and_then(Option::as_ref));
         let slot = Arc::clone(&self.slot);
         let sent = params.map_err(|error| *error).and_then(|params| {
             let call = CallCommand { method, params, slot, is_settled: false };
@@ -262,12 +323,14 @@ impl Call<RawJson<'static>> {
             unsent: Some((method, Ok(params))),
             room: Room::WaitsToSend,
             relays: true,
+            #[cfg(feature = "tracing")]
+            in_span: ctx.peer.shared.routes.client_spans.is_some(),
             watched: None,
             over: false,
             types: PhantomData,
         };
-        if ctx.meta().is_some() {
-            let trace = ctx.peer.shared.routes.forward_trace.as_ref().and_then(|trace| trace(ctx));
+        let trace = call.forwarded_trace(ctx);
+        if ctx.meta().is_some() || trace.is_some() {
             call.set(|options| {
                 options.relay = true;
                 options.trace = trace;
@@ -279,13 +342,31 @@ impl Call<RawJson<'static>> {
         call
     }
 
+    /// The trace that a call is passed on with: that of the router's span, if it says so, or else the caller's, which
+    /// goes on by itself unless it came in headers.
+    fn forwarded_trace(&self, ctx: &Ctx) -> Option<TraceContext<'static>> {
+        let routes = &ctx.peer.shared.routes;
+        if let Some(trace) = routes.forward_trace.as_ref().filter(|_| ctx.meta().is_some()) {
+            return trace(ctx);
+        }
+        #[cfg(feature = "tracing")]
+        if routes.propagator.is_some() {
+            return routes.inject(&tracing::Span::current());
+        }
+        #[cfg(feature = "http")]
+        if self.peer.shared.headers.get().is_some() {
+            return ctx.trace().map(TraceContext::into_owned);
+        }
+        None
+    }
+
     /// Lets the call go on without its caller. Whether it was sent.
     pub(crate) fn detach(mut self) -> bool {
         if self.unsent.is_some() {
             return false;
         }
         self.over = true;
-        self.watched(CallEnd::Cancelled);
+        self.end_watch(Err(&CallError::Cancelled));
         true
     }
 
@@ -299,7 +380,7 @@ impl Call<RawJson<'static>> {
         };
         drop(slot);
         self.over = true;
-        self.watched(CallEnd::of(&outcome));
+        self.end_watch(outcome.as_ref());
         Poll::Ready(outcome.map(|result| Relayed::new(result, &self.slot)))
     }
 }
@@ -396,7 +477,7 @@ impl<R: DeserializeOwned, E: From<CallError>, T> Future for Call<R, E, T> {
         };
         drop(slot);
         self.over = true;
-        self.watched(CallEnd::of(&outcome));
+        self.end_watch(outcome.as_ref());
         Poll::Ready(read(outcome))
     }
 }
@@ -405,7 +486,7 @@ impl<R, E, T> Drop for Call<R, E, T> {
     fn drop(&mut self) {
         if self.unsent.is_none() && !self.over {
             self.cancel();
-            self.watched(CallEnd::Cancelled);
+            self.end_watch(Err(&CallError::Cancelled));
         }
     }
 }

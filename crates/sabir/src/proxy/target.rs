@@ -17,9 +17,9 @@ use crate::peer::relayed::Relayed;
 use crate::peer::{Peer, WeakPeer};
 use crate::proxy::relay::{Relay, upstream_error};
 use crate::router::Router;
-use crate::router::handlers::{Handler, RawFuture, owned};
 #[cfg(feature = "tracing")]
-use crate::router::spans::InClientSpan;
+use crate::router::client_spans::InClientSpan;
+use crate::router::handlers::{Handler, RawFuture, owned};
 use crate::runtime::serve::connect;
 use crate::sync::lock;
 use crate::transport::Transport;

@@ -1,11 +1,15 @@
 //! Methods by name, and the handlers behind them.
 
 pub(crate) mod call;
+#[cfg(feature = "tracing")]
+pub(crate) mod client_spans;
 pub(crate) mod handlers;
 pub(crate) mod layer;
 pub(crate) mod method;
 pub(crate) mod observe;
 pub(crate) mod params;
+#[cfg(feature = "tracing")]
+pub(crate) mod propagate;
 pub(crate) mod routes;
 #[cfg(feature = "tracing")]
 pub(crate) mod spans;

@@ -28,6 +28,8 @@ pub enum Observed<'a> {
     Closed {
         /// Why.
         cause: &'a Cause,
+        /// How long it was open.
+        took: Duration,
     },
     /// A call has begun.
     CallStarted {
@@ -102,16 +104,6 @@ pub enum CallEnd {
 }
 
 impl CallEnd {
-    pub(crate) fn of<T>(outcome: &std::result::Result<T, CallError>) -> Self {
-        match outcome {
-            Ok(_) => CallEnd::Result,
-            Err(CallError::Error(error)) => CallEnd::Error(error.code),
-            Err(CallError::TimedOut) => CallEnd::TimedOut,
-            Err(CallError::Cancelled) => CallEnd::Cancelled,
-            Err(_) => CallEnd::Failed,
-        }
-    }
-
     pub(crate) fn of_handler<T>(outcome: &crate::Result<T>) -> Self {
         match outcome {
             Ok(_) => CallEnd::Result,
@@ -127,6 +119,17 @@ impl CallEnd {
             CallEnd::TimedOut => Some("timeout".to_owned()),
             CallEnd::Cancelled => Some("cancelled".to_owned()),
             CallEnd::Failed => Some("_OTHER".to_owned()),
+        }
+    }
+}
+
+impl From<&CallError> for CallEnd {
+    fn from(error: &CallError) -> Self {
+        match error {
+            CallError::Error(error) => CallEnd::Error(error.code),
+            CallError::TimedOut => CallEnd::TimedOut,
+            CallError::Cancelled => CallEnd::Cancelled,
+            _ => CallEnd::Failed,
         }
     }
 }

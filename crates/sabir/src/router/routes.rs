@@ -12,9 +12,13 @@ use crate::handler::ctx::Ctx;
 use crate::handler::spawned::Spawned;
 use crate::handler::task::BoxTask;
 use crate::handler::thread_pool::Pool;
+#[cfg(feature = "tracing")]
+use crate::router::client_spans::ClientSpans;
 use crate::router::handlers::Handler;
 use crate::router::layer::{Layer, Wrapped};
 use crate::router::observe::{Observed, Observer};
+#[cfg(feature = "tracing")]
+use crate::router::propagate::Propagator;
 use crate::router::subscription::Subscribing;
 
 pub(crate) type ForwardTrace = Arc<dyn Fn(&Ctx) -> Option<TraceContext<'static>> + Send + Sync>;
@@ -38,9 +42,12 @@ pub(crate) struct Routes {
     pub(super) subscribing: HashMap<Cow<'static, str>, Subscribing>,
     /// Where blocking handlers run.
     pub(crate) threads: Arc<Pool>,
-    /// Whether handlers run in spans.
+    /// The spans of calls that go out.
     #[cfg(feature = "tracing")]
-    pub(super) has_spans: bool,
+    pub(crate) client_spans: Option<Arc<dyn ClientSpans>>,
+    /// Joins spans with those of other processes.
+    #[cfg(feature = "tracing")]
+    pub(crate) propagator: Option<Arc<dyn Propagator>>,
     /// Says in which trace calls stand that are passed on.
     pub(crate) forward_trace: Option<ForwardTrace>,
     /// Whether messages without a handler are passed on.
@@ -140,7 +147,8 @@ impl Routes {
         self.forward_subscriptions.extend(other.forward_subscriptions);
         #[cfg(feature = "tracing")]
         {
-            self.has_spans |= other.has_spans;
+            self.client_spans = self.client_spans.take().or(other.client_spans);
+            self.propagator = self.propagator.take().or(other.propagator);
         }
     }
 
@@ -169,6 +177,16 @@ impl Routes {
 
     pub(crate) fn is_observed(&self) -> bool {
         !self.observers.is_empty()
+    }
+
+    /// Whether anybody wants to know of calls that go out.
+    #[inline]
+    pub(crate) fn watches_calls(&self) -> bool {
+        #[cfg(feature = "tracing")]
+        if self.client_spans.is_some() || self.propagator.is_some() {
+            return true;
+        }
+        self.is_observed()
     }
 
     pub(crate) fn knows(&self, method: &str) -> bool {

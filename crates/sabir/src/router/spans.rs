@@ -1,31 +1,38 @@
 //! Spans for calls, with the names that OpenTelemetry gives to what is known of them.
 
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::sync::Arc;
 
 use tracing::field::Empty;
 use tracing::{Instrument, Span};
 
 use crate::handler::ctx::Ctx;
+use crate::router::Router;
+use crate::router::client_spans::{ClientSpans, JsonRpcSpans};
 use crate::router::layer::Next;
-use crate::router::{Router, Routes};
 use crate::{ErrorCode, RawJson, Result};
 
 /// What a span is called whose method nobody knows.
-const OTHER: &str = "_OTHER";
+pub(super) const OTHER: &str = "_OTHER";
 
 impl Router {
     /// Runs every handler in a span of `tracing`, at the level of info, named and with the attributes that
-    /// OpenTelemetry's conventions have for JSON-RPC. What the handler logs belongs to it. An exporter such
-    /// as `tracing-opentelemetry` makes the rest of it.
+    /// OpenTelemetry's conventions have for JSON-RPC. What the handler logs belongs to it. Calls that go out of
+    /// connections of this router have a span each, below that of whoever calls. An exporter such as
+    /// `tracing-opentelemetry` makes the rest of it; [`propagate`](Router::propagate) joins the spans of two processes.
     ///
     /// The span is outside of all [layers](Router::layer), whichever was added first. A notification that fails is
     /// also logged in it, as a warning: nothing else reports it.
     #[must_use]
     pub fn spans(self) -> Self {
-        let mut router = self.layer(in_span).outermost();
-        router.routes.has_spans = true;
-        router
+        self.layer(in_span).outermost().client_spans(JsonRpcSpans)
+    }
+
+    /// Gives calls that go out spans with these names.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn client_spans(mut self, spans: impl ClientSpans) -> Self {
+        self.routes.client_spans = Some(Arc::new(spans));
+        self
     }
 }
 
@@ -34,6 +41,7 @@ async fn in_span(ctx: Ctx, next: Next) -> Result<RawJson<'static>> {
     if span.is_disabled() {
         return next.run().await;
     }
+    ctx.continue_trace(&span);
     if let Some(id) = ctx.id().await.filter(|id| !id.is_null()) {
         span.record("jsonrpc.request.id", id.as_str().as_deref().unwrap_or(id.text()));
     }
@@ -55,7 +63,7 @@ async fn in_span(ctx: Ctx, next: Next) -> Result<RawJson<'static>> {
     outcome
 }
 
-fn failed(span: &Span, code: &str) {
+pub(super) fn failed(span: &Span, code: &str) {
     span.record("rpc.response.status_code", code);
     span.record("error.type", code);
     span.record("otel.status_code", "ERROR");
@@ -74,48 +82,6 @@ impl Drop for Unfinished {
             span.record("error.type", "cancelled");
         }
     }
-}
-
-/// A call that is passed on, in a span of its own below that of its handler.
-pub(crate) struct InClientSpan<F> {
-    call: F,
-    span: Span,
-}
-
-impl<F> InClientSpan<F> {
-    /// Begins a call in a span, if the router has spans at all.
-    pub(crate) fn begin(routes: &Routes, method: &str, begin: impl FnOnce() -> F) -> Self {
-        let span = if routes.has_spans { client_span(method) } else { Span::none() };
-        InClientSpan { call: span.in_scope(begin), span }
-    }
-}
-
-impl<R, F: Future<Output = Result<R>> + Unpin> Future for InClientSpan<F> {
-    type Output = F::Output;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        let InClientSpan { call, span } = self.get_mut();
-        let outcome = span.in_scope(|| Pin::new(call).poll(cx));
-        if let Poll::Ready(Err(error)) = &outcome {
-            failed(span, &error.code.0.to_string());
-        }
-        outcome
-    }
-}
-
-fn client_span(method: &str) -> Span {
-    tracing::info_span!(
-        "jsonrpc",
-        otel.kind = "client",
-        otel.name = "jsonrpc",
-        otel.status_code = Empty,
-        rpc.system.name = "jsonrpc",
-        rpc.method = OTHER,
-        rpc.method_original = method,
-        jsonrpc.protocol.version = "2.0",
-        rpc.response.status_code = Empty,
-        error.type = Empty,
-    )
 }
 
 fn server_span(next: &Next) -> Span {

@@ -1,11 +1,12 @@
 //! Who sent a message: the HTTP request that it came in.
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use http::request::Parts;
-use sabir_proto::Origin;
+use sabir_proto::{Origin, TraceContext};
 
 /// The HTTP request that a message came in, and who its sender has proved to be.
 pub(crate) struct HttpCaller {
@@ -33,6 +34,13 @@ impl HttpCaller {
 
     pub(crate) fn close_stream(&self) -> bool {
         self.reply_stream.as_ref().is_some_and(|stream| stream.close())
+    }
+
+    /// The trace in the headers. The request that opened a WebSocket says nothing of the calls that follow.
+    pub(crate) fn trace(&self) -> Option<TraceContext<'_>> {
+        let header = |name| self.parts.headers.get(name)?.to_str().ok().map(Cow::Borrowed);
+        let traceparent = header("traceparent").filter(|_| self.parts.method == http::Method::POST)?;
+        Some(TraceContext { traceparent, tracestate: header("tracestate"), baggage: header("baggage") })
     }
 
     pub(crate) fn parts(&self) -> &Parts {

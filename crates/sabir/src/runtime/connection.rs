@@ -74,6 +74,7 @@ impl<P: Io> Connection<P> {
     pub(crate) fn take_bytes(&mut self, bytes: &[u8]) {
         let context = &mut self.engine.context;
         context.session.handle_bytes(context.now, bytes);
+        context.tell(&Observed::Bytes { side: Side::Theirs, count: bytes.len() });
     }
 
     /// Takes a message that came outside of the port. What answers it has this origin.
@@ -274,7 +275,9 @@ impl<P> Drop for Connection<P> {
     fn drop(&mut self) {
         if self.counts {
             let cause = self.engine.end();
-            self.engine.context.tell(&Observed::Closed { cause: &cause });
+            self.engine.context.read_clock();
+            let took = self.engine.context.now.elapsed();
+            self.engine.context.tell(&Observed::Closed { cause: &cause, took });
         }
     }
 }

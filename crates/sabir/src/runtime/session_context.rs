@@ -109,7 +109,14 @@ impl SessionContext {
     ) -> Result<CallKey, SendError> {
         let options = options.as_deref().unwrap_or(&DEFAULT_OPTIONS);
         self.session.relate(on_behalf_of);
-        self.session.call_raw(self.now, &call.method, call.params.as_ref(), options)
+        let sent = self.session.call_raw(self.now, &call.method, call.params.as_ref(), options);
+        #[cfg(feature = "http")]
+        if let (Some(trace), Ok(key)) = (&options.trace, &sent)
+            && let Some(headers) = self.peer.shared.headers.get()
+        {
+            headers.keep_trace(key.id(), trace);
+        }
+        sent
     }
 
     /// Sends what has waited for room, as far as there is any.
@@ -269,6 +276,11 @@ impl SessionContext {
                 for (call, slot) in calls {
                     slot.sent(call);
                     self.keep(call, slot);
+                }
+                for entry in entries {
+                    if let BatchEntry::Notify { method, .. } = entry {
+                        self.tell(&Observed::Notification { side: Side::Ours, method });
+                    }
                 }
             }
             Err(refused) => end_batch(entries, &CallError::NotSent(refused)),

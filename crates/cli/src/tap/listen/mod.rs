@@ -5,18 +5,16 @@ mod relay;
 mod send;
 
 use std::io;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use http::Proxy;
 use sabir::ServerTls;
-use sabir::transport::{RawStreams, Transport, Url};
+use sabir::transport::Url;
 use sabir_model::capture::Event;
 use send::Sends;
 use socket2::{SockRef, TcpKeepalive};
-use tokio::io::{AsyncRead, AsyncWrite};
 #[cfg(unix)]
 use tokio::net::UnixListener;
 use tokio::net::{TcpListener, TcpStream};
@@ -26,7 +24,7 @@ use super::queue::Queue;
 use crate::exit::{Exit, Failure};
 use crate::print::Printer;
 use crate::view::Sender;
-use crate::web::Web;
+use crate::web::{Duplex, Web, dial};
 
 /// Connections at the same time, whatever they have become.
 const CONNECTIONS: usize = 1024;
@@ -51,13 +49,6 @@ pub(super) struct Listen {
     /// For what the page sends, if it may.
     sends: Option<Arc<Sends>>,
 }
-
-/// A stream of either side.
-pub(super) type Duplex = Pin<Box<dyn ReadWrite>>;
-
-pub(super) trait ReadWrite: AsyncRead + AsyncWrite + Send {}
-
-impl<S: AsyncRead + AsyncWrite + Send> ReadWrite for S {}
 
 impl Listen {
     pub(super) fn new(at: &str, target: &str, tls: Option<ServerTls>, web: Web) -> Result<Self, Failure> {
@@ -180,25 +171,6 @@ impl Shared {
             }
         }
     }
-}
-
-/// Connects to the target.
-async fn dial(target: &Url, web: &Web) -> io::Result<Duplex> {
-    let transport = match target.scheme() {
-        scheme if scheme.is_web() => {
-            let scheme = if scheme.is_secure() { "tls" } else { "tcp" };
-            let host = match target.host() {
-                host if host.contains(':') => format!("[{host}]"),
-                host => host.to_owned(),
-            };
-            sabir::transport::url(format!("{scheme}://{host}:{}", target.port()))
-        }
-        _ => sabir::transport::url(target.to_string()),
-    };
-    let streams = Transport::into_streams(web.trust(transport));
-    let RawStreams { read, write, .. } =
-        tokio::time::timeout(HANDSHAKE, streams).await.map_err(|_| io::ErrorKind::TimedOut)??;
-    Ok(Box::pin(tokio::io::join(read, write)))
 }
 
 enum Listener {

@@ -92,7 +92,7 @@ impl McpCall<ToolResult> {
         };
         match task {
             Some(task) => Ok(Started::Task(McpTask::read(session, &task)?)),
-            None => Ok(Started::Done(self.resolve(kind, result).await?)),
+            None => Ok(Started::Done(self.resolve(kind, result).await?.parse().map_err(undecodable)?)),
         }
     }
 }

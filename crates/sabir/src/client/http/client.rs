@@ -1,5 +1,7 @@
 //! What all requests to a server have in common: headers, the session, and room for answers.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
@@ -7,7 +9,7 @@ use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, USER_AGENT};
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
 use http_body_util::Full;
-use sabir_proto::{Limits, RawJson};
+use sabir_proto::{Limits, RawJson, TraceContext};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
 
 use crate::client::http::authorizer::{Authorizer, MOST_ATTEMPTS, Verdict};
@@ -40,15 +42,41 @@ pub(crate) fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue
 
 /// The headers of all requests, which may change while the connection lives.
 #[derive(Debug, Default)]
-pub(crate) struct Headers(Mutex<HeaderMap>);
+pub(crate) struct Headers {
+    all: Mutex<HeaderMap>,
+    /// The traces of calls that are about to be posted, by their ids.
+    traces: Mutex<HashMap<u64, Trace>>,
+}
+
+/// The headers of a trace.
+pub(crate) type Trace = Vec<(HeaderName, HeaderValue)>;
 
 impl Headers {
     pub(crate) fn new(headers: HeaderMap) -> Self {
-        Headers(Mutex::new(headers))
+        Headers { all: Mutex::new(headers), traces: Mutex::default() }
     }
 
     pub(crate) fn set(&self, name: HeaderName, value: HeaderValue) {
-        lock(&self.0).insert(name, value);
+        lock(&self.all).insert(name, value);
+    }
+
+    /// A call is about to be posted that belongs to a trace.
+    pub(crate) fn keep_trace(&self, id: u64, trace: &TraceContext<'_>) {
+        let parts = [
+            ("traceparent", Some(&trace.traceparent)),
+            ("tracestate", trace.tracestate.as_ref()),
+            ("baggage", trace.baggage.as_ref()),
+        ];
+        let header = |(name, value): (&'static str, Option<&Cow<'_, str>>)| {
+            let value = value.filter(|value| !value.is_empty())?;
+            Some((HeaderName::from_static(name), HeaderValue::from_str(value).ok()?))
+        };
+        lock(&self.traces).insert(id, parts.into_iter().filter_map(header).collect());
+    }
+
+    /// The trace of a call that is posted now.
+    pub(crate) fn take_trace(&self, id: u64) -> Trace {
+        lock(&self.traces).remove(&id).unwrap_or_default()
     }
 }
 
@@ -148,7 +176,7 @@ impl Client {
 
     /// Whether the headers that were given name a session: it was there before, and goes on behind this connection.
     fn brought_session(&self) -> bool {
-        lock(&self.headers.0).contains_key(SESSION)
+        lock(&self.headers.all).contains_key(SESSION)
     }
 
     /// The session is over. Whether there was one.
@@ -161,8 +189,9 @@ impl Client {
         Arc::clone(&self.room).acquire_owned().await.ok()
     }
 
-    pub(crate) async fn post(&self, message: Bytes) -> Result<Reply, RequestError> {
+    pub(crate) async fn post(&self, message: Bytes, trace: Trace) -> Result<Reply, RequestError> {
         let mut headers = self.common("application/json, text/event-stream");
+        headers.extend(trace);
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Some(on_post) = &self.on_post
             && let Ok(message) = RawJson::from_bytes(&message)
@@ -194,7 +223,7 @@ impl Client {
     }
 
     fn common(&self, accept: &'static str) -> HeaderMap {
-        let mut headers = lock(&self.headers.0).clone();
+        let mut headers = lock(&self.headers.all).clone();
         let mut default = |name: HeaderName, value| {
             headers.entry(name).or_insert(HeaderValue::from_static(value));
         };

@@ -19,7 +19,7 @@ use std::task::{Context, Poll, ready};
 
 pub use authorizer::{Authorized, Authorizer, Verdict};
 use bytes::Bytes;
-use client::{Client, Deliver, Delivery, EventStream};
+use client::{Client, Deliver, Delivery, EventStream, Trace};
 pub(crate) use client::{Headers, OnFailure, OnPost, header};
 pub use failure::HttpFailure;
 use http::Uri;
@@ -54,7 +54,7 @@ pub(crate) struct Http {
     running: HashMap<Id, Running>,
     calls: usize,
     /// Calls that wait for their turn.
-    waiting: VecDeque<(Vec<u64>, Bytes)>,
+    waiting: VecDeque<Waiting>,
     waiting_bytes: usize,
     notifying: Notifying,
     listening: bool,
@@ -63,6 +63,13 @@ pub(crate) struct Http {
     /// Events of the link itself, for the session.
     pending_events: VecDeque<Incoming>,
     closing: Closing,
+}
+
+/// Calls that wait for their turn.
+struct Waiting {
+    ids: Vec<u64>,
+    message: Bytes,
+    trace: Trace,
 }
 
 /// What a task does.
@@ -173,13 +180,17 @@ impl Http {
     }
 
     fn start(&mut self, task: Task, message: Bytes) {
+        self.start_traced(task, message, Trace::new());
+    }
+
+    fn start_traced(&mut self, task: Task, message: Bytes, trace: Trace) {
         let open = match &task {
             Task::Calls(ids) => ids.clone(),
             _ => Vec::new(),
         };
         let exchange = Exchange { client: Arc::clone(&self.client), deliver: self.deliver.clone(), open };
         let abort = match &task {
-            Task::Calls(_) => self.tasks.spawn(exchange.call(message)),
+            Task::Calls(_) => self.tasks.spawn(exchange.call(message, trace)),
             Task::Stream => self.tasks.spawn(exchange.listen()),
             Task::Notification | Task::Cancel(_) | Task::Answer => self.tasks.spawn(exchange.tell(message)),
         };
@@ -215,10 +226,10 @@ impl Http {
         }
         let mut started = false;
         while self.calls < CALLS
-            && let Some((ids, message)) = self.waiting.pop_front()
+            && let Some(Waiting { ids, message, trace }) = self.waiting.pop_front()
         {
             self.waiting_bytes -= message.len();
-            self.start(Task::Calls(ids), message);
+            self.start_traced(Task::Calls(ids), message, trace);
             started = true;
         }
         // So that the end of what was started wakes us.
@@ -286,12 +297,12 @@ impl Http {
 
     /// With a session, the server is told. Without one, closing the connection tells it.
     fn cancel(&mut self, call: u64, message: &[u8]) {
-        if let Some(at) = self.waiting.iter().position(|(ids, _)| ids.contains(&call)) {
-            self.waiting[at].0.retain(|id| *id != call);
-            if self.waiting[at].0.is_empty()
-                && let Some((_, message)) = self.waiting.remove(at)
+        if let Some(at) = self.waiting.iter().position(|waiting| waiting.ids.contains(&call)) {
+            self.waiting[at].ids.retain(|id| *id != call);
+            if self.waiting[at].ids.is_empty()
+                && let Some(dropped) = self.waiting.remove(at)
             {
-                self.waiting_bytes -= message.len();
+                self.waiting_bytes -= dropped.message.len();
             }
             return;
         }
@@ -343,7 +354,9 @@ impl Link for Http {
                     return Poll::Pending;
                 }
                 self.waiting_bytes += message.len();
-                self.waiting.push_back(((first..=last).collect(), Bytes::copy_from_slice(message)));
+                let trace = self.client.headers.take_trace(first);
+                let (ids, message) = ((first..=last).collect(), Bytes::copy_from_slice(message));
+                self.waiting.push_back(Waiting { ids, message, trace });
             }
             Purpose::Notify => return self.poll_notify(cx, message),
             Purpose::Cancel(call) => self.cancel(call, message),

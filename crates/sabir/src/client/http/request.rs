@@ -10,7 +10,7 @@ use sabir_proto::{DeliveryFailure, Origin, Undelivered};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{sleep, timeout};
 
-use crate::client::http::client::{Client, Deliver, Delivery};
+use crate::client::http::client::{Client, Deliver, Delivery, Trace};
 use crate::client::http::failure::HttpFailure;
 use crate::client::http::pool::{Reply, RequestError};
 use crate::client::http::response::{
@@ -53,8 +53,8 @@ pub(crate) struct Exchange {
 
 impl Exchange {
     /// Posts calls, and delivers what comes.
-    pub(crate) async fn call(mut self, message: Bytes) -> Done {
-        let undelivered = match self.client.post(message).await {
+    pub(crate) async fn call(mut self, message: Bytes, trace: Trace) -> Done {
+        let undelivered = match self.client.post(message, trace).await {
             Ok(reply) => match self.unless_streamed(reply) {
                 Some(reply) => self.take(reply).await.err(),
                 // The answer comes on the stream.
@@ -86,7 +86,7 @@ impl Exchange {
     /// Posts what wants no answer.
     pub(crate) async fn tell(mut self, message: Bytes) -> Done {
         let posting = async {
-            let reply = self.client.post(message).await?;
+            let reply = self.client.post(message, Trace::new()).await?;
             match self.unless_streamed(reply) {
                 Some(reply) => self.take(reply).await,
                 None => Ok(()),

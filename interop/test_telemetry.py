@@ -1,0 +1,310 @@
+"""A collector that reads by PyPI's `opentelemetry-proto`, and Debian's `promtool`: traces, metrics and logs of the program and of
+the example `opentelemetry`."""
+
+import asyncio
+import json
+import os
+import subprocess
+import urllib.request
+from contextlib import asynccontextmanager
+
+from collector import attributes, collecting
+from program import SABIR, demo, free_port, reachable, sabir
+from tap import check, run
+
+EXAMPLE = os.environ["OPENTELEMETRY"]
+
+
+@asynccontextmanager
+async def running(*command, env=None):
+    """A program that listens; it must end well when it is told to. Its standard error is a list of lines, once it has ended."""
+    process = await asyncio.create_subprocess_exec(
+        *command, stderr=asyncio.subprocess.PIPE, env={**os.environ, **(env or {})}
+    )
+    lines = []
+
+    async def read():
+        while line := await process.stderr.readline():
+            lines.append(line.decode().rstrip())
+
+    reading = asyncio.create_task(read())
+    try:
+        yield process, lines
+        process.terminate()
+        await process.wait()
+        await reading
+        check(process.returncode, 0)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+async def said(lines, part):
+    """Waits for a line with this in it."""
+    while not (found := [line for line in lines if part in line]):
+        await asyncio.sleep(0.01)
+    return found[0]
+
+
+def tree(spans):
+    """The spans of one trace, each below its parent: service, kind and name."""
+    check(len({span["trace"] for span in spans}), 1)
+    ids = {span["id"] for span in spans}
+
+    def below(parent):
+        found = [span for span in spans if span["parent"] == parent or (parent is None and span["parent"] not in ids)]
+        return [(f"{span['service']} {span['kind']} {span['name']}", below(span["id"])) for span in found]
+
+    return below(None)
+
+
+def spans_of(collector, name):
+    """All spans of the trace that has one with this name."""
+    [trace] = {span["trace"] for span in collector.spans if span["name"] == name}
+    return [span for span in collector.spans if span["trace"] == trace]
+
+
+async def one_trace_from_the_client_through_a_proxy_to_the_worker():
+    # A hop over another transport is one more program between the two.
+    with collecting() as (collector, url):
+        async with demo("--otlp", url) as (host, worker):
+            port = free_port()
+            command = [EXAMPLE, f"tcp://127.0.0.1:{port}", f"tcp://{host}:{worker}"]
+            async with running(*command, env={"OTEL_EXPORTER_OTLP_ENDPOINT": url}):
+                await reachable(port)
+                target = f"tcp://127.0.0.1:{port}"
+                code, out, _ = await sabir("call", target, "get_data", "-d", "{}", "--otlp", url)
+                check((code, out), (0, '["hello",5]\n'))
+                code, _, err = await sabir("call", target, "no_such", "x:=1", "--as", "plain", "--otlp", url)
+                assert code == 1 and "-32601" in err, err
+        # All have ended, and so have sent everything.
+        [client] = [span for span in collector.spans if span["name"] == "get_data" and span["kind"] == "client"]
+        spans = [span for span in collector.spans if span["trace"] == client["trace"]]
+        check(tree(spans), [("sabir-call internal sabir call", [
+            ("sabir-call client get_data", [
+                ("proxy server jsonrpc", [
+                    ("proxy client jsonrpc", [("sabir-demo server get_data", [])]),
+                ]),
+            ]),
+        ])])
+        check([span["error"] for span in spans], [False] * 5)
+        failed = [span for span in collector.spans if span["error"]]
+        check({span["trace"] for span in failed}, {failed[0]["trace"]})
+        calls = [span for span in failed if span["attributes"].get("error.type") == "-32601"]
+        check(sorted(f"{span['service']} {span['kind']}" for span in calls), [
+            "proxy client", "proxy server", "sabir-call client", "sabir-demo server",
+        ])
+        check({span["attributes"]["rpc.response.status_code"] for span in calls}, {"-32601"})
+        # A stranger cannot make up names of spans, but they are told.
+        [worker] = [span for span in calls if span["service"] == "sabir-demo"]
+        check((worker["name"], worker["attributes"]["rpc.method"]), ("jsonrpc", "_OTHER"))
+        check(worker["attributes"]["rpc.method_original"], "no_such")
+
+
+async def headers_of_http_carry_the_trace_of_positional_params():
+    with collecting() as (collector, url):
+        async with demo("--otlp", url, scheme="http") as (host, port):
+            code, out, _ = await sabir("call", f"http://{host}:{port}/", "add", "2", "3", "--otlp", url)
+            check((code, out), (0, "5\n"))
+        check(tree(spans_of(collector, "add")), [
+            ("sabir-call internal sabir call", [("sabir-call client add", [("sabir-demo server add", [])])])
+        ])
+
+
+async def a_tap_reports_for_a_server_that_cannot():
+    with collecting() as (collector, url):
+        async with demo(scheme="http") as (host, port):
+            tapped = free_port()
+            command = [SABIR, "tap", "--otlp", url, "--check", "--listen", f"http://127.0.0.1:{tapped}/"]
+            async with running(*command, f"http://{host}:{port}/"):
+                await reachable(tapped)
+                target = f"http://127.0.0.1:{tapped}/"
+                await sabir("call", target, "subtract", "-d", '{"minuend": 5, "subtrahend": 3}', "--otlp", url)
+                batch = [
+                    {"jsonrpc": "2.0", "id": "a", "method": "sum", "params": [1, 2]},
+                    {"jsonrpc": "2.0", "method": "update", "params": [1]},
+                    {"jsonrpc": "2.0", "id": "b", "method": "no_such"},
+                    {"jsonrpc": "1.0", "id": "c"},
+                ]
+                await sabir("call", target, "--raw", json.dumps(batch))
+        check(tree(spans_of(collector, "subtract")), [
+            ("sabir-call internal sabir call", [("sabir-call client subtract", [("sabir-tap server subtract", [])])])
+        ])
+        # A span for each call of the batch, and none for the notification.
+        tap = [span for span in collector.spans if span["service"] == "sabir-tap"]
+        calls = {span["attributes"]["jsonrpc.request.id"]: span for span in tap}
+        check((calls["a"]["name"], calls["a"]["error"]), ("sum", False))
+        check((calls["b"]["name"], calls["b"]["attributes"]["error.type"]), ("jsonrpc", "-32601"))
+        check(len(tap), 3)
+        check([point.as_int for point in collector.metric("jsonrpc.notifications")], [1])
+        findings = [attributes(log) for log in collector.logs if "rule" in attributes(log)]
+        assert findings and all(found["rule"].startswith("RPC") for found in findings), collector.logs
+
+
+async def a_batch_has_a_span_for_each_call():
+    with collecting() as (collector, url):
+        async with demo("--otlp", url) as (host, port):
+            batch = [
+                {"jsonrpc": "2.0", "id": 1, "method": "add", "params": [1, 2]},
+                {"jsonrpc": "2.0", "method": "update", "params": [1]},
+                {"jsonrpc": "2.0", "id": None, "method": "add", "params": [1, 2]},
+                {"jsonrpc": "2.0", "id": 2, "method": "fail"},
+            ]
+            await sabir("call", f"tcp://{host}:{port}", "--raw", json.dumps(batch))
+        shown = [(span["name"], span["attributes"].get("jsonrpc.request.id"), span["error"]) for span in collector.spans]
+        check(sorted(shown, key=str), [("add", "1", False), ("add", None, False), ("fail", "2", True), ("update", None, False)])
+
+
+async def mcp_has_names_of_its_own():
+    with collecting() as (collector, url):
+        async with demo("--mcp", "--otlp", url, scheme="http") as (host, port):
+            target = f"http://{host}:{port}/"
+            code, _, err = await sabir("call", target, "test_simple_text", "--as", "mcp", "--otlp", url)
+            check(code, 0)
+            code, _, err = await sabir("call", target, "test_error_handling", "--as", "mcp", "--otlp", url)
+            check(code, 1)
+        client, server = (
+            [span for span in collector.spans if span["name"] == "tools/call test_error_handling" and span["kind"] == kind][0]
+            for kind in ("client", "server")
+        )
+        check((server["trace"], server["parent"]), (client["trace"], client["id"]))
+        for span in (client, server):
+            found = span["attributes"]
+            check((found["mcp.method.name"], found["gen_ai.tool.name"]), ("tools/call", "test_error_handling"))
+            check((found["error.type"], span["error"]), ("tool_error", True))
+            assert found["mcp.protocol.version"] and "rpc.system.name" not in found, found
+        assert server["attributes"]["mcp.session.id"], server
+        points = [attributes(point) for point in collector.metric("mcp.server.operation.duration")]
+        tools = {point.get("gen_ai.tool.name"): point.get("error.type") for point in points}
+        check((tools["test_simple_text"], tools["test_error_handling"]), (None, "tool_error"))
+        [point] = collector.metric("mcp.server.session.duration")
+        check((point.count, len(point.explicit_bounds), len(point.bucket_counts)), (2, 14, 15))
+
+
+async def the_environment_is_that_of_all_sdks():
+    with collecting() as (collector, url):
+        env = {
+            "OTEL_EXPORTER_OTLP_ENDPOINT": f"{url}/",
+            "OTEL_EXPORTER_OTLP_HEADERS": "x-key=secret%20one",
+            "OTEL_SERVICE_NAME": "till",
+            "OTEL_RESOURCE_ATTRIBUTES": "deployment.environment.name=test,service.name=no",
+        }
+        await sabir("call", "demo:", "add", "2", "3", env=env)
+        resource = collector.spans[0]["resource"]
+        check((resource["service.name"], resource["deployment.environment.name"]), ("till", "test"))
+        check({headers["x-key"] for headers in collector.headers}, {"secret one"})
+        before = collector.requests
+        await sabir("call", "demo:", "add", "2", "3", env={**env, "OTEL_SDK_DISABLED": "true"})
+        check(collector.requests, before)
+        count = len(collector.spans)
+        code, out, _ = await sabir("call", "demo:", "add", "2", "3", env={**env, "OTEL_TRACES_SAMPLER": "always_off"})
+        check((code, out, len(collector.spans)), (0, "5\n", count))
+
+
+async def what_is_refused_for_now_is_sent_again():
+    with collecting() as (collector, url):
+        collector.statuses = [503, 429]
+        async with demo("--otlp", url) as (host, port):
+            await sabir("call", f"tcp://{host}:{port}", "add", "2", "3")
+            await asyncio.to_thread(collector.wait, lambda seen: len(seen.spans) == 1, "the span comes at last")
+        check(len(collector.spans), 1)
+
+
+async def a_collector_that_hangs_delays_no_call_and_costs_what_does_not_fit():
+    calls = 4000
+    with collecting() as (collector, url):
+        collector.answering.clear()
+        command = [SABIR, "demo", "--listen", "tcp://127.0.0.1:0", "--otlp", url]
+        async with running(*command) as (_, lines):
+            port = int((await said(lines, "serving on")).rsplit(":", 1)[1])
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            for number in range(calls):
+                request = {"jsonrpc": "2.0", "id": number, "method": "add", "params": [number, 1]}
+                writer.write(json.dumps(request).encode() + b"\n")
+                check(json.loads(await reader.readline())["result"], number + 1)
+            writer.close()
+            # Every call was answered while the collector has answered nothing.
+            check(collector.answers, 0)
+        [note] = [line for line in lines if "did not reach" in line]
+        lost, total = (int(word) for word in note.split() if word.isdigit())
+        dropped = int(note.rsplit("(", 1)[1].split()[0])
+        # The spans, and the connection's opening and end.
+        check((lost, total), (calls + 2, calls + 2))
+        assert dropped >= calls - 2048 - 512, note
+
+
+async def without_a_collector_everything_works():
+    url = f"http://127.0.0.1:{free_port()}"
+    code, out, err = await sabir("call", "demo:", "add", "2", "3", "--otlp", url)
+    check((code, out), (0, "5\n"))
+    assert f"did not reach {url}" in err, err
+
+
+def scrape(url, accept):
+    request = urllib.request.Request(url, headers={"Accept": accept})
+    with urllib.request.urlopen(request, timeout=10) as response:
+        return response.headers["Content-Type"], response.read().decode()
+
+
+async def prometheus_reads_the_metrics():
+    command = [SABIR, "demo", "--listen", "tcp://127.0.0.1:0", "--metrics", "0"]
+    async with running(*command) as (_, lines):
+        url = (await said(lines, "metrics at")).split()[-1]
+        port = int((await said(lines, "serving on")).rsplit(":", 1)[1])
+        for method in ("add", "no_such\\\"\n"):
+            message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": [1, 2]}
+            await sabir("call", f"tcp://127.0.0.1:{port}", "--raw", json.dumps(message))
+        await sabir("call", f"tcp://127.0.0.1:{port}", "--raw", "{not json")
+        await sabir("call", f"tcp://127.0.0.1:{port}", "update", "1", "--notify")
+        kind, text = await asyncio.to_thread(scrape, url, "text/plain")
+        check(kind, "text/plain; version=0.0.4; charset=utf-8")
+        check_metrics(text)
+        labels = 'rpc_system_name="jsonrpc",rpc_method="add"'
+        for line in [
+            f"rpc_server_call_duration_seconds_count{{{labels}}} 1",
+            'rpc_server_call_duration_seconds_count{rpc_system_name="jsonrpc",rpc_method="_OTHER",'
+            'rpc_response_status_code="-32601",error_type="-32601"} 1',
+            'jsonrpc_invalid_messages_total{reason="not_json"} 1',
+            'jsonrpc_notifications_total{direction="received"} 1',
+            'jsonrpc_inflight_requests{direction="received"} 0',
+        ]:
+            assert line in text.splitlines(), f"{line}\n{text}"
+        kind, text = await asyncio.to_thread(scrape, url, "application/openmetrics-text; version=1.0.0")
+        assert kind.startswith("application/openmetrics-text") and text.endswith("# EOF\n"), (kind, text)
+
+
+def check_metrics(text):
+    """What promtool thinks of it: faults, and what breaks the habits of Prometheus."""
+    found = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True)
+    check((found.returncode, found.stderr), (0, ""))
+
+
+async def a_tap_and_a_mock_have_metrics_too():
+    message = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "add", "params": [1, 2]})
+    async with demo() as (host, port):
+        tapped = free_port()
+        command = [SABIR, "tap", "--metrics", "0", "--listen", f"tcp://127.0.0.1:{tapped}", f"tcp://{host}:{port}"]
+        async with running(*command) as (_, lines):
+            await reachable(tapped)
+            url = (await said(lines, "metrics at")).split()[-1]
+            await sabir("call", f"tcp://127.0.0.1:{tapped}", "--raw", message)
+            line = 'rpc_server_call_duration_seconds_count{rpc_system_name="jsonrpc",rpc_method="add"} 1'
+            while line not in (await asyncio.to_thread(scrape, url, ""))[1].splitlines():
+                await asyncio.sleep(0.01)
+            check_metrics((await asyncio.to_thread(scrape, url, ""))[1])
+
+
+run("telemetry", [
+    one_trace_from_the_client_through_a_proxy_to_the_worker,
+    headers_of_http_carry_the_trace_of_positional_params,
+    a_tap_reports_for_a_server_that_cannot,
+    a_batch_has_a_span_for_each_call,
+    mcp_has_names_of_its_own,
+    the_environment_is_that_of_all_sdks,
+    what_is_refused_for_now_is_sent_again,
+    a_collector_that_hangs_delays_no_call_and_costs_what_does_not_fit,
+    without_a_collector_everything_works,
+    prometheus_reads_the_metrics,
+    a_tap_and_a_mock_have_metrics_too,
+])
