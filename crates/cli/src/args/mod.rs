@@ -1,6 +1,7 @@
 //! The command line. What it means is decided by each command.
 
 mod auth;
+mod bench;
 mod call;
 mod check;
 mod demo;
@@ -20,6 +21,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 pub(crate) use auth::{AuthArgs, AuthCommand, LoginArgs};
+pub(crate) use bench::{BenchArgs, BenchCommand, BenchCompareArgs, BenchRunArgs};
 pub(crate) use call::CallArgs;
 pub(crate) use check::CheckArgs;
 use clap::{Parser, Subcommand, ValueEnum};
@@ -93,6 +95,8 @@ the demo service in this process, and the answers shown are those that it gives.
     Shell(ShellArgs),
     /// Follow a subscription: print what comes, one line each
     Subscribe(SubscribeArgs),
+    /// Send calls at a rate, or as fast as they are answered, and measure
+    Bench(Box<BenchArgs>),
     /// Check captured traffic or a live peer against the rules of the protocol
     Check(CheckArgs),
     /// Record or show what goes over the wire between a client and its server
@@ -161,7 +165,8 @@ impl Command {
     pub(crate) fn talks(&self) -> bool {
         matches!(
             self,
-            Command::Call(_)
+            Command::Bench(_)
+                | Command::Call(_)
                 | Command::Shell(_)
                 | Command::Subscribe(_)
                 | Command::Check(_)
