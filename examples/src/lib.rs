@@ -21,6 +21,7 @@ pages! {
     Http = "docs/http.md",
     Proxy = "docs/proxy.md",
     Mcp = "docs/mcp.md",
+    Tasks = "docs/tasks.md",
     Lsp = "docs/lsp.md",
     Testing = "docs/testing.md",
     Deploying = "docs/deploying.md",

@@ -64,6 +64,7 @@
 //! | `validate` | arguments of tools checked against the schemas that they are listed with |
 //! | `http` | Streamable HTTP, as a server and as a client |
 //! | `redb` | tasks that outlive the process, in a file |
+//! | `testing` | fake clients, recordings and checks, for tests of servers |
 //! | `tracing` | spans of requests, for the crate `tracing` |
 //! | `fuzzing` | private parsers for the project's own fuzz targets; not part of the API |
 
@@ -85,6 +86,8 @@ mod server;
 mod streamable_http;
 mod string_args;
 mod template;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod types;
 
 pub use client::{ListPages, McpCall, McpClient, McpConnectError, McpHeaders, McpSession, McpTask, Started};
@@ -166,6 +169,8 @@ pub use types::{
 /// |---|---|
 /// | `name = "save_to"` | its name; the method's, unless this is set |
 /// | `title = "Count down"` | a name for people |
+/// | `icon = "https://example.com/icon.png"` | an image to show; several are allowed |
+/// | `task`, `task_only` | it runs as a task: [`Tool::task`], [`Tool::task_only`] |
 /// | `read_only`, `destructive`, `idempotent`, `open_world` | the hints of [`ToolAnnotations`]; also `destructive = false` |
 #[cfg(feature = "macros")]
 pub use sabir_macros::tools;
