@@ -22,6 +22,7 @@ pages! {
     Proxy = "docs/proxy.md",
     Mcp = "docs/mcp.md",
     Authorization = "docs/authorization.md",
+    Tasks = "docs/tasks.md",
     Lsp = "docs/lsp.md",
     Testing = "docs/testing.md",
     Deploying = "docs/deploying.md",

@@ -27,6 +27,7 @@ mod layout;
 mod list;
 mod mock;
 mod model;
+mod new;
 mod pager;
 mod paint;
 mod peer;
@@ -136,6 +137,7 @@ fn run(command: Command, printer: &Printer) -> Result<Exit, Failure> {
             Command::Diff(args) => diff::run(args, printer).await,
             Command::List(args) => list::run(args, printer).await,
             Command::Describe(args) => describe::run(args, printer).await,
+            Command::New(args) => new::run(&args, printer),
             Command::Targets(args) => targets::run(&args, printer),
             Command::Generate(args) => generate::run(args, printer).await,
             Command::CompleteMethods(args) => complete::run(args, printer).await,

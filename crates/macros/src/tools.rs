@@ -67,6 +67,9 @@ enum Argument {
 struct Options {
     name: Option<LitStr>,
     title: Option<LitStr>,
+    icons: Vec<LitStr>,
+    /// The method of the listed tool that makes it a task.
+    task: Option<Ident>,
     /// Hints by the names of their fields.
     hints: Vec<(Ident, bool)>,
 }
@@ -83,6 +86,10 @@ impl Options {
             self.name = Some(meta.value()?.parse()?);
         } else if meta.path.is_ident("title") {
             self.title = Some(meta.value()?.parse()?);
+        } else if meta.path.is_ident("icon") {
+            self.icons.push(meta.value()?.parse()?);
+        } else if meta.path.is_ident("task") || meta.path.is_ident("task_only") {
+            self.task = meta.path.get_ident().cloned();
         } else if let Some((_, field)) = HINTS.iter().find(|(option, _)| meta.path.is_ident(option)) {
             let value = match meta.input.peek(syn::Token![=]) {
                 true => meta.value()?.parse::<LitBool>()?.value,
@@ -92,7 +99,8 @@ impl Options {
         } else {
             return Err(unknown(
                 meta,
-                "`name`, `title`, `read_only`, `destructive`, `idempotent` or `open_world`",
+                "`name`, `title`, `icon`, `task`, `task_only`, `read_only`, `destructive`, `idempotent` or \
+                 `open_world`",
             ));
         }
         Ok(())
@@ -237,7 +245,7 @@ impl ToTokens for Tool {
 impl Tool {
     /// The tool as it is listed, but for its arguments.
     fn listed(&self) -> TokenStream {
-        let Tool { method, options: Options { name, title, hints }, doc, .. } = self;
+        let Tool { method, options: Options { name, title, icons, task, hints }, doc, .. } = self;
         let name = match name {
             Some(name) => name.value(),
             None => method.unraw().to_string(),
@@ -258,13 +266,15 @@ impl Tool {
                 __tool.annotations = ::core::option::Option::Some(__annotations);
             }
         });
+        let task = task.as_ref().map(|task| quote!(.#task()));
         quote!({
             let mut __tool = ::sabir_mcp::Tool::from(#name);
             __tool.output_schema = __output;
             #title
             #description
             #annotations
-            __tool
+            #(__tool.icons.push(::sabir_mcp::Icon::new(#icons));)*
+            __tool #task
         })
     }
 }

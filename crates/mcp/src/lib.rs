@@ -65,6 +65,7 @@
 //! | `http` | Streamable HTTP, as a server and as a client |
 //! | `auth` | authorization by OAuth over HTTP, as a client and as a server; includes `http` and TLS |
 //! | `redb` | tasks that outlive the process, in a file |
+//! | `testing` | fake clients, recordings and checks, for tests of servers |
 //! | `tracing` | spans of requests, for the crate `tracing` |
 //! | `fuzzing` | private parsers for the project's own fuzz targets; not part of the API |
 
@@ -91,6 +92,8 @@ mod server;
 mod streamable_http;
 mod string_args;
 mod template;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod types;
 
 #[cfg(feature = "auth")]
@@ -182,6 +185,8 @@ pub use types::{
 /// |---|---|
 /// | `name = "save_to"` | its name; the method's, unless this is set |
 /// | `title = "Count down"` | a name for people |
+/// | `icon = "https://example.com/icon.png"` | an image to show; several are allowed |
+/// | `task`, `task_only` | it runs as a task: [`Tool::task`], [`Tool::task_only`] |
 /// | `read_only`, `destructive`, `idempotent`, `open_world` | the hints of [`ToolAnnotations`]; also `destructive = false` |
 #[cfg(feature = "macros")]
 pub use sabir_macros::tools;

@@ -7,13 +7,18 @@ use serde_json::{Value, json};
 
 use crate::types::PromptArgument;
 
+/// Nested types are written where they are used: not every client follows a `$ref`. Types that contain themselves have one
+/// all the same.
 fn schema<T: JsonSchema>() -> Schema {
-    SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>()
+    let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+    settings.into_generator().into_root_schema_for::<T>()
 }
 
 /// What a type's schema says about arguments.
 pub(crate) struct Input {
     pub(crate) schema: RawJson<'static>,
+    /// The same, and `null` will do for what may be left out: models send that, too.
+    pub(crate) tolerant: RawJson<'static>,
     /// The documentation of the type.
     pub(crate) description: Option<String>,
     /// It is `()`: there are no arguments to read.
@@ -28,14 +33,86 @@ pub(crate) fn input<T: JsonSchema>(tool: &str) -> Input {
     let mut schema = schema::<T>();
     if schema.get("type") == Some(&json!("null")) {
         let schema = raw(&json!({"type": "object", "properties": {}}));
-        return Input { schema, description: None, nothing: true };
+        return Input { tolerant: schema.clone(), schema, description: None, nothing: true };
     }
     assert!(is_object(&schema), "the arguments of tool `{tool}` must be a struct or a map");
     // A struct with variants has an object's schema without saying so.
     schema.insert("type".to_owned(), json!("object"));
     schema.remove("title");
     let description = schema.remove("description").and_then(|text| text.as_str().map(str::to_owned));
-    Input { schema: raw(schema.as_value()), description, nothing: false }
+    let tolerant = raw(schema.as_value());
+    let mut schema = schema.to_value();
+    leave_out_null(&mut schema);
+    Input { schema: raw(&schema), tolerant, description, nothing: false }
+}
+
+/// What may be left out is not said to be `null`, too: some clients take one type per schema only.
+fn leave_out_null(schema: &mut Value) {
+    let required: Vec<Value> = schema["required"].as_array().cloned().unwrap_or_default();
+    match schema {
+        Value::Object(members) => {
+            if let Some(Value::Object(properties)) = members.get_mut("properties") {
+                for (_, property) in
+                    properties.iter_mut().filter(|(name, _)| !required.contains(&json!(name)))
+                {
+                    not_null(property);
+                }
+            }
+            members.values_mut().for_each(leave_out_null);
+        }
+        Value::Array(items) => items.iter_mut().for_each(leave_out_null),
+        _ => {}
+    }
+}
+
+fn not_null(schema: &mut Value) {
+    let Value::Object(members) = schema else { return };
+    if let Some(Value::Array(types)) = members.get_mut("type") {
+        types.retain(|kind| kind != "null");
+        if let [only] = &types[..] {
+            let only = only.clone();
+            members.insert("type".to_owned(), only);
+        }
+    }
+    if let Some(Value::Array(values)) = members.get_mut("enum") {
+        values.retain(|value| !value.is_null());
+    }
+    if members.get("default").is_some_and(Value::is_null) {
+        members.remove("default");
+    }
+    if let Some(Value::Array(kinds)) = members.get_mut("anyOf") {
+        kinds.retain(|kind| kind["type"] != "null");
+        if let [Value::Object(only)] = &kinds[..] {
+            let only = only.clone();
+            members.remove("anyOf");
+            // What is said of the member comes before what is said of its type.
+            for (key, value) in only {
+                members.entry(key).or_insert(value);
+            }
+        }
+    }
+}
+
+/// The arguments of a prompt that are one of a few words, and these words.
+pub(crate) fn choices<T: JsonSchema>() -> Vec<(String, Vec<String>)> {
+    let schema = schema::<T>();
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let choices = |(name, property): (&String, &Value)| Some((name.clone(), words(property)?));
+    properties.into_iter().flatten().filter_map(choices).collect()
+}
+
+/// The texts that fit a schema, if it says which.
+fn words(schema: &Value) -> Option<Vec<String>> {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    if let Some(value) = schema.get("const") {
+        return Some(vec![text(value)?]);
+    }
+    if let Some(values) = schema["enum"].as_array() {
+        return values.iter().filter(|value| !value.is_null()).map(text).collect();
+    }
+    let kinds = schema["oneOf"].as_array().or_else(|| schema["anyOf"].as_array())?;
+    let kinds: Option<Vec<_>> = kinds.iter().filter(|kind| kind["type"] != "null").map(words).collect();
+    kinds.map(|kinds| kinds.concat())
 }
 
 /// The schema of a tool's structured output.

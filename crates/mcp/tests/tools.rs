@@ -113,7 +113,7 @@ async fn methods_are_tools() {
     let schema: Value = add.input_schema.parse().unwrap();
     assert_eq!(schema["required"], json!(["amount"]));
     assert_eq!(schema["properties"]["amount"]["description"], "How much");
-    assert_eq!(schema["properties"]["note"]["type"], json!(["string", "null"]));
+    assert_eq!(schema["properties"]["note"]["type"], json!("string"));
     assert_eq!(read.title.as_deref(), Some("Read"));
     let hints = read.annotations.as_ref().unwrap();
     assert_eq!((hints.read_only_hint, hints.open_world_hint), (Some(true), Some(false)));

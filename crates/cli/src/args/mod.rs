@@ -7,6 +7,7 @@ mod check;
 mod demo;
 mod graph;
 mod help;
+mod new;
 mod replay;
 mod serve_tls;
 mod session;
@@ -31,6 +32,7 @@ pub(crate) use demo::DemoArgs;
 pub(crate) use graph::GraphArgs;
 pub(crate) use graph::{Draft, ModelArgs, ModelPart};
 pub(crate) use help::ManArgs;
+pub(crate) use new::{NewArgs, Project};
 pub(crate) use replay::{DiffArgs, Latency, MockArgs, Pace, ReplayArgs};
 use sabir::Framing;
 pub(crate) use serve_tls::ServeTlsArgs;
@@ -128,6 +130,8 @@ Examples:
     Describe(DescribeArgs),
     /// Write a typed client for what a peer offers
     Generate(GenerateArgs),
+    /// Write a small project to begin with
+    New(NewArgs),
     /// List the targets that are saved under a name
     Targets(TargetsArgs),
     /// Log in to servers that want tokens, and out again

@@ -126,11 +126,12 @@ impl Catalog {
         if !by_hand {
             tool.input_schema = input.schema;
         }
+        let checked = if by_hand { tool.input_schema.clone() } else { input.tolerant };
         tool.description = tool.description.or(input.description);
         tool.output_schema = tool.output_schema.or_else(R::output_schema);
         let wrong = |reason| -> ! { panic!("the schema of tool `{}` is wrong: {reason}", tool.name) };
         let headers = ParamHeader::of(&tool.input_schema).unwrap_or_else(|reason| wrong(reason.to_string()));
-        let check = ArgumentCheck::new(&tool.input_schema, by_hand).unwrap_or_else(|reason| wrong(reason));
+        let check = ArgumentCheck::new(&checked, by_hand).unwrap_or_else(|reason| wrong(reason));
         let entry = ToolEntry { headers, check, function: function(input.nothing), tool };
         self.change(&Change::Tools, |lists| {
             lists.has_tasks |= entry.tool.task_support() != TaskSupport::Forbidden;
@@ -193,7 +194,13 @@ impl Catalog {
         if prompt.arguments.is_empty() {
             prompt.arguments = schema::prompt_arguments::<P>();
         }
+        let choices = schema::choices::<P>();
         self.change(&Change::Prompts, |lists| {
+            for (argument, words) in choices {
+                // What is set by hand comes first.
+                let completed = (Completed::Prompt(prompt.name.clone()), argument);
+                lists.completions.entry(completed).or_insert_with(|| Arc::new(one_of(words)));
+            }
             let function = Box::new(TypedPrompt { function, types: PhantomData });
             lists.prompts.add(prompt.name.clone(), PromptEntry { prompt, function });
             true
@@ -233,6 +240,16 @@ impl Catalog {
 
     pub(crate) fn subscribers(&self) -> &Subscribers {
         &self.0.subscribers
+    }
+}
+
+/// Completes an argument that is one of a few words.
+fn one_of(
+    words: Vec<String>,
+) -> impl Fn(McpCtx, Partial) -> std::future::Ready<McpResult<Vec<String>>> + Send + Sync {
+    move |_, partial| {
+        let fitting = words.iter().filter(|word| word.starts_with(&partial.value));
+        std::future::ready(Ok(fitting.cloned().collect()))
     }
 }
 

@@ -351,7 +351,7 @@ impl McpServer {
         self
     }
 
-    /// Adds a prompt. Its arguments are the members of the struct that it takes.
+    /// Adds a prompt. Its arguments are the members of the struct that it takes. Those that are enums are completed.
     #[must_use]
     pub fn prompt<F, P, R, Fut>(self, prompt: impl Into<Prompt>, function: F) -> Self
     where

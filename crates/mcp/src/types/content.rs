@@ -52,6 +52,13 @@ pub struct Icon {
     pub theme: Option<String>,
 }
 
+impl Icon {
+    /// An icon by its address, or by a `data:` URI.
+    pub fn new(src: impl Into<String>) -> Self {
+        Icon { src: src.into(), mime_type: None, sizes: Vec::new(), theme: None }
+    }
+}
+
 /// A piece of content. The constructors make the usual ones; binary data is base64 inside.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
