@@ -74,6 +74,23 @@ async def ganache_answers_calls_and_batches():
         check((code, len(out.splitlines())), (0, 2))
 
 
+async def ganache_is_called_wrongly_and_told_how():
+    async with ganache() as at:
+        for scheme in ("http", "ws"):
+            for args, why in [
+                (["eth_chainid"], "did you mean `eth_chainId`?"),
+                (["eth_chainid", "--as", "eth"], "did you mean `eth_chainId`?"),
+                (["eth_getBalance"], "the argument `address` is missing; write it as: eth_getBalance ADDRESS [BLOCK]"),
+                (["eth_getBalance", "xyz"], "the argument `address` must be 0x and 40 hexadecimal digits"),
+                (["eth_getBalance", f"address=0x{'0' * 40}"], "takes its arguments by position"),
+            ]:
+                code, out, err = await call(f"{scheme}://{at}", *args)
+                check((args, code, out, why in err), (args, 1, "", True))
+        # What is suggested works.
+        _, out, _ = await sabir("describe", f"http://{at}", "eth_getBalance")
+        check((await sabir(*out.split("Try\n")[1].split()[1:]))[:2], (0, '"0x0"\n'))
+
+
 async def ganache_heads_are_followed():
     async with ganache() as at:
         following = asyncio.create_task(sabir("subscribe", f"ws://{at}", "eth_subscribe", "newHeads", "--count", "2", "--trace"))
@@ -165,6 +182,15 @@ async def everything_reports_progress_on_a_terminal():
     shown = os.read(main, 1 << 16).decode()
     assert "%" in shown, shown
     assert "completed" in out, out
+
+
+async def everything_is_recorded_and_served_again():
+    async with folder() as path:
+        capture = f"{path}/session.jrl"
+        recorded = ["--", SABIR, "tap", "--record", capture, "--", *EVERYTHING, "stdio"]
+        check((await call("echo", "message=hi", "--as", "mcp", *recorded))[:2], (0, "Echo: hi\n"))
+        # Nobody says what the mock speaks: it answers `ping`, as servers of MCP do.
+        check((await call("echo", "message=hi", "--", SABIR, "mock", capture))[:2], (0, "Echo: hi\n"))
 
 
 async def filesystem_reads_a_file():
@@ -259,6 +285,11 @@ async def aria2_without_its_secret_wants_credentials():
         code, out, err = await sabir("check", f"http://{url}")
         check((code, out), (3, ""))
         assert "wants credentials" in err and "Unauthorized" in err, err
+        assert "in the params" in err, err
+        # With it, what it answers can be judged.
+        code, out, err = await sabir("check", f"http://{url}", "-d", '["token:s"]')
+        check((code, "wants credentials" in err, " 0 answers" in err), (1, False, False))
+        assert "LIVE" in out, out
 
 
 ANSWERS = ["--answer", 'elicitation/create={"name":"Ada"}', "--answer", 'sampling/createMessage="good day"']
@@ -345,6 +376,7 @@ run("sabir as a client", [
     aria2_over_websocket_until_a_notification,
     aria2_notifications_are_followed,
     ganache_answers_calls_and_batches,
+    ganache_is_called_wrongly_and_told_how,
     ganache_heads_are_followed,
     clangd_tells_what_is_under_the_cursor,
     clangd_publishes_diagnostics,
@@ -354,6 +386,7 @@ run("sabir as a client", [
     everything_on_stdio_by_name,
     everything_has_resources_and_prompts,
     everything_reports_progress_on_a_terminal,
+    everything_is_recorded_and_served_again,
     filesystem_reads_a_file,
     memory_remembers,
     everything_explains_wrong_arguments,

@@ -256,6 +256,16 @@ async def folders_are_asked_for_once():
             await ended(terminal)
 
 
+async def a_server_that_asks_as_it_starts_is_not_in_the_way():
+    everything = ["node", "node_modules/@modelcontextprotocol/server-everything/dist/index.js", "stdio"]
+    async with shell("--", *everything) as terminal:
+        seen = await terminal.enter("echo message=hi", "Echo: hi\r\n", " ms\r\n")
+        # It wants to know folders, and says that its lists have changed.
+        for noise in ("roots/list", "list_changed", "or nothing"):
+            assert noise not in seen, seen
+        await ended(terminal)
+
+
 async def names_of_a_hostile_server_stay_out_of_the_editor():
     async with shell("--as", "mcp", "--", sys.executable, "hostile_mcp.py") as terminal:
         # The tools are asked for meanwhile.
@@ -309,6 +319,7 @@ run("shell", [
     a_server_that_ends_is_told,
     tools_are_called_by_name_and_ask_back,
     folders_are_asked_for_once,
+    a_server_that_asks_as_it_starts_is_not_in_the_way,
     names_of_a_hostile_server_stay_out_of_the_editor,
     nothing_is_accepted_without_a_key,
     a_pipe_is_a_script,

@@ -111,6 +111,48 @@ async def pages_are_as_wide_as_the_terminal():
     assert max(map(len, without_colours(seen).splitlines())) <= 40, seen
 
 
+async def a_question_goes_away_with_its_call():
+    everything = ["--", "node", "node_modules/@modelcontextprotocol/server-everything/dist/index.js", "stdio"]
+    tool = "trigger-long-running-operation"
+    # It asks for folders as it starts. A call that reports progress does not wait for them.
+    code, seen = await on_a_terminal("call", tool, "duration=2", "steps=4", *everything)
+    check(code, 0)
+    assert "or nothing" not in seen and "75 %" in seen, repr(seen)
+    check(last_line(seen), "Long running operation completed. Duration: 2 seconds, Steps: 4.")
+    # Of one that reports none this is not known: the question is taken back when the result comes.
+    code, seen = await on_a_terminal("call", tool, "duration=3", "steps=1", *everything)
+    check(code, 0)
+    assert "or nothing: " in seen and "Shutting down" not in seen, repr(seen)
+    check(last_line(seen), "Long running operation completed. Duration: 3 seconds, Steps: 1.")
+
+
+async def a_subscription_says_what_is_followed():
+    code, seen = await on_a_terminal("subscribe", "demo:", "add", "1", "2", "--wait", "100ms")
+    check(code, 0)
+    assert "the server answered 3;" in seen, repr(seen)
+
+
+async def tables_in_help_keep_their_columns():
+    for columns in (60, 80, 100):
+        code, seen = await on_a_terminal("help", "values", columns=columns)
+        check(code, 0)
+        lines = without_colours(seen).splitlines()
+        assert max(map(len, lines)) <= columns, (columns, max(lines, key=len))
+        start = lines[2].index("a named argument")
+        for line in lines[2:lines.index("", 2)]:
+            assert line[2] != " " or not line[:start].strip(), (columns, line)
+        for command in ("call", "shell", "check", "tap"):
+            code, seen = await on_a_terminal(command, "--help", columns=columns)
+            check(code, 0)
+            tail = without_colours(seen).replace("\r", "").split("Options:\n")[1].splitlines()
+            assert max(map(len, tail)) <= columns, (command, columns, max(tail, key=len))
+            # A paragraph is broken only where its next word does not fit.
+            for line, following in zip(tail, tail[1:]):
+                if line[:1].strip() and following[:1].strip() and not line.endswith(":"):
+                    word = following.split(" ")[0]
+                    assert len(line) + 1 + len(word) > columns, (command, columns, line, following)
+
+
 async def help_is_as_wide_as_the_terminal():
     code, seen = await on_a_terminal("list", "--help", columns=60)
     check(code, 0)
@@ -161,6 +203,11 @@ async def binary_content_is_named_by_type_and_size():
     check(json.loads(without_colours(seen)), {"data": "<image/png, 300 bytes>", "mimeType": "image/png"})
 
 
+def last_line(seen):
+    """What is left of the last line that is not empty."""
+    return without_colours(seen.rstrip().rsplit("\r\x1b[K", 1)[-1]).strip().splitlines()[-1].strip()
+
+
 def without_colours(text):
     return re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", text)
 
@@ -175,6 +222,9 @@ run("terminal", [
     a_table_in_a_pipe_is_not_wrapped,
     pages_are_as_wide_as_the_terminal,
     help_is_as_wide_as_the_terminal,
+    tables_in_help_keep_their_columns,
+    a_question_goes_away_with_its_call,
+    a_subscription_says_what_is_followed,
     what_is_long_is_paged,
     without_a_pager_everything_is_printed,
     waiting_is_shown_and_goes_away,

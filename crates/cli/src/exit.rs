@@ -11,7 +11,7 @@ pub(crate) enum Exit {
     Error = 1,
     /// The command line is wrong.
     Usage = 2,
-    /// No connection, or no program.
+    /// No connection, no program, or a file that cannot be read or written.
     Connect = 3,
     Timeout = 4,
     /// The peer broke the protocol, or closed the connection without an answer.
@@ -41,6 +41,11 @@ impl Failure {
 
     pub(crate) fn usage(what: impl fmt::Display) -> Self {
         Failure::new(Exit::Usage, what)
+    }
+
+    /// A file cannot be read, used or written.
+    pub(crate) fn file(what: impl fmt::Display) -> Self {
+        Failure::new(Exit::Connect, what)
     }
 
     #[must_use]

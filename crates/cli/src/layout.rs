@@ -35,6 +35,75 @@ impl Layout {
     }
 }
 
+/// Help, laid out anew: paragraphs fill the lines, and what stands beside a word in a table goes on below itself.
+pub(crate) fn help(text: &str, columns: usize) -> String {
+    let mut out: Vec<String> = Vec::new();
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        if let Some((left, right)) = row(line) {
+            let start = width(left);
+            let mut right = right.to_owned();
+            // It goes on where it has begun.
+            while let Some(more) = lines.next_if(|next| indent(next) == start && !next.trim().is_empty()) {
+                right.push(' ');
+                right.push_str(more.trim());
+            }
+            if start + 2 * NARROWEST > columns {
+                out.extend(wrapped(left.trim_end(), columns));
+                let start = indent(left) + 4;
+                out.extend(beside("", start, &right, columns));
+            } else {
+                out.extend(beside(left, start, &right, columns));
+            }
+        } else if is_paragraph(line) {
+            let mut whole = line.to_owned();
+            while let Some(more) = lines.next_if(|next| is_paragraph(next)) {
+                whole.push(' ');
+                whole.push_str(more);
+            }
+            out.extend(wrapped(&whole, columns));
+        } else if width(line) > columns {
+            let start = indent(line);
+            let left = " ".repeat(start);
+            let pieces = wrapped(line.trim(), columns.saturating_sub(start + 4).max(NARROWEST));
+            let more = |(at, piece): (usize, String)| match at {
+                0 => format!("{left}{piece}"),
+                _ => format!("{left}    {piece}"),
+            };
+            out.extend(pieces.into_iter().enumerate().map(more));
+        } else {
+            out.push(line.to_owned());
+        }
+    }
+    out.join("\n")
+}
+
+fn is_paragraph(line: &str) -> bool {
+    !line.is_empty() && !line.starts_with(' ') && row(line).is_none()
+}
+
+/// A line of a table: what it begins with, with the blanks behind it, and what stands beside that.
+fn row(line: &str) -> Option<(&str, &str)> {
+    let first = line.len() - line.trim_start_matches(' ').len();
+    let gap = first + line[first..].find("  ")?;
+    let start = gap + line[gap..].find(|c: char| c != ' ')?;
+    Some(line.split_at(start))
+}
+
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start_matches(' ').len()
+}
+
+/// A text from a column on, with something before it in its first line.
+fn beside(left: &str, start: usize, text: &str, columns: usize) -> Vec<String> {
+    let pieces = wrapped(text, columns.saturating_sub(start).max(NARROWEST));
+    let lines = pieces.into_iter().enumerate().map(|(at, piece)| match at {
+        0 => format!("{left}{}{piece}", " ".repeat(start.saturating_sub(width(left)))),
+        _ => format!("{}{piece}", " ".repeat(start)),
+    });
+    lines.collect()
+}
+
 /// The columns that a text takes on a terminal.
 pub(crate) fn width(text: &str) -> usize {
     text.width()
@@ -268,5 +337,22 @@ mod tests {
         let text = table.text(narrow);
         assert!(text.starts_with("name"), "{text}");
         assert!(text.lines().all(|line| width(line) <= 24), "{text}");
+    }
+
+    #[test]
+    fn help_is_laid_out_anew() {
+        let text = concat!(
+            "One two three four five six\nseven.\n\n",
+            "  KEY=TEXT…  a named argument of\n             some type\n  -d JSON    all\n\n",
+            "Examples:\n  sabir call demo: subtract 2 3"
+        );
+        let want = concat!(
+            "One two three four five six\nseven.\n\n",
+            "  KEY=TEXT…  a named argument\n             of some type\n  -d JSON    all\n\n",
+            "Examples:\n  sabir call demo:\n      subtract 2 3"
+        );
+        assert_eq!(help(text, 29), want);
+        // Where there is no room beside it, it is below.
+        assert_eq!(help("  KEY=TEXT…  a named", 15), "  KEY=TEXT…\n      a named");
     }
 }

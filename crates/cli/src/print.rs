@@ -13,7 +13,7 @@ use crate::json::{abridged, compact, escape_controls, escape_lines, pretty};
 use crate::layout::{Layout, fitting};
 use crate::pager;
 use crate::paint::{Paint, Painter};
-use crate::platform::enable_colour;
+use crate::platform::{enable_colour, has_input};
 
 /// Progress is shown only after this time.
 const BEFORE_PROGRESS: Duration = Duration::from_millis(500);
@@ -29,6 +29,12 @@ const BAR: usize = 30;
 
 /// Columns of what is said beside it.
 const MESSAGE: usize = 40;
+
+/// Empties the line of the terminal that the cursor is in.
+const CLEAR_LINE: &str = "\r\x1b[K";
+
+/// How long a question stays open at most after nobody waits for its answer any more.
+const BEFORE_INPUT: Duration = Duration::from_millis(50);
 
 /// Prints to standard output and standard error, each in its own style.
 #[derive(Debug, Clone)]
@@ -264,26 +270,28 @@ impl Printer {
         self.err.terminal && io::stdin().is_terminal()
     }
 
-    /// Asks the person at the terminal. `None` at the end of the input.
+    /// Asks the person at the terminal. `None` at the end of the input. The question is taken back if this is dropped.
     pub(crate) async fn ask(&self, question: &str) -> Option<String> {
-        self.set_paused(true);
         self.clear_bar();
         let mut text = String::new();
         self.err.painter.paint(&mut text, Paint::Hint, &escape_controls(question));
+        let mut open = Question::new(&self.bar);
         let _ = write!(io::stderr().lock(), "{text}");
-        // A thread of its own: a read of a terminal cannot be ended.
-        let read = tokio::task::spawn_blocking(|| {
+        let is_over = Arc::clone(&open.is_over);
+        // A thread of its own: a read of a terminal cannot be ended once it has begun.
+        let read = tokio::task::spawn_blocking(move || {
+            while !has_input(BEFORE_INPUT) {
+                if is_over.load(Ordering::Relaxed) {
+                    return None;
+                }
+            }
             let mut line = String::new();
             let read = io::stdin().read_line(&mut line);
             read.ok().filter(|count| *count > 0).map(|_| line)
         });
         let line = read.await.ok().flatten();
-        self.set_paused(false);
+        open.is_answered = true;
         line
-    }
-
-    fn set_paused(&self, paused: bool) {
-        self.bar.lock().unwrap_or_else(PoisonError::into_inner).paused = paused;
     }
 
     /// Whether progress is shown.
@@ -401,6 +409,31 @@ impl Drop for Waiting {
     }
 }
 
+/// A person is asked something.
+struct Question {
+    bar: Arc<Mutex<Bar>>,
+    is_answered: bool,
+    /// Nobody waits for the answer any more.
+    is_over: Arc<AtomicBool>,
+}
+
+impl Question {
+    fn new(bar: &Arc<Mutex<Bar>>) -> Self {
+        bar.lock().unwrap_or_else(PoisonError::into_inner).paused = true;
+        Question { bar: Arc::clone(bar), is_answered: false, is_over: Arc::default() }
+    }
+}
+
+impl Drop for Question {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        self.bar.lock().unwrap_or_else(PoisonError::into_inner).paused = false;
+        if !self.is_answered {
+            let _ = write!(io::stderr().lock(), "{CLEAR_LINE}");
+        }
+    }
+}
+
 impl Bar {
     /// Shows that something is awaited, unless its progress is shown.
     fn turn(&mut self, text: &str) {
@@ -414,12 +447,12 @@ impl Bar {
             return;
         }
         self.drawn = true;
-        let _ = write!(io::stderr().lock(), "\r\x1b[K{text}");
+        let _ = write!(io::stderr().lock(), "{CLEAR_LINE}{text}");
     }
 
     fn clear(&mut self) {
         if std::mem::take(&mut self.drawn) {
-            let _ = write!(io::stderr().lock(), "\r\x1b[K");
+            let _ = write!(io::stderr().lock(), "{CLEAR_LINE}");
         }
     }
 }

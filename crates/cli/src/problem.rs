@@ -180,6 +180,10 @@ impl PeerOptions {
                     .to_owned()
             }
             (_, 403) => format!("access is denied; if credentials are needed, pass them with {CREDENTIALS}"),
+            (_, 400 | 404) if self.web.has("mcp-session-id") => {
+                "the server may not know the session that Mcp-Session-Id names: leave it out to open a new one"
+                    .to_owned()
+            }
             (_, 404 | 410) => "check the path of the URL".to_owned(),
             (_, 405) => "the server does not accept POST there: check the path of the URL".to_owned(),
             (_, 413) => "the message is too large for the server: send less".to_owned(),
@@ -304,12 +308,15 @@ impl PeerOptions {
     }
 
     /// It answers every call with an error that says so.
-    pub(crate) fn wants_credentials(&self, code: i64, message: &str) -> Failure {
+    pub(crate) fn wants_credentials(&self, code: i64, message: &str, has_params: bool) -> Failure {
         let message: String = message.chars().take(LONGEST_NAME).collect();
         let what = format!("{} wants credentials: it answers {code} {message}", self.target);
         let header = self.target.has_headers() && !self.web.has("authorization");
-        Failure::new(Exit::Connect, what)
-            .hints([header.then(|| format!("if it takes them in a header, pass them with {CREDENTIALS}"))])
+        let header = header.then(|| format!("if it takes them in a header, pass them with {CREDENTIALS}"));
+        let params = (!has_params).then(|| {
+            "if it takes them in the params, pass those with -d, such as -d '[\"token:…\"]'".to_owned()
+        });
+        Failure::new(Exit::Connect, what).hints([header, params])
     }
 
     /// What else a silent peer may speak.

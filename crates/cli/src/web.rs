@@ -2,9 +2,10 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
-use sabir::transport::{RawStreams, Transport, Url};
+use sabir::transport::{RawStreams, Step, Transport, Url};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::args::WebArgs;
@@ -20,7 +21,11 @@ pub(crate) struct Web {
     /// A root certificate in PEM.
     root: Option<Vec<u8>>,
     insecure: bool,
+    /// Shows the steps of connections.
+    on_step: Option<Arc<OnStep>>,
 }
+
+type OnStep = dyn Fn(&Step<'_>) + Send + Sync;
 
 /// Values of headers are secrets: they are never printed.
 impl std::fmt::Debug for Web {
@@ -36,11 +41,11 @@ impl Web {
             headers.iter().map(|header| read(header, variables::environment)).collect::<Result<_, _>>()?;
         let root = match cacert {
             Some(path) => Some(files::read(path, files::LARGEST_DOCUMENT).map_err(|error| {
-                Failure::usage(format_args!("cannot read the certificate `{}`: {error}", path.display()))
+                Failure::file(format_args!("cannot read the certificate `{}`: {error}", path.display()))
             })?),
             None => None,
         };
-        Ok(Web { headers, root, insecure: *insecure })
+        Ok(Web { headers, root, insecure: *insecure, on_step: None })
     }
 
     /// With the headers of a saved target, except for those that were given on the command line too.
@@ -49,6 +54,20 @@ impl Web {
         let more: Vec<_> = headers.into_iter().filter(|(name, _)| !self.has(name)).collect();
         self.headers.extend(more);
         self
+    }
+
+    /// With the steps of connections shown.
+    #[must_use]
+    pub(crate) fn on_step(mut self, told: impl Fn(&Step<'_>) + Send + Sync + 'static) -> Web {
+        self.on_step = Some(Arc::new(told));
+        self
+    }
+
+    /// A step was taken elsewhere than in a transport.
+    pub(crate) fn tell(&self, step: &Step<'_>) {
+        if let Some(told) = &self.on_step {
+            told(step);
+        }
     }
 
     /// An option that the target cannot use is an error.
@@ -85,8 +104,16 @@ impl Web {
     }
 
     pub(crate) fn apply(&self, transport: Transport) -> Transport {
-        let transport = self.trust(transport);
+        let transport = self.watched(self.trust(transport));
         self.headers().fold(transport, |transport, (name, value)| transport.header(name, value))
+    }
+
+    /// Shows the steps of the transport.
+    pub(crate) fn watched(&self, transport: Transport) -> Transport {
+        match self.on_step.clone() {
+            Some(told) => transport.on_step(move |step| told(step)),
+            None => transport,
+        }
     }
 
     /// Sets which certificates are trusted, and nothing else.

@@ -65,10 +65,14 @@ pub(crate) struct CallArgs {
     #[arg(long)]
     pub(crate) notify: bool,
     /// Send the messages in a file as one batch; - for standard input
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["notify", "data", "follow", "wait", "until"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = [
+        "notify", "data", "follow", "wait", "until", "pick", "output", "answers",
+    ])]
     pub(crate) batch: Option<PathBuf>,
     /// Send exactly these bytes as one message: TEXT, @FILE, or - for standard input
-    #[arg(long, value_name = "BYTES", conflicts_with_all = ["notify", "data", "batch", "progress", "until", "follow"])]
+    #[arg(long, value_name = "BYTES", conflicts_with_all = [
+        "notify", "data", "batch", "progress", "until", "follow", "json", "pick", "output", "answers", "dialect",
+    ])]
     pub(crate) raw: Option<OsString>,
     /// Play the steps in a file, a transcript: send lines with >, compare what comes with lines with <; - for standard input
     #[arg(
@@ -77,7 +81,7 @@ pub(crate) struct CallArgs {
         value_name = "FILE",
         conflicts_with_all = [
             "notify", "data", "batch", "raw", "progress", "follow", "wait", "until", "json", "pick", "output", "answers",
-            "trace", "verbose", "dialect",
+            "trace", "dialect",
         ]
     )]
     pub(crate) file: Option<PathBuf>,
@@ -96,7 +100,7 @@ pub(crate) struct CallArgs {
     #[arg(long, conflicts_with_all = ["notify", "batch"], help_heading = OUTPUT)]
     pub(crate) progress: bool,
     /// Show the steps of the connection and the heads of HTTP on standard error, with their times
-    #[arg(short = 'v', long, conflicts_with_all = ["batch", "raw"], help_heading = OUTPUT)]
+    #[arg(short = 'v', long, help_heading = OUTPUT)]
     pub(crate) verbose: bool,
     /// Print one JSON object per event: ok, id, method, result or error, ms, target
     #[arg(long, help_heading = OUTPUT)]

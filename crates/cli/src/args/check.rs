@@ -54,6 +54,10 @@ pub(crate) struct CheckArgs {
     #[cfg(feature = "schemas")]
     #[arg(long, value_name = "FILE")]
     pub(crate) openrpc: Option<PathBuf>,
+    /// Params of the calls that are made to a target, for one that wants credentials there: JSON, @FILE, or - for standard
+    /// input
+    #[arg(short = 'd', long, value_name = "JSON")]
+    pub(crate) data: Option<OsString>,
     /// Report violations of these rules as errors
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     pub(crate) deny: Vec<String>,

@@ -72,7 +72,7 @@ Examples:
 Output that is longer than the terminal goes through $PAGER; --no-pager turns that off.
 
 Exit codes: 0 ok, 1 the peer answered with an error, or problems or differences were found, 2 usage,
-3 cannot connect or start, 4 timeout, 5 the peer broke the protocol, 130 interrupted."
+3 cannot read, write, connect or start, 4 timeout, 5 the peer broke the protocol, 130 interrupted."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]

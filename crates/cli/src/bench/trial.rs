@@ -63,7 +63,6 @@ pub(super) async fn open(
         listener: Arc::new(Quiet),
         watch: &watch,
         tap: None,
-        verbose: false,
         printer,
     };
     let mut session = in_time(&plan.peer, &watch, Session::connect(opening)).await?;

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use sabir::{CallError, ErrorCode, ErrorObject};
+use sabir::openrpc::{Content, Method};
+use sabir::{CallError, ErrorCode, ErrorObject, JsonKind, RawJson};
 
 use crate::complete::is_plain;
 use crate::discovery;
@@ -43,29 +44,72 @@ pub(crate) async fn hint(
     args: &Arguments,
     error: &ErrorObject,
 ) -> Option<String> {
-    if is_unknown_method(error) {
+    if is_unknown_method(error, method) {
         let names = names(session, method).await?;
         let near =
             suggest::nearest(method, names.iter().map(String::as_str)).filter(|near| *near != method)?;
         let (near, target) = (word(near), word(&peer.target.to_string()));
         return Some(format!("did you mean `{near}`? `sabir list {target}` lists the methods"));
     }
-    match session.protocol() {
-        Protocol::Plain if error.code == ErrorCode::INVALID_PARAMS => {
-            let known = method_parameters(session.description(TIMEOUT).await?, method)?;
-            args.mismatch(method, &known)
-        }
-        _ => None,
+    if session.protocol() != Protocol::Plain {
+        let is_resource = session.mcp().is_some() && method.contains("://");
+        let target = word(&peer.target.to_string());
+        return is_resource.then(|| format!("`sabir list {target}` lists the resources"));
     }
+    // Nodes of a chain have codes of their own for wrong params.
+    if let Some(known) = discovery::ethereum_method(method) {
+        return by_position(&known, args);
+    }
+    if error.code != ErrorCode::INVALID_PARAMS {
+        return None;
+    }
+    let known = method_parameters(session.description(TIMEOUT).await?, method)?;
+    args.mismatch(method, &known)
 }
 
 /// Whether an error says that there is no such method. Some servers have a code of their own for that.
-fn is_unknown_method(error: &ErrorObject) -> bool {
+fn is_unknown_method(error: &ErrorObject, method: &str) -> bool {
     let message = error.message.to_ascii_lowercase();
+    let says = |words: &[&str]| words.iter().any(|words| message.contains(words));
+    let names_it = message.contains("method") && message.contains(&method.to_ascii_lowercase());
     error.code == ErrorCode::METHOD_NOT_FOUND
-        || ["no such method", "method not found", "unknown method"]
-            .iter()
-            .any(|words| message.contains(words))
+        || says(&["no such method", "method not found", "unknown method"])
+        || names_it && says(&["does not exist", "not available", "not found", "not supported"])
+}
+
+/// What does not fit a method of an Ethereum node.
+fn by_position(method: &Method, args: &Arguments) -> Option<String> {
+    let Method { name, params, .. } = method;
+    let usage = || {
+        let word = |param: &Content| match param.required {
+            true => param.name.to_uppercase(),
+            false => format!("[{}]", param.name.to_uppercase()),
+        };
+        let words: Vec<String> = std::iter::once(name.clone()).chain(params.iter().map(word)).collect();
+        format!("write it as: {}", words.join(" "))
+    };
+    let given = args.params().ok()?.unwrap_or(RawJson::NULL);
+    if given.kind() == JsonKind::Object {
+        return Some(format!("`{name}` takes its arguments by position, without names; {}", usage()));
+    }
+    let given: Vec<RawJson<'_>> = given.elements().collect();
+    if given.len() > params.len() {
+        return Some(usage());
+    }
+    if let Some(missing) = params.iter().skip(given.len()).find(|param| param.required) {
+        return Some(format!("the argument `{}` is missing; {}", missing.name, usage()));
+    }
+    params.iter().zip(&given).find_map(|(param, value)| {
+        let count = discovery::hex_digits(&param.schema)?;
+        let text: String = value.parse().unwrap_or_default();
+        let digits = text.strip_prefix("0x").filter(|text| text.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        let wanted = match count {
+            _ if digits.is_some_and(|digits| count.is_none_or(|count| digits.len() == count)) => return None,
+            Some(count) => format!("0x and {count} hexadecimal digits"),
+            None => "0x and hexadecimal digits".to_owned(),
+        };
+        Some(format!("the argument `{}` must be {wanted}, found {value:.60}", param.name))
+    })
 }
 
 /// What does not fit the schema of a tool that failed: the server may say it less clearly.
@@ -88,7 +132,10 @@ pub(super) fn unanswered(outcome: &Result<Answer, CallFailure>, answers: &Answer
         // Its name may be meant for a shell.
         let given = if is_plain(&question) { question.as_str() } else { "METHOD" };
         let question: String = question.chars().take(LONGEST_NAME).collect();
-        return Some(format!("the server asked `{question}`: answer it with --answer {given}=JSON"));
+        return Some(match answers.misspelt(&question) {
+            Some(typed) => format!("the server asked `{question}`, and --answer names `{typed}`"),
+            None => format!("the server asked `{question}`: answer it with --answer {given}=JSON"),
+        });
     }
     // A server says so in words of its own.
     let said = said.to_lowercase();
@@ -97,7 +144,10 @@ pub(super) fn unanswered(outcome: &Result<Answer, CallFailure>, answers: &Answer
             && ["capab", "support"].iter().any(|why| said.contains(why))
             && !answers.offers(question)
     })?;
-    Some(format!("the server wants to ask `{question}`: answer it with --answer {question}=JSON"))
+    Some(match answers.misspelt(question) {
+        Some(typed) => format!("the server wants to ask `{question}`, and --answer names `{typed}`"),
+        None => format!("the server wants to ask `{question}`: answer it with --answer {question}=JSON"),
+    })
 }
 
 /// The names that a server has, or those that servers of its kind have.
@@ -119,5 +169,47 @@ async fn names(session: &Session, method: &str) -> Option<Vec<String>> {
             Some(discovery::ethereum_methods())
         }
         Err(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_say_in_many_ways_that_there_is_no_such_method() {
+        for (message, want) in [
+            ("The method eth_chainid does not exist/is not available", true),
+            ("Method eth_chainid not found", true),
+            ("no such method", true),
+            ("the filter does not exist", false),
+            ("the method handler crashed: filter not found", false),
+        ] {
+            let error = ErrorObject::new(ErrorCode(-32700), message);
+            assert_eq!(is_unknown_method(&error, "eth_chainId"), want, "{message}");
+        }
+    }
+
+    #[test]
+    fn arguments_of_a_node_are_by_position() {
+        let known = discovery::ethereum_method("eth_getBalance").expect("it is in the table");
+        let account = format!("0x{}", "0".repeat(40));
+        for (args, want) in [
+            (&[][..], Some("the argument `address` is missing; write it as: eth_getBalance ADDRESS [BLOCK]")),
+            (&["xyz"], Some("the argument `address` must be 0x and 40 hexadecimal digits, found \"xyz\"")),
+            (
+                &["address=0x00"],
+                Some(
+                    "`eth_getBalance` takes its arguments by position, without names; \
+                     write it as: eth_getBalance ADDRESS [BLOCK]",
+                ),
+            ),
+            (&[&account, "latest", "1"], Some("write it as: eth_getBalance ADDRESS [BLOCK]")),
+            (&[&account], None),
+        ] {
+            let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
+            let args = Arguments::parse(&args).unwrap_or_else(|failure| panic!("{}", failure.what));
+            assert_eq!(by_position(&known, &args).as_deref(), want, "{args:?}");
+        }
     }
 }

@@ -73,7 +73,6 @@ async fn talk(plan: &Plan, reporter: &Reporter, printer: &Printer) -> Result<Exi
         listener: Arc::new(reporter.clone()),
         watch: &reporter.watch,
         tap,
-        verbose: plan.verbose,
         printer,
     };
     let mut session = in_time(deadline, plan, reporter, Session::connect(opening)).await?;

@@ -26,8 +26,7 @@ impl Output {
         let pick = args.pick.as_deref().map(Pick::new).transpose()?;
         // Before anything is called that cannot be taken back. What the file holds stays until there is a result.
         if let Some(path) = &args.output {
-            let opened = std::fs::OpenOptions::new().create(true).append(true).open(path);
-            opened.map_err(|error| unwritable(path, &error))?;
+            try_to_write(path).map_err(|error| unwritable(path, &error))?;
         }
         Ok(Output { pick, file: args.output })
     }
@@ -41,16 +40,25 @@ impl Output {
                 None => picked.iter().try_for_each(|text| printer.data(text)).map_err(Failure::from),
             };
         }
-        let parts = parts(answer);
+        let mut parts = parts(answer);
         if self.file.is_some() {
-            return self.write(&bytes(&parts, &answer.result));
+            let Some(first) = parts.iter().position(|part| matches!(part, Part::Binary { .. })) else {
+                return self.write(&text(&parts, &answer.result));
+            };
+            if let Part::Binary { bytes, .. } = parts.remove(first) {
+                self.write(&bytes)?;
+            }
         }
         for part in parts {
             match part {
                 Part::Text(text) => printer.data(&escape_lines(&text))?,
                 Part::Json(json) => printer.value(&json)?,
                 Part::Binary { mime, bytes } => {
-                    printer.note(&format!("{mime}, {}: -o FILE saves it", ByteSize(bytes.len())));
+                    let how = match self.file {
+                        Some(_) => "not saved: a file has one",
+                        None => "-o FILE saves it",
+                    };
+                    printer.note(&format!("{mime}, {}: {how}", ByteSize(bytes.len())));
                 }
             }
         }
@@ -63,8 +71,19 @@ impl Output {
     }
 }
 
+/// Whether a file can be written. One that is not there yet is not left behind: there may be no result.
+fn try_to_write(path: &Path) -> std::io::Result<()> {
+    match std::fs::OpenOptions::new().create_new(true).append(true).open(path) {
+        Ok(_) => std::fs::remove_file(path),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            std::fs::OpenOptions::new().append(true).open(path).map(drop)
+        }
+        Err(error) => Err(error),
+    }
+}
+
 fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::usage(format_args!("cannot write `{}`: {error}", path.display()))
+    Failure::file(format_args!("cannot write `{}`: {error}", path.display()))
 }
 
 /// What a tool says that went wrong.
@@ -181,24 +200,18 @@ fn parts(answer: &Answer) -> Vec<Part> {
     }
 }
 
-/// What a file holds: the first binary content by itself, or all text.
-fn bytes(parts: &[Part], result: &RawJson<'_>) -> Vec<u8> {
-    let binary = parts.iter().find_map(|part| match part {
-        Part::Binary { bytes, .. } => Some(bytes.clone()),
-        Part::Text(_) | Part::Json(_) => None,
-    });
-    binary.unwrap_or_else(|| {
-        let texts: Vec<String> = parts
-            .iter()
-            .map(|part| match part {
-                Part::Text(text) => text.clone(),
-                Part::Json(json) => json.to_string(),
-                Part::Binary { .. } => String::new(),
-            })
-            .collect();
-        match texts.is_empty() {
-            true => result.to_string().into_bytes(),
-            false => (texts.join("\n") + "\n").into_bytes(),
-        }
-    })
+/// What a file holds of what is not binary.
+fn text(parts: &[Part], result: &RawJson<'_>) -> Vec<u8> {
+    let texts: Vec<String> = parts
+        .iter()
+        .filter_map(|part| match part {
+            Part::Text(text) => Some(text.clone()),
+            Part::Json(json) => Some(json.to_string()),
+            Part::Binary { .. } => None,
+        })
+        .collect();
+    match texts.is_empty() {
+        true => result.to_string().into_bytes(),
+        false => (texts.join("\n") + "\n").into_bytes(),
+    }
 }

@@ -14,7 +14,9 @@ use crate::print::{Printer, Waiting};
 use crate::session::{Answers, Protocol};
 use crate::suggest;
 use crate::target::Target;
+use crate::targets;
 use crate::values::{Arguments, bytes_of};
+use crate::verbose;
 
 #[derive(Debug)]
 pub(super) struct Plan {
@@ -30,8 +32,6 @@ pub(super) struct Plan {
     pub(super) stay: FollowArgs,
     pub(super) output: Output,
     pub(super) json: bool,
-    /// Whether to show the steps of the connection.
-    pub(super) verbose: bool,
 }
 
 #[derive(Debug)]
@@ -59,8 +59,8 @@ impl Plan {
         } else if let Some(target) = words.next() {
             Chosen::of(&target, printer).map_err(|failure| {
                 match suggest::started("call", &target, words.as_slice()) {
-                    Some(hint) => failure.hint(hint),
-                    None => failure,
+                    Some(hint) if targets::is_unknown(&target) => failure.hint(hint),
+                    _ => failure,
                 }
             })?
         } else {
@@ -70,6 +70,9 @@ impl Plan {
         let explicit = args.session.protocol.or(chosen.protocol);
         let has_framing = args.session.wire.framing.is_some() || chosen.framing.is_some();
         let mut peer = chosen.peer(&args.session.wire, None, Some(args.session.trace))?;
+        if args.verbose {
+            verbose::show(&mut peer, printer);
+        }
         let alone = |words: &mut std::vec::IntoIter<String>, option: &str| match words.next() {
             None => Ok(()),
             Some(word) => Err(Failure::usage(format_args!("`{word}` cannot be combined with {option}"))
@@ -138,7 +141,6 @@ impl Plan {
             output: Output::new(args.output)?,
             what,
             json,
-            verbose: args.verbose,
         })
     }
 }

@@ -217,7 +217,7 @@ impl Player<'_> {
                     Exit::Error,
                     format_args!("nothing like this came\nexpected: {expected}"),
                 )
-                .hint("over HTTP, a server can only answer"));
+                .hint("over HTTP, nothing comes but in answer to what is sent, and that is complete"));
             }
             if !self.pull().await? {
                 let failure = self.ended().await;

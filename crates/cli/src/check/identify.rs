@@ -87,7 +87,7 @@ type Probed = (Wire, Answer, Vec<(Direction, Vec<u8>)>);
 
 async fn ask(target: &WireTarget, method: &str, deadline: Instant) -> Result<Probed, Failure> {
     let mut wire = target.open().await?;
-    let builder = ProbeBuilder { profile: target.profile, method: method.to_owned() };
+    let builder = ProbeBuilder { profile: target.profile, method: method.to_owned(), params: None };
     let Some((request, _)) = builder.opening() else { return Ok((wire, Answer::None, Vec::new())) };
     let mut said = vec![(Direction::ToServer, request.clone().into_bytes())];
     let _ = wire.send(&request).await;

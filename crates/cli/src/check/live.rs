@@ -40,6 +40,7 @@ pub(super) struct Done {
 pub(super) async fn probe(
     mut target: WireTarget,
     profile: Option<Profile>,
+    params: Option<RawJson<'static>>,
     rules: Rules,
     output: &mut Output<'_>,
     transcript: Option<Transcript>,
@@ -51,7 +52,7 @@ pub(super) async fn probe(
         None => identify(&mut target, &method, IDENTIFY_TIMEOUT).await?,
     };
     output.set_profile(target.profile);
-    let builder = ProbeBuilder { profile: target.profile, method };
+    let builder = ProbeBuilder { profile: target.profile, method, params };
     let mut prober = Prober {
         builder: builder.clone(),
         checker: rules.checker(target.profile),
@@ -376,7 +377,8 @@ impl Prober<'_, '_> {
         };
         match response.outcome {
             Err(error) if wants_credentials(&error.message) => {
-                Err(self.target.peer.wants_credentials(error.code.0, &error.message))
+                let has_params = self.builder.params.is_some();
+                Err(self.target.peer.wants_credentials(error.code.0, &error.message, has_params))
             }
             _ => Ok(()),
         }

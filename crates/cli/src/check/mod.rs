@@ -39,6 +39,7 @@ use crate::stop;
 use crate::suggest;
 use crate::target::Target;
 use crate::targets;
+use crate::values::Arguments;
 #[cfg(feature = "schemas")]
 use crate::yaml;
 
@@ -94,7 +95,7 @@ impl Rules {
 fn document(path: &Path, printer: &Printer) -> Result<OpenRpc, Failure> {
     let name = path.display();
     let unusable = |why: &dyn std::fmt::Display| {
-        Failure::usage(format_args!("cannot use `{name}`: {why}"))
+        Failure::file(format_args!("cannot use `{name}`: {why}"))
             .hint("`sabir describe TARGET --openrpc` writes such a document for a peer that describes itself")
     };
     let mut text = crate::files::document(path).map_err(|error| unusable(&error))?;
@@ -176,6 +177,10 @@ async fn live(chosen: Chosen, args: &CheckArgs, rules: Rules, printer: &Printer)
         _ => Protocol::Plain,
     });
     let peer = chosen.peer(&args.wire, protocol, None)?;
+    let params = match &args.data {
+        Some(data) => Arguments::from_data(data)?.params()?,
+        None => None,
+    };
     let transcript = args.save.as_deref().map(Transcript::new).transpose()?;
     // Findings name a place that can be looked at.
     let name = match &args.save {
@@ -191,7 +196,7 @@ async fn live(chosen: Chosen, args: &CheckArgs, rules: Rules, printer: &Printer)
     let done = tokio::select! {
         biased;
         interrupted = stop::interrupted() => return Err(interrupted),
-        done = live::probe(target, known, rules, &mut output, transcript) => done?,
+        done = live::probe(target, known, params, rules, &mut output, transcript) => done?,
         () = tokio::time::sleep(timeout) => return Err(peer.unfinished(&watch)),
     };
     stop::never();
@@ -210,7 +215,7 @@ fn usual_profile(format: Format, header: Option<&Header>) -> Result<Profile, Fai
 }
 
 fn unreadable(name: &str, error: &ReadError) -> Failure {
-    let failure = Failure::new(Exit::Connect, format_args!("cannot read {name}: {error}"));
+    let failure = Failure::file(format_args!("cannot read {name}: {error}"));
     match error {
         ReadError::Io(error) if error.kind() == io::ErrorKind::NotFound && !Path::new(name).exists() => {
             let other =

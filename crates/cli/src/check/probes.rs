@@ -37,6 +37,8 @@ pub(super) struct ProbeBuilder {
     pub(super) profile: Profile,
     /// A method that cannot exist.
     pub(super) method: String,
+    /// What it is called with.
+    pub(super) params: Option<RawJson<'static>>,
 }
 
 impl ProbeBuilder {
@@ -55,7 +57,7 @@ impl ProbeBuilder {
                 ),
                 revision
             ),
-            _ => String::new(),
+            _ => self.params.as_ref().map_or_else(String::new, |params| format!(r#","params":{params}"#)),
         };
         format!(r#"{{"jsonrpc":"2.0"{id},"method":"{method}"{params}}}"#)
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use sabir_model::capture::Direction;
 use sabir_proto::{Line, RawJson};
 
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
 use crate::json::compact;
 
 pub(super) struct Transcript {
@@ -46,5 +46,5 @@ impl Transcript {
 }
 
 fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::new(Exit::Error, format_args!("cannot write `{}`: {error}", path.display()))
+    Failure::file(format_args!("cannot write `{}`: {error}", path.display()))
 }

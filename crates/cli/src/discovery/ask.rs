@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sabir::openrpc::{Document, Info, Method, VERSION};
 use sabir::transport::Direction;
-use sabir::{CallError, Framing, LENIENT, Limits, Peer, RawJson, Report, Router, error_reason};
+use sabir::{CallError, ErrorObject, Framing, LENIENT, Limits, Peer, RawJson, Report, Router, error_reason};
 use sabir_lsp::LspClient;
 use sabir_lsp::lsp_types::ClientCapabilities;
 use sabir_mcp::McpHeaders;
@@ -95,6 +95,7 @@ pub(super) async fn ask(
         if peer.cause().is_some() {
             peer = connect(options, watch, &faults, &headers, printer).await?;
         }
+        let mut is_open = false;
         let asking = async {
             match via {
                 DiscoverySource::Discover => discover(&peer, options).await,
@@ -102,7 +103,11 @@ pub(super) async fn ask(
                 DiscoverySource::Lsp => lsp(&peer, options).await,
                 DiscoverySource::Ethereum => ethereum(&peer, options).await,
                 DiscoverySource::Solana => solana(&peer, options).await,
-                DiscoverySource::Mcp | DiscoverySource::File => mcp::ask(&peer, &headers, options).await,
+                DiscoverySource::Mcp | DiscoverySource::File => {
+                    let session = mcp::open(&peer, &headers, options).await?;
+                    is_open = true;
+                    mcp::in_session(&session, options).await
+                }
             }
         };
         let attempt = tokio::select! {
@@ -114,6 +119,11 @@ pub(super) async fn ask(
             Ok(answer) => {
                 peer.shutdown(Duration::ZERO).await;
                 return Ok(answer.found(options.target.to_string(), via));
+            }
+            // It is an MCP server, whatever it says to the lists.
+            Err(CallError::Error(error)) if is_open => {
+                peer.shutdown(Duration::ZERO).await;
+                return Err(unlisted(options, &error));
             }
             Err(CallError::Undelivered(lost))
                 if refused.is_none() && matches!(lost.status, Some(400 | 404..=406 | 415 | 422)) =>
@@ -142,6 +152,15 @@ pub(super) async fn ask(
     }
     peer.shutdown(Duration::ZERO).await;
     Err(refused.unwrap_or_else(|| unsupported(options, faulty.or(last), watch)))
+}
+
+/// An MCP server opens a session, and does not list its tools.
+fn unlisted(options: &PeerOptions, error: &ErrorObject) -> Failure {
+    let what = format!(
+        "{} is an MCP server, but does not list its tools: {} {}",
+        options.target, error.code, error.message
+    );
+    Failure::new(Exit::Error, what).hint("see the log of the server; a tool can be called all the same")
 }
 
 fn unsupported(options: &PeerOptions, last: Option<CallError>, watch: &Watch) -> Failure {

@@ -29,19 +29,18 @@ struct Tool {
     output_schema: Option<Value>,
 }
 
-/// Opens a session, or asks a server without sessions, and reads all its lists.
-pub(super) async fn ask(
+/// Opens a session, or asks a server without sessions.
+pub(super) async fn open(
     peer: &Peer,
     headers: &McpHeaders,
     options: &PeerOptions,
-) -> Result<Answer, CallError> {
+) -> Result<McpSession, CallError> {
     let revision = match options.protocol {
         Some(Protocol::Mcp(revision)) => revision,
         _ => None,
     };
     let opening = session::open_mcp(peer, headers, revision);
-    let opened = tokio::time::timeout(share(options), opening).await;
-    in_session(&opened.unwrap_or(Err(CallError::TimedOut))?, options).await
+    tokio::time::timeout(share(options), opening).await.unwrap_or(Err(CallError::TimedOut))
 }
 
 /// Reads all lists in a session that is open.

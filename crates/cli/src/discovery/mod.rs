@@ -15,7 +15,7 @@ pub(crate) use offer::{Kind, Offer};
 use sabir::RawJson;
 use sabir::openrpc::{Document, Method};
 pub(crate) use session::{Source, in_session};
-pub(crate) use tables::{ethereum_methods, lsp_methods};
+pub(crate) use tables::{ethereum_method, ethereum_methods, hex_digits, lsp_methods};
 use tokio::time::Instant;
 
 use crate::args::PeerArgs;
@@ -141,8 +141,8 @@ pub(crate) fn is_yaml(path: &Path) -> bool {
 fn read(path: &Path) -> Result<Discovered, Failure> {
     let name = path.display();
     let text = files::document(path)
-        .map_err(|error| Failure::usage(format_args!("cannot read `{name}`: {error}")))?;
-    let unusable = |why: String| Failure::new(Exit::Error, format_args!("cannot use `{name}`: {why}"));
+        .map_err(|error| Failure::file(format_args!("cannot read `{name}`: {error}")))?;
+    let unusable = |why: String| Failure::file(format_args!("cannot use `{name}`: {why}"));
     let text = match is_yaml(path) {
         true => yaml::read(&text).map_err(unusable)?.to_string(),
         false => text,

@@ -121,10 +121,17 @@ pub(crate) fn signature(method: &Method) -> String {
 /// How params may be given.
 pub(crate) fn structure(method: &Method) -> &'static str {
     match method.param_structure {
+        _ if is_undescribed(method) => "not described",
         Some(ParamStructure::ByName) => "by name",
         Some(ParamStructure::ByPosition) => "by position",
         Some(ParamStructure::Either) | None => "by name or by position",
     }
+}
+
+/// Whether only the name of a method is known.
+fn is_undescribed(method: &Method) -> bool {
+    let is_any = |schema: &Value| schema.as_object().is_some_and(serde_json::Map::is_empty);
+    matches!(&method.params[..], [only] if only.whole && is_any(&only.schema))
 }
 
 /// The arguments of a `sabir call`, with made-up values.
@@ -182,7 +189,10 @@ fn sample_of(schema: &Value) -> Value {
         Some("boolean") => Value::Bool(true),
         Some("array") => Value::Array(Vec::new()),
         Some("object") => Value::Object(serde_json::Map::new()),
-        _ => Value::from("text"),
+        _ => match super::hex_digits(schema) {
+            Some(count) => Value::from(format!("0x{}", "0".repeat(count.unwrap_or(1)))),
+            None => Value::from("text"),
+        },
     }
 }
 

@@ -39,9 +39,8 @@ pub(crate) async fn run(args: GenerateArgs, printer: &Printer) -> Result<Exit, F
     let text = of_document(&found.document, args.lang, args.name.as_deref(), flavour);
     stop::never();
     match &args.output {
-        Some(path) => std::fs::write(path, text).map_err(|error| {
-            Failure::new(Exit::Error, format_args!("cannot write `{}`: {error}", path.display()))
-        })?,
+        Some(path) => std::fs::write(path, text)
+            .map_err(|error| Failure::file(format_args!("cannot write `{}`: {error}", path.display())))?,
         None => printer.data(&text)?,
     }
     Ok(Exit::Ok)

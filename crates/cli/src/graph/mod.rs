@@ -131,7 +131,7 @@ fn unreadable(args: &GraphArgs, error: &ReadError) -> Failure {
         "-" => "standard input".to_owned(),
         path => format!("`{path}`"),
     };
-    Failure::new(Exit::Connect, format_args!("cannot read {file}: {error}"))
+    Failure::file(format_args!("cannot read {file}: {error}"))
 }
 
 /// For a sink that cannot fail.
@@ -145,7 +145,7 @@ impl From<Infallible> for Failure {
 fn sparql(typed: &str) -> Result<String, Failure> {
     if let Some(path) = typed.strip_prefix('@') {
         return crate::files::document(std::path::Path::new(path))
-            .map_err(|error| Failure::usage(format_args!("cannot read `{path}`: {error}")));
+            .map_err(|error| Failure::file(format_args!("cannot read `{path}`: {error}")));
     }
     if let Some(query) = named_query(typed) {
         return Ok(query.text.to_owned());

@@ -6,6 +6,7 @@ use clap::{Command, CommandFactory};
 
 use crate::args::{Args, ManArgs};
 use crate::exit::{Exit, Failure};
+use crate::layout;
 use crate::platform::word;
 use crate::print::Printer;
 use crate::suggest;
@@ -22,7 +23,24 @@ const WIDEST: usize = 120;
 
 /// The commands, laid out for this terminal; text that goes elsewhere keeps its lines.
 pub(crate) fn commands(columns: Option<usize>) -> Command {
-    Args::command().term_width(columns.map_or(0, |columns| columns.min(WIDEST)))
+    match columns.map(|columns| columns.min(WIDEST)) {
+        Some(columns) => {
+            let mut command = Args::command().term_width(columns);
+            // Before that, commands do not have their texts.
+            command.build();
+            laid_out(command, columns)
+        }
+        None => Args::command().term_width(0),
+    }
+}
+
+/// With what is below the options as wide as the terminal is.
+fn laid_out(command: Command, columns: usize) -> Command {
+    let command = match command.get_after_help().map(ToString::to_string) {
+        Some(text) => command.after_help(layout::help(&text, columns)),
+        None => command,
+    };
+    command.mut_subcommands(|command| laid_out(command, columns))
 }
 
 pub(crate) fn run(topic: &[String], printer: &Printer) -> Result<Exit, Failure> {
@@ -33,7 +51,9 @@ pub(crate) fn run(topic: &[String], printer: &Printer) -> Result<Exit, Failure> 
         if let [name] = topic
             && let Some((_, text)) = TOPICS.iter().find(|(topic, _)| topic == name)
         {
-            printer.page(&printer.layout().lines(text, 0).join("\n"))?;
+            let columns = printer.layout().columns.map(|columns| columns.min(WIDEST));
+            printer
+                .page(&columns.map_or_else(|| (*text).to_owned(), |columns| layout::help(text, columns)))?;
             return Ok(Exit::Ok);
         }
         let names: Vec<String> =
@@ -85,7 +105,7 @@ pub(crate) fn man(args: &ManArgs, printer: &Printer) -> Result<Exit, Failure> {
 }
 
 fn unwritable(folder: &Path, error: &std::io::Error) -> Failure {
-    Failure::new(Exit::Error, format_args!("cannot write to `{}`: {error}", folder.display()))
+    Failure::file(format_args!("cannot write to `{}`: {error}", folder.display()))
 }
 
 #[cfg(test)]

@@ -77,6 +77,15 @@ impl Answers {
         answers
     }
 
+    /// Whether a session of MCP was opened.
+    pub(super) fn speak_mcp(&self) -> bool {
+        let opened = self.by_name.get("initialize").into_iter().flatten();
+        opened.filter_map(|at| self.entries[*at].answer).any(|answer| {
+            let result = Cursor::trusted(self.recording.text(answer)).member("result");
+            result.is_some_and(|result| Cursor::trusted(result).member("protocolVersion").is_some())
+        })
+    }
+
     pub(super) fn entry(&self, at: usize) -> &Entry {
         &self.entries[at]
     }

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use super::Asked;
 use super::values::Maker;
 use crate::discovery::is_yaml;
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
 use crate::recorded::unreadable;
 use crate::yaml;
 
@@ -35,7 +35,7 @@ pub(super) fn read(path: &OsStr) -> Result<Option<Description>, Failure> {
         return Ok(None);
     }
     let Ok(text) = std::fs::read_to_string(file) else { return Ok(None) };
-    let unusable = |why: String| Failure::new(Exit::Connect, format_args!("cannot use {name}: {why}"));
+    let unusable = |why: String| Failure::file(format_args!("cannot use {name}: {why}"));
     let value = match is_yaml(file) {
         true => yaml::read(&text).map_err(unusable)?,
         // A recording is more than one value.

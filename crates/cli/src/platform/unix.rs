@@ -48,6 +48,18 @@ pub(crate) fn open_without_waiting(path: &Path) -> std::io::Result<File> {
     File::options().read(true).custom_flags(flags).open(path)
 }
 
+/// Whether standard input has something to read, which is waited for.
+pub(crate) fn has_input(wait: std::time::Duration) -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let stdin = rustix::stdio::stdin();
+    let timeout = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) };
+    match poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&timeout)) {
+        Ok(ready) => ready > 0,
+        // What cannot be waited for is read at once.
+        Err(error) => error != rustix::io::Errno::INTR,
+    }
+}
+
 /// Where a program keeps the user's settings.
 pub(crate) fn config_folder() -> Option<PathBuf> {
     let set = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());

@@ -194,7 +194,7 @@ impl Notes {
 }
 
 pub(crate) fn unreadable(name: &str, error: &dyn fmt::Display) -> Failure {
-    Failure::new(Exit::Connect, format_args!("cannot read {name}: {error}"))
+    Failure::file(format_args!("cannot read {name}: {error}"))
 }
 
 #[cfg(test)]

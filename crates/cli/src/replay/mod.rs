@@ -173,10 +173,13 @@ pub(crate) async fn captured(
 fn ended(outcome: &Outcome, rows: &[Row], timeout: Duration, server: bool) -> Result<Exit, Failure> {
     let who = if server { "client" } else { "server" };
     match &outcome.end {
-        End::Done => Ok(match rows.iter().all(|row| row.verdict == Verdict::Same) {
-            true => Exit::Ok,
-            false => Exit::Error,
-        }),
+        End::Done if rows.iter().any(|row| !row.verdict.is_fine()) => Ok(Exit::Error),
+        // That nothing differs says nothing here.
+        End::Done if !rows.is_empty() && rows.iter().all(|row| row.verdict == Verdict::NotRecorded) => {
+            let what = "nothing was compared: the recording has no answers";
+            Err(Failure::new(Exit::Error, what).hint("`sabir replay … --record FILE` records them"))
+        }
+        End::Done => Ok(Exit::Ok),
         End::TimedOut => {
             let what = format!("nothing that was expected came from the {who} for {timeout:?}");
             Err(Failure::new(Exit::Timeout, what).hint("--timeout waits longer"))

@@ -174,13 +174,16 @@ impl Outcome {
 
 impl Played {
     fn row(&self, end: &End) -> Row {
+        let is_unknown = self.call.answer.is_none() && !self.call.cancelled;
         let (verdict, note) = match (&self.differences, &self.why) {
+            (Some(_), _) if is_unknown => (Verdict::NotRecorded, None),
             (Some(found), _) if found.is_empty() => (Verdict::Same, None),
             (Some(_), _) => (Verdict::Different, None),
             (None, Some(why)) => (Verdict::NoAnswer, Some(why.clone())),
             (None, None) if !self.sent => (Verdict::NotSent, None),
             // Whether a cancelled call is still answered is chance.
-            (None, None) if self.call.answer.is_none() || self.call.cancelled => (Verdict::Same, None),
+            (None, None) if self.call.cancelled => (Verdict::Same, None),
+            (None, None) if is_unknown => (Verdict::NotRecorded, None),
             (None, None) => {
                 let why = match end {
                     End::TimedOut => "not in time".to_owned(),

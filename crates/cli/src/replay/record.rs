@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use sabir_model::capture::{Direction, Header, Writer};
 use tokio::time::Instant;
 
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
 
 /// The capture that is written, if one is.
 #[derive(Default)]
@@ -92,5 +92,5 @@ impl Record {
 }
 
 fn unwritable(name: &str, error: &io::Error) -> Failure {
-    Failure::new(Exit::Error, format_args!("cannot write {name}: {error}"))
+    Failure::file(format_args!("cannot write {name}: {error}"))
 }

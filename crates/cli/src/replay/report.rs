@@ -22,9 +22,16 @@ pub(crate) enum Verdict {
     Extra,
     NoAnswer,
     NotSent,
+    /// There is nothing to compare it with.
+    NotRecorded,
 }
 
 impl Verdict {
+    /// Whether nothing is wrong.
+    pub(crate) fn is_fine(self) -> bool {
+        matches!(self, Verdict::Same | Verdict::NotRecorded)
+    }
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Verdict::Same => "same",
@@ -33,6 +40,7 @@ impl Verdict {
             Verdict::Extra => "extra",
             Verdict::NoAnswer => "no answer",
             Verdict::NotSent => "not sent",
+            Verdict::NotRecorded => "not recorded",
         }
     }
 
@@ -41,7 +49,7 @@ impl Verdict {
             Verdict::Same => Paint::String,
             Verdict::Different | Verdict::NoAnswer => Paint::Error,
             Verdict::Missing | Verdict::Extra => Paint::Warning,
-            Verdict::NotSent => Paint::Why,
+            Verdict::NotSent | Verdict::NotRecorded => Paint::Why,
         }
     }
 }
@@ -68,7 +76,8 @@ impl Row {
     }
 
     fn to_json(&self, sides: Sides) -> Value {
-        let ms = |time: Option<Duration>| time.map(|time| json!({"ms": time.as_secs_f64() * 1000.0}));
+        let ms =
+            |time: Option<Duration>| time.map(|time| json!({"ms": (time.as_secs_f64() * 1e6).round() / 1e3}));
         let Sides { old, new } = sides;
         json!({
             "what": self.name,
@@ -147,6 +156,7 @@ pub(crate) fn summary(rows: &[Row]) -> String {
         Verdict::Extra,
         Verdict::NoAnswer,
         Verdict::NotSent,
+        Verdict::NotRecorded,
     ];
     let counts = kinds.iter().filter_map(|kind| {
         let count = rows.iter().filter(|row| row.verdict == *kind).count();
@@ -165,7 +175,7 @@ pub(crate) fn json_lines(rows: &[Row], sides: Sides) -> impl Iterator<Item = Str
 /// One test for each row.
 pub(crate) fn junit(rows: &[Row], suite: &str, sides: Sides) -> String {
     let mut cases = String::new();
-    let mut failures = 0;
+    let (mut failures, mut skipped) = (0, 0);
     for (at, row) in rows.iter().enumerate() {
         let name = xml(&format!("{} {}", at + 1, row.name));
         let _ = write!(cases, "    <testcase classname=\"{}\" name=\"{name}\"", xml(suite));
@@ -174,6 +184,12 @@ pub(crate) fn junit(rows: &[Row], suite: &str, sides: Sides) -> String {
         }
         if row.verdict == Verdict::Same {
             cases.push_str("/>\n");
+            continue;
+        }
+        if row.verdict == Verdict::NotRecorded {
+            skipped += 1;
+            let _ =
+                writeln!(cases, ">\n      <skipped message=\"{}\"/>\n    </testcase>", row.verdict.name());
             continue;
         }
         failures += 1;
@@ -189,7 +205,8 @@ pub(crate) fn junit(rows: &[Row], suite: &str, sides: Sides) -> String {
             xml(&text)
         );
     }
-    let counts = format!("tests=\"{}\" failures=\"{failures}\" errors=\"0\"", rows.len());
+    let counts =
+        format!("tests=\"{}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\"", rows.len());
     format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {counts}>\n  \
          <testsuite name=\"{}\" {counts}>\n{cases}  </testsuite>\n</testsuites>\n",

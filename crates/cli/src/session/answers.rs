@@ -13,10 +13,11 @@ use serde_json::{Value, json};
 use super::{Protocol, ask, lsp};
 use crate::exit::Failure;
 use crate::print::Printer;
+use crate::suggest;
 use crate::values::text_of;
 
 /// How long a server waits for its folders before a person is asked. Many ask when a session begins, and answer calls all the
-/// same.
+/// same. One that reports progress meanwhile does not wait for them.
 const BEFORE_ROOTS: Duration = Duration::from_millis(500);
 
 /// Answers questions. Cheap to clone.
@@ -32,14 +33,18 @@ struct Inner {
     /// One question at a time.
     turn: tokio::sync::Mutex<()>,
     asking: AtomicBool,
+    /// The question is which folders the server may use.
+    asking_folders: AtomicBool,
     /// The folders that a person has named: they stay the same.
     roots: Mutex<Option<RawJson<'static>>>,
     /// The person types something else.
     busy: AtomicBool,
     /// The session is ending: nobody is asked any more.
     closing: AtomicBool,
-    /// Either of these has begun.
-    taken: tokio::sync::Notify,
+    /// A call has made progress since the server asked for its folders.
+    progressed: AtomicBool,
+    /// One of these has changed.
+    changed: tokio::sync::Notify,
     /// What the session speaks: a peer may ask what that protocol has, and nothing else.
     speaks: Mutex<Option<Protocol>>,
     /// The last question that was refused.
@@ -68,6 +73,11 @@ impl Answers {
         self.0.given.contains_key(method) || self.0.terminal.is_some()
     }
 
+    /// An answer that was given for something like this question, and for no other.
+    pub(crate) fn misspelt(&self, question: &str) -> Option<&str> {
+        suggest::nearest(question, self.0.given.keys().map(String::as_str)).filter(|given| *given != question)
+    }
+
     /// Whether there is a person to ask.
     pub(crate) fn can_ask(&self) -> bool {
         self.0.terminal.is_some()
@@ -92,8 +102,21 @@ impl Answers {
     /// The person types something else, and cannot be asked; or can be again.
     pub(crate) fn set_busy(&self, busy: bool) {
         self.0.busy.store(busy, Ordering::Relaxed);
-        if busy {
-            self.0.taken.notify_waiters();
+        self.0.progressed.store(false, Ordering::Relaxed);
+        self.0.changed.notify_waiters();
+    }
+
+    /// A call has made progress.
+    pub(super) fn progressed(&self) {
+        self.0.progressed.store(true, Ordering::Relaxed);
+        self.0.changed.notify_waiters();
+    }
+
+    /// A call has ended: it did not wait for folders. The terminal is free for its result.
+    pub(super) async fn called(&self) {
+        self.progressed();
+        while self.0.asking_folders.load(Ordering::Relaxed) {
+            tokio::task::yield_now().await;
         }
     }
 
@@ -139,46 +162,117 @@ impl Answers {
         {
             return Ok(answer);
         }
-        if method == "roots/list" && self.can_ask() && !self.0.busy.load(Ordering::Relaxed) {
-            let _ = tokio::time::timeout(BEFORE_ROOTS, self.0.taken.notified()).await;
-        }
         let answer = match &self.0.terminal {
-            Some(printer) if ask::can_ask(speaks, method) && !self.0.busy.load(Ordering::Relaxed) => {
-                let _turn = self.0.turn.lock().await;
-                match self.roots(method) {
-                    Some(roots) => Some(roots),
-                    None => self.ask(method, params, printer).await,
+            Some(printer) if ask::can_ask(speaks, method) => match method {
+                "roots/list" => self.folders(params, printer).await,
+                _ if self.0.busy.load(Ordering::Relaxed) => None,
+                _ => {
+                    let _turn = self.0.turn.lock().await;
+                    self.ask(method, params, printer).await.ok().flatten()
                 }
-            }
+            },
             _ => None,
         };
         answer.ok_or_else(|| {
-            *self.0.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(method.to_owned());
+            self.set_refused(Some(method));
             ErrorObject::standard(ErrorCode::METHOD_NOT_FOUND)
         })
     }
 }
 
 impl Answers {
+    /// `Err` if the question is pointless by now.
     async fn ask(
         &self,
         method: &str,
         params: Option<&RawJson<'static>>,
         printer: &Printer,
-    ) -> Option<RawJson<'static>> {
-        self.0.asking.store(true, Ordering::Relaxed);
-        let answer = ask::ask(method, params, printer).await;
-        self.0.asking.store(false, Ordering::Relaxed);
-        if method == "roots/list" {
-            self.0.roots.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&answer);
+    ) -> Result<Option<RawJson<'static>>, Pointless> {
+        let _asking = Asking::new(&self.0.asking);
+        tokio::select! {
+            biased;
+            answer = ask::ask(method, params, printer) => Ok(answer),
+            () = self.pointless(method) => Err(Pointless),
         }
-        answer
+    }
+
+    /// Waits until nobody can be asked, or the server shows that it does not wait for its folders.
+    async fn pointless(&self, method: &str) {
+        loop {
+            let changed = self.0.changed.notified();
+            let is_moving = method == "roots/list" && self.0.progressed.load(Ordering::Relaxed);
+            if is_moving || self.0.busy.load(Ordering::Relaxed) {
+                return;
+            }
+            changed.await;
+        }
+    }
+
+    /// Asks for the folders, once, and only while the server waits for them.
+    async fn folders(
+        &self,
+        params: Option<&RawJson<'static>>,
+        printer: &Printer,
+    ) -> Option<RawJson<'static>> {
+        const METHOD: &str = "roots/list";
+        // They may be why a call fails that does not wait for them.
+        self.set_refused(Some(METHOD));
+        self.0.progressed.store(false, Ordering::Relaxed);
+        while !self.is_closing() {
+            if let Some(roots) = self.roots() {
+                self.set_refused(None);
+                return Some(roots);
+            }
+            let changed = self.0.changed.notified();
+            if self.0.busy.load(Ordering::Relaxed) || self.0.progressed.load(Ordering::Relaxed) {
+                changed.await;
+                continue;
+            }
+            if tokio::time::timeout(BEFORE_ROOTS, changed).await.is_ok() {
+                continue;
+            }
+            let _turn = self.0.turn.lock().await;
+            // Somebody else may have asked meanwhile.
+            if self.roots().is_some() {
+                continue;
+            }
+            let _folders = Asking::new(&self.0.asking_folders);
+            let Ok(roots) = self.ask(METHOD, params, printer).await else { continue };
+            self.0.roots.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&roots);
+            if roots.is_none() {
+                return None;
+            }
+        }
+        // Nobody has named one, and nobody will.
+        RawJson::from_value(&json!({"roots": []})).ok()
     }
 
     /// The folders, if they were asked for before.
-    fn roots(&self, method: &str) -> Option<RawJson<'static>> {
-        let roots = self.0.roots.lock().unwrap_or_else(PoisonError::into_inner);
-        roots.clone().filter(|_| method == "roots/list")
+    fn roots(&self) -> Option<RawJson<'static>> {
+        self.0.roots.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set_refused(&self, method: Option<&str>) {
+        *self.0.refused.lock().unwrap_or_else(PoisonError::into_inner) = method.map(str::to_owned);
+    }
+}
+
+/// An answer would change nothing.
+struct Pointless;
+
+/// A person is asked while this lives.
+struct Asking<'a>(&'a AtomicBool);
+
+impl<'a> Asking<'a> {
+    fn new(flag: &'a AtomicBool) -> Self {
+        flag.store(true, Ordering::Relaxed);
+        Asking(flag)
+    }
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
     }
 }
 

@@ -215,9 +215,8 @@ async fn sample(params: &Value, printer: &Printer) -> Option<Value> {
 
 /// The folders that a server may use. Enter alone gives none: it is told that there are none, which is not a refusal.
 async fn folders(printer: &Printer) -> Option<Value> {
-    printer.note("the server asks which folders it may use");
     for _ in 0..ATTEMPTS {
-        let typed = printer.ask("folders, separated by commas, or nothing: ").await?;
+        let typed = printer.ask("folders that the server may use, separated by commas, or nothing: ").await?;
         match typed.split(',').map(str::trim).filter(|path| !path.is_empty()).map(folder).collect() {
             Ok(roots) => return Some(json!({"roots": Value::Array(roots)})),
             Err(why) => printer.note(&why),

@@ -28,10 +28,8 @@ use crate::discovery::Source;
 use crate::exit::{Exit, Failure};
 use crate::peer::PeerOptions;
 use crate::print::Printer;
-use crate::target::Target;
-use crate::telemetry;
 use crate::values::Arguments;
-use crate::{trace, verbose};
+use crate::{telemetry, trace};
 
 /// How long a peer may take to show what it speaks.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -76,8 +74,6 @@ pub(crate) struct Opening<'a> {
     pub(crate) listener: Arc<dyn Listener>,
     pub(crate) watch: &'a Watch,
     pub(crate) tap: Option<Tap>,
-    /// Shows the steps of the connection.
-    pub(crate) verbose: bool,
     pub(crate) printer: &'a Printer,
 }
 
@@ -171,7 +167,7 @@ impl Session {
     pub(crate) async fn connect(opening: Opening<'_>) -> Result<Session, Failure> {
         let Opening { peer: options, protocol, explicit, dialect, answers, listener, watch, tap, .. } =
             opening;
-        let (printer, verbose) = (opening.printer, opening.verbose);
+        let printer = opening.printer;
         let tracing = options.traces().then_some(printer);
         let opened =
             options.target.open(options.framing, tracing).map_err(|error| options.unreachable(&error))?;
@@ -191,11 +187,6 @@ impl Session {
             });
         if protocol.is_some_and(|protocol| protocol.has_event_stream(&options.target)) {
             transport = transport.event_stream();
-        }
-        if verbose {
-            let secret = options.web.headers().map(|(name, _)| name.to_owned()).collect();
-            let hides_path = matches!(&options.target, Target::Url(url) if url.is_secret());
-            transport = transport.on_step(verbose::shown(printer, secret, hides_path));
         }
         let mut watching = watch.tap(options);
         let mut shown = tracing.map(|printer| trace::tap(options.wire_framing(), options.max_size, printer));
@@ -267,6 +258,25 @@ impl Session {
 
     /// Calls a method; of an MCP server also a tool, a prompt or a resource, by its name.
     pub(crate) async fn call(
+        &mut self,
+        method: &str,
+        args: &Arguments,
+        progress: Option<&OnProgress>,
+    ) -> Result<Answer, CallFailure> {
+        let answers = self.answers.clone();
+        let progress = progress.cloned().map(|progress| {
+            let answers = answers.clone();
+            Arc::new(move |value: &RawJson<'static>| {
+                answers.progressed();
+                progress(value);
+            }) as OnProgress
+        });
+        let answered = self.call_in_protocol(method, args, progress.as_ref()).await;
+        answers.called().await;
+        answered
+    }
+
+    async fn call_in_protocol(
         &mut self,
         method: &str,
         args: &Arguments,

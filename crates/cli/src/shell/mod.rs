@@ -23,7 +23,7 @@ use crate::detect::Watch;
 use crate::discovery;
 use crate::exit::{Exit, Failure};
 use crate::json::compact;
-use crate::layout::Table;
+use crate::layout::{self, Table};
 use crate::paint::Paint;
 use crate::peer::{Chosen, PeerOptions};
 use crate::print::Printer;
@@ -31,6 +31,7 @@ use crate::session::{Answers, CallFailure, Listener, OnProgress, Opening, Protoc
 use crate::stop;
 use crate::target::Target;
 use crate::values::Arguments;
+use crate::verbose;
 
 /// How long the last messages may take to be sent.
 const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
@@ -57,12 +58,15 @@ pub(crate) async fn run(args: ShellArgs, printer: &Printer) -> Result<Exit, Fail
     }
     let explicit = args.session.protocol.or(chosen.protocol);
     let protocol = explicit.or_else(|| Protocol::guess(&chosen.target, ""));
-    let peer = chosen.peer(&args.session.wire, protocol, Some(args.session.trace))?;
+    let mut peer = chosen.peer(&args.session.wire, protocol, Some(args.session.trace))?;
+    if args.verbose {
+        verbose::show(&mut peer, printer);
+    }
     let known = Known::default();
     let is_terminal = printer.can_ask() && printer.is_terminal();
     let answers = Answers::new(&args.answer.answers, is_terminal.then_some(printer))?;
     let name = name.cloned().unwrap_or_else(|| peer.target.to_string());
-    let mut shell = Shell::open(peer, protocol, explicit.is_some(), answers, args.verbose, printer).await?;
+    let mut shell = Shell::open(peer, protocol, explicit.is_some(), answers, printer).await?;
     let input = match is_terminal {
         true => Input::terminal(prompt(&name), known.clone(), printer),
         false => Ok(Input::pipe(printer)),
@@ -107,7 +111,6 @@ impl Shell {
         protocol: Option<Protocol>,
         explicit: bool,
         answers: Answers,
-        verbose: bool,
         printer: &Printer,
     ) -> Result<Shell, Failure> {
         let watch = Watch::default();
@@ -123,7 +126,6 @@ impl Shell {
             listener: Arc::new(listener),
             watch: &watch,
             tap: Some(Box::new(interrupted.tap(peer.wire_framing(), peer.max_size))),
-            verbose,
             printer,
         };
         let opened = async {
@@ -249,7 +251,10 @@ impl Shell {
             let name = format!("{name} {args}");
             table.row([(Some(Paint::Key), name), (None, what.to_owned())]);
         }
-        self.printer.data(&format!("{LINES}\n{}", table.text(self.printer.layout())))?;
+        let layout = self.printer.layout();
+        let lines =
+            layout.columns.map_or_else(|| LINES.to_owned(), |columns| layout::help(LINES, columns) + "\n");
+        self.printer.data(&format!("{lines}\n{}", table.text(layout)))?;
         Ok(Done::Well)
     }
 
@@ -367,6 +372,10 @@ impl Listener for Notes {
     fn notification(&self, method: &str, params: Option<&RawJson<'static>>) {
         // That of a call goes elsewhere: this is the rest of one that was cancelled.
         if method == "notifications/progress" {
+            return;
+        }
+        // MCP servers send those as they start.
+        if method.ends_with("/list_changed") {
             return;
         }
         if self.printer.draws_progress()

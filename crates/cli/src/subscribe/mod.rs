@@ -19,6 +19,7 @@ use crate::args::SubscribeArgs;
 use crate::call::explain;
 use crate::detect::Watch;
 use crate::exit::{Exit, Failure};
+use crate::json::compact;
 use crate::peer::{Chosen, PeerOptions};
 use crate::platform::word;
 use crate::print::Printer;
@@ -114,7 +115,6 @@ impl Following {
             listener: Arc::new(Notes { printer: printer.clone(), traces: self.peer.traces() }),
             watch: &watch,
             tap: Some(Box::new(tap(&self.peer, inlet))),
-            verbose: false,
             printer,
         };
         let connecting = Session::connect(opening);
@@ -124,6 +124,12 @@ impl Following {
             Ok(Started::Refused(exit)) => Ok(exit),
             Ok(Started::Subscribed(id)) => {
                 stop::never();
+                if self.method.is_some() && self.style.route != Route::Listen {
+                    let id = compact(id.as_str());
+                    printer.remark(&format!(
+                        "the server answered {id:.60}; what it sends is printed, Ctrl-C ends"
+                    ));
+                }
                 let done = self.follow(&mut session, &id, outlet, show, &watch).await;
                 // Whatever ended it, the server is told.
                 let _ = tokio::time::timeout(END_TIMEOUT, self.end(&mut session, &id)).await;

@@ -14,9 +14,7 @@ use crate::targets::shown;
 /// Writes the script. It holds the options of this command line, so that none can be forgotten here.
 pub(super) fn make(path: &Path, args: &TapArgs, printer: &Printer) -> Result<Exit, Failure> {
     let path = platform::shim_path(path);
-    let cannot = |error: io::Error| {
-        Failure::new(Exit::Connect, format_args!("cannot write {}: {error}", shown(&path)))
-    };
+    let cannot = |error: io::Error| Failure::file(format_args!("cannot write {}: {error}", shown(&path)));
     let own = std::env::current_exe().map_err(cannot)?;
     let mut words = vec![own.into_os_string(), OsString::from("tap")];
     words.extend(options(std::env::args_os().skip(1)).map_err(cannot)?);
@@ -47,6 +45,9 @@ pub(super) fn make(path: &Path, args: &TapArgs, printer: &Printer) -> Result<Exi
                 shown(&path),
                 args.command[0].to_string_lossy()
             ));
+            if args.record.is_none() && !args.view && !args.print && !args.check {
+                printer.note("it keeps and shows nothing: add --record FILE or --view");
+            }
             Ok(Exit::Ok)
         }
     }

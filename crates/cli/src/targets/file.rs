@@ -33,7 +33,7 @@ pub(super) fn read(path: &Path, source: Source) -> Result<Vec<Entry>, Failure> {
 /// the folders above.
 pub(super) fn load(path: &Path, source: Source) -> Result<Option<String>, Failure> {
     let unreadable =
-        |error: &dyn std::fmt::Display| Failure::usage(format_args!("cannot read {}: {error}", shown(path)));
+        |error: &dyn std::fmt::Display| Failure::file(format_args!("cannot read {}: {error}", shown(path)));
     let foreign = || {
         Failure::usage(format_args!("{} is not used: others can write to it", shown(path)))
             .hint("make it yours, and writable for nobody else")

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use sabir::McpRevision;
+use sabir::{McpRevision, error_reason};
 use serde_json::{Map, Value};
 use toml::de::{DeTable, DeValue};
 
@@ -156,8 +156,9 @@ impl Host {
         }
         let whole = match path.extension().is_some_and(|extension| extension == "toml") {
             true => from_toml(&text).map_err(|(line, what)| broken(line, &what))?,
-            false => serde_json::from_str(&jsonc::plain(&text))
-                .map_err(|error| broken(error.line(), &format!("this is not JSON: {error}")))?,
+            false => serde_json::from_str(&jsonc::plain(&text)).map_err(|error| {
+                broken(error.line(), &format!("this is not JSON: {}", error_reason(&error)))
+            })?,
         };
         let mut entries = self.servers(whole.get(self.member), path, source);
         // Claude Code keeps those of each project in the same file.

@@ -135,6 +135,12 @@ pub(crate) fn find(name: &str, printer: &Printer) -> Result<Option<Chosen>, Fail
     }
 }
 
+/// Whether nothing is saved under a name, as far as all files can be read.
+pub(crate) fn is_unknown(name: &str) -> bool {
+    let saved = Saved::load();
+    saved.broken.is_empty() && saved.named(name).next().is_none()
+}
+
 /// The same for completion, which says nothing if it fails. Pressing a key is not consent: nothing of the environment goes to a
 /// peer that a project's file names.
 pub(crate) fn quietly(name: &str) -> Option<Chosen> {

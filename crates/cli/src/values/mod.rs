@@ -229,8 +229,8 @@ fn read_all(path: &Path) -> Result<Vec<u8>, Failure> {
 
 fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> Failure {
     match path == Path::new("-") {
-        true => Failure::usage(format_args!("cannot read standard input: {error}")),
-        false => Failure::usage(format_args!("cannot read `{}`: {error}", path.display())),
+        true => Failure::file(format_args!("cannot read standard input: {error}")),
+        false => Failure::file(format_args!("cannot read `{}`: {error}", path.display())),
     }
 }
 

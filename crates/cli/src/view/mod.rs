@@ -12,6 +12,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use capture::{Given, Origin};
+use sabir::transport::Scheme;
 use sabir_model::capture::{Reader, Redactor};
 pub(crate) use serve::{Page, Sender, Sent};
 
@@ -75,12 +76,13 @@ fn in_front(args: &ViewArgs) -> Result<Option<TapArgs>, Failure> {
             .ok_or_else(|| Failure::usage(format_args!("`{command}` is not a command")))?;
         return Ok(Some(TapArgs { command: words.into_iter().map(Into::into).collect(), ..tap() }));
     }
-    let listen = match word.split_once(':') {
-        Some(("http" | "https" | "ws" | "wss", rest)) => {
+    let scheme = word.split_once(':').and_then(|(scheme, rest)| Some((Scheme::parse(scheme)?, rest)));
+    let listen = match scheme {
+        Some((scheme, rest)) if scheme.is_web() => {
             let path = rest.trim_start_matches('/').split_once('/').map_or("", |(_, path)| path);
             format!("http://127.0.0.1:0/{path}")
         }
-        Some(("tcp" | "tls" | "unix", _)) => "tcp://127.0.0.1:0".to_owned(),
+        Some(_) => "tcp://127.0.0.1:0".to_owned(),
         _ => return Ok(None),
     };
     Ok(Some(TapArgs { listen: Some(listen), target: Some(word.into_owned()), ..tap() }))
@@ -89,7 +91,7 @@ fn in_front(args: &ViewArgs) -> Result<Option<TapArgs>, Failure> {
 /// Says early, and with the file's name, what is wrong with it.
 fn readable(path: &Path) -> Result<(), Failure> {
     let failed = |error: &dyn std::fmt::Display| {
-        Failure::new(Exit::Connect, format_args!("cannot read {}: {error}", path.display()))
+        Failure::file(format_args!("cannot read {}: {error}", path.display()))
     };
     if path == Path::new("-") {
         return Err(Failure::usage("standard input cannot be searched by position")

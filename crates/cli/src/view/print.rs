@@ -30,8 +30,7 @@ pub(super) fn run(args: &ViewArgs, printer: &Printer) -> Result<Exit, Failure> {
         return Err(Failure::usage("name one file to print").hint("as in `sabir view --print session.jrl`"));
     };
     let name = file.to_string_lossy().into_owned();
-    let unreadable =
-        |error: &ReadError| Failure::new(Exit::Connect, format_args!("cannot read {name}: {error}"));
+    let unreadable = |error: &ReadError| Failure::file(format_args!("cannot read {name}: {error}"));
     let layout = printer.layout();
     let format = RowFormat { painter: layout.painter, columns: layout.columns, is_live: false };
     let mut out = printer.stream();

@@ -68,6 +68,7 @@ impl Endpoint {
             let reason = format!("the name `{}` cannot be resolved: {error}", self.host);
             ConnectError::new(ConnectErrorKind::Resolve, &self.url, reason)
         };
+        self.steps.tell(&Step::Connecting { host: &self.host });
         let addresses =
             lookup_host((self.host.as_str(), self.port)).await.map_err(|error| resolve(&error))?;
         self.steps.tell(&Step::Resolved { host: &self.host });

@@ -8,6 +8,11 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Step<'a> {
+    /// The name of the host is about to be resolved. What was done before is no part of the connection.
+    Connecting {
+        /// The name.
+        host: &'a str,
+    },
     /// The name of the host was resolved.
     Resolved {
         /// The name.

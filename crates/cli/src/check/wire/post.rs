@@ -11,7 +11,7 @@ use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderVal
 use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use sabir::sse::{Event, Parser};
-use sabir::transport::{self, FirstBytes, HttpFailure, RawStreams, Received, Url};
+use sabir::transport::{self, FirstBytes, HttpFailure, RawStreams, Received, Step, Transport, Url};
 use sabir::{DeliveryFailure, LENIENT, Limits, McpRevision, Undelivered};
 use sabir_proto::{Incoming as Decoded, Message, RawJson, decode};
 
@@ -88,7 +88,7 @@ impl Post {
     /// Makes sure that the server can be reached.
     pub(super) async fn open(url: &Url, target: &WireTarget) -> io::Result<Post> {
         let PeerOptions { web, max_size, .. } = &target.peer;
-        streams(url, web).await?;
+        web.trust(to_host(url)).into_streams().await?;
         let post = Post::new(url.clone(), web.clone(), *max_size, target.printer.clone());
         Ok(Post { stateless: target.is_stateless(), ..post })
     }
@@ -379,7 +379,14 @@ impl Post {
             .parse()
             .map_err(|error| (start.clone(), invalid::<hyper::http::uri::InvalidUri>(error)))?;
         *request.headers_mut() = headers;
+        self.web.tell(&Step::Request {
+            method: request.method(),
+            uri: request.uri(),
+            headers: request.headers(),
+        });
         let response = sender.send_request(request).await.map_err(failed)?;
+        let (version, status, headers) = (response.version(), response.status(), response.headers());
+        self.web.tell(&Step::Response { version, status, headers });
         Ok((response, start))
     }
 
@@ -551,12 +558,17 @@ fn io_error(error: hyper::Error) -> io::Error {
 
 /// A connection to the host of a URL, with TLS if its scheme says so.
 pub(crate) async fn streams(url: &Url, web: &Web) -> io::Result<RawStreams> {
+    Ok(web.watched(web.trust(to_host(url))).into_streams().await?)
+}
+
+/// The host of a URL.
+fn to_host(url: &Url) -> Transport {
     let scheme = if url.scheme().is_secure() { "tls" } else { "tcp" };
     let host = match url.host() {
         host if host.contains(':') => format!("[{host}]"),
         host => host.to_owned(),
     };
-    Ok(web.trust(transport::url(format!("{scheme}://{host}:{}", url.port()))).into_streams().await?)
+    transport::url(format!("{scheme}://{host}:{}", url.port()))
 }
 
 fn invalid<E: std::fmt::Display>(what: E) -> io::Error {

@@ -4,7 +4,8 @@ use std::io;
 use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
-use sabir::transport::{FirstBytes, HttpFailure, RawStreams, Url};
+use sabir::http::Response;
+use sabir::transport::{FirstBytes, HttpFailure, RawStreams, Step, Url};
 use tokio::io::{AsyncRead, AsyncWrite, Join};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
@@ -31,7 +32,9 @@ impl Socket {
         let unreachable = |error: io::Error| peer.unreachable(&error.into());
         let invalid = |what: String| Failure::usage(what);
         let RawStreams { read, write, .. } = post::streams(url, &peer.web).await.map_err(unreachable)?;
-        let mut request = url.as_str().into_client_request().map_err(|error| invalid(error.to_string()))?;
+        // The path of a URL that names none is `/`, also before a query.
+        let whole = format!("{}://{}{}", url.scheme().name(), url.authority(), url.path());
+        let mut request = whole.into_client_request().map_err(|error| invalid(error.to_string()))?;
         for (name, value) in peer.web.headers() {
             let name: hyper::header::HeaderName =
                 name.parse().map_err(|_| invalid(format!("`{name}` is not a valid header name")))?;
@@ -44,9 +47,19 @@ impl Socket {
         let config =
             WebSocketConfig::default().max_message_size(Some(max_size)).max_frame_size(Some(max_size));
         let (stream, start) = FirstBytes::new(tokio::io::join(read, write));
+        let (method, uri) = (request.method(), request.uri());
+        peer.web.tell(&Step::Request { method, uri, headers: request.headers() });
+        let told = |response: &Response<Option<Vec<u8>>>| {
+            let (version, status, headers) = (response.version(), response.status(), response.headers());
+            peer.web.tell(&Step::Response { version, status, headers });
+        };
         match client_async_with_config(request, stream, Some(config)).await {
-            Ok((stream, _)) => Ok(Socket { stream, max_size }),
+            Ok((stream, response)) => {
+                told(&response);
+                Ok(Socket { stream, max_size })
+            }
             Err(Error::Http(response)) => {
+                told(&response);
                 let (status, headers) = (response.status(), response.headers());
                 let body = response.body().as_deref().unwrap_or_default();
                 Err(peer.not_a_websocket(&HttpFailure { status, headers, body }))

@@ -7,6 +7,9 @@ const ETHEREUM: &str = include_str!("ethereum.txt");
 const SOLANA: &str = include_str!("solana.txt");
 const LSP: &str = include_str!("lsp.txt");
 
+/// How the pattern of what is written in hexadecimal begins.
+const HEX: &str = "^0x[0-9a-fA-F]";
+
 /// The methods of an Ethereum node. `modules` are those that it has, if it tells.
 pub(super) fn ethereum(modules: Option<&Value>) -> Vec<Method> {
     let has = |method: &Method| {
@@ -52,6 +55,18 @@ pub(crate) fn ethereum_methods() -> Vec<String> {
     ethereum(None).into_iter().map(|method| method.name).collect()
 }
 
+/// What is known of this method of an Ethereum node.
+pub(crate) fn ethereum_method(name: &str) -> Option<Method> {
+    methods(ETHEREUM, ParamStructure::ByPosition).find(|known| known.name == name)
+}
+
+/// How many digits follow `0x` in what a schema of the tables describes: a number, or any. `None` if it describes something else.
+pub(crate) fn hex_digits(schema: &Value) -> Option<Option<usize>> {
+    let digits = schema.get("pattern")?.as_str()?.strip_prefix(HEX)?;
+    let count = digits.trim_end_matches('$').trim_start_matches('{').trim_end_matches('}');
+    Some(count.parse().ok())
+}
+
 fn lines(table: &'static str) -> impl Iterator<Item = &'static str> {
     table.lines().filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
@@ -92,7 +107,7 @@ fn schema(word: &str) -> Option<Value> {
     if let Some(item) = word.strip_suffix("[]") {
         return Some(json!({"type": "array", "items": schema(item)?}));
     }
-    let hex = |digits: &str| json!({"type": "string", "pattern": format!("^0x[0-9a-fA-F]{digits}$")});
+    let hex = |digits: &str| json!({"type": "string", "pattern": format!("{HEX}{digits}$")});
     let position = || {
         json!({
             "type": "object",

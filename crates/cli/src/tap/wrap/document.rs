@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use sabir_proto::Cursor;
+use sabir_proto::{Cursor, error_reason};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -94,7 +94,7 @@ fn json(text: &str) -> Result<Node, (usize, String)> {
     }
     // This also bounds the depth.
     serde_json::from_str::<serde_json::Value>(&plain)
-        .map_err(|error| (error.line(), format!("this is not JSON: {error}")))?;
+        .map_err(|error| (error.line(), format!("this is not JSON: {}", error_reason(&error))))?;
     let start = plain.as_ptr() as usize;
     Ok(json_node(Cursor::trusted(&plain).value(), start))
 }

@@ -324,9 +324,8 @@ fn missing(places: &[Place], args: &WhereArgs, folders: &[String]) -> Failure {
 
 /// Writes the file, unless somebody else did.
 fn write(place: &Place, after: &str) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| {
-        Failure::new(Exit::Connect, format_args!("cannot write {}: {error}", place.shown()))
-    };
+    let failed =
+        |error: std::io::Error| Failure::file(format_args!("cannot write {}: {error}", place.shown()));
     if fs::read_to_string(&place.path).map_err(failed)? != place.text {
         return Err(Failure::new(Exit::Connect, format_args!("{} has just been changed", place.shown()))
             .hint("run this again"));

@@ -24,8 +24,8 @@ const PAUSE: Duration = Duration::from_millis(5);
 
 /// Serves on standard input and output.
 pub(in crate::view) async fn mcp(given: Given) -> Result<Exit, Failure> {
-    let captures = Captures::open(given)
-        .map_err(|error| Failure::new(Exit::Connect, format_args!("cannot read: {error}")))?;
+    let captures =
+        Captures::open(given).map_err(|error| Failure::file(format_args!("cannot read: {error}")))?;
     let served =
         sabir::serve(transport::stdio().dialect(MCP).with_signals(), server(&captures).into_router()).await;
     served

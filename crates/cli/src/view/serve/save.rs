@@ -30,11 +30,10 @@ pub(in crate::view) async fn save(
         Failure::usage(format_args!("what {} is to be is not known", to.display()))
             .hint("name it .jrl for a capture, .rpc for a transcript, .har for HAR")
     })?;
-    let failed = |error: &dyn std::fmt::Display| {
-        Failure::new(Exit::Connect, format_args!("cannot write {}: {error}", to.display()))
-    };
-    let captures = Captures::open(given)
-        .map_err(|error| Failure::new(Exit::Connect, format_args!("cannot read: {error}")))?;
+    let failed =
+        |error: &dyn std::fmt::Display| Failure::file(format_args!("cannot write {}: {error}", to.display()));
+    let captures =
+        Captures::open(given).map_err(|error| Failure::file(format_args!("cannot read: {error}")))?;
     while !captures.state().is_read {
         tokio::time::sleep(PAUSE).await;
     }
