@@ -84,6 +84,8 @@ impl Listen {
                 _ => failure,
             }
         })?;
+        // Whoever is told that it listens may end it.
+        let ended = super::platform::asked_to_end();
         printer.note(&format!("listening at {}, for {}", listener.url(&self.at), self.target));
         let shared = Arc::new(self.shared(queue)?);
         if let Some(sends) = &shared.sends {
@@ -91,7 +93,7 @@ impl Listen {
         }
         tokio::select! {
             () = shared.serve_all(&listener, CONNECTIONS) => {}
-            () = super::platform::asked_to_end() => {}
+            () = ended => {}
         }
         Ok(())
     }

@@ -124,15 +124,20 @@ pub(in crate::tap) fn give_way() {
 }
 
 /// Waits until the user, or whoever started it, asks this process to end.
-pub(in crate::tap) async fn asked_to_end() {
+/// What comes from now on counts, also before it is waited for.
+pub(in crate::tap) fn asked_to_end() -> impl Future<Output = ()> {
     use tokio::signal::unix::{SignalKind, signal};
     let signals = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
-    let waits = signals.into_iter().filter_map(|kind| signal(kind).ok()).map(|mut signal| {
+    let signals = signals.map(|kind| signal(kind).ok());
+    let waits = signals.map(|signal| {
         Box::pin(async move {
-            signal.recv().await;
+            match signal {
+                Some(mut signal) => drop(signal.recv().await),
+                None => std::future::pending().await,
+            }
         })
     });
-    futures_util::future::select_all(waits).await;
+    async { drop(futures_util::future::select_all(waits).await) }
 }
 
 /// Ends this process as another has ended.
