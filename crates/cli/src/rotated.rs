@@ -181,6 +181,7 @@ mod tests {
             }
         }
         let length = rotated.len().unwrap();
+        drop(rotated);
         std::fs::remove_dir_all(&folder).unwrap();
         assert_eq!(text, want, "{name}");
         assert_eq!(String::from_utf8(bytes).unwrap(), want, "{name}, by position");
