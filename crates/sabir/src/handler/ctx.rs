@@ -37,7 +37,7 @@ impl Ctx {
     /// WebSocket, the request that opened it. `None` on other transports.
     #[cfg(feature = "http")]
     pub fn http(&self) -> Option<&http::request::Parts> {
-        self.caller.as_deref().map(|caller| caller.parts())
+        self.caller.as_deref()?.http()
     }
 
     /// Who the caller has proved to be, as the server's `Http::auth` or `Http::auth_async` returned it, or
@@ -92,9 +92,12 @@ impl Ctx {
         })
     }
 
-    /// The caller's trace context, if it sent one.
+    /// The caller's trace context, if it sent one: in the params' `_meta`, or over NATS in the headers.
     pub fn trace(&self) -> Option<TraceContext<'_>> {
-        TraceContext::from_meta(self.meta()?)
+        let trace = self.meta().and_then(|meta| TraceContext::from_meta(meta));
+        #[cfg(feature = "nats")]
+        let trace = trace.or_else(|| self.caller.as_deref()?.trace.clone());
+        trace
     }
 
     /// The `_meta` of the params, of a request or a notification.

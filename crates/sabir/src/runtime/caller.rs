@@ -2,14 +2,18 @@
 
 use std::any::Any;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use http::request::Parts;
 use sabir_proto::Origin;
 
 /// The HTTP request that a message came in, and who its sender has proved to be.
 pub(crate) struct HttpCaller {
-    parts: Box<Parts>,
+    /// None for a message that came by other means, of which only the trace is known.
+    parts: Option<Box<Parts>>,
+    /// The trace context that came beside the message.
+    #[cfg(feature = "nats")]
+    pub(crate) trace: Option<sabir_proto::TraceContext<'static>>,
     pub(crate) identity: Option<Arc<dyn Any + Send + Sync>>,
     /// Where the answer goes, if that is a stream of its own.
     reply_stream: Option<Box<dyn ReplyStream>>,
@@ -23,7 +27,19 @@ pub(crate) trait ReplyStream: Send + Sync {
 
 impl HttpCaller {
     pub(crate) fn new(parts: impl Into<Box<Parts>>, identity: Option<Arc<dyn Any + Send + Sync>>) -> Self {
-        HttpCaller { parts: parts.into(), identity, reply_stream: None }
+        HttpCaller {
+            parts: Some(parts.into()),
+            #[cfg(feature = "nats")]
+            trace: None,
+            identity,
+            reply_stream: None,
+        }
+    }
+
+    /// Somebody who sent a message by other means than HTTP, and this trace context beside it.
+    #[cfg(feature = "nats")]
+    pub(crate) fn traced(trace: sabir_proto::TraceContext<'static>) -> Self {
+        HttpCaller { parts: None, trace: Some(trace), identity: None, reply_stream: None }
     }
 
     /// The answer goes back on this stream.
@@ -35,8 +51,15 @@ impl HttpCaller {
         self.reply_stream.as_ref().is_some_and(|stream| stream.close())
     }
 
+    /// The HTTP request, if it was one.
+    pub(crate) fn http(&self) -> Option<&Parts> {
+        self.parts.as_deref()
+    }
+
+    /// The same where everything comes by HTTP.
     pub(crate) fn parts(&self) -> &Parts {
-        &self.parts
+        static NONE: LazyLock<Parts> = LazyLock::new(|| http::Request::new(()).into_parts().0);
+        self.parts.as_deref().unwrap_or_else(|| &NONE)
     }
 }
 
