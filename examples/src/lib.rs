@@ -26,6 +26,7 @@ pages! {
     Lsp = "docs/lsp.md",
     Testing = "docs/testing.md",
     Deploying = "docs/deploying.md",
+    ScalingOut = "docs/scaling-out.md",
     Design = "docs/design.md",
     Migrating = "docs/migrating.md",
 }

@@ -127,6 +127,9 @@ impl PeerOptions {
         let endpoint = "check that the URL is a JSON-RPC endpoint".to_owned();
         match &lost.failure {
             DeliveryFailure::Connect => failed(Exit::Connect),
+            DeliveryFailure::NoWorker => failed(Exit::Connect).hint(
+                "check the name of the service; `sabir list nats://HOST` shows those that have workers",
+            ),
             DeliveryFailure::Closed => {
                 failed(Exit::Protocol).hint("see the log of the server; the port may serve another protocol")
             }

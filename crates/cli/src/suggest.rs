@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::platform::{self, word};
 
 /// The ways in which targets begin.
-const SCHEMES: [&str; 6] = ["http", "https", "ws", "wss", "tcp", "tls"];
+const SCHEMES: [&str; 7] = ["http", "https", "ws", "wss", "tcp", "tls", "nats"];
 
 /// Longer names are not compared: a server chooses them.
 const LONGEST: usize = 200;

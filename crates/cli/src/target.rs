@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use sabir::transport::{self, Child, Scheme, Stderr, Transport, Url};
-use sabir::{Error, Framing};
+use sabir::{Error, Framing, Nats};
 
 use crate::demo::rpc;
 use crate::exit::Failure;
@@ -18,8 +18,8 @@ use crate::suggest;
 /// How long a program may take to exit after its input is closed, and again after SIGTERM.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 
-const TARGETS: &str = "a target is demo:, stdio:COMMAND, http(s)://…, ws(s)://…, tcp://HOST:PORT, tls://HOST:PORT or \
-                       unix:PATH (on Windows pipe:NAME), a command after --, or a name that `sabir targets` lists";
+const TARGETS: &str = "a target is demo:, stdio:COMMAND, http(s)://…, ws(s)://…, tcp://HOST:PORT, tls://HOST:PORT, \
+                       nats://HOST/SERVICE or unix:PATH (on Windows pipe:NAME), a command after --, or a name that `sabir targets` lists";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Target {
@@ -152,7 +152,7 @@ impl Target {
     }
 
     pub(crate) fn has_certificates(&self) -> bool {
-        self.scheme().is_some_and(Scheme::is_secure)
+        self.scheme().is_some_and(|scheme| scheme.is_secure() || scheme.is_nats())
     }
 
     /// Whether the transport delimits messages, so that there is no framing.
@@ -178,7 +178,11 @@ impl Target {
                 }
                 child.spawn()
             }
-            Target::Url(address) => Ok(transport::url(address.url.to_string())),
+            // Whatever a session agrees on, it agrees on with one worker.
+            Target::Url(address) if address.scheme().is_nats() => {
+                Ok(Transport::from(address.url.clone()).nats(Nats::new().sticky(true)))
+            }
+            Target::Url(address) => Ok(Transport::from(address.url.clone())),
         };
         opened.map(|transport| transport.framing(framing))
     }

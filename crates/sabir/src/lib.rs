@@ -93,6 +93,7 @@
 //! |---|---|
 //! | `http` | HTTP and WebSocket, as a server and as a client |
 //! | `tls` | TLS for every network transport |
+//! | `nats` | services behind NATS, as workers and as callers; includes `http` and `tls` |
 //! | `schema` | methods with descriptions and schemas, OpenRPC documents, `rpc.discover` |
 //! | `service` | `#[sabir::service]` and `#[derive(sabir::RpcError)]`; includes `schema` |
 //! | `validate` | params checked against their schemas; includes `schema` |
@@ -200,6 +201,8 @@ pub use server::http::{Body, Denied, Http, HttpService, Remote, Sessions};
 #[cfg(feature = "tls")]
 pub use server::tls::ServerTls;
 pub use server::{Server, Stopper};
+#[cfg(feature = "nats")]
+pub use transport::nats::Nats;
 #[cfg(feature = "http")]
 pub use transport::websocket::WebSocket;
 pub use transport::{ConnectError, ConnectErrorKind, Transport};

@@ -25,6 +25,7 @@ TARGET is one of
   http://HOST/PATH    an HTTP server that takes each message by itself; https:// with TLS
   ws://HOST/PATH      a WebSocket; wss:// with TLS
   tcp://HOST:PORT     a TCP socket; tls:// with TLS
+  nats://HOST/SERVICE a service behind NATS, several servers as HOST,HOST; nats+tls:// with TLS
   unix:PATH           a Unix socket; on Windows pipe:NAME, a named pipe
 
 METHOD is a method; of an MCP server also the name of a tool or a prompt, or the URI of a resource. Of a language

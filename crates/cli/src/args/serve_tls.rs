@@ -25,7 +25,8 @@ impl ServeTlsArgs {
         let scheme = listen.and_then(|url| Scheme::parse(url.split_once("://")?.0));
         match (&self.tls_cert, &self.tls_key) {
             (Some(cert), Some(key)) => ServerTls::from_files(cert, key).map(Some).map_err(Failure::usage),
-            _ if scheme.is_some_and(Scheme::is_secure) => {
+            // A worker behind NATS is a client of its server.
+            _ if scheme.is_some_and(|scheme| scheme.is_secure() && !scheme.is_nats()) => {
                 Err(Failure::usage(format_args!("{} needs a certificate", listen.unwrap_or_default()))
                     .hint("give it with --tls-cert server.pem --tls-key server.key"))
             }

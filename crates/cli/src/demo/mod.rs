@@ -5,7 +5,8 @@ pub(crate) mod rpc;
 
 use std::io::{self, IsTerminal};
 
-use sabir::{Dialect, Error, Http, MCP, PLAIN, Router, transport};
+use sabir::transport::Scheme;
+use sabir::{Dialect, Error, Http, MCP, Nats, PLAIN, Router, transport};
 
 use sabir_mcp::ResourceServer;
 
@@ -53,7 +54,9 @@ async fn stdio(args: &DemoArgs, printer: &Printer) -> Result<Exit, Failure> {
 async fn listen(url: &str, args: &DemoArgs, printer: &Printer) -> Result<Exit, Failure> {
     let authority =
         url.split_once("://").map(|(_, rest)| rest.split(['/', '?', '#']).next().unwrap_or_default());
-    if authority.is_some_and(|authority| authority.contains('@')) {
+    let is_nats =
+        url.split_once("://").and_then(|(name, _)| Scheme::parse(name)).is_some_and(Scheme::is_nats);
+    if !is_nats && authority.is_some_and(|authority| authority.contains('@')) {
         // It is not repeated.
         return Err(Failure::usage("the URL to listen at has a name or a password in it")
             .hint("--bearer TOKEN lets in only who has the token"));
@@ -62,7 +65,8 @@ async fn listen(url: &str, args: &DemoArgs, printer: &Printer) -> Result<Exit, F
     raise_descriptor_limit();
     let (tell, mut told) = tokio::sync::mpsc::channel(1);
     let (router, dialect) = served(args);
-    let server = sabir::listen(url, router).framing(args.framing.known()).dialect(dialect);
+    let nats = Nats::new().version(env!("CARGO_PKG_VERSION")).description("The demo service of Sabir.");
+    let server = sabir::listen(url, router).framing(args.framing.known()).dialect(dialect).nats(nats);
     let mut server = server.http(http(url, args).await?).with_signals().on_accept_error(move |error| {
         let _ = tell.try_send(format!("cannot accept connections: {error}"));
     });

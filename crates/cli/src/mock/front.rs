@@ -45,7 +45,7 @@ async fn listen(at: &str, router: Router, options: ServeOptions, printer: &Print
         at.split("://").nth(1).and_then(|rest| rest.split('/').next()?.strip_suffix(":0")).is_some();
     let url = if is_any_port { Url::parse(&at.replacen(":0", ":1", 1)) } else { Url::parse(at) };
     let url = url.map_err(Failure::usage)?;
-    if matches!(url.scheme(), Scheme::Unix | Scheme::Pipe) {
+    if matches!(url.scheme(), Scheme::Unix | Scheme::Pipe) || url.scheme().is_nats() {
         return Err(Failure::usage(format_args!("the faults garbage and close cannot be used at {at}"))
             .hint("listen at tcp:// or http://"));
     }

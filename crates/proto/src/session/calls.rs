@@ -21,6 +21,8 @@ pub(super) struct Calls {
     /// The first id of each batch, and how many of its calls are open, by its last id.
     batches: BTreeMap<u64, (u64, usize)>,
     last_id: u64,
+    /// No call has this id, or one below.
+    ids_above: u64,
 }
 
 #[derive(Debug)]
@@ -67,7 +69,7 @@ impl Call {
 }
 
 impl Calls {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(super) fn new(seed: u64, ids_above: u64) -> Self {
         Calls {
             slots: Vec::new(),
             free: Vec::new(),
@@ -75,7 +77,8 @@ impl Calls {
             timers: BinaryHeap::new(),
             timed: 0,
             batches: BTreeMap::new(),
-            last_id: 0,
+            last_id: ids_above,
+            ids_above,
         }
     }
 
@@ -116,7 +119,7 @@ impl Calls {
 
     /// Whether this was ever the id of a call.
     pub(super) fn was_used(&self, id: u64) -> bool {
-        (1..=self.last_id).contains(&id)
+        id > self.ids_above && id <= self.last_id
     }
 
     /// Takes in a call under [`next_id`](Self::next_id).
@@ -170,6 +173,11 @@ impl Calls {
     pub(super) fn find(&self, id: u64) -> Option<(CallKey, &Call)> {
         let &index = self.by_id.get(&id)?;
         Some((CallKey { id, index }, self.slots[index as usize].as_ref()?))
+    }
+
+    /// When the call with this id gives up.
+    pub(super) fn deadline_of(&self, id: u64) -> Option<Time> {
+        self.find(id)?.1.deadline
     }
 
     pub(super) fn remove(&mut self, key: CallKey) -> Option<Call> {

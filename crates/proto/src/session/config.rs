@@ -20,6 +20,9 @@ pub struct Config {
     pub one_way: bool,
     /// Any number that the peer cannot guess: it seeds the hash of the peer's ids.
     pub seed: u64,
+    /// The ids of our calls are higher than this. A peer that hears of several sessions in one place, such as a caller of
+    /// several workers, must be able to tell their ids apart; 0 elsewhere.
+    pub ids_above: u64,
 }
 
 /// Which side of a connection a session is on. Both may call; they differ in what they do with text that is not

@@ -12,8 +12,7 @@ use crate::frame::FrameFault;
 use crate::json::raw::RawJson;
 use crate::json::scan::ParseError;
 use crate::message::error::{ErrorCode, ErrorObject};
-use crate::message::id::Id;
-use crate::message::{Fault, Invalid};
+use crate::message::{Fault, Invalid, id::Id};
 use crate::time::Time;
 
 /// A request of the peer, until it is answered.
@@ -177,6 +176,8 @@ pub enum DeliveryFailure {
     Other,
     /// No connection could be opened.
     Connect,
+    /// Nobody serves what was called.
+    NoWorker,
     /// The peer closed the connection without an answer.
     Closed,
     /// The peer does not speak the transport's protocol. These are the first bytes that it sent.

@@ -13,6 +13,7 @@ mod inspect;
 mod item_text;
 mod lost;
 mod meta;
+mod origins;
 mod outbox;
 mod outgoing;
 mod oversize;
@@ -188,7 +189,7 @@ impl Session {
             batch_requests: BatchRequests::default(),
             queue: Queue::default(),
             requests: Requests::new(config.seed),
-            calls: Calls::new(config.seed),
+            calls: Calls::new(config.seed, config.ids_above),
             one_way: config.one_way,
             gathering: Gathering::default(),
             replaced: None,

@@ -314,6 +314,15 @@ impl Requests {
         slots.map(|(index, slot)| RequestKey { index: index as u32, generation: slot.generation }).collect()
     }
 
+    /// Those that came in this message.
+    pub(super) fn of_origin(&self, origin: Origin) -> Vec<RequestKey> {
+        let slots = self.slots.iter().enumerate();
+        slots
+            .filter(|(_, slot)| slot.state != State::Free && slot.origin == origin)
+            .map(|(index, slot)| RequestKey { index: index as u32, generation: slot.generation })
+            .collect()
+    }
+
     pub(super) fn clear(&mut self) {
         for key in self.keys() {
             self.remove(key);

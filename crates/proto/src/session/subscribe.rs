@@ -3,7 +3,7 @@
 use super::event::{CallError, CallKey, Event, SubscriptionClosed, SubscriptionKey};
 use super::outgoing::{CallOptions, CancelOptions, SendError, verbatim};
 use super::subscriptions::{Early, State, Step};
-use super::{Cause, Core, Origin, Purpose, Session, item_text};
+use super::{Cause, Core, Origin, Purpose, Role, Session, item_text};
 use crate::json::cursor::Cursor;
 use crate::json::raw::{JsonKind, RawJson};
 use crate::json::string::JsonStr;
@@ -139,7 +139,7 @@ impl Core {
             };
             let params = format!("[{}]", id.text());
             let method = slot.style.unsubscribe.clone();
-            self.outbox.set_origin(Origin::NONE);
+            self.outbox.set_origin(slot.origin);
             let params = RawJson::trusted(&params);
             let sent = self.send(Purpose::of, |core, out| {
                 core.write_call(out, &method, &mut verbatim(Some(&params)), &CallOptions::default())
@@ -232,6 +232,8 @@ impl Core {
         state: &State,
     ) -> Option<Event<'static>> {
         let id = Id::from_json(result.as_borrowed()).filter(|id| !id.is_null()).map(Id::into_owned);
+        // A server's exchanges end with their answers, and its own calls go elsewhere.
+        let incoming = if self.role == Role::Client { self.incoming } else { Origin::NONE };
         let ours = &mut self.tables().ours;
         let wanted = matches!(state, State::Asking(_));
         let problem = match &id {
@@ -248,6 +250,7 @@ impl Core {
             return wanted.then_some(Event::Subscribed { subscription: key, outcome });
         };
         let early = ours.take_early(&id);
+        ours.set_origin(key, incoming);
         if !wanted {
             let no_way = ours.get(key).is_none_or(|slot| slot.style.unsubscribe.is_empty());
             ours.set(key, State::Leaving { id, awaited: false, step: Step::Queued });

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
-use super::event::{CallKey, SubscriptionKey};
+use super::event::{CallKey, Origin, SubscriptionKey};
 use crate::limits::Limits;
 use crate::message::error::ErrorObject;
 use crate::message::id::Id;
@@ -38,6 +38,8 @@ pub(super) struct Subscription {
     serial: u32,
     pub(super) style: SubscriptionStyle,
     pub(super) state: State,
+    /// Where its id came from.
+    pub(super) origin: Origin,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -134,12 +136,20 @@ impl Subscriptions {
             State::Listening => self.by_method.push(index),
             State::Abandoned(_) | State::Open(_) | State::Leaving { .. } => {}
         }
-        self.slots[index as usize] = Some(Box::new(Subscription { serial, style: style.clone(), state }));
+        self.slots[index as usize] =
+            Some(Box::new(Subscription { serial, style: style.clone(), state, origin: Origin::NONE }));
         SubscriptionKey { index, serial }
     }
 
     pub(super) fn get(&self, key: SubscriptionKey) -> Option<&Subscription> {
         self.slots.get(key.index as usize)?.as_deref().filter(|slot| slot.serial == key.serial)
+    }
+
+    /// The peer that serves it can be reached there.
+    pub(super) fn set_origin(&mut self, key: SubscriptionKey, origin: Origin) {
+        if let Some(slot) = self.get_mut(key) {
+            slot.origin = origin;
+        }
     }
 
     fn get_mut(&mut self, key: SubscriptionKey) -> Option<&mut Subscription> {

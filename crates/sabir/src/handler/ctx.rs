@@ -37,7 +37,7 @@ impl Ctx {
     /// WebSocket, the request that opened it. `None` on other transports.
     #[cfg(feature = "http")]
     pub fn http(&self) -> Option<&http::request::Parts> {
-        self.caller.as_deref().map(|caller| caller.parts())
+        self.caller.as_deref()?.http()
     }
 
     /// Who the caller has proved to be, as the server's `Http::auth` or `Http::auth_async` returned it, or
@@ -92,7 +92,8 @@ impl Ctx {
         })
     }
 
-    /// The caller's trace context, if it sent one: in `_meta` of the params, or else in the headers of its HTTP request.
+    /// The caller's trace context, if it sent one: in `_meta` of the params, or else in the headers of its HTTP request
+    /// or of its message over NATS.
     pub fn trace(&self) -> Option<TraceContext<'_>> {
         let in_params = self.meta().and_then(|meta| TraceContext::from_meta(meta));
         #[cfg(feature = "http")]

@@ -1,16 +1,20 @@
-//! Who sent a message: the HTTP request that it came in.
+//! Who sent a message: the HTTP request that it came in, or the trace that came beside it.
 
 use std::any::Any;
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use http::request::Parts;
 use sabir_proto::{Origin, TraceContext};
 
 /// The HTTP request that a message came in, and who its sender has proved to be.
 pub(crate) struct HttpCaller {
-    parts: Box<Parts>,
+    /// None for a message that came by other means, of which only the trace is known.
+    parts: Option<Box<Parts>>,
+    /// The trace context that came beside the message.
+    #[cfg(feature = "nats")]
+    trace: Option<TraceContext<'static>>,
     pub(crate) identity: Option<Arc<dyn Any + Send + Sync>>,
     /// Where the answer goes, if that is a stream of its own.
     reply_stream: Option<Box<dyn ReplyStream>>,
@@ -24,7 +28,19 @@ pub(crate) trait ReplyStream: Send + Sync {
 
 impl HttpCaller {
     pub(crate) fn new(parts: impl Into<Box<Parts>>, identity: Option<Arc<dyn Any + Send + Sync>>) -> Self {
-        HttpCaller { parts: parts.into(), identity, reply_stream: None }
+        HttpCaller {
+            parts: Some(parts.into()),
+            #[cfg(feature = "nats")]
+            trace: None,
+            identity,
+            reply_stream: None,
+        }
+    }
+
+    /// Somebody who sent a message by other means than HTTP, and this trace context beside it.
+    #[cfg(feature = "nats")]
+    pub(crate) fn traced(trace: TraceContext<'static>) -> Self {
+        HttpCaller { parts: None, trace: Some(trace), identity: None, reply_stream: None }
     }
 
     /// The answer goes back on this stream.
@@ -36,15 +52,28 @@ impl HttpCaller {
         self.reply_stream.as_ref().is_some_and(|stream| stream.close())
     }
 
-    /// The trace in the headers. The request that opened a WebSocket says nothing of the calls that follow.
+    /// The trace in the headers of HTTP or NATS. The request that opened a WebSocket says nothing of the calls that
+    /// follow.
     pub(crate) fn trace(&self) -> Option<TraceContext<'_>> {
-        let header = |name| self.parts.headers.get(name)?.to_str().ok().map(Cow::Borrowed);
-        let traceparent = header("traceparent").filter(|_| self.parts.method == http::Method::POST)?;
+        #[cfg(feature = "nats")]
+        if let Some(trace) = &self.trace {
+            return Some(trace.clone());
+        }
+        let parts = self.http()?;
+        let header = |name| parts.headers.get(name)?.to_str().ok().map(Cow::Borrowed);
+        let traceparent = header("traceparent").filter(|_| parts.method == http::Method::POST)?;
         Some(TraceContext { traceparent, tracestate: header("tracestate"), baggage: header("baggage") })
     }
 
+    /// The HTTP request, if it was one.
+    pub(crate) fn http(&self) -> Option<&Parts> {
+        self.parts.as_deref()
+    }
+
+    /// The same where everything comes by HTTP.
     pub(crate) fn parts(&self) -> &Parts {
-        &self.parts
+        static NONE: LazyLock<Parts> = LazyLock::new(|| http::Request::new(()).into_parts().0);
+        self.parts.as_deref().unwrap_or_else(|| &NONE)
     }
 }
 

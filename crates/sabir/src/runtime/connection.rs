@@ -87,6 +87,14 @@ impl<P: Io> Connection<P> {
         context.tell(&Observed::Bytes { side: Side::Theirs, count: message.len() });
     }
 
+    /// Nobody waits any more for the answers to the message with this origin.
+    #[cfg(feature = "nats")]
+    pub(crate) fn expire(&mut self, origin: Origin) {
+        self.engine.context.read_clock();
+        let context = &mut self.engine.context;
+        context.session.handle_expired(context.now, origin);
+    }
+
     /// Runs what can be run without waiting, and sends what came of it.
     #[cfg(feature = "http")]
     pub(crate) fn run_once(&mut self, cx: &mut Context<'_>) {

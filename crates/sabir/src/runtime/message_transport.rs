@@ -3,9 +3,10 @@
 use std::io;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
-use sabir_proto::{Cause, ErrorObject, Lost, Origin, Outgoing, Undelivered};
+use sabir_proto::{Cause, ErrorObject, Lost, Origin, Outgoing, Purpose, Undelivered};
 
 use crate::router::observe::{Observed, Side};
 use crate::runtime::caller::HttpCaller;
@@ -33,6 +34,12 @@ pub(crate) enum Incoming {
     TooLarge { limit: usize },
     /// The link is broken.
     Lost(Lost),
+    /// The peer sends no more. What it has sent is answered.
+    #[cfg(feature = "nats")]
+    Ended,
+    /// Of several peers, this one is lost, or all of them are; the link is not.
+    #[cfg(feature = "nats")]
+    OriginLost(Option<Origin>, Lost),
 }
 
 /// A transport that carries whole messages.
@@ -50,6 +57,14 @@ pub(crate) trait Link: Send {
     fn took_part(&mut self) -> bool {
         false
     }
+
+    /// Whether it tells the peer how long a call has left.
+    fn carries_deadlines(&self) -> bool {
+        false
+    }
+
+    /// How long the calls have left that are sent next.
+    fn set_time_left(&mut self, _: Option<Duration>) {}
 
     /// Sends what was taken over. Called whenever there is nothing more to take for now.
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
@@ -93,6 +108,12 @@ impl<L: Link> MessageTransport<L> {
             Incoming::NotDelivered(reason) => context.session.handle_not_delivered(context.now, reason),
             Incoming::TooLarge { limit } => context.session.handle_oversize(context.now, limit),
             Incoming::Lost(reason) => context.session.handle_lost(context.now, reason),
+            #[cfg(feature = "nats")]
+            Incoming::Ended => context.handle_eof(),
+            #[cfg(feature = "nats")]
+            Incoming::OriginLost(origin, reason) => {
+                context.session.handle_origin_lost(context.now, origin, reason);
+            }
         }
     }
 
@@ -122,6 +143,13 @@ impl<L: Link> Io for MessageTransport<L> {
     fn send(&mut self, cx: &mut Context<'_>, context: &mut SessionContext) -> IoProgress {
         let mut moved = IoProgress::No;
         while let Some(outgoing) = context.session.outgoing() {
+            if let Purpose::Call { first, last } = outgoing.purpose
+                && self.link.carries_deadlines()
+            {
+                let mut left = (first..=last).map(|id| context.session.time_left(context.now, id));
+                let longest = left.try_fold(Duration::ZERO, |longest, left| Some(longest.max(left?)));
+                self.link.set_time_left(longest);
+            }
             match self.link.poll_send(cx, outgoing) {
                 Poll::Pending => {
                     if self.link.took_part() {
@@ -196,6 +224,14 @@ impl Link for Box<dyn Link> {
 
     fn took_part(&mut self) -> bool {
         (**self).took_part()
+    }
+
+    fn carries_deadlines(&self) -> bool {
+        (**self).carries_deadlines()
+    }
+
+    fn set_time_left(&mut self, left: Option<Duration>) {
+        (**self).set_time_left(left);
     }
 
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

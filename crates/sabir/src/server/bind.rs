@@ -117,8 +117,9 @@ fn host_of(address: &str, bound: IpAddr) -> Option<String> {
 
 fn unknown(url: &str) -> Error {
     let local = local::SCHEME.name();
-    let reason =
-        format!("cannot listen at `{url}`: expected one of tcp:, tls:, http:, https:, ws:, wss:, {local}:");
+    let reason = format!(
+        "cannot listen at `{url}`: expected one of tcp:, tls:, http:, https:, ws:, wss:, nats:, {local}:"
+    );
     Error::config(reason)
 }
 

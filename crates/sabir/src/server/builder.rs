@@ -10,10 +10,13 @@ use tokio::sync::watch;
 use crate::Error;
 use crate::router::Router;
 use crate::runtime::config::{config_setters, stop_setters};
-use crate::server::Server;
 use crate::server::accept_errors::AcceptErrors;
 use crate::server::acceptor::{Connections, Protocols, ServerConfig};
 use crate::server::bind::BoundListener;
+#[cfg(feature = "nats")]
+use crate::server::nats::Worker;
+use crate::server::{Server, Source};
+use crate::transport::Scheme;
 
 /// Listens at a URL. The result is awaited, which binds the address, and [run](Server::run).
 ///
@@ -61,6 +64,8 @@ pub fn listen(url: impl Into<String>, router: Router) -> ServerBuilder {
         http: crate::server::http::Http::new(),
         #[cfg(feature = "tls")]
         tls: None,
+        #[cfg(feature = "nats")]
+        nats: crate::transport::nats::Nats::default(),
     }
 }
 
@@ -79,6 +84,8 @@ pub struct ServerBuilder {
     http: crate::server::http::Http,
     #[cfg(feature = "tls")]
     tls: Option<crate::server::tls::ServerTls>,
+    #[cfg(feature = "nats")]
+    nats: crate::transport::nats::Nats,
 }
 
 impl ServerBuilder {
@@ -124,9 +131,24 @@ impl ServerBuilder {
         self
     }
 
+    /// Sets how the worker of a `nats://` URL signs in, what it tells tools, and how often it says that it is alive.
+    #[cfg(feature = "nats")]
+    #[must_use]
+    pub fn nats(mut self, nats: crate::transport::nats::Nats) -> Self {
+        self.nats = nats;
+        self
+    }
+
     stop_setters!();
 
     async fn bind(self) -> Result<Server, Error> {
+        let scheme = self.url.split_once("://").and_then(|(name, _)| Scheme::parse(name));
+        if scheme.is_some_and(Scheme::is_nats) {
+            #[cfg(feature = "nats")]
+            return self.join().await;
+            #[cfg(not(feature = "nats"))]
+            return Err(Error::config("cannot listen at a `nats:` URL without the feature `nats`"));
+        }
         #[cfg(feature = "tls")]
         let tls = self.tls.as_ref().map(crate::server::tls::ServerTls::acceptor).transpose()?;
         #[cfg(feature = "tls")]
@@ -161,11 +183,24 @@ impl ServerBuilder {
             stop: stop.clone(),
         };
         Ok(Server {
-            listener: bound.listener,
+            source: Source::Listener(bound.listener, config.open()),
             url: bound.url,
-            acceptor: config.open(),
             handles_signals: self.handles_signals,
             stop,
+        })
+    }
+
+    /// Joins the workers of a service behind NATS.
+    #[cfg(feature = "nats")]
+    async fn join(self) -> Result<Server, Error> {
+        let routes = self.router.into_routes();
+        let starting = Worker::start(&self.url, routes, self.config, self.grace, self.connections, self.nats);
+        let worker = starting.await?;
+        Ok(Server {
+            url: worker.url().to_owned(),
+            source: Source::Nats(Box::new(worker)),
+            handles_signals: self.handles_signals,
+            stop: watch::channel(false).0,
         })
     }
 }

@@ -16,6 +16,8 @@ pub(crate) mod http;
 pub(crate) mod limiter;
 pub(crate) mod lingering_close;
 pub(crate) mod metered;
+#[cfg(feature = "nats")]
+pub(crate) mod nats;
 #[cfg(any(feature = "http", feature = "tls"))]
 pub(crate) mod prefixed;
 pub(crate) mod serving;
@@ -34,11 +36,19 @@ use crate::server::bind::{Accepted, Listener};
 
 /// A server that is bound to its address. [`listen`](crate::listen) makes one.
 pub struct Server {
-    listener: Listener,
+    source: Source,
     url: String,
-    acceptor: Acceptor,
     handles_signals: bool,
     stop: watch::Sender<bool>,
+}
+
+/// Where calls come from.
+pub(crate) enum Source {
+    /// Connections.
+    Listener(Listener, Acceptor),
+    /// Messages of NATS.
+    #[cfg(feature = "nats")]
+    Nats(Box<nats::Worker>),
 }
 
 impl Server {
@@ -55,8 +65,9 @@ impl Server {
 
     /// Serves until it is stopped, and every connection has ended.
     pub async fn run(self) -> Result<(), Error> {
-        let Server { listener, acceptor, .. } = self;
         let mut stop = self.stop.subscribe();
+        #[cfg(feature = "nats")]
+        let told = stop.clone();
         let handles_signals = self.handles_signals;
         let stopped = async {
             // `select!` evaluates the expressions of disabled branches too, and this one would install handlers.
@@ -72,6 +83,20 @@ impl Server {
             }
         };
         let mut stopped = std::pin::pin!(stopped);
+        let (listener, acceptor) = match self.source {
+            Source::Listener(listener, acceptor) => (listener, acceptor),
+            #[cfg(feature = "nats")]
+            Source::Nats(worker) => {
+                let watching = async {
+                    stopped.await;
+                    std::future::pending().await
+                };
+                return tokio::select! {
+                    ended = worker.run(told) => ended,
+                    never = watching => never,
+                };
+            }
+        };
         loop {
             let accepted = tokio::select! {
                 accepted = acceptor.next(&listener) => accepted,

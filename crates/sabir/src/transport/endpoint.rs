@@ -34,6 +34,14 @@ pub(crate) struct Dial {
     pub(crate) tls: crate::transport::tls::Settings,
     #[cfg(feature = "http")]
     pub(crate) limits: sabir_proto::Limits,
+    #[cfg(feature = "nats")]
+    pub(crate) nats: crate::transport::nats::Nats,
+    /// Streams are wanted, and no messages.
+    #[cfg(feature = "nats")]
+    pub(crate) as_streams: bool,
+    /// What is spoken has sessions: all of it is for one peer.
+    #[cfg(feature = "nats")]
+    pub(crate) has_sessions: bool,
 }
 
 /// A host to connect to, and the URL that names it.

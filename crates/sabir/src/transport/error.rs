@@ -47,6 +47,8 @@ pub enum ConnectErrorKind {
     Status(u16),
     /// The server speaks something else.
     Protocol,
+    /// The server knows no such name, password or token.
+    Credentials,
 }
 
 impl ConnectErrorKind {
@@ -70,6 +72,9 @@ impl ConnectErrorKind {
             ConnectErrorKind::Status(_) => "check the URL",
             ConnectErrorKind::Protocol => {
                 "check the scheme of the URL and its port: something else answers there"
+            }
+            ConnectErrorKind::Credentials => {
+                "check the name and the password, or the token, that the server wants"
             }
         }
     }
@@ -131,6 +136,7 @@ impl ConnectError {
             ConnectErrorKind::NotTls
                 | ConnectErrorKind::Tls
                 | ConnectErrorKind::Protocol
+                | ConnectErrorKind::Credentials
                 | ConnectErrorKind::Status(300..=499)
         )
     }
@@ -156,7 +162,9 @@ impl ConnectErrorKind {
             ConnectErrorKind::Refused => io::ErrorKind::ConnectionRefused,
             ConnectErrorKind::Timeout => io::ErrorKind::TimedOut,
             ConnectErrorKind::Unreachable => io::ErrorKind::AddrNotAvailable,
-            ConnectErrorKind::Status(401 | 403) => io::ErrorKind::PermissionDenied,
+            ConnectErrorKind::Status(401 | 403) | ConnectErrorKind::Credentials => {
+                io::ErrorKind::PermissionDenied
+            }
             ConnectErrorKind::NotTls
             | ConnectErrorKind::Tls
             | ConnectErrorKind::Status(_)

@@ -5,7 +5,7 @@
 //! | [`stdio`] | the process's standard input and output |
 //! | [`child`] | a process that is started for it |
 //! | [`tcp`], `unix` (on Windows `pipe`) | a socket or a named pipe that is connected to |
-//! | [`url`] | whatever the URL names: a socket, TLS, HTTP, WebSocket |
+//! | [`url`] | whatever the URL names: a socket, TLS, HTTP, WebSocket, a service behind NATS |
 //! | [`memory`] | the other half of a pair, for tests |
 //! | [`streams`] | anything that reads and writes |
 //!
@@ -22,6 +22,8 @@ pub(crate) mod first_bytes;
 #[cfg(any(feature = "http", feature = "tls"))]
 pub(crate) mod forward_writes;
 pub(crate) mod local;
+#[cfg(feature = "nats")]
+pub mod nats;
 pub(crate) mod net;
 mod open;
 mod output_watch;
@@ -318,10 +320,22 @@ impl Transport {
         self
     }
 
+    /// Sets how a service behind NATS is called, for a `nats://` URL.
+    #[cfg(feature = "nats")]
+    #[must_use]
+    pub fn nats(mut self, nats: nats::Nats) -> Self {
+        self.dial.nats = nats;
+        self
+    }
+
     /// Opens it for somebody who speaks over it in a way of their own: no session, no framing, no tap.
-    /// Only streams can be: not HTTP, nor WebSocket.
+    /// Only streams can be: not HTTP, nor WebSocket. A service behind NATS takes each line as a message.
     pub async fn into_streams(self) -> Result<RawStreams, Error> {
-        match (self.open)(self.dial).await? {
+        #[cfg(feature = "nats")]
+        let dial = Dial { as_streams: true, limits: self.config.limits, ..self.dial };
+        #[cfg(not(feature = "nats"))]
+        let dial = self.dial;
+        match (self.open)(dial).await? {
             OpenTransport::Bytes(ByteTransport { stream, process, exit_reason, _keep, .. }) => {
                 let (read, write) = tokio::io::split(stream);
                 Ok(RawStreams { read: Box::new(read), write: Box::new(write), process, exit_reason, _keep })
@@ -337,6 +351,11 @@ impl Transport {
         let Transport { open, dial, config, on_report, tap, grace, handles_signals } = self;
         #[cfg(feature = "http")]
         let dial = Dial { limits: config.limits, ..dial };
+        #[cfg(feature = "nats")]
+        let dial = {
+            let name = config.dialect.name;
+            Dial { has_sessions: name.starts_with("lsp") || name.starts_with("mcp"), ..dial }
+        };
         Ok(match open(dial).await? {
             OpenTransport::Bytes(bytes) => {
                 let process = bytes.process.clone();

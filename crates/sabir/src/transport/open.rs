@@ -1,7 +1,11 @@
 //! Transports by their URL.
 
+#[cfg(feature = "nats")]
+use super::endpoint::CONNECT_TIMEOUT;
 use super::endpoint::{Dial, Endpoint, in_time};
 use super::error::ConnectError;
+#[cfg(feature = "nats")]
+use super::error::ConnectErrorKind;
 use super::net::tcp_io;
 use super::url::{Scheme, Url};
 use super::{ByteTransport, OpenTransport, Transport, local};
@@ -15,6 +19,7 @@ use crate::Error;
 /// | `tls://HOST:PORT` | the same over TLS (feature `tls`) |
 /// | `http://HOST/PATH`, `https://…` | each message posted by itself; answers as JSON or as a stream of events (feature `http`) |
 /// | `ws://HOST/PATH`, `wss://…` | WebSocket (feature `http`) |
+/// | `nats://HOST/SERVICE`, `nats+tls://…` | a service behind NATS, with several hosts as `HOST,HOST` (feature `nats`) |
 ///
 /// Over HTTP the server can ask back and tell things where it answers with a stream of events, or has a session
 /// (`Mcp-Session-Id`): what is asked is answered by a request of its own. Dropping a call closes its connection,
@@ -33,7 +38,13 @@ use crate::Error;
 /// ```
 pub fn url(url: impl Into<String>) -> Transport {
     let url = url.into();
-    Transport::dialled(move |dial| Box::pin(async move { open(&url, dial).await }))
+    Transport::dialled(move |dial| Box::pin(async move { open(&Url::parse(&url)?, dial).await }))
+}
+
+impl From<Url> for Transport {
+    fn from(url: Url) -> Self {
+        Transport::dialled(move |dial| Box::pin(async move { open(&url, dial).await }))
+    }
 }
 
 impl From<&str> for Transport {
@@ -48,21 +59,35 @@ impl From<String> for Transport {
     }
 }
 
-async fn open(text: &str, dial: Dial) -> Result<OpenTransport, Error> {
+async fn open(url: &Url, dial: Dial) -> Result<OpenTransport, Error> {
     if let Some(fault) = dial.fault {
         return Err(Error::config(fault));
     }
-    let url = Url::parse(text)?;
-    check_settings(&url, &dial)?;
+    check_settings(url, &dial)?;
     match url.scheme() {
         Scheme::Unix | Scheme::Pipe => {
-            let address = local::address(text).map_err(Error::config)?.unwrap_or_default();
+            let address = local::address(url.as_str()).map_err(Error::config)?.unwrap_or_default();
             let connected = local::connect(address).await;
-            let stream = connected.map_err(|error| ConnectError::socket(text, error))?;
+            let stream = connected.map_err(|error| ConnectError::socket(url.as_str(), error))?;
             Ok(OpenTransport::Bytes(ByteTransport::over(Box::new(stream))))
         }
-        Scheme::Tcp | Scheme::Tls => stream(&Endpoint::of(&url, &dial), url.scheme(), &dial).await,
-        _ => web::open(&url, dial).await,
+        Scheme::Tcp | Scheme::Tls => stream(&Endpoint::of(url, &dial), url.scheme(), &dial).await,
+        #[cfg(feature = "nats")]
+        Scheme::Nats | Scheme::NatsTls => {
+            let timed_out =
+                |_| ConnectError::new(ConnectErrorKind::Timeout, url.as_str(), "nothing came in time");
+            if dial.as_streams {
+                let opening = super::nats::streams::open(url, &dial);
+                let opened = tokio::time::timeout(CONNECT_TIMEOUT, opening).await.map_err(timed_out)?;
+                return Ok(OpenTransport::Bytes(opened?));
+            }
+            let opening = super::nats::link::NatsLink::open(url, &dial);
+            let link = tokio::time::timeout(CONNECT_TIMEOUT, opening).await.map_err(timed_out)??;
+            Ok(OpenTransport::Messages { link: Box::new(link), headers: None })
+        }
+        #[cfg(not(feature = "nats"))]
+        Scheme::Nats | Scheme::NatsTls => Err(Error::config(format!("`{url}` needs the feature `nats`"))),
+        _ => web::open(url, dial).await,
     }
 }
 
@@ -79,7 +104,7 @@ fn check_settings(url: &Url, dial: &Dial) -> Result<(), Error> {
     }
     let is_secure = url.scheme().is_secure();
     #[cfg(feature = "tls")]
-    if !is_secure && !dial.tls.is_default() {
+    if !is_secure && !url.scheme().is_nats() && !dial.tls.is_default() {
         return Err(Error::config(format!(
             "`{url}` has no certificates: only https://, wss:// and tls:// have"
         )));
@@ -125,6 +150,7 @@ mod web {
 
     use super::*;
     use crate::client::http::{Http, HttpFailure};
+    #[cfg(not(feature = "nats"))]
     use crate::transport::ConnectErrorKind;
     use crate::transport::Duplex;
     use crate::transport::first_bytes::FirstBytes;

@@ -33,6 +33,11 @@ impl Settings {
 
     /// Ready to connect, with the protocols to choose from.
     pub(crate) fn connector(&self, protocols: &[&[u8]]) -> Result<TlsConnector, String> {
+        Ok(TlsConnector::from(Arc::new(self.client_config(protocols)?)))
+    }
+
+    /// The same, for those who connect by themselves.
+    pub(crate) fn client_config(&self, protocols: &[&[u8]]) -> Result<ClientConfig, String> {
         let provider = Arc::new(ring::default_provider());
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
@@ -53,7 +58,7 @@ impl Settings {
             None => builder.with_no_client_auth(),
         };
         config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
-        Ok(TlsConnector::from(Arc::new(config)))
+        Ok(config)
     }
 
     fn trusted(&self) -> Result<RootCertStore, String> {

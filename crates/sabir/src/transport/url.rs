@@ -26,10 +26,14 @@ pub enum Scheme {
     Unix,
     /// `pipe:`, on Windows
     Pipe,
+    /// `nats://`
+    Nats,
+    /// `nats+tls://`
+    NatsTls,
 }
 
 impl Scheme {
-    const ALL: [Scheme; 8] = [
+    const ALL: [Scheme; 10] = [
         Scheme::Tcp,
         Scheme::Tls,
         Scheme::Http,
@@ -38,6 +42,8 @@ impl Scheme {
         Scheme::Wss,
         Scheme::Unix,
         Scheme::Pipe,
+        Scheme::Nats,
+        Scheme::NatsTls,
     ];
 
     /// The scheme of this name, in letters of any case.
@@ -56,12 +62,14 @@ impl Scheme {
             Scheme::Wss => "wss",
             Scheme::Unix => "unix",
             Scheme::Pipe => "pipe",
+            Scheme::Nats => "nats",
+            Scheme::NatsTls => "nats+tls",
         }
     }
 
     /// Whether TLS is spoken.
     pub fn is_secure(self) -> bool {
-        matches!(self, Scheme::Tls | Scheme::Https | Scheme::Wss)
+        matches!(self, Scheme::Tls | Scheme::Https | Scheme::Wss | Scheme::NatsTls)
     }
 
     /// Whether messages are posted over HTTP.
@@ -78,6 +86,11 @@ impl Scheme {
     /// of bytes with a framing.
     pub fn is_web(self) -> bool {
         self.is_http() || self.is_websocket()
+    }
+
+    /// Whether a service is called through a server of NATS.
+    pub fn is_nats(self) -> bool {
+        matches!(self, Scheme::Nats | Scheme::NatsTls)
     }
 
     /// Whether it is for streams inside one machine, which have a path or a name.
@@ -98,6 +111,7 @@ impl Scheme {
         match self {
             Scheme::Http | Scheme::Ws => Some(80),
             Scheme::Https | Scheme::Wss => Some(443),
+            Scheme::Nats | Scheme::NatsTls => Some(4222),
             Scheme::Tcp | Scheme::Tls | Scheme::Unix | Scheme::Pipe => None,
         }
     }
@@ -116,11 +130,23 @@ pub struct Url {
     authority: String,
     /// Path and query, as they are sent.
     path: String,
+    /// A name and a password, or a token: only servers of NATS are told that way.
+    userinfo: Option<Secret>,
+}
+
+/// What stands before the host. It is never printed.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Secret(String);
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("…")
+    }
 }
 
 /// Appended when a text is not a URL.
-const EXPECTED: &str = "expected http(s)://, ws(s)://, tcp://HOST:PORT, tls://HOST:PORT or unix:PATH (on Windows \
-                        pipe:NAME)";
+const EXPECTED: &str = "expected http(s)://, ws(s)://, tcp://HOST:PORT, tls://HOST:PORT, nats://HOST/SERVICE or \
+                        unix:PATH (on Windows pipe:NAME)";
 
 /// Why a text is not the URL of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -141,8 +167,14 @@ impl Url {
                     port: 0,
                     authority: String::new(),
                     path: String::new(),
+                    userinfo: None,
                 }),
             };
+        }
+        if let Some(nats) =
+            text.split_once("://").filter(|(name, _)| Scheme::parse(name).is_some_and(Scheme::is_nats))
+        {
+            return Url::parse_nats(nats);
         }
         // Before anything else is found wrong: what is wrong is told with the text, and it has a password in it.
         if text.split_once("://").is_some_and(|(_, rest)| {
@@ -197,7 +229,51 @@ impl Url {
             authority: authority.as_str().to_owned(),
             path,
             text: text.to_owned(),
+            userinfo: None,
         })
+    }
+
+    /// `nats://USER:PASSWORD@HOST:PORT,HOST:PORT/SERVICE`: with credentials or without, one server or several, a service
+    /// or none.
+    fn parse_nats((name, rest): (&str, &str)) -> Result<Url, UrlError> {
+        let scheme = Scheme::parse(name).filter(|scheme| scheme.is_nats()).unwrap_or(Scheme::Nats);
+        let name = scheme.name();
+        let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+        let (userinfo, hosts) = match authority.rsplit_once('@') {
+            Some((userinfo, hosts)) => (Some(Secret(userinfo.to_owned())), hosts),
+            None => (None, authority),
+        };
+        // What is told of it has no password in it.
+        let text = format!("{name}://{hosts}{path}");
+        let service = path.strip_prefix('/').unwrap_or(path);
+        let is_named = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+        if !service.chars().all(is_named) {
+            let reason = "a service has letters, digits, - and _ in its name, and nothing follows it";
+            return Err(UrlError(format!("`{text}` is not a valid URL: {reason}")));
+        }
+        // Each host by the rules of all URLs, and the first one is the one to begin with.
+        let mut first = None;
+        for host in hosts.split(',') {
+            let with_port = match host.ends_with(']') || !host.contains(':') {
+                true if !host.is_empty() => {
+                    format!("tcp://{host}:{}", scheme.default_port().unwrap_or_default())
+                }
+                _ => format!("tcp://{host}"),
+            };
+            let parsed = Url::parse(&with_port).map_err(|_| {
+                UrlError(format!("`{text}` is not a valid URL: `{host}` is not a host and a port"))
+            })?;
+            first.get_or_insert(parsed);
+        }
+        let Some(first) = first else { return Err(UrlError(format!("`{text}` names no host"))) };
+        let (authority, path) = (hosts.to_owned(), format!("/{service}"));
+        Ok(Url { text, scheme, authority, path, userinfo, ..first })
+    }
+
+    /// The name and the password, or the token, that servers of NATS are told.
+    #[cfg(feature = "nats")]
+    pub(crate) fn userinfo(&self) -> Option<&str> {
+        self.userinfo.as_ref().map(|userinfo| userinfo.0.as_str())
     }
 
     /// The URL that a reference of a document at this URL names, by RFC 3986, if it has the same origin: the same
@@ -288,6 +364,29 @@ mod tests {
         check("unix://relative", Ok((Scheme::Unix, "relative", 0, "")));
         check("pipe:sabir", Ok((Scheme::Pipe, "sabir", 0, "")));
         check(r"pipe:\\.\pipe\sabir", Ok((Scheme::Pipe, r"\\.\pipe\sabir", 0, "")));
+    }
+
+    #[test]
+    fn urls_of_nats_name_servers_and_a_service() {
+        check("nats://a/demo", Ok((Scheme::Nats, "a", 4222, "/demo")));
+        check("NATS+TLS://a:1/demo", Ok((Scheme::NatsTls, "a", 1, "/demo")));
+        check("nats://[::1]:1,b,c:3/x_-9", Ok((Scheme::Nats, "::1", 1, "/x_-9")));
+        check("nats://[::1]", Ok((Scheme::Nats, "::1", 4222, "/")));
+        let url = Url::parse("nats://me:secret@a:1,b/demo").expect("a URL");
+        assert_eq!((url.as_str(), url.authority()), ("nats://a:1,b/demo", "a:1,b"));
+        assert!(!format!("{url:?}").contains("secret"));
+        for (text, why) in [
+            ("nats:///demo", "`` is not a host and a port"),
+            ("nats://a,/demo", "`` is not a host and a port"),
+            ("nats://a:x/demo", "`a:x` is not a host and a port"),
+            ("nats://a/b/c", "a service has letters, digits, - and _ in its name, and nothing follows it"),
+            ("nats://a/b?c", "a service has letters, digits, - and _ in its name, and nothing follows it"),
+            ("nats://a/b.c", "a service has letters, digits, - and _ in its name, and nothing follows it"),
+        ] {
+            check(text, Err(&format!("`{text}` is not a valid URL: {why}")));
+        }
+        let wrong = Url::parse("nats://me:secret@a b/x").expect_err("no URL").to_string();
+        assert!(!wrong.contains("secret"), "{wrong}");
     }
 
     #[test]

@@ -62,6 +62,14 @@ impl Listen {
         };
         let at = at.map_err(Failure::usage)?;
         let (listens, calls) = (at.scheme(), target.scheme());
+        if listens.is_nats() || calls.is_nats() {
+            return Err(Failure::usage(
+                "a tap cannot stand between NATS and its clients: they have no connection to each other",
+            )
+            .hint(
+                "--trace shows the messages of one caller; `sabir replay` and `sabir mock` take nats:// URLs",
+            ));
+        }
         if listens.is_web() != calls.is_web() {
             let other = if calls.is_web() { "http:// or https://" } else { "tcp://, tls:// or unix:" };
             let what = format!("{} and {} do not fit together", listens.name(), calls.name());

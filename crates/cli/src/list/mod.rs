@@ -1,5 +1,7 @@
 //! `sabir list`: lists what a peer offers, one method, tool, resource or prompt per line.
 
+mod services;
+
 use sabir::openrpc::Method;
 use serde_json::json;
 
@@ -19,6 +21,9 @@ pub(crate) async fn run(args: ListArgs, printer: &Printer) -> Result<Exit, Failu
     if let Some(word) = rest.first() {
         return Err(Failure::usage(format_args!("unexpected argument `{word}`"))
             .hint("`sabir describe TARGET METHOD` describes one method"));
+    }
+    if let Some(url) = source.as_deref().and_then(services::host) {
+        return services::run(&url, &args, printer).await;
     }
     let found = discovery::find(source.as_deref(), &args.peer, printer).await?;
     stop::never();

@@ -1,0 +1,116 @@
+//! `sabir list nats://HOST`: the services behind NATS, who serves them, and their methods.
+
+use std::ffi::OsStr;
+use std::time::Duration;
+
+use sabir::Nats;
+use sabir::transport::Url;
+use sabir::transport::nats::{Service, services};
+use serde_json::json;
+
+use super::{cells, line};
+use crate::args::ListArgs;
+use crate::discovery::{self, Discovered};
+use crate::exit::{Exit, Failure};
+use crate::layout::Table;
+use crate::paint::Paint;
+use crate::peer::Chosen;
+use crate::print::Printer;
+use crate::stop;
+
+/// How long answers are gathered. Nobody knows how many there will be.
+const WITHIN: Duration = Duration::from_millis(300);
+
+/// The URL of a server of NATS without the name of a service.
+pub(super) fn host(source: &OsStr) -> Option<String> {
+    let text = source.to_str()?;
+    let url = Url::parse(text).ok().filter(|url| url.scheme().is_nats() && url.path() == "/")?;
+    Some(text.trim_end_matches('/').to_owned())
+}
+
+pub(super) async fn run(url: &str, args: &ListArgs, printer: &Printer) -> Result<Exit, Failure> {
+    let session = &args.peer.session;
+    stop::at(tokio::time::Instant::now() + session.wire.timeout);
+    let peer = Chosen::of(url, printer)?.peer(&session.wire, session.protocol, Some(session.trace))?;
+    let asking = services(url, Nats::new(), WITHIN);
+    let found = tokio::select! {
+        biased;
+        interrupted = stop::interrupted() => return Err(interrupted),
+        found = asking => found.map_err(|error| peer.unreachable(&error))?,
+    };
+    if found.is_empty() {
+        return Err(Failure::new(Exit::Connect, format_args!("no service has a worker at {}", peer.target))
+            .hint("check that workers run, and that they are allowed to answer `$SRV.INFO`"));
+    }
+    let mut out = String::new();
+    for service in &found {
+        let methods = methods(url, service, args, printer).await;
+        if args.json {
+            printer.json(&service_line(service, methods.as_ref()).to_string())?;
+            continue;
+        }
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        let layout = printer.layout();
+        layout.painter.paint(&mut out, Paint::Hint, &heading(service));
+        out.push('\n');
+        if let Some(methods) = &methods {
+            let mut table = Table::bare().indent(2);
+            for method in &methods.document.methods {
+                table.row(cells(&method.name, method.summary.as_deref().unwrap_or_default()));
+            }
+            out.push_str(&table.text(layout));
+        }
+    }
+    stop::never();
+    if !out.is_empty() {
+        printer.page(&out)?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// What a service offers, if it says so.
+async fn methods(url: &str, service: &Service, args: &ListArgs, printer: &Printer) -> Option<Discovered> {
+    if !service.is_jsonrpc {
+        return None;
+    }
+    let target = format!("{url}/{}", service.name);
+    discovery::find(Some(OsStr::new(&target)), &args.peer, printer).await.ok()
+}
+
+fn heading(service: &Service) -> String {
+    let count = service.instances.len();
+    let mut versions: Vec<_> = service.instances.iter().map(|instance| instance.version.as_str()).collect();
+    versions.dedup();
+    let instances = if count == 1 { "1 instance".to_owned() } else { format!("{count} instances") };
+    let speaks = if service.is_jsonrpc { "" } else { ", not JSON-RPC" };
+    let name = sabir_proto::escape_controls(&service.name).into_owned();
+    let versions = sabir_proto::escape_controls(&versions.join(", ")).into_owned();
+    let ids: Vec<_> = service.instances.iter().map(|instance| instance.id.as_str()).collect();
+    let ids = sabir_proto::escape_controls(&ids.join(" ")).into_owned();
+    format!("{name} {versions} ({instances}{speaks}): {ids}")
+}
+
+fn service_line(service: &Service, methods: Option<&Discovered>) -> serde_json::Value {
+    let instances: Vec<_> = service
+        .instances
+        .iter()
+        .map(|instance| {
+            json!({
+                "id": instance.id,
+                "version": instance.version,
+                "description": instance.description,
+                "metadata": instance.metadata,
+            })
+        })
+        .collect();
+    let methods = methods
+        .map(|found| found.document.methods.iter().map(|method| line(method, found)).collect::<Vec<_>>());
+    json!({
+        "service": service.name,
+        "jsonrpc": service.is_jsonrpc,
+        "instances": instances,
+        "methods": methods,
+    })
+}

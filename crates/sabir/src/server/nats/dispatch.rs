@@ -1,0 +1,371 @@
+//! Takes messages from NATS, and passes them on to the session that they belong to.
+
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, SystemTime};
+
+use async_nats::message::OutboundMessage;
+use async_nats::{Client, Event, Message, ServerError, StatusCode, Subscriber};
+use bytes::Bytes;
+use futures_util::stream::{SelectAll, select_all};
+use futures_util::{FutureExt, Sink, StreamExt};
+use sabir_proto::ErrorCode;
+use tokio::sync::{Notify, watch};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use crate::server::nats::link::{LinkParts, WorkerLink, refusal};
+use crate::server::nats::micro::{Identity, Stats, Verb};
+use crate::server::nats::session::{Handle, Item, Session};
+use crate::server::nats::{Settings, leaving};
+use crate::transport::nats::connect::{Events, connect};
+use crate::transport::nats::wire::{self, Status};
+use crate::{Error, ErrorObject};
+
+/// How often it is looked for sessions that nobody uses, and after how long they are ended.
+const SWEEP: Duration = Duration::from_secs(10);
+const UNUSED_MILLIS: u64 = 60_000;
+
+/// How long what was said last may take to be written.
+const FLUSH: Duration = Duration::from_secs(2);
+
+/// Messages that are passed on before others have their turn.
+const AT_ONCE: usize = 64;
+
+/// Why a worker no longer takes messages.
+pub(super) enum End {
+    Stopped,
+    /// The server is about to stop.
+    Moving,
+    Lost(String),
+}
+
+/// One connection of a worker.
+pub(super) struct Dispatcher {
+    settings: Arc<Settings>,
+    client: Client,
+    events: Events,
+    /// Nothing once the group is left.
+    calls: Option<Subscriber>,
+    direct: Subscriber,
+    micro: SelectAll<Subscriber>,
+    identity: Identity,
+    /// Where this worker alone is reached. A session follows.
+    own_subject: String,
+    stats: Arc<Stats>,
+    sessions: HashMap<Box<str>, Handle>,
+    tasks: JoinSet<()>,
+    stop: watch::Sender<bool>,
+    began: Instant,
+    idle: Arc<Notify>,
+    /// Messages to the group since it was joined.
+    delivered: u64,
+    /// The server has counted from the beginning, too.
+    counts_agree: bool,
+}
+
+impl Dispatcher {
+    pub(super) async fn start(settings: Arc<Settings>) -> Result<Dispatcher, Error> {
+        let (client, events) =
+            connect(&settings.url, &settings.nats, &settings.nats.tls, &settings.service).await?;
+        let failed = |error: &dyn std::fmt::Display| {
+            let source = std::io::Error::other(error.to_string());
+            Error::Bind { url: settings.url.to_string(), source }
+        };
+        let identity = Identity {
+            service: settings.service.clone(),
+            instance: wire::unique_name(),
+            version: settings.nats.version.clone(),
+            description: settings.nats.description.clone(),
+            dialect: settings.config.dialect.name,
+            subject: wire::calls_subject(&settings.service),
+            started: SystemTime::now(),
+        };
+        let own_subject = wire::instance_subject(&identity.service, &identity.instance);
+        let direct = client.subscribe(format!("{own_subject}.*")).await.map_err(|error| failed(&error))?;
+        let mut micro = Vec::new();
+        for subject in identity.subjects() {
+            micro.push(client.subscribe(subject).await.map_err(|error| failed(&error))?);
+        }
+        // Calls may come from here on.
+        let joined = client.queue_subscribe(identity.subject.clone(), wire::QUEUE.to_owned()).await;
+        let calls = joined.map_err(|error| failed(&error))?;
+        let mut dispatcher = Dispatcher {
+            client,
+            events,
+            calls: Some(calls),
+            direct,
+            micro: select_all(micro),
+            identity,
+            own_subject,
+            stats: Arc::default(),
+            sessions: HashMap::new(),
+            tasks: JoinSet::new(),
+            stop: watch::channel(false).0,
+            began: Instant::now(),
+            idle: Arc::default(),
+            delivered: 0,
+            counts_agree: true,
+            settings: Arc::clone(&settings),
+        };
+        dispatcher.wait_until_subscribed().await.map_err(|reason| failed(&reason))?;
+        Ok(dispatcher)
+    }
+
+    /// The server takes things in order: once a message to ourselves is back, or was refused, it has seen all the rest.
+    async fn wait_until_subscribed(&mut self) -> Result<(), String> {
+        let echo = format!("{}.echo", self.own_subject);
+        let published = self.client.publish(echo.clone(), Bytes::new()).await;
+        published.map_err(|error| error.to_string())?;
+        loop {
+            tokio::select! {
+                message = self.direct.next() => match message {
+                    Some(message) if message.subject.as_str() == echo => {
+                        // What was refused was refused before.
+                        while let Ok(event) = self.events.try_recv() {
+                            check_subscribed(&event)?;
+                        }
+                        return Ok(());
+                    }
+                    Some(message) => self.take_direct(message),
+                    None => return Err("the connection was closed".to_owned()),
+                },
+                event = self.events.recv() => match event {
+                    Some(Event::ServerError(ServerError::Other(text))) if text.contains("for Publish to") => {
+                        return Ok(());
+                    }
+                    Some(event) => check_subscribed(&event)?,
+                    None => return Err("the connection was closed".to_owned()),
+                },
+            }
+        }
+    }
+
+    /// Passes messages on until it is told to stop, or has to leave the server.
+    pub(super) async fn run(&mut self, stop: &mut watch::Receiver<bool>) -> End {
+        let mut sweep = tokio::time::interval(SWEEP);
+        loop {
+            tokio::select! {
+                message = next_call(&mut self.calls) => match message {
+                    Some(message) => self.take_calls(message),
+                    None => return End::Lost("the connection to NATS was closed".to_owned()),
+                },
+                Some(message) = self.direct.next() => self.take_direct(message),
+                Some(message) = self.micro.next() => self.answer_micro(&message),
+                Some(event) = self.events.recv() => {
+                    if let Some(end) = self.happened(&event) {
+                        return end;
+                    }
+                }
+                Some(_) = self.tasks.join_next() => {}
+                _ = sweep.tick() => self.sweep(),
+                _ = stop.wait_for(|stop| *stop) => return End::Stopped,
+            }
+        }
+    }
+
+    fn happened(&mut self, event: &Event) -> Option<End> {
+        match event {
+            Event::LameDuckMode => Some(End::Moving),
+            Event::Closed => Some(End::Lost("the connection to NATS was closed".to_owned())),
+            Event::Disconnected => {
+                self.counts_agree = false;
+                None
+            }
+            Event::SlowConsumer(_) | Event::ServerError(_) | Event::ClientError(_) => {
+                let text = event.to_string();
+                #[cfg(feature = "tracing")]
+                tracing::warn!(service = self.identity.service, "NATS: {text}");
+                self.stats.failed(&text);
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// Passes on what is there, for a while.
+    fn take_calls(&mut self, message: Message) {
+        self.delivered += 1;
+        self.take_call(message);
+        for _ in 0..AT_ONCE {
+            let Some(Some(message)) = next_call(&mut self.calls).now_or_never() else { return };
+            self.delivered += 1;
+            self.take_call(message);
+        }
+    }
+
+    fn take_call(&mut self, message: Message) {
+        if leaving::is_filler(&message) {
+            return;
+        }
+        let reply = message.reply.clone();
+        let session = reply.as_deref().and_then(wire::session_of).map(|(session, _)| session);
+        self.pass_on(session, message);
+    }
+
+    /// Something for this worker alone.
+    fn take_direct(&mut self, message: Message) {
+        let Some((_, session)) = message.subject.rsplit_once('.') else { return };
+        let session = session.to_owned();
+        // Nobody takes what was sent to the caller, or it has said goodbye.
+        if message.status == Some(StatusCode::NO_RESPONDERS) || Status::of(&message) == Some(Status::Closed) {
+            if let Some(handle) = self.sessions.remove(session.as_str()) {
+                let _ = handle.send.send(Item::Close);
+            }
+            return;
+        }
+        if !message.payload.is_empty() {
+            self.pass_on(Some(&session), message);
+        }
+    }
+
+    fn pass_on(&mut self, session: Option<&str>, message: Message) {
+        let Some(session) = session else { return self.answer_single(message) };
+        let limit = 2 * self.settings.config.limits.message_bytes;
+        if !self.sessions.contains_key(session) {
+            if self.tasks.len() >= self.settings.connections.total {
+                return self.refuse(message);
+            }
+            let own_subject = format!("{}.{session}", self.own_subject);
+            let handle = self.spawn(Some(own_subject));
+            self.sessions.insert(session.into(), handle);
+        }
+        let Some(handle) = self.sessions.get(session) else { return };
+        let queued = &handle.load.queued;
+        let length = message.length;
+        if queued.load(Ordering::Acquire) > limit {
+            return self.refuse(message);
+        }
+        queued.fetch_add(length, Ordering::AcqRel);
+        if let Err(unsent) = handle.send.send(Item::Message(message)) {
+            // It has ended meanwhile; another one takes its place.
+            self.sessions.remove(session);
+            if let Item::Message(message) = unsent.0 {
+                self.pass_on(Some(session), message);
+            }
+        }
+    }
+
+    /// Answers somebody who knows of no sessions.
+    fn answer_single(&mut self, message: Message) {
+        if self.tasks.len() >= self.settings.connections.total {
+            return self.refuse(message);
+        }
+        let handle = self.spawn(None);
+        handle.load.queued.fetch_add(message.length, Ordering::AcqRel);
+        let _ = handle.send.send(Item::Message(message));
+    }
+
+    fn spawn(&mut self, own_subject: Option<String>) -> Handle {
+        let parts = LinkParts {
+            client: self.client.clone(),
+            nats: self.settings.nats.clone(),
+            stats: Arc::clone(&self.stats),
+            message_bytes: self.settings.config.limits.message_bytes,
+            own_subject: own_subject.map(Into::into),
+        };
+        let is_single = parts.own_subject.is_none();
+        let at = (self.began, &self.idle);
+        let link = |inbox| WorkerLink::new(parts, inbox);
+        let (session, handle) = Session::new(&self.settings, at, self.stop.subscribe(), is_single, link);
+        self.tasks.spawn(session);
+        handle
+    }
+
+    /// There is no room for a message.
+    fn refuse(&mut self, message: Message) {
+        let Some(reply) = message.reply else { return };
+        let (text, headers) = refusal(&ErrorObject::standard(ErrorCode::OVERLOADED));
+        self.publish(OutboundMessage { subject: reply, reply: None, payload: text, headers: Some(headers) });
+    }
+
+    fn answer_micro(&mut self, message: &Message) {
+        let (Some(verb), Some(reply)) = (Verb::of(&message.subject), message.reply.clone()) else { return };
+        let payload = self.identity.answer(verb, &self.stats).into();
+        self.publish(OutboundMessage { subject: reply, reply: None, payload, headers: None });
+    }
+
+    /// Publishes something if there is room: nothing that comes from here is worth waiting for.
+    fn publish(&mut self, message: OutboundMessage) {
+        let mut client = Pin::new(&mut self.client);
+        if let Some(Ok(())) = std::future::poll_fn(|cx| client.as_mut().poll_ready(cx)).now_or_never() {
+            let _ = client.start_send(message);
+        }
+    }
+
+    /// Ends sessions that nobody uses.
+    fn sweep(&mut self) {
+        let now = self.began.elapsed().as_millis() as u64;
+        self.sessions
+            .retain(|_, handle| !handle.send.is_closed() && !handle.load.is_unused(now, UNUSED_MILLIS));
+    }
+
+    /// Takes no more calls, finishes those that are there, and says goodbye.
+    pub(super) async fn finish(mut self, grace: Duration) {
+        let deadline = Instant::now() + grace;
+        self.leave().await;
+        // What is open may finish. Messages for this worker alone still come: cancels, and the rest of large ones.
+        let idle = Arc::clone(&self.idle);
+        loop {
+            let told = idle.notified();
+            let mut told = std::pin::pin!(told);
+            told.as_mut().enable();
+            while self.tasks.try_join_next().is_some() {}
+            self.sessions.retain(|_, handle| !handle.send.is_closed());
+            if self.sessions.values().all(|handle| handle.load.is_idle())
+                && self.tasks.len() <= self.sessions.len()
+            {
+                break;
+            }
+            tokio::select! {
+                () = told => {}
+                Some(_) = self.tasks.join_next() => {}
+                Some(message) = self.direct.next() => self.take_direct(message),
+                () = tokio::time::sleep_until(deadline) => break,
+            }
+        }
+        self.stop.send_replace(true);
+        let ending = async {
+            while !self.tasks.is_empty() {
+                tokio::select! {
+                    _ = self.tasks.join_next() => {}
+                    Some(message) = self.direct.next() => {
+                        // They have been told to stop: only the news that a caller is gone matters.
+                        if message.status == Some(StatusCode::NO_RESPONDERS) {
+                            self.take_direct(message);
+                        }
+                    }
+                }
+            }
+        };
+        let _ = tokio::time::timeout(grace + FLUSH, ending).await;
+        let _ = tokio::time::timeout(FLUSH, self.client.flush()).await;
+    }
+
+    /// Leaves the group of workers. What still comes is passed on.
+    async fn leave(&mut self) {
+        let Some(mut calls) = self.calls.take() else { return };
+        let (client, subject) = (self.client.clone(), self.identity.subject.clone());
+        let (delivered, counts_agree) = (self.delivered, self.counts_agree);
+        let take = |message| self.take_call(message);
+        match counts_agree {
+            true => leaving::leave(&client, &mut calls, &subject, delivered, take).await,
+            false => leaving::drain(&mut calls, take).await,
+        }
+    }
+}
+
+async fn next_call(calls: &mut Option<Subscriber>) -> Option<Message> {
+    calls.as_mut()?.next().await
+}
+
+/// Fails if the server has refused a subscription.
+fn check_subscribed(event: &Event) -> Result<(), String> {
+    match event {
+        Event::ServerError(error) => Err(sabir_proto::escape_controls(&error.to_string()).into_owned()),
+        Event::Disconnected | Event::Closed => Err("the connection was lost".to_owned()),
+        _ => Ok(()),
+    }
+}

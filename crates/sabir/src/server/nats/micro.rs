@@ -1,0 +1,229 @@
+//! What tools of NATS ask every service (ADR-32, "micro"): who is there, what it offers, how much it did.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde_json::{Value, json};
+
+use crate::sync::lock;
+use crate::transport::nats::wire::QUEUE;
+
+/// Bytes of the last error that are kept.
+const LONGEST_ERROR: usize = 256;
+
+/// What a worker says of itself.
+pub(super) struct Identity {
+    pub(super) service: String,
+    pub(super) instance: String,
+    pub(super) version: String,
+    pub(super) description: String,
+    pub(super) dialect: &'static str,
+    /// Where it is called.
+    pub(super) subject: String,
+    pub(super) started: SystemTime,
+}
+
+/// What a worker has done.
+#[derive(Default)]
+pub(super) struct Stats {
+    requests: AtomicU64,
+    errors: AtomicU64,
+    nanos: AtomicU64,
+    last_error: Mutex<String>,
+}
+
+impl Stats {
+    /// A message was answered, so long after it came.
+    pub(super) fn answered(&self, took: Duration) {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        self.nanos.fetch_add(took.as_nanos().min(u128::from(u64::MAX)) as u64, Ordering::Relaxed);
+    }
+
+    /// The answer was this error.
+    pub(super) fn failed(&self, error: &str) {
+        self.errors.fetch_add(1, Ordering::Relaxed);
+        let end = (0..=LONGEST_ERROR.min(error.len())).rev().find(|&at| error.is_char_boundary(at));
+        error[..end.unwrap_or(0)].clone_into(&mut lock(&self.last_error));
+    }
+}
+
+/// What is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verb {
+    Ping,
+    Info,
+    Stats,
+}
+
+impl Verb {
+    const ALL: [Verb; 3] = [Verb::Ping, Verb::Info, Verb::Stats];
+
+    fn name(self) -> &'static str {
+        match self {
+            Verb::Ping => "PING",
+            Verb::Info => "INFO",
+            Verb::Stats => "STATS",
+        }
+    }
+
+    /// What a subject asks.
+    pub(super) fn of(subject: &str) -> Option<Verb> {
+        let name = subject.strip_prefix("$SRV.")?.split('.').next()?;
+        Verb::ALL.into_iter().find(|verb| verb.name() == name)
+    }
+}
+
+impl Identity {
+    /// Where it is asked: all services, all instances of this one, this instance.
+    pub(super) fn subjects(&self) -> Vec<String> {
+        let Identity { service, instance, .. } = self;
+        let of = |verb: Verb| {
+            let verb = verb.name();
+            [
+                format!("$SRV.{verb}"),
+                format!("$SRV.{verb}.{service}"),
+                format!("$SRV.{verb}.{service}.{instance}"),
+            ]
+        };
+        Verb::ALL.into_iter().flat_map(of).collect()
+    }
+
+    pub(super) fn answer(&self, verb: Verb, stats: &Stats) -> String {
+        let mut answer = json!({
+            "type": format!("io.nats.micro.v1.{}_response", verb.name().to_ascii_lowercase()),
+            "name": self.service,
+            "id": self.instance,
+            "version": self.version,
+            "metadata": { "jsonrpc": "2.0", "dialect": self.dialect },
+        });
+        let endpoint = json!({ "name": "rpc", "subject": self.subject, "queue_group": QUEUE });
+        match verb {
+            Verb::Ping => {}
+            Verb::Info => {
+                answer["description"] = self.description.as_str().into();
+                let mut endpoint = endpoint;
+                endpoint["metadata"] = json!({ "content-type": "application/json" });
+                answer["endpoints"] = json!([endpoint]);
+            }
+            Verb::Stats => {
+                let (count, nanos) =
+                    (stats.requests.load(Ordering::Relaxed), stats.nanos.load(Ordering::Relaxed));
+                let mut endpoint = endpoint;
+                endpoint["num_requests"] = count.into();
+                endpoint["num_errors"] = stats.errors.load(Ordering::Relaxed).into();
+                endpoint["last_error"] = lock(&stats.last_error).as_str().into();
+                endpoint["processing_time"] = nanos.into();
+                endpoint["average_processing_time"] = nanos.checked_div(count).unwrap_or(0).into();
+                answer["started"] = timestamp(self.started).into();
+                answer["endpoints"] = Value::Array(vec![endpoint]);
+            }
+        }
+        answer.to_string()
+    }
+}
+
+/// A time by RFC 3339, to the second.
+fn timestamp(time: SystemTime) -> String {
+    let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let (days, second) = ((seconds / 86_400) as i64, seconds % 86_400);
+    // Years that begin in March have their leap day at the end: the days of 400 of them are always as many.
+    let shifted = days + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let day_of_era = shifted.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", second / 3600, second / 60 % 60, second % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn identity() -> Identity {
+        Identity {
+            service: "demo".to_owned(),
+            instance: "one".to_owned(),
+            version: "1.2.3".to_owned(),
+            description: "Adds.".to_owned(),
+            dialect: "plain",
+            subject: "jr.demo.rpc".to_owned(),
+            started: UNIX_EPOCH + Duration::from_secs(1_700_000_000),
+        }
+    }
+
+    #[test]
+    fn it_is_asked_in_three_ways_for_three_things() {
+        let subjects = identity().subjects();
+        assert_eq!(subjects.len(), 9);
+        for (subject, verb) in [
+            ("$SRV.PING", Some(Verb::Ping)),
+            ("$SRV.INFO.demo", Some(Verb::Info)),
+            ("$SRV.STATS.demo.one", Some(Verb::Stats)),
+            ("$SRV.SCHEMA", None),
+            ("SRV.PING", None),
+        ] {
+            assert_eq!(Verb::of(subject), verb, "{subject}");
+            assert_eq!(subjects.iter().any(|own| own == subject), verb.is_some(), "{subject}");
+        }
+    }
+
+    #[test]
+    fn answers_are_what_tools_expect() {
+        let (identity, stats) = (identity(), Stats::default());
+        stats.answered(Duration::from_nanos(10));
+        stats.answered(Duration::from_nanos(20));
+        stats.failed(&"é".repeat(200));
+        let answer = |verb| serde_json::from_str::<Value>(&identity.answer(verb, &stats)).expect("JSON");
+        let metadata = json!({ "jsonrpc": "2.0", "dialect": "plain" });
+        assert_eq!(
+            answer(Verb::Ping),
+            json!({
+                "type": "io.nats.micro.v1.ping_response",
+                "name": "demo", "id": "one", "version": "1.2.3", "metadata": metadata,
+            })
+        );
+        assert_eq!(
+            answer(Verb::Info),
+            json!({
+                "type": "io.nats.micro.v1.info_response",
+                "name": "demo", "id": "one", "version": "1.2.3", "metadata": metadata,
+                "description": "Adds.",
+                "endpoints": [{
+                    "name": "rpc", "subject": "jr.demo.rpc", "queue_group": "q",
+                    "metadata": { "content-type": "application/json" },
+                }],
+            })
+        );
+        assert_eq!(
+            answer(Verb::Stats),
+            json!({
+                "type": "io.nats.micro.v1.stats_response",
+                "name": "demo", "id": "one", "version": "1.2.3", "metadata": metadata,
+                "started": "2023-11-14T22:13:20Z",
+                "endpoints": [{
+                    "name": "rpc", "subject": "jr.demo.rpc", "queue_group": "q",
+                    "num_requests": 2, "num_errors": 1, "last_error": "é".repeat(128),
+                    "processing_time": 30, "average_processing_time": 15,
+                }],
+            })
+        );
+    }
+
+    #[test]
+    fn times_are_those_of_the_calendar() {
+        for (seconds, text) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (951_782_399, "2000-02-28T23:59:59Z"),
+            (951_782_400, "2000-02-29T00:00:00Z"),
+            (4_107_542_399, "2100-02-28T23:59:59Z"),
+            (4_107_542_400, "2100-03-01T00:00:00Z"),
+        ] {
+            assert_eq!(timestamp(UNIX_EPOCH + Duration::from_secs(seconds)), text);
+        }
+    }
+}

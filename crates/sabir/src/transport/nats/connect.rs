@@ -1,0 +1,71 @@
+//! Connecting to servers of NATS, and what they tell about the connection.
+
+use async_nats::{Client, ConnectErrorKind as NatsErrorKind, ConnectOptions, Event};
+use tokio::sync::mpsc;
+
+use super::options::{Credentials, Nats};
+use crate::Error;
+use crate::transport::error::{ConnectError, ConnectErrorKind};
+use crate::transport::tls::Settings;
+use crate::transport::url::Url;
+
+/// Events that nobody has looked at. One that finds no room says nothing new.
+const EVENTS: usize = 256;
+
+/// Messages that wait for a connection. Its session has limits of its own, and what is read is moved there at once.
+const UNREAD: usize = 64 * 1024;
+
+/// What happens to a connection.
+pub(crate) type Events = mpsc::Receiver<Event>;
+
+/// The service that a URL names.
+pub(crate) fn service(url: &Url) -> Result<&str, Error> {
+    match url.path().strip_prefix('/').unwrap_or_default() {
+        "" => Err(Error::config(format!("`{url}` names no service: write it as {url}/SERVICE"))),
+        service => Ok(service),
+    }
+}
+
+/// Connects to one of the servers that a URL names.
+pub(crate) async fn connect(
+    url: &Url,
+    nats: &Nats,
+    tls: &Settings,
+    name: &str,
+) -> Result<(Client, Events), Error> {
+    let (told, events) = mpsc::channel(EVENTS);
+    let mut options = ConnectOptions::new()
+        .name(name)
+        .subscription_capacity(UNREAD)
+        .ping_interval(nats.ping_every)
+        .custom_inbox_prefix(&nats.inbox_prefix)
+        .require_tls(url.scheme().is_secure())
+        .event_callback(move |event| {
+            let _ = told.try_send(event);
+            std::future::ready(())
+        });
+    if url.scheme().is_secure() || !tls.is_default() {
+        options = options.tls_client_config(tls.client_config(&[]).map_err(Error::config)?);
+    }
+    options = match nats.clone().with_userinfo(url.userinfo()).credentials {
+        Some(Credentials::User { name, password }) => options.user_and_password(name, password),
+        Some(Credentials::Token(token)) => options.token(token),
+        None => options,
+    };
+    let servers: Vec<_> = url.authority().split(',').map(|host| format!("nats://{host}")).collect();
+    let connected = options.connect(servers.as_slice()).await;
+    let client = connected.map_err(|error| {
+        let kind = match error.kind() {
+            NatsErrorKind::Dns => ConnectErrorKind::Resolve,
+            NatsErrorKind::TimedOut => ConnectErrorKind::Timeout,
+            NatsErrorKind::Tls => ConnectErrorKind::Tls,
+            NatsErrorKind::Authentication | NatsErrorKind::AuthorizationViolation => {
+                ConnectErrorKind::Credentials
+            }
+            NatsErrorKind::ServerParse => ConnectErrorKind::Protocol,
+            NatsErrorKind::Io | NatsErrorKind::MaxReconnects => ConnectErrorKind::Refused,
+        };
+        ConnectError::new(kind, url.as_str(), &error)
+    })?;
+    Ok((client, events))
+}

@@ -1,0 +1,152 @@
+//! What happens to a connection and to workers, and what is lost by it.
+
+use std::task::Context;
+use std::time::Duration;
+
+use async_nats::{Event, ServerError};
+use bytes::Bytes;
+use sabir_proto::{DeliveryFailure, Lost, Undelivered};
+use tokio::time::Instant;
+
+use super::{CHECK_EVERY, MOVE_WITHIN, NatsLink, Sticky};
+use crate::runtime::message_transport::Incoming;
+use crate::transport::nats::wire::{Status, Token};
+
+impl NatsLink {
+    pub(super) fn happened(&mut self, event: Event) {
+        match event {
+            Event::Disconnected if self.connected => {
+                self.connected = false;
+                const LOST: &str = "the connection to NATS was lost: the call may have run";
+                let ids = self.calls.take_all();
+                self.fail_ids(ids, DeliveryFailure::Closed, LOST);
+                match self.sticky {
+                    Sticky::Bound(_) | Sticky::Asking => self.incoming.push_back(Incoming::Lost(
+                        "the connection to NATS was lost, and with it the session with its worker".into(),
+                    )),
+                    _ => self.incoming.push_back(Incoming::OriginLost(
+                        None,
+                        "the connection to NATS was lost: what came meanwhile is missing".into(),
+                    )),
+                }
+            }
+            Event::Connected if !self.connected => {
+                self.connected = true;
+                self.moving = None;
+                // They would go on for somebody who has given up on them.
+                self.close_sessions();
+            }
+            Event::LameDuckMode => {
+                self.moving.get_or_insert_with(Instant::now);
+            }
+            Event::SlowConsumer(_) => {
+                const DROPPED: &str = "messages were dropped, as they came faster than they were read: the answer may be among them";
+                let ids = self.calls.take_all();
+                self.fail_ids(ids, DeliveryFailure::Other, DROPPED);
+                self.incoming.push_back(Incoming::OriginLost(None, DROPPED.into()));
+            }
+            Event::ServerError(ServerError::Other(text)) if text.contains("Permissions Violation") => {
+                self.forbidden(&text);
+            }
+            Event::Closed => {
+                self.incoming.push_back(Incoming::Lost("the connection to NATS was closed".into()));
+            }
+            _ => {}
+        }
+    }
+
+    /// The server has refused to publish something, or to subscribe to something.
+    fn forbidden(&mut self, text: &str) {
+        let text = sabir_proto::escape_controls(text);
+        if text.contains("Subscription") {
+            let reason = format!("NATS does not allow to read the answers: {text}");
+            return self.incoming.push_back(Incoming::Lost(Lost::from(reason)));
+        }
+        let reason = format!("NATS does not allow to call `{}`: {text}", self.service);
+        // It does not say which message it was; those with a worker were allowed.
+        let ids = self.calls.take_unowned();
+        match ids.is_empty() {
+            true => {
+                let reason = Undelivered::new(DeliveryFailure::Refused, reason);
+                self.incoming.push_back(Incoming::NotDelivered(reason));
+            }
+            false => self.fail_ids(ids, DeliveryFailure::Refused, &reason),
+        }
+        if self.sticky == Sticky::Asking {
+            self.sticky = Sticky::Unbound;
+        }
+    }
+
+    /// Tells the workers that have something open for us that nobody waits for it.
+    pub(super) fn close_sessions(&mut self) {
+        let subjects: Vec<_> = self.calls.at_work().cloned().collect();
+        for subject in subjects {
+            if let Some(worker) = self.calls.worker(&subject, Instant::now()) {
+                self.calls.set_beat(worker, None);
+            }
+            self.queue(subject, Token::Other, Bytes::new(), Some(Status::Closed.headers()));
+        }
+    }
+
+    /// Looks for what is overdue.
+    pub(super) fn poll_check(&mut self, cx: &mut Context<'_>) {
+        let waits = !self.calls.is_empty()
+            || self.calls.has_beats()
+            || !self.parts.is_empty()
+            || self.moving.is_some()
+            || self.sticky == Sticky::Asking;
+        if !waits {
+            self.timer_is_set = false;
+            return;
+        }
+        let every = CHECK_EVERY.min(self.nats.accept_within / 4).max(Duration::from_millis(1));
+        if !self.timer_is_set {
+            self.timer_is_set = true;
+            self.timer.as_mut().reset(Instant::now() + every);
+        }
+        while self.timer.as_mut().poll(cx).is_ready() {
+            let now = Instant::now();
+            // What came meanwhile is still to be read.
+            let late = now.duration_since(self.timer.deadline());
+            if late > every {
+                self.calls.forgive(late);
+            }
+            self.timer.as_mut().reset(now + every);
+            self.check(now);
+        }
+    }
+
+    fn check(&mut self, now: Instant) {
+        let silence = self.calls.check(now, self.nats.accept_within);
+        let within = self.nats.accept_within.as_secs_f32();
+        let unaccepted = format!("no worker has accepted the call within {within} s: it may have run");
+        self.fail_ids(silence.unaccepted, DeliveryFailure::Closed, &unaccepted);
+        for (worker, ids) in silence.lost {
+            self.lose_worker(
+                worker,
+                ids,
+                "the worker is lost, its heartbeat has stopped: the call may have run",
+            );
+        }
+        for subject in self.parts.expire(now) {
+            let reason =
+                Undelivered::new(DeliveryFailure::Incomplete, "the rest of a message in parts has not come");
+            self.fail(Token::of(&subject), &reason);
+        }
+        let has_asked_for_long = |since: Instant| now.duration_since(since) > self.nats.accept_within;
+        if self.sticky == Sticky::Asking && self.asking_since.is_some_and(has_asked_for_long) {
+            self.sticky = Sticky::Unbound;
+        }
+        let Some(since) = self.moving else { return };
+        let waited = now.duration_since(since);
+        match self.connected {
+            true if self.calls.is_empty() || waited > MOVE_WITHIN => {
+                let client = self.client.clone();
+                tokio::spawn(async move { client.force_reconnect().await });
+            }
+            // There is no other server.
+            false if waited > 2 * MOVE_WITHIN => self.moving = None,
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,445 @@
+//! The caller's side: calls to any worker of a service, or all of them to one.
+
+mod health;
+
+use std::collections::VecDeque;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use async_nats::message::OutboundMessage;
+use async_nats::{Client, HeaderMap, HeaderValue, Message, StatusCode, Subject, Subscriber};
+use bytes::Bytes;
+use futures_util::{Sink, Stream};
+use sabir_proto::{
+    Cause, DeliveryFailure, ErrorObject, Lost, Origin, Outgoing, Purpose, RawJson, Undelivered,
+};
+use tokio::time::{Instant, Sleep};
+
+use crate::Error;
+use crate::runtime::message_transport::{Incoming, Link};
+use crate::transport::endpoint::Dial;
+use crate::transport::nats::connect::{Events, connect, service};
+use crate::transport::nats::open_calls::OpenCalls;
+use crate::transport::nats::options::Nats;
+use crate::transport::nats::parts::{Assembler, split};
+use crate::transport::nats::wire::{self, Status, Token};
+use crate::transport::nats::{trace, wire::header};
+use crate::transport::url::Url;
+
+/// How often it is looked at what is overdue, at most.
+const CHECK_EVERY: Duration = Duration::from_millis(500);
+
+/// How long calls may take to end before the server that wants to stop is left.
+const MOVE_WITHIN: Duration = Duration::from_secs(5);
+
+/// Bytes that are gathered for the server before nothing more is taken over.
+const OUTBOX: usize = 8 << 20;
+
+/// A service behind NATS, as its callers see it.
+pub(crate) struct NatsLink {
+    client: Client,
+    inbox: Subscriber,
+    events: Events,
+    nats: Nats,
+    service: String,
+    calls_subject: Subject,
+    /// What our reply subjects begin with.
+    reply_prefix: String,
+    calls: OpenCalls,
+    parts: Assembler,
+    sticky: Sticky,
+    /// For the session.
+    incoming: VecDeque<Incoming>,
+    /// For the server.
+    outbox: VecDeque<OutboundMessage>,
+    outbox_bytes: usize,
+    connected: bool,
+    /// Since when it waits to leave a server that is about to stop.
+    moving: Option<Instant>,
+    /// Since when it waits to know who has the first message.
+    asking_since: Option<Instant>,
+    /// How long the call has left that is sent next.
+    time_left: Option<Duration>,
+    timer: Pin<Box<Sleep>>,
+    timer_is_set: bool,
+    /// Waits until what was said last is on its way.
+    closing: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+}
+
+/// Whether all messages go to one worker.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sticky {
+    No,
+    /// The first one is still to be sent.
+    Unbound,
+    /// It is on its way.
+    Asking,
+    Bound(usize),
+}
+
+impl NatsLink {
+    pub(crate) async fn open(url: &Url, dial: &Dial) -> Result<NatsLink, Error> {
+        let service = service(url)?.to_owned();
+        let nats = dial.nats.clone();
+        let tls = if dial.tls.is_default() { &nats.tls } else { &dial.tls };
+        let (client, events) = connect(url, &nats, tls, "sabir").await?;
+        let reply_prefix = wire::reply_prefix(&nats.inbox_prefix, &wire::unique_name());
+        let subscribed = client.subscribe(format!("{reply_prefix}*")).await;
+        let inbox =
+            subscribed.map_err(|error| Error::config(format!("cannot use `{reply_prefix}*`: {error}")))?;
+        let sticky = nats.sticky.unwrap_or(dial.has_sessions);
+        Ok(NatsLink {
+            calls_subject: wire::calls_subject(&service).into(),
+            client,
+            inbox,
+            events,
+            nats,
+            service,
+            reply_prefix,
+            calls: OpenCalls::default(),
+            parts: Assembler::new(dial.limits.message_bytes),
+            sticky: if sticky { Sticky::Unbound } else { Sticky::No },
+            incoming: VecDeque::new(),
+            outbox: VecDeque::new(),
+            outbox_bytes: 0,
+            connected: true,
+            moving: None,
+            asking_since: None,
+            time_left: None,
+            timer: Box::pin(tokio::time::sleep(CHECK_EVERY)),
+            timer_is_set: false,
+            closing: None,
+        })
+    }
+
+    /// What one message may have, beside its headers.
+    fn room(&self) -> usize {
+        self.client.max_payload().saturating_sub(wire::HEADER_ROOM).max(1)
+    }
+
+    fn queue(&mut self, subject: Subject, token: Token, payload: Bytes, headers: Option<HeaderMap>) {
+        self.outbox_bytes += payload.len();
+        let reply = Some(token.subject(&self.reply_prefix).into());
+        self.outbox.push_back(OutboundMessage { subject, reply, payload, headers });
+    }
+
+    /// Hands over what waits for the server.
+    fn poll_outbox(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.outbox.is_empty() {
+            ready!(Pin::new(&mut self.client).poll_ready(cx)).map_err(io::Error::other)?;
+            let Some(message) = self.outbox.pop_front() else { break };
+            self.outbox_bytes -= message.payload.len();
+            let token = message.reply.as_ref().map(|reply| Token::of(reply));
+            // The server may take less than it did when the message was cut.
+            if let Err(error) = Pin::new(&mut self.client).start_send(message) {
+                let reason = Undelivered::new(DeliveryFailure::Refused, error.to_string());
+                self.fail(token.unwrap_or(Token::Other), &reason);
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// What has this token did not get through.
+    fn fail(&mut self, token: Token, reason: &Undelivered) {
+        match token {
+            Token::Call(first) => {
+                if let Some(ids) = self.calls.take(first) {
+                    self.incoming.push_back(Incoming::Undelivered { ids, reason: reason.clone() });
+                }
+            }
+            Token::Notification => self.incoming.push_back(Incoming::NotDelivered(reason.clone())),
+            Token::Other => {}
+        }
+        if self.sticky == Sticky::Asking {
+            self.sticky = Sticky::Unbound;
+        }
+    }
+
+    fn fail_ids(&mut self, ids: Vec<u64>, failure: DeliveryFailure, reason: &str) {
+        if !ids.is_empty() {
+            let reason = Undelivered::new(failure, reason.to_owned());
+            self.incoming.push_back(Incoming::Undelivered { ids, reason });
+        }
+    }
+
+    /// Sends a message, in parts if it is too large for one. With calls in it, the rest waits until a worker has the first
+    /// part, unless the worker is known.
+    fn send(&mut self, token: Token, worker: Option<usize>, message: &[u8], last: u64, now: Instant) {
+        let mut headers = None;
+        trace::to_headers(message, &mut headers);
+        if let Some(left) = self.time_left.take() {
+            let left = HeaderValue::from(left.as_millis() as u64);
+            headers.get_or_insert_with(HeaderMap::new).insert(wire::DEADLINE, left);
+        }
+        if self.sticky == Sticky::Asking && worker.is_none() {
+            headers.get_or_insert_with(HeaderMap::new).insert(wire::STICKY, HeaderValue::from(1u64));
+        }
+        let subject =
+            worker.and_then(|worker| self.calls.subject(worker)).unwrap_or(&self.calls_subject).clone();
+        let text = Bytes::copy_from_slice(message);
+        let mut held = Vec::new();
+        if text.len() <= self.room() {
+            self.queue(subject, token, text, headers);
+        } else {
+            let parts = split(&text, self.room()).map(|(number, part)| {
+                let mut headers = headers.clone().unwrap_or_default();
+                headers.insert(
+                    wire::PART,
+                    number.parse::<HeaderValue>().unwrap_or_else(|_| HeaderValue::from(0u64)),
+                );
+                (part, Some(headers))
+            });
+            let mut parts = parts.collect::<Vec<_>>();
+            if worker.is_none() {
+                held = parts.split_off(1);
+            }
+            for (part, headers) in parts {
+                self.queue(subject.clone(), token, part, headers);
+            }
+        }
+        if let Token::Call(first) = token {
+            self.calls.sent(first, last, worker, now).held = held;
+        }
+    }
+
+    /// Something came for what has this token from a worker: what waited for that goes there.
+    fn found_worker(&mut self, token: Token, worker: usize) {
+        if self.sticky == Sticky::Asking {
+            self.sticky = Sticky::Bound(worker);
+        }
+        let Token::Call(first) = token else { return };
+        let held = self.calls.set_worker(first, worker);
+        let Some(subject) = self.calls.subject(worker).cloned() else { return };
+        for (payload, headers) in held {
+            let is_part = headers.is_some();
+            self.queue(subject.clone(), if is_part { token } else { Token::Other }, payload, headers);
+        }
+    }
+
+    fn lose_worker(&mut self, worker: usize, ids: Vec<u64>, reason: &str) {
+        self.fail_ids(ids, DeliveryFailure::Closed, reason);
+        match self.sticky {
+            Sticky::Bound(bound) if bound == worker => {
+                self.incoming.push_back(Incoming::Lost(reason.to_owned().into()))
+            }
+            _ => self
+                .incoming
+                .push_back(Incoming::OriginLost(Some(origin_of(worker)), reason.to_owned().into())),
+        }
+    }
+
+    fn receive(&mut self, message: Message) {
+        let now = Instant::now();
+        let token = Token::of(&message.subject);
+        if message.status == Some(StatusCode::NO_RESPONDERS) {
+            return self.no_responders(token);
+        }
+        let worker = message.reply.as_ref().and_then(|reply| self.calls.worker(reply, now));
+        if let Some(worker) = worker {
+            self.found_worker(token, worker);
+        } else if self.sticky == Sticky::Asking {
+            // It knows of no sessions: there is nothing to stick to.
+            self.sticky = Sticky::No;
+        }
+        let status = Status::of(&message);
+        match (status, worker) {
+            (Some(Status::Accepted | Status::Alive), Some(worker)) => {
+                let beat = wire::number(&message, wire::BEAT).map(Duration::from_millis);
+                return self.calls.set_beat(worker, Some(beat.unwrap_or(self.nats.beat_every)));
+            }
+            (Some(Status::Idle), Some(worker)) => return self.calls.set_beat(worker, None),
+            (Some(Status::Gone), Some(worker)) => {
+                let ids = self.calls.lose(worker);
+                return self.lose_worker(worker, ids, "the worker has stopped");
+            }
+            (Some(Status::Accepted | Status::Alive | Status::Idle | Status::Gone | Status::Closed), _) => {
+                return;
+            }
+            (Some(Status::Refused), _) => return self.refused(token, message.payload),
+            (Some(Status::More) | None, _) => {}
+        }
+        let text = match header(&message, wire::PART) {
+            None => message.payload.clone(),
+            Some(part) => match self.parts.push(&message.subject, part, &message.payload, now) {
+                Ok(Some(text)) => text,
+                Ok(None) => return,
+                Err(error) => {
+                    let reason = Undelivered::new(DeliveryFailure::Incomplete, error.to_string());
+                    return self.fail(token, &reason);
+                }
+            },
+        };
+        let is_last = status.is_none();
+        if let (true, Token::Call(first)) = (is_last, token)
+            && self.calls.take(first).is_none()
+        {
+            // Nobody waits for it any more.
+            return;
+        }
+        let origin = worker.map_or(Origin::NONE, origin_of);
+        self.incoming.push_back(Incoming::Message { text, origin, caller: None });
+    }
+
+    /// The server says that nobody was there to take a message.
+    fn no_responders(&mut self, token: Token) {
+        if let Sticky::Bound(_) = self.sticky {
+            let gone = format!("the worker of `{}` that this session was with is gone", self.service);
+            return self.incoming.push_back(Incoming::Lost(gone.into()));
+        }
+        let reason = format!("no worker of `{}` is connected to NATS", self.service);
+        self.fail(token, &Undelivered::new(DeliveryFailure::NoWorker, reason));
+    }
+
+    fn refused(&mut self, token: Token, text: Bytes) {
+        let error = RawJson::from_bytes(&text).ok();
+        let error = error.and_then(|text| text.get("error")?.parse::<ErrorObject<'static>>().ok());
+        let Some(error) = error else { return };
+        match token {
+            Token::Call(first) => {
+                if let Some(ids) = self.calls.take(first) {
+                    self.incoming.push_back(Incoming::Refused { text, ids, error });
+                }
+            }
+            _ => {
+                let reason = Undelivered::new(DeliveryFailure::Refused, error.to_string());
+                self.incoming.push_back(Incoming::NotDelivered(reason));
+            }
+        }
+    }
+
+    /// Where a message goes: to a worker, or to any.
+    fn worker_for(&self, outgoing: &Outgoing<'_>) -> Option<usize> {
+        match (self.sticky, outgoing.origin) {
+            (Sticky::Bound(worker), _) => Some(worker),
+            (_, Origin::NONE) => None,
+            (_, Origin(number)) => Some(number as usize - 1),
+        }
+    }
+
+    /// Refuses what cannot be sent while there is no connection.
+    fn refuse_unconnected(&mut self, cx: &Context<'_>, purpose: Purpose) {
+        let reason = "there is no connection to NATS for now: the message was not sent";
+        match purpose {
+            Purpose::Call { first, last } => {
+                self.fail_ids((first..=last).collect(), DeliveryFailure::Connect, reason);
+            }
+            Purpose::Notify => {
+                let reason = Undelivered::new(DeliveryFailure::Connect, reason);
+                self.incoming.push_back(Incoming::NotDelivered(reason));
+            }
+            Purpose::Cancel(_) | Purpose::Answer | Purpose::Error(_) => {}
+        }
+        cx.waker().wake_by_ref();
+    }
+}
+
+fn origin_of(worker: usize) -> Origin {
+    Origin(worker as u64 + 1)
+}
+
+impl Link for NatsLink {
+    fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<Incoming> {
+        loop {
+            if let Poll::Ready(Err(error)) = self.poll_outbox(cx) {
+                return Poll::Ready(Incoming::Lost(Lost::from_error(error)));
+            }
+            if let Some(incoming) = self.incoming.pop_front() {
+                return Poll::Ready(incoming);
+            }
+            if let Poll::Ready(Some(event)) = self.events.poll_recv(cx) {
+                self.happened(event);
+                continue;
+            }
+            match Pin::new(&mut self.inbox).poll_next(cx) {
+                Poll::Ready(Some(message)) => {
+                    self.receive(message);
+                    continue;
+                }
+                Poll::Ready(None) => {
+                    return Poll::Ready(Incoming::Lost("the connection to NATS was closed".into()));
+                }
+                Poll::Pending => {}
+            }
+            self.poll_check(cx);
+            if self.incoming.is_empty() {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    fn poll_send(&mut self, cx: &mut Context<'_>, outgoing: Outgoing<'_>) -> Poll<io::Result<()>> {
+        if self.outbox_bytes >= OUTBOX {
+            ready!(self.poll_outbox(cx))?;
+        }
+        let message = outgoing.message;
+        if message.is_empty() {
+            return Poll::Ready(Ok(()));
+        }
+        if !self.connected && self.moving.is_none() {
+            self.refuse_unconnected(cx, outgoing.purpose);
+            return Poll::Ready(Ok(()));
+        }
+        let is_new = matches!(outgoing.purpose, Purpose::Call { .. } | Purpose::Notify);
+        // Until it is known where the others go.
+        if is_new && (self.sticky == Sticky::Asking || self.moving.is_some()) {
+            return Poll::Pending;
+        }
+        if is_new && self.sticky == Sticky::Unbound {
+            self.sticky = Sticky::Asking;
+            self.asking_since = Some(Instant::now());
+        }
+        let (worker, now) = (self.worker_for(&outgoing), Instant::now());
+        match outgoing.purpose {
+            Purpose::Call { first, last } => self.send(Token::Call(first), worker, message, last, now),
+            Purpose::Notify => self.send(Token::Notification, worker, message, 0, now),
+            Purpose::Cancel(id) => {
+                if let Some(worker) = self.calls.cancel(id, message) {
+                    self.send(Token::Other, Some(worker), message, 0, now);
+                }
+            }
+            // An answer to what did not come from a worker would be one to nobody.
+            Purpose::Answer | Purpose::Error(_) => {
+                if worker.is_some() {
+                    self.send(Token::Other, worker, message, 0, now);
+                }
+            }
+        }
+        // It is taken over; what the server has no room for yet follows later.
+        match self.poll_outbox(cx) {
+            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+            _ => Poll::Ready(Ok(())),
+        }
+    }
+
+    fn carries_deadlines(&self) -> bool {
+        true
+    }
+
+    fn set_time_left(&mut self, left: Option<Duration>) {
+        self.time_left = left;
+    }
+
+    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_outbox(cx)
+    }
+
+    fn poll_close(&mut self, cx: &mut Context<'_>, _: &Cause) -> Poll<()> {
+        if !self.connected {
+            return Poll::Ready(());
+        }
+        if self.closing.is_none() {
+            self.close_sessions();
+            if ready!(self.poll_outbox(cx)).is_err() {
+                return Poll::Ready(());
+            }
+        }
+        let client = &self.client;
+        let closing = self.closing.get_or_insert_with(|| {
+            let client = client.clone();
+            Box::pin(async move { drop(client.flush().await) })
+        });
+        closing.as_mut().poll(cx)
+    }
+}

@@ -1,0 +1,213 @@
+//! The words on the wire: subjects, reply subjects, headers and statuses.
+
+use async_nats::{HeaderMap, HeaderValue, Message};
+
+/// The queue group of a service's workers. It is the one that the micro protocol uses.
+pub(crate) const QUEUE: &str = "q";
+
+/// What a message is that is not simply a JSON-RPC message.
+pub(crate) const STATUS: &str = "Jr-Status";
+
+/// How often a worker says that it is alive, in milliseconds.
+pub(crate) const BEAT: &str = "Jr-Beat";
+
+/// How long the caller still waits, in milliseconds.
+pub(crate) const DEADLINE: &str = "Jr-Deadline";
+
+/// Which part of a message it is, as in `2/5`.
+pub(crate) const PART: &str = "Jr-Part";
+
+/// All that follows goes to the worker that takes this message.
+pub(crate) const STICKY: &str = "Jr-Sticky";
+
+/// An error, as tools of the micro protocol expect it.
+pub(crate) const SERVICE_ERROR: &str = "Nats-Service-Error";
+pub(crate) const SERVICE_ERROR_CODE: &str = "Nats-Service-Error-Code";
+
+/// What headers may take of a message beside its text.
+pub(crate) const HEADER_ROOM: usize = 4 * 1024;
+
+/// Bytes of trace context that are passed on.
+pub(crate) const LONGEST_TRACE: usize = 1024;
+
+/// What begins the part of a reply subject that names a session.
+const SESSION: &str = "jr-";
+
+/// Where any worker of a service is called.
+pub(crate) fn calls_subject(service: &str) -> String {
+    format!("jr.{service}.rpc")
+}
+
+/// Where one worker is reached. The session follows.
+pub(crate) fn instance_subject(service: &str, instance: &str) -> String {
+    format!("jr.{service}.i.{instance}")
+}
+
+/// What the reply subjects of a session begin with.
+pub(crate) fn reply_prefix(inbox: &str, session: &str) -> String {
+    format!("{inbox}.{SESSION}{session}.")
+}
+
+/// The session of a reply subject, and what its subjects begin with. `None` for callers that know of no sessions.
+pub(crate) fn session_of(reply: &str) -> Option<(&str, &str)> {
+    let (prefix, _) = reply.rsplit_once('.')?;
+    let (_, session) = prefix.rsplit_once('.')?;
+    Some((session.strip_prefix(SESSION)?, &reply[..prefix.len() + 1]))
+}
+
+/// What a reply subject belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Token {
+    /// The message whose first call has this id.
+    Call(u64),
+    /// A notification.
+    Notification,
+    /// Anything else, of which nobody wants to know whether it came through.
+    Other,
+}
+
+impl Token {
+    pub(crate) fn of(subject: &str) -> Token {
+        match subject.rsplit('.').next() {
+            Some("n") => Token::Notification,
+            Some(digits) => digits.parse().map_or(Token::Other, Token::Call),
+            None => Token::Other,
+        }
+    }
+
+    pub(crate) fn subject(self, prefix: &str) -> String {
+        match self {
+            Token::Call(id) => {
+                let mut digits = itoa::Buffer::new();
+                [prefix, digits.format(id)].concat()
+            }
+            Token::Notification => [prefix, "n"].concat(),
+            Token::Other => [prefix, "o"].concat(),
+        }
+    }
+}
+
+/// What a message says beside its text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Status {
+    /// The worker has the message, and is at work.
+    Accepted,
+    /// The worker is alive.
+    Alive,
+    /// The worker has nothing open for this session any more.
+    Idle,
+    /// It is a message, and not the last for its call.
+    More,
+    /// The worker could not take the message; an error says why.
+    Refused,
+    /// The worker stops.
+    Gone,
+    /// The caller has left.
+    Closed,
+}
+
+impl Status {
+    const ALL: [Status; 7] = [
+        Status::Accepted,
+        Status::Alive,
+        Status::Idle,
+        Status::More,
+        Status::Refused,
+        Status::Gone,
+        Status::Closed,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Status::Accepted => "accepted",
+            Status::Alive => "alive",
+            Status::Idle => "idle",
+            Status::More => "more",
+            Status::Refused => "refused",
+            Status::Gone => "gone",
+            Status::Closed => "closed",
+        }
+    }
+
+    pub(crate) fn of(message: &Message) -> Option<Status> {
+        let name = header(message, STATUS)?;
+        Status::ALL.into_iter().find(|status| status.name() == name)
+    }
+
+    pub(crate) fn headers(self) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        headers.insert(STATUS, HeaderValue::from(self.name()));
+        headers
+    }
+}
+
+/// A header's value.
+pub(crate) fn header<'m>(message: &'m Message, name: &'static str) -> Option<&'m str> {
+    Some(message.headers.as_ref()?.get(name)?.as_str())
+}
+
+/// A header's value, if it is a number.
+pub(crate) fn number(message: &Message, name: &'static str) -> Option<u64> {
+    header(message, name)?.parse().ok()
+}
+
+/// A name that nobody else has: letters and digits.
+pub(crate) fn unique_name() -> String {
+    use std::hash::{BuildHasher, Hasher, RandomState};
+    let mut bytes = [0; 16];
+    if getrandom::fill(&mut bytes).is_err() {
+        // Without the system's source it is as good as the keys of a hash table.
+        for half in bytes.chunks_mut(8) {
+            half.copy_from_slice(&RandomState::new().build_hasher().finish().to_ne_bytes());
+        }
+    }
+    const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+    bytes.iter().map(|byte| char::from(DIGITS[usize::from(byte & 31)])).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reply_subjects_name_the_session_and_the_call() {
+        let prefix = reply_prefix("_INBOX", "abc");
+        assert_eq!(prefix, "_INBOX.jr-abc.");
+        for token in [Token::Call(1), Token::Call(u64::MAX), Token::Notification, Token::Other] {
+            let subject = token.subject(&prefix);
+            assert_eq!(Token::of(&subject), token, "{subject}");
+            assert_eq!(session_of(&subject), Some(("abc", prefix.as_str())), "{subject}");
+        }
+        assert_eq!(session_of("_INBOX_c.x.jr-a.7"), Some(("a", "_INBOX_c.x.jr-a.")));
+        // Replies of others.
+        for foreign in ["_INBOX.YSJGbuKEHZvpmGm8QAVK1k.1", "_INBOX.x", "x", "", "jr-x", "."] {
+            assert_eq!(session_of(foreign), None, "{foreign}");
+        }
+        for (subject, token) in [("a.-1", Token::Other), ("a.", Token::Other), ("a.01x", Token::Other)] {
+            assert_eq!(Token::of(subject), token, "{subject}");
+        }
+    }
+
+    #[test]
+    fn statuses_have_names_of_their_own() {
+        for status in Status::ALL {
+            let message = Message {
+                subject: "a".into(),
+                reply: None,
+                payload: bytes::Bytes::new(),
+                headers: Some(status.headers()),
+                status: None,
+                description: None,
+                length: 0,
+            };
+            assert_eq!(Status::of(&message), Some(status));
+        }
+    }
+
+    #[test]
+    fn names_are_unique_and_fit_into_a_subject() {
+        let (one, other) = (unique_name(), unique_name());
+        assert_ne!(one, other);
+        assert!(one.len() == 16 && one.chars().all(|c| c.is_ascii_alphanumeric()), "{one}");
+    }
+}

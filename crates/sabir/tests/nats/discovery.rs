@@ -1,0 +1,50 @@
+//! Who is there, by the micro protocol.
+
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use sabir::transport::nats::services;
+
+use crate::server::NatsServer;
+use crate::service::{Worker, caller, options};
+
+#[tokio::test]
+#[ignore = "needs nats-server"]
+async fn services_and_their_instances_are_found() {
+    let server = NatsServer::start();
+    let host = format!("nats://127.0.0.1:{}", server.port);
+    let within = Duration::from_millis(500);
+    assert_eq!(services(&host, options(), within).await.unwrap(), []);
+    let _workers = [
+        Worker::start(&server.url("demo")).await,
+        Worker::start(&server.url("demo")).await,
+        Worker::start(&server.url("other")).await,
+    ];
+    let found = services(&host, options(), within).await.unwrap();
+    let told: Vec<_> = found.iter().map(|s| (s.name.as_str(), s.is_jsonrpc, s.instances.len())).collect();
+    assert_eq!(told, [("demo", true, 2), ("other", true, 1)]);
+    let instance = &found[0].instances[0];
+    assert_eq!((instance.version.as_str(), instance.description.as_str()), ("1.2.3", "A service of tests."));
+    let only = services(&server.url("other"), options(), within).await.unwrap();
+    assert_eq!(only.len(), 1);
+}
+
+#[tokio::test]
+#[ignore = "needs nats-server"]
+async fn a_question_without_a_reply_does_no_harm() {
+    let server = NatsServer::start();
+    let _worker = Worker::start(&server.url("demo")).await;
+    let peer = caller(&server.url("demo")).await;
+    peer.call::<i64>("add", (1, 2)).await.unwrap();
+    let client = async_nats::connect(format!("127.0.0.1:{}", server.port)).await.unwrap();
+    for subject in ["$SRV.PING", "$SRV.INFO.demo", "$SRV.STATS"] {
+        client.publish(subject, "".into()).await.unwrap();
+    }
+    let mut answers = client.subscribe("answers").await.unwrap();
+    client.publish_with_reply("$SRV.STATS.demo", "answers", "".into()).await.unwrap();
+    let answer = answers.next().await.unwrap();
+    let stats: serde_json::Value = serde_json::from_slice(&answer.payload).unwrap();
+    assert_eq!(stats["type"], "io.nats.micro.v1.stats_response");
+    assert_eq!(stats["endpoints"][0]["num_requests"], 1, "{stats}");
+    assert_eq!(stats["endpoints"][0]["num_errors"], 0, "{stats}");
+}

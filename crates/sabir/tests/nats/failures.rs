@@ -1,0 +1,162 @@
+//! What breaks, and what callers are told of it.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use sabir::{CallError, DeliveryFailure, SubscriptionEnd};
+
+use crate::server::NatsServer;
+use crate::service::{COUNT, Worker, WorkerProcess, caller, options, until};
+
+/// The reason why a call was not delivered.
+fn undelivered<T: std::fmt::Debug>(outcome: &Result<T, CallError>) -> (DeliveryFailure, String) {
+    match outcome {
+        Err(CallError::Undelivered(reason)) => (reason.failure.clone(), reason.to_string()),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs nats-server"]
+async fn a_worker_that_is_killed_is_told_from_a_slow_one() {
+    let server = NatsServer::start();
+    let url = server.url("demo");
+    let peer = caller(&url).await;
+    let mut worker = WorkerProcess::ready(&url, &peer).await;
+    // It takes longer than beats may be missed, and is only slow.
+    assert_eq!(peer.call::<String>("sleep", (1500,)).await.as_deref(), Ok("slept"));
+    let subscription = peer.subscribe::<u64>(COUNT, (0,)).await.unwrap();
+    let call = tokio::spawn(peer.call::<String>("sleep", (60_000,)).into_future());
+    // Its beats say that it is alive, for the subscription too.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    worker.kill();
+    let (failure, reason) = undelivered(&call.await.unwrap());
+    assert_eq!(failure, DeliveryFailure::Closed);
+    assert!(reason.ends_with(": the call may have run") || reason.ends_with(": it may have run"), "{reason}");
+    let mut subscription = subscription;
+    while subscription.next().await.is_some() {}
+    assert!(matches!(subscription.end(), Some(SubscriptionEnd::Disconnected(_))), "{:?}", subscription.end());
+    // New calls learn at once that nobody is there.
+    assert_eq!(undelivered(&peer.call::<i64>("add", (1, 2)).await).0, DeliveryFailure::NoWorker);
+}
+
+#[tokio::test]
+#[ignore = "needs nats-server"]
+async fn a_call_that_no_worker_accepts_is_given_up() {
+    let server = NatsServer::start();
+    // Somebody takes calls, and says nothing.
+    let client = async_nats::connect(format!("127.0.0.1:{}", server.port)).await.unwrap();
+    let mut silent = client.queue_subscribe("jr.demo.rpc", "q".to_owned()).await.unwrap();
+    client.flush().await.unwrap();
+    let nats = options().accept_within(Duration::from_millis(300));
+    let peer = crate::service::caller_with(&server.url("demo"), nats, sabir::Router::new()).await;
+    let call = tokio::spawn(peer.call::<i64>("add", (1, 2)).into_future());
+    let taken = silent.next().await.unwrap();
+    let (failure, reason) = undelivered(&call.await.unwrap());
+    assert_eq!(failure, DeliveryFailure::Closed);
+    assert!(reason.starts_with("no worker has accepted the call within 0.3 s"), "{reason}");
+    // Its answer is late, and is nobody's.
+    client.publish(taken.reply.unwrap(), r#"{"jsonrpc":"2.0","id":1,"result":3}"#.into()).await.unwrap();
+    let next = tokio::spawn(peer.call::<i64>("add", (3, 4)).into_future());
+    let taken = silent.next().await.unwrap();
+    client.publish(taken.reply.unwrap(), r#"{"jsonrpc":"2.0","id":2,"result":7}"#.into()).await.unwrap();
+    assert_eq!(next.await.unwrap(), Ok(7));
+}
+
+#[tokio::test]
+#[ignore = "needs nats-server"]
+async fn a_server_that_is_restarted_fails_what_is_open_and_nothing_else() {
+    let mut server = NatsServer::start();
+    let url = server.url("demo");
+    let _worker = Worker::start(&url).await;
+    let peer = caller(&url).await;
+    let mut subscription = peer.subscribe::<u64>(COUNT, (0,)).await.unwrap();
+    assert_eq!(subscription.next().await, Some(Ok(0)));
+    let call = tokio::spawn(peer.call::<String>("sleep", (60_000,)).into_future());
+    assert_eq!(peer.call::<i64>("add", (1, 2)).await, Ok(3));
+    server.kill();
+    let (failure, reason) = undelivered(&call.await.unwrap());
+    assert_eq!(failure, DeliveryFailure::Closed);
+    assert_eq!(reason, "the connection to NATS was lost: the call may have run");
+    assert_eq!(subscription.next().await, None);
+    assert!(matches!(subscription.end(), Some(SubscriptionEnd::Disconnected(_))), "{:?}", subscription.end());
+    // While it is down, a call fails at once, and was not sent.
+    let (failure, reason) = undelivered(&peer.call::<i64>("add", (1, 2)).await);
+    assert_eq!(failure, DeliveryFailure::Connect);
+    assert_eq!(reason, "there is no connection to NATS for now: the message was not sent");
+    server.restart();
+    // Both come back by themselves, with their subscriptions.
+    until("calls are answered again", async || peer.call::<i64>("add", (1, 2)).await == Ok(3)).await;
+    let mut again = peer.subscribe::<u64>(COUNT, (3,)).await.unwrap();
+    assert_eq!(again.next().await, Some(Ok(0)));
+}
+
+#[tokio::test]
+#[ignore = "needs nats-server"]
+async fn a_server_that_is_stopped_is_noticed_by_pings() {
+    let server = NatsServer::start();
+    let url = server.url("demo");
+    let _worker = Worker::start(&url).await;
+    let peer = caller(&url).await;
+    assert_eq!(peer.call::<i64>("add", (1, 2)).await, Ok(3));
+    server.signal("-STOP");
+    let stuck = tokio::time::timeout(Duration::from_secs(20), peer.call::<i64>("add", (1, 2)).into_future());
+    let (failure, _) = undelivered(&stuck.await.expect("it is given up"));
+    assert_eq!(failure, DeliveryFailure::Closed);
+    server.signal("-CONT");
+    until("calls are answered again", async || peer.call::<i64>("add", (1, 2)).await == Ok(3)).await;
+}
+
+#[tokio::test]
+#[ignore = "needs nats-server"]
+async fn deadlines_travel() {
+    let server = NatsServer::start();
+    let url = server.url("demo");
+    let worker = Worker::start(&url).await;
+    // Nobody is left to send a cancel.
+    let client = async_nats::connect(format!("127.0.0.1:{}", server.port)).await.unwrap();
+    let mut headers = async_nats::HeaderMap::new();
+    headers.insert("Jr-Deadline", "100");
+    let call = r#"{"jsonrpc":"2.0","id":1,"method":"sleep","params":[60000]}"#;
+    client.publish_with_reply_and_headers("jr.demo.rpc", "nobody.x", headers, call.into()).await.unwrap();
+    until("the handler is dropped", async || worker.seen.cancelled.load(Ordering::SeqCst) == 1).await;
+}
+
+#[tokio::test]
+#[ignore = "needs nats-server"]
+async fn a_caller_that_reads_too_slowly_is_told() {
+    // The library reads at once; what is slow here is the process, which is stopped for a while. The server gives up on it.
+    let config = "write_deadline: \"200ms\"\nmax_pending: 1048576\n";
+    let server = NatsServer::configured(config);
+    let url = server.url("demo");
+    let worker = Worker::start(&url).await;
+    let thread = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let peer = caller(&url).await;
+            peer.call::<i64>("add", (1, 2)).await.unwrap();
+            let calls: Vec<_> = (0..40)
+                .map(|_| tokio::spawn(peer.call::<String>("repeat", (900_000,)).into_future()))
+                .collect();
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            // All of this runtime stands still: nothing is read.
+            std::thread::sleep(Duration::from_secs(2));
+            let mut failed = 0;
+            for call in calls {
+                match call.await.unwrap() {
+                    Ok(text) => assert_eq!(text.len(), 900_000),
+                    outcome => {
+                        assert_eq!(undelivered(&outcome).0, DeliveryFailure::Closed);
+                        failed += 1;
+                    }
+                }
+            }
+            until("calls are answered again", async || peer.call::<i64>("add", (1, 2)).await == Ok(3)).await;
+            failed
+        })
+    });
+    let failed = tokio::task::spawn_blocking(move || thread.join().unwrap()).await.unwrap();
+    assert!(failed > 0, "the server has not cut it off");
+    worker.stop().await;
+}
