@@ -115,10 +115,10 @@ async def a_question_goes_away_with_its_call():
     everything = ["--", "node", "node_modules/@modelcontextprotocol/server-everything/dist/index.js", "stdio"]
     tool = "trigger-long-running-operation"
     # It asks for folders as it starts. A call that reports progress does not wait for them.
-    code, seen = await on_a_terminal("call", tool, "duration=2", "steps=4", *everything)
+    code, seen = await on_a_terminal("call", tool, "duration=2", "steps=8", *everything)
     check(code, 0)
     assert "or nothing" not in seen and "75 %" in seen, repr(seen)
-    check(last_line(seen), "Long running operation completed. Duration: 2 seconds, Steps: 4.")
+    check(last_line(seen), "Long running operation completed. Duration: 2 seconds, Steps: 8.")
     # Of one that reports none this is not known: the question is taken back when the result comes.
     code, seen = await on_a_terminal("call", tool, "duration=3", "steps=1", *everything)
     check(code, 0)

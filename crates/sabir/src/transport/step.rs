@@ -8,7 +8,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Step<'a> {
-    /// The name of the host is about to be resolved. What was done before is no part of the connection.
+    /// The name of the host is about to be resolved. What was done before does not belong to the connection.
     Connecting {
         /// The name.
         host: &'a str,
