@@ -24,6 +24,7 @@ pages! {
     Lsp = "docs/lsp.md",
     Testing = "docs/testing.md",
     Deploying = "docs/deploying.md",
+    Telemetry = "docs/telemetry.md",
     Design = "docs/design.md",
     Migrating = "docs/migrating.md",
 }
