@@ -5,6 +5,7 @@ import asyncio
 import json
 import os
 import subprocess
+import tempfile
 import urllib.request
 from contextlib import asynccontextmanager
 
@@ -293,6 +294,19 @@ async def a_tap_and_a_mock_have_metrics_too():
             while line not in (await asyncio.to_thread(scrape, url, ""))[1].splitlines():
                 await asyncio.sleep(0.01)
             check_metrics((await asyncio.to_thread(scrape, url, ""))[1])
+    with tempfile.TemporaryDirectory() as folder:
+        description = os.path.join(folder, "openrpc.json")
+        _, document, _ = await sabir("describe", "demo:", "--openrpc")
+        with open(description, "w") as file:
+            file.write(document)
+        command = [SABIR, "mock", description, "--listen", "tcp://127.0.0.1:0", "--metrics", "0"]
+        async with running(*command) as (_, lines):
+            url = (await said(lines, "metrics at")).split()[-1]
+            port = int((await said(lines, "serving on")).rsplit(":", 1)[1])
+            await sabir("call", f"tcp://127.0.0.1:{port}", "--raw", message)
+            text = (await asyncio.to_thread(scrape, url, ""))[1]
+            assert line in text.splitlines(), text
+            check_metrics(text)
 
 
 run("telemetry", [

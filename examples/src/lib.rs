@@ -27,6 +27,7 @@ pages! {
     Testing = "docs/testing.md",
     Deploying = "docs/deploying.md",
     ScalingOut = "docs/scaling-out.md",
+    Telemetry = "docs/telemetry.md",
     Design = "docs/design.md",
     Migrating = "docs/migrating.md",
 }

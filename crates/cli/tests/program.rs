@@ -164,3 +164,8 @@ fn graph() {
 fn model() {
     check("model");
 }
+
+#[test]
+fn telemetry() {
+    check("telemetry");
+}

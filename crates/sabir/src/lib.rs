@@ -97,7 +97,7 @@
 //! | `schema` | methods with descriptions and schemas, OpenRPC documents, `rpc.discover` |
 //! | `service` | `#[sabir::service]` and `#[derive(sabir::RpcError)]`; includes `schema` |
 //! | `validate` | params checked against their schemas; includes `schema` |
-//! | `tracing` | spans of calls, for the crate `tracing` |
+//! | `tracing` | spans of calls, for the crate `tracing`, and traces that go on over connections |
 //! | `fuzzing` | private parsers for the project's own fuzz targets; not part of the API |
 
 // What a service's author writes: methods and their handlers.

@@ -14,6 +14,7 @@ Examples:
   sabir demo --mcp
   sabir demo --listen http://127.0.0.1:8080/rpc --bearer secret
   sabir demo --listen https://127.0.0.1:8443 --tls-cert server.pem --tls-key server.key
+  sabir demo --listen tcp://127.0.0.1:4000 --otlp http://127.0.0.1:4318 --metrics 9464
 
 At tcp:// and unix: one port serves all: JSON-RPC in lines or with Content-Length headers, HTTP/1.1, HTTP/2 and
 WebSocket, and with a certificate TLS of each. The first bytes of a connection decide. At http:// and ws:// it

@@ -47,7 +47,8 @@ Examples:
   sabir tap wrap files --record /tmp/files.jrl
   sabir tap --record /tmp/clangd.jrl --make-shim ~/bin/clangd-tapped -- clangd
   sabir tap --print --listen http://127.0.0.1:9000/mcp https://example.org/mcp
-  sabir tap --record s.jrl --listen tcp://127.0.0.1:0 unix:/tmp/server.sock"
+  sabir tap --record s.jrl --listen tcp://127.0.0.1:0 unix:/tmp/server.sock
+  sabir tap --otlp http://127.0.0.1:4318 --metrics 9464 -- my-mcp-server"
 )]
 pub(crate) struct TapArgs {
     #[command(subcommand)]

@@ -25,18 +25,17 @@ impl std::str::FromStr for LogFilter {
         };
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
             let level = |text: &str| text.parse::<LevelFilter>().ok();
-            match part.split_once('=') {
-                Some((target, of)) => {
-                    let level = level(of.trim()).ok_or_else(|| wrong(part))?;
-                    filter.targets.push((target.trim().to_owned(), level));
+            let is_name = |text: &str| text.chars().all(|c| c.is_alphanumeric() || "_:-".contains(c));
+            match part.split_once('=').map(|(target, of)| (target.trim(), level(of.trim()))) {
+                Some((target, Some(level))) if is_name(target) => {
+                    filter.targets.push((target.to_owned(), level));
                 }
                 None => match level(part) {
                     Some(level) => filter.rest = level,
-                    None if part.chars().all(|c| c.is_alphanumeric() || "_:-".contains(c)) => {
-                        filter.targets.push((part.to_owned(), LevelFilter::TRACE));
-                    }
+                    None if is_name(part) => filter.targets.push((part.to_owned(), LevelFilter::TRACE)),
                     None => return Err(wrong(part)),
                 },
+                Some(_) => return Err(wrong(part)),
             }
         }
         if filter.targets.len() > MOST {

@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn what_a_peer_chose_stays_in_its_line() {
         let line = text(&hostile(), 2);
-        let want = "2026-11-18T10:26:40.123Z  WARN sabir::rpc: bad\\u{7}message \
+        let want = "2026-11-18T11:06:40.123Z  WARN sabir::rpc: bad\\u0007message \
                     rpc.method=\"a\\n2026 ERROR forged\\u{1b}[2J\" count=3 code=-32601 omitted=2\n";
         assert_eq!(line, want);
         let line = json(&hostile(), 0);

@@ -7,9 +7,10 @@ use crate::json::raw::RawJson;
 use crate::message::decode::Entry;
 use crate::message::id::Id;
 use crate::message::{Message, Request};
-use crate::session::event::{Event, Report};
+use crate::session::event::Event;
 use crate::session::inbound::{Next, in_flight, start};
 use crate::session::meta::{Meta, may_have_long_token};
+use crate::session::report::Report;
 use crate::session::requests::parse_small_id;
 use crate::session::{Core, Phase};
 

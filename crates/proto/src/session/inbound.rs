@@ -14,10 +14,11 @@ use crate::message::decode::{Entry, decode_batch, decode_single, is_batch};
 use crate::message::error::{ErrorCode, ErrorObject};
 use crate::message::id::Id;
 use crate::message::{Fault, Invalid, Message, Notification, Request, Response};
-use crate::session::event::{CallError, CallKey, Event, Origin, Report, RequestKey};
+use crate::session::event::{CallError, CallKey, Event, Origin, RequestKey};
 use crate::session::meta::{LONGEST_TOKEN, Meta, may_have_long_token};
 use crate::session::queue::Waiting;
 use crate::session::refusals::{REPORTED, SMALL_ERROR, is_long_answer};
+use crate::session::report::Report;
 use crate::session::requests::Requests;
 use crate::session::{Core, KEPT_BATCH, Phase, Role, WholeMessage};
 

@@ -20,6 +20,7 @@ mod oversize;
 mod publish;
 mod queue;
 mod refusals;
+mod report;
 mod requests;
 mod sinks;
 mod subscribe;

@@ -6,9 +6,10 @@ use crate::message::decode::Entry;
 use crate::message::error::{ErrorCode, ErrorObject};
 use crate::message::id::Id;
 use crate::message::{Fault, Invalid};
-use crate::session::event::{CallError, CallKey, Event, Report, Undelivered};
+use crate::session::event::{CallError, CallKey, Event, Undelivered};
 use crate::session::inbound::{Next, overloaded};
 use crate::session::oversize::Oversize;
+use crate::session::report::Report;
 use crate::session::{Core, Role};
 
 /// What an error without data takes, about.

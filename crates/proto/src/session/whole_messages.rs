@@ -1,6 +1,7 @@
 //! Input and output of a session on a transport that delimits messages, such as WebSocket or HTTP.
 
-use super::event::{CallError, Event, Origin, Outgoing, Report, RequestKey, Undelivered};
+use super::event::{CallError, Event, Origin, Outgoing, RequestKey, Undelivered};
+use super::report::Report;
 use super::{Session, WholeMessage};
 use crate::frame::message_start;
 use crate::message::error::ErrorObject;

@@ -11,8 +11,7 @@ use crate::router::{Router, Routes};
 /// Carries traces over connections: spans of `tracing` have no ids, so only whoever exports them knows which trace they
 /// belong to. [`Router::propagate`] takes one.
 ///
-/// With `tracing-opentelemetry` it is a dozen lines: see the
-/// [example](https://github.com/sabir-rpc/sabir/blob/main/examples/opentelemetry/src/main.rs).
+/// With `tracing-opentelemetry` it is a dozen lines: the example `opentelemetry` has them.
 pub trait Propagator: Send + Sync + 'static {
     /// A call has come that belongs to `trace`: makes that the parent of `span`, which nobody has entered yet. A peer may
     /// send anything as its trace.
