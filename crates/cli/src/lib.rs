@@ -2,6 +2,7 @@
 //! targets.
 
 mod args;
+mod bench;
 mod call;
 mod check;
 mod complete;
@@ -109,6 +110,7 @@ fn run(command: Command, printer: &Printer) -> Result<Exit, Failure> {
             Command::Model(args) => model::run(&args, printer),
             Command::Check(args) => check::run(args, printer).await,
             Command::Explain { rule, json } => explain::run(rule.as_deref(), json, printer),
+            Command::Bench(args) => bench::run(*args, printer).await,
             Command::Tap(args) => tap::run(args, printer).await,
             Command::View(args) => view::run(args, printer).await,
             Command::Replay(args) => replay::run(args, printer).await,

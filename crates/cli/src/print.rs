@@ -346,6 +346,21 @@ impl Printer {
         bar.draw(&fitting(&text, usize::saturating_sub(columns, 1)));
     }
 
+    /// One line on a terminal that replaces the last one, for what changes all the time.
+    pub(crate) fn status(&self, text: &str) {
+        if self.err.terminal {
+            let columns =
+                terminal_size::terminal_size_of(io::stderr()).map_or(80, |(columns, _)| columns.0.into());
+            let text = fitting(&escape_controls(text), usize::saturating_sub(columns, 1));
+            self.bar.lock().unwrap_or_else(PoisonError::into_inner).draw(&text);
+        }
+    }
+
+    /// Takes that line away.
+    pub(crate) fn end_status(&self) {
+        self.clear_bar();
+    }
+
     fn clear_bar(&self) {
         self.bar.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }

@@ -1,5 +1,6 @@
 //! The command line. What it means is decided by each command.
 
+mod bench;
 mod call;
 mod check;
 mod demo;
@@ -17,6 +18,7 @@ mod wrap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+pub(crate) use bench::{BenchArgs, BenchCommand, BenchCompareArgs, BenchRunArgs};
 pub(crate) use call::CallArgs;
 pub(crate) use check::CheckArgs;
 use clap::{Parser, Subcommand, ValueEnum};
@@ -89,6 +91,8 @@ the demo service in this process, and the answers shown are those that it gives.
     Shell(ShellArgs),
     /// Follow a subscription: print what comes, one line each
     Subscribe(SubscribeArgs),
+    /// Send calls at a rate, or as fast as they are answered, and measure
+    Bench(Box<BenchArgs>),
     /// Check captured traffic or a live peer against the rules of the protocol
     Check(CheckArgs),
     /// Record or show what goes over the wire between a client and its server
@@ -155,7 +159,8 @@ impl Command {
     pub(crate) fn talks(&self) -> bool {
         matches!(
             self,
-            Command::Call(_)
+            Command::Bench(_)
+                | Command::Call(_)
                 | Command::Shell(_)
                 | Command::Subscribe(_)
                 | Command::Check(_)

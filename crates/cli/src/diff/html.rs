@@ -68,7 +68,7 @@ pub(super) fn page(rows: &[Row], sides: Sides, a: &str, b: &str) -> String {
 }
 
 /// Text that is nothing but text in a page, and shows what is invisible.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -7,6 +7,7 @@ mod offered;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
+pub(crate) use html::escaped;
 use sabir_model::capture::Direction;
 
 use crate::args::{DiffArgs, PeerArgs, SessionArgs};

@@ -146,6 +146,25 @@ pub(super) async fn call(
     }
 }
 
+/// What calling a name is on the wire: a tool, a prompt or a resource.
+pub(super) async fn resolve(
+    session: &McpSession,
+    name: &str,
+    args: &Arguments,
+) -> Result<(String, Option<RawJson<'static>>), CallFailure> {
+    if name.contains("://") && args.is_empty() {
+        return Ok(("resources/read".to_owned(), Some(params(&json!({"uri": name}))?)));
+    }
+    let tools = session.tools().await?;
+    let (method, arguments) = match tools.iter().find(|tool| tool.name == name) {
+        Some(tool) => ("tools/call", typed(args, tool)?),
+        None => ("prompts/get", args.named()?),
+    };
+    let arguments = arguments.map_or(Ok(json!({})), |arguments| arguments.parse());
+    let whole = json!({"name": name, "arguments": arguments.map_err(Failure::usage)?});
+    Ok((method.to_owned(), Some(params(&whole)?)))
+}
+
 fn typed(args: &Arguments, tool: &Tool) -> Result<Option<RawJson<'static>>, Failure> {
     let schema: Value = tool.input_schema.parse().unwrap_or_default();
     args.typed(&tool.name, &parameters(&schema))

@@ -333,6 +333,32 @@ impl Session {
         Ok(Answer { result: call.await?, form: Form::Json })
     }
 
+    /// What a call by this name is on the wire: its method and its params.
+    pub(crate) async fn resolve(
+        &mut self,
+        method: &str,
+        args: &Arguments,
+    ) -> Result<(String, Option<RawJson<'static>>), Failure> {
+        match &mut self.kind {
+            Kind::Plain => Ok((method.to_owned(), self.params(method, args).await?)),
+            Kind::Lsp(lsp) => Ok((method.to_owned(), lsp.params(method, args).await?)),
+            Kind::Mcp(_) if Protocol::Mcp(None).has(method) || method == "ping" => {
+                Ok((method.to_owned(), args.named()?))
+            }
+            Kind::Mcp(session) => {
+                mcp::resolve(session, method, args).await.map_err(|failure| match failure {
+                    CallFailure::Failed(failure) => failure,
+                    CallFailure::Call(error) => self.options.call_failed(&error, &self.watch),
+                })
+            }
+        }
+    }
+
+    /// Makes calls that were resolved, any number at the same time.
+    pub(crate) fn caller(&self) -> Caller {
+        Caller { peer: self.peer.clone(), mcp: self.mcp().cloned() }
+    }
+
     pub(crate) async fn notify(&self, method: &str, params: Option<RawJson<'static>>) -> Result<(), Failure> {
         let sent = self.peer.notify_raw(method.to_owned(), params).await;
         sent.map_err(|refused| Failure::new(Exit::Protocol, format_args!("not sent: {refused}")))
@@ -427,6 +453,34 @@ impl Session {
             self.kind = Kind::Mcp(session);
         }
         self.mcp().is_some()
+    }
+}
+
+/// Makes calls in a session. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Caller {
+    peer: Peer,
+    mcp: Option<McpSession>,
+}
+
+impl Caller {
+    pub(crate) async fn call(
+        &self,
+        method: String,
+        params: Option<RawJson<'static>>,
+    ) -> Result<RawJson<'static>, CallError> {
+        match &self.mcp {
+            Some(session) => mcp::request(session, &method, params, None).await,
+            None => self.peer.call_raw(method, params).await,
+        }
+    }
+
+    pub(crate) async fn notify(
+        &self,
+        method: String,
+        params: Option<RawJson<'static>>,
+    ) -> Result<(), String> {
+        self.peer.notify_raw(method, params).await.map_err(|refused| refused.to_string())
     }
 }
 

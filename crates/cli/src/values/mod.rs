@@ -73,6 +73,11 @@ impl Arguments {
         }
     }
 
+    /// Params as they were recorded.
+    pub(crate) fn from_params(params: RawJson<'static>) -> Arguments {
+        Arguments { args: Vec::new(), data: Some(params) }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.args.is_empty() && self.data.is_none()
     }

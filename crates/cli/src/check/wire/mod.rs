@@ -9,6 +9,7 @@ mod stream;
 use std::io;
 
 use post::Post;
+pub(crate) use post::streams;
 pub(crate) use posts::{Posted, Posts};
 use sabir::Undelivered;
 use sabir_model::rules::{Profile, Revision};

@@ -559,7 +559,7 @@ fn io_error(error: hyper::Error) -> io::Error {
 }
 
 /// A connection to the host of a URL, with TLS if its scheme says so.
-pub(super) async fn streams(url: &Url, web: &Web) -> io::Result<RawStreams> {
+pub(crate) async fn streams(url: &Url, web: &Web) -> io::Result<RawStreams> {
     let scheme = if url.scheme().is_secure() { "tls" } else { "tcp" };
     let host = match url.host() {
         host if host.contains(':') => format!("[{host}]"),
