@@ -85,6 +85,11 @@ fn web() {
 }
 
 #[test]
+fn bench() {
+    check("bench");
+}
+
+#[test]
 fn batches() {
     check("batches");
 }

@@ -60,7 +60,8 @@ fn exit(child: &mut Child, what: &str) -> Option<i32> {
 }
 
 /// Commands that print what comes while they wait.
-const PRINTING: [(&str, &str); 7] = [
+const PRINTING: [(&str, &str); 8] = [
+    ("bench TARGET add", NOTIFICATION),
     ("call TARGET add", NOTIFICATION),
     ("call TARGET add", "noise\n"),
     ("call TARGET add --trace", NOTIFICATION),
@@ -98,6 +99,46 @@ fn an_interrupt_is_obeyed_although_nobody_reads() {
         assert!(kill.success());
         assert_eq!(exit(&mut child, &command), Some(130), "{command}");
     });
+}
+
+/// A run that is interrupted reports what it has measured.
+#[test]
+fn an_interrupted_load_says_what_it_has_measured() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let target = format!("tcp://{}", listener.local_addr().unwrap());
+    let (told, asked) = std::sync::mpsc::channel();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (mut stream, told) = (stream.unwrap(), told.clone());
+            thread::spawn(move || {
+                let read = std::io::BufReader::new(stream.try_clone().unwrap());
+                for line in std::io::BufRead::lines(read).map_while(Result::ok) {
+                    let id =
+                        line.split("\"id\":").nth(1).and_then(|rest| rest.split(',').next()).unwrap_or("0");
+                    let answer = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":5}}\n");
+                    if stream.write_all(answer.as_bytes()).is_err() || told.send(()).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    let mut child = start("bench --rate 200 --warmup 0s --duration 10m --json TARGET add 2 3", &target);
+    for _ in 0..40 {
+        asked.recv_timeout(PATIENCE).unwrap();
+    }
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    assert_eq!(exit(&mut child, "bench"), Some(130));
+    let (mut out, mut err) = (String::new(), String::new());
+    child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
+    child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+    let report: serde_json::Value =
+        serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {out}\n{err}"));
+    let round = &report["rounds"][0];
+    assert!(round["ok"].as_u64().unwrap() >= 30, "{round}");
+    assert_eq!(round["errors"], 0, "{round}");
+    assert!(err.contains("interrupted"), "{err}");
 }
 
 /// A server that talks, but not about what was asked, is late all the same.

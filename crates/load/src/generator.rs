@@ -479,7 +479,8 @@ impl Generator {
     /// What it came to. What is still open has no answer.
     pub fn finish(mut self, now: u64) -> Measured {
         let ids: Vec<u64> = self.open.iter().map(|(id, _)| id).collect();
-        let end = self.ended.unwrap_or(self.last_due()).min(now);
+        // A schedule whose calls were all sent lasts to its end, also if the last answer came before.
+        let end = self.ended.unwrap_or(self.last_due().min(now));
         if self.stopped {
             self.tally.measured.cut_off = ids.len() as u64;
         } else {

@@ -227,7 +227,7 @@ fn the_map_is_true() {
             named.push(path);
         }
     }
-    for krate in ["proto", "sabir", "lsp", "mcp", "model", "cli"] {
+    for krate in ["proto", "load", "sabir", "lsp", "mcp", "model", "cli"] {
         let source = format!("crates/{krate}/src");
         for (path, _) in files(&root().join(&source), &["rs"]) {
             let folder =

@@ -1,5 +1,6 @@
 //! The floor of the network: one thread and `epoll`, finds where requests end and writes a fixed answer
-//! for each, once per read. `floor_net lines`, `floor_net http`, `floor_net websocket`.
+//! for each, once per read. `floor_net lines`, `floor_net http`, `floor_net websocket`. `floor_net lines ids` and `floor_net http ids`
+//! read the id of a call and give it back, for a generator that matches them.
 //!
 //! It looks at nothing that is not needed to find the end of a request, and keeps nothing for a
 //! connection but its socket.
@@ -29,6 +30,7 @@ enum Speaks {
 struct Connection {
     socket: TcpStream,
     speaks: Speaks,
+    ids: bool,
     /// The beginning of a request whose end has not come.
     rest: Vec<u8>,
 }
@@ -40,6 +42,7 @@ fn main() -> io::Result<()> {
         Some("websocket") => Speaks::Upgrade,
         _ => return Err(io::Error::other("expected lines, http or websocket")),
     };
+    let ids = std::env::args().nth(2).as_deref() == Some("ids");
     let listener = TcpListener::bind("127.0.0.1:0")?;
     eprintln!("serving on tcp://{}", listener.local_addr()?);
     let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
@@ -57,7 +60,7 @@ fn main() -> io::Result<()> {
                 let socket = listener.accept()?.0;
                 socket.set_nodelay(true)?;
                 epoll::add(&poll, &socket, epoll::EventData::new_u64(count), epoll::EventFlags::IN)?;
-                connections.insert(count, Connection { socket, speaks, rest: Vec::new() });
+                connections.insert(count, Connection { socket, speaks, ids, rest: Vec::new() });
                 count += 1;
             } else if let Some(connection) = connections.get_mut(&key)
                 && !serve(connection, &mut buffer, &mut out).unwrap_or(false)
@@ -70,7 +73,7 @@ fn main() -> io::Result<()> {
 
 /// One read and one write. Returns whether the connection goes on.
 fn serve(connection: &mut Connection, buffer: &mut [u8], out: &mut Vec<u8>) -> io::Result<bool> {
-    let Connection { socket, speaks, rest } = connection;
+    let Connection { socket, speaks, ids, rest } = connection;
     let kept = rest.len();
     buffer[..kept].copy_from_slice(rest);
     rest.clear();
@@ -79,7 +82,10 @@ fn serve(connection: &mut Connection, buffer: &mut [u8], out: &mut Vec<u8>) -> i
     let mut at = 0;
     out.clear();
     while let Some(length) = speaks.end(&bytes[at..]) {
-        speaks.answer(out);
+        match *ids {
+            true => speaks.answer_with_id(&bytes[at..at + length], out),
+            false => speaks.answer(out),
+        }
         at += length;
     }
     rest.extend_from_slice(&bytes[at..]);
@@ -95,7 +101,8 @@ impl Speaks {
             Speaks::Upgrade => memmem::find(bytes, b"\r\n\r\n").map(|at| at + 4),
             Speaks::Http => {
                 let head = memmem::find(bytes, b"\r\n\r\n")? + 4;
-                let digits = memmem::find(&bytes[..head], b"Content-Length: ")? + 16;
+                let named = |name: &[u8]| memmem::find(&bytes[..head], name);
+                let digits = named(b"Content-Length: ").or_else(|| named(b"content-length: "))? + 16;
                 let digits = bytes[digits..].iter().take_while(|byte| byte.is_ascii_digit());
                 let body = digits.fold(0, |sum, digit| sum * 10 + usize::from(digit - b'0'));
                 (head + body <= bytes.len()).then_some(head + body)
@@ -104,6 +111,22 @@ impl Speaks {
             Speaks::Frames => {
                 let length = 6 + usize::from(bytes.get(1)? & 0x7f);
                 (length <= bytes.len()).then_some(length)
+            }
+        }
+    }
+
+    fn answer_with_id(self, request: &[u8], out: &mut Vec<u8>) {
+        match self {
+            Speaks::Http => {
+                let mut body = Vec::with_capacity(64);
+                sabir_bench_peers::answer_with_id(request, &mut body);
+                let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ";
+                out.extend_from_slice(format!("{head}{}\r\n\r\n", body.len()).as_bytes());
+                out.extend_from_slice(&body);
+            }
+            _ => {
+                sabir_bench_peers::answer_with_id(request, out);
+                out.push(b'\n');
             }
         }
     }

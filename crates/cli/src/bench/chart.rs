@@ -46,6 +46,7 @@ pub(super) fn lines(title: &str, unit: Unit, ticks: &Ticks, series: &[Series]) -
     for part in 0..=4 {
         let value = top * f64::from(part) / 4.0;
         let label = match unit {
+            _ if part == 0 => "0".to_owned(),
             Unit::Millis => format!("{} ms", ms(value)),
             Unit::Number => count(value.round() as u64),
         };

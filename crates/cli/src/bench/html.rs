@@ -81,7 +81,8 @@ fn spectrum(report: &Report, round: &Round) -> String {
     // 0.9 is one third of the way to 0.999.
     let place = |quantile: f64| (-(1.0 - quantile).max(1e-5).log10() / 5.0).min(1.0);
     let points = |of: fn(&super::report::Point) -> f64| {
-        round.spectrum.iter().map(|point| (place(point.quantile), of(point))).collect()
+        let shown = round.spectrum.iter().filter(|point| point.quantile < 1.0);
+        shown.map(|point| (place(point.quantile), of(point))).collect()
     };
     let mut series = vec![Series { name: "latency", class: "a", points: points(|point| point.latency_ms) }];
     if report.is_open() {
@@ -150,10 +151,14 @@ fn knee(steps: &[Step]) -> String {
     chart::lines("Latency by rate", Unit::Millis, &ticks, &series)
 }
 
-fn cells(body: &mut String, figures: &Figures) {
+/// Cells of a row. Without a call that was answered there is nothing to show.
+fn cells(body: &mut String, figures: &Figures, answered: u64) {
     let Figures { mean, p50, p90, p99, p999, max } = *figures;
     for value in [mean, p50, p90, p99, p999, max] {
-        let _ = write!(body, "<td>{}</td>", ms(value));
+        let _ = match answered {
+            0 => write!(body, "<td>-</td>"),
+            _ => write!(body, "<td>{}</td>", ms(value)),
+        };
     }
 }
 
@@ -168,7 +173,7 @@ fn figures(body: &mut String, report: &Report, round: &Round) {
     }
     for (name, figures) in rows {
         let _ = write!(body, "<tr><td>{name}</td>");
-        cells(body, figures);
+        cells(body, figures, round.ok);
         body.push_str("</tr>");
     }
     body.push_str("</tbody></table>\n");
@@ -188,7 +193,7 @@ fn tables(body: &mut String, round: &Round) {
                 count(step.rate_answered.round() as u64),
                 count(step.errors)
             );
-            cells(body, &step.latency_ms);
+            cells(body, &step.latency_ms, step.ok);
             body.push_str("</tr>");
         }
         body.push_str("</tbody></table>\n");
@@ -206,7 +211,7 @@ fn tables(body: &mut String, round: &Round) {
                 count(method.sent),
                 count(method.errors)
             );
-            cells(body, &method.latency_ms);
+            cells(body, &method.latency_ms, method.ok);
             body.push_str("</tr>");
         }
         body.push_str("</tbody></table>\n");
@@ -247,4 +252,34 @@ fn options(body: &mut String, report: &Report) {
         let _ = write!(body, "<div><dt>{name}</dt><dd>{}</dd></div>", html(&value));
     }
     body.push_str("</dl>\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A report with names and messages of a server that means harm.
+    #[test]
+    fn hostile_text_is_text_and_nothing_comes_from_elsewhere() {
+        let hostile = "<script>alert(1)</script>\"'&\u{1b}[2J\u{202e}";
+        let report: Report =
+            serde_json::from_str(include_str!("../../tests/data/bench/report.json")).expect("a report");
+        let mut report = Report { target: hostile.to_owned(), methods: vec![hostile.to_owned()], ..report };
+        report.config.rate = Some(hostile.to_owned());
+        for round in &mut report.rounds {
+            round.until_broken = Some(hostile.to_owned());
+            round.methods.iter_mut().for_each(|row| row.name = hostile.to_owned());
+            round.steps.iter_mut().for_each(|row| row.label = hostile.to_owned());
+            round.error_classes.iter_mut().for_each(|row| {
+                (row.class, row.example) = (hostile.to_owned(), hostile.to_owned());
+            });
+        }
+        let page = page(&report);
+        assert!(!page.contains("<script") && !page.contains(['\u{1b}', '\u{202e}']), "{page}");
+        assert!(page.matches("&lt;script&gt;").count() > 8, "{page}");
+        assert!(
+            !["src=", "href=", "url(", "http", "@import"].iter().any(|from| page.contains(from)),
+            "{page}"
+        );
+    }
 }

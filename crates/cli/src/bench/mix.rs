@@ -45,7 +45,10 @@ pub(super) fn read(file: &OsStr, printer: &Printer) -> Result<(Vec<Entry>, Vec<u
     });
     let (entries, order) = match is_list {
         Some(text) => list(text, &name)?,
-        None => recorded(&Recording::read(&bytes[..], &name, printer)?),
+        None => {
+            let recording = Recording::read(&bytes[..], &name, printer);
+            recorded(&recording.map_err(|failure| failure.hint(FORM))?)
+        }
     };
     match entries.is_empty() || order.is_empty() {
         true => Err(Failure::usage(format_args!("{name} has no calls")).hint(FORM)),

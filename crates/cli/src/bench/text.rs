@@ -82,7 +82,8 @@ fn one(out: &mut String, report: &Report, round: &Round) {
             .map(|method| {
                 let mut row = vec![shortened(&method.name), count(method.sent), count(method.errors)];
                 let latency = &method.latency_ms;
-                row.extend([latency.p50, latency.p99, latency.max].map(ms));
+                let shown = |value| if method.ok > 0 { ms(value) } else { "-".to_owned() };
+                row.extend([latency.p50, latency.p99, latency.max].map(shown));
                 row
             })
             .collect();
@@ -159,9 +160,6 @@ pub(super) fn warnings(report: &Report) -> Vec<String> {
         if number > 0 {
             warnings.push(format!("{} {what}", count(number)));
         }
-    }
-    if !report.environment.optimized {
-        warnings.push("this program was compiled without optimisation: its limit is low".to_owned());
     }
     warnings
 }

@@ -1,7 +1,7 @@
 
-# Methods of a target, for `sabir call TARGET METHOD` and `sabir describe TARGET METHOD`.
+# Methods of a target, for `sabir bench`, `sabir call` and `sabir describe TARGET METHOD`.
 _sabir_with_methods() {
-    if (( CURRENT == 4 )) && [[ $words[2] == (call|describe) && $words[3] != -* && $words[4] != -* ]]; then
+    if (( CURRENT == 4 )) && [[ $words[2] == (bench|call|describe) && $words[3] != -* && $words[4] != -* ]]; then
         local -a methods
         methods=("${(@f)$(sabir complete-methods "${(Q)words[3]}" "$words[4]" 2>/dev/null)}")
         compadd -a methods
