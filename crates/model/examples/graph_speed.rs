@@ -74,11 +74,14 @@ impl Traffic {
         let (id, time) = (n / 2, n * 100_000);
         let (direction, message) = match n {
             0 => {
-                self.text = "{\"jrl\":1,\"at\":\"2026-11-17T12:00:00.000Z\",\"profile\":\"mcp\"}\n".to_owned();
+                self.text =
+                    "{\"jrl\":1,\"at\":\"2026-11-17T12:00:00.000Z\",\"profile\":\"mcp\"}\n".to_owned();
                 (">", r#"{"jsonrpc":"2.0","id":0,"method":"tools/list"}"#.to_owned())
             }
             1 => {
-                let tool = |i| format!(r#"{{"name":"tool{i}","inputSchema":{{"type":"object","required":["line"]}}}}"#);
+                let tool = |i| {
+                    format!(r#"{{"name":"tool{i}","inputSchema":{{"type":"object","required":["line"]}}}}"#)
+                };
                 let tools: Vec<_> = (0..20).map(tool).collect();
                 ("<", format!(r#"{{"jsonrpc":"2.0","id":0,"result":{{"tools":[{}]}}}}"#, tools.join(",")))
             }
@@ -99,7 +102,8 @@ impl Traffic {
                 ),
             ),
         };
-        self.text += &format!("{{\"n\":{},\"t\":{time},\"d\":\"{direction}\",\"c\":1,\"msg\":{message}}}\n", n + 1);
+        self.text +=
+            &format!("{{\"n\":{},\"t\":{time},\"d\":\"{direction}\",\"c\":1,\"msg\":{message}}}\n", n + 1);
     }
 }
 

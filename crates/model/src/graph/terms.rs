@@ -102,7 +102,7 @@ terms! {
         PROVIDES_RESOURCE = "providesResource", INSTANTIATES_PROMPT = "instantiatesPrompt",
         OFFERS_PROMPT = "offersPrompt", HAS_NAME = "hasName", HAS_TITLE = "hasTitle",
         HAS_DESCRIPTION = "hasDescription", HAS_VERSION = "hasVersion", HAS_URI = "hasURI",
-        HAS_MIME_TYPE = "hasMimeType", HAS_INPUT_SCHEMA = "hasInputSchema",
+        HAS_MIME_TYPE = "hasMimeType", HAS_TEXT = "hasText", HAS_INPUT_SCHEMA = "hasInputSchema",
         HAS_OUTPUT_SCHEMA = "hasOutputSchema", HAS_ARGUMENTS = "hasArguments",
         HAS_PROTOCOL_VERSION = "hasProtocolVersion", IS_ERROR = "isError", HAS_PROGRESS = "hasProgress",
         HAS_TOTAL = "hasTotal", HAS_REASON = "hasReason", HAS_LEVEL = "hasLevel";

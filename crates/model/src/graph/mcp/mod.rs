@@ -15,6 +15,9 @@ use crate::graph::node::{Node, Value};
 use crate::graph::terms::*;
 use crate::rules::MemoryBudget;
 
+/// Characters of a text of a result that are kept.
+const LONGEST_TEXT: usize = 500;
+
 /// What is known of a session that may speak MCP.
 #[derive(Debug)]
 pub(crate) struct McpSession {
@@ -193,6 +196,11 @@ impl McpSession {
                 if let Some(is_error) = is_error {
                     node.add(IS_ERROR, Value::Typed(if is_error { "true" } else { "false" }.into(), BOOLEAN));
                 }
+                if outcome == TOOL_FAILED
+                    && let Some(why) = first_text(result)
+                {
+                    node.text(HAS_TEXT, why);
+                }
                 if let (SUCCEEDED, Some(tool)) = (outcome, &asked.tool)
                     && let Some(why) = self.known.result_fault(tool, result)
                 {
@@ -224,6 +232,13 @@ impl McpSession {
 /// The text of a string.
 fn string(value: &RawJson<'_>) -> Option<String> {
     value.as_str().starts_with('"').then(|| value.parse::<String>().ok()).flatten()
+}
+
+/// The first text of a result, which says why a tool failed.
+fn first_text(result: &RawJson<'_>) -> Option<String> {
+    let content = result.get("content")?;
+    let text = content.elements().find_map(|part| string(&part.get("text")?))?;
+    Some(text.chars().take(LONGEST_TEXT).collect())
 }
 
 /// A number as it is written; what is not one is left out.

@@ -16,11 +16,13 @@ const RIGHT: usize = 560;
 const WIDTH: usize = RIGHT + BOX + 190;
 
 const CALLS: &str = "
-SELECT ?caller ?name ?method ?tool ?host (COUNT(?r) AS ?calls) (SUM(?bad) AS ?failed) (AVG(?ms) AS ?mean) {
+SELECT ?caller ?name ?method ?tool ?host (COUNT(?r) AS ?calls) (SUM(?bad) AS ?failed) (SUM(?took) AS ?ms) (SUM(?answer) AS ?answers) {
   ?r a jrpc:Request ; jrpc:hasMethod ?method .
   OPTIONAL { ?r prov:wasAttributedTo ?caller OPTIONAL { ?caller mcp:hasName ?name } }
   OPTIONAL { ?r mcp:executesTool ?t . ?t mcp:hasName ?tool OPTIONAL { ?h mcp:exposesTool ?t ; mcp:hasName ?host } }
-  OPTIONAL { ?a rpcx:answers ?r OPTIONAL { ?a rpcx:durationMs ?ms } OPTIONAL { ?a mcpx:outcome ?outcome } OPTIONAL { ?a jrpc:hasError ?error } }
+  OPTIONAL { ?a rpcx:answers ?r OPTIONAL { ?a rpcx:durationMs ?duration } OPTIONAL { ?a mcpx:outcome ?outcome } OPTIONAL { ?a jrpc:hasError ?error } }
+  BIND (COALESCE(?duration, 0) AS ?took)
+  BIND (IF(BOUND(?duration), 1, 0) AS ?answer)
   BIND (IF(BOUND(?error) || (BOUND(?outcome) && ?outcome = mcpx:ToolFailed), 1, 0) AS ?bad)
 }
 GROUP BY ?caller ?name ?method ?tool ?host
@@ -64,8 +66,8 @@ pub(super) fn draw(graph: &Graph, stop: &Stop) -> Result<String, QueryError> {
         let class = if failed > 0.0 { "failed" } else { "" };
         svg.line([LEFT + BOX, y(from), RIGHT, y(to)], class, true);
         let mut label = format!("{count}×");
-        if let Some(mean) = number(row, 7) {
-            label += &format!(" {}", time(mean));
+        if let (Some(total), Some(answers @ 1.0..)) = (number(row, 7), number(row, 8)) {
+            label += &format!(" {}", time(total / answers));
         }
         if failed > 0.0 {
             label += &format!(", {failed} failed");

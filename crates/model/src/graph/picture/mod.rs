@@ -26,7 +26,7 @@ pub fn picture(graph: &Graph, what: Picture, stop: &Stop) -> Result<String, Quer
     }
 }
 
-const STYLE: &str = "text{font:13px system-ui,sans-serif;fill:#1b1b1f}.small{font-size:11px;fill:#666}.bad{fill:#b3261e}\
+const STYLE: &str = "text{font:13px system-ui,sans-serif;fill:#1b1b1f}.small{font-size:11px;fill:#666;paint-order:stroke;stroke:#fff;stroke-width:3px}.bad{fill:#b3261e}\
 line,path{stroke:#555;fill:none}.failed{stroke:#b3261e}.answer{stroke-dasharray:5 3}.life{stroke:#ccc}\
 rect{fill:#f3f3f6;stroke:#999}";
 
