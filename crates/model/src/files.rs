@@ -54,4 +54,9 @@ queries! {
     "reused-ids",
     "ignored-cancels",
     "call-tree",
+    "slowest-chains",
+    "tools-never-called",
+    "failed-arguments",
+    "broken-results",
+    "who-asked-what",
 }

@@ -15,7 +15,9 @@ use oxrdf::{Quad, Term, Triple};
 use oxttl::{NQuadsParser, NTriplesParser, TriGParser, TurtleParser};
 use sabir_model::capture::Reader;
 use sabir_model::files::QUERIES;
-use sabir_model::graph::{Answer, Cell, Graph, GraphBuilder, GraphMapper, Stop, Syntax, Writer};
+use sabir_model::graph::{
+    Answer, Cell, Graph, GraphBuilder, GraphMapper, Picture, Stop, Syntax, Writer, picture,
+};
 
 const BASE: &str = "urn:example:session#";
 
@@ -101,11 +103,14 @@ fn the_example_gives_the_triples_beside_it() {
     let capture = fs::read(examples().join("session.jrl")).unwrap();
     check_golden(&examples().join("session.ttl"), &written(&capture, Syntax::Turtle));
     check_golden(&examples().join("session.nt"), &written(&capture, Syntax::NTriples));
+    let capture = fs::read(examples().join("mcp-session.jrl")).unwrap();
+    check_golden(&examples().join("mcp-session.ttl"), &written(&capture, Syntax::Turtle));
 }
 
 #[test]
 fn every_syntax_says_the_same() {
     check_syntaxes(&fs::read(examples().join("session.jrl")).unwrap());
+    check_syntaxes(&fs::read(examples().join("mcp-session.jrl")).unwrap());
     for line in [
         r#"{"jsonrpc":"2.0","id":1,"method":"a\u0000\u001b[31m\u202e\u0085","params":["\u001b\u2028","\\\"",{"é":1.0}]}"#,
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\u{9b}31m\u{202e}\",\"params\":[\"\u{9b}\u{7f}\"]}",
@@ -118,6 +123,10 @@ fn every_syntax_says_the_same() {
         // What a JSON-LD processor would obey is not even looked at.
         r#"{"@context":"http://evil.example/","@id":"urn:x","@type":"jrpc:Error","jsonrpc":"2.0","id":1,"result":{"@id":"urn:y"}}"#,
         "[1,[],{}]",
+        // What MCP says of a message, under names that nobody has chosen well.
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a b/../#%<\"\n","arguments":{"@id":"urn:x","n":9007199254740993}}}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1e3,"total":"many"}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"file:///é\u0000"}}"#,
     ] {
         check_syntaxes(line.as_bytes());
     }
@@ -134,29 +143,125 @@ fn shown(cell: Option<&Cell>) -> String {
     }
 }
 
-/// Each shipped query over a capture that has something for it, and over one that has nothing.
+/// Each shipped query over captures that have something for it, and over one that has nothing.
 #[test]
 fn each_query_finds_what_it_is_for() {
-    let capture = fs::read(examples().join("session.jrl")).unwrap();
-    let (full, empty) = (graph(&capture), graph(b""));
+    let captures = ["session.jrl", "mcp-session.jrl"];
+    let graphs = captures.map(|name| graph(&fs::read(examples().join(name)).unwrap()));
+    let empty = graph(b"");
     let mut came = String::new();
     for query in QUERIES {
         writeln!(came, "## {}: {}", query.name, query.about()).unwrap();
-        let Answer::Table(table) = full.query(query.text, &Stop::default()).unwrap() else {
-            panic!("{} selects", query.name)
-        };
-        writeln!(came, "{}", table.columns.join(" | ")).unwrap();
-        for row in &table.rows {
-            let cells: Vec<_> = row.iter().map(|cell| shown(cell.as_ref())).collect();
-            writeln!(came, "{}", cells.join(" | ")).unwrap();
+        let mut found = 0;
+        for (name, graph) in captures.iter().zip(&graphs) {
+            let Answer::Table(table) = graph.query(query.text, &Stop::default()).unwrap() else {
+                panic!("{} selects", query.name)
+            };
+            writeln!(came, "# {name}: {}", table.columns.join(" | ")).unwrap();
+            for row in &table.rows {
+                let cells: Vec<_> = row.iter().map(|cell| shown(cell.as_ref())).collect();
+                writeln!(came, "{}", cells.join(" | ")).unwrap();
+            }
+            found += table.rows.len();
         }
-        assert!(!table.rows.is_empty(), "{} finds nothing", query.name);
+        assert!(found > 0, "{} finds nothing", query.name);
         let Answer::Table(nothing) = empty.query(query.text, &Stop::default()).unwrap() else {
             panic!("{} selects", query.name)
         };
         assert_eq!(nothing.rows.len(), 0, "{} finds something in nothing", query.name);
     }
     check_golden(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/queries.txt"), &came);
+}
+
+/// A gateway passes a call on: the two captures are joined by their trace, in the order of their times.
+#[test]
+fn captures_are_joined_by_their_trace() {
+    let capture = |at: &str, method: &str, rest: &str| {
+        let meta = r#"{"traceparent":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}"#;
+        format!(
+            "{{\"jrl\":1,\"at\":\"{at}\"}}\n{{\"n\":1,\"t\":0,\"d\":\">\",\"msg\":{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"{method}\",\"params\":{{\"_meta\":{meta}}}}}}}\n{rest}"
+        )
+    };
+    let answer = "{\"n\":2,\"t\":9000000,\"d\":\"<\",\"msg\":{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}}\n";
+    let gateway = capture("2026-01-01T00:00:00Z", "outer", answer);
+    let server = capture("2026-01-01T00:00:00.002Z", "inner", "");
+    let mut readers = [Reader::new(gateway.as_bytes()).unwrap(), Reader::new(server.as_bytes()).unwrap()];
+    let mut mapper = GraphMapper::of_captures(["gateway.jrl", "server.jrl"]);
+    let mut writer = Writer::new(Vec::new(), Syntax::Turtle, BASE);
+    for number in [0, 0, 1, 1, 0] {
+        let record = readers[number].next().unwrap().unwrap();
+        mapper.handle_of(number, &record, |node| writer.write(node)).unwrap();
+    }
+    let text = String::from_utf8(writer.finish().unwrap()).unwrap();
+    for want in [
+        "c:f2.m2 a jrpc:Request",
+        "rpcx:calledDuring c:m2",
+        "c:f2.s1 a rpcx:Session",
+        "rpcx:capture \"server.jrl\"",
+    ] {
+        assert!(text.contains(want), "{want} is not in {text}");
+    }
+    assert!(triples(&text, Syntax::Turtle).len() > 20);
+}
+
+/// What is drawn is XML without anything that a browser would run, whatever a peer called its tools.
+#[test]
+fn pictures_are_escaped() {
+    let hostile = r#"> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"</text><script>alert(1)</script>&\u0000"}}"#;
+    for capture in [hostile.as_bytes(), &fs::read(examples().join("mcp-session.jrl")).unwrap(), b""] {
+        for what in [Picture::Sequence, Picture::Calls] {
+            let svg = picture(&graph(capture), what, &Stop::default()).unwrap();
+            assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"), "{svg}");
+            assert!(!svg.contains("<script") && !svg.contains('\0'), "{svg}");
+            assert_eq!(svg.matches("<text").count(), svg.matches("</text>").count(), "{svg}");
+        }
+    }
+    let svg = picture(
+        &graph(&fs::read(examples().join("mcp-session.jrl")).unwrap()),
+        Picture::Calls,
+        &Stop::default(),
+    );
+    let svg = svg.unwrap();
+    for want in ["editor", "tool forecast", "1 failed", "sampling/createMessage", "inside"] {
+        assert!(svg.contains(want), "{want}: {svg}");
+    }
+}
+
+/// Calls that go on with more input, and tasks, are linked; another protocol's messages are not MCP's.
+#[test]
+fn what_mcp_means_is_linked() {
+    let transcript = concat!(
+        "> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"a\"}}\n",
+        "< {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"resultType\":\"input_required\",\"requestState\":\"s\"}}\n",
+        "> {\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"a\",\"requestState\":\"s\"}}\n",
+        "< {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"task\":{\"taskId\":\"t\"}}}\n",
+        "> {\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tasks/get\",\"params\":{\"taskId\":\"t\"}}\n",
+    );
+    let text = written(transcript.as_bytes(), Syntax::Turtle);
+    for want in [
+        "mcpx:outcome mcpx:NeedsInput",
+        "mcpx:continues c:m1",
+        "mcpx:outcome mcpx:BecameTask",
+        "c:m5 a mcpx:GetTaskRequest",
+        "c:s1-task-t a mcpx:Task",
+    ] {
+        assert!(text.contains(want), "{want} is not in {text}");
+    }
+    let ping = "{\"n\":1,\"t\":0,\"d\":\">\",\"msg\":{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"METHOD\"}}\n";
+    for (profile, method, is_mcp) in
+        [("mcp", "ping", true), ("lsp", "ping", false), ("lsp", "tools/call", false), ("mcp", "other", false)]
+    {
+        let capture = format!("{{\"jrl\":1,\"profile\":\"{profile}\"}}\n{}", ping.replace("METHOD", method));
+        assert_eq!(
+            written(capture.as_bytes(), Syntax::Turtle).contains("a mcp:"),
+            is_mcp,
+            "{profile} {method}"
+        );
+    }
+    assert!(
+        !written(ping.replace("METHOD", "ping").as_bytes(), Syntax::Turtle).contains("a mcp:"),
+        "it may be anybody's"
+    );
 }
 
 /// What links a message with another, as `from property to`.

@@ -144,6 +144,13 @@ fn the_context_gives_the_triples_beside_each_example() {
     assert!(checked > 5, "only {checked} examples found");
 }
 
+const VOCABULARIES: [(&str, &str); 4] = [
+    ("jrpc", "http://json-rpc.org/ontology#"),
+    ("rpcx", "urn:sabir:ontology#"),
+    ("mcp", "http://modelcontextprotocol.io/ontology#"),
+    ("mcpx", "urn:sabir:ontology:mcp#"),
+];
+
 /// All names in a Turtle file that begin with one of our two vocabularies.
 fn own_names(turtle: &str, only_subjects: bool) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
@@ -157,15 +164,14 @@ fn own_names(turtle: &str, only_subjects: bool) -> BTreeSet<String> {
             }
         }
     }
-    names.retain(|name| {
-        ["<http://json-rpc.org/ontology#", "<urn:sabir:ontology#"].iter().any(|v| name.starts_with(v))
-    });
+    names.retain(|name| VOCABULARIES.iter().any(|(_, iri)| name.starts_with(&format!("<{iri}"))));
     names
 }
 
 #[test]
 fn every_term_that_is_used_is_explained() {
-    let explained = own_names(files::ONTOLOGY, true);
+    let mut explained = own_names(files::ONTOLOGY, true);
+    explained.extend(own_names(&sabir_model::blocks::mcp_ontology(), true));
     let check = |what: &str, used: BTreeSet<String>| {
         assert!(!used.is_empty(), "{what} uses no term");
         let unknown: Vec<_> = used.difference(&explained).collect();
@@ -175,8 +181,9 @@ fn every_term_that_is_used_is_explained() {
     check("the shapes", own_names(files::SHAPES, false));
     let compact = |text: &str| -> BTreeSet<String> {
         let mut used = BTreeSet::new();
-        for (label, iri) in [("jrpc:", "http://json-rpc.org/ontology#"), ("rpcx:", "urn:sabir:ontology#")] {
-            for rest in text.split(label).skip(1) {
+        for (label, iri) in VOCABULARIES {
+            let label = format!("{label}:");
+            for rest in text.split(label.as_str()).skip(1) {
                 let name = &rest[..rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len())];
                 if !name.is_empty() {
                     used.insert(format!("<{iri}{name}>"));

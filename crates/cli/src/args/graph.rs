@@ -5,7 +5,8 @@ use clap::ValueEnum;
 #[cfg(feature = "graph")]
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-FILE is a capture, one message per line, a transcript, or messages behind Content-Length headers.
+FILE is a capture, one message per line, a transcript, or messages behind Content-Length headers. Several are one
+graph, in which calls are joined by the trace id in their `_meta`.
 
 A QUERY is SPARQL, @FILE, or one of
   slowest-methods      how long each method took
@@ -15,17 +16,25 @@ A QUERY is SPARQL, @FILE, or one of
   reused-ids           requests with the id of an open request
   ignored-cancels      cancelled requests that were answered with a result
   call-tree            which call caused which, by trace context
-The prefixes jrpc, rpcx, prov, rdf and xsd need not be declared; `sabir model ontology` explains the terms.
+  slowest-chains       calls in whose course others were made, the slowest first
+  tools-never-called   tools that were listed and not called (MCP)
+  failed-arguments     calls of tools that failed, with their arguments (MCP)
+  broken-results       results that do not match the tool's output schema (MCP)
+  who-asked-what       who asked for what, how often, and how it went
+The prefixes jrpc, rpcx, mcp, mcpx, prov, rdf and xsd need not be declared; `sabir model ontology` explains the terms.
 
 Exit codes: 0 ok, 1 the query found too much, 2 usage, 3 cannot read, 4 the query took too long.
 
 Examples:
   sabir graph session.jrl > session.ttl
   sabir graph session.jrl --query slowest-methods
+  sabir graph session.jrl --svg sequence > session.svg
+  sabir graph gateway.jrl files.jrl --query slowest-chains
   sabir graph session.jrl --query 'SELECT ?line ?m { ?r jrpc:hasMethod ?m ; rpcx:line ?line } LIMIT 5' --csv")]
 pub(crate) struct GraphArgs {
     /// Captured traffic; - for standard input
-    pub(crate) file: String,
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<String>,
     /// The syntax of the graph
     #[arg(long, value_enum, value_name = "SYNTAX", default_value = "turtle", conflicts_with = "query")]
     pub(crate) format: GraphFormat,
@@ -38,8 +47,11 @@ pub(crate) struct GraphArgs {
     /// Print rows as CSV
     #[arg(long, requires = "query", conflicts_with = "json")]
     pub(crate) csv: bool,
-    /// How long the query may take, such as 500ms, 30s or 2m
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = super::units::duration, requires = "query")]
+    /// Draw the messages in their order, or who called what
+    #[arg(long, value_enum, value_name = "PICTURE", conflicts_with_all = ["query", "format"])]
+    pub(crate) svg: Option<GraphPicture>,
+    /// How long the query or the picture may take, such as 500ms, 30s or 2m
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = super::units::duration)]
     pub(crate) timeout: std::time::Duration,
     /// The prefix of the IRIs of messages [default: urn:sabir:capture:NAME#, with the name of the file]
     #[arg(long, value_name = "IRI", value_parser = base_iri)]
@@ -60,6 +72,25 @@ pub(crate) enum GraphFormat {
     /// Turtle, with a graph for each session
     #[value(name = "trig")]
     TriG,
+}
+
+#[cfg(feature = "graph")]
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum GraphPicture {
+    /// The session as a sequence
+    Sequence,
+    /// The call graph
+    Calls,
+}
+
+#[cfg(feature = "graph")]
+impl From<GraphPicture> for sabir_model::graph::Picture {
+    fn from(picture: GraphPicture) -> Self {
+        match picture {
+            GraphPicture::Sequence => sabir_model::graph::Picture::Sequence,
+            GraphPicture::Calls => sabir_model::graph::Picture::Calls,
+        }
+    }
 }
 
 #[cfg(feature = "graph")]

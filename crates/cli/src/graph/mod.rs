@@ -1,25 +1,22 @@
 //! `sabir graph`: a capture as RDF, or the results of a query on it.
 
+mod read;
 mod table;
 
 use std::convert::Infallible;
-use std::io::{self, Read, Write};
-use std::path::Path;
+use std::io::Write;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use sabir_model::capture::{Damage, ReadError, Reader, What};
 use sabir_model::files::QUERIES;
-use sabir_model::graph::{
-    Answer, Graph, GraphBuilder, GraphMapper, Node, QueryError, Stop, Writer, named_query,
-};
+use sabir_model::graph::{Answer, Graph, GraphBuilder, QueryError, Stop, Writer, named_query, picture};
 
 use crate::args::GraphArgs;
 use crate::exit::{Exit, Failure};
 use crate::json::escape_controls;
 use crate::print::Printer;
 use crate::problem::time;
-use crate::rotated::Rotated;
+use read::read;
 
 /// The longest name of a capture in its IRI.
 const LONGEST_NAME: usize = 64;
@@ -27,8 +24,14 @@ const LONGEST_NAME: usize = 64;
 pub(crate) fn run(args: &GraphArgs, printer: &Printer) -> Result<Exit, Failure> {
     let base = match &args.base {
         Some(base) => base.clone(),
-        None => base_of(&args.file),
+        None => base_of(&args.files[0]),
     };
+    if let Some(what) = args.svg {
+        let graph = load(args, printer, &base)?;
+        let drawn = limited(args.timeout, move |stop| picture(&graph, what.into(), stop))?;
+        printer.data(&drawn)?;
+        return Ok(Exit::Ok);
+    }
     match &args.query {
         None => {
             let mut writer = Writer::new(printer.stream(), args.format.into(), &base);
@@ -37,12 +40,8 @@ pub(crate) fn run(args: &GraphArgs, printer: &Printer) -> Result<Exit, Failure> 
         }
         Some(query) => {
             let query = sparql(query)?;
-            let mut builder = GraphBuilder::new(&base);
-            read(args, printer, |node| {
-                builder.add(node);
-                Ok::<(), Infallible>(())
-            })?;
-            let answer = ask(builder.build(), query, args.timeout)?;
+            let graph = load(args, printer, &base)?;
+            let answer = limited(args.timeout, move |stop| graph.query(&query, stop))?;
             let mut out = printer.stream();
             match answer {
                 Answer::Truth(truth) => writeln!(out, "{truth}")?,
@@ -60,13 +59,26 @@ pub(crate) fn run(args: &GraphArgs, printer: &Printer) -> Result<Exit, Failure> 
     Ok(Exit::Ok)
 }
 
+/// All captures as one graph.
+fn load(args: &GraphArgs, printer: &Printer, base: &str) -> Result<Graph, Failure> {
+    let mut builder = GraphBuilder::new(base);
+    read(args, printer, |node| {
+        builder.add(node);
+        Ok::<(), Infallible>(())
+    })?;
+    Ok(builder.build())
+}
+
 /// Runs a query, within a time limit.
-fn ask(graph: Graph, query: String, timeout: Duration) -> Result<Answer, Failure> {
+fn limited<T: Send + 'static>(
+    timeout: Duration,
+    query: impl FnOnce(&Stop) -> Result<T, QueryError> + Send + 'static,
+) -> Result<T, Failure> {
     let stop = Stop::default();
     let (send, receive) = mpsc::channel();
     let asked = stop.clone();
     // Where the engine does not check whether to stop, its thread ends with the program.
-    std::thread::spawn(move || send.send(graph.query(&query, &asked)));
+    std::thread::spawn(move || send.send(query(&asked)));
     let answer = receive.recv_timeout(timeout);
     stop.stop();
     match answer {
@@ -83,55 +95,6 @@ fn ask(graph: Graph, query: String, timeout: Duration) -> Result<Answer, Failure
         .hint("narrow it down: patterns that share no variable multiply; or wait longer with --timeout 2m")),
         Err(RecvTimeoutError::Disconnected) => Err(Failure::new(Exit::Error, "the query engine has failed")),
     }
-}
-
-/// Reads the capture to its end, and reports what could not be read.
-fn read<E>(
-    args: &GraphArgs,
-    printer: &Printer,
-    mut sink: impl FnMut(&Node<'_>) -> Result<(), E>,
-) -> Result<(), Failure>
-where
-    Failure: From<E>,
-{
-    let input: Box<dyn Read> = match args.file.as_str() {
-        "-" => Box::new(io::stdin().lock()),
-        path => {
-            let files = Rotated::open(Path::new(path));
-            Box::new(files.map_err(|error| unreadable(args, &error.into()))?)
-        }
-    };
-    let mut reader = Reader::new(input).map_err(|error| unreadable(args, &error))?;
-    let mut mapper = GraphMapper::new();
-    let mut damaged: Option<(u64, Damage)> = None;
-    let mut damages = 0_u64;
-    while let Some(record) = reader.next().map_err(|error| unreadable(args, &error))? {
-        if let What::Damage(damage) = &record.what {
-            damages += 1;
-            damaged.get_or_insert_with(|| (record.line, damage.clone()));
-        }
-        mapper.handle(&record, &mut sink)?;
-    }
-    if let Some((line, damage)) = damaged {
-        let others = match damages {
-            1 => String::new(),
-            2 => " and one more".to_owned(),
-            _ => format!(" and {} more", damages - 1),
-        };
-        printer.note(&format!("skipped line {line}{others}: {damage}"));
-    }
-    if reader.torn() {
-        printer.note("skipped the last line: it is incomplete");
-    }
-    Ok(())
-}
-
-fn unreadable(args: &GraphArgs, error: &ReadError) -> Failure {
-    let file = match args.file.as_str() {
-        "-" => "standard input".to_owned(),
-        path => format!("`{path}`"),
-    };
-    Failure::file(format_args!("cannot read {file}: {error}"))
 }
 
 /// For a sink that cannot fail.

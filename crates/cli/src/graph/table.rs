@@ -12,9 +12,11 @@ use crate::print::Printer;
 const DECIMALS: usize = 3;
 
 /// Prefixes that are shown by their short names.
-const PREFIXES: [(&str, &str); 3] = [
+const PREFIXES: [(&str, &str); 5] = [
     ("http://json-rpc.org/ontology#", "jrpc:"),
     ("urn:sabir:ontology#", "rpcx:"),
+    ("http://modelcontextprotocol.io/ontology#", "mcp:"),
+    ("urn:sabir:ontology:mcp#", "mcpx:"),
     ("http://www.w3.org/ns/prov#", "prov:"),
 ];
 

@@ -190,6 +190,13 @@ pub struct Record<'a> {
     pub what: What<'a>,
 }
 
+impl Record<'_> {
+    /// With its own copy of the content.
+    pub fn into_owned(self) -> Record<'static> {
+        Record { what: self.what.into_owned(), ..self }
+    }
+}
+
 /// What a [`Record`] is about.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -206,6 +213,20 @@ pub enum What<'a> {
     Event(Event, Cow<'a, str>),
     /// This part of the file cannot be read, and was skipped.
     Damage(Damage),
+}
+
+impl What<'_> {
+    fn into_owned(self) -> What<'static> {
+        let owned = |bytes: Cow<'_, [u8]>| Cow::Owned(bytes.into_owned());
+        match self {
+            What::Start(header) => What::Start(header),
+            What::Message(bytes) => What::Message(owned(bytes)),
+            What::Noise(bytes) => What::Noise(owned(bytes)),
+            What::Stderr(bytes) => What::Stderr(owned(bytes)),
+            What::Event(event, text) => What::Event(event, Cow::Owned(text.into_owned())),
+            What::Damage(damage) => What::Damage(damage),
+        }
+    }
 }
 
 /// What can happen beside messages.

@@ -10,19 +10,28 @@ use std::time::Duration;
 use sabir_proto::Id;
 
 use crate::capture::Direction;
+use crate::graph::mcp::Asked;
 
 /// Requests that are done, and tokens, that are remembered for what comes late.
 const REMEMBERED: usize = 16_384;
 
+/// Requests in flight that are looked through.
+const FEW: usize = 64;
+
 /// The name of a message: its line, and its place in the batch if it is in one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Name {
+    /// Which of several captures it is in, from 0.
+    pub(crate) capture: usize,
     pub(crate) line: u64,
     pub(crate) entry: Option<usize>,
 }
 
 impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.capture > 0 {
+            write!(f, "f{}.", self.capture + 1)?;
+        }
         match self.entry {
             Some(entry) => write!(f, "m{}.{entry}", self.line),
             None => write!(f, "m{}", self.line),
@@ -31,9 +40,11 @@ impl fmt::Display for Name {
 }
 
 /// A request in flight.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Open {
     pub(crate) name: Name,
+    /// What its answer will be about, in MCP.
+    pub(crate) asked: Option<Asked>,
     pub(crate) time: Option<Duration>,
     pub(crate) trace: Option<String>,
 }
@@ -98,6 +109,16 @@ impl Calls {
     pub(crate) fn find(&self, asked: Option<Direction>, id: &Id<'_>) -> Option<Name> {
         let key = (asked, id.clone().into_owned());
         self.open.get(&key).map(|open| open.name).or_else(|| self.done.get(&key))
+    }
+
+    /// The only request in flight that this side has sent, unless so many are that it would take long to look.
+    pub(crate) fn only_open(&self, asked: Direction) -> Option<Name> {
+        if self.open.len() > FEW {
+            return None;
+        }
+        let mut own = self.open.iter().filter(|((side, _), _)| *side == Some(asked));
+        let only = own.next()?.1.name;
+        own.next().is_none().then_some(only)
     }
 
     /// Progress of this request will carry this token.

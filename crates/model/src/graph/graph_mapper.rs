@@ -8,22 +8,36 @@ use std::time::Duration;
 use crate::capture::clock::Moment;
 use crate::capture::{Direction, Event, Header, Record, What};
 use crate::graph::calls::{Calls, Name};
+use crate::graph::mcp::McpSession;
 use crate::graph::message_mapper::MessageMapper;
 use crate::graph::node::{Node, Value};
 use crate::graph::terms::*;
 use crate::graph::traces::Traces;
+use crate::rules::MemoryBudget;
 
-/// Makes nodes of the records of a capture, which come in their order.
+/// Makes nodes of the records of a capture, which come in their order. Several captures are one graph if they are given a
+/// number each: a call in one may then be part of a trace that began in another.
 #[derive(Debug, Default)]
 pub struct GraphMapper {
+    captures: Vec<Capture>,
+    traces: Traces,
+    budget: MemoryBudget,
+}
+
+#[derive(Debug, Default)]
+struct Capture {
+    /// What it is called, if it is one of several.
+    name: Option<String>,
     part: Part,
     sessions: HashMap<u64, Session>,
-    traces: Traces,
 }
 
 /// What follows one header.
 #[derive(Debug, Default)]
 struct Part {
+    /// Which of several captures it belongs to, from 0.
+    capture: usize,
+    capture_name: Option<String>,
     /// Which of the headers it is, from 1: each begins sessions of its own.
     number: u64,
     header: Header,
@@ -36,12 +50,14 @@ struct Session {
     /// Whether its peers are described.
     peers: bool,
     calls: Calls,
+    mcp: McpSession,
 }
 
 /// Where and when something stands, whatever it is.
 #[derive(Clone, Copy)]
 pub(crate) struct RecordContext<'r> {
     pub(crate) session: &'r str,
+    pub(crate) capture: usize,
     pub(crate) connection: u64,
     pub(crate) line: u64,
     pub(crate) time: Option<Duration>,
@@ -58,34 +74,69 @@ impl GraphMapper {
         GraphMapper::default()
     }
 
+    /// At the beginning of several captures, which have these names.
+    pub fn of_captures<N: Into<String>>(names: impl IntoIterator<Item = N>) -> Self {
+        let capture = |(number, name): (usize, N)| {
+            let name = Some(name.into());
+            let part = Part { capture: number, capture_name: name.clone(), ..Part::default() };
+            Capture { name, part, ..Capture::default() }
+        };
+        GraphMapper {
+            captures: names.into_iter().enumerate().map(capture).collect(),
+            ..GraphMapper::default()
+        }
+    }
+
     /// Hands the nodes that `record` stands for to `sink`, and stops where that fails.
     pub fn handle<E>(
         &mut self,
         record: &Record<'_>,
+        sink: impl FnMut(&Node<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if self.captures.is_empty() {
+            self.captures.push(Capture::default());
+        }
+        self.handle_of(0, record, sink)
+    }
+
+    /// The same for a record of one of several captures, by its number from 0. Those of all should come in the order of
+    /// their times.
+    pub fn handle_of<E>(
+        &mut self,
+        capture: usize,
+        record: &Record<'_>,
         mut sink: impl FnMut(&Node<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
+        let is_alone = self.captures.len() < 2;
+        let GraphMapper { captures, traces, budget } = self;
+        let Some(Capture { name, part, sessions }) = captures.get_mut(capture) else { return Ok(()) };
         match &record.what {
             What::Start(header) => {
                 let start = header.at.as_deref().and_then(Moment::parse);
-                let part = Part { number: self.part.number + 1, header: header.clone(), start };
-                *self = GraphMapper { part, ..GraphMapper::default() };
+                let (number, header) = (part.number + 1, header.clone());
+                *part = Part { capture, capture_name: name.clone(), number, header, start };
+                sessions.clear();
+                // What one capture has in several parts are several runs.
+                if is_alone {
+                    *traces = Traces::default();
+                }
                 Ok(())
             }
             What::Message(bytes) => {
-                let session = known(&mut self.sessions, &self.part, record, &mut sink)?;
-                let context = self.part.context(record, &session.name);
-                let (calls, traces) = (&mut session.calls, &mut self.traces);
-                MessageMapper { context, calls, traces, sink: &mut sink }.message(bytes)
+                let session = known(sessions, part, record, &mut sink)?;
+                let context = part.context(record, &session.name);
+                let Session { calls, mcp, .. } = session;
+                MessageMapper { context, calls, traces, mcp, budget, sink: &mut sink }.message(bytes)
             }
             What::Noise(bytes) | What::Stderr(bytes) => {
-                let session = known(&mut self.sessions, &self.part, record, &mut sink)?;
-                let context = self.part.context(record, &session.name);
-                let mut node = context.node(Name { line: record.line, entry: None }, NOISE);
+                let session = known(sessions, part, record, &mut sink)?;
+                let context = part.context(record, &session.name);
+                let mut node = context.node(context.name(), NOISE);
                 node.text(TEXT, String::from_utf8_lossy(bytes));
                 sink(&node)
             }
-            What::Event(Event::Close | Event::Exit, _) => match self.sessions.remove(&record.connection) {
-                Some(session) => self.part.end(record, &session.name, &mut sink),
+            What::Event(Event::Close | Event::Exit, _) => match sessions.remove(&record.connection) {
+                Some(session) => part.end(record, &session.name, &mut sink),
                 None => Ok(()),
             },
             What::Event(..) | What::Damage(_) => Ok(()),
@@ -104,7 +155,8 @@ fn known<'t, E>(
         Entry::Occupied(session) => (session.into_mut(), false),
         Entry::Vacant(vacant) => {
             let name = part.session_name(record.connection);
-            (vacant.insert(Session { name, peers: false, calls: Calls::default() }), true)
+            let mcp = McpSession::new(part.header.profile.as_deref());
+            (vacant.insert(Session { name, peers: false, calls: Calls::default(), mcp }), true)
         }
     };
     let is_directed = record.direction.is_some() && !session.peers;
@@ -130,9 +182,13 @@ fn known<'t, E>(
 
 impl Part {
     fn session_name(&self, connection: u64) -> String {
+        let capture = match self.capture {
+            0 => String::new(),
+            number => format!("f{}.", number + 1),
+        };
         match self.number {
-            0 | 1 => format!("s{connection}"),
-            part => format!("s{connection}.{part}"),
+            0 | 1 => format!("{capture}s{connection}"),
+            part => format!("{capture}s{connection}.{part}"),
         }
     }
 
@@ -141,9 +197,13 @@ impl Part {
             node.add(STARTED_AT_TIME, Value::Typed(start.date_time().into(), DATE_TIME));
         }
         let Header { tool, transport, frame, profile, .. } = &self.header;
-        for (property, text) in
-            [(TRANSPORT, transport), (FRAMING, frame), (PROFILE, profile), (RECORDED_BY, tool)]
-        {
+        for (property, text) in [
+            (CAPTURE, &self.capture_name),
+            (TRANSPORT, transport),
+            (FRAMING, frame),
+            (PROFILE, profile),
+            (RECORDED_BY, tool),
+        ] {
             if let Some(text) = text {
                 node.text(property, text.as_str());
             }
@@ -160,12 +220,12 @@ impl Part {
     fn context<'r>(&self, record: &Record<'_>, session: &'r str) -> RecordContext<'r> {
         let moment = self.start.and_then(|start| Some(start.after(record.time?)));
         let Record { connection, line, time, direction, .. } = *record;
-        RecordContext { session, connection, line, time, direction, moment }
+        RecordContext { session, capture: self.capture, connection, line, time, direction, moment }
     }
 }
 
 /// The side that sends in this direction.
-fn sender(session: &str, direction: Direction) -> String {
+pub(crate) fn sender(session: &str, direction: Direction) -> String {
     match direction {
         Direction::ToServer => format!("{session}-client"),
         Direction::ToClient => format!("{session}-server"),
@@ -197,6 +257,11 @@ impl<'r> RecordContext<'r> {
             node.integer(POSITION, entry);
         }
         node
+    }
+
+    /// The name of what stands here.
+    pub(crate) fn name(self) -> Name {
+        Name { capture: self.capture, line: self.line, entry: None }
     }
 
     /// The name of whoever asks in this direction, for their ids; the session's own where that is not known.

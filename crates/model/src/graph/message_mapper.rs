@@ -2,33 +2,39 @@
 //! or `@context` has no power here.
 
 use std::borrow::Cow;
+use std::fmt::Write;
 
 use sabir_proto::{
     Entry, ErrorCode, ErrorObject, Id, Incoming, LENIENT, Limits, Message, Notification, PLAIN, RawJson,
     Request, Response, decode,
 };
 
+use crate::capture::Direction;
 use crate::graph::calls::{Answered, Calls, Name, Open};
 use crate::graph::graph_mapper::{RecordContext, Sink};
+use crate::graph::mcp::McpSession;
 use crate::graph::node::{Node, Value};
 use crate::graph::terms::*;
 use crate::graph::traces::{Span, Traces};
+use crate::rules::MemoryBudget;
 
 /// One message that is mapped to facts.
 pub(crate) struct MessageMapper<'r, 'c, 's, E> {
     pub(crate) context: RecordContext<'r>,
     pub(crate) calls: &'c mut Calls,
     pub(crate) traces: &'c mut Traces,
+    pub(crate) mcp: &'c mut McpSession,
+    pub(crate) budget: &'c MemoryBudget,
     pub(crate) sink: &'c mut Sink<'s, E>,
 }
 
-impl<E> MessageMapper<'_, '_, '_, E> {
+impl<'r, E> MessageMapper<'r, '_, '_, E> {
     /// What is not valid to the letter is taken for what it was meant to be, if that can be seen, and its fault is
     /// told beside.
     pub(crate) fn message(&mut self, bytes: &[u8]) -> Result<(), E> {
         // Nothing is refused for its length: a capture is mapped as it is.
         let limits = Limits { batch_len: usize::MAX, ..Limits::default() };
-        let whole = Name { line: self.context.line, entry: None };
+        let whole = self.context.name();
         let meant = || decode(bytes, &LENIENT, &limits).ok();
         match decode(bytes, &PLAIN, &limits) {
             Err(error) => {
@@ -94,21 +100,27 @@ impl<E> MessageMapper<'_, '_, '_, E> {
         }
     }
 
-    fn request<'n>(&mut self, mut node: Node<'n>, name: Name, request: &'n Request<'_>) -> Result<(), E> {
-        let RecordContext { connection, time, direction, .. } = self.context;
+    fn request<'n>(&mut self, mut node: Node<'n>, name: Name, request: &'n Request<'_>) -> Result<(), E>
+    where
+        'r: 'n,
+    {
+        let RecordContext { capture, connection, time, direction, .. } = self.context;
         let hints = request.params.as_ref().map(Hints::read).unwrap_or_default();
         node.text(HAS_METHOD, &*request.method);
         for token in &hints.tokens {
             self.calls.expect_progress(direction, token, name);
         }
         if let Some(Span { trace, span }) = &hints.span {
-            if let Some(outer) = self.traces.request(trace, name, connection, direction) {
+            if let Some(outer) = self.traces.request(trace, name, (capture, connection), direction) {
                 node.link(CALLED_DURING, &outer);
             }
             node.text(TRACE_ID, trace.clone());
             node.text(SPAN_ID, span.clone());
         }
-        let open = Open { name, time, trace: hints.span.map(|span| span.trace) };
+        let only_open = || self.calls.only_open(Direction::ToServer);
+        let asked = self.mcp.request(self.context, &mut node, name, request, only_open);
+        let (asked, more) = asked.unzip();
+        let open = Open { name, time, asked, trace: hints.span.map(|span| span.trace) };
         if let Some(earlier) = self.calls.request(direction, &request.id, open) {
             node.link(REUSES_ID_OF, &earlier);
         }
@@ -118,10 +130,14 @@ impl<E> MessageMapper<'_, '_, '_, E> {
         let id = id_node(self.context, &self.context.asker(direction), &request.id);
         node.link(HAS_ID, &id.name);
         (self.sink)(&node)?;
-        (self.sink)(&id)
+        (self.sink)(&id)?;
+        more.iter().flatten().try_for_each(|node| (self.sink)(node))
     }
 
-    fn notification<'n>(&mut self, mut node: Node<'n>, notification: &'n Notification<'_>) -> Result<(), E> {
+    fn notification<'n>(&mut self, mut node: Node<'n>, notification: &'n Notification<'_>) -> Result<(), E>
+    where
+        'r: 'n,
+    {
         let RecordContext { direction, .. } = self.context;
         node.text(HAS_METHOD, &*notification.method);
         if let Some(params) = &notification.params {
@@ -146,10 +162,15 @@ impl<E> MessageMapper<'_, '_, '_, E> {
             }
             node.add(HAS_PARAMETERS, Value::Json(params.as_borrowed()));
         }
-        (self.sink)(&node)
+        let task = self.mcp.notification(self.context, &mut node, notification);
+        (self.sink)(&node)?;
+        task.map_or(Ok(()), |task| (self.sink)(&task))
     }
 
-    fn response<'n>(&mut self, mut node: Node<'n>, name: Name, response: &'n Response<'_>) -> Result<(), E> {
+    fn response<'n>(&mut self, mut node: Node<'n>, name: Name, response: &'n Response<'_>) -> Result<(), E>
+    where
+        'r: 'n,
+    {
         let asked = self.context.direction.map(|direction| direction.reversed());
         let id = id_node(self.context, &self.context.asker(asked), &response.id);
         node.link(HAS_ID, &id.name);
@@ -167,6 +188,12 @@ impl<E> MessageMapper<'_, '_, '_, E> {
             Some(Answered::Again(request)) => node.link(ANSWERS, request),
             None => {}
         }
+        let asked = match &answered {
+            Some(Answered::Now(open)) => open.asked.as_ref(),
+            _ => None,
+        };
+        let more =
+            asked.map(|asked| self.mcp.response(self.context, &mut node, name, asked, response, self.budget));
         let error = response.outcome.as_ref().err().map(|error| error_node(self.context, name, error));
         match (&response.outcome, &error) {
             (Ok(result), _) => node.add(HAS_RESULT, Value::Json(result.as_borrowed())),
@@ -177,6 +204,7 @@ impl<E> MessageMapper<'_, '_, '_, E> {
         if let Some(error) = error {
             (self.sink)(&error)?;
         }
+        more.iter().flatten().try_for_each(|node| (self.sink)(node))?;
         // The facts of the id came with the request.
         if answered.is_none() { (self.sink)(&id) } else { Ok(()) }
     }
@@ -206,12 +234,7 @@ fn error_node<'n>(context: RecordContext<'n>, name: Name, error: &'n ErrorObject
 fn id_node<'n>(context: RecordContext<'n>, asker: &str, id: &'n Id<'_>) -> Node<'n> {
     let text = id.text();
     let mut name = format!("{asker}-id-");
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' => name.push(char::from(byte)),
-            _ => name.push_str(&format!("%{byte:02X}")),
-        }
-    }
+    push_name(&mut name, text);
     if id.is_null() {
         return Node::new(context.session, name, NULL_ID);
     }
@@ -228,6 +251,18 @@ fn id_node<'n>(context: RecordContext<'n>, asker: &str, id: &'n Id<'_>) -> Node<
         (false, false) => node.add(HAS_NUMBER_VALUE, Value::Typed(text.into(), INTEGER)),
     }
     node
+}
+
+/// Appends a text to a name, with escapes for what names do not have.
+pub(crate) fn push_name(name: &mut String, text: &str) {
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' => name.push(char::from(byte)),
+            _ => {
+                let _ = write!(name, "%{byte:02X}");
+            }
+        }
+    }
 }
 
 /// What protocols on top of JSON-RPC put into params for others to see.

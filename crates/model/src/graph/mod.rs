@@ -29,12 +29,15 @@ mod terms;
 // From records to nodes.
 mod calls;
 mod graph_mapper;
+mod mcp;
 mod message_mapper;
 mod node;
 mod traces;
 
 // From nodes to text, and to answers.
 mod canonical;
+mod picture;
+mod quads;
 mod query;
 mod store;
 mod write;
@@ -43,6 +46,7 @@ mod write;
 pub(crate) use canonical::canonical_json;
 pub use graph_mapper::GraphMapper;
 pub use node::Node;
+pub use picture::{Picture, picture};
 pub use query::{Answer, Cell, QueryError, Stop, Table, named_query};
 pub use store::{Graph, GraphBuilder};
 #[cfg(feature = "schemas")]

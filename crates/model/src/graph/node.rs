@@ -36,6 +36,11 @@ impl<'a> Node<'a> {
         Node { session: Cow::Borrowed(session), name: name.into(), facts }
     }
 
+    /// One more class, before the others: some readers look at the first only.
+    pub(crate) fn class(&mut self, class: Term) {
+        self.facts.insert(0, (TYPE, Value::Term(class)));
+    }
+
     pub(crate) fn add(&mut self, property: Term, value: Value<'a>) {
         self.facts.push((property, value));
     }

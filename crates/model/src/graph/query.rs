@@ -7,7 +7,8 @@ use spareval::{CancellationToken, QueryEvaluationError, QueryEvaluator, QueryRes
 use spargebra::SparqlParser;
 
 use crate::files::{QUERIES, Query};
-use crate::graph::store::{Facts, Graph};
+use crate::graph::quads::Facts;
+use crate::graph::store::Graph;
 use crate::graph::terms::Prefix;
 
 /// Cells of a table, or lines, that an answer may have: they are kept in memory.
@@ -106,7 +107,8 @@ pub fn named_query(name: &str) -> Option<&'static Query> {
 }
 
 impl Graph {
-    /// Answers a query. The prefixes `jrpc`, `rpcx`, `prov`, `rdf` and `xsd` need not be declared.
+    /// Answers a query. The prefixes `jrpc`, `rpcx`, `mcp`, `mcpx`, `prov`, `rdf` and `xsd` need not be
+    /// declared.
     /// It runs until it is done or stopped.
     pub fn query(&self, sparql: &str, stop: &Stop) -> Result<Answer, QueryError> {
         // The evaluator looks only where there is something to go through.

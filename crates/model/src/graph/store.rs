@@ -1,210 +1,289 @@
-//! A graph in memory, for queries: terms are numbers, and facts are sorted in three orders, so that whatever part
-//! of a pattern is known, what fits it is one slice.
+//! A graph in memory, for queries: terms are numbers, and facts are in three orders, so that whatever part of a pattern is
+//! known, what fits it is one slice.
 //!
-//! A graph is filled once and then only read, which is why this is a tenth of what a general store needs.
+//! A graph is filled once and then only read, which is why this is a tenth of what a general store needs. The texts of all
+//! terms are in one string, and an order has two numbers for each fact: the third is where the fact stands.
 
-use std::convert::Infallible;
 use std::hash::BuildHasher;
-use std::rc::Rc;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
-use oxrdf::{LiteralRef, NamedNodeRef, Term as Rdf, TermRef};
-use spareval::{InternalQuad, QueryableDataset};
+use oxrdf::{Literal, NamedNode, Term as Rdf, TermRef};
 
 use crate::graph::canonical::canonical;
 use crate::graph::node::{Node, Value};
-use crate::graph::terms::{JSON, Term};
+use crate::graph::terms::{BOOLEAN, DATE_TIME, DECIMAL, DOUBLE, INTEGER, JSON, TERMS, Term};
+
+/// Facts that are allocated at a time: a vector that doubles would take half as much again.
+const CHUNK: usize = 1 << 18;
+
+/// Datatypes of literals, by the number that their terms have as a kind.
+const DATATYPES: [Term; 6] = [INTEGER, DECIMAL, DATE_TIME, BOOLEAN, DOUBLE, JSON];
+
+/// What the text of a term is: a name behind the base, an IRI, a string, or a literal of one of [`DATATYPES`].
+type Kind = u8;
+const NAME: Kind = 0;
+const IRI: Kind = 1;
+const STRING: Kind = 2;
+const TYPED: Kind = 3;
 
 /// Takes nodes in; [`build`](Self::build) makes the graph that can be queried.
 #[derive(Debug, Default)]
 pub struct GraphBuilder {
-    base: String,
-    terms: Vec<Rdf>,
-    /// Finds a term's number by the term.
-    numbers: HashTable<u32>,
-    hasher: DefaultHashBuilder,
-    facts: Vec<[u32; 3]>,
+    terms: Terms,
+    /// Numbers of the vocabulary's terms, or 0 for those that have none yet, and one more than it otherwise.
+    vocabulary: Vec<u32>,
+    facts: Vec<Vec<[u32; 3]>>,
     text: String,
 }
 
 /// What a capture tells, ready for queries.
 #[derive(Debug)]
 pub struct Graph {
-    builder: GraphBuilder,
-    /// Subject, property, object; and the same in the two other orders.
-    by_subject: Vec<[u32; 3]>,
-    by_property: Vec<[u32; 3]>,
-    by_object: Vec<[u32; 3]>,
+    pub(crate) terms: Terms,
+    /// Subject: property and object; and the same in the two other orders.
+    pub(crate) by_subject: Order,
+    pub(crate) by_property: Order,
+    pub(crate) by_object: Order,
+}
+
+/// Every term once.
+#[derive(Debug, Default)]
+pub(crate) struct Terms {
+    base: String,
+    texts: String,
+    /// Where each text ends.
+    ends: Vec<u64>,
+    kinds: Vec<Kind>,
+    /// Finds a term's number by the term.
+    numbers: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+}
+
+/// Facts in an order: for each term that comes first, the pairs that follow it.
+#[derive(Debug, Default)]
+pub(crate) struct Order {
+    /// Where the pairs of each term begin, and the end.
+    starts: Vec<u32>,
+    pairs: Vec<[u32; 2]>,
 }
 
 impl GraphBuilder {
     /// Names become IRIs behind `base`.
     pub fn new(base: &str) -> Self {
-        GraphBuilder { base: base.to_owned(), ..GraphBuilder::default() }
+        let terms = Terms { base: base.to_owned(), ..Terms::default() };
+        GraphBuilder { terms, vocabulary: vec![0; TERMS], ..GraphBuilder::default() }
     }
 
     /// Takes all that is said of a node.
     pub fn add(&mut self, node: &Node<'_>) {
-        let subject = self.name(&node.name);
+        let subject = self.terms.number(NAME, &node.name);
         for (property, value) in &node.facts {
             let property = self.term(*property);
             let object = match value {
                 Value::Term(term) => self.term(*term),
-                Value::Node(name) => self.name(name),
-                Value::Text(text) => self.number(LiteralRef::new_simple_literal(text).into()),
-                Value::Typed(text, datatype) => self.typed(text, *datatype),
+                Value::Node(name) => self.terms.number(NAME, name),
+                Value::Text(text) => self.terms.number(STRING, text),
+                Value::Typed(text, datatype) => self.terms.number(kind_of(*datatype), text),
                 Value::Json(json) => {
-                    let mut text = std::mem::take(&mut self.text);
-                    text.clear();
-                    canonical(json, &mut text);
-                    let number = self.typed(&text, JSON);
-                    self.text = text;
-                    number
+                    self.text.clear();
+                    canonical(json, &mut self.text);
+                    self.terms.number(kind_of(JSON), &self.text)
                 }
             };
-            self.facts.push([subject, property, object]);
+            match self.facts.last_mut().filter(|chunk| chunk.len() < CHUNK) {
+                Some(chunk) => chunk.push([subject, property, object]),
+                None => {
+                    let mut chunk = Vec::with_capacity(CHUNK);
+                    chunk.push([subject, property, object]);
+                    self.facts.push(chunk);
+                }
+            }
         }
     }
 
     /// The graph of all that was added.
-    pub fn build(mut self) -> Graph {
-        let mut by_subject = std::mem::take(&mut self.facts);
-        by_subject.sort_unstable();
+    pub fn build(self) -> Graph {
+        let GraphBuilder { mut terms, facts, .. } = self;
+        terms.texts.shrink_to_fit();
+        let count = terms.kinds.len();
+        let mut by_subject = Order::of(count, || facts.iter().flatten().copied());
         by_subject.dedup();
-        let sorted = |order: fn([u32; 3]) -> [u32; 3]| {
-            let mut facts: Vec<_> = by_subject.iter().map(|fact| order(*fact)).collect();
-            facts.sort_unstable();
-            facts
-        };
-        let by_property = sorted(|[s, p, o]| [p, o, s]);
-        let by_object = sorted(|[s, p, o]| [o, s, p]);
-        Graph { builder: self, by_subject, by_property, by_object }
-    }
-
-    fn name(&mut self, name: &str) -> u32 {
-        let mut iri = std::mem::take(&mut self.text);
-        iri.clear();
-        iri.extend([&self.base, name]);
-        let number = self.number(NamedNodeRef::new_unchecked(&iri).into());
-        self.text = iri;
-        number
+        drop(facts);
+        let by_property = Order::of(count, || by_subject.facts().map(|[s, p, o]| [p, o, s]));
+        let by_object = Order::of(count, || by_subject.facts().map(|[s, p, o]| [o, s, p]));
+        Graph { terms, by_subject, by_property, by_object }
     }
 
     fn term(&mut self, term: Term) -> u32 {
-        let mut iri = std::mem::take(&mut self.text);
-        iri.clear();
-        iri.extend([term.prefix.iri(), term.local]);
-        let number = self.number(NamedNodeRef::new_unchecked(&iri).into());
-        self.text = iri;
+        let known = self.vocabulary[usize::from(term.index)];
+        if known > 0 {
+            return known - 1;
+        }
+        let iri = [term.prefix.iri(), term.local].concat();
+        let number = self.terms.iri(&iri);
+        self.vocabulary[usize::from(term.index)] = number + 1;
         number
     }
+}
 
-    fn typed(&mut self, text: &str, datatype: Term) -> u32 {
-        let datatype = [datatype.prefix.iri(), datatype.local].concat();
-        self.number(LiteralRef::new_typed_literal(text, NamedNodeRef::new_unchecked(&datatype)).into())
+fn kind_of(datatype: Term) -> Kind {
+    DATATYPES.iter().position(|known| *known == datatype).map_or(STRING, |at| TYPED + at as Kind)
+}
+
+impl Terms {
+    fn text(&self, number: u32) -> &str {
+        let at = number as usize;
+        let start = if at == 0 { 0 } else { self.ends[at - 1] };
+        &self.texts[start as usize..self.ends[at] as usize]
     }
 
     /// The number of a term, which is a new one if the term is.
-    fn number(&mut self, term: TermRef<'_>) -> u32 {
-        let hash = self.hasher.hash_one(term);
-        let terms = &self.terms;
-        if let Some(number) = self.numbers.find(hash, |&number| terms[number as usize].as_ref() == term) {
-            return *number;
+    fn number(&mut self, kind: Kind, text: &str) -> u32 {
+        let hash = self.hasher.hash_one((kind, text));
+        if let Some(number) = self.lookup(hash, kind, text) {
+            return number;
         }
-        let number = self.terms.len() as u32;
-        self.terms.push(term.into_owned());
-        let (terms, hasher) = (&self.terms, &self.hasher);
-        self.numbers.insert_unique(hash, number, |&number| hasher.hash_one(terms[number as usize].as_ref()));
+        let number = self.kinds.len() as u32;
+        self.texts.push_str(text);
+        self.ends.push(self.texts.len() as u64);
+        self.kinds.push(kind);
+        let mut numbers = std::mem::take(&mut self.numbers);
+        numbers.insert_unique(hash, number, |&number| {
+            self.hasher.hash_one((self.kinds[number as usize], self.text(number)))
+        });
+        self.numbers = numbers;
         number
+    }
+
+    fn lookup(&self, hash: u64, kind: Kind, text: &str) -> Option<u32> {
+        let same = |&number: &u32| self.kinds[number as usize] == kind && self.text(number) == text;
+        self.numbers.find(hash, same).copied()
+    }
+
+    fn iri(&mut self, iri: &str) -> u32 {
+        let base = std::mem::take(&mut self.base);
+        let number = match iri.strip_prefix(base.as_str()) {
+            Some(name) => self.number(NAME, name),
+            None => self.number(IRI, iri),
+        };
+        self.base = base;
+        number
+    }
+
+    pub(crate) fn find(&self, term: TermRef<'_>) -> Option<u32> {
+        let (kind, text) = match term {
+            TermRef::NamedNode(node) => match node.as_str().strip_prefix(self.base.as_str()) {
+                Some(name) => (NAME, name),
+                None => (IRI, node.as_str()),
+            },
+            TermRef::Literal(literal) if literal.language().is_none() => {
+                let datatype = literal.datatype().as_str();
+                let is = |term: &Term| {
+                    datatype.strip_prefix(term.prefix.iri()).is_some_and(|local| local == term.local)
+                };
+                match DATATYPES.iter().position(is) {
+                    Some(at) => (TYPED + at as Kind, literal.value()),
+                    None if datatype.ends_with("XMLSchema#string") => (STRING, literal.value()),
+                    None => return None,
+                }
+            }
+            _ => return None,
+        };
+        self.lookup(self.hasher.hash_one((kind, text)), kind, text)
+    }
+
+    pub(crate) fn get(&self, number: u32) -> Rdf {
+        let text = self.text(number);
+        match self.kinds[number as usize] {
+            NAME => NamedNode::new_unchecked([self.base.as_str(), text].concat()).into(),
+            IRI => NamedNode::new_unchecked(text).into(),
+            STRING => Literal::new_simple_literal(text).into(),
+            kind => {
+                let datatype = DATATYPES[usize::from(kind - TYPED)];
+                let iri = [datatype.prefix.iri(), datatype.local].concat();
+                Literal::new_typed_literal(text, NamedNode::new_unchecked(iri)).into()
+            }
+        }
     }
 }
 
 impl Graph {
     /// How many facts there are.
     pub fn len(&self) -> usize {
-        self.by_subject.len()
+        self.by_subject.pairs.len()
     }
 
     /// Whether there is nothing at all.
     pub fn is_empty(&self) -> bool {
-        self.by_subject.is_empty()
-    }
-
-    fn find(&self, term: TermRef<'_>) -> Option<u32> {
-        let GraphBuilder { terms, numbers, hasher, .. } = &self.builder;
-        numbers.find(hasher.hash_one(term), |&number| terms[number as usize].as_ref() == term).copied()
+        self.by_subject.pairs.is_empty()
     }
 }
 
-/// A term in the course of a query: one of the graph's, or one that the query came up with.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Known {
-    Number(u32),
-    Other(Rc<Rdf>),
-}
-
-impl Known {
-    /// Terms that are not in the graph are in no fact.
-    fn number(&self) -> u32 {
-        match self {
-            Known::Number(number) => *number,
-            Known::Other(_) => u32::MAX,
+impl Order {
+    /// Puts facts in order. They are gone through twice.
+    fn of<F: Iterator<Item = [u32; 3]>>(terms: usize, facts: impl Fn() -> F) -> Order {
+        let mut starts = vec![0_u32; terms + 1];
+        for [first, ..] in facts() {
+            starts[first as usize + 1] += 1;
         }
+        for at in 1..starts.len() {
+            starts[at] += starts[at - 1];
+        }
+        let mut pairs = vec![[0; 2]; starts.last().map_or(0, |end| *end as usize)];
+        let mut next = starts.clone();
+        for [first, second, third] in facts() {
+            let at = &mut next[first as usize];
+            pairs[*at as usize] = [second, third];
+            *at += 1;
+        }
+        drop(next);
+        for window in starts.windows(2) {
+            pairs[window[0] as usize..window[1] as usize].sort_unstable();
+        }
+        Order { starts, pairs }
     }
-}
 
-/// A graph as the query engine sees it.
-pub(crate) struct Facts<'g>(pub(crate) &'g Graph);
+    /// Drops what was said twice.
+    fn dedup(&mut self) {
+        let mut kept = 0;
+        let mut from = 0;
+        for at in 1..self.starts.len() {
+            let (start, end) = (kept, self.starts[at] as usize);
+            for i in from..end {
+                if kept == start || self.pairs[kept - 1] != self.pairs[i] {
+                    self.pairs[kept] = self.pairs[i];
+                    kept += 1;
+                }
+            }
+            from = end;
+            self.starts[at] = kept as u32;
+        }
+        self.pairs.truncate(kept);
+    }
 
-impl<'g> QueryableDataset<'g> for Facts<'g> {
-    type InternalTerm = Known;
-    type Error = Infallible;
-
-    fn internal_quads_for_pattern(
-        &self,
-        subject: Option<&Known>,
-        property: Option<&Known>,
-        object: Option<&Known>,
-        graph: Option<Option<&Known>>,
-    ) -> impl Iterator<Item = Result<InternalQuad<Known>, Infallible>> + use<'g> {
-        let [s, p, o] = [subject, property, object].map(|term| term.map(Known::number));
-        // `turn` is how far the order is turned from subject, property, object.
-        let (facts, known, turn) = match (s, p, o) {
-            (Some(s), None, Some(o)) => (&self.0.by_object, [Some(o), Some(s), None], 2),
-            (Some(_), _, _) | (None, None, None) => (&self.0.by_subject, [s, p, o], 0),
-            (None, Some(_), _) => (&self.0.by_property, [p, o, None], 1),
-            (None, None, Some(_)) => (&self.0.by_object, [o, None, None], 2),
-        };
-        let facts = match graph {
-            Some(None) => fitting(facts, known),
-            // There is only the one graph.
-            _ => &[],
-        };
-        facts.iter().map(move |fact| {
-            let mut fact = *fact;
-            fact.rotate_right(turn);
-            let [subject, predicate, object] = fact.map(Known::Number);
-            Ok(InternalQuad { subject, predicate, object, graph_name: None })
+    fn facts(&self) -> impl Iterator<Item = [u32; 3]> {
+        self.starts.windows(2).enumerate().flat_map(move |(first, window)| {
+            let pairs = &self.pairs[window[0] as usize..window[1] as usize];
+            pairs.iter().map(move |[second, third]| [first as u32, *second, *third])
         })
     }
 
-    fn internalize_term(&self, term: Rdf) -> Result<Known, Infallible> {
-        Ok(self.0.find(term.as_ref()).map_or_else(|| Known::Other(Rc::new(term)), Known::Number))
+    /// How many terms there are.
+    pub(crate) fn terms(&self) -> u32 {
+        self.starts.len().saturating_sub(1) as u32
     }
 
-    fn externalize_term(&self, term: Known) -> Result<Rdf, Infallible> {
-        Ok(match term {
-            Known::Number(number) => self.0.builder.terms[number as usize].clone(),
-            Known::Other(term) => Rc::unwrap_or_clone(term),
-        })
+    /// The pairs that follow a term, as far as they begin with what is known.
+    pub(crate) fn pairs(&self, first: u32, second: Option<u32>, third: Option<u32>) -> &[[u32; 2]] {
+        if first >= self.terms() {
+            return &[];
+        }
+        let at = first as usize;
+        let pairs = &self.pairs[self.starts[at] as usize..self.starts[at + 1] as usize];
+        let Some(second) = second else { return pairs };
+        let (low, high) = ([second, third.unwrap_or(0)], [second, third.unwrap_or(u32::MAX)]);
+        let start = pairs.partition_point(|pair| *pair < low);
+        let end = start + pairs[start..].partition_point(|pair| *pair <= high);
+        &pairs[start..end]
     }
-}
-
-/// The facts that begin with what is known; nothing known follows on something unknown.
-fn fitting(facts: &[[u32; 3]], known: [Option<u32>; 3]) -> &[[u32; 3]] {
-    let low = known.map(|number| number.unwrap_or(0));
-    let high = known.map(|number| number.unwrap_or(u32::MAX));
-    let start = facts.partition_point(|fact| *fact < low);
-    let end = facts.partition_point(|fact| *fact <= high);
-    &facts[start..end]
 }

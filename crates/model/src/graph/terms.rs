@@ -6,12 +6,16 @@
 pub(crate) struct Term {
     pub(crate) prefix: Prefix,
     pub(crate) local: &'static str,
+    /// Its place among all of them.
+    pub(crate) index: u16,
 }
 
 /// A vocabulary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Prefix {
     Jrpc,
+    Mcp,
+    Mcpx,
     Prov,
     Rdf,
     Rpcx,
@@ -19,11 +23,14 @@ pub(crate) enum Prefix {
 }
 
 impl Prefix {
-    pub(crate) const ALL: [Prefix; 5] = [Prefix::Jrpc, Prefix::Prov, Prefix::Rdf, Prefix::Rpcx, Prefix::Xsd];
+    pub(crate) const ALL: [Prefix; 7] =
+        [Prefix::Jrpc, Prefix::Mcp, Prefix::Mcpx, Prefix::Prov, Prefix::Rdf, Prefix::Rpcx, Prefix::Xsd];
 
     pub(crate) fn label(self) -> &'static str {
         match self {
             Prefix::Jrpc => "jrpc",
+            Prefix::Mcp => "mcp",
+            Prefix::Mcpx => "mcpx",
             Prefix::Prov => "prov",
             Prefix::Rdf => "rdf",
             Prefix::Rpcx => "rpcx",
@@ -34,6 +41,8 @@ impl Prefix {
     pub(crate) fn iri(self) -> &'static str {
         match self {
             Prefix::Jrpc => "http://json-rpc.org/ontology#",
+            Prefix::Mcp => "http://modelcontextprotocol.io/ontology#",
+            Prefix::Mcpx => "urn:sabir:ontology:mcp#",
             Prefix::Prov => "http://www.w3.org/ns/prov#",
             Prefix::Rdf => "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
             Prefix::Rpcx => "urn:sabir:ontology#",
@@ -44,13 +53,20 @@ impl Prefix {
 
 macro_rules! terms {
     ($($prefix:ident: $($name:ident = $local:literal),+;)+) => {
-        $($(pub(crate) const $name: Term = Term { prefix: Prefix::$prefix, local: $local };)+)+
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
+        enum Index { $($($name),+),+, ALL }
+
+        $($(pub(crate) const $name: Term =
+            Term { prefix: Prefix::$prefix, local: $local, index: Index::$name as u16 };)+)+
+
+        /// How many there are.
+        pub(crate) const TERMS: usize = Index::ALL as usize;
     };
 }
 
 terms! {
     Rdf: TYPE = "type", JSON = "JSON";
-    Xsd: DATE_TIME = "dateTime", DECIMAL = "decimal", INTEGER = "integer";
+    Xsd: BOOLEAN = "boolean", DATE_TIME = "dateTime", DECIMAL = "decimal", DOUBLE = "double", INTEGER = "integer";
     Jrpc: REQUEST = "Request", NOTIFICATION = "Notification", RESPONSE = "Response",
         ERROR_RESPONSE = "ErrorResponse", ERROR = "Error", PARSE_ERROR = "ParseError",
         INVALID_REQUEST = "InvalidRequest", METHOD_NOT_FOUND = "MethodNotFound",
@@ -69,5 +85,34 @@ terms! {
         CANCELS = "cancels", PROGRESS_FOR = "progressFor", REUSES_ID_OF = "reusesIdOf",
         CALLED_DURING = "calledDuring", TRACE_ID = "traceId", SPAN_ID = "spanId", ID_TEXT = "idText",
         FAULT = "fault", TEXT = "text", TRANSPORT = "transport", FRAMING = "framing", PROFILE = "profile",
-        RECORDED_BY = "recordedBy";
+        RECORDED_BY = "recordedBy", CAPTURE = "capture";
+    Mcp: INITIALIZE = "InitializeRequest", PING = "PingRequest", LIST_TOOLS = "ListToolsRequest",
+        CALL_TOOL = "CallToolRequest", LIST_RESOURCES = "ListResourcesRequest",
+        LIST_TEMPLATES = "ListResourceTemplatesRequest", READ_RESOURCE = "ReadResourceRequest",
+        SUBSCRIBE = "SubscribeRequest", UNSUBSCRIBE = "UnsubscribeRequest", LIST_PROMPTS = "ListPromptsRequest",
+        GET_PROMPT = "GetPromptRequest", COMPLETE = "CompleteRequest", SET_LEVEL = "SetLevelRequest",
+        CREATE_MESSAGE = "CreateMessageRequest", ELICIT = "ElicitRequest", LIST_ROOTS = "ListRootsRequest",
+        INITIALIZED = "InitializedNotification", CANCELLED = "CancelledNotification",
+        PROGRESS = "ProgressNotification", LOG_MESSAGE = "LoggingMessageNotification",
+        RESOURCES_CHANGED = "ResourceListChangedNotification", RESOURCE_UPDATED = "ResourceUpdatedNotification",
+        PROMPTS_CHANGED = "PromptListChangedNotification", TOOLS_CHANGED = "ToolListChangedNotification",
+        ROOTS_CHANGED = "RootsListChangedNotification", MCP_CLIENT = "MCPClient", MCP_SERVER = "MCPServer",
+        TOOL = "Tool", RESOURCE = "Resource", PROMPT = "Prompt",
+        EXECUTES_TOOL = "executesTool", EXPOSES_TOOL = "exposesTool", ACCESSES_RESOURCE = "accessesResource",
+        PROVIDES_RESOURCE = "providesResource", INSTANTIATES_PROMPT = "instantiatesPrompt",
+        OFFERS_PROMPT = "offersPrompt", HAS_NAME = "hasName", HAS_TITLE = "hasTitle",
+        HAS_DESCRIPTION = "hasDescription", HAS_VERSION = "hasVersion", HAS_URI = "hasURI",
+        HAS_MIME_TYPE = "hasMimeType", HAS_TEXT = "hasText", HAS_INPUT_SCHEMA = "hasInputSchema",
+        HAS_OUTPUT_SCHEMA = "hasOutputSchema", HAS_ARGUMENTS = "hasArguments",
+        HAS_PROTOCOL_VERSION = "hasProtocolVersion", IS_ERROR = "isError", HAS_PROGRESS = "hasProgress",
+        HAS_TOTAL = "hasTotal", HAS_REASON = "hasReason", HAS_LEVEL = "hasLevel";
+    Mcpx: GET_TASK = "GetTaskRequest", GET_TASK_PAYLOAD = "GetTaskPayloadRequest",
+        LIST_TASKS = "ListTasksRequest", CANCEL_TASK = "CancelTaskRequest", DISCOVER = "DiscoverRequest",
+        LISTEN = "SubscriptionsListenRequest", TASK_STATUS = "TaskStatusNotification",
+        ELICITATION_COMPLETE = "ElicitationCompleteNotification",
+        ACKNOWLEDGED = "SubscriptionsAcknowledgedNotification", TASK = "Task", TASK_ID = "taskId",
+        OUTCOME = "outcome", SUCCEEDED = "Succeeded", TOOL_FAILED = "ToolFailed", REFUSED = "Refused",
+        NEEDS_INPUT = "NeedsInput", BECAME_TASK = "BecameTask", LISTED_IN = "listedIn",
+        ASKED_DURING = "askedDuring", CONTINUES = "continues", ABOUT_TASK = "aboutTask",
+        ARGUMENT_FAULT = "argumentFault", RESULT_FAULT = "resultFault";
 }

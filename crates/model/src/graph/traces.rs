@@ -41,7 +41,7 @@ pub(crate) struct Traces {
 #[derive(Debug)]
 struct Working {
     name: Name,
-    session: u64,
+    session: (usize, u64),
     asked: Option<Direction>,
 }
 
@@ -52,7 +52,7 @@ impl Traces {
         &mut self,
         trace: &str,
         name: Name,
-        session: u64,
+        session: (usize, u64),
         asked: Option<Direction>,
     ) -> Option<Name> {
         let working = self.working.entry(trace.to_owned()).or_default();

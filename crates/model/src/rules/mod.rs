@@ -38,6 +38,8 @@ pub use engine::checker::Checker;
 pub use engine::finding::{Excerpt, Finding};
 pub use protocols::profile::{Profile, UnknownProfile};
 pub use sabir_proto::McpRevision as Revision;
+#[cfg(feature = "graph")]
+pub(crate) use schemas::{MemoryBudget, Tool};
 pub use schemas::{NotOpenRpc, OpenRpc};
 pub use table::{
     LIVE001, LIVE002, LIVE003, LIVE004, LIVE005, LIVE006, LIVE007, LIVE008, LIVE009, Rule, Scope, Severity,

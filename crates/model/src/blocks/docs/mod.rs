@@ -13,6 +13,7 @@ use vocabulary::Vocabulary;
 
 /// What the documentation is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum DocsFormat {
     /// One page that needs nothing else.
     Html,

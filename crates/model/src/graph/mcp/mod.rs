@@ -1,0 +1,261 @@
+//! What messages say in MCP: which tool a call calls, how it ended, who asked the client for what. It is said beside what
+//! holds for JSON-RPC, under the terms of `files/mcp`.
+
+mod known;
+mod methods;
+
+use sabir_proto::{Notification, RawJson, Request, Response};
+
+use crate::capture::Direction;
+use crate::graph::calls::Name;
+use crate::graph::graph_mapper::{RecordContext, sender};
+use crate::graph::mcp::known::Known;
+use crate::graph::mcp::methods::{METHODS, Method};
+use crate::graph::node::{Node, Value};
+use crate::graph::terms::*;
+use crate::rules::MemoryBudget;
+
+/// Characters of a text of a result that are kept.
+const LONGEST_TEXT: usize = 500;
+
+/// What is known of a session that may speak MCP.
+#[derive(Debug)]
+pub(crate) struct McpSession {
+    /// Another protocol was named.
+    is_other: bool,
+    /// Plain names such as `ping` are MCP's.
+    is_certain: bool,
+    known: Known,
+}
+
+/// What a request was about, for its answer.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    request: Name,
+    method: &'static Method,
+    tool: Option<String>,
+}
+
+impl McpSession {
+    /// Of a capture that names its protocol, or does not.
+    pub(crate) fn new(profile: Option<&str>) -> Self {
+        let is_certain = profile.is_some_and(|profile| profile.starts_with("mcp"));
+        McpSession { is_other: profile.is_some() && !is_certain, is_certain, known: Known::default() }
+    }
+
+    fn method(&mut self, method: &str, params: Option<&RawJson<'_>>) -> Option<&'static Method> {
+        if self.is_other {
+            return None;
+        }
+        let found = METHODS.iter().find(|known| known.name == method)?;
+        let is_initialize =
+            || found.class == INITIALIZE && params.is_some_and(|p| p.get("protocolVersion").is_some());
+        self.is_certain |= found.name.contains('/') || is_initialize();
+        self.is_certain.then_some(found)
+    }
+
+    /// Adds to the node of a request. With it come the nodes of what it is about. `only_open` is the one request that the
+    /// server has to answer.
+    pub(crate) fn request<'n>(
+        &mut self,
+        context: RecordContext<'n>,
+        node: &mut Node<'n>,
+        name: Name,
+        request: &'n Request<'_>,
+        only_open: impl FnOnce() -> Option<Name>,
+    ) -> Option<(Asked, Vec<Node<'n>>)> {
+        let params = request.params.as_ref();
+        let method = self.method(&request.method, params)?;
+        node.class(method.class);
+        if context.direction == Some(Direction::ToClient)
+            && let Some(outer) = only_open()
+        {
+            node.link(ASKED_DURING, &outer);
+        }
+        let mut more = Vec::new();
+        let mut tool = None;
+        let text =
+            |member: &str| params.and_then(|params| params.get(member)).and_then(|value| string(&value));
+        match method.class {
+            CALL_TOOL => {
+                let arguments = params.and_then(|params| params.get("arguments"));
+                tool = text("name");
+                if let Some(tool) = &tool {
+                    more.extend(self.known.use_of(context, node, EXECUTES_TOOL, tool));
+                    let why =
+                        self.known.argument_fault(tool, arguments.as_ref().map_or("{}", RawJson::as_str));
+                    if let Some(why) = why {
+                        node.text(ARGUMENT_FAULT, why);
+                    }
+                }
+                if let Some(arguments) = arguments {
+                    node.add(HAS_ARGUMENTS, Value::Json(arguments));
+                }
+            }
+            READ_RESOURCE | SUBSCRIBE | UNSUBSCRIBE => {
+                let uri = text("uri");
+                more.extend(uri.and_then(|uri| self.known.use_of(context, node, ACCESSES_RESOURCE, &uri)));
+            }
+            GET_PROMPT => {
+                let prompt = text("name");
+                more.extend(
+                    prompt.and_then(|prompt| self.known.use_of(context, node, INSTANTIATES_PROMPT, &prompt)),
+                );
+            }
+            GET_TASK | GET_TASK_PAYLOAD | CANCEL_TASK => {
+                more.extend(
+                    text("taskId").and_then(|task| self.known.use_of(context, node, ABOUT_TASK, &task)),
+                );
+            }
+            INITIALIZE => {
+                if let Some(version) = text("protocolVersion") {
+                    node.text(HAS_PROTOCOL_VERSION, version);
+                }
+                let info = params.and_then(|params| params.get("clientInfo"));
+                more.extend(info.and_then(|info| self.known.peer(context, Direction::ToServer, &info)));
+            }
+            _ => {}
+        }
+        if let Some(params) = params {
+            let info = params
+                .get("_meta")
+                .and_then(|meta| Some(meta.get("io.modelcontextprotocol/clientInfo")?.into_owned()));
+            more.extend(info.and_then(|info| self.known.peer(context, Direction::ToServer, &info)));
+            if let Some(state) = params.get("requestState")
+                && let Some(earlier) = self.known.continued(&state)
+            {
+                node.link(CONTINUES, &earlier);
+            }
+        }
+        Some((Asked { request: name, method, tool }, more))
+    }
+
+    /// Adds to the node of a notification. With it comes the node of the task that it is about.
+    pub(crate) fn notification<'n>(
+        &mut self,
+        context: RecordContext<'n>,
+        node: &mut Node<'n>,
+        notification: &'n Notification<'_>,
+    ) -> Option<Node<'n>> {
+        let params = notification.params.as_ref();
+        let method = self.method(&notification.method, params)?;
+        node.class(method.class);
+        let params = params?;
+        for (property, name) in [(HAS_PROGRESS, "progress"), (HAS_TOTAL, "total")] {
+            if let (PROGRESS, Some(number)) = (method.class, params.get(name)) {
+                number_fact(node, property, &number);
+            }
+        }
+        let text = |member: &str| params.get(member).and_then(|value| string(&value));
+        match method.class {
+            CANCELLED => text("reason").map(|reason| node.text(HAS_REASON, reason)),
+            LOG_MESSAGE => text("level").map(|level| node.text(HAS_LEVEL, level)),
+            RESOURCE_UPDATED => text("uri").map(|uri| node.text(HAS_URI, uri)),
+            _ => None,
+        };
+        let task = text("taskId").filter(|_| method.class == TASK_STATUS)?;
+        self.known.use_of(context, node, ABOUT_TASK, &task)
+    }
+
+    /// Adds to the node of an answer. With it come the nodes of what it lists.
+    pub(crate) fn response<'n>(
+        &mut self,
+        context: RecordContext<'n>,
+        node: &mut Node<'n>,
+        name: Name,
+        asked: &Asked,
+        response: &'n Response<'_>,
+        budget: &MemoryBudget,
+    ) -> Vec<Node<'n>> {
+        let Ok(result) = &response.outcome else {
+            node.add(OUTCOME, Value::Term(REFUSED));
+            return Vec::new();
+        };
+        let mut more = Vec::new();
+        let kind = result.get("resultType").and_then(|kind| string(&kind));
+        let task = result.get("task").and_then(|task| string(&task.get("taskId")?));
+        let task = task.or_else(|| string(&result.get("taskId")?));
+        let became_task =
+            kind.as_deref() == Some("task") || (task.is_some() && asked.method.class == CALL_TOOL);
+        let is_error = result.get("isError").map(|value| value.as_str() == "true");
+        let outcome = match (kind.as_deref(), is_error) {
+            (Some("input_required"), _) => NEEDS_INPUT,
+            _ if became_task => BECAME_TASK,
+            (_, Some(true)) => TOOL_FAILED,
+            _ => SUCCEEDED,
+        };
+        node.add(OUTCOME, Value::Term(outcome));
+        if outcome == NEEDS_INPUT
+            && let Some(state) = result.get("requestState")
+        {
+            self.known.expect_round(&state, asked.request);
+        }
+        more.extend(task.and_then(|task| self.known.use_of(context, node, ABOUT_TASK, &task)));
+        match asked.method.class {
+            CALL_TOOL => {
+                if let Some(is_error) = is_error {
+                    node.add(IS_ERROR, Value::Typed(if is_error { "true" } else { "false" }.into(), BOOLEAN));
+                }
+                if outcome == TOOL_FAILED
+                    && let Some(why) = first_text(result)
+                {
+                    node.text(HAS_TEXT, why);
+                }
+                if let (SUCCEEDED, Some(tool)) = (outcome, &asked.tool)
+                    && let Some(why) = self.known.result_fault(tool, result)
+                {
+                    node.text(RESULT_FAULT, why);
+                }
+            }
+            INITIALIZE => {
+                let mut session = Node::new(context.session, context.session, SESSION_CLASS);
+                if let Some(version) = result.get("protocolVersion").and_then(|version| string(&version)) {
+                    session.text(HAS_PROTOCOL_VERSION, version);
+                    more.push(session);
+                }
+                let info = result.get("serverInfo");
+                more.extend(info.and_then(|info| self.known.peer(context, Direction::ToClient, &info)));
+            }
+            LIST_TOOLS => self.known.list(context, name, result, budget, EXECUTES_TOOL, &mut more),
+            LIST_RESOURCES => self.known.list(context, name, result, budget, ACCESSES_RESOURCE, &mut more),
+            LIST_PROMPTS => self.known.list(context, name, result, budget, INSTANTIATES_PROMPT, &mut more),
+            _ => {}
+        }
+        let info = result
+            .get("_meta")
+            .and_then(|meta| Some(meta.get("io.modelcontextprotocol/serverInfo")?.into_owned()));
+        more.extend(info.and_then(|info| self.known.peer(context, Direction::ToClient, &info)));
+        more
+    }
+}
+
+/// The text of a string.
+fn string(value: &RawJson<'_>) -> Option<String> {
+    value.as_str().starts_with('"').then(|| value.parse::<String>().ok()).flatten()
+}
+
+/// The first text of a result, which says why a tool failed.
+fn first_text(result: &RawJson<'_>) -> Option<String> {
+    let content = result.get("content")?;
+    let text = content.elements().find_map(|part| string(&part.get("text")?))?;
+    Some(text.chars().take(LONGEST_TEXT).collect())
+}
+
+/// A number as it is written; what is not one is left out.
+fn number_fact(node: &mut Node<'_>, property: Term, number: &RawJson<'_>) {
+    let text = number.as_str();
+    if !text.starts_with(|c: char| c == '-' || c.is_ascii_digit()) {
+        return;
+    }
+    let datatype = match (text.contains(['e', 'E']), text.contains('.')) {
+        (true, _) => DOUBLE,
+        (false, true) => DECIMAL,
+        (false, false) => INTEGER,
+    };
+    node.add(property, Value::Typed(text.to_owned().into(), datatype));
+}
+
+/// The side of a session that has tools.
+fn server(context: RecordContext<'_>) -> String {
+    sender(context.session, Direction::ToClient)
+}

@@ -1,0 +1,100 @@
+//! The messages of a session between its two sides, from top to bottom.
+
+use crate::graph::picture::{Svg, number, rows, shortened, text, time};
+use crate::graph::query::{QueryError, Stop};
+use crate::graph::store::Graph;
+
+/// Messages that are drawn.
+const MOST: usize = 500;
+/// Sessions that are beside each other.
+const SESSIONS: usize = 8;
+const ROW: usize = 30;
+const TOP: usize = 56;
+const LANE: usize = 460;
+const MARGIN: usize = 90;
+
+const QUERY: &str = "
+SELECT ?session ?at ?class ?to ?method ?tool ?asked ?askedTool ?ms ?outcome ?client ?server {
+  VALUES ?class { jrpc:Request jrpc:Notification jrpc:Response jrpc:ErrorResponse }
+  ?m a ?class ; rpcx:line ?line ; rpcx:session ?session .
+  OPTIONAL { ?m rpcx:atMs ?at }
+  OPTIONAL { ?m rpcx:direction ?to }
+  OPTIONAL { ?m jrpc:hasMethod ?method }
+  OPTIONAL { ?m mcp:executesTool/mcp:hasName ?tool }
+  OPTIONAL { ?m rpcx:answers ?request . ?request jrpc:hasMethod ?asked
+    OPTIONAL { ?request mcp:executesTool/mcp:hasName ?askedTool } }
+  OPTIONAL { ?m rpcx:durationMs ?ms }
+  OPTIONAL { ?m mcpx:outcome ?outcome }
+  OPTIONAL { ?session prov:wasAssociatedWith ?c . ?c a rpcx:Client ; mcp:hasName ?client }
+  OPTIONAL { ?session prov:wasAssociatedWith ?s . ?s a rpcx:Server ; mcp:hasName ?server }
+}
+ORDER BY ?at ?line ?m
+LIMIT 501";
+
+pub(super) fn draw(graph: &Graph, stop: &Stop) -> Result<String, QueryError> {
+    let table = rows(graph, QUERY, stop)?;
+    let mut sessions: Vec<String> = Vec::new();
+    let mut names: Vec<[String; 2]> = Vec::new();
+    for row in &table.rows {
+        let session = text(row, 0);
+        if !sessions.contains(&session) && sessions.len() < SESSIONS {
+            sessions.push(session);
+            let named = |column, otherwise: &str| match text(row, column) {
+                name if name.is_empty() => otherwise.to_owned(),
+                name => shortened(&name, 24),
+            };
+            names.push([named(10, "client"), named(11, "server")]);
+        }
+    }
+    let mut svg = Svg::new(sessions.len().max(1) * (LANE + 2 * MARGIN));
+    let mut y = TOP;
+    for row in table.rows.iter().take(MOST) {
+        let Some(lane) = sessions.iter().position(|session| *session == text(row, 0)) else { continue };
+        y += ROW;
+        let (left, right) = (lane * (LANE + 2 * MARGIN) + MARGIN, lane * (LANE + 2 * MARGIN) + MARGIN + LANE);
+        let class = text(row, 2);
+        let is_answer = class.ends_with("Response");
+        let to_client = text(row, 3).ends_with("ToClient");
+        let outcome = text(row, 9);
+        let failed = class.ends_with("ErrorResponse") || outcome.ends_with("ToolFailed");
+        let (method, tool) =
+            if is_answer { (text(row, 6), text(row, 7)) } else { (text(row, 4), text(row, 5)) };
+        let what = if tool.is_empty() { method } else { format!("{method} {tool}") };
+        let label = match (class.ends_with("ErrorResponse"), is_answer) {
+            (true, _) => format!("error: {what}"),
+            (false, true) if failed => format!("failed: {what}"),
+            (false, true) => format!("result: {what}"),
+            (false, false) => what,
+        };
+        let ends = if to_client { [right, y, left, y] } else { [left, y, right, y] };
+        let style =
+            format!("{}{}", if is_answer { "answer " } else { "" }, if failed { "failed" } else { "" });
+        svg.line(ends, style.trim(), true);
+        svg.text(
+            (left + right) / 2,
+            y - 6,
+            "middle",
+            if failed { "bad" } else { "" },
+            &shortened(&label, 60),
+        );
+        if let Some(at) = number(row, 1) {
+            svg.text(left - 8, y + 4, "end", "small", &time(at));
+        }
+        if let Some(ms) = number(row, 8) {
+            svg.text(right + 8, y + 4, "start", "small", &format!("took {}", time(ms)));
+        }
+    }
+    if table.rows.len() > MOST {
+        y += ROW;
+        svg.text(MARGIN, y, "start", "small", &format!("only the first {MOST} messages are shown"));
+    }
+    for (lane, [client, server]) in names.iter().enumerate() {
+        let left = lane * (LANE + 2 * MARGIN) + MARGIN;
+        for (x, name) in [(left, client), (left + LANE, server)] {
+            svg.line([x, TOP - 16, x, y + ROW / 2], "life", false);
+            svg.rect([x - 80, 12, 160, 28]);
+            svg.text(x, 31, "middle", "", name);
+        }
+    }
+    Ok(svg.finish(y + ROW, "a session as a sequence"))
+}

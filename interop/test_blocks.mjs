@@ -1,0 +1,80 @@
+// The building blocks in tools from npm: examples by `ajv`, their triples by `jsonld`.
+
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+import jsonld from 'jsonld'
+import { Parser, Writer } from 'n3'
+
+const require = createRequire(import.meta.url)
+const { default: Ajv } = require('ajv/dist/2020.js')
+
+const root = new URL('../building-blocks/', import.meta.url)
+const files = new URL('../crates/model/files/', import.meta.url)
+const read = url => readFileSync(url, 'utf8')
+const load = url => JSON.parse(read(url))
+const blocks = readdirSync(root, { withFileTypes: true }).filter(entry => entry.isDirectory() && entry.name !== 'ogc').map(entry => entry.name)
+
+const documentLoader = url => ({ contextUrl: null, documentUrl: url, document: load(new URL(url)) })
+const canonical = (input, options) => jsonld.canonize(input, { algorithm: 'RDFC-1.0', safe: false, documentLoader, ...options })
+const ofTurtle = text => {
+  const writer = new Writer({ format: 'N-Quads' })
+  writer.addQuads(new Parser().parse(text))
+  return new Promise((resolve, reject) => writer.end((error, quads) => (error ? reject(error) : resolve(quads))))
+}
+
+test('ajv takes each example for what it is', () => {
+  const ajv = new Ajv({ strict: false, validateFormats: false })
+  ajv.addSchema(load(new URL('mcp-envelope.schema.json', files)))
+  for (const block of blocks)
+    for (const name of readdirSync(new URL(`${block}/`, root)).filter(name => /^schema.*\.json$/.test(name)))
+      ajv.addSchema(load(new URL(`${block}/${name}`, root)))
+  let count = 0
+  for (const block of blocks)
+    for (const { source, sections } of load(new URL(`${block}/tests/_report.json`, root)).items) {
+      const [file, anchor] = sections[0].entries[0].filename.split('#')
+      const id = load(new URL(`${block}/${file}`, root)).$id
+      const valid = ajv.validate({ $ref: `${id}#${anchor}` }, load(new URL(`${block}/tests/${source.filename}`, root)))
+      assert.equal(valid, !source.requireFail, `${block}: ${source.title}: ${ajv.errorsText()}`)
+      count++
+    }
+  assert.ok(count > 60)
+})
+
+test('jsonld gives the triples beside each example', async () => {
+  let count = 0
+  for (const block of blocks)
+    for (const name of readdirSync(new URL(`${block}/tests/`, root)).filter(name => name.endsWith('.jsonld'))) {
+      const url = new URL(`${block}/tests/${name}`, root)
+      const want = await canonical(await ofTurtle(read(new URL(name.replace('.jsonld', '.ttl'), url))), { inputFormat: 'application/n-quads' })
+      assert.equal(await canonical(load(url), { base: url.href }), want, `${block}/${name}`)
+      count++
+    }
+  assert.ok(count > 40)
+})
+
+test('hostile messages and a real session of MCP are the same graph to jsonld', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'blocks-'))
+  const record = join(folder, 'session.jrl')
+  const server = fileURLToPath(new URL('node_modules/@modelcontextprotocol/server-everything/dist/index.js', import.meta.url))
+  const target = `stdio:${process.env.SABIR} tap --record ${record} -- node ${server}`
+  execFileSync(process.env.SABIR, ['call', target, 'get-sum', 'a=1', 'b=2'], { encoding: 'utf8', timeout: 30_000 })
+  const real = read(record)
+  rmSync(folder, { recursive: true })
+  assert.match(real, /tools\/call/)
+  const example = read(new URL('examples/mcp-session.jrl', files))
+  const hostile =
+    '{"@context":"http://evil.example/","@id":"urn:x","@type":"jrpc:Error","jsonrpc":"2.0","id":9007199254740993,"result":{"@id":"urn:y","n":1e300}}\n' +
+    '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"a b/../\\u0000<\\"","arguments":{"@id":"urn:z","n":9007199254740993}}}\n'
+  for (const input of [real, example, hostile, read(new URL('examples/session.jrl', files))]) {
+    const graph = format => execFileSync(process.env.SABIR, ['graph', '-', '--format', format], { input, encoding: 'utf8' })
+    const want = await canonical(graph('ntriples'), { inputFormat: 'application/n-quads' })
+    assert.equal(await canonical(JSON.parse(graph('jsonld'))), want)
+  }
+})

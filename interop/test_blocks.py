@@ -1,0 +1,226 @@
+"""The building blocks in the tools of others: examples by `jsonschema`, their triples by `pyld` and `rdflib`, the annotated
+schema by `ogc-na`, the names of MCP by PyPI's `mcp-types`, and a real session of MCP by all of them.
+
+No package of a registry has the protocol's `schema.json`. `mcp-types` has its definitions as classes, of two revisions: our
+definitions are compared with those."""
+
+import importlib
+import json
+import subprocess
+import sys
+import tempfile
+import typing
+from pathlib import Path
+
+import mcp
+import mcp_types as types
+import rdflib
+import yaml
+from jsonschema import Draft202012Validator
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from pyld import jsonld
+from pyshacl import validate
+from rdflib.compare import isomorphic, to_isomorphic
+from referencing import Registry, Resource
+
+from program import SABIR, sabir
+from tap import check, run
+
+ROOT = Path(__file__).resolve().parent.parent
+BLOCKS = ROOT / "building-blocks"
+FILES = ROOT / "crates/model/files"
+
+
+def load(path):
+    return json.loads(path.read_text())
+
+
+def local(url, options):
+    """Nothing is fetched: a context is a file beside the documents."""
+    return {"contextUrl": None, "documentUrl": url, "document": load(Path(url.removeprefix("file://")))}
+
+
+jsonld.set_document_loader(local)
+
+
+def schemas():
+    found = [load(path) for path in BLOCKS.glob("*/schema*.json")] + [load(FILES / "mcp-envelope.schema.json")]
+    return {schema["$id"]: schema for schema in found}
+
+
+async def the_folder_is_what_the_program_builds():
+    with tempfile.TemporaryDirectory() as folder:
+        code, _, err = await sabir("model", "build", folder)
+        assert code == 0, err
+        files = lambda root: {str(p.relative_to(root)): p.read_text() for p in Path(root).rglob("*") if p.is_file()}
+        check(files(folder) == files(BLOCKS), True)
+
+
+async def examples_pass_or_fail_by_their_part_of_the_schema():
+    known = schemas()
+    for schema in known.values():
+        Draft202012Validator.check_schema(schema)
+    registry = Registry().with_resources((id, Resource.from_contents(schema)) for id, schema in known.items())
+    count = 0
+    for report in BLOCKS.glob("*/tests/_report.json"):
+        for item in load(report)["items"]:
+            file, _, anchor = item["sections"][0]["entries"][0]["filename"].partition("#")
+            id = load(report.parent.parent / file)["$id"]
+            validator = Draft202012Validator({"$ref": f"{id}#{anchor}"}, registry=registry)
+            message = load(report.parent / item["source"]["filename"])
+            check((item["source"]["title"], validator.is_valid(message)), (item["source"]["title"], not item["source"]["requireFail"]))
+            count += 1
+    assert count > 60, count
+
+
+def by_pyld(path):
+    quads = jsonld.to_rdf(path.as_uri(), {"format": "application/n-quads"})
+    return rdflib.Graph().parse(data=quads, format="nt")
+
+
+async def examples_give_the_same_triples():
+    count = 0
+    for path in [*BLOCKS.glob("*/tests/*.jsonld"), BLOCKS / "bblocks.jsonld"]:
+        want = rdflib.Graph().parse(path.with_suffix(".ttl"), format="turtle")
+        assert len(want), path
+        assert isomorphic(by_pyld(path), want), path
+        assert isomorphic(rdflib.Graph().parse(path, format="json-ld"), want), path
+        count += 1
+    assert count > 40, count
+
+
+def annotations(value, found):
+    """Each member that a schema says the meaning of."""
+    if isinstance(value, dict):
+        for name, inner in value.get("properties", {}).items():
+            if isinstance(inner, dict) and "x-jsonld-id" in inner:
+                found.add((name, inner["x-jsonld-id"], inner.get("x-jsonld-type")))
+        for inner in value.values():
+            annotations(inner, found)
+    elif isinstance(value, list):
+        for inner in value:
+            annotations(inner, found)
+    return found
+
+
+async def another_tool_annotates_the_schema_as_we_do():
+    with tempfile.TemporaryDirectory() as folder:
+        schema = Path(folder) / "schema.json"
+        schema.write_text((FILES / "json-rpc.schema.json").read_text())
+        command = [sys.executable, "-m", "ogc.na.annotate_schema", "schema.json", "--context", FILES / "context.jsonld"]
+        out = subprocess.run(command, cwd=folder, check=True, capture_output=True).stdout
+    theirs = yaml.safe_load(out)
+    ours = load(BLOCKS / "json-rpc/schema.json")
+    names = lambda schema: {(name, iri) for name, iri, _ in annotations(schema, set())}
+    check(sorted(names(ours) - names(theirs)), [])
+    validator = Draft202012Validator(theirs)
+    for path in BLOCKS.glob("json-rpc/tests/example_*.json"):
+        if not path.name.endswith("-fail.json"):
+            check((path.name, validator.is_valid(load(path))), (path.name, True))
+
+
+async def the_ontologies_explain_every_term():
+    rdfs = rdflib.RDFS
+    count = 0
+    for path in BLOCKS.glob("*/ontology.ttl"):
+        graph = rdflib.Graph().parse(path, format="turtle")
+        for term in {s for s in graph.subjects() if isinstance(s, rdflib.URIRef) and "#" in s}:
+            for property in (rdfs.label, rdfs.comment, rdfs.isDefinedBy):
+                assert (term, property, None) in graph, (path, term, property)
+            count += 1
+    assert count > 250, count
+
+
+def methods_of(revision):
+    """The methods that PyPI's package knows of a revision, by the names of their classes."""
+    module = importlib.import_module("mcp_types._v" + revision.replace("-", "_"))
+    found = {}
+    for name, value in vars(module).items():
+        field = getattr(value, "model_fields", {}).get("method")
+        values = typing.get_args(field.annotation) if field is not None else ()
+        if len(values) == 1 and isinstance(values[0], str) and name not in ("ClientNotification", "ServerNotification"):
+            found[name] = values[0]
+    return found
+
+
+async def the_definitions_of_mcp_are_those_of_its_package():
+    definitions = load(FILES / "mcp/definitions.json")["definitions"]
+    for revision in ("2025-11-25", "2026-07-28"):
+        ours = {}
+        for name, versions in definitions.items():
+            for version in versions:
+                method = version["schema"].get("properties", {}).get("method", {})
+                if revision in version["in"] and "const" in method and name not in ("ClientNotification", "ServerNotification"):
+                    ours[name] = method["const"]
+        check((revision, sorted(ours.items())), (revision, sorted(methods_of(revision).items())))
+
+
+async def sample(context, params):
+    content = types.TextContent(type="text", text="Hi")
+    return types.CreateMessageResult(role="assistant", content=content, model="parrot")
+
+
+async def elicit(context, params):
+    return types.ElicitResult(action="accept", content={"name": "Ann"})
+
+
+async def a_real_session_is_the_same_graph_to_all():
+    with tempfile.TemporaryDirectory() as folder:
+        record = str(Path(folder) / "session.jrl")
+        server = StdioServerParameters(command=SABIR, args=["tap", "--record", record, "--", sys.executable, "mcp_server.py"])
+        async with stdio_client(server) as (read, write):
+            async with mcp.ClientSession(read, write, sampling_callback=sample, elicitation_callback=elicit) as session:
+                await session.initialize()
+                await session.list_tools()
+                check((await session.call_tool("add", {"a": 1, "b": 2})).is_error, False)
+                await session.call_tool("add", {"a": "one"})
+                await session.call_tool("count", {"steps": 2})
+                await session.call_tool("nonesuch", {})
+        documents = {}
+        for format in ("ntriples", "turtle", "jsonld"):
+            code, documents[format], err = await sabir("graph", record, "--format", format)
+            assert code == 0, err
+        want = to_isomorphic(rdflib.Graph().parse(data=documents["ntriples"], format="nt"))
+        check(to_isomorphic(rdflib.Graph().parse(data=documents["turtle"], format="turtle")) == want, True)
+        quads = jsonld.to_rdf(json.loads(documents["jsonld"]), {"format": "application/n-quads"})
+        check(to_isomorphic(rdflib.Graph().parse(data=quads, format="nt")) == want, True)
+
+        async def rows(query):
+            code, out, err = await sabir("graph", record, "--query", query, "--json")
+            assert code == 0, err
+            came = [json.loads(line) for line in out.splitlines()]
+            _, text, _ = await sabir("model", "query", query)
+            theirs = [row.asdict() for row in rdflib.Graph().parse(data=documents["ntriples"], format="nt").query(text)]
+            check((query, len(came)), (query, len(theirs)))
+            return came
+
+        never = [row["tool"] for row in await rows("tools-never-called")]
+        assert "wait" in never and "add" not in never and "count" not in never, never
+        failed = await rows("failed-arguments")
+        check([row["tool"] for row in failed], ["add", "nonesuch"])
+        assert "schema" in failed[0]["why"], failed
+        asked = {(row["method"], row["what"]): row["calls"] for row in await rows("who-asked-what")}
+        check((asked[("tools/call", "add")], asked[("tools/call", "count")]), (2, 1))
+        check(await rows("broken-results"), [])
+
+        _, shapes, _ = await sabir("model", "shapes")
+        shapes = rdflib.Graph().parse(data=shapes, format="turtle")
+        conforms, _, text = validate(rdflib.Graph().parse(data=documents["ntriples"], format="nt"), shacl_graph=shapes)
+        assert conforms, text
+        for picture in ("sequence", "calls"):
+            code, svg, err = await sabir("graph", record, "--svg", picture)
+            assert code == 0 and ("tools/call add" in svg or "tool add" in svg), err or svg
+
+
+run(
+    "blocks",
+    [
+        the_folder_is_what_the_program_builds,
+        examples_pass_or_fail_by_their_part_of_the_schema,
+        examples_give_the_same_triples,
+        another_tool_annotates_the_schema_as_we_do,
+        the_ontologies_explain_every_term,
+        the_definitions_of_mcp_are_those_of_its_package,
+        a_real_session_is_the_same_graph_to_all,
+    ],
+)
