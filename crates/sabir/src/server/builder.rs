@@ -28,6 +28,9 @@ use crate::transport::Scheme;
 /// [`ServerBuilder::protocols`] asks for more; and with `tls:`, `https:` and `wss:` only over TLS. Without a host, as in
 /// `http://:8080`, only this machine can connect; to a Unix socket or a named pipe only this user.
 ///
+/// With the feature `nats`, a URL such as `nats://127.0.0.1/adder` listens nowhere: it joins the workers of a service, who
+/// share its calls.
+///
 /// ```no_run
 /// # async fn run() -> Result<(), sabir::Error> {
 /// use sabir::Router;

@@ -35,12 +35,6 @@ impl NatsServer {
 
     /// With the text of a configuration file.
     pub(crate) fn configured(text: &str) -> Self {
-        let mut server = Self::prepared(text);
-        server.restart();
-        server
-    }
-
-    fn prepared(text: &str) -> Self {
         let port = free_port();
         let path = std::env::temp_dir().join(format!("sabir-nats-{}-{port}.conf", std::process::id()));
         std::fs::File::create(&path).unwrap().write_all(text.as_bytes()).unwrap();
@@ -111,9 +105,8 @@ fn run(port: u16, args: &[String]) -> Child {
 pub(crate) fn cluster() -> [NatsServer; 3] {
     let routes: [u16; 3] = std::array::from_fn(|_| free_port());
     let all = routes.map(|port| format!("nats://127.0.0.1:{port}")).join(",");
-    let nodes = routes.map(|port| {
+    routes.map(|port| {
         let own = format!("nats://127.0.0.1:{port}");
         NatsServer::with(&["--cluster_name", "t", "--cluster", &own, "--routes", &all])
-    });
-    nodes
+    })
 }
