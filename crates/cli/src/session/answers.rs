@@ -238,10 +238,7 @@ impl Answers {
             }
             let _folders = Asking::new(&self.0.asking_folders);
             let Ok(roots) = self.ask(METHOD, params, printer).await else { continue };
-            self.0.roots.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&roots);
-            if roots.is_none() {
-                return None;
-            }
+            *self.0.roots.lock().unwrap_or_else(PoisonError::into_inner) = Some(roots?);
         }
         // Nobody has named one, and nobody will.
         RawJson::from_value(&json!({"roots": []})).ok()
