@@ -237,6 +237,7 @@ class SabirEverything:
         return await self._call("roots", {})
 
     async def greet(self, name: str) -> Any:
+        """Greets somebody by name"""
         _params = {"name": name}
         return await self._call("greet", _params)
 

@@ -277,6 +277,7 @@ impl SabirEverything {
         self.session.call("roots", ())
     }
 
+    /// Greets somebody by name
     pub fn greet(&self, name: String) -> sabir_mcp::McpCall<sabir_mcp::ToolResult> {
         #[derive(serde::Serialize)]
         struct Params {

@@ -225,6 +225,7 @@ export class SabirEverything {
     return this.#call("roots", undefined);
   }
 
+  /** Greets somebody by name */
   greet(name: string): Promise<ToolResult> {
     return this.#call("greet", { name });
   }
