@@ -35,7 +35,8 @@ fn each_project_passes_its_own_tests() {
         fs::copy(root().join("Cargo.lock"), project.join("Cargo.lock")).unwrap();
         let tested = Command::new(env!("CARGO"))
             .args(["test", "--offline", "--quiet", "--target-dir"])
-            .arg(folder.join("target"))
+            // Where the dependencies are compiled already.
+            .arg(Path::new(env!("CARGO_TARGET_TMPDIR")).join(".."))
             .current_dir(&project)
             .output()
             .unwrap();

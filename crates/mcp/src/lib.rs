@@ -20,8 +20,9 @@
 //! }
 //! ```
 //!
-//! [`McpServer`] has the rest: resources, templates, prompts, completions. A function's [`McpCtx`] sends progress and log
-//! messages, and asks the client's user or model. [`Catalog`] changes what is offered while the server runs.
+//! [`McpServer`] has the rest: resources, templates, prompts, completions, [tasks](Tool::task), [skills](Skill),
+//! [extensions](Extension). A function's [`McpCtx`] sends progress and log messages, and asks the client's user or model.
+//! [`Catalog`] changes what is offered while the server runs.
 //!
 //! # A client
 //!

@@ -14,7 +14,9 @@ const MOST_SECONDS: f64 = 600.0;
 pub(crate) fn add(server: McpServer) -> McpServer {
     server
         .task_options(TaskOptions { poll_interval: Duration::from_millis(250), ..TaskOptions::default() })
-        .tool("greet", |_, Name { name }| async move { Ok(format!("Hello, {name}!")) })
+        .tool(Tool::new("greet", "Greets somebody by name"), |_, Name { name }| async move {
+            Ok(format!("Hello, {name}!"))
+        })
         .tool(Tool::from("slow_compute").task(), slow_compute)
         .tool(Tool::new("failing_job", "Fails after a second, as a task").task_only(), |_, ()| async {
             tokio::time::sleep(Duration::from_secs(1)).await;

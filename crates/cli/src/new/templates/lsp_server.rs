@@ -8,7 +8,7 @@ use sabir_lsp::lsp_types::{
 use sabir_lsp::{LspCtx, LspServer};
 
 /// What is reported.
-const WORD: &str = "TODO";
+const WORD: &str = "LATER";
 
 /// Reports every line that has something left to do.
 async fn check(ctx: LspCtx, uri: Uri) -> sabir::Result<()> {

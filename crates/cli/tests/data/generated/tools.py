@@ -235,3 +235,36 @@ class SabirEverything:
     async def roots(self) -> Any:
         """The names of the client's folders"""
         return await self._call("roots", {})
+
+    async def greet(self, name: str) -> Any:
+        """Greets somebody by name"""
+        _params = {"name": name}
+        return await self._call("greet", _params)
+
+    async def slow_compute(self, seconds: float, *, label: str | None = None) -> Any:
+        """Computes for a while"""
+        _params = {"seconds": seconds}
+        _optional = {"label": label}
+        _params.update(_given(_optional))
+        return await self._call("slow_compute", _params)
+
+    async def failing_job(self) -> Any:
+        """Fails after a second, as a task"""
+        return await self._call("failing_job", {})
+
+    async def protocol_error_job(self) -> Any:
+        """Ends with a JSON-RPC error"""
+        return await self._call("protocol_error_job", {})
+
+    async def confirm_delete(self, filename: str) -> Any:
+        """Deletes nothing, but asks whether it may"""
+        _params = {"filename": filename}
+        return await self._call("confirm_delete", _params)
+
+    async def multi_input(self) -> Any:
+        """Asks for two things at once"""
+        return await self._call("multi_input", {})
+
+    async def test_tool_with_task(self) -> Any:
+        """Asks for a name, then works"""
+        return await self._call("test_tool_with_task", {})

@@ -276,6 +276,59 @@ impl SabirEverything {
     pub fn roots(&self) -> sabir_mcp::McpCall<sabir_mcp::ToolResult> {
         self.session.call("roots", ())
     }
+
+    /// Greets somebody by name
+    pub fn greet(&self, name: String) -> sabir_mcp::McpCall<sabir_mcp::ToolResult> {
+        #[derive(serde::Serialize)]
+        struct Params {
+            name: String,
+        }
+        self.session.call("greet", Params { name })
+    }
+
+    /// Computes for a while
+    pub fn slow_compute(
+        &self,
+        seconds: f64,
+        label: Option<String>,
+    ) -> sabir_mcp::McpCall<sabir_mcp::ToolResult> {
+        #[derive(serde::Serialize)]
+        struct Params {
+            seconds: f64,
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            label: Option<String>,
+        }
+        self.session.call("slow_compute", Params { seconds, label })
+    }
+
+    /// Fails after a second, as a task
+    pub fn failing_job(&self) -> sabir_mcp::McpCall<sabir_mcp::ToolResult> {
+        self.session.call("failing_job", ())
+    }
+
+    /// Ends with a JSON-RPC error
+    pub fn protocol_error_job(&self) -> sabir_mcp::McpCall<sabir_mcp::ToolResult> {
+        self.session.call("protocol_error_job", ())
+    }
+
+    /// Deletes nothing, but asks whether it may
+    pub fn confirm_delete(&self, filename: String) -> sabir_mcp::McpCall<sabir_mcp::ToolResult> {
+        #[derive(serde::Serialize)]
+        struct Params {
+            filename: String,
+        }
+        self.session.call("confirm_delete", Params { filename })
+    }
+
+    /// Asks for two things at once
+    pub fn multi_input(&self) -> sabir_mcp::McpCall<sabir_mcp::ToolResult> {
+        self.session.call("multi_input", ())
+    }
+
+    /// Asks for a name, then works
+    pub fn test_tool_with_task(&self) -> sabir_mcp::McpCall<sabir_mcp::ToolResult> {
+        self.session.call("test_tool_with_task", ())
+    }
 }
 
 /// DivideResult

@@ -225,6 +225,41 @@ export class SabirEverything {
     return this.#call("roots", undefined);
   }
 
+  /** Greets somebody by name */
+  greet(name: string): Promise<ToolResult> {
+    return this.#call("greet", { name });
+  }
+
+  /** Computes for a while */
+  slowCompute(seconds: number, label?: string): Promise<ToolResult> {
+    return this.#call("slow_compute", { seconds, label });
+  }
+
+  /** Fails after a second, as a task */
+  failingJob(): Promise<ToolResult> {
+    return this.#call("failing_job", undefined);
+  }
+
+  /** Ends with a JSON-RPC error */
+  protocolErrorJob(): Promise<ToolResult> {
+    return this.#call("protocol_error_job", undefined);
+  }
+
+  /** Deletes nothing, but asks whether it may */
+  confirmDelete(filename: string): Promise<ToolResult> {
+    return this.#call("confirm_delete", { filename });
+  }
+
+  /** Asks for two things at once */
+  multiInput(): Promise<ToolResult> {
+    return this.#call("multi_input", undefined);
+  }
+
+  /** Asks for a name, then works */
+  testToolWithTask(): Promise<ToolResult> {
+    return this.#call("test_tool_with_task", undefined);
+  }
+
   async #call(
     name: string,
     params: Record<string, unknown> = {},

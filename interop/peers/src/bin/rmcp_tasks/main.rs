@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, ClientCapabilities, ClientConfig,
-    ContentBlock, CreateTaskResult, GetTaskParams, GetTaskResult, Implementation, ProtocolVersion,
-    ServerCapabilities, ServerConfig, TaskPayload, TaskStatus, UpdateTaskParams,
+    CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, ClientCapabilities,
+    ClientConfig, ContentBlock, CreateTaskResult, GetTaskParams, GetTaskResult, Implementation,
+    ProtocolVersion, ServerCapabilities, ServerConfig, TaskPayload, TaskStatus, UpdateTaskParams,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::task_manager::{TaskExit, TaskManager, TaskOptions};
@@ -52,7 +52,9 @@ async fn as_client() -> Outcome {
             tokio::time::sleep(Duration::from_millis(50)).await;
             Ok("done")
         })
-        .tool(Tool::new("endless", "Is never done").task(), |_, ()| std::future::pending::<Result<String, _>>());
+        .tool(Tool::new("endless", "Is never done").task(), |_, ()| {
+            std::future::pending::<Result<String, _>>()
+        });
     tokio::spawn(server.serve(transport::streams(read, write)));
     let info = ClientConfig::new(
         ClientCapabilities::builder().enable_tasks().build(),
@@ -61,7 +63,8 @@ async fn as_client() -> Outcome {
     let lifecycle = ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] };
     let client = info.serve_with_lifecycle(theirs, lifecycle).await?;
 
-    let CallToolResponse::Task(created) = client.call_tool_once(CallToolRequestParams::new("work")).await? else {
+    let CallToolResponse::Task(created) = client.call_tool_once(CallToolRequestParams::new("work")).await?
+    else {
         return Err("the call has not become a task".into());
     };
     let ended = loop {
@@ -74,7 +77,9 @@ async fn as_client() -> Outcome {
     let TaskPayload::Completed { result } = ended.payload else { return Err("it is not completed".into()) };
     check(result["content"][0]["text"].as_str(), Some("done"))?;
 
-    let CallToolResponse::Task(created) = client.call_tool_once(CallToolRequestParams::new("endless")).await? else {
+    let CallToolResponse::Task(created) =
+        client.call_tool_once(CallToolRequestParams::new("endless")).await?
+    else {
         return Err("the call has not become a task".into());
     };
     client.peer().cancel_task(CancelTaskParams::new(created.task.task_id.clone())).await?;
@@ -123,11 +128,19 @@ impl ServerHandler for Worker {
         Ok(GetTaskResult::new(self.tasks.get_task(&request.task_id)?))
     }
 
-    async fn update_task(&self, request: UpdateTaskParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
         self.tasks.update_task(&request.task_id, request.input_responses)
     }
 
-    async fn cancel_task(&self, request: CancelTaskParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
         self.tasks.cancel_task(&request.task_id)
     }
 
