@@ -197,7 +197,7 @@ fn snippet(language: &str, schema: Option<&str>, code: &str) -> String {
     }
     yaml.push_str("        code: |\n");
     for line in code.lines() {
-        yaml.push_str(&format!("          {line}").trim_end());
+        yaml.push_str(format!("          {line}").trim_end());
         yaml.push('\n');
     }
     yaml
