@@ -152,6 +152,6 @@ mod blocks {
         }
         let schemas: Vec<_> =
             schemas.iter().map(|(revision, text)| (revision.as_str(), text.as_str())).collect();
-        blocks::mcp_definitions(&schemas).map_err(|error| Failure::usage(error))
+        blocks::mcp_definitions(&schemas).map_err(Failure::usage)
     }
 }

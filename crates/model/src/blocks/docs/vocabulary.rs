@@ -74,7 +74,6 @@ impl Vocabulary {
             let own = tree.entry(self.short(&name)).or_default();
             *own = own.take().or(above);
         }
-        tree.retain(|_, _| true);
         let parents: Vec<_> = tree.values().flatten().cloned().collect();
         tree.into_iter().filter(|(name, above)| above.is_some() || parents.contains(name)).collect()
     }
