@@ -14,9 +14,7 @@ use tokio::time::{Instant, Sleep};
 use crate::peer::Peer;
 use crate::peer::commands::Command;
 use crate::router::Routes;
-use crate::router::observe::Observed;
-#[cfg(feature = "http")]
-use crate::router::observe::Side;
+use crate::router::observe::{Observed, Side};
 #[cfg(feature = "http")]
 use crate::runtime::caller::HttpCaller;
 use crate::runtime::engine::{Engine, OnReport, Stop};
