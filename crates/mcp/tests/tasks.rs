@@ -89,7 +89,7 @@ fn server() -> McpServer {
             Err::<String, _>(ToolError::rpc(-7, "wrong"))
         })
         .tool(Tool::new("panics", "Panics").task(), |_, ()| async {
-            let broken: Option<String> = None;
+            let broken = "".parse::<u8>();
             Ok(broken.unwrap())
         })
 }
@@ -132,7 +132,7 @@ async fn a_plain_call_waits_for_its_task() {
         .call("work", Work { seconds: 5 })
         .on_progress(move |update| hearing.lock().unwrap().push(update.message.unwrap()));
     assert_eq!(call.await.unwrap().text(), "worked for 5 s");
-    let heard = heard.lock().unwrap();
+    let heard = heard.lock().unwrap().clone();
     assert!(heard.contains(&"2 of 5".to_owned()) && heard.last().unwrap() == "5 of 5", "{heard:?}");
     let late = session.call("work", Work { seconds: 50 }).timeout(Duration::from_secs(3)).await;
     assert!(matches!(late, Err(CallError::TimedOut)), "{late:?}");
@@ -257,7 +257,7 @@ async fn a_task_is_cancelled() {
         task.cancel().await.unwrap();
         sleep(Duration::from_millis(1)).await;
         assert_eq!(task.get().await.unwrap().status, TaskStatus::Cancelled, "{revision}");
-        assert_eq!(code_of(task.wait().await), i64::from(ErrorCode::REQUEST_CANCELLED.0));
+        assert_eq!(code_of(task.wait().await), ErrorCode::REQUEST_CANCELLED.0);
         match revision.is_modern() {
             true => task.cancel().await.unwrap(),
             false => assert_eq!(code_of(task.cancel().await), -32602),
@@ -268,7 +268,7 @@ async fn a_task_is_cancelled() {
         task.cancel().await.unwrap();
         match revision.is_modern() {
             true => assert_eq!(task.wait().await.unwrap().text(), "tidied up"),
-            false => assert_eq!(code_of(task.wait().await), i64::from(ErrorCode::REQUEST_CANCELLED.0)),
+            false => assert_eq!(code_of(task.wait().await), ErrorCode::REQUEST_CANCELLED.0),
         }
     }
 }
@@ -334,7 +334,7 @@ async fn there_are_limits() {
         running.push(started(&session, "work", Work { seconds: 60 }).await);
     }
     let refused = code_of(session.call("work", Work { seconds: 60 }).await);
-    assert_eq!(refused, i64::from(ErrorCode::OVERLOADED.0));
+    assert_eq!(refused, ErrorCode::OVERLOADED.0);
     running[0].wait().await.unwrap();
     started(&session, "work", Work { seconds: 60 }).await;
 
@@ -347,7 +347,7 @@ async fn there_are_limits() {
     let Err(CallError::Error(error)) = long.wait().await else { panic!() };
     assert!(error.data.unwrap().as_str().contains("no room for the result"));
     started(&session, "work", Work { seconds: 60 }).await;
-    assert_eq!(code_of(session.call("work", Work { seconds: 60 }).await), i64::from(ErrorCode::OVERLOADED.0));
+    assert_eq!(code_of(session.call("work", Work { seconds: 60 }).await), ErrorCode::OVERLOADED.0);
 }
 
 #[tokio::test(start_paused = true)]
