@@ -113,7 +113,8 @@ fn an_interrupted_load_says_what_it_has_measured() {
             thread::spawn(move || {
                 let read = std::io::BufReader::new(stream.try_clone().unwrap());
                 for line in std::io::BufRead::lines(read).map_while(Result::ok) {
-                    let id = line.split("\"id\":").nth(1).and_then(|rest| rest.split(',').next()).unwrap_or("0");
+                    let id =
+                        line.split("\"id\":").nth(1).and_then(|rest| rest.split(',').next()).unwrap_or("0");
                     let answer = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":5}}\n");
                     if stream.write_all(answer.as_bytes()).is_err() || told.send(()).is_err() {
                         return;
@@ -132,7 +133,8 @@ fn an_interrupted_load_says_what_it_has_measured() {
     let (mut out, mut err) = (String::new(), String::new());
     child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
     child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
-    let report: serde_json::Value = serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {out}\n{err}"));
+    let report: serde_json::Value =
+        serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {out}\n{err}"));
     let round = &report["rounds"][0];
     assert!(round["ok"].as_u64().unwrap() >= 30, "{round}");
     assert_eq!(round["errors"], 0, "{round}");
