@@ -68,7 +68,9 @@ const METRICS: [Metric; 4] = [
 
 fn main() -> io::Result<ExitCode> {
     let rows = measure_all(ROUNDS, SERVERS, |server| &server.program, measure);
-    println!("The best of {ROUNDS} rounds. calls/s: closed loop; p50, p99 and late: open loop, {RATE} calls/s.");
+    println!(
+        "The best of {ROUNDS} rounds. calls/s: closed loop; p50, p99 and late: open loop, {RATE} calls/s."
+    );
     // The generator is a process of its own, and goes where the system puts it: there is one placement.
     let table = Table {
         title: "sabir bench, not pinned".to_owned(),
@@ -81,7 +83,8 @@ fn main() -> io::Result<ExitCode> {
         Goal::at_least(2e5, "over HTTP, posts/s", of("sabir demo, HTTP")),
     ];
     let tables = [(table, goals)];
-    let bars = Bars { title: "Calls a second, closed loop".to_owned(), table: &tables[0].0, by: By::Rate as usize };
+    let bars =
+        Bars { title: "Calls a second, closed loop".to_owned(), table: &tables[0].0, by: By::Rate as usize };
     report("load", &tables, &[bars])
 }
 

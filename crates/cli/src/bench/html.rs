@@ -37,9 +37,9 @@ fn head(body: &mut String, report: &Report, title: &str) {
         (Some(rate), _) => format!("open loop, {} calls/s", html(rate)),
         (_, open) => format!("closed loop, {} open", open.unwrap_or_default()),
     };
-    let _ = write!(
+    let _ = writeln!(
         body,
-        "<header><h1><code>{}</code></h1><p>{how} · {} · {} · {}</p></header>\n",
+        "<header><h1><code>{}</code></h1><p>{how} · {} · {} · {}</p></header>",
         html(title),
         plural(config.connections as u64, "connection"),
         html(&report.protocol),
