@@ -24,7 +24,7 @@ const WITHIN: Duration = Duration::from_millis(300);
 /// The URL of a server of NATS without the name of a service.
 pub(super) fn host(source: &OsStr) -> Option<String> {
     let text = source.to_str()?;
-    let url = Url::parse(text).ok().filter(|url| url.scheme().is_nats() && url.path() == "/")?;
+    Url::parse(text).ok().filter(|url| url.scheme().is_nats() && url.path() == "/")?;
     Some(text.trim_end_matches('/').to_owned())
 }
 
