@@ -37,10 +37,10 @@ async fn a_server_that_is_killed_takes_no_call_with_it_unnoticed() {
     let _worker = Worker::start(&everywhere(&nodes, "demo")).await;
     let peer = caller(&everywhere(&nodes, "demo")).await;
     until("the servers have found each other", async || works(&peer).await).await;
-    for dying in 0..2 {
+    for dying in nodes.iter_mut().take(2) {
         let call = tokio::spawn(peer.call::<String>("sleep", (3_000,)).into_future());
         tokio::time::sleep(Duration::from_millis(200)).await;
-        nodes[dying].kill();
+        dying.kill();
         let outcome = tokio::time::timeout(Duration::from_secs(20), call).await.expect("it does not hang");
         assert!(
             matches!(&outcome, Ok(Ok(_) | Err(CallError::Undelivered(_)))),
@@ -76,16 +76,16 @@ async fn a_server_that_is_about_to_stop_is_left_without_loss() {
     let peer = sabir::connect(transport, Router::new()).await.unwrap();
     until("the servers have found each other", async || works(&peer).await).await;
     // Whichever servers they are at, two of the three are asked to stop, one after the other.
-    for leaving in 0..2 {
+    for (number, leaving) in nodes.iter().enumerate().take(2) {
         let calls: Vec<_> = (0..20)
             .map(|n| tokio::spawn(peer.call::<String>("sleep", (50 + n * 20,)).into_future()))
             .collect();
-        nodes[leaving].signal("-USR2");
+        leaving.signal("-USR2");
         for call in calls {
-            assert_eq!(call.await.unwrap().as_deref(), Ok("slept"), "server {leaving}");
+            assert_eq!(call.await.unwrap().as_deref(), Ok("slept"), "server {number}");
         }
         for n in 0..200 {
-            assert_eq!(peer.call::<i64>("add", (n, 1)).await, Ok(n + 1), "server {leaving}");
+            assert_eq!(peer.call::<i64>("add", (n, 1)).await, Ok(n + 1), "server {number}");
         }
     }
 }
