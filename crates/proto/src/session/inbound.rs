@@ -20,7 +20,10 @@ use crate::session::queue::Waiting;
 use crate::session::refusals::{REPORTED, SMALL_ERROR, is_long_answer};
 use crate::session::report::Report;
 use crate::session::requests::Requests;
-use crate::session::{Core, KEPT_BATCH, Phase, Role, WholeMessage};
+use crate::session::{Core, Phase, Role, WholeMessage};
+
+/// A batch with more entries leaves no room for so many behind.
+const KEPT_BATCH: usize = 1024;
 
 /// Tables up to this size count as nothing.
 const SMALL_TABLE: usize = 64 * 1024;

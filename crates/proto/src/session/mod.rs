@@ -69,9 +69,6 @@ const WORTH_SHRINKING: usize = 512 * 1024;
 /// Entries that the lists of messages and events may keep room for.
 const KEPT_ENTRIES: usize = 64;
 
-/// A batch with more entries leaves no room for so many behind.
-const KEPT_BATCH: usize = 1024;
-
 /// How long the last answers of a shutdown may take to be sent.
 const FLUSH: Duration = Duration::from_secs(1);
 
