@@ -114,8 +114,19 @@ async def every_command_takes_a_service():
         check((code, [json.loads(one)["result"] for one in out.splitlines()] if code == 0 else err), (0, [3, 7]))
         code, out, err = await sabir("bench", url, "add", "1", "2", "--duration", "200ms")
         assert code == 0 and " 0 errors" in out, (out, err)
+        code, out, err = await sabir("generate", "--lang", "python", url)
+        assert code == 0 and "def add(" in out, (out[:500], err)
         code, _, err = await sabir("tap", "--listen", "tcp://127.0.0.1:0", url)
         assert code == 2 and "a tap cannot stand between NATS and its clients" in err, (code, err)
+
+
+async def a_session_of_mcp_stays_with_its_worker():
+    async with nats_server() as port:
+        url = f"nats://127.0.0.1:{port}/tools"
+        async with worker(url, "--mcp"), worker(url, "--mcp"):
+            check((await call(url, "add", "a=2", "b=3"))[:2], (0, "5\n"))
+            code, out, err = await sabir("list", url)
+            assert code == 0 and "test_simple_text" in out, (out, err)
 
 
 async def a_worker_stops_without_its_server():
@@ -165,6 +176,10 @@ async def recorded_calls_are_replayed_and_mocked():
                 check((await call(url, "add", "2", "3"))[:2], (0, "5\n"))
                 code, out, err = await sabir("replay", str(recorded), url)
                 check((code, err if code else ""), (0, ""))
+                code, out, err = await sabir("diff", url, url, "--calls", str(recorded))
+                check((code, err if code else ""), (0, ""))
+                code, _, err = await sabir("mock", str(recorded), "--listen", url, "--fault", "close")
+                assert code == 2 and "the faults garbage and close cannot be used at nats://" in err, (code, err)
             finally:
                 mock.kill()
                 await mock.wait()
@@ -176,6 +191,7 @@ run("nats", [
     sabir_lists_services_instances_and_methods,
     sabir_calls_a_responder_of_nats_py,
     every_command_takes_a_service,
+    a_session_of_mcp_stays_with_its_worker,
     a_worker_stops_without_its_server,
     nobody_is_told_at_once,
     a_password_is_never_shown,

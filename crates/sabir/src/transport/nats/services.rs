@@ -129,7 +129,8 @@ mod tests {
     fn answers_are_grouped_by_service() {
         let ours = r#"{"name":"demo","id":"b","version":"1.0.0","endpoints":[{"name":"rpc","subject":"jr.demo.rpc"}]}"#;
         let also = r#"{"name":"demo","id":"a"}"#;
-        let other = r#"{"name":"clock","id":"c","description":null,"metadata":null,"endpoints":null,"more":[1]}"#;
+        let other =
+            r#"{"name":"clock","id":"c","description":null,"metadata":null,"endpoints":null,"more":[1]}"#;
         let read = |text: &str| read(text.as_bytes());
         assert_eq!(read("{}"), None);
         assert_eq!(read("nonsense"), None);
