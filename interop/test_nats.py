@@ -1,14 +1,18 @@
-"""NATS: PyPI's `nats-py` calls our workers and discovers them, and `sabir` calls its responders. Runs with the server that NATS_SERVER names."""
+"""NATS: PyPI's `nats-py` calls our workers and discovers them, `sabir` calls its responders, and every command of the
+program takes a nats:// URL. Runs with the server that NATS_SERVER names."""
 
 import asyncio
 import json
+import tempfile
+from contextlib import AsyncExitStack
+from pathlib import Path
 
 import nats
 import nats.errors
 import nats.micro
 
 from nats_server import nats_server, worker
-from program import call
+from program import SABIR, call, sabir
 from tap import check, run
 
 
@@ -48,6 +52,29 @@ async def nats_py_finds_our_workers():
         await client.close()
 
 
+async def sabir_lists_services_instances_and_methods():
+    async with nats_server() as port:
+        host = f"nats://127.0.0.1:{port}"
+        code, _, err = await sabir("list", host)
+        check(code, 3)
+        assert "no service has a worker" in err, err
+        client = await nats.connect(host)
+        other = await nats.micro.add_service(client, name="clock", version="0.1.0")
+        async with worker(f"{host}/demo"), worker(f"{host}/demo"):
+            code, out, err = await sabir("list", host)
+            check(code, 0)
+            assert "demo" in out and "2 instances" in out and "add" in out, out
+            assert "clock 0.1.0 (1 instance, not JSON-RPC)" in out, out
+            code, out, err = await sabir("list", host, "--json")
+            services = {one["service"]: one for one in map(json.loads, out.splitlines())}
+            check(sorted(services), ["clock", "demo"])
+            check(len(services["demo"]["instances"]), 2)
+            assert any(method["name"] == "add" for method in services["demo"]["methods"]), services["demo"]
+            check(services["clock"]["methods"], None)
+        await other.stop()
+        await client.close()
+
+
 async def sabir_calls_a_responder_of_nats_py():
     async with nats_server() as port:
         client = await nats.connect(f"nats://127.0.0.1:{port}")
@@ -61,6 +88,52 @@ async def sabir_calls_a_responder_of_nats_py():
         await client.flush()
         check((await call(f"nats://127.0.0.1:{port}/sums", "add", "2", "3"))[:2], (0, "5\n"))
         await client.close()
+
+
+async def every_command_takes_a_service():
+    async with nats_server() as port, worker(f"nats://127.0.0.1:{port}/demo"):
+        url = f"nats://127.0.0.1:{port}/demo"
+        check((await call(url, "add", "2", "3"))[:2], (0, "5\n"))
+        code, out, _ = await sabir("list", url)
+        assert code == 0 and "add" in out, out
+        code, out, _ = await sabir("describe", url, "add")
+        assert code == 0 and "add" in out, out
+        code, out, err = await sabir("shell", url, stdin="add 2 3\n")
+        assert code == 0 and "5" in out, (out, err)
+        code, out, err = await sabir("subscribe", url, "tick", "5", "--count", "3")
+        check((code, len(out.splitlines())), (0, 3))
+        code, out, err = await sabir("subscribe", url, "subscribe_ticks", "5", "1", "--count", "3")
+        check((code, len(out.splitlines())), (0, 3))
+        # Each message is shown by itself.
+        code, out, err = await call(url, "tick", "2", "--trace")
+        check((code, len([line for line in err.splitlines() if line.startswith("<")])), (0, 3))
+        code, out, err = await sabir("check", url)
+        check((code, err if code else ""), (0, ""))
+        batch = '[{"jsonrpc":"2.0","id":1,"method":"add","params":[1,2]},{"jsonrpc":"2.0","id":2,"method":"add","params":[3,4]}]'
+        code, out, err = await call(url, "--batch", "-", "--json", stdin=batch)
+        check((code, [json.loads(one)["result"] for one in out.splitlines()] if code == 0 else err), (0, [3, 7]))
+        code, out, err = await sabir("bench", url, "add", "1", "2", "--duration", "200ms")
+        assert code == 0 and " 0 errors" in out, (out, err)
+        code, out, err = await sabir("generate", "--lang", "python", url)
+        assert code == 0 and "def add(" in out, (out[:500], err)
+        code, _, err = await sabir("tap", "--listen", "tcp://127.0.0.1:0", url)
+        assert code == 2 and "a tap cannot stand between NATS and its clients" in err, (code, err)
+
+
+async def a_session_of_mcp_stays_with_its_worker():
+    async with nats_server() as port:
+        url = f"nats://127.0.0.1:{port}/tools"
+        async with worker(url, "--mcp"), worker(url, "--mcp"):
+            check((await call(url, "add", "a=2", "b=3"))[:2], (0, "5\n"))
+            code, out, err = await sabir("list", url)
+            assert code == 0 and "test_simple_text" in out, (out, err)
+
+
+async def a_worker_stops_without_its_server():
+    async with AsyncExitStack() as server:
+        port = await server.enter_async_context(nats_server())
+        async with worker(f"nats://127.0.0.1:{port}/demo"):
+            await server.aclose()
 
 
 async def nobody_is_told_at_once():
@@ -85,10 +158,42 @@ async def a_password_is_never_shown():
             assert "s3cret" not in out + err and "wr0ng" not in out + err, err
 
 
+async def recorded_calls_are_replayed_and_mocked():
+    async with nats_server() as port:
+        url = f"nats://127.0.0.1:{port}/played"
+        with tempfile.TemporaryDirectory() as folder:
+            recorded = Path(folder) / "calls.jsonl"
+            recorded.write_text(
+                '{"jsonrpc":"2.0","id":1,"method":"add","params":[2,3]}\n{"jsonrpc":"2.0","id":1,"result":5}\n'
+            )
+            mock = await asyncio.create_subprocess_exec(
+                SABIR, "mock", str(recorded), "--listen", url, stderr=asyncio.subprocess.PIPE
+            )
+            try:
+                line = (await mock.stderr.readline()).decode()
+                while "serving on" not in line and line:
+                    line = (await mock.stderr.readline()).decode()
+                check((await call(url, "add", "2", "3"))[:2], (0, "5\n"))
+                code, out, err = await sabir("replay", str(recorded), url)
+                check((code, err if code else ""), (0, ""))
+                code, out, err = await sabir("diff", url, url, "--calls", str(recorded))
+                check((code, err if code else ""), (0, ""))
+                code, _, err = await sabir("mock", str(recorded), "--listen", url, "--fault", "close")
+                assert code == 2 and "the faults garbage and close cannot be used at nats://" in err, (code, err)
+            finally:
+                mock.kill()
+                await mock.wait()
+
+
 run("nats", [
     a_request_of_nats_py_is_answered,
     nats_py_finds_our_workers,
+    sabir_lists_services_instances_and_methods,
     sabir_calls_a_responder_of_nats_py,
+    every_command_takes_a_service,
+    a_session_of_mcp_stays_with_its_worker,
+    a_worker_stops_without_its_server,
     nobody_is_told_at_once,
     a_password_is_never_shown,
+    recorded_calls_are_replayed_and_mocked,
 ])

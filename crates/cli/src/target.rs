@@ -157,7 +157,7 @@ impl Target {
 
     /// Whether the transport delimits messages, so that there is no framing.
     pub(crate) fn delimits_messages(&self) -> bool {
-        self.has_headers()
+        self.scheme().is_some_and(|scheme| scheme.is_web() || scheme.is_nats())
     }
 
     /// Starts a program; a URL is connected to later. The program's standard error is passed on; with `tracing` it

@@ -350,10 +350,14 @@ impl Dispatcher {
         let (client, subject) = (self.client.clone(), self.identity.subject.clone());
         let (delivered, counts_agree) = (self.delivered, self.counts_agree);
         let take = |message| self.take_call(message);
-        match counts_agree {
-            true => leaving::leave(&client, &mut calls, &subject, delivered, take).await,
-            false => leaving::drain(&mut calls, take).await,
-        }
+        let leaving = async {
+            match counts_agree {
+                true => leaving::leave(&client, &mut calls, &subject, delivered, take).await,
+                false => leaving::drain(&mut calls, take).await,
+            }
+        };
+        // While there is no server, the client takes what it has room for and then nothing more.
+        let _ = tokio::time::timeout(leaving::WITHIN, leaving).await;
     }
 }
 

@@ -19,7 +19,7 @@ const MARGIN: u64 = 8 * 1024;
 const BURST: usize = 1024;
 
 /// How long it may take.
-const WITHIN: Duration = Duration::from_secs(5);
+pub(super) const WITHIN: Duration = Duration::from_secs(5);
 
 /// How long after a burst the next one follows, if messages of others do not end it before.
 const PAUSE: Duration = Duration::from_millis(2);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::StreamExt;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use tokio::time::{Instant, timeout_at};
 
 use super::connect::connect;
@@ -41,10 +41,10 @@ pub struct Instance {
     /// Its own.
     pub id: String,
     /// Its version.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "text_or_null")]
     pub version: String,
     /// What it is for.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "text_or_null")]
     pub description: String,
     /// What it says of itself.
     #[serde(default)]
@@ -63,8 +63,13 @@ pub struct Endpoint {
     /// Its subject.
     pub subject: String,
     /// The queue group that shares its messages.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "text_or_null")]
     pub queue_group: String,
+}
+
+/// Services of others say `null` for what they do not say.
+fn text_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    Option::<String>::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
 /// Asks who is there, and gathers what comes within so long. The URL may name a service, to ask for that alone.
@@ -124,7 +129,8 @@ mod tests {
     fn answers_are_grouped_by_service() {
         let ours = r#"{"name":"demo","id":"b","version":"1.0.0","endpoints":[{"name":"rpc","subject":"jr.demo.rpc"}]}"#;
         let also = r#"{"name":"demo","id":"a"}"#;
-        let other = r#"{"name":"clock","id":"c","metadata":null,"endpoints":null,"more":[1]}"#;
+        let other =
+            r#"{"name":"clock","id":"c","description":null,"metadata":null,"endpoints":null,"more":[1]}"#;
         let read = |text: &str| read(text.as_bytes());
         assert_eq!(read("{}"), None);
         assert_eq!(read("nonsense"), None);
