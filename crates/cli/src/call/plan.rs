@@ -93,13 +93,7 @@ impl Plan {
                     .hint(format_args!("try `sabir call {} METHOD`", word(&peer.target.to_string())))
             })?;
             let words: Vec<_> = words.collect();
-            let given = match args.data {
-                Some(_) if !words.is_empty() => {
-                    return Err(Failure::usage("--data cannot be combined with arguments"));
-                }
-                Some(data) => Arguments::from_data(&data)?,
-                None => Arguments::parse(&words)?,
-            };
+            let given = Arguments::given(args.data.as_deref(), &words)?;
             match args.notify {
                 true => What::Notify { method, args: given },
                 false => What::Call { method, args: given, progress: args.progress },

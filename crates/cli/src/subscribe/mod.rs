@@ -48,13 +48,7 @@ pub(crate) async fn run(args: SubscribeArgs, printer: &Printer) -> Result<Exit, 
     };
     let method = words.next();
     let words: Vec<String> = words.collect();
-    let given = match &args.data {
-        Some(_) if !words.is_empty() => {
-            return Err(Failure::usage("--data cannot be combined with arguments"));
-        }
-        Some(data) => Arguments::from_data(data)?,
-        None => Arguments::parse(&words)?,
-    };
+    let given = Arguments::given(args.data.as_deref(), &words)?;
     let style = FollowStyle::of(method.as_deref(), args.unsubscribe.as_deref());
     let said = args.session.protocol.or(chosen.protocol);
     let explicit = said.or_else(|| {

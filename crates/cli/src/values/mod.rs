@@ -59,6 +59,15 @@ impl Arguments {
         Ok(Arguments { args, data: None })
     }
 
+    /// What `--data` stands for, or else the words.
+    pub(crate) fn given(data: Option<&OsStr>, words: &[String]) -> Result<Arguments, Failure> {
+        match data {
+            Some(_) if !words.is_empty() => Err(Failure::usage("--data cannot be combined with arguments")),
+            Some(data) => Arguments::from_data(data),
+            None => Arguments::parse(words),
+        }
+    }
+
     /// What `--data` stands for.
     pub(crate) fn from_data(data: &OsStr) -> Result<Arguments, Failure> {
         let params = RawJson::from_bytes(&bytes_of(data)?).map(RawJson::into_owned).map_err(|error| {
