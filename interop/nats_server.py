@@ -27,10 +27,10 @@ async def nats_server(*args):
 
 
 @asynccontextmanager
-async def worker(url, *args):
+async def worker(url, *args, env=None):
     """`sabir demo` as a worker. It must end well when it is told to."""
     process = await asyncio.create_subprocess_exec(
-        SABIR, "demo", "--listen", url, *args, stderr=asyncio.subprocess.PIPE
+        SABIR, "demo", "--listen", url, *args, stderr=asyncio.subprocess.PIPE, env={**os.environ, **(env or {})}
     )
     try:
         line = (await process.stderr.readline()).decode()

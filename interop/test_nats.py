@@ -16,6 +16,11 @@ from program import SABIR, call, sabir
 from tap import check, run
 
 
+# A key pair of nobody: its seed is the bytes 0 to 31.
+SEED = "SUAAAAICAMCAKBQHBAEQUCYMBUHA6EARCIJRIFIWC4MBSGQ3DQOR4H776Y"
+PUBLIC = "UAB2CB576PHBBPQ5ODORRZ2LYCMWPZGWGCN2KDK7DXOIMZASKUY3RLKK"
+
+
 async def a_request_of_nats_py_is_answered():
     async with nats_server() as port, worker(f"nats://127.0.0.1:{port}/demo"):
         client = await nats.connect(f"nats://127.0.0.1:{port}")
@@ -116,8 +121,72 @@ async def every_command_takes_a_service():
         assert code == 0 and " 0 errors" in out, (out, err)
         code, out, err = await sabir("generate", "--lang", "python", url)
         assert code == 0 and "def add(" in out, (out[:500], err)
-        code, _, err = await sabir("tap", "--listen", "tcp://127.0.0.1:0", url)
-        assert code == 2 and "a tap cannot stand between NATS and its clients" in err, (code, err)
+
+
+async def a_tap_records_what_goes_to_a_service():
+    async with nats_server() as port, worker(f"nats://127.0.0.1:{port}/demo"):
+        url = f"nats://127.0.0.1:{port}/demo"
+        with tempfile.TemporaryDirectory() as folder:
+            record = Path(folder) / "tapped.jrl"
+            tap = await asyncio.create_subprocess_exec(
+                SABIR, "tap", "--record", str(record), "--listen", "tcp://127.0.0.1:0", url,
+                stderr=asyncio.subprocess.PIPE,
+            )
+            try:
+                line = (await tap.stderr.readline()).decode()
+                at = line.split("listening at ")[1].split(",")[0]
+                # The spaces of a client stay as they are.
+                reader, writer = await asyncio.open_connection("127.0.0.1", int(at.rsplit(":", 1)[1]))
+                request = b'{ "jsonrpc":"2.0",  "id" : "mine", "method":"add", "params":[2,3] }\n'
+                writer.write(request)
+                check(await reader.readline(), b'{"jsonrpc":"2.0","id":"mine","result":5}\n')
+                writer.close()
+                check((await call(at, "add", "4", "5"))[:2], (0, "9\n"))
+                check((await call(at, "echo", "x" * 3_000_000))[0], 0)
+            finally:
+                tap.terminate()
+                await tap.wait()
+            texts = [json.loads(line) for line in record.read_text().splitlines()]
+            messages = [one for one in texts if "mine" in json.dumps(one)]
+            check(len(messages), 2)
+            assert request.decode().strip() in record.read_text().replace('\\"', '"'), record.read_text()[:1000]
+        for listen, target, part in [
+            (url, url, "a tap cannot listen behind NATS"),
+            ("http://127.0.0.1:0/", url, "do not fit together"),
+            ("tcp://127.0.0.1:0", f"nats://127.0.0.1:{port}", "names no service"),
+        ]:
+            code, _, err = await sabir("tap", "--listen", listen, target)
+            assert code == 2 and part in err, (code, err)
+
+
+async def what_is_wrong_with_a_url_is_told():
+    code, _, err = await sabir("demo", "--listen", "nats://127.0.0.1")
+    assert code == 2 and "names no service" in err and "nats://HOST/SERVICE" in err and "tcp://" not in err, err
+
+
+async def variables_sign_in():
+    with tempfile.TemporaryDirectory() as folder:
+        password = {"NATS_USER": "me", "NATS_PASSWORD": "s3cret"}
+        seed = Path(folder) / "user.nk"
+        seed.write_text(SEED + "\n")
+        config = Path(folder) / "nkey.conf"
+        config.write_text(f"authorization {{ users: [ {{ nkey: {PUBLIC} }} ] }}\n")
+        for args, env in [
+            (["--user", "me", "--pass", "s3cret"], password),
+            (["--auth", "t0ken"], {"NATS_TOKEN": "t0ken"}),
+            (["-c", str(config)], {"NATS_NKEY": str(seed)}),
+        ]:
+            async with nats_server(*args) as port:
+                url = f"nats://127.0.0.1:{port}/demo"
+                code, _, err = await sabir("call", url, "add", "2", "3")
+                check(code, 3)
+                async with worker(url, env=env):
+                    code, out, err = await sabir("call", url, "add", "2", "3", env=env)
+                    check((code, out, err), (0, "5\n", ""))
+                    code, out, err = await sabir("list", f"nats://127.0.0.1:{port}", env=env)
+                    assert code == 0 and "demo" in out, (out, err)
+        code, _, err = await sabir("call", "nats://127.0.0.1:1/demo", "add", env={"NATS_CREDS": f"{folder}/missing"})
+        assert code == 3 and "which NATS_CREDS names" in err, (code, err)
 
 
 async def a_session_of_mcp_stays_with_its_worker():
@@ -191,6 +260,9 @@ run("nats", [
     sabir_lists_services_instances_and_methods,
     sabir_calls_a_responder_of_nats_py,
     every_command_takes_a_service,
+    a_tap_records_what_goes_to_a_service,
+    what_is_wrong_with_a_url_is_told,
+    variables_sign_in,
     a_session_of_mcp_stays_with_its_worker,
     a_worker_stops_without_its_server,
     nobody_is_told_at_once,

@@ -10,6 +10,7 @@ import urllib.request
 from contextlib import asynccontextmanager
 
 from collector import attributes, collecting
+from nats_server import nats_server, worker
 from program import SABIR, demo, free_port, reachable, sabir
 from tap import check, run
 
@@ -101,6 +102,51 @@ async def one_trace_from_the_client_through_a_proxy_to_the_worker():
         [worker] = [span for span in calls if span["service"] == "sabir-demo"]
         check((worker["name"], worker["attributes"]["rpc.method"]), ("jsonrpc", "_OTHER"))
         check(worker["attributes"]["rpc.method_original"], "no_such")
+
+
+async def one_trace_from_the_client_through_a_proxy_and_nats_to_the_worker():
+    with collecting() as (collector, url):
+        async with nats_server() as nats, worker(f"nats://127.0.0.1:{nats}/demo", "--otlp", url):
+            port = free_port()
+            command = [EXAMPLE, f"tcp://127.0.0.1:{port}", f"nats://127.0.0.1:{nats}/demo"]
+            async with running(*command, env={"OTEL_EXPORTER_OTLP_ENDPOINT": url}):
+                await reachable(port)
+                target = f"tcp://127.0.0.1:{port}"
+                code, out, _ = await sabir("call", target, "get_data", "-d", "{}", "--otlp", url)
+                check((code, out), (0, '["hello",5]\n'))
+                # The params of what it calls are a list: the trace has no place but the headers.
+                code, out, err = await sabir("call", target, "double", "-d", "21", "--otlp", url)
+                check((code, out, err), (0, "42\n", ""))
+                code, _, err = await sabir("call", target, "no_such", "x:=1", "--as", "plain", "--otlp", url)
+                assert code == 1 and "-32601" in err, err
+        [client] = [span for span in collector.spans if span["name"] == "get_data" and span["kind"] == "client"]
+        spans = [span for span in collector.spans if span["trace"] == client["trace"]]
+        check(tree(spans), [("sabir-call internal sabir call", [
+            ("sabir-call client get_data", [
+                ("proxy server jsonrpc", [
+                    ("proxy client jsonrpc", [("sabir-demo server get_data", [])]),
+                ]),
+            ]),
+        ])])
+        check([span["error"] for span in spans], [False] * 5)
+        [added] = [span for span in collector.spans if span["service"] == "sabir-demo" and span["name"] == "add"]
+        [adds] = [span for span in collector.spans if span["id"] == added["parent"]]
+        check(f"{adds['service']} {adds['kind']}", "proxy client")
+        calls = [span for span in collector.spans if span["attributes"].get("error.type") == "-32601"]
+        check(len({span["trace"] for span in calls}), 1)
+        check(sorted(f"{span['service']} {span['kind']}" for span in calls), [
+            "proxy client", "proxy server", "sabir-call client", "sabir-demo server",
+        ])
+
+
+async def headers_of_nats_carry_the_trace_of_positional_params():
+    with collecting() as (collector, url):
+        async with nats_server() as nats, worker(f"nats://127.0.0.1:{nats}/demo", "--otlp", url):
+            code, out, _ = await sabir("call", f"nats://127.0.0.1:{nats}/demo", "add", "2", "3", "--otlp", url)
+            check((code, out), (0, "5\n"))
+        check(tree(spans_of(collector, "add")), [
+            ("sabir-call internal sabir call", [("sabir-call client add", [("sabir-demo server add", [])])])
+        ])
 
 
 async def headers_of_http_carry_the_trace_of_positional_params():
@@ -311,6 +357,8 @@ async def a_tap_and_a_mock_have_metrics_too():
 
 run("telemetry", [
     one_trace_from_the_client_through_a_proxy_to_the_worker,
+    one_trace_from_the_client_through_a_proxy_and_nats_to_the_worker,
+    headers_of_nats_carry_the_trace_of_positional_params,
     headers_of_http_carry_the_trace_of_positional_params,
     a_tap_reports_for_a_server_that_cannot,
     a_batch_has_a_span_for_each_call,

@@ -27,6 +27,7 @@ mod layout;
 mod list;
 mod mock;
 mod model;
+mod nats;
 mod new;
 mod pager;
 mod paint;

@@ -93,7 +93,10 @@ impl Chosen {
         let WireArgs { timeout, max_size, framing, web } = wire;
         let protocol = protocol.or(self.protocol);
         let usual = Protocol::framing(protocol, Protocol::guess(&self.target, ""));
-        let web = Web::new(web)?.with(self.headers);
+        let mut web = Web::new(web)?.with(self.headers);
+        if let Target::Url(address) = &self.target {
+            web = web.for_target(address)?;
+        }
         web.check(&self.target)?;
         Ok(PeerOptions {
             target: self.target,

@@ -8,6 +8,7 @@ use sabir::{Dialect, Error, Framing, Http, LSP, MCP, PLAIN, Router, Server, Serv
 
 use crate::demo::cannot_listen;
 use crate::exit::Failure;
+use crate::nats;
 use crate::print::Printer;
 
 /// How to serve.
@@ -81,11 +82,12 @@ pub(crate) async fn listening(
         let transport = transport::stdio().framing(framing).dialect(protocol.dialect()).with_signals();
         return Ok(Place::Stdio(Box::pin(sabir::serve(transport, router))));
     };
-    let mut server = sabir::listen(url, router).framing(framing).dialect(protocol.dialect());
+    let mut server = sabir::listen(&url, router).framing(framing).dialect(protocol.dialect());
+    server = server.nats(nats::for_worker(&url)?);
     if let Some(tls) = tls {
         server = server.tls(tls);
     }
-    let server = server.http(protocol.http()).with_signals().await.map_err(|error| cannot_listen(&error))?;
+    let server = server.http(protocol.http()).with_signals().await.map_err(|error| cannot_listen(&url, &error))?;
     printer.note(&format!("serving on {}", server.url()));
     Ok(Place::Listening(Box::new(server)))
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use sabir::transport::{self, Child, Scheme, Stderr, Transport, Url};
-use sabir::{Error, Framing, Nats};
+use sabir::{Error, Framing};
 
 use crate::demo::rpc;
 use crate::exit::Failure;
@@ -177,10 +177,6 @@ impl Target {
                     child = child.stderr(Stderr::Lines(Box::new(move |line| printer.note(&line))));
                 }
                 child.spawn()
-            }
-            // Whatever a session agrees on, it agrees on with one worker.
-            Target::Url(address) if address.scheme().is_nats() => {
-                Ok(Transport::from(address.url.clone()).nats(Nats::new().sticky(true)))
             }
             Target::Url(address) => Ok(Transport::from(address.url.clone())),
         };

@@ -5,12 +5,14 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use sabir::Nats;
 use sabir::transport::{RawStreams, Step, Transport, Url};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::args::WebArgs;
 use crate::exit::Failure;
 use crate::files;
+use crate::nats;
 use crate::target::Target;
 use crate::variables;
 
@@ -21,6 +23,8 @@ pub(crate) struct Web {
     /// A root certificate in PEM.
     root: Option<Vec<u8>>,
     insecure: bool,
+    /// How to use NATS, if the target is behind it.
+    nats: Option<Nats>,
     /// Shows the steps of connections.
     on_step: Option<Arc<OnStep>>,
 }
@@ -45,7 +49,7 @@ impl Web {
             })?),
             None => None,
         };
-        Ok(Web { headers, root, insecure: *insecure, on_step: None })
+        Ok(Web { headers, root, insecure: *insecure, nats: None, on_step: None })
     }
 
     /// With the headers of a saved target, except for those that were given on the command line too.
@@ -68,6 +72,22 @@ impl Web {
         if let Some(told) = &self.on_step {
             told(step);
         }
+    }
+
+    /// For a target: how to sign in there, if it is behind NATS. Whatever a session agrees on, it agrees on with one
+    /// worker.
+    pub(crate) fn for_target(mut self, url: &Url) -> Result<Web, Failure> {
+        if url.scheme().is_nats() {
+            self.nats = Some(nats::settings(url)?.sticky(true));
+        }
+        Ok(self)
+    }
+
+    /// With calls that any worker may take, if the target is behind NATS.
+    #[must_use]
+    pub(crate) fn shared_by_workers(mut self) -> Web {
+        self.nats = self.nats.map(|nats| nats.sticky(false));
+        self
     }
 
     /// An option that the target cannot use is an error.
@@ -116,8 +136,11 @@ impl Web {
         }
     }
 
-    /// Sets which certificates are trusted, and nothing else.
+    /// Sets which certificates are trusted and how to sign in to NATS, and nothing else.
     pub(crate) fn trust(&self, mut transport: Transport) -> Transport {
+        if let Some(nats) = &self.nats {
+            transport = transport.nats(nats.clone());
+        }
         if let Some(root) = &self.root {
             transport = transport.root_certificate(root.clone());
         }

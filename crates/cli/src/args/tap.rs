@@ -30,7 +30,8 @@ record is written there as a gap.
 `unwrap` undoes it. Where only the path of a program can be set, --make-shim writes a script to name there.
 
 With --listen it accepts connections and passes each on to TARGET: tcp://, tls:// and unix: to any of them, http(s)://
-and ws(s):// to any of those. Point the client at URL instead.
+and ws(s):// to any of those. Point the client at URL instead. If TARGET is nats://HOST/SERVICE, each line of a client
+of tcp://, tls:// or unix: is a message to the service, and all of a connection go to one worker.
 
 FILTER is a list of words, which must all apply. `sabir help filters` explains them.
 

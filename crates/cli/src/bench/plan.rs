@@ -89,6 +89,10 @@ impl Plan {
         if !has_framing {
             peer.framing = Protocol::framing(explicit, guess);
         }
+        // What is measured is the service, and not one of its workers. A session stays with one.
+        if matches!(explicit.or(guess), None | Some(Protocol::Plain)) {
+            peer.web = peer.web.shared_by_workers();
+        }
         let expect = args.expect.map(|text| match RawJson::new(text.as_str()) {
             Ok(_) => Ok(compact(&text).into_owned()),
             Err(error) => Err(Failure::usage(format_args!("--expect is not JSON: {error}"))),

@@ -5,13 +5,13 @@ pub(crate) mod rpc;
 
 use std::io::{self, IsTerminal};
 
-use sabir::transport::Scheme;
-use sabir::{Dialect, Error, Http, MCP, Nats, PLAIN, Router, transport};
+use sabir::{Dialect, Error, Http, MCP, PLAIN, Router, transport};
 
 use sabir_mcp::ResourceServer;
 
 use crate::args::DemoArgs;
 use crate::exit::{Exit, Failure};
+use crate::nats;
 use crate::platform::{LISTEN, raise_descriptor_limit};
 use crate::print::Printer;
 use crate::telemetry;
@@ -54,9 +54,7 @@ async fn stdio(args: &DemoArgs, printer: &Printer) -> Result<Exit, Failure> {
 async fn listen(url: &str, args: &DemoArgs, printer: &Printer) -> Result<Exit, Failure> {
     let authority =
         url.split_once("://").map(|(_, rest)| rest.split(['/', '?', '#']).next().unwrap_or_default());
-    let is_nats =
-        url.split_once("://").and_then(|(name, _)| Scheme::parse(name)).is_some_and(Scheme::is_nats);
-    if !is_nats && authority.is_some_and(|authority| authority.contains('@')) {
+    if !nats::is_one(url) && authority.is_some_and(|authority| authority.contains('@')) {
         // It is not repeated.
         return Err(Failure::usage("the URL to listen at has a name or a password in it")
             .hint("--bearer TOKEN lets in only who has the token"));
@@ -65,7 +63,8 @@ async fn listen(url: &str, args: &DemoArgs, printer: &Printer) -> Result<Exit, F
     raise_descriptor_limit();
     let (tell, mut told) = tokio::sync::mpsc::channel(1);
     let (router, dialect) = served(args);
-    let nats = Nats::new().version(env!("CARGO_PKG_VERSION")).description("The demo service of Sabir.");
+    let nats = nats::for_worker(url)?;
+    let nats = nats.version(env!("CARGO_PKG_VERSION")).description("The demo service of Sabir.");
     let server = sabir::listen(url, router).framing(args.framing.known()).dialect(dialect).nats(nats);
     let mut server = server.http(http(url, args).await?).with_signals().on_accept_error(move |error| {
         let _ = tell.try_send(format!("cannot accept connections: {error}"));
@@ -73,7 +72,7 @@ async fn listen(url: &str, args: &DemoArgs, printer: &Printer) -> Result<Exit, F
     if let Some(tls) = tls {
         server = server.tls(tls);
     }
-    let server = server.await.map_err(|error| cannot_listen(&error))?;
+    let server = server.await.map_err(|error| cannot_listen(url, &error))?;
     printer.note(&format!("serving on {}", server.url()));
     let mut running = std::pin::pin!(server.run());
     let ended = loop {
@@ -125,7 +124,7 @@ async fn http(url: &str, args: &DemoArgs) -> Result<Http, Failure> {
     Ok(http)
 }
 
-pub(crate) fn cannot_listen(error: &Error) -> Failure {
+pub(crate) fn cannot_listen(url: &str, error: &Error) -> Failure {
     let kind = match error {
         Error::Bind { source, .. } => source.kind(),
         Error::Config(_) => io::ErrorKind::InvalidInput,
@@ -133,7 +132,8 @@ pub(crate) fn cannot_listen(error: &Error) -> Failure {
     };
     match kind {
         io::ErrorKind::InvalidInput => {
-            Failure::new(Exit::Usage, error).hint(format_args!("write it as {LISTEN}"))
+            let usual = if nats::is_one(url) { "nats://HOST/SERVICE" } else { LISTEN };
+            Failure::new(Exit::Usage, error).hint(format_args!("write it as {usual}"))
         }
         io::ErrorKind::AddrInUse => {
             Failure::new(Exit::Connect, error).hint("use another port or path; port 0 is any free port")

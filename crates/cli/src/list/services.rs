@@ -3,7 +3,6 @@
 use std::ffi::OsStr;
 use std::time::Duration;
 
-use sabir::Nats;
 use sabir::transport::Url;
 use sabir::transport::nats::{Service, services};
 use serde_json::json;
@@ -13,6 +12,7 @@ use crate::args::ListArgs;
 use crate::discovery::{self, Discovered};
 use crate::exit::{Exit, Failure};
 use crate::layout::Table;
+use crate::nats;
 use crate::paint::Paint;
 use crate::peer::Chosen;
 use crate::print::Printer;
@@ -32,7 +32,8 @@ pub(super) async fn run(url: &str, args: &ListArgs, printer: &Printer) -> Result
     let session = &args.peer.session;
     stop::at(tokio::time::Instant::now() + session.wire.timeout);
     let peer = Chosen::of(url, printer)?.peer(&session.wire, session.protocol, Some(session.trace))?;
-    let asking = services(url, Nats::new(), WITHIN);
+    let nats = nats::settings(&Url::parse(url).map_err(Failure::usage)?)?;
+    let asking = services(url, nats, WITHIN);
     let found = tokio::select! {
         biased;
         interrupted = stop::interrupted() => return Err(interrupted),

@@ -70,7 +70,7 @@ async fn listen(at: &str, router: Router, options: ServeOptions, printer: &Print
         .http(options.protocol.http())
         .with_signals()
         .await
-        .map_err(|error| cannot_listen(&error))?;
+        .map_err(|error| cannot_listen(at, &error))?;
     let authority = inner.url().split("://").nth(1).and_then(|rest| rest.split('/').next());
     let inside: SocketAddr = authority
         .and_then(|authority| authority.parse().ok())

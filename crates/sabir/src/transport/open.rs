@@ -83,7 +83,8 @@ async fn open(url: &Url, dial: Dial) -> Result<OpenTransport, Error> {
             }
             let opening = super::nats::link::NatsLink::open(url, &dial);
             let link = tokio::time::timeout(CONNECT_TIMEOUT, opening).await.map_err(timed_out)??;
-            Ok(OpenTransport::Messages { link: Box::new(link), headers: None })
+            let headers = Some(std::sync::Arc::clone(link.headers()));
+            Ok(OpenTransport::Messages { link: Box::new(link), headers })
         }
         #[cfg(not(feature = "nats"))]
         Scheme::Nats | Scheme::NatsTls => Err(Error::config(format!("`{url}` needs the feature `nats`"))),

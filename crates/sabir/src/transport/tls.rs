@@ -31,6 +31,16 @@ impl Settings {
         self.roots.is_empty() && self.identity.is_none() && !self.anybody
     }
 
+    /// With what the others have and these have not.
+    #[cfg(feature = "nats")]
+    pub(crate) fn or(mut self, others: &Settings) -> Settings {
+        if self.roots.is_empty() && !self.anybody {
+            (self.roots, self.anybody) = (others.roots.clone(), others.anybody);
+        }
+        self.identity = self.identity.or_else(|| others.identity.clone());
+        self
+    }
+
     /// Ready to connect, with the protocols to choose from.
     pub(crate) fn connector(&self, protocols: &[&[u8]]) -> Result<TlsConnector, String> {
         Ok(TlsConnector::from(Arc::new(self.client_config(protocols)?)))

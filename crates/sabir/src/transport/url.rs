@@ -270,6 +270,12 @@ impl Url {
         Ok(Url { text, scheme, authority, path, userinfo, ..first })
     }
 
+    /// Whether it has a name, a password or a token before its host.
+    #[cfg(feature = "nats")]
+    pub fn has_credentials(&self) -> bool {
+        self.userinfo().is_some()
+    }
+
     /// The name and the password, or the token, that servers of NATS are told.
     #[cfg(feature = "nats")]
     pub(crate) fn userinfo(&self) -> Option<&str> {

@@ -8,8 +8,11 @@
 
 mod calls;
 mod cluster;
+#[cfg(feature = "nkeys")]
+mod credentials;
 mod discovery;
 mod failures;
+mod hostile;
 mod load;
 mod parts;
 mod rights;

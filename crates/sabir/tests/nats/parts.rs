@@ -1,20 +1,30 @@
 //! Messages that are larger than the server takes.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use sabir::{CallError, ErrorCode, Router};
+use sabir::{CallError, ErrorCode, Nats, Router};
 
 use crate::server::NatsServer;
 use crate::service::{Worker, caller, caller_with, options, router};
+
+/// All is in one thread, where nobody hears a beat while somebody reads megabytes without optimisation.
+fn patient() -> Nats {
+    options()
+        .heartbeat(Duration::from_millis(50), Duration::from_secs(20))
+        .accept_within(Duration::from_secs(60))
+}
 
 #[tokio::test]
 #[ignore = "needs nats-server"]
 async fn large_messages_go_in_parts_both_ways() {
     let server = NatsServer::start();
     let url = server.url("demo");
-    let _workers = [Worker::start(&url).await, Worker::start(&url).await, Worker::start(&url).await];
+    let grace = Duration::from_secs(5);
+    let worker = || Worker::with(&url, patient(), grace);
+    let _workers = [worker().await, worker().await, worker().await];
     for sticky in [false, true] {
-        let peer = caller_with(&url, options().sticky(sticky), Router::new()).await;
+        let peer = caller_with(&url, patient().sticky(sticky), Router::new()).await;
         let large = "é".repeat(1_500_000);
         let echo = peer.call::<String>("echo", (&large,)).await;
         assert_eq!(echo.map(|echo| echo == large), Ok(true), "3 MB both ways");
@@ -33,7 +43,7 @@ async fn large_messages_go_in_parts_both_ways() {
 async fn a_worker_may_ask_for_something_large() {
     let server = NatsServer::start();
     let url = server.url("demo");
-    let _worker = Worker::start(&url).await;
+    let _worker = Worker::with(&url, patient(), Duration::from_secs(5)).await;
     let large = "a".repeat(3_000_000);
     let answer = large.clone();
     let answers = Router::new().method("answer", move |_, (question,): (String,)| {
@@ -43,7 +53,7 @@ async fn a_worker_may_ask_for_something_large() {
             Ok(answer)
         }
     });
-    let peer = caller_with(&url, options(), answers).await;
+    let peer = caller_with(&url, patient(), answers).await;
     assert!(peer.call::<String>("ask", ("q".repeat(2_000_000),)).await == Ok(large));
 }
 
@@ -52,8 +62,8 @@ async fn a_worker_may_ask_for_something_large() {
 async fn what_is_too_large_altogether_is_refused() {
     let server = NatsServer::start();
     let url = server.url("demo");
-    let _worker = Worker::start(&url).await;
-    let peer = caller(&url).await;
+    let _worker = Worker::with(&url, patient(), Duration::from_secs(5)).await;
+    let peer = caller_with(&url, patient(), Router::new()).await;
     // The worker takes 16 MiB, and the caller would send 20.
     let refused = peer.call::<String>("echo", ("a".repeat(17 << 20),)).await;
     assert!(

@@ -5,7 +5,7 @@ use sabir::{CallError, ConnectErrorKind, DeliveryFailure, Error, Nats, Router, t
 use crate::server::NatsServer;
 use crate::service::{Worker, caller_with, options};
 
-async fn refused(url: &str, nats: Nats) -> ConnectErrorKind {
+pub(crate) async fn refused(url: &str, nats: Nats) -> ConnectErrorKind {
     match sabir::connect(transport::url(url).nats(nats), Router::new()).await {
         Err(Error::Connect(error)) => error.kind(),
         Err(error) => panic!("{error}"),

@@ -62,19 +62,22 @@ impl Listen {
         };
         let at = at.map_err(Failure::usage)?;
         let (listens, calls) = (at.scheme(), target.scheme());
-        if listens.is_nats() || calls.is_nats() {
+        if listens.is_nats() {
             return Err(Failure::usage(
-                "a tap cannot stand between NATS and its clients: they have no connection to each other",
+                "a tap cannot listen behind NATS: workers and callers have no connection to each other",
             )
-            .hint(
-                "--trace shows the messages of one caller; `sabir replay` and `sabir mock` take nats:// URLs",
-            ));
+            .hint("listen at tcp://127.0.0.1:0 and let the caller connect there: TARGET may be nats://HOST/SERVICE"));
         }
         if listens.is_web() != calls.is_web() {
             let other = if calls.is_web() { "http:// or https://" } else { "tcp://, tls:// or unix:" };
             let what = format!("{} and {} do not fit together", listens.name(), calls.name());
             return Err(Failure::usage(what).hint(format_args!("listen at {other} for this target")));
         }
+        // Which service is a part of the URL, and a caller of lines is one session of it.
+        if calls.is_nats() && target.path() == "/" {
+            return Err(Failure::usage(format_args!("`{target}` names no service")).hint("write it as nats://HOST/SERVICE"));
+        }
+        let web = web.for_target(&target)?;
         Ok(Listen { at, is_any_port, target, tls, web, sends: None })
     }
 

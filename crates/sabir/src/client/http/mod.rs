@@ -19,8 +19,8 @@ use std::task::{Context, Poll, ready};
 
 pub use authorizer::{Authorized, Authorizer, Verdict};
 use bytes::Bytes;
-use client::{Client, Deliver, Delivery, EventStream, Trace};
-pub(crate) use client::{Headers, OnFailure, OnPost, header};
+use client::{Client, Deliver, Delivery, EventStream};
+pub(crate) use client::{Headers, OnFailure, OnPost, Trace, header};
 pub use failure::HttpFailure;
 use http::Uri;
 use pool::{Pool, RequestError};

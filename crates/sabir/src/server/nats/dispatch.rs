@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 use async_nats::message::OutboundMessage;
@@ -16,9 +16,10 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use crate::server::budget::MemoryBudget;
 use crate::server::nats::link::{LinkParts, WorkerLink, refusal};
 use crate::server::nats::micro::{Identity, Stats, Verb};
-use crate::server::nats::session::{Handle, Item, Session};
+use crate::server::nats::session::{Handle, Item, Session, Shared};
 use crate::server::nats::{Settings, leaving};
 use crate::transport::nats::connect::{Events, connect};
 use crate::transport::nats::wire::{self, Status};
@@ -27,6 +28,12 @@ use crate::{Error, ErrorObject};
 /// How often it is looked for sessions that nobody uses, and after how long they are ended.
 const SWEEP: Duration = Duration::from_secs(10);
 const UNUSED_MILLIS: u64 = 60_000;
+
+/// How often and after how long, if there is no room for others.
+const SWEEP_WHEN_FULL: Duration = Duration::from_millis(500);
+
+/// What a message takes beside its bytes.
+const PER_MESSAGE: usize = 256;
 
 /// How long what was said last may take to be written.
 const FLUSH: Duration = Duration::from_secs(2);
@@ -60,6 +67,12 @@ pub(super) struct Dispatcher {
     stop: watch::Sender<bool>,
     began: Instant,
     idle: Arc<Notify>,
+    /// Bytes that wait for all sessions.
+    queued: Arc<AtomicUsize>,
+    /// What all sessions hold of messages that have come in part.
+    parts: Arc<MemoryBudget>,
+    /// When it was last looked for sessions that nobody uses.
+    swept: Instant,
     /// Messages to the group since it was joined.
     delivered: u64,
     /// The server has counted from the beginning, too.
@@ -106,6 +119,9 @@ impl Dispatcher {
             stop: watch::channel(false).0,
             began: Instant::now(),
             idle: Arc::default(),
+            queued: Arc::default(),
+            parts: MemoryBudget::new(settings.connections.total_bytes / 2),
+            swept: Instant::now(),
             delivered: 0,
             counts_agree: true,
             settings: Arc::clone(&settings),
@@ -160,7 +176,7 @@ impl Dispatcher {
                     }
                 }
                 Some(_) = self.tasks.join_next() => {}
-                _ = sweep.tick() => self.sweep(),
+                _ = sweep.tick() => self.sweep(UNUSED_MILLIS),
                 _ = stop.wait_for(|stop| *stop) => return End::Stopped,
             }
         }
@@ -225,7 +241,7 @@ impl Dispatcher {
         let Some(session) = session else { return self.answer_single(message) };
         let limit = 2 * self.settings.config.limits.message_bytes;
         if !self.sessions.contains_key(session) {
-            if self.tasks.len() >= self.settings.connections.total {
+            if self.is_full() {
                 return self.refuse(message);
             }
             let own_subject = format!("{}.{session}", self.own_subject);
@@ -233,12 +249,12 @@ impl Dispatcher {
             self.sessions.insert(session.into(), handle);
         }
         let Some(handle) = self.sessions.get(session) else { return };
-        let queued = &handle.load.queued;
-        let length = message.length;
-        if queued.load(Ordering::Acquire) > limit {
+        let all = self.settings.connections.total_bytes / 2;
+        let length = weight(&message);
+        if handle.load.queued.load(Ordering::Acquire) > limit || self.queued.load(Ordering::Acquire) > all {
             return self.refuse(message);
         }
-        queued.fetch_add(length, Ordering::AcqRel);
+        handle.load.add(length);
         if let Err(unsent) = handle.send.send(Item::Message(message)) {
             // It has ended meanwhile; another one takes its place.
             self.sessions.remove(session);
@@ -250,12 +266,21 @@ impl Dispatcher {
 
     /// Answers somebody who knows of no sessions.
     fn answer_single(&mut self, message: Message) {
-        if self.tasks.len() >= self.settings.connections.total {
+        if self.is_full() {
             return self.refuse(message);
         }
         let handle = self.spawn(None);
-        handle.load.queued.fetch_add(message.length, Ordering::AcqRel);
+        handle.load.add(weight(&message));
         let _ = handle.send.send(Item::Message(message));
+    }
+
+    /// Whether there is no room for another session. Those that nobody has used for a while make some.
+    fn is_full(&mut self) -> bool {
+        let is_full = self.tasks.len() >= self.settings.connections.total;
+        if is_full && self.swept.elapsed() > SWEEP_WHEN_FULL {
+            self.sweep(SWEEP_WHEN_FULL.as_millis() as u64);
+        }
+        is_full
     }
 
     fn spawn(&mut self, own_subject: Option<String>) -> Handle {
@@ -264,10 +289,11 @@ impl Dispatcher {
             nats: self.settings.nats.clone(),
             stats: Arc::clone(&self.stats),
             message_bytes: self.settings.config.limits.message_bytes,
+            parts: Arc::clone(&self.parts),
             own_subject: own_subject.map(Into::into),
         };
         let is_single = parts.own_subject.is_none();
-        let at = (self.began, &self.idle);
+        let at = Shared { began: self.began, idle: Arc::clone(&self.idle), queued: Arc::clone(&self.queued) };
         let link = |inbox| WorkerLink::new(parts, inbox);
         let (session, handle) = Session::new(&self.settings, at, self.stop.subscribe(), is_single, link);
         self.tasks.spawn(session);
@@ -276,8 +302,10 @@ impl Dispatcher {
 
     /// There is no room for a message.
     fn refuse(&mut self, message: Message) {
+        let error = ErrorObject::standard(ErrorCode::OVERLOADED);
+        self.stats.failed(&error.message);
         let Some(reply) = message.reply else { return };
-        let (text, headers) = refusal(&ErrorObject::standard(ErrorCode::OVERLOADED));
+        let (text, headers) = refusal(&error);
         self.publish(OutboundMessage { subject: reply, reply: None, payload: text, headers: Some(headers) });
     }
 
@@ -295,11 +323,11 @@ impl Dispatcher {
         }
     }
 
-    /// Ends sessions that nobody uses.
-    fn sweep(&mut self) {
+    /// Ends sessions that nobody has used for so long.
+    fn sweep(&mut self, millis: u64) {
+        self.swept = Instant::now();
         let now = self.began.elapsed().as_millis() as u64;
-        self.sessions
-            .retain(|_, handle| !handle.send.is_closed() && !handle.load.is_unused(now, UNUSED_MILLIS));
+        self.sessions.retain(|_, handle| !handle.send.is_closed() && !handle.load.is_unused(now, millis));
     }
 
     /// Takes no more calls, finishes those that are there, and says goodbye.
@@ -359,6 +387,11 @@ impl Dispatcher {
         // While there is no server, the client takes what it has room for and then nothing more.
         let _ = tokio::time::timeout(leaving::WITHIN, leaving).await;
     }
+}
+
+/// What a message takes while it waits.
+pub(super) fn weight(message: &Message) -> usize {
+    message.length + PER_MESSAGE
 }
 
 async fn next_call(calls: &mut Option<Subscriber>) -> Option<Message> {

@@ -1,7 +1,6 @@
 //! The worker's side of a session: messages of one caller, and what answers them.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
@@ -21,6 +20,9 @@ use tokio::time::{Instant, Sleep};
 use crate::ErrorObject;
 use crate::runtime::caller::HttpCaller;
 use crate::runtime::message_transport::{Incoming, Link};
+use crate::server::budget::MemoryBudget;
+use crate::server::nats::deadlines::Deadlines;
+use crate::server::nats::dispatch::weight;
 use crate::server::nats::micro::Stats;
 use crate::server::nats::session::Item;
 use crate::transport::nats::parts::{Assembler, split};
@@ -53,6 +55,8 @@ pub(super) struct LinkParts {
     /// Where the caller reaches this session. `None` for a single message of somebody who knows of no sessions.
     pub(super) own_subject: Option<Subject>,
     pub(super) message_bytes: usize,
+    /// What all sessions of the worker may hold of messages that have come in part.
+    pub(super) parts: Arc<MemoryBudget>,
 }
 
 pub(super) struct WorkerLink {
@@ -66,9 +70,9 @@ pub(super) struct WorkerLink {
     /// Where the caller last wanted its answer.
     last_reply: Option<Subject>,
     parts: Assembler,
+    parts_timer: Option<Pin<Box<Sleep>>>,
     sticky: bool,
-    deadlines: BinaryHeap<Reverse<(Instant, u64)>>,
-    deadline_timer: Option<Pin<Box<Sleep>>>,
+    deadlines: Deadlines,
     beat_timer: Option<Pin<Box<Sleep>>>,
     last_beat: Option<Instant>,
     outbox: VecDeque<OutboundMessage>,
@@ -81,6 +85,7 @@ pub(super) struct WorkerLink {
 
 impl WorkerLink {
     pub(super) fn new(parts: LinkParts, inbox: mpsc::UnboundedReceiver<Item>) -> Self {
+        let accept_within = parts.nats.accept_within;
         WorkerLink {
             client: parts.client,
             nats: parts.nats,
@@ -90,10 +95,10 @@ impl WorkerLink {
             unanswered: HashMap::default(),
             last_origin: 0,
             last_reply: None,
-            parts: Assembler::new(parts.message_bytes),
+            parts: Assembler::sharing(parts.message_bytes, accept_within, parts.parts),
+            parts_timer: None,
             sticky: false,
-            deadlines: BinaryHeap::new(),
-            deadline_timer: None,
+            deadlines: Deadlines::default(),
             beat_timer: None,
             last_beat: None,
             outbox: VecDeque::new(),
@@ -160,7 +165,7 @@ impl WorkerLink {
         self.inbox.close();
         while let Ok(item) = self.inbox.try_recv() {
             let Item::Message(message) = item else { continue };
-            self.taken += message.length;
+            self.taken += weight(&message);
             if let Some(reply) = message.reply {
                 self.refuse(reply, &ErrorObject::standard(ErrorCode::SHUTTING_DOWN));
             }
@@ -183,7 +188,26 @@ impl WorkerLink {
                 }
             }
         }
+        self.poll_parts(cx);
         self.poll_outbox(cx).map(drop)
+    }
+
+    /// Refuses messages whose next part has not come.
+    fn poll_parts(&mut self, cx: &mut Context<'_>) {
+        while let Some(at) = self.parts.expires() {
+            let timer = self.parts_timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(at)));
+            if timer.deadline() != at {
+                timer.as_mut().reset(at);
+            }
+            if timer.as_mut().poll(cx).is_pending() {
+                return;
+            }
+            for reply in self.parts.expire(Instant::now()) {
+                let reason = "the rest of a message in parts has not come";
+                let error = ErrorObject::because(ErrorCode::INVALID_REQUEST, reason);
+                self.refuse(Subject::from(&*reply), &error);
+            }
+        }
     }
 
     fn poll_beats(&mut self, cx: &mut Context<'_>) {
@@ -230,7 +254,7 @@ impl WorkerLink {
 
     /// Takes a message in. `None` if it is not a whole one.
     fn take(&mut self, message: Message) -> Option<Incoming> {
-        self.taken += message.length;
+        self.taken += weight(&message);
         let now = Instant::now();
         if let (Some(reply), false) = (&message.reply, self.is_single()) {
             self.last_reply = Some(reply.clone());
@@ -238,7 +262,8 @@ impl WorkerLink {
         let mut accepted = false;
         if message.headers.is_some() && !self.is_single() {
             let first_part = wire::header(&message, wire::PART).is_some_and(|part| part.starts_with("1/"));
-            let sticks = wire::header(&message, wire::STICKY).is_some();
+            // Whether somebody is still there is known by where it is answered.
+            let sticks = wire::header(&message, wire::STICKY).is_some() && message.reply.is_some();
             self.sticky |= sticks;
             // The caller waits to know where the rest goes.
             if (first_part || sticks)
@@ -269,7 +294,8 @@ impl WorkerLink {
         if let Some(left) = wire::number(&message, wire::DEADLINE) {
             // Nobody waits for years, and the clock does not reach that far.
             let left = Duration::from_millis(left.min(u64::from(u32::MAX)));
-            self.deadlines.push(Reverse((now + left, origin)));
+            let unanswered = &self.unanswered;
+            self.deadlines.push(now + left, origin, unanswered.len(), |origin| unanswered.contains_key(&origin));
         }
         let caller = trace::from_headers(&message).map(|trace| Arc::new(HttpCaller::traced(trace)));
         self.unanswered.insert(origin, Unanswered { reply: message.reply, since: now, accepted });
@@ -278,23 +304,7 @@ impl WorkerLink {
 
     /// The next message whose time is up.
     pub(super) fn poll_expired(&mut self, cx: &mut Context<'_>) -> Option<Origin> {
-        while let Some(&Reverse((at, origin))) = self.deadlines.peek() {
-            // Nearly all are answered in time.
-            if !self.unanswered.contains_key(&origin) {
-                self.deadlines.pop();
-                continue;
-            }
-            let timer = self.deadline_timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(at)));
-            if timer.deadline() != at {
-                timer.as_mut().reset(at);
-            }
-            if timer.as_mut().poll(cx).is_pending() {
-                return None;
-            }
-            self.deadlines.pop();
-            return Some(Origin(origin));
-        }
-        None
+        self.deadlines.poll(cx, |origin| self.unanswered.contains_key(&origin)).map(Origin)
     }
 
     /// An answer that is too large for somebody who takes no parts.

@@ -1,5 +1,6 @@
 //! A worker: one of those that serve the calls of a service behind NATS.
 
+mod deadlines;
 mod dispatch;
 mod leaving;
 mod link;

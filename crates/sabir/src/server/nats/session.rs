@@ -29,6 +29,8 @@ pub(super) enum Item {
 pub(super) struct Load {
     /// Bytes that it was sent, and has not looked at.
     pub(super) queued: AtomicUsize,
+    /// The same of all sessions.
+    all_queued: Arc<AtomicUsize>,
     /// It has something to answer.
     busy: AtomicBool,
     /// It is more than its requests: a caller sticks to it, or has subscribed.
@@ -40,6 +42,17 @@ pub(super) struct Load {
 }
 
 impl Load {
+    /// So many bytes are on their way to it.
+    pub(super) fn add(&self, bytes: usize) {
+        self.queued.fetch_add(bytes, Ordering::AcqRel);
+        self.all_queued.fetch_add(bytes, Ordering::AcqRel);
+    }
+
+    fn taken(&self, bytes: usize) {
+        self.queued.fetch_sub(bytes, Ordering::Release);
+        self.all_queued.fetch_sub(bytes, Ordering::Release);
+    }
+
     /// Whether everything that was sent is answered.
     pub(super) fn is_idle(&self) -> bool {
         self.queued.load(Ordering::Acquire) == 0 && !self.busy.load(Ordering::Acquire)
@@ -50,6 +63,16 @@ impl Load {
         let silent = now.saturating_sub(self.active.load(Ordering::Relaxed)) > for_millis;
         silent && self.is_idle() && !self.held.load(Ordering::Relaxed)
     }
+}
+
+/// What all sessions of a connection share.
+pub(super) struct Shared {
+    /// When the worker started.
+    pub(super) began: Instant,
+    /// Is told when a session has answered everything.
+    pub(super) idle: Arc<Notify>,
+    /// Bytes that wait for any of them.
+    pub(super) queued: Arc<AtomicUsize>,
 }
 
 /// The dispatcher's end of a session.
@@ -72,7 +95,7 @@ impl Session {
     /// A session with its caller, or what answers a single message.
     pub(super) fn new(
         settings: &Arc<Settings>,
-        (began, idle): (Instant, &Arc<Notify>),
+        Shared { began, idle, queued }: Shared,
         mut stop: watch::Receiver<bool>,
         is_single: bool,
         link: impl FnOnce(mpsc::UnboundedReceiver<Item>) -> WorkerLink,
@@ -80,10 +103,11 @@ impl Session {
         let (send, inbox) = mpsc::unbounded_channel();
         let load = Arc::new(Load {
             queued: AtomicUsize::new(0),
+            all_queued: queued,
             busy: AtomicBool::new(false),
             held: AtomicBool::new(false),
             active: AtomicU64::new(began.elapsed().as_millis() as u64),
-            idle: Arc::clone(idle),
+            idle,
         });
         // Several workers may call one caller: their ids must differ. JavaScript counts to 2^53.
         let ids_above = if is_single { 0 } else { (seed() >> 13) & !0xff_ffff };
@@ -131,7 +155,7 @@ impl Session {
         let taken = link.take_taken();
         if taken > 0 {
             load.active.store(self.began.elapsed().as_millis() as u64, Ordering::Relaxed);
-            load.queued.fetch_sub(taken, Ordering::Release);
+            load.taken(taken);
         }
         if !busy {
             load.idle.notify_waiters();

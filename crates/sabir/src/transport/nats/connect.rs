@@ -50,6 +50,12 @@ pub(crate) async fn connect(
     options = match nats.clone().with_userinfo(url.userinfo()).credentials {
         Some(Credentials::User { name, password }) => options.user_and_password(name, password),
         Some(Credentials::Token(token)) => options.token(token),
+        #[cfg(feature = "nkeys")]
+        Some(Credentials::Nkey(seed)) => options.nkey(seed),
+        #[cfg(feature = "nkeys")]
+        Some(Credentials::File(text)) => options
+            .credentials(&text)
+            .map_err(|error| Error::config(format!("the credentials for NATS cannot be used: {error}")))?,
         None => options,
     };
     let servers: Vec<_> = url.authority().split(',').map(|host| format!("nats://{host}")).collect();

@@ -36,6 +36,12 @@ pub struct Nats {
 pub(crate) enum Credentials {
     User { name: String, password: String },
     Token(String),
+    /// The seed of a key pair.
+    #[cfg(feature = "nkeys")]
+    Nkey(String),
+    /// The text of a credentials file: a JWT, and the seed of the key that it is for.
+    #[cfg(feature = "nkeys")]
+    File(String),
 }
 
 impl Default for Nats {
@@ -72,6 +78,22 @@ impl Nats {
     #[must_use]
     pub fn token(mut self, token: impl Into<String>) -> Self {
         self.credentials = Some(Credentials::Token(token.into()));
+        self
+    }
+
+    /// Signs in with a key pair, of which this is the seed (`SU…`). The server learns its public key alone.
+    #[cfg(feature = "nkeys")]
+    #[must_use]
+    pub fn nkey(mut self, seed: impl Into<String>) -> Self {
+        self.credentials = Some(Credentials::Nkey(seed.into()));
+        self
+    }
+
+    /// Signs in with the text of a credentials file (`.creds`), as `nsc` writes it: a JWT and the seed of its key.
+    #[cfg(feature = "nkeys")]
+    #[must_use]
+    pub fn credentials(mut self, text: impl Into<String>) -> Self {
+        self.credentials = Some(Credentials::File(text.into()));
         self
     }
 

@@ -1,19 +1,19 @@
 //! Messages that are larger than a server of NATS carries: cut into parts, and put together again.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use tokio::time::Instant;
+
+use crate::server::budget::{MemoryBudget, Reservation};
 
 /// Nobody cuts a message into more parts.
 const MOST_PARTS: u32 = 1 << 16;
 
 /// Messages of which some parts have come, at a time.
 const MOST_OPEN: usize = 256;
-
-/// How long the next part may take.
-const PART_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The parts of a text, each with its header, as in `2/5`.
 pub(crate) fn split(text: &Bytes, room: usize) -> impl Iterator<Item = (String, Bytes)> + use<> {
@@ -70,7 +70,11 @@ impl Part {
 pub(crate) struct Assembler {
     open: HashMap<Box<str>, Partial>,
     limit: usize,
+    /// How long the next part may take.
+    within: Duration,
     held: usize,
+    /// What others hold counts, too.
+    shared: Option<(Arc<MemoryBudget>, Reservation)>,
 }
 
 struct Partial {
@@ -82,8 +86,22 @@ struct Partial {
 
 impl Assembler {
     /// For messages of at most so many bytes, of which a few may be on their way.
-    pub(crate) fn new(limit: usize) -> Self {
-        Assembler { open: HashMap::new(), limit, held: 0 }
+    pub(crate) fn new(limit: usize, within: Duration) -> Self {
+        Assembler { open: HashMap::new(), limit, within, held: 0, shared: None }
+    }
+
+    /// One of several, which have this much room together.
+    pub(crate) fn sharing(limit: usize, within: Duration, budget: Arc<MemoryBudget>) -> Self {
+        Assembler { shared: Some((budget, Reservation::default())), ..Assembler::new(limit, within) }
+    }
+
+    /// Holds so many bytes from now on, if there is room for them.
+    fn hold(&mut self, bytes: usize) -> bool {
+        let fits = self.shared.as_mut().is_none_or(|(budget, held)| held.resize(budget, bytes));
+        if fits {
+            self.held = bytes;
+        }
+        fits
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -108,7 +126,8 @@ impl Assembler {
                 came => PartError::Gap { expected: 1, came },
             });
         };
-        self.held -= partial.text.len();
+        // It is a smaller share, for which there is always room.
+        self.hold(self.held - partial.text.len());
         if (part.number, part.count) != (partial.next, partial.count) {
             return Err(PartError::Gap { expected: partial.next, came: part.number });
         }
@@ -123,9 +142,11 @@ impl Assembler {
         if part.number == part.count {
             return Ok(Some(partial.text.freeze()));
         }
+        if !self.hold(self.held + partial.text.len()) {
+            return Err(PartError::NoRoom);
+        }
         partial.next += 1;
         partial.heard = now;
-        self.held += partial.text.len();
         self.open.insert(key, partial);
         Ok(None)
     }
@@ -133,9 +154,14 @@ impl Assembler {
     /// Forgets messages whose next part has not come in time. What they belong to.
     pub(crate) fn expire(&mut self, now: Instant) -> Vec<Box<str>> {
         let late: Vec<_> =
-            self.open.extract_if(|_, partial| now.duration_since(partial.heard) > PART_TIMEOUT).collect();
-        self.held -= late.iter().map(|(_, partial)| partial.text.len()).sum::<usize>();
+            self.open.extract_if(|_, partial| now.duration_since(partial.heard) >= self.within).collect();
+        self.hold(self.held - late.iter().map(|(_, partial)| partial.text.len()).sum::<usize>());
         late.into_iter().map(|(key, _)| key).collect()
+    }
+
+    /// When the next part of some message is late, if none comes.
+    pub(crate) fn expires(&self) -> Option<Instant> {
+        self.open.values().map(|partial| partial.heard + self.within).min()
     }
 }
 
@@ -143,12 +169,14 @@ impl Assembler {
 mod tests {
     use super::*;
 
+    const WITHIN: Duration = Duration::from_secs(15);
+
     #[test]
     fn what_is_cut_is_put_together() {
         let now = Instant::now();
         for (length, room) in [(0, 10), (1, 10), (10, 10), (11, 10), (99, 10), (100, 10), (7, 1)] {
             let text = Bytes::from((0..length).map(|n| n as u8).collect::<Vec<_>>());
-            let mut assembler = Assembler::new(1000);
+            let mut assembler = Assembler::new(1000, WITHIN);
             let parts: Vec<_> = split(&text, room).collect();
             let (last, before) = parts.split_last().expect("a part");
             for (header, part) in before {
@@ -161,7 +189,7 @@ mod tests {
 
     #[test]
     fn parts_of_several_messages_may_mix() {
-        let (now, mut assembler) = (Instant::now(), Assembler::new(100));
+        let (now, mut assembler) = (Instant::now(), Assembler::new(100, WITHIN));
         assert_eq!(assembler.push("a", "1/2", b"a", now), Ok(None));
         assert_eq!(assembler.push("b", "1/2", b"b", now), Ok(None));
         assert_eq!(assembler.push("a", "2/2", b"A", now), Ok(Some(Bytes::from("aA"))));
@@ -170,7 +198,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_told_and_forgotten() {
-        let (now, mut assembler) = (Instant::now(), Assembler::new(3));
+        let (now, mut assembler) = (Instant::now(), Assembler::new(3, WITHIN));
         for (header, text, error) in [
             ("", "x", PartError::Malformed),
             ("0/2", "x", PartError::Malformed),
@@ -193,7 +221,25 @@ mod tests {
         }
         assert_eq!(assembler.push("one more", "1/2", b"x", now), Err(PartError::NoRoom));
         assert_eq!(assembler.expire(now).len(), 0);
-        assert_eq!(assembler.expire(now + 2 * PART_TIMEOUT).len(), MOST_OPEN);
-        assert_eq!(assembler.held, 0);
+        assert_eq!(assembler.expires(), Some(now + WITHIN));
+        assert_eq!(assembler.expire(now + WITHIN).len(), MOST_OPEN);
+        assert_eq!((assembler.held, assembler.expires()), (0, None));
+    }
+
+    #[test]
+    fn several_share_their_room_and_leave_it_when_they_end() {
+        const STEP: usize = 1 << 20;
+        let (now, budget) = (Instant::now(), MemoryBudget::new(10 * STEP));
+        let sharing = || Assembler::sharing(100 * STEP, WITHIN, Arc::clone(&budget));
+        let (mut one, mut other) = (sharing(), sharing());
+        let text = vec![b' '; 6 * STEP];
+        assert_eq!(one.push("a", "1/9", &text, now), Ok(None));
+        assert_eq!(other.push("a", "1/9", &text, now), Err(PartError::NoRoom));
+        assert_eq!(other.push("a", "1/9", &text[..3 * STEP], now), Ok(None));
+        assert_eq!(other.push("a", "2/9", &text[..3 * STEP], now), Err(PartError::NoRoom));
+        // Nothing is left of that one.
+        assert_eq!(one.push("a", "2/9", &text[..3 * STEP], now), Ok(None));
+        drop(one);
+        assert_eq!(other.push("a", "1/9", &text, now), Ok(None));
     }
 }

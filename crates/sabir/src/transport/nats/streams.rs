@@ -29,8 +29,8 @@ const BUFFER: usize = 64 * 1024;
 pub(crate) async fn open(url: &Url, dial: &Dial) -> Result<ByteTransport, Error> {
     let service = service(url)?.to_owned();
     let nats: Nats = dial.nats.clone();
-    let tls = if dial.tls.is_default() { &nats.tls } else { &dial.tls };
-    let (client, events) = connect(url, &nats, tls, "sabir").await?;
+    let tls = dial.tls.clone().or(&nats.tls);
+    let (client, events) = connect(url, &nats, &tls, "sabir").await?;
     let prefix = wire::reply_prefix(&nats.inbox_prefix, &wire::unique_name());
     let subscribed = client.subscribe(format!("{prefix}*")).await;
     let inbox = subscribed.map_err(|error| Error::config(format!("cannot use `{prefix}*`: {error}")))?;
@@ -47,7 +47,7 @@ pub(crate) async fn open(url: &Url, dial: &Dial) -> Result<ByteTransport, Error>
         is_bound: false,
         sent: 0,
         write,
-        parts: Assembler::new(limit),
+        parts: Assembler::new(limit, nats.accept_within),
         limit,
     };
     tokio::spawn(async move {

@@ -7,6 +7,7 @@ use memchr::memmem::Finder;
 use sabir_proto::{RawJson, TraceContext};
 
 use super::wire::{LONGEST_TRACE, header};
+use crate::client::http::Trace;
 
 static TRACED: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"traceparent\""));
 
@@ -27,6 +28,16 @@ pub(crate) fn to_headers(message: &[u8], headers: &mut Option<HeaderMap>) {
         // A line break would begin another header.
         if let Some(value) = value.and_then(|value| value.parse::<HeaderValue>().ok()) {
             headers.get_or_insert_with(HeaderMap::new).insert(name, value);
+        }
+    }
+}
+
+/// Adds the headers of a trace.
+pub(crate) fn add(trace: Trace, headers: &mut Option<HeaderMap>) {
+    for (name, value) in trace {
+        let value = value.to_str().ok().filter(|value| value.len() <= LONGEST_TRACE);
+        if let Some(value) = value.and_then(|value| value.parse::<HeaderValue>().ok()) {
+            headers.get_or_insert_with(HeaderMap::new).insert(name.as_str(), value);
         }
     }
 }

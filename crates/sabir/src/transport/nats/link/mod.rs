@@ -5,6 +5,7 @@ mod health;
 use std::collections::VecDeque;
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -18,6 +19,7 @@ use sabir_proto::{
 use tokio::time::{Instant, Sleep};
 
 use crate::Error;
+use crate::client::http::Headers;
 use crate::runtime::message_transport::{Incoming, Link};
 use crate::transport::endpoint::Dial;
 use crate::transport::nats::connect::{Events, connect, service};
@@ -60,6 +62,8 @@ pub(crate) struct NatsLink {
     moving: Option<Instant>,
     /// Since when it waits to know who has the first message.
     asking_since: Option<Instant>,
+    /// The traces of calls.
+    headers: Arc<Headers>,
     /// How long the call has left that is sent next.
     time_left: Option<Duration>,
     timer: Pin<Box<Sleep>>,
@@ -83,8 +87,8 @@ impl NatsLink {
     pub(crate) async fn open(url: &Url, dial: &Dial) -> Result<NatsLink, Error> {
         let service = service(url)?.to_owned();
         let nats = dial.nats.clone();
-        let tls = if dial.tls.is_default() { &nats.tls } else { &dial.tls };
-        let (client, events) = connect(url, &nats, tls, "sabir").await?;
+        let tls = dial.tls.clone().or(&nats.tls);
+        let (client, events) = connect(url, &nats, &tls, "sabir").await?;
         let reply_prefix = wire::reply_prefix(&nats.inbox_prefix, &wire::unique_name());
         let subscribed = client.subscribe(format!("{reply_prefix}*")).await;
         let inbox =
@@ -99,7 +103,7 @@ impl NatsLink {
             service,
             reply_prefix,
             calls: OpenCalls::default(),
-            parts: Assembler::new(dial.limits.message_bytes),
+            parts: Assembler::new(dial.limits.message_bytes, dial.nats.accept_within),
             sticky: if sticky { Sticky::Unbound } else { Sticky::No },
             incoming: VecDeque::new(),
             outbox: VecDeque::new(),
@@ -107,11 +111,17 @@ impl NatsLink {
             connected: true,
             moving: None,
             asking_since: None,
+            headers: Arc::default(),
             time_left: None,
             timer: Box::pin(tokio::time::sleep(CHECK_EVERY)),
             timer_is_set: false,
             closing: None,
         })
+    }
+
+    /// Where the traces of calls are left that are about to be sent.
+    pub(crate) fn headers(&self) -> &Arc<Headers> {
+        &self.headers
     }
 
     /// What one message may have, beside its headers.
@@ -168,7 +178,15 @@ impl NatsLink {
     /// part, unless the worker is known.
     fn send(&mut self, token: Token, worker: Option<usize>, message: &[u8], last: u64, now: Instant) {
         let mut headers = None;
-        trace::to_headers(message, &mut headers);
+        // The params of a call need not have a place for it.
+        let trace = match token {
+            Token::Call(first) => self.headers.take_trace(first),
+            Token::Notification | Token::Other => Vec::new(),
+        };
+        match trace.is_empty() {
+            true => trace::to_headers(message, &mut headers),
+            false => trace::add(trace, &mut headers),
+        }
         if let Some(left) = self.time_left.take() {
             let left = HeaderValue::from(left.as_millis() as u64);
             headers.get_or_insert_with(HeaderMap::new).insert(wire::DEADLINE, left);
@@ -323,6 +341,7 @@ impl NatsLink {
         let reason = "there is no connection to NATS for now: the message was not sent";
         match purpose {
             Purpose::Call { first, last } => {
+                self.headers.take_trace(first);
                 self.fail_ids((first..=last).collect(), DeliveryFailure::Connect, reason);
             }
             Purpose::Notify => {
