@@ -142,7 +142,9 @@ async def a_tap_records_what_goes_to_a_service():
                 check(await reader.readline(), b'{"jsonrpc":"2.0","id":"mine","result":5}\n')
                 writer.close()
                 check((await call(at, "add", "4", "5"))[:2], (0, "9\n"))
-                check((await call(at, "echo", "x" * 3_000_000))[0], 0)
+                large = json.dumps(["x" * 3_000_000])
+                code, out, err = await call(at, "echo", "-d", "-", stdin=large)
+                check((code, err, len(out)), (0, "", len(large) + 1))
             finally:
                 tap.terminate()
                 await tap.wait()

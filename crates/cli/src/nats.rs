@@ -37,7 +37,9 @@ fn signed_in(
         nats = nats.root_certificate(file("NATS_CA", &path)?);
     }
     nats = match (set("NATS_CERT")?, set("NATS_KEY")?) {
-        (Some(chain), Some(key)) => nats.client_certificate(file("NATS_CERT", &chain)?, file("NATS_KEY", &key)?),
+        (Some(chain), Some(key)) => {
+            nats.client_certificate(file("NATS_CERT", &chain)?, file("NATS_KEY", &key)?)
+        }
         (None, None) => nats,
         _ => {
             return Err(Failure::usage("one of NATS_CERT and NATS_KEY is set, without the other one")
@@ -92,7 +94,11 @@ mod tests {
         check(&[("NATS_TOKEN", "secret")], false, Ok(true));
         check(&[("NATS_TOKEN", "secret")], true, Ok(false));
         check(&[("NATS_TOKEN", "")], false, Ok(false));
-        check(&[("NATS_CERT", "a")], false, Err("one of NATS_CERT and NATS_KEY is set, without the other one"));
+        check(
+            &[("NATS_CERT", "a")],
+            false,
+            Err("one of NATS_CERT and NATS_KEY is set, without the other one"),
+        );
         let missing = if cfg!(windows) { "NUL\\x" } else { "/dev/null/x" };
         let variable = |name: &str| Ok((name == "NATS_CREDS").then(|| missing.to_owned()));
         let failure = signed_in(false, variable).expect_err("there is no such file");

@@ -87,7 +87,8 @@ pub(crate) async fn listening(
     if let Some(tls) = tls {
         server = server.tls(tls);
     }
-    let server = server.http(protocol.http()).with_signals().await.map_err(|error| cannot_listen(&url, &error))?;
+    let server =
+        server.http(protocol.http()).with_signals().await.map_err(|error| cannot_listen(&url, &error))?;
     printer.note(&format!("serving on {}", server.url()));
     Ok(Place::Listening(Box::new(server)))
 }

@@ -33,8 +33,10 @@ async fn main() -> Result<(), Failure> {
         ["sabir", "wait", host] => wait(host).await,
         ["sabir", "missing", host, count] => missing(host, count.parse()?).await,
         [kind @ ("sabir" | "raw"), "load", host, ref numbers @ ..] => {
-            let numbers: Result<Vec<u64>, _> = numbers.iter().map(|number| number.parse()).collect();
-            let [open, millis, rest @ ..] = numbers?[..] else { return Err("how many, and how long?".into()) };
+            let numbers = numbers.iter().map(|number| number.parse()).collect::<Result<Vec<u64>, _>>()?;
+            let [open, millis, ref rest @ ..] = numbers[..] else {
+                return Err("how many, and how long?".into());
+            };
             let text = "x".repeat(rest.first().map_or(0, |bytes| *bytes as usize));
             let load = Load { open, time: Duration::from_millis(millis) };
             let measured = match kind {

@@ -94,6 +94,7 @@
 //! | `http` | HTTP and WebSocket, as a server and as a client |
 //! | `tls` | TLS for every network transport |
 //! | `nats` | services behind NATS, as workers and as callers; includes `http` and `tls` |
+//! | `nkeys` | `nats`, with nkeys and credentials files to sign in with |
 //! | `schema` | methods with descriptions and schemas, OpenRPC documents, `rpc.discover` |
 //! | `service` | `#[sabir::service]` and `#[derive(sabir::RpcError)]`; includes `schema` |
 //! | `validate` | params checked against their schemas; includes `schema` |

@@ -84,7 +84,10 @@ async fn a_credentials_file_signs_in() {
         panic!("it is read")
     };
     let text = error.to_string();
-    assert!(text.starts_with("the credentials for NATS cannot be used: ") && !text.contains("nonsense"), "{text}");
+    assert!(
+        text.starts_with("the credentials for NATS cannot be used: ") && !text.contains("nonsense"),
+        "{text}"
+    );
     is_let_in(&url, options().credentials(file(&user.seed().unwrap()))).await;
 }
 
@@ -93,7 +96,8 @@ async fn a_credentials_file_signs_in() {
 async fn a_certificate_signs_in() {
     let folder = std::env::temp_dir().join(format!("sabir-nats-certificate-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    let certified = || rcgen::generate_simple_self_signed(["127.0.0.1".to_owned(), "localhost".to_owned()]).unwrap();
+    let certified =
+        || rcgen::generate_simple_self_signed(["127.0.0.1".to_owned(), "localhost".to_owned()]).unwrap();
     let (server, client, stranger) = (certified(), certified(), certified());
     let write = |name: &str, text: &str| {
         let path = folder.join(name);

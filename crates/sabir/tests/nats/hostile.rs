@@ -70,7 +70,8 @@ async fn garbage_does_no_harm() {
         headers(&[("Jr-Sticky", "1")]),
         headers(&[("traceparent", &long), ("baggage", &long)]),
     ];
-    let subjects = ["jr.demo.rpc".to_owned(), format!("{own}.nobody"), format!("{own}.jr-x"), "$SRV.PING".to_owned()];
+    let subjects =
+        ["jr.demo.rpc".to_owned(), format!("{own}.nobody"), format!("{own}.jr-x"), "$SRV.PING".to_owned()];
     // The last two would come back to a worker.
     let replies = ["away.jr-x.1", "away.jr-y.nonsense", "away", "jr.demo.rpc", "$SRV.INFO"];
     for subject in &subjects {
@@ -199,4 +200,36 @@ async fn a_caller_that_vanishes_takes_its_subscription_along() {
     });
     vanishing.await.unwrap();
     until("the subscription has ended", async || worker.seen.streams.load(Ordering::SeqCst) == 1).await;
+}
+
+#[tokio::test]
+#[ignore = "needs nats-server"]
+async fn an_answer_of_no_use_ends_its_call() {
+    let server = NatsServer::start();
+    let client = stranger(&server).await;
+    let mut calls = client.subscribe("jr.demo.rpc").await.unwrap();
+    client.flush().await.unwrap();
+    let peer = caller(&server.url("demo")).await;
+    for answer in ["garbage", "", r#"{"jsonrpc":"2.0","id":"another","result":3}"#, "[]", "\u{0}"] {
+        let call = tokio::spawn(peer.call::<i64>("add", (1, 2)).into_future());
+        let asked = calls.next().await.unwrap();
+        client.publish(asked.reply.unwrap(), answer.into()).await.unwrap();
+        let Err(sabir::CallError::Undelivered(reason)) = call.await.unwrap() else { panic!("{answer}") };
+        assert_eq!(
+            reason.to_string(),
+            "the worker has answered, but not this call: it may have run",
+            "{answer}"
+        );
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs nats-server"]
+async fn a_server_may_take_next_to_nothing() {
+    let server = NatsServer::configured("max_payload: 2000\n");
+    let url = server.url("demo");
+    let _worker = Worker::start(&url).await;
+    let peer = caller(&url).await;
+    let text = "a".repeat(100_000);
+    assert!(peer.call::<String>("echo", (&text,)).await == Ok(text));
 }

@@ -75,7 +75,8 @@ impl Listen {
         }
         // Which service is a part of the URL, and a caller of lines is one session of it.
         if calls.is_nats() && target.path() == "/" {
-            return Err(Failure::usage(format_args!("`{target}` names no service")).hint("write it as nats://HOST/SERVICE"));
+            return Err(Failure::usage(format_args!("`{target}` names no service"))
+                .hint("write it as nats://HOST/SERVICE"));
         }
         let web = web.for_target(&target)?;
         Ok(Listen { at, is_any_port, target, tls, web, sends: None })

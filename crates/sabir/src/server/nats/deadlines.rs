@@ -63,7 +63,13 @@ mod tests {
         }
         let is_open = |message| message != 2;
         for message in [3, 1] {
-            assert_eq!(std::future::poll_fn(|cx| deadlines.poll(cx, is_open).map_or(std::task::Poll::Pending, std::task::Poll::Ready)).await, message);
+            assert_eq!(
+                std::future::poll_fn(|cx| deadlines
+                    .poll(cx, is_open)
+                    .map_or(std::task::Poll::Pending, std::task::Poll::Ready))
+                .await,
+                message
+            );
         }
         assert!(deadlines.heap.is_empty());
     }

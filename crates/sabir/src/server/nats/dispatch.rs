@@ -29,8 +29,8 @@ use crate::{Error, ErrorObject};
 const SWEEP: Duration = Duration::from_secs(10);
 const UNUSED_MILLIS: u64 = 60_000;
 
-/// How often and after how long, if there is no room for others.
-const SWEEP_WHEN_FULL: Duration = Duration::from_millis(500);
+/// How often and after how long, if there is little room for others.
+const SWEEP_WHEN_FULL: Duration = Duration::from_millis(100);
 
 /// What a message takes beside its bytes.
 const PER_MESSAGE: usize = 256;
@@ -274,13 +274,14 @@ impl Dispatcher {
         let _ = handle.send.send(Item::Message(message));
     }
 
-    /// Whether there is no room for another session. Those that nobody has used for a while make some.
+    /// Whether there is no room for another session. Those that nobody uses make some, before it comes to that.
     fn is_full(&mut self) -> bool {
-        let is_full = self.tasks.len() >= self.settings.connections.total;
-        if is_full && self.swept.elapsed() > SWEEP_WHEN_FULL {
-            self.sweep(SWEEP_WHEN_FULL.as_millis() as u64);
+        let (open, most) = (self.tasks.len(), self.settings.connections.total);
+        if open >= most - most / 4 && self.swept.elapsed() > SWEEP_WHEN_FULL {
+            let unused_for = if open >= most { 0 } else { SWEEP_WHEN_FULL.as_millis() as u64 };
+            self.sweep(unused_for);
         }
-        is_full
+        open >= most
     }
 
     fn spawn(&mut self, own_subject: Option<String>) -> Handle {

@@ -25,7 +25,7 @@ use crate::server::nats::deadlines::Deadlines;
 use crate::server::nats::dispatch::weight;
 use crate::server::nats::micro::Stats;
 use crate::server::nats::session::Item;
-use crate::transport::nats::parts::{Assembler, split};
+use crate::transport::nats::parts::{Assembler, MOST_PARTS, split};
 use crate::transport::nats::wire::{self, Status};
 use crate::transport::nats::{Nats, trace};
 
@@ -125,7 +125,7 @@ impl WorkerLink {
     }
 
     fn room(&self) -> usize {
-        self.client.max_payload().saturating_sub(wire::HEADER_ROOM).max(1)
+        wire::room(self.client.max_payload())
     }
 
     /// All that goes to a session says where it came from: an answer may begin a subscription, which is left there.
@@ -295,7 +295,8 @@ impl WorkerLink {
             // Nobody waits for years, and the clock does not reach that far.
             let left = Duration::from_millis(left.min(u64::from(u32::MAX)));
             let unanswered = &self.unanswered;
-            self.deadlines.push(now + left, origin, unanswered.len(), |origin| unanswered.contains_key(&origin));
+            self.deadlines
+                .push(now + left, origin, unanswered.len(), |origin| unanswered.contains_key(&origin));
         }
         let caller = trace::from_headers(&message).map(|trace| Arc::new(HttpCaller::traced(trace)));
         self.unanswered.insert(origin, Unanswered { reply: message.reply, since: now, accepted });
@@ -339,7 +340,7 @@ impl WorkerLink {
         if text.len() <= self.room() {
             return self.queue(subject, text, headers);
         }
-        if self.is_single() {
+        if self.is_single() || text.len().div_ceil(self.room()) > MOST_PARTS as usize {
             let text = self.too_large(outgoing.message);
             return self.queue(subject, text, headers);
         }

@@ -60,7 +60,7 @@ impl Load {
 
     /// Whether nothing would be lost if it ended, and nothing was done for so long.
     pub(super) fn is_unused(&self, now: u64, for_millis: u64) -> bool {
-        let silent = now.saturating_sub(self.active.load(Ordering::Relaxed)) > for_millis;
+        let silent = now.saturating_sub(self.active.load(Ordering::Relaxed)) >= for_millis;
         silent && self.is_idle() && !self.held.load(Ordering::Relaxed)
     }
 }

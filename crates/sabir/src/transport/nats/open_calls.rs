@@ -2,6 +2,7 @@
 //! of those falls silent.
 
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use async_nats::{HeaderMap, Subject};
@@ -71,6 +72,11 @@ impl OpenCalls {
     ) -> &mut OpenCall {
         let call = OpenCall { last, since: now, worker, held: Vec::new(), is_cancelled: false };
         self.calls.entry(first).insert_entry(call).into_mut()
+    }
+
+    /// A message is answered. The ids in it, if somebody has waited for that.
+    pub(crate) fn answered(&mut self, first: u64) -> Option<RangeInclusive<u64>> {
+        self.calls.remove(&first).map(|call| first..=call.last)
     }
 
     /// A call is over. The ids in its message.

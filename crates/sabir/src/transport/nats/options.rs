@@ -34,7 +34,10 @@ pub struct Nats {
 
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Credentials {
-    User { name: String, password: String },
+    User {
+        name: String,
+        password: String,
+    },
     Token(String),
     /// The seed of a key pair.
     #[cfg(feature = "nkeys")]

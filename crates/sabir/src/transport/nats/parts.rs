@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use crate::server::budget::{MemoryBudget, Reservation};
 
 /// Nobody cuts a message into more parts.
-const MOST_PARTS: u32 = 1 << 16;
+pub(crate) const MOST_PARTS: u32 = 1 << 16;
 
 /// Messages of which some parts have come, at a time.
 const MOST_OPEN: usize = 256;

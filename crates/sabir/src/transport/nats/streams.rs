@@ -109,7 +109,7 @@ impl Bridge {
         const FAILED: &str = "NATS takes no more messages for";
         self.sent += 1;
         let reply = Token::Call(self.sent).subject(&self.prefix);
-        let room = self.client.max_payload().saturating_sub(wire::HEADER_ROOM).max(1);
+        let room = wire::room(self.client.max_payload());
         let is_single = text.len() <= room;
         for (number, part) in split(&text, room) {
             let mut headers = HeaderMap::new();

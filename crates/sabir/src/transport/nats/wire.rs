@@ -25,7 +25,13 @@ pub(crate) const SERVICE_ERROR: &str = "Nats-Service-Error";
 pub(crate) const SERVICE_ERROR_CODE: &str = "Nats-Service-Error-Code";
 
 /// What headers may take of a message beside its text.
-pub(crate) const HEADER_ROOM: usize = 4 * 1024;
+const HEADER_ROOM: usize = 4 * 1024;
+
+/// What one message may have beside its headers, at a server that takes so many bytes. One that takes hardly more than
+/// headers need is meant for small messages, which have few.
+pub(crate) fn room(max_payload: usize) -> usize {
+    max_payload.saturating_sub(HEADER_ROOM.min(max_payload / 2)).max(1)
+}
 
 /// Bytes of trace context that are passed on.
 pub(crate) const LONGEST_TRACE: usize = 1024;

@@ -70,7 +70,7 @@ impl NatsLink {
                 let reason = Undelivered::new(DeliveryFailure::Refused, reason);
                 self.incoming.push_back(Incoming::NotDelivered(reason));
             }
-            false => self.fail_ids(ids, DeliveryFailure::Refused, &reason),
+            false => self.fail_ids(ids, DeliveryFailure::Refused, reason),
         }
         if self.sticky == Sticky::Asking {
             self.sticky = Sticky::Unbound;
@@ -120,7 +120,7 @@ impl NatsLink {
         let silence = self.calls.check(now, self.nats.accept_within);
         let within = self.nats.accept_within.as_secs_f32();
         let unaccepted = format!("no worker has accepted the call within {within} s: it may have run");
-        self.fail_ids(silence.unaccepted, DeliveryFailure::Closed, &unaccepted);
+        self.fail_ids(silence.unaccepted, DeliveryFailure::Closed, unaccepted);
         for (worker, ids) in silence.lost {
             self.lose_worker(
                 worker,

@@ -2,6 +2,7 @@
 
 mod health;
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::io;
 use std::pin::Pin;
@@ -25,7 +26,7 @@ use crate::transport::endpoint::Dial;
 use crate::transport::nats::connect::{Events, connect, service};
 use crate::transport::nats::open_calls::OpenCalls;
 use crate::transport::nats::options::Nats;
-use crate::transport::nats::parts::{Assembler, split};
+use crate::transport::nats::parts::{Assembler, MOST_PARTS, split};
 use crate::transport::nats::wire::{self, Status, Token};
 use crate::transport::nats::{trace, wire::header};
 use crate::transport::url::Url;
@@ -35,6 +36,9 @@ const CHECK_EVERY: Duration = Duration::from_millis(500);
 
 /// How long calls may take to end before the server that wants to stop is left.
 const MOVE_WITHIN: Duration = Duration::from_secs(5);
+
+/// Calls whose answers the session has not looked at.
+const MOST_ANSWERED: usize = 256;
 
 /// Bytes that are gathered for the server before nothing more is taken over.
 const OUTBOX: usize = 8 << 20;
@@ -62,6 +66,8 @@ pub(crate) struct NatsLink {
     moving: Option<Instant>,
     /// Since when it waits to know who has the first message.
     asking_since: Option<Instant>,
+    /// Calls whose last answer was passed on, which may be of no use.
+    answered: Vec<u64>,
     /// The traces of calls.
     headers: Arc<Headers>,
     /// How long the call has left that is sent next.
@@ -111,6 +117,7 @@ impl NatsLink {
             connected: true,
             moving: None,
             asking_since: None,
+            answered: Vec::new(),
             headers: Arc::default(),
             time_left: None,
             timer: Box::pin(tokio::time::sleep(CHECK_EVERY)),
@@ -126,7 +133,7 @@ impl NatsLink {
 
     /// What one message may have, beside its headers.
     fn room(&self) -> usize {
-        self.client.max_payload().saturating_sub(wire::HEADER_ROOM).max(1)
+        wire::room(self.client.max_payload())
     }
 
     fn queue(&mut self, subject: Subject, token: Token, payload: Bytes, headers: Option<HeaderMap>) {
@@ -167,9 +174,20 @@ impl NatsLink {
         }
     }
 
-    fn fail_ids(&mut self, ids: Vec<u64>, failure: DeliveryFailure, reason: &str) {
+    /// A message cannot be sent.
+    fn calls_are_refused(&mut self, token: Token, last: u64, reason: String) {
+        match token {
+            Token::Call(first) => self.fail_ids((first..=last).collect(), DeliveryFailure::Refused, reason),
+            Token::Notification | Token::Other => {
+                let reason = Undelivered::new(DeliveryFailure::Refused, reason);
+                self.incoming.push_back(Incoming::NotDelivered(reason));
+            }
+        }
+    }
+
+    fn fail_ids(&mut self, ids: Vec<u64>, failure: DeliveryFailure, reason: impl Into<Cow<'static, str>>) {
         if !ids.is_empty() {
-            let reason = Undelivered::new(failure, reason.to_owned());
+            let reason = Undelivered::new(failure, reason);
             self.incoming.push_back(Incoming::Undelivered { ids, reason });
         }
     }
@@ -200,6 +218,12 @@ impl NatsLink {
         let mut held = Vec::new();
         if text.len() <= self.room() {
             self.queue(subject, token, text, headers);
+        } else if text.len().div_ceil(self.room()) > MOST_PARTS as usize {
+            let (size, limit) = (text.len(), self.client.max_payload());
+            let reason =
+                format!("the message has {size} bytes: too many for a server that takes {limit} at a time");
+            self.calls_are_refused(token, last, reason);
+            return;
         } else {
             let parts = split(&text, self.room()).map(|(number, part)| {
                 let mut headers = headers.clone().unwrap_or_default();
@@ -237,7 +261,7 @@ impl NatsLink {
     }
 
     fn lose_worker(&mut self, worker: usize, ids: Vec<u64>, reason: &str) {
-        self.fail_ids(ids, DeliveryFailure::Closed, reason);
+        self.fail_ids(ids, DeliveryFailure::Closed, reason.to_owned());
         match self.sticky {
             Sticky::Bound(bound) if bound == worker => {
                 self.incoming.push_back(Incoming::Lost(reason.to_owned().into()))
@@ -290,14 +314,23 @@ impl NatsLink {
             },
         };
         let is_last = status.is_none();
-        if let (true, Token::Call(first)) = (is_last, token)
-            && self.calls.take(first).is_none()
-        {
-            // Nobody waits for it any more.
-            return;
+        if let (true, Token::Call(first)) = (is_last, token) {
+            match self.calls.answered(first) {
+                Some(ids) => self.answered.extend(ids),
+                // Nobody waits for it any more.
+                None => return,
+            }
         }
         let origin = worker.map_or(Origin::NONE, origin_of);
         self.incoming.push_back(Incoming::Message { text, origin, caller: None });
+    }
+
+    /// Calls that are still open although their last answer came have none: nothing else would end them. The session looks
+    /// at the answers first.
+    fn end_answered(&mut self) {
+        const NO_USE: &str = "the worker has answered, but not this call: it may have run";
+        let ids = std::mem::take(&mut self.answered);
+        self.fail_ids(ids, DeliveryFailure::Other, NO_USE);
     }
 
     /// The server says that nobody was there to take a message.
@@ -374,6 +407,9 @@ impl Link for NatsLink {
             match Pin::new(&mut self.inbox).poll_next(cx) {
                 Poll::Ready(Some(message)) => {
                     self.receive(message);
+                    if self.answered.len() >= MOST_ANSWERED {
+                        self.end_answered();
+                    }
                     continue;
                 }
                 Poll::Ready(None) => {
@@ -381,6 +417,7 @@ impl Link for NatsLink {
                 }
                 Poll::Pending => {}
             }
+            self.end_answered();
             self.poll_check(cx);
             if self.incoming.is_empty() {
                 return Poll::Pending;
