@@ -98,7 +98,8 @@ fn nothing_is_found_for_want_of_what_is_missing() {
         while let Some(record) = reader.next().unwrap() {
             records.push(record.into_owned());
         }
-        for (from, to) in (0..records.len()).flat_map(|from| (from + 1..=records.len()).map(move |to| (from, to)))
+        for (from, to) in
+            (0..records.len()).flat_map(|from| (from + 1..=records.len()).map(move |to| (from, to)))
         {
             let what = What::Event(Event::Gap, "missing".into());
             let gap = Record { direction: None, what, ..records[from].clone() };

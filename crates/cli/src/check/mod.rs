@@ -163,7 +163,8 @@ fn traffic(
     }
     if checker.gaps() > 0 {
         let places = count(checker.gaps(), "place");
-        printer.note(&format!("records are missing in {places}: what was open then is not checked any further"));
+        printer
+            .note(&format!("records are missing in {places}: what was open then is not checked any further"));
     }
     output.end(&format!("{} ({})", count(checker.messages(), "message"), reader.format()))
 }

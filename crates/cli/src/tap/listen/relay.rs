@@ -67,8 +67,7 @@ pub(super) async fn both(
         Side::Client => server.socket,
         Side::Server => client.socket,
     };
-    // A stream of TLS that ends without a word is not reset, and is passed on as it is.
-    if let Some(other) = other.filter(|_| error.kind() != io::ErrorKind::UnexpectedEof) {
+    if let Some(other) = other {
         other.reset().await;
     }
     Err(error)
