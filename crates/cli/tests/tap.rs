@@ -309,6 +309,40 @@ fn a_record_that_hangs_becomes_a_gap() {
 }
 
 #[test]
+fn rules_forget_at_a_gap_what_they_cannot_know() {
+    let folder = Folder::new();
+    let fifo = folder.path("fifo");
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let options = ["--record", "fifo", "--check"];
+    let mut child = folder.command(Some(&options), &[SABIR, "demo"]).spawn().unwrap();
+    let (stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let mut answers = BufReader::new(stdout);
+    // All ids come again, and most calls are among what is missing.
+    let payload = "x".repeat(256 << 10);
+    let writer = std::thread::spawn(move || {
+        let mut stdin = stdin;
+        for number in 0..100 {
+            let id = number % 7;
+            let call = format!(
+                "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"echo\",\"params\":[\"{payload}\"]}}\n"
+            );
+            stdin.write_all(call.as_bytes()).unwrap();
+            let mut answer = String::new();
+            assert_ne!(answers.read_line(&mut answer).unwrap(), 0);
+        }
+    });
+    writer.join().unwrap();
+    // Only now somebody reads what is recorded.
+    let reader = std::thread::spawn(move || fs::read(fifo).unwrap());
+    let mut told = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut told).unwrap();
+    assert!(wait(&mut child).success());
+    assert!(text(&reader.join().unwrap()).contains("came too fast to be recorded"));
+    assert!(told.contains("what was open before this gap is not checked any further"), "{told}");
+    assert!(!told.contains("RPC"), "{told}");
+}
+
+#[test]
 fn rows_that_nobody_reads_hold_up_nothing() {
     let folder = Folder::new();
     let input = calls(20_000);
@@ -384,6 +418,21 @@ fn files_are_rotated_by_size() {
 }
 
 /// Cut between a request and its answer, as a tap may do, a recording is still the same one to those who read it.
+#[test]
+fn files_are_rotated_by_age() {
+    let folder = Folder::new();
+    let options = ["--record", "s.jrl", "--rotate-after", "1ms"];
+    let mut child = folder.command(Some(&options), &["cat"]).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    until("a second older file", || {
+        stdin.write_all(calls(1).as_bytes()).unwrap();
+        folder.path("s.2.jrl").exists()
+    });
+    drop(stdin);
+    assert!(wait(&mut child).success());
+    assert!(folder.read("s.2.jrl").starts_with("{\"jrl\":1,"));
+}
+
 #[test]
 fn rotated_files_are_read_as_one() {
     let folder = Folder::new();

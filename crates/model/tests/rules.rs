@@ -10,7 +10,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use sabir_model::capture::Reader;
+use sabir_model::capture::{Event, Reader, Record, What};
 use sabir_model::rules::{Checker, Finding, Profile, Rule, Scope, rules};
 
 fn folder() -> PathBuf {
@@ -84,6 +84,60 @@ fn every_rule_finds_what_breaks_it_and_nothing_else() {
         }
     }
     assert!(failed.is_empty(), "run with UPDATE=1 to accept what is found:\n\n{}", failed.join("\n"));
+}
+
+/// What is missing may have opened, answered or declared anything: nothing that is left counts as wrong for want of it.
+#[test]
+fn nothing_is_found_for_want_of_what_is_missing() {
+    let mut failed = Vec::new();
+    for rule in rules().filter(|rule| rule.scope != Scope::Live) {
+        let good = session(rule, "good").unwrap();
+        let profile = profile(rule, &good);
+        let mut reader = Reader::new(&*good).unwrap();
+        let mut records = Vec::new();
+        while let Some(record) = reader.next().unwrap() {
+            records.push(record.into_owned());
+        }
+        for (from, to) in
+            (0..records.len()).flat_map(|from| (from + 1..=records.len()).map(move |to| (from, to)))
+        {
+            let what = What::Event(Event::Gap, "missing".into());
+            let gap = Record { direction: None, what, ..records[from].clone() };
+            let mut checker = Checker::new(profile);
+            let mut found = Vec::new();
+            for record in records[..from].iter().chain([&gap]).chain(&records[to..]) {
+                found.extend(checker.check(record));
+            }
+            found.extend(checker.finish());
+            assert_eq!(checker.gaps(), 1);
+            if !found.is_empty() {
+                failed.push(format!("{} without {from}..{to}:\n{}", rule.id, show(&found)));
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+/// What comes behind a gap is checked as before.
+#[test]
+fn what_follows_a_gap_is_checked() {
+    let ids = |text: &str| -> Vec<&str> {
+        find(Checker::new(Profile::JsonRpc), text.as_bytes()).iter().map(|finding| finding.rule.id).collect()
+    };
+    let header = "{\"jrl\":1}\n";
+    let gap = "{\"n\":1,\"t\":0,\"c\":2,\"k\":\"gap\",\"raw\":\"x\"}\n";
+    let line = |d: &str, c: u32, msg: &str| {
+        format!("{{\"n\":1,\"t\":0,\"d\":\"{d}\",\"c\":{c},\"msg\":{{\"jsonrpc\":\"2.0\",{msg}}}}}\n")
+    };
+    let ask = |c| line(">", c, "\"id\":1,\"method\":\"x\"");
+    let answer = |c| line("<", c, "\"id\":1,\"result\":1");
+    // The gap is on one connection, and the disk may have lost records of all.
+    assert_eq!(ids(&[header, &ask(1), gap, &ask(1), &answer(1)].concat()), [""; 0]);
+    assert_eq!(ids(&[header, &ask(1), gap, &answer(1), &ask(1)].concat()), ["RPC024"]);
+    assert_eq!(ids(&[header, &ask(1), gap, &ask(1), &ask(1), &answer(1)].concat()), ["RPC023"]);
+    assert_eq!(ids(&[header, &ask(1), &answer(1), gap, &answer(1)].concat()), [""; 0]);
+    // A connection that begins behind it is known from its beginning.
+    assert_eq!(ids(&[header, gap, &answer(3)].concat()), ["RPC021"]);
 }
 
 #[test]

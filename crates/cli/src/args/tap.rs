@@ -2,11 +2,12 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use sabir_model::capture::RedactRule;
 use sabir_model::rules::Profile;
 
-use super::units::size;
+use super::units::{duration, size};
 use super::{CONNECTION, MetricsArgs, OUTPUT, ServeTlsArgs, TapCommand, TelemetryArgs, WebArgs};
 
 #[derive(Debug, Default, clap::Args)]
@@ -97,6 +98,9 @@ pub(crate) struct TapArgs {
     /// Start a new file when it has this size, such as 100MB; nine older ones are kept, as NAME.1.jrl to NAME.9.jrl
     #[arg(long, value_name = "SIZE", requires = "record", value_parser = size)]
     pub(crate) rotate: Option<usize>,
+    /// Start a new file when it is this old, such as 1h; those before it are kept in the same way
+    #[arg(long, value_name = "TIME", requires = "record", value_parser = duration)]
+    pub(crate) rotate_after: Option<Duration>,
     #[command(flatten)]
     pub(crate) telemetry: TelemetryArgs,
     #[command(flatten)]

@@ -161,6 +161,11 @@ fn traffic(
         }
         _ => {}
     }
+    if checker.gaps() > 0 {
+        let places = count(checker.gaps(), "place");
+        printer
+            .note(&format!("records are missing in {places}: what was open then is not checked any further"));
+    }
     output.end(&format!("{} ({})", count(checker.messages(), "message"), reader.format()))
 }
 

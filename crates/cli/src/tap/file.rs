@@ -31,6 +31,9 @@ pub(super) struct RecordFile {
     lines: Vec<u8>,
     waiting: u64,
     rotate: Option<u64>,
+    rotate_after: Option<Duration>,
+    /// When this file was begun.
+    begun: Instant,
     failed: Option<Instant>,
     /// Lines that could not be written.
     lost: u64,
@@ -44,13 +47,17 @@ pub(super) enum Written {
     Failed(String),
     /// It works again, and so many lines are missing before what comes now.
     Recovered(u64),
-    /// The file is as large as it may be.
+    /// The file is as large or as old as it may be.
     Full,
 }
 
 impl RecordFile {
     /// Opens the file to append to it, or one with a number in its name if another tap has it.
-    pub(super) fn open(path: &Path, rotate: Option<usize>) -> io::Result<Self> {
+    pub(super) fn open(
+        path: &Path,
+        rotate: Option<usize>,
+        rotate_after: Option<Duration>,
+    ) -> io::Result<Self> {
         for number in 0..NAMES {
             let path = if number == 0 { path.to_owned() } else { numbered(path, "-", number + 1) };
             let mut file = match options().open(&path) {
@@ -60,8 +67,18 @@ impl RecordFile {
             if platform::lock(&file)? {
                 let length = whole(&mut file)?;
                 let rotate = rotate.map(|size| size as u64);
-                let (lines, failed) = (Vec::new(), None);
-                return Ok(RecordFile { path, file, length, lines, waiting: 0, rotate, failed, lost: 0 });
+                return Ok(RecordFile {
+                    path,
+                    file,
+                    length,
+                    lines: Vec::new(),
+                    waiting: 0,
+                    rotate,
+                    rotate_after,
+                    begun: Instant::now(),
+                    failed: None,
+                    lost: 0,
+                });
             }
         }
         Err(io::Error::other("other taps write to it, and to all files with a number in the name"))
@@ -101,7 +118,9 @@ impl RecordFile {
                 if self.failed.take().is_some() {
                     return Written::Recovered(std::mem::take(&mut self.lost));
                 }
-                match self.rotate.is_some_and(|size| self.length >= size) {
+                let is_large = self.rotate.is_some_and(|size| self.length >= size);
+                let is_old = self.rotate_after.is_some_and(|age| self.begun.elapsed() >= age);
+                match is_large || is_old {
                     true => Written::Full,
                     false => Written::Fine,
                 }
@@ -151,7 +170,7 @@ impl RecordFile {
 
     /// The file grows as it likes.
     pub(super) fn never_rotate(&mut self) {
-        self.rotate = None;
+        (self.rotate, self.rotate_after) = (None, None);
     }
 
     /// Puts the file aside and starts another of its name. If that fails, the file goes on.
@@ -166,6 +185,7 @@ impl RecordFile {
         self.file = options().open(&self.path)?;
         platform::lock(&self.file)?;
         self.length = 0;
+        self.begun = Instant::now();
         Ok(())
     }
 }

@@ -128,7 +128,7 @@ fn recorder(
     let file = match record {
         None => None,
         Some(path) => {
-            let file = RecordFile::open(path, args.rotate).map_err(|error| {
+            let file = RecordFile::open(path, args.rotate, args.rotate_after).map_err(|error| {
                 Failure::new(Exit::Connect, format_args!("cannot record to {}: {error}", path.display()))
             })?;
             if file.path() != path {

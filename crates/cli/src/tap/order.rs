@@ -20,6 +20,8 @@ pub(super) struct Order {
     /// What has come before its turn. It still counts as waiting in the queue, and so is bounded.
     early: BTreeMap<u64, Item>,
     void: Vec<Range<u64>>,
+    /// A void was passed over since the last that could be recorded.
+    is_behind_void: bool,
     /// When the number was first missed.
     since: Duration,
 }
@@ -77,9 +79,12 @@ impl Order {
     fn follow(&mut self, ready: &mut VecDeque<Item>) {
         while let Some(first) = self.early.first_entry() {
             if *first.key() == self.next {
-                ready.push_back(first.remove());
+                let mut item = first.remove();
+                item.is_behind_void = std::mem::take(&mut self.is_behind_void);
+                ready.push_back(item);
             } else if let Some(at) = self.void.iter().position(|range| range.contains(&self.next)) {
                 self.next = self.void.swap_remove(at).end;
+                self.is_behind_void = true;
                 continue;
             } else {
                 return;
@@ -98,7 +103,8 @@ mod tests {
     fn taken(numbers: &[u64], void: &[Range<u64>]) -> Taken {
         let item = |number: &u64| Item {
             ticket: Ticket { number: *number, at: Duration::ZERO },
-            lost: 0,
+            lost: Vec::new(),
+            is_behind_void: false,
             what: What::Event(1, Event::Mark, String::new()),
         };
         Taken { items: numbers.iter().map(item).collect(), void: void.to_vec(), ended: Vec::new() }
@@ -117,13 +123,15 @@ mod tests {
         assert_eq!(numbers(order.sort(taken(&[5], &[]), ms(1))), [0; 0]);
         assert_eq!(numbers(order.sort(taken(&[3], &[]), ms(2))), [3, 4, 5]);
         // There was no room for some.
-        assert_eq!(numbers(order.sort(taken(&[10, 8], &[6..8, 9..10]), ms(3))), [8, 10]);
+        let behind = order.sort(taken(&[10, 8, 11], &[6..8, 9..10]), ms(3));
+        let flags: Vec<bool> = behind.iter().map(|item| item.is_behind_void).collect();
+        assert_eq!((numbers(behind), flags), (vec![8, 10, 11], vec![true, true, false]));
         assert!(!order.is_waiting());
         // One that hangs is not awaited for ever, and comes when it comes.
-        assert_eq!(numbers(order.sort(taken(&[12, 14], &[]), ms(4))), [0; 0]);
+        assert_eq!(numbers(order.sort(taken(&[13, 15], &[]), ms(4))), [0; 0]);
         assert_eq!(numbers(order.overdue(ms(10), false)), [0; 0]);
-        assert_eq!(numbers(order.overdue(ms(30), false)), [12]);
-        assert_eq!(numbers(order.overdue(ms(30), true)), [14]);
-        assert_eq!(numbers(order.sort(taken(&[11, 15, 13], &[]), ms(31))), [11, 15, 13]);
+        assert_eq!(numbers(order.overdue(ms(30), false)), [13]);
+        assert_eq!(numbers(order.overdue(ms(30), true)), [15]);
+        assert_eq!(numbers(order.sort(taken(&[12, 16, 14], &[]), ms(31))), [12, 16, 14]);
     }
 }

@@ -81,12 +81,17 @@ pub(super) struct Ticket {
     pub(super) at: Duration,
 }
 
+/// Streams with the bytes that had no room there.
+pub(super) type Lost = Vec<(Stream, u64)>;
+
 /// Something that went by.
 #[derive(Debug)]
 pub(super) struct Item {
     pub(super) ticket: Ticket,
-    /// So many bytes of its stream are missing before it.
-    pub(super) lost: u64,
+    /// So many bytes of the streams of its connection are missing before it.
+    pub(super) lost: Lost,
+    /// Something had no room before it, on this connection or another.
+    pub(super) is_behind_void: bool,
     pub(super) what: What,
 }
 
@@ -97,7 +102,7 @@ pub(super) struct Taken {
     /// Numbers that no item will have: there was no room for theirs.
     pub(super) void: Vec<Range<u64>>,
     /// Streams that have ended without room for that, and how many bytes are missing there.
-    pub(super) ended: Vec<(Stream, u64)>,
+    pub(super) ended: Lost,
 }
 
 #[derive(Debug)]
@@ -106,8 +111,8 @@ pub(super) enum What {
     Bytes(Stream, Vec<u8>, usize),
     /// A stream has ended.
     End(Stream),
-    /// Bytes of a stream are missing at its end.
-    Gap(Stream),
+    /// Bytes are missing at the end.
+    Gap,
     Event(u64, Event, String),
 }
 
@@ -126,10 +131,12 @@ pub(super) struct Queue {
 #[derive(Default)]
 struct State {
     items: VecDeque<Item>,
-    /// Bytes that had no room, by stream.
-    lost: HashMap<Stream, u64>,
+    /// Bytes that had no room, by connection and stream.
+    lost: HashMap<u64, HashMap<Stream, u64>>,
+    /// How many streams these are.
+    losses: usize,
     /// Streams whose end had no room.
-    ended: Vec<(Stream, u64)>,
+    ended: Lost,
     /// The numbers of what had no room.
     void: Vec<Range<u64>>,
     spare: Vec<Vec<u8>>,
@@ -177,8 +184,7 @@ impl Queue {
             let fresh = state.spare(buffer.len());
             std::mem::replace(buffer, fresh)
         });
-        let lost = state.lost_of(stream);
-        self.add(&mut state, size, Item { ticket, lost, what: What::Bytes(stream, bytes, count) });
+        self.add(&mut state, size, ticket, stream.connection, What::Bytes(stream, bytes, count));
         self.wake(state);
     }
 
@@ -195,11 +201,10 @@ impl Queue {
             return;
         }
         let mut state = self.state();
-        let lost = state.lost_of(stream);
         if self.left() + ITEM > ROOM + EVENTS {
-            return state.lose_end(stream, lost);
+            return state.lose_end(stream);
         }
-        self.add(&mut state, ITEM, Item { ticket: self.ticket(), lost, what: What::End(stream) });
+        self.add(&mut state, ITEM, self.ticket(), stream.connection, What::End(stream));
         self.wake(state);
     }
 
@@ -210,19 +215,16 @@ impl Queue {
         if self.abandoned.load(Ordering::Relaxed) || self.left() + size > ROOM + EVENTS {
             return;
         }
-        self.add(
-            &mut state,
-            size,
-            Item { ticket: self.ticket(), lost: 0, what: What::Event(connection, event, text) },
-        );
+        self.add(&mut state, size, self.ticket(), connection, What::Event(connection, event, text));
         self.wake(state);
     }
 
     /// Nothing comes any more.
     pub(super) fn close(&self) {
         let mut state = self.state();
-        for (stream, lost) in std::mem::take(&mut state.lost) {
-            self.add(&mut state, ITEM, Item { ticket: self.ticket(), lost, what: What::Gap(stream) });
+        let connections: Vec<u64> = state.lost.keys().copied().collect();
+        for connection in connections {
+            self.add(&mut state, ITEM, self.ticket(), connection, What::Gap);
         }
         state.closed = true;
         state.parked = false;
@@ -247,14 +249,16 @@ impl Queue {
         state.items = VecDeque::new();
         state.void = Vec::new();
         state.lost = HashMap::new();
+        state.losses = 0;
         state.ended = Vec::new();
         self.bytes.store(0, Ordering::Relaxed);
     }
 
     /// All that count bytes hold the lock.
-    fn add(&self, state: &mut State, size: usize, item: Item) {
+    fn add(&self, state: &mut State, size: usize, ticket: Ticket, connection: u64, what: What) {
         self.bytes.fetch_add(size, Ordering::Relaxed);
-        state.items.push_back(item);
+        let lost = state.lost_of(connection);
+        state.items.push_back(Item { ticket, lost, is_behind_void: false, what });
     }
 
     fn wake(&self, mut state: MutexGuard<'_, State>) {
@@ -296,7 +300,7 @@ impl Queue {
         let (size, buffer) = match item.what {
             What::Bytes(_, buffer, _) => (buffer.len(), Some(buffer)),
             What::Event(_, _, text) => (text.len(), None),
-            What::End(_) | What::Gap(_) => (0, None),
+            What::End(_) | What::Gap => (0, None),
         };
         let mut state = self.state();
         let left = self.left().saturating_sub(ITEM + size);
@@ -313,8 +317,8 @@ impl Queue {
 impl State {
     /// There is no room for what was read.
     fn lose(&mut self, ticket: Ticket, stream: Stream, count: usize) {
-        let key = if self.lost.len() < LOSSES { stream } else { stream.all_exchanges() };
-        *self.lost.entry(key).or_default() += count as u64;
+        let key = if self.losses < LOSSES { stream } else { stream.all_exchanges() };
+        self.count(key, count as u64);
         match self.void.last_mut() {
             Some(last) if last.end == ticket.number => last.end += 1,
             _ => self.void.push(ticket.number..ticket.number + 1),
@@ -323,12 +327,22 @@ impl State {
 
     /// There is no room to say that a stream has ended. Beyond a limit it is not known any more which it was: with
     /// HTTP each exchange is two of them.
-    fn lose_end(&mut self, stream: Stream, lost: u64) {
+    fn lose_end(&mut self, stream: Stream) {
+        let lost = self.lost.get_mut(&stream.connection).and_then(|streams| streams.remove(&stream));
+        self.losses -= usize::from(lost.is_some());
+        let lost = lost.unwrap_or(0);
         if self.ended.len() < LOSSES {
             self.ended.push((stream, lost));
         } else if lost > 0 {
-            *self.lost.entry(stream.all_exchanges()).or_default() += lost;
+            self.count(stream.all_exchanges(), lost);
         }
+    }
+
+    fn count(&mut self, stream: Stream, lost: u64) {
+        let streams = self.lost.entry(stream.connection).or_default();
+        let before = streams.len();
+        *streams.entry(stream).or_default() += lost;
+        self.losses += streams.len() - before;
     }
 
     /// Gives memory back that was needed for a burst.
@@ -349,9 +363,15 @@ impl State {
         self.spare.swap_remove(at)
     }
 
-    /// Bytes of a stream that had no room before what comes now.
-    fn lost_of(&mut self, stream: Stream) -> u64 {
-        if self.lost.is_empty() { 0 } else { self.lost.remove(&stream).unwrap_or(0) }
+    /// What had no room of a connection before what comes now: a request that is missing must be known to be before its
+    /// answer is looked at.
+    fn lost_of(&mut self, connection: u64) -> Lost {
+        if self.lost.is_empty() {
+            return Lost::new();
+        }
+        let lost: Lost = self.lost.remove(&connection).unwrap_or_default().into_iter().collect();
+        self.losses -= lost.len();
+        lost
     }
 
     fn taken(&mut self) -> Option<Taken> {
@@ -372,11 +392,11 @@ mod tests {
 
     fn told(taken: Taken, queue: &Queue) -> Vec<String> {
         let told = taken.items.into_iter().map(|item| {
-            let lost = if item.lost > 0 { format!("gap of {}, ", item.lost) } else { String::new() };
+            let lost: String = item.lost.iter().map(|(_, lost)| format!("gap of {lost}, ")).collect();
             let told = match &item.what {
                 What::Bytes(_, _, count) => format!("{lost}{count} bytes"),
                 What::End(_) => format!("{lost}end"),
-                What::Gap(_) => format!("{lost}closed"),
+                What::Gap => format!("{lost}closed"),
                 What::Event(_, event, text) => format!("{event:?} {text}"),
             };
             queue.done(item);
@@ -453,7 +473,8 @@ mod tests {
         }
         assert!(queue.left() <= ROOM + EVENTS);
         let state = queue.state();
-        assert!(state.lost.len() <= LOSSES + 1 && state.ended.len() <= LOSSES);
+        let streams: usize = state.lost.values().map(HashMap::len).sum();
+        assert!(streams == state.losses && streams <= LOSSES + 1 && state.ended.len() <= LOSSES);
         assert!(state.void.len() <= EVENTS / ITEM + 1, "{}", state.void.len());
     }
 }

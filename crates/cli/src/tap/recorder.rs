@@ -12,7 +12,7 @@ use sabir_model::rules::{Checker, Profile};
 use sabir_proto::Framing;
 
 use super::calls::Calls;
-use super::decode::{Decoder, Found};
+use super::decode::{Closing, Decoder, Found};
 use super::file::{RecordFile, Written};
 use super::order::Order;
 use super::platform;
@@ -25,6 +25,12 @@ const HELD: usize = 64;
 
 /// Bytes of messages that are not whole yet, on all connections together: at least one of the largest has room.
 const UNFINISHED: usize = 128 << 20;
+
+/// WebSockets that have ended and whose connections have not.
+const CLOSING: usize = 4096;
+
+/// What a gap means for the rules.
+const FORGOTTEN: &str = "what was open before this gap is not checked any further";
 
 /// How long the last rows may take to be printed.
 const LAST_ROWS: Duration = Duration::from_millis(500);
@@ -58,6 +64,8 @@ pub(super) struct State {
     room: Vec<u8>,
     /// Bytes of messages that are not whole yet, on all connections.
     unfinished: usize,
+    /// How WebSockets have ended whose connections are about to.
+    closing: HashMap<u64, Closing>,
 }
 
 impl Recorder {
@@ -155,13 +163,20 @@ impl Recorder {
 
     fn item(&mut self, item: &Item) {
         let at = item.ticket.at;
-        if let (1.., What::Bytes(stream, ..) | What::Gap(stream)) = (item.lost, &item.what) {
-            self.gap(at, *stream, item.lost);
+        if let Some(checker) = self.state.checker.as_mut().filter(|_| item.is_behind_void) {
+            checker.missed();
+        }
+        for (stream, lost) in &item.lost {
+            self.gap(at, *stream, *lost);
         }
         match &item.what {
             What::Bytes(stream, bytes, count) => self.bytes(at, *stream, &bytes[..*count]),
-            What::End(stream) => self.ended(at, *stream, item.lost),
-            What::Gap(_) => {}
+            What::End(stream) => self.ended(at, *stream, 0),
+            What::Gap => {}
+            What::Event(connection, Event::Close, text) => {
+                let text = self.closed(*connection, text);
+                self.event(at, *connection, Event::Close, &text);
+            }
             What::Event(connection, event, text) => self.event(at, *connection, *event, text),
         }
     }
@@ -174,6 +189,24 @@ impl Recorder {
         if let Some(mut decoder) = self.streams.remove(&stream) {
             self.state.unfinished -= decoder.held();
             decoder.finish(|found| self.found(at, stream, found));
+            if let Some(closing) = decoder.closing() {
+                if self.state.closing.len() >= CLOSING {
+                    self.state.closing.clear();
+                }
+                let known = self.state.closing.entry(stream.connection).or_insert(Closing::Silent);
+                *known = closing.max(known.clone());
+            }
+        }
+    }
+
+    /// How a connection has ended. Once one side of a WebSocket has said that it ends, and how, it does not matter which of
+    /// them hangs up, and how it does that.
+    fn closed(&mut self, connection: u64, error: &str) -> String {
+        match self.state.closing.remove(&connection) {
+            Some(Closing::Said(how)) => how,
+            Some(Closing::Silent) if error.is_empty() => "without a close frame".to_owned(),
+            Some(Closing::Silent) => format!("without a close frame: {error}"),
+            Some(Closing::Unknown) | None => error.to_owned(),
         }
     }
 
@@ -214,6 +247,10 @@ impl Recorder {
             Found::Note(text) => {
                 return self.event(at, connection, Event::Mark, &format!("({}) {text}", direction.sign()));
             }
+            Found::Closing(text) => {
+                let text = format!("({}) close {text}", direction.sign());
+                return self.event(at, connection, Event::Mark, text.trim_end());
+            }
             Found::Missing(text) => {
                 return self.event(at, connection, Event::Gap, &format!("({}) {text}", direction.sign()));
             }
@@ -247,7 +284,14 @@ impl Recorder {
         }
         let entry = self.state.encoder.event(at, connection, event, &text);
         self.write(None);
+        let told = (event == Event::Gap && self.is_checked).then(|| match self.print {
+            Some(_) => format!("{:>19}! note: {FORGOTTEN}", ""),
+            None => format!("record {}: {text}: {FORGOTTEN}", entry.number),
+        });
         self.show(&entry, capture::What::Event(event, text), None);
+        if let Some(told) = told {
+            self.rows.line(told);
+        }
     }
 
     /// Prints a record and what is wrong with it.

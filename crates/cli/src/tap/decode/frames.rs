@@ -14,6 +14,19 @@ pub(in crate::tap) struct Frames {
     is_too_large: bool,
     /// Where a frame begins is not known any more.
     is_lost: bool,
+    /// With which code and reason this side has ended it.
+    closed: Option<String>,
+}
+
+/// How one side of a WebSocket has ended.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::tap) enum Closing {
+    /// Without a word.
+    Silent,
+    /// What it said is not known.
+    Unknown,
+    /// With a code and a reason.
+    Said(String),
 }
 
 /// What the header of a frame says.
@@ -45,6 +58,14 @@ pub(in crate::tap) fn unmask(head: &Head, payload: &mut [u8]) {
 impl Frames {
     pub(super) fn held(&self) -> usize {
         self.unread.len() + self.message.len()
+    }
+
+    pub(super) fn closing(&self) -> Closing {
+        match &self.closed {
+            Some(told) => Closing::Said(told.clone()),
+            None if self.is_lost => Closing::Unknown,
+            None => Closing::Silent,
+        }
     }
 
     pub(super) fn gap(&mut self) {
@@ -90,7 +111,11 @@ impl Frames {
                         self.message.clear();
                     }
                 }
-                8 => take(Found::Note(closed(payload))),
+                8 => {
+                    let told = closed(payload);
+                    self.closed.get_or_insert_with(|| told.clone());
+                    take(Found::Closing(told));
+                }
                 // Pings and pongs.
                 _ => {}
             }
@@ -127,9 +152,10 @@ fn closed(payload: &[u8]) -> String {
     match payload {
         [high, low, reason @ ..] => {
             let code = u16::from_be_bytes([*high, *low]);
-            format!("close {code} {}", String::from_utf8_lossy(reason)).trim_end().to_owned()
+            format!("{code} {}", String::from_utf8_lossy(reason)).trim_end().to_owned()
         }
-        _ => "close".to_owned(),
+        // Without a code.
+        _ => String::new(),
     }
 }
 
@@ -145,6 +171,7 @@ mod tests {
                 out.push(match found {
                     Found::Message(text) => String::from_utf8_lossy(text).into_owned(),
                     Found::Note(text) | Found::Missing(text) => format!("! {text}"),
+                    Found::Closing(text) => format!("! close {text}"),
                 });
             });
         }

@@ -8,7 +8,7 @@ use std::fmt;
 
 use cutter::{Cutter, LARGEST};
 use frames::Frames;
-pub(super) use frames::{Head, frame_head, unmask};
+pub(super) use frames::{Closing, Head, frame_head, unmask};
 use other_events::OtherEvents;
 use sabir::sse::{Event, Parser};
 
@@ -19,6 +19,8 @@ pub(super) enum Found<'b> {
     Message(&'b [u8]),
     /// Something that is worth a note.
     Note(String),
+    /// One side ends a WebSocket, with a code and a reason.
+    Closing(String),
     /// Something cannot be recorded.
     Missing(String),
 }
@@ -95,6 +97,14 @@ impl Decoder {
                 **others = OtherEvents::default();
             }
             Decoder::Frames(frames) => frames.gap(),
+        }
+    }
+
+    /// How a WebSocket has ended on this side, as far as that was seen. `None` if it is none.
+    pub(super) fn closing(&self) -> Option<Closing> {
+        match self {
+            Decoder::Frames(frames) => Some(frames.closing()),
+            _ => None,
         }
     }
 

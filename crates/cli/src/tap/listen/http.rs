@@ -6,9 +6,9 @@ use std::convert::Infallible;
 use std::fmt::Write;
 use std::io;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use http_body_util::{Either, Full};
@@ -24,8 +24,10 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use sabir_model::capture::{Direction, Event};
 use tokio::task::JoinHandle;
 
+use super::flushes::{Counted, Flushes};
 use super::send::Sends;
-use super::{Duplex, Listen, dial, relay};
+use super::socket::{End, Socket};
+use super::{Listen, relay};
 use crate::exit::Failure;
 use crate::tap::queue::{Channel, Queue, Stream};
 use crate::web::Web;
@@ -72,9 +74,44 @@ type Sent = Either<Copied, Full<Bytes>>;
 struct Pair {
     proxy: Arc<Proxy>,
     connection: u64,
-    upstream: tokio::sync::Mutex<Option<SendRequest<Copied>>>,
+    client: Carrier,
+    upstream: tokio::sync::Mutex<Option<Upstream>>,
     /// What carries it on as a WebSocket.
     upgraded: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// What a connection of HTTP is carried by.
+#[derive(Clone, Default)]
+struct Carrier {
+    flushes: Arc<Flushes>,
+    socket: Option<Socket>,
+    /// What was passed on to it was reset, and so is it.
+    is_reset: Arc<AtomicBool>,
+}
+
+impl Carrier {
+    fn of(end: End) -> (Counted, Self) {
+        let carrier = Carrier { socket: end.socket, ..Carrier::default() };
+        (Counted { stream: end.stream, flushes: carrier.flushes.clone() }, carrier)
+    }
+
+    /// The connection is over.
+    async fn end(self) {
+        if let Some(socket) = self.socket.filter(|_| self.is_reset.load(Ordering::Relaxed)) {
+            socket.reset().await;
+        }
+    }
+
+    /// What is passed on to it from a body.
+    fn copy(&self, body: Incoming, stream: Stream, queue: &Arc<Queue>) -> Copied {
+        let (to, queue) = (self.clone(), queue.clone());
+        Copied { body, stream, queue, flushed: to.flushes.count(), to, failed: None }
+    }
+}
+
+struct Upstream {
+    sender: SendRequest<Copied>,
+    carrier: Carrier,
 }
 
 impl Proxy {
@@ -116,10 +153,11 @@ impl Proxy {
 }
 
 /// Serves a connection until it ends, also as a WebSocket.
-pub(super) async fn serve(client: Duplex, connection: u64, proxy: Arc<Proxy>) {
+pub(super) async fn serve(client: End, connection: u64, proxy: Arc<Proxy>) {
     let idle = proxy.idle;
     let (upstream, upgraded) = (tokio::sync::Mutex::new(None), Mutex::new(None));
-    let pair = Arc::new(Pair { proxy, connection, upstream, upgraded });
+    let (stream, client) = Carrier::of(client);
+    let pair = Arc::new(Pair { proxy, connection, client: client.clone(), upstream, upgraded });
     let service = service_fn(|request| {
         let pair = pair.clone();
         async move { Ok::<_, Infallible>(pair.forward(request).await) }
@@ -131,13 +169,14 @@ pub(super) async fn serve(client: Duplex, connection: u64, proxy: Arc<Proxy>) {
         .half_close(true)
         .timer(TokioTimer::new())
         .header_read_timeout(idle)
-        .serve_connection(TokioIo::new(client), service)
+        .serve_connection(TokioIo::new(stream), service)
         .with_upgrades()
         .await;
     let upgraded = pair.upgraded.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(upgraded) = upgraded {
         let _ = upgraded.await;
     }
+    client.end().await;
 }
 
 impl Pair {
@@ -154,8 +193,8 @@ impl Pair {
         let client = is_upgrade.then(|| hyper::upgrade::on(&mut request));
         let stream = Stream { connection, direction: Direction::ToServer, channel: Channel::Body, exchange };
         let sent = self.send(request, stream, is_upgrade).await;
-        let mut response = match sent {
-            Ok(response) => response,
+        let (mut response, upstream) = match sent {
+            Ok(sent) => sent,
             Err(error) => {
                 let text = format!("502 Bad Gateway {line}\ncannot reach the target: {error}");
                 proxy.queue.event(connection, Event::Http, &*text);
@@ -172,11 +211,13 @@ impl Pair {
             let (queue, of) = (proxy.queue.clone(), relay::frames(connection, exchange));
             queue.event(connection, Event::Open, line);
             let sends = proxy.sends.clone();
+            let sockets = (self.client.socket.clone(), upstream.socket);
             let upgraded = tokio::spawn(async move {
                 let how = match tokio::try_join!(client, server) {
                     Ok((client, server)) => {
-                        let (client, server) = (TokioIo::new(client), TokioIo::new(server));
-                        relay::both(Box::pin(client), Box::pin(server), of, &queue, sends.as_deref()).await
+                        let client = End { stream: Box::pin(TokioIo::new(client)), socket: sockets.0 };
+                        let server = End { stream: Box::pin(TokioIo::new(server)), socket: sockets.1 };
+                        relay::both(client, server, of, &queue, sends.as_deref()).await
                     }
                     Err(error) => Err(io::Error::other(error)),
                 };
@@ -200,18 +241,17 @@ impl Pair {
         }
         strip(response.headers_mut());
         let stream = Stream { connection, direction: Direction::ToClient, channel, exchange };
-        response.map(|body| Either::Left(Copied { body, stream, queue: proxy.queue.clone() }))
+        response.map(|body| Either::Left(self.client.copy(body, stream, &proxy.queue)))
     }
 
     /// Sends a request to the target, and waits for the head of its response.
     async fn send(
         &self,
-        request: Request<Incoming>,
+        mut request: Request<Incoming>,
         stream: Stream,
         is_upgrade: bool,
-    ) -> Result<Response<Incoming>, Box<dyn std::error::Error + Send + Sync>> {
+    ) -> Result<(Response<Incoming>, Carrier), Box<dyn std::error::Error + Send + Sync>> {
         let proxy = &self.proxy;
-        let mut request = request.map(|body| Copied { body, stream, queue: proxy.queue.clone() });
         let uri = request.uri();
         *request.uri_mut() = target_path(uri, &proxy.path, proxy.target.path()).parse::<Uri>()?;
         let headers = request.headers_mut();
@@ -227,23 +267,29 @@ impl Pair {
         }
         let mut upstream = self.upstream.lock().await;
         let mut held = upstream.take();
-        if let Some(sender) = &mut held
-            && sender.ready().await.is_err()
+        if let Some(target) = &mut held
+            && target.sender.ready().await.is_err()
         {
             held = None;
         }
-        let mut sender = match held {
-            Some(sender) => sender,
+        let mut target = match held {
+            Some(target) => target,
             None => {
-                let io = dial(&proxy.target, &proxy.web).await?;
-                let (sender, connection) = handshake(TokioIo::new(io)).await?;
-                tokio::spawn(connection.with_upgrades());
-                sender
+                let (stream, carrier) = Carrier::of(End::dial(&proxy.target, &proxy.web).await?);
+                let (sender, connection) = handshake(TokioIo::new(stream)).await?;
+                let ending = carrier.clone();
+                tokio::spawn(async move {
+                    let _ = connection.with_upgrades().await;
+                    ending.end().await;
+                });
+                Upstream { sender, carrier }
             }
         };
-        let response = sender.send_request(request).await?;
-        *upstream = Some(sender);
-        Ok(response)
+        let request = request.map(|body| target.carrier.copy(body, stream, &proxy.queue));
+        let response = target.sender.send_request(request).await?;
+        let carrier = target.carrier.clone();
+        *upstream = Some(target);
+        Ok((response, carrier))
     }
 }
 
@@ -252,6 +298,12 @@ struct Copied {
     body: Incoming,
     stream: Stream,
     queue: Arc<Queue>,
+    /// Where it is passed on to.
+    to: Carrier,
+    /// How often that was flushed when the last of it was passed on.
+    flushed: u64,
+    /// Why there is no more of it, once all before is written.
+    failed: Option<hyper::Error>,
 }
 
 impl Body for Copied {
@@ -262,13 +314,25 @@ impl Body for Copied {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        let frame = Pin::new(&mut self.body).poll_frame(cx);
-        if let Poll::Ready(Some(Ok(frame))) = &frame
-            && let Some(data) = frame.data_ref()
-        {
-            self.queue.push_copy(self.queue.ticket(), self.stream, data);
+        if self.failed.is_none() {
+            match ready!(Pin::new(&mut self.body).poll_frame(cx)) {
+                Some(Err(error)) => {
+                    self.to.is_reset.fetch_or(is_reset(&error), Ordering::Relaxed);
+                    self.failed = Some(error);
+                }
+                frame => {
+                    if let Some(Ok(frame)) = &frame {
+                        self.flushed = self.to.flushes.count();
+                        if let Some(data) = frame.data_ref() {
+                            self.queue.push_copy(self.queue.ticket(), self.stream, data);
+                        }
+                    }
+                    return Poll::Ready(frame);
+                }
+            }
         }
-        frame
+        ready!(self.to.flushes.poll_more(self.flushed, cx));
+        Poll::Ready(self.failed.take().map(Err))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -278,6 +342,11 @@ impl Body for Copied {
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
     }
+}
+
+fn is_reset(error: &hyper::Error) -> bool {
+    let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<io::Error>());
+    cause.is_some_and(|cause| cause.kind() == io::ErrorKind::ConnectionReset)
 }
 
 /// However it ends.
@@ -334,7 +403,7 @@ mod tests {
         let request = "GET / HTTP/1.1\r\nhost: x\r\n\r\n";
         for said in ["", "GET / HTTP/1.1\r\nhost: x\r\n", request] {
             let (mut near, far) = tokio::io::duplex(4096);
-            let serving = tokio::spawn(serve(Box::pin(far), 1, proxy.clone()));
+            let serving = tokio::spawn(serve(End::other(Box::pin(far)), 1, proxy.clone()));
             near.write_all(said.as_bytes()).await.unwrap();
             let mut came = String::new();
             near.read_to_string(&mut came).await.unwrap();

@@ -1,8 +1,10 @@
 //! Listens, and passes each connection on to a target.
 
+mod flushes;
 mod http;
 mod relay;
 mod send;
+mod socket;
 
 use std::io;
 use std::sync::Arc;
@@ -14,6 +16,7 @@ use sabir::ServerTls;
 use sabir::transport::Url;
 use sabir_model::capture::Event;
 use send::Sends;
+use socket::End;
 use socket2::{SockRef, TcpKeepalive};
 #[cfg(unix)]
 use tokio::net::UnixListener;
@@ -24,7 +27,7 @@ use super::queue::Queue;
 use crate::exit::{Exit, Failure};
 use crate::print::Printer;
 use crate::view::Sender;
-use crate::web::{Duplex, Web, dial};
+use crate::web::{Duplex, Web};
 
 /// Connections at the same time, whatever they have become.
 const CONNECTIONS: usize = 1024;
@@ -154,12 +157,12 @@ impl Shared {
     }
 
     /// Serves a connection until it ends.
-    async fn serve(&self, stream: Duplex) {
+    async fn serve(&self, client: End) {
         let connection = self.connections.fetch_add(1, Ordering::Relaxed) + 1;
         let client = match &self.tls {
-            None => stream,
-            Some(tls) => match tokio::time::timeout(HANDSHAKE, tls.accept(stream)).await {
-                Ok(Ok(stream)) => Box::pin(stream),
+            None => client,
+            Some(tls) => match tokio::time::timeout(HANDSHAKE, tls.accept(client.stream)).await {
+                Ok(Ok(stream)) => End { stream: Box::pin(stream), ..client },
                 Ok(Err(error)) => {
                     return self.queue.event(connection, Event::Mark, format!("no TLS: {error}"));
                 }
@@ -169,7 +172,7 @@ impl Shared {
         if self.target.scheme().is_web() {
             return http::serve(client, connection, self.proxy.clone()).await;
         }
-        match dial(&self.target, &self.web).await {
+        match End::dial(&self.target, &self.web).await {
             Ok(server) => {
                 self.queue.event(connection, Event::Open, "");
                 let of = relay::streams(connection);
@@ -243,11 +246,11 @@ impl Listener {
         }
     }
 
-    async fn accept(&self) -> io::Result<Duplex> {
+    async fn accept(&self) -> io::Result<End> {
         match self {
-            Listener::Tcp(listener) => Ok(Box::pin(accept_tcp(listener).await?)),
+            Listener::Tcp(listener) => Ok(End::tcp(accept_tcp(listener).await?)),
             #[cfg(unix)]
-            Listener::Unix(listener, _) => Ok(Box::pin(listener.accept().await?.0)),
+            Listener::Unix(listener, _) => Ok(End::other(Box::pin(listener.accept().await?.0))),
         }
     }
 }

@@ -16,6 +16,7 @@ use hyper_util::rt::TokioIo;
 use sabir_proto::RawJson;
 
 use super::http::{self, Proxy};
+use super::socket::End;
 use crate::tap::inject::{Injected, Injector, Own, PATIENCE, channel, own, send};
 use crate::view::{Sender, Sent};
 
@@ -103,7 +104,7 @@ async fn post(proxy: Arc<Proxy>, connection: u64, own: &Own, headers: HeaderMap)
     let path = proxy.path.clone();
     // As a client of the tap, without a socket in between.
     let (near, far) = tokio::io::duplex(PIPE);
-    tokio::spawn(http::serve(Box::pin(far), connection, proxy));
+    tokio::spawn(http::serve(End::other(Box::pin(far)), connection, proxy));
     let (mut sender, driver) = handshake(TokioIo::new(near)).await.map_err(|error| told(&error))?;
     tokio::spawn(driver);
     let mut request = Request::new(Full::new(Bytes::from(own.text.clone())));

@@ -46,6 +46,23 @@ pub(in crate::tap) fn widen(end: &impl AsFd) {
     let _ = end;
 }
 
+/// Whether the system has sent all that was written to a socket, or never will. `None` if it does not say.
+pub(in crate::tap) fn is_sent(socket: &tokio::net::TcpStream) -> Option<bool> {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    {
+        // It counts as writable only once nothing is left to be sent.
+        socket2::SockRef::from(socket).set_tcp_notsent_lowat(1).ok()?;
+        let mut polled = [PollFd::new(socket, PollFlags::OUT)];
+        poll(&mut polled, Some(&rustix::event::Timespec::default())).ok()?;
+        Some(!polled[0].revents().is_empty())
+    }
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    {
+        let _ = socket;
+        None
+    }
+}
+
 impl AsFd for Standard {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()

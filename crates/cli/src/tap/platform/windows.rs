@@ -34,6 +34,11 @@ impl Write for Output {
     }
 }
 
+/// Whether the system has sent all that was written to a socket: it does not say.
+pub(in crate::tap) fn is_sent(_: &tokio::net::TcpStream) -> Option<bool> {
+    None
+}
+
 /// The console sends Ctrl-C and Ctrl-Break to whoever is in it; the child is in a group of its own, and ends with the job
 /// of this process.
 pub(in crate::tap) fn forward_signals() -> io::Result<impl FnOnce(u32)> {

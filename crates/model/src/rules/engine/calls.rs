@@ -169,7 +169,7 @@ pub(crate) struct Calls {
     #[expect(clippy::vec_box, reason = "it is the boxes that are used again")]
     spare: Vec<Box<Call>>,
     sequence: u64,
-    /// Open calls were forgotten for want of room.
+    /// Open calls were forgotten, for want of room or because records are missing.
     pub(crate) forgot: bool,
 }
 
@@ -323,6 +323,14 @@ impl Calls {
             *bytes -= if keeps { 0 } else { call.bytes() };
             keeps
         });
+    }
+
+    /// Forgets all calls: what became of them is not known any more.
+    pub(crate) fn forget_all(&mut self) {
+        self.forgot = true;
+        self.open.clear();
+        self.bytes = 0;
+        self.done.clear();
     }
 
     pub(crate) fn forget_half_done(&mut self) {

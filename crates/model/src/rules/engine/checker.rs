@@ -24,6 +24,7 @@ pub struct Checker {
     issues: Vec<ValueIssue>,
     limits: Limits,
     messages: u64,
+    gaps: u64,
 }
 
 impl Checker {
@@ -36,6 +37,7 @@ impl Checker {
             issues: Vec::new(),
             limits: Limits::default(),
             messages: 0,
+            gaps: 0,
         }
     }
 
@@ -84,6 +86,17 @@ impl Checker {
         self.messages
     }
 
+    /// How often records were missing. Calls that were open then, and ids and tokens of before, are not followed further:
+    /// what became of them may be among the missing.
+    pub fn gaps(&self) -> u64 {
+        self.gaps
+    }
+
+    /// Records are missing before the next one, of any connection that was seen. A record that says so does the same.
+    pub fn missed(&mut self) {
+        self.sessions.missed();
+    }
+
     /// Takes in what somebody else has found: it is given back unless its rule is allowed, as an error if that is
     /// denied.
     pub fn admit(&mut self, finding: Finding) -> Option<Finding> {
@@ -106,7 +119,7 @@ impl Checker {
                     session.finish(&mut self.report);
                 }
             }
-            What::Event(Event::Gap, _) => self.sessions.of(record).gap = true,
+            What::Event(Event::Gap, _) => self.gap(record),
             What::Event(..) | What::Stderr(_) => {}
         }
         self.report.findings.drain(..)
@@ -120,6 +133,12 @@ impl Checker {
 
     fn end_all(&mut self) {
         self.sessions.end_all().iter_mut().for_each(|session| session.finish(&mut self.report));
+    }
+
+    fn gap(&mut self, record: &Record<'_>) {
+        self.gaps += 1;
+        self.sessions.of(record);
+        self.sessions.missed();
     }
 
     fn noise(&mut self, location: &Location<'_>) {
@@ -137,8 +156,7 @@ impl Checker {
             _ => &CAP001,
         };
         self.report.add_at(rule, rule.severity, &Location { record, text: b"" }, 0..1, damage.to_string());
-        // What was lost may have been a request or its answer.
-        self.sessions.of(record).gap = true;
+        self.gap(record);
     }
 
     fn message(&mut self, location: Location<'_>) {

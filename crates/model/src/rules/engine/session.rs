@@ -82,7 +82,7 @@ pub(crate) struct Session {
     requests: bool,
     responses: bool,
     /// Records are missing: what answers nothing may answer something in them.
-    pub(crate) gap: bool,
+    gap: bool,
     described: Option<Described>,
     budget: MemoryBudget,
     /// Number of the last record, to know which connection is idle.
@@ -134,6 +134,15 @@ impl Session {
             Side::Client => &mut self.client,
             Side::Server => &mut self.server,
         }
+    }
+
+    /// Records are missing. Forgets all that they may have changed.
+    pub(crate) fn missed(&mut self) {
+        self.gap = true;
+        self.calls.forget_all();
+        (self.client, self.server) = (End::default(), End::default());
+        self.described.take_if(|described| !described.given);
+        self.protocol.missed();
     }
 
     /// Something came that is not a valid message.
@@ -293,7 +302,8 @@ impl Session {
             self.stray_null(response, part, &location, asker, report);
             return None;
         }
-        if self.directed && self.calls.get(from, id).is_some() {
+        // The other side may have asked with the same id where records are missing.
+        if self.directed && !self.gap && self.calls.get(from, id).is_some() {
             let what = format!("the {} answers its own request {}", from.name(), quoted(id.text()));
             report.add(&RPC025, &location, part, what);
             return self.calls.take(from, id);
@@ -312,7 +322,8 @@ impl Session {
             }
             return None;
         }
-        if let Some(same_text_id) = same_text_id(id)
+        if !self.gap
+            && let Some(same_text_id) = same_text_id(id)
             && let Some(call) = self.calls.take(asker, &same_text_id)
         {
             if !self.protocol.forgives_types() {
@@ -325,7 +336,7 @@ impl Session {
         }
         // Without directions a file may hold one half of the traffic only.
         let half = !self.directed && !self.requests;
-        if !half && !self.gap && !self.calls.forgot {
+        if !half && !self.calls.forgot {
             report.add(
                 &RPC021,
                 &location,
@@ -346,10 +357,11 @@ impl Session {
         report: &mut Report,
     ) {
         let unseen = self.gap || !self.directed && !self.requests;
+        let may_be_for_unseen = self.gap && response.outcome.is_err();
         let end = self.end(asker);
         if response.outcome.is_err() && end.unreadable > 0 {
             end.unreadable -= 1;
-        } else if end.notified {
+        } else if end.notified && !may_be_for_unseen {
             report.add(&RPC020, location, part, "this answers a notification");
         } else if response.outcome.is_ok() || !unseen {
             let what = "the id is null, though nothing was sent that could not be read";
@@ -399,7 +411,7 @@ impl Session {
     pub(crate) fn finish(&mut self, report: &mut Report) {
         let half = !self.directed && !self.responses;
         for call in self.calls.end() {
-            if call.invalid || half || self.gap {
+            if call.invalid || half {
                 continue;
             }
             if let Some(line) = call.cancelled {

@@ -28,6 +28,10 @@ pub(crate) struct Sessions {
     budget: MemoryBudget,
     /// What the open and the answered requests take.
     bytes: (usize, usize),
+    /// The highest number of a connection so far.
+    highest: u64,
+    /// Of connections up to this one, records are missing or were forgotten.
+    missed: u64,
 }
 
 impl Sessions {
@@ -41,6 +45,8 @@ impl Sessions {
             seed,
             budget: MemoryBudget::default(),
             bytes: (0, 0),
+            highest: 0,
+            missed: 0,
         }
     }
 
@@ -49,7 +55,16 @@ impl Sessions {
         if self.by_connection.len() >= CONNECTIONS && !self.by_connection.contains_key(&record.connection) {
             self.forget_idle();
         }
-        let fresh = || Session::new(self.profile, self.seed, self.described.clone(), self.budget.clone());
+        self.highest = self.highest.max(record.connection);
+        let is_missed = record.connection <= self.missed;
+        let fresh = || {
+            let described = self.described.clone();
+            let mut session = Session::new(self.profile, self.seed, described, self.budget.clone());
+            if is_missed {
+                session.missed();
+            }
+            session
+        };
         let session = self.by_connection.entry(record.connection).or_insert_with(fresh);
         session.last = record.number;
         session
@@ -66,6 +81,13 @@ impl Sessions {
             self.by_connection.values_mut().for_each(|session| session.calls.forget_half_done());
             self.add_up();
         }
+    }
+
+    /// Records are missing, of any connection that there is.
+    pub(crate) fn missed(&mut self) {
+        self.missed = self.highest;
+        self.by_connection.values_mut().for_each(Session::missed);
+        self.add_up();
     }
 
     /// The session of a connection that is over.
@@ -88,6 +110,7 @@ impl Sessions {
         let mut idle: Vec<u64> = self.by_connection.values().map(|session| session.last).collect();
         let (_, &mut middle, _) = idle.select_nth_unstable(CONNECTIONS / 2);
         self.by_connection.retain(|_, session| session.last > middle);
+        self.missed = self.highest;
         self.add_up();
     }
 

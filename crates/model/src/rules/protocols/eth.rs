@@ -53,6 +53,11 @@ pub(crate) struct Eth {
 }
 
 impl Eth {
+    /// Records are missing: subscriptions may have begun in them.
+    pub(crate) fn missed(&mut self) {
+        *self = Eth { forgot: true, ..Eth::default() };
+    }
+
     /// Nothing of a request is wanted again.
     pub(crate) fn request(&mut self, context: &mut CheckContext<'_>, request: &Request<'_>) -> bool {
         let Some(params) = request.params.as_ref().map(RawJson::as_str) else { return false };

@@ -85,6 +85,8 @@ pub(crate) struct Lsp {
     /// Requests that wait for parts of their result: token by id.
     partial: HashMap<(Side, Id<'static>), Id<'static>>,
     forgot: bool,
+    /// Records are missing: `initialize` may be among them.
+    gap: bool,
 }
 
 /// What came by a token.
@@ -99,6 +101,12 @@ enum Progress {
 }
 
 impl Lsp {
+    /// Records are missing: tokens may have begun or ended in them. What the client has sent stays sent.
+    pub(crate) fn missed(&mut self) {
+        let Lsp { initialize, shutdown, .. } = *self;
+        *self = Lsp { initialize, shutdown, forgot: true, gap: true, ..Lsp::default() };
+    }
+
     /// Whether the request came too early.
     pub(crate) fn request(&mut self, context: &mut CheckContext<'_>, request: &Request<'_>) -> bool {
         let method = &*request.method;
@@ -125,7 +133,7 @@ impl Lsp {
                 self.partial.insert((context.from, request.id.clone().into_owned()), token);
             }
         }
-        context.from == Side::Client && self.initialize.is_none()
+        context.from == Side::Client && self.initialize.is_none() && !self.gap
     }
 
     pub(crate) fn notification(&mut self, context: &mut CheckContext<'_>, notification: &Notification<'_>) {

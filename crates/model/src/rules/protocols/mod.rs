@@ -134,6 +134,16 @@ impl Protocol {
         }
     }
 
+    /// Records are missing. Forgets what they may have changed.
+    pub(crate) fn missed(&mut self) {
+        match self {
+            Protocol::Plain(_) | Protocol::A2a => {}
+            Protocol::Mcp(mcp) => mcp.missed(),
+            Protocol::Lsp(lsp) => lsp.missed(),
+            Protocol::Eth(eth) => eth.missed(),
+        }
+    }
+
     pub(crate) fn finish(&mut self, report: &mut Report) {
         if let Protocol::Mcp(mcp) = self {
             mcp.finish(report);

@@ -41,6 +41,8 @@ pub(crate) struct Mcp {
     tokens: Tokens,
     /// Requests that are open and want log messages, from 2026-07-28.
     logging: u32,
+    /// Records are missing.
+    gap: bool,
 }
 
 /// How far the handshake is.
@@ -67,12 +69,30 @@ impl Mcp {
             budget,
             tokens: Tokens::default(),
             logging: 0,
+            gap: false,
         }
     }
 
     /// The revision, as far as it is known: the last one with a handshake until the traffic says otherwise.
     pub(crate) fn revision(&self) -> Revision {
         self.revision.unwrap_or(Revision::V2025_11_25)
+    }
+
+    /// Whether the revision may have been told in records that are missing.
+    fn is_revision_missing(&self) -> bool {
+        self.gap && self.revision.is_none()
+    }
+
+    /// Records are missing: the handshake may be among them, other tools, and what has begun or ended. What was declared
+    /// stays declared.
+    pub(crate) fn missed(&mut self) {
+        self.gap = true;
+        self.stage = Stage::Open;
+        self.opened = None;
+        self.listed = false;
+        self.tools.clear();
+        self.tokens.missed();
+        self.logging = 0;
     }
 
     fn learn(&mut self, revision: Option<Revision>) {
@@ -130,7 +150,7 @@ impl Mcp {
             "notifications/initialized" => self.has_initialized(context, method),
             "notifications/cancelled" => self.cancelled(context, params),
             "notifications/progress" => self.tokens.progress(context, params),
-            "notifications/message" if self.revision().is_modern() && self.logging == 0 => {
+            "notifications/message" if self.revision().is_modern() && self.logging == 0 && !self.gap => {
                 context.add(&MCP023, method, "no open request has a log level in its `_meta`");
             }
             _ => {}
@@ -180,6 +200,9 @@ impl Mcp {
 
     pub(crate) fn batch(&mut self, context: &mut CheckContext<'_>) {
         let entry = context.entry;
+        if self.is_revision_missing() {
+            return;
+        }
         if self.revision() != Revision::V2025_03_26 && self.revision() != Revision::V2024_11_05 {
             return context.add(&MCP003, entry, format!("{} has no batches", self.revision()));
         }
@@ -262,7 +285,7 @@ impl Mcp {
         }
         let Some(method) = known(name) else { return };
         let revision = self.revision();
-        if revision > method.until {
+        if revision > method.until && !self.is_revision_missing() {
             return context.add(&MCP020, name, format!("{} is gone from {}", quoted(name), revision));
         }
         let wrong = match method.from {
@@ -362,10 +385,11 @@ impl Mcp {
         let (line, from) = (context.line(), context.from);
         let modern = self.revision().is_modern();
         if modern && from == Side::Server {
+            let forgot = context.calls.forgot;
             let listening = context
                 .calls
                 .get(Side::Client, &id)
-                .is_some_and(|call| &*call.method == "subscriptions/listen");
+                .map_or(forgot, |call| &*call.method == "subscriptions/listen");
             if !listening {
                 context.add_as(
                     &MCP013,
@@ -385,8 +409,8 @@ impl Mcp {
         }
         let what = match () {
             () if context.calls.done(from, &id).is_some() => "the request was answered before",
-            () if context.calls.get(from.other(), &id).is_some() => "this is the other side's request",
             () if context.calls.forgot => return,
+            () if context.calls.get(from.other(), &id).is_some() => "this is the other side's request",
             () => "no such request was sent",
         };
         context.add(&MCP013, text, what);

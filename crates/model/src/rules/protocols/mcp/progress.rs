@@ -31,6 +31,11 @@ struct Token {
 }
 
 impl Tokens {
+    /// Records are missing: tokens may have begun or ended in them.
+    pub(crate) fn missed(&mut self) {
+        *self = Tokens { forgot: true, ..Tokens::default() };
+    }
+
     /// A request carries a token.
     pub(crate) fn open(&mut self, context: &mut CheckContext<'_>, text: &str, request: &Id<'_>) {
         let Some(token) = id(text).filter(|_| request.text().len() <= LONGEST) else {

@@ -1,0 +1,95 @@
+//! When a body breaks, hyper ends the connection at once, and drops what it has not written yet. So whoever passes a body on
+//! holds its failure back until all that came before has been written.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker, ready};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::Duplex;
+
+/// How often a stream was flushed: hyper does that when nothing is left to write.
+#[derive(Debug, Default)]
+pub(super) struct Flushes(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    count: u64,
+    waker: Option<Waker>,
+}
+
+impl Flushes {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        self.state().count
+    }
+
+    /// Ready once there were more than `count`.
+    pub(super) fn poll_more(&self, count: u64, cx: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.state();
+        if state.count > count {
+            return Poll::Ready(());
+        }
+        state.waker = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
+    fn add(&self) {
+        let mut state = self.state();
+        state.count += 1;
+        let waker = state.waker.take();
+        drop(state);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
+
+/// A stream whose flushes are counted.
+pub(super) struct Counted {
+    pub(super) stream: Duplex,
+    pub(super) flushes: Arc<Flushes>,
+}
+
+impl AsyncRead for Counted {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        to: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.stream.as_mut().poll_read(cx, to)
+    }
+}
+
+impl AsyncWrite for Counted {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.stream.as_mut().poll_write(cx, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        parts: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.stream.as_mut().poll_write_vectored(cx, parts)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.stream.as_mut().poll_flush(cx))?;
+        self.flushes.add();
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.stream.as_mut().poll_shutdown(cx)
+    }
+}
