@@ -24,6 +24,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use sabir_model::capture::{Direction, Event};
 use tokio::task::JoinHandle;
 
+use super::login::Login;
 use super::send::Sends;
 use super::{Duplex, Listen, dial, relay};
 use crate::exit::Failure;
@@ -63,6 +64,7 @@ pub(super) struct Proxy {
     /// The connection that a session began on: in the record it stays that.
     sessions: Mutex<HashMap<HeaderValue, u64>>,
     sends: Option<Arc<Sends>>,
+    login: Option<Arc<Login>>,
     idle: Duration,
 }
 
@@ -96,6 +98,7 @@ impl Proxy {
             exchanges: AtomicU64::new(0),
             sessions: Mutex::default(),
             sends: listen.sends.clone(),
+            login: listen.login.clone(),
             idle: IDLE,
         }))
     }
@@ -213,7 +216,12 @@ impl Pair {
         let proxy = &self.proxy;
         let mut request = request.map(|body| Copied { body, stream, queue: proxy.queue.clone() });
         let uri = request.uri();
+        let login = proxy.login.as_ref().filter(|_| uri.path() == proxy.path && !is_upgrade);
         *request.uri_mut() = target_path(uri, &proxy.path, proxy.target.path()).parse::<Uri>()?;
+        if let Some(login) = login {
+            let method = request.method().clone();
+            login.authorize(&method, request.headers_mut()).await?;
+        }
         let headers = request.headers_mut();
         let upgrade = headers.get(UPGRADE).cloned().filter(|_| is_upgrade);
         strip(headers);
@@ -241,7 +249,11 @@ impl Pair {
                 sender
             }
         };
+        let sent = login.map(|_| request.headers().clone());
         let response = sender.send_request(request).await?;
+        if let (Some(login), Some(sent)) = (login, sent) {
+            login.answered(&sent, response.status(), response.headers()).await;
+        }
         *upstream = Some(sender);
         Ok(response)
     }

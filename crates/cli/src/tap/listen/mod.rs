@@ -1,6 +1,7 @@
 //! Listens, and passes each connection on to a target.
 
 mod http;
+mod login;
 mod relay;
 mod send;
 
@@ -10,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use http::Proxy;
+use login::Login;
 use sabir::ServerTls;
 use sabir::transport::Url;
 use sabir_model::capture::Event;
@@ -48,6 +50,8 @@ pub(super) struct Listen {
     pub(super) web: Web,
     /// For what the page sends, if it may.
     sends: Option<Arc<Sends>>,
+    /// For clients that have no credentials.
+    login: Option<Arc<Login>>,
 }
 
 impl Listen {
@@ -75,7 +79,13 @@ impl Listen {
             let what = format!("{} and {} do not fit together", listens.name(), calls.name());
             return Err(Failure::usage(what).hint(format_args!("listen at {other} for this target")));
         }
-        Ok(Listen { at, is_any_port, target, tls, web, sends: None })
+        Ok(Listen { at, is_any_port, target, tls, web, sends: None, login: None })
+    }
+
+    /// Logs in for clients that have no credentials.
+    pub(super) async fn log_in(&mut self, printer: &Printer) -> Result<(), Failure> {
+        self.login = Some(Arc::new(Login::open(self, printer).await?));
+        Ok(())
     }
 
     /// Sends for the page.
