@@ -138,10 +138,94 @@ async def log_in(url, env):
     line = (await process.stderr.readline()).decode()
     async with httpx.AsyncClient(follow_redirects=True) as browser:
         answer = await browser.get(line.split()[-1])
-    assert "You are logged in" in answer.text, answer.text
+    assert "You can close this page" in answer.text, answer.text
     rest = (await process.stderr.read()).decode()
     check((await process.wait(), f"logged in to {url}" in rest), (0, True))
 
 
+async def programs_share_a_login():
+    """The refresh token is good for one use: whoever sends it second would end the login."""
+    with tempfile.TemporaryDirectory() as home:
+        env = {"XDG_CONFIG_HOME": home, "HOME": home}
+        async with started(sys.executable, "protected_server.py") as url:
+            await log_in(url, env)
+            path = os.path.join(home, "sabir", "credentials.json")
+            with open(path, encoding="utf-8") as file:
+                kept = json.load(file)
+            kept["tokens"][url]["expires_at"] = 1
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(kept, file)
+            calls = [sabir("call", url, "renewed", "--as", "mcp@2026-07-28", env=env) for _ in range(4)]
+            for code, out, err in await asyncio.gather(*calls):
+                check((code, out.strip()), (0, "1")), err
+            # Logins to several servers at the same time are all kept.
+            async with started(sys.executable, "protected_server.py") as second:
+                async with started(sys.executable, "protected_server.py") as third:
+                    await asyncio.gather(*(log_in(server, env) for server in (second, third)))
+                    listed = (await sabir("auth", "list", env=env))[1]
+                    check([server in listed for server in (url, second, third)], [True] * 3)
+
+
+async def a_tap_logs_in_for_its_clients():
+    with tempfile.TemporaryDirectory() as home:
+        env = {"XDG_CONFIG_HOME": home, "HOME": home}
+        async with started(sys.executable, "protected_server.py") as url:
+            await log_in(url, env)
+            record = os.path.join(home, "tap.jrl")
+            here = f"http://127.0.0.1:{free_port()}/mcp"
+            tap = await asyncio.create_subprocess_exec(
+                SABIR, "tap", "--login", "--record", record, "--listen", here, url,
+                stderr=asyncio.subprocess.PIPE, env={**os.environ, **env},
+            )
+            try:
+                assert b"listening" in await tap.stderr.readline()
+                code, out, err = await sabir("call", here, "renewed", "--as", "mcp", env={"HOME": "/nonexistent"})
+                check((code, out.strip().isdigit()), (0, True)), err
+                body = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+                async with httpx.AsyncClient() as client:
+                    accept = {"Accept": "application/json, text/event-stream"}
+                    for headers in [{"Origin": "https://evil.example"}, {"Host": "evil.example"},
+                                    {"Authorization": "Bearer of-its-own"}]:
+                        check((await client.post(here, json=body, headers={**accept, **headers})).status_code, 401)
+            finally:
+                tap.terminate()
+                await tap.wait()
+            with open(record, encoding="utf-8") as file:
+                secrets_not_in([file.read()], os.path.join(home, "sabir", "credentials.json"))
+
+
+SECRET_TOOL = """#!/bin/sh
+# As that of libsecret: the secret comes from standard input, and goes to standard output.
+case $1 in
+store) cat > "$HOME/keyring" ;;
+lookup) cat "$HOME/keyring" 2>/dev/null ;;
+esac
+"""
+
+
+async def the_keyring_has_the_key():
+    with tempfile.TemporaryDirectory() as home:
+        tool = os.path.join(home, "secret-tool")
+        with open(tool, "w", encoding="utf-8") as file:
+            file.write(SECRET_TOOL)
+        os.chmod(tool, 0o755)
+        plain = {"XDG_CONFIG_HOME": home, "HOME": home}
+        env = {**plain, "PATH": f"{home}:{os.environ['PATH']}", "DBUS_SESSION_BUS_ADDRESS": "unix:path=/nonexistent"}
+        async with started(sys.executable, "protected_server.py") as url:
+            await log_in(url, env)
+            with open(os.path.join(home, "sabir", "credentials.json"), encoding="utf-8") as file:
+                check(list(json.load(file)), ["sealed"])
+            code, out, err = await sabir("call", url, "renewed", "--as", "mcp", env=env)
+            check(code, 0), err
+            code, out, err = await sabir("auth", "list", env=env)
+            assert url in out and "sealed with a key in your keyring" in err, err
+            # Without the key there is no login, and nothing is overwritten.
+            code, out, err = await sabir("call", url, "renewed", "--as", "mcp", env={**env, "SABIR_KEYRING": "off"})
+            assert code != 0 and "is not to be had" in err, err
+            code, out, err = await sabir("auth", "logout", url, env=env)
+            check(code, 0), err
+
+
 if __name__ == "__main__":
-    run("auth", [the_python_sdk_logs_in_to_ours, ours_logs_in_to_the_python_sdk])
+    run("auth", [the_python_sdk_logs_in_to_ours, ours_logs_in_to_the_python_sdk, programs_share_a_login,
+                 a_tap_logs_in_for_its_clients, the_keyring_has_the_key])

@@ -97,9 +97,9 @@ pub fn main() -> ExitCode {
 
 /// Lets a user log in to the server that has refused the command, and runs it again.
 fn run_logged_in(failure: Failure, printer: &Printer) -> Result<Exit, Failure> {
-    let Some(server) = auth::wanted().filter(|_| auth::has_user()) else { return Err(failure) };
+    let Some(wanted) = auth::wanted().filter(|_| auth::has_user()) else { return Err(failure) };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(auth::log_in_for(&server, printer))?;
+    runtime.block_on(auth::log_in_for(&wanted, printer))?;
     let matches = help::commands(None).try_get_matches().and_then(|matches| Args::from_arg_matches(&matches));
     match matches {
         Ok(args) => run(args.command, printer),

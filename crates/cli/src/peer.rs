@@ -46,7 +46,7 @@ impl PeerOptions {
     pub(crate) fn logged_in(&self, transport: Transport) -> Transport {
         match &self.target {
             Target::Url(url) if url.scheme().is_http() && !self.web.has("authorization") => {
-                transport.authorizer(StoredLogin::of(url.as_str()))
+                transport.authorizer(StoredLogin::of(url.as_str(), self.web.root()))
             }
             _ => transport,
         }

@@ -171,12 +171,14 @@ impl PeerOptions {
             (_, 401) if self.web.has("authorization") => {
                 "the server does not accept this Authorization header: check the credentials".to_owned()
             }
-            (_, 401) if auth::wanted().is_some() => match &self.target {
-                Target::Url(url) if !url.is_secret() => {
-                    format!("log in with `sabir auth login {}`", word(url.as_str()))
+            (_, 401 | 403) if auth::wanted().is_some() && !self.web.has("authorization") => {
+                match (&self.target, auth::wanted()) {
+                    (Target::Url(url), Some(wanted)) if !url.is_secret() => {
+                        format!("log in with `{}`", wanted.command())
+                    }
+                    _ => "log in with `sabir auth login URL`".to_owned(),
                 }
-                _ => "log in with `sabir auth login URL`".to_owned(),
-            },
+            }
             (_, 401) => format!("authentication is required: pass credentials with {CREDENTIALS}"),
             (_, 403) if self.web.has("authorization") => {
                 "these credentials do not give access; ask for others, or see the log of the server"

@@ -104,6 +104,11 @@ impl Web {
         Ok(())
     }
 
+    /// The root certificate that the user trusts, in PEM.
+    pub(crate) fn root(&self) -> Option<&[u8]> {
+        self.root.as_deref()
+    }
+
     /// Whether a header of this name was given.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name))

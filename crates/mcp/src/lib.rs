@@ -100,8 +100,8 @@ mod types;
 #[cfg(feature = "auth")]
 pub use auth::{
     AuthError, ClientCredentials, CredentialStore, FileStore, Identity, IdentityProvider, Introspection,
-    JwsAlgorithm, LoopbackBrowser, MemoryStore, OAuth, OAuthSession, ProtectedServer, Registration,
-    ResourceServer, SigningKey, Tokens, UserAgent, Visit,
+    JwsAlgorithm, LoggedOut, LoopbackBrowser, MemoryStore, OAuth, OAuthSession, ProtectedServer,
+    Registration, ResourceServer, SigningKey, StoreLock, Tokens, UserAgent, Visit,
 };
 pub use client::{ListPages, McpCall, McpClient, McpConnectError, McpHeaders, McpSession, McpTask, Started};
 #[cfg(feature = "tracing")]

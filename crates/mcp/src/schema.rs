@@ -2,6 +2,7 @@
 
 use sabir::RawJson;
 use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
@@ -11,7 +12,22 @@ use crate::types::PromptArgument;
 /// all the same.
 fn schema<T: JsonSchema>() -> Schema {
     let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
-    settings.into_generator().into_root_schema_for::<T>()
+    let mut schema = settings.with_transform(RecursiveTransform(leave_out_number_format)).into_generator();
+    schema.root_schema_for::<T>()
+}
+
+/// `uint32` and its like are not of JSON Schema: validators of clients warn of them, or refuse the whole schema. What they
+/// say is in `minimum` and `maximum`.
+fn leave_out_number_format(schema: &mut Schema) {
+    let is_number = |kind: &Value| matches!(kind.as_str(), Some("integer" | "number"));
+    let is_number = match schema.get("type") {
+        Some(Value::Array(kinds)) => kinds.iter().any(is_number),
+        Some(kind) => is_number(kind),
+        None => false,
+    };
+    if is_number {
+        schema.remove("format");
+    }
 }
 
 /// What a type's schema says about arguments.

@@ -13,8 +13,8 @@ use std::time::{Duration, UNIX_EPOCH};
 use sabir::Fetch;
 use sabir::http::Request;
 use sabir_mcp::{
-    ClientCredentials, CredentialStore, FileStore, LoopbackBrowser, McpClient, McpRevision, McpSession,
-    OAuth, OAuthSession,
+    ClientCredentials, CredentialStore, FileStore, LoggedOut, LoopbackBrowser, McpClient, McpRevision,
+    McpSession, OAuth, OAuthSession,
 };
 use serde_json::{Value, json};
 use site::{Asked, NOW, Reply, Site, missing, ok, with};
@@ -172,6 +172,148 @@ async fn many_who_wait_renew_a_token_once() {
     let kept = store.0.tokens(&format!("{}/mcp", site.url)).unwrap().unwrap();
     assert_eq!(kept.refresh_token.as_deref(), Some("the-refresh-token-2"));
     assert_eq!(site.asked("GET /authorize?").len(), 1);
+}
+
+/// Each has a store of its own in the same file, as two programs have.
+#[tokio::test]
+async fn two_programs_renew_a_token_once() {
+    let site = rotating().await;
+    let folder = std::env::temp_dir().join(format!("sabir-auth-two-{}", std::process::id()));
+    let path = folder.join("credentials.json");
+    let time = Arc::new(AtomicU64::new(NOW));
+    let auth = || {
+        let now = Arc::clone(&time);
+        let clock = move || UNIX_EPOCH + Duration::from_secs(now.load(Ordering::Relaxed));
+        OAuth::browser(browser()).clock(clock).store(FileStore::new(&path))
+    };
+    connect(&site, auth()).await.unwrap();
+    let sessions = [connect(&site, auth()).await.unwrap(), connect(&site, auth()).await.unwrap()];
+    for round in 1..=3 {
+        time.fetch_add(55, Ordering::Relaxed);
+        let calls = sessions.each_ref().map(|session| session.call("x", json!({})).into_future());
+        for call in calls.map(tokio::spawn) {
+            assert_eq!(call.await.unwrap().unwrap().text(), "done", "{round}");
+        }
+        let refreshes = site.asked("POST /token ");
+        let refreshes = refreshes.iter().filter(|asked| asked.body.contains("grant_type=refresh_token"));
+        assert_eq!(refreshes.count(), round);
+    }
+    assert_eq!(site.asked("GET /authorize?").len(), 1);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// An authorization server that ends the login when a refresh token is sent twice.
+async fn rotating() -> Site {
+    let last = AtomicU64::new(0);
+    protected(json!({"resource": {}, "server": {}}), move |asked| {
+        let number = last.load(Ordering::SeqCst);
+        let is_last = asked.body.contains(&format!("refresh_token=the-refresh-token-{number}&"));
+        if asked.body.contains("grant_type=refresh_token") && !is_last {
+            last.store(u64::MAX / 2, Ordering::SeqCst);
+            return (400, String::new(), json!({"error": "invalid_grant"}).to_string());
+        }
+        let number = last.fetch_add(1, Ordering::SeqCst) + 1;
+        ok(&json!({
+            "access_token": format!("the-access-token-{number}"), "token_type": "bearer", "expires_in": 60,
+            "refresh_token": format!("the-refresh-token-{number}"),
+        }))
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_refresh_token_that_is_refused_is_not_sent_again() {
+    let site = protected(json!({"resource": {}, "server": {}}), |asked| {
+        match asked.body.contains("grant_type=refresh_token") {
+            true => (400, String::new(), json!({"error": "invalid_grant"}).to_string()),
+            false => granted(asked),
+        }
+    })
+    .await;
+    let time = Arc::new(AtomicU64::new(NOW));
+    let now = Arc::clone(&time);
+    let clock = move || UNIX_EPOCH + Duration::from_secs(now.load(Ordering::Relaxed));
+    let session = connect(&site, OAuth::browser(browser()).clock(clock)).await.unwrap();
+    time.store(NOW + 3600, Ordering::Relaxed);
+    // It logs in anew.
+    assert_eq!(session.call("x", json!({})).await.unwrap().text(), "done");
+    let asked = site.asked("POST /token ");
+    assert_eq!(asked.iter().filter(|asked| asked.body.contains("grant_type=refresh_token")).count(), 1);
+    assert_eq!(site.asked("GET /authorize?").len(), 2);
+}
+
+#[tokio::test]
+async fn a_logout_revokes_the_tokens() {
+    for (status, body, want) in [
+        (200, "", LoggedOut::Revoked),
+        (404, "", LoggedOut::NotOffered),
+        (503, r#"{"error": "temporarily_unavailable"}"#, LoggedOut::NotLoggedIn),
+    ] {
+        let site = Site::start(move |url, asked| {
+            let change = match status {
+                404 => json!({}),
+                _ => json!({"revocation_endpoint": format!("{url}/revoke")}),
+            };
+            match asked.is("POST /revoke ") {
+                true => (status, String::new(), body.to_owned()),
+                false => answer(url, asked, &json!({"resource": {}, "server": change}), &granted),
+            }
+        })
+        .await;
+        let (url, store) = (format!("{}/mcp", site.url), Arc::new(Kept::default()));
+        let session = OAuthSession::from(OAuth::browser(browser()).store(Shared(Arc::clone(&store))));
+        assert_eq!(session.logout(&url).await, Ok(LoggedOut::NotLoggedIn));
+        session.login(&url).await.unwrap();
+        let done = session.logout(&url).await.unwrap();
+        match (status, done) {
+            (503, LoggedOut::NotRevoked(error)) => {
+                let told = error.to_string();
+                assert!(
+                    told.contains("temporarily_unavailable") && !told.contains("the-refresh-token"),
+                    "{told}"
+                );
+            }
+            (_, done) => assert_eq!(done, want),
+        }
+        // It is forgotten in any case.
+        assert_eq!(store.0.tokens(&url).unwrap(), None);
+        let revoked = site.asked("POST /revoke ");
+        if status == 200 {
+            let hints = [
+                "token=the-refresh-token&token_type_hint=refresh_token",
+                "token=the-access-token&token_type_hint=access_token",
+            ];
+            for (asked, hint) in revoked.iter().zip(hints) {
+                assert!(asked.body.starts_with(hint), "{}", asked.body);
+                assert!(asked.head.to_ascii_lowercase().contains("authorization: basic "), "{}", asked.head);
+            }
+            assert_eq!(revoked.len(), 2);
+        }
+    }
+}
+
+/// Whoever is on this machine may hold connections open. The browser is served all the same.
+#[tokio::test]
+async fn idle_connections_do_not_stand_before_the_browser() {
+    let site = protected(json!({"resource": {}, "server": {}}), granted).await;
+    let idle: Arc<Mutex<Vec<std::net::TcpStream>>> = Arc::default();
+    let opened = Arc::clone(&idle);
+    let browser = LoopbackBrowser::new(move |url| {
+        let (url, opened) = (url.to_owned(), Arc::clone(&opened));
+        tokio::spawn(async move {
+            let response = Fetch::default().send(Request::get(url).body("").unwrap()).await.unwrap();
+            let location = response.headers()["location"].to_str().unwrap().to_owned();
+            let port: u16 = location.split([':', '/']).nth(4).unwrap().parse().unwrap();
+            for _ in 0..64 {
+                opened.lock().unwrap().push(std::net::TcpStream::connect(("127.0.0.1", port)).unwrap());
+            }
+            let back = Fetch::default().send(Request::get(location).body("").unwrap()).await.unwrap();
+            assert_eq!(back.status(), 200);
+        });
+    })
+    .timeout(Duration::from_secs(20));
+    connect(&site, OAuth::browser(browser)).await.unwrap();
+    assert_eq!(idle.lock().unwrap().len(), 64);
 }
 
 #[derive(Default)]

@@ -4,125 +4,19 @@
 #![cfg(feature = "auth")]
 #![expect(clippy::unwrap_used, reason = "a test may")]
 
+mod protected;
 mod site;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, UNIX_EPOCH};
 
-use sabir::http::{HeaderMap, Request};
+use protected::{RESOURCE, Target, authority, claims, header, issuer, server, settings};
+use sabir::http::Request;
 use sabir::{Fetch, HttpService};
-use sabir_mcp::{ClientCredentials, Introspection, McpCtx, McpServer, ProtectedServer, ResourceServer, Tool};
+use sabir_mcp::{ClientCredentials, Introspection, ResourceServer};
 use serde_json::{Value, json};
-use site::{Asked, Key, NOW, Reply, Site, b64, clock, missing, ok, with};
-
-const RESOURCE: &str = "http://127.0.0.1:9/mcp";
-
-/// An authorization server with these keys.
-async fn authority(keys: Vec<Value>) -> Site {
-    Site::start(move |url, asked| issuer(url, asked, &json!({"keys": keys}))).await
-}
-
-fn issuer(url: &str, asked: &Asked, keys: &Value) -> Reply {
-    match () {
-        () if asked.is("GET /.well-known/oauth-authorization-server ") => {
-            ok(&json!({"issuer": url, "jwks_uri": format!("{url}/keys")}))
-        }
-        () if asked.is("GET /keys ") => ok(keys),
-        () => missing(),
-    }
-}
-
-fn server() -> McpServer {
-    McpServer::new("protected", "1.0.0")
-        .tool(Tool::new("who", "Says who calls"), |ctx: McpCtx, ()| async move {
-            let caller = ctx.caller().ok_or("nobody")?;
-            Ok(format!("{:?} {}", caller.subject, caller.claims["scope"]))
-        })
-        .tool(Tool::new("write", "Needs more"), |_, ()| async { Ok("written") })
-}
-
-struct Target {
-    url: String,
-}
-
-struct Answer {
-    status: u16,
-    headers: HeaderMap,
-    body: String,
-}
-
-impl Answer {
-    fn header(&self, name: &str) -> &str {
-        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
-    }
-
-    fn reason(&self) -> String {
-        let body: Value = serde_json::from_str(&self.body).unwrap_or_default();
-        body["error_description"].as_str().unwrap_or(&self.body).to_owned()
-    }
-}
-
-impl Target {
-    async fn start(auth: &ProtectedServer) -> Self {
-        let listening = server().listen("http://127.0.0.1:0/mcp").http(auth.http()).await.unwrap();
-        let url = listening.url().to_string();
-        tokio::spawn(listening.run());
-        Target { url }
-    }
-
-    async fn send(&self, method: &str, url: &str, headers: &[(&str, &str)], body: &Value) -> Answer {
-        let mut request = Request::builder().method(method).uri(url);
-        request = request
-            .header("content-type", "application/json")
-            .header("accept", "application/json, text/event-stream");
-        for (name, value) in headers {
-            request = request.header(*name, *value);
-        }
-        let response = Fetch::default().send(request.body(body.to_string()).unwrap()).await.unwrap();
-        let (head, body) = response.into_parts();
-        let body = String::from_utf8_lossy(&body).into_owned();
-        Answer { status: head.status.as_u16(), headers: head.headers, body }
-    }
-
-    async fn post(&self, headers: &[(&str, &str)], body: &Value) -> Answer {
-        self.send("POST", &self.url, headers, body).await
-    }
-
-    /// Calls a tool in the modern era, with a token.
-    async fn call(&self, tool: &str, authorization: &str) -> Answer {
-        self.call_with(tool, &[("authorization", authorization)]).await
-    }
-
-    async fn call_with(&self, tool: &str, headers: &[(&str, &str)]) -> Answer {
-        let mut all =
-            vec![("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", tool)];
-        all.extend(headers);
-        let meta = json!({
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientCapabilities": {},
-            "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
-        });
-        let params = json!({"name": tool, "arguments": {}, "_meta": meta});
-        self.post(&all, &json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})).await
-    }
-}
-
-fn claims(issuer: &str) -> Value {
-    json!({"iss": issuer, "aud": RESOURCE, "sub": "ada", "exp": NOW + 60, "iat": NOW, "scope": "mcp", "client_id": "app"})
-}
-
-fn header() -> Value {
-    json!({"alg": "ES256", "typ": "at+jwt", "kid": "one"})
-}
-
-fn settings(site: &Site) -> ResourceServer {
-    ResourceServer::new(RESOURCE)
-        .issuer(&site.url)
-        .clock(clock)
-        .scopes(["mcp"])
-        .tool_scopes("write", ["files:write"])
-}
+use site::{Key, NOW, Site, b64, clock, ok, with};
 
 #[tokio::test]
 async fn only_valid_tokens_are_taken() {
@@ -405,6 +299,8 @@ async fn wrong_settings_are_refused_at_the_start() {
     .await;
     let plain =
         Site::start(|url, _| ok(&json!({"issuer": url, "jwks_uri": "http://other.example/keys"}))).await;
+    let empty = authority(Vec::new()).await;
+    let symmetric = authority(vec![json!({"kty": "oct", "k": "AAAA", "kid": "one"})]).await;
     let keyless = Site::start(|url, _| ok(&json!({"issuer": url}))).await;
     let moved =
         Site::start(|_, _| (302, "Location: http://127.0.0.1:1/\r\n".to_owned(), String::new())).await;
@@ -424,118 +320,13 @@ async fn wrong_settings_are_refused_at_the_start() {
         (at(&liar), "are those of another one"),
         (at(&plain), "must be https://"),
         (at(&keyless), "lack jwks_uri"),
+        (at(&empty), "there is no key at"),
+        (at(&symmetric), "there is no key at"),
         (at(&moved), "HTTP 302"),
     ] {
         let error = settings.start().await.unwrap_err().to_string();
         assert!(error.contains(why), "{error} | {why}");
     }
-}
-
-#[tokio::test]
-async fn a_bound_token_needs_its_proof() {
-    let (key, holder, thief) = (Key::new(), Key::new(), Key::new());
-    let site = authority(vec![key.jwk(Some("one"))]).await;
-    let auth = settings(&site).start().await.unwrap();
-    let target = Target::start(&auth).await;
-    let bound = json!({"cnf": {"jkt": holder.thumbprint()}});
-    let token = key.sign(&header(), &with(claims(&site.url), &bound));
-    let hash = b64(ring::digest::digest(&ring::digest::SHA256, token.as_bytes()));
-    let claim = |id: &str| json!({"jti": id, "htm": "POST", "htu": RESOURCE, "iat": NOW, "ath": hash});
-    let head = |by: &Key| json!({"typ": "dpop+jwt", "alg": "ES256", "jwk": by.jwk(None)});
-    let proof = |id: &str, change: Value| holder.sign(&head(&holder), &with(claim(id), &change));
-    let first = proof("1", json!({}));
-    let private = with(holder.jwk(None), &json!({"d": "AAAA"}));
-    for (name, scheme, proof, status, why) in [
-        ("right", "DPoP", first.clone(), 200, ""),
-        ("again", "DPoP", first, 401, "the DPoP proof was used before"),
-        (
-            "as bearer",
-            "Bearer",
-            proof("2", json!({})),
-            401,
-            "the token is bound to a key: send it with the scheme DPoP",
-        ),
-        (
-            "other method",
-            "DPoP",
-            proof("3", json!({"htm": "GET"})),
-            401,
-            "the DPoP proof is for another request",
-        ),
-        (
-            "other URL",
-            "DPoP",
-            proof("4", json!({"htu": "http://127.0.0.1:9/x"})),
-            401,
-            "the DPoP proof is for another request",
-        ),
-        (
-            "other host",
-            "DPoP",
-            proof("5", json!({"htu": "http://evil.example/mcp"})),
-            401,
-            "the DPoP proof is for another request",
-        ),
-        (
-            "old",
-            "DPoP",
-            proof("6", json!({"iat": NOW - 301})),
-            401,
-            "the DPoP proof is too old, or not valid yet",
-        ),
-        (
-            "ahead",
-            "DPoP",
-            proof("7", json!({"iat": NOW + 301})),
-            401,
-            "the DPoP proof is too old, or not valid yet",
-        ),
-        ("other token", "DPoP", proof("8", json!({"ath": "x"})), 401, "the DPoP proof is for another token"),
-        (
-            "other key",
-            "DPoP",
-            thief.sign(&head(&thief), &claim("9")),
-            401,
-            "the token is bound to another key",
-        ),
-        (
-            "forged",
-            "DPoP",
-            thief.sign(&head(&holder), &claim("10")),
-            401,
-            "the signature of the DPoP proof is wrong",
-        ),
-        (
-            "private",
-            "DPoP",
-            holder.sign(&with(head(&holder), &json!({"jwk": private})), &claim("11")),
-            401,
-            "the DPoP proof has no public key",
-        ),
-        (
-            "type",
-            "DPoP",
-            holder.sign(&with(head(&holder), &json!({"typ": "JWT"})), &claim("12")),
-            401,
-            "the DPoP proof is not of the type dpop+jwt",
-        ),
-        ("junk", "DPoP", "x".to_owned(), 401, "the DPoP proof is not a signed token"),
-    ] {
-        let authorization = format!("{scheme} {token}");
-        let answer = target.call_with("who", &[("authorization", &authorization), ("dpop", &proof)]).await;
-        assert_eq!(answer.status, status, "{name}: {}", answer.body);
-        if status == 401 {
-            assert_eq!(answer.reason(), why, "{name}");
-        }
-    }
-    let authorization = format!("DPoP {token}");
-    assert_eq!(target.call("who", &authorization).await.reason(), "expected one DPoP header");
-    // A server that takes only bound tokens.
-    let strict = Target::start(&settings(&site).require_dpop().start().await.unwrap()).await;
-    let unbound = format!("Bearer {}", key.sign(&header(), &claims(&site.url)));
-    let answer = strict.call("who", &unbound).await;
-    assert_eq!(answer.status, 401);
-    assert!(answer.header("www-authenticate").starts_with("DPoP error=\"invalid_token\""));
 }
 
 #[tokio::test]

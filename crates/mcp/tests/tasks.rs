@@ -338,7 +338,7 @@ async fn there_are_limits() {
     running[0].wait().await.unwrap();
     started(&session, "work", Work { seconds: 60 }).await;
 
-    let small = TaskStoreLimits { tasks: 2, bytes: 200 };
+    let small = TaskStoreLimits { tasks: 2, bytes: 200, ..TaskStoreLimits::default() };
     let server = server()
         .task_store(MemoryTasks::new(small))
         .tool(Tool::new("long", "Says much").task(), |_, ()| async { Ok("x".repeat(1000)) });

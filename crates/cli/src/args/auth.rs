@@ -6,9 +6,10 @@ use super::{CONNECTION, OUTPUT, WebArgs};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Tokens are kept in sabir/credentials.json in the folder of your settings, readable for you alone. They are sent to
-the server that they are for, and to no other; when they expire, they are renewed. Commands that talk to a server
-use them by themselves, unless -H gives another Authorization.
+Tokens are kept in sabir/credentials.json in the folder of your settings, readable for you alone, and sealed with a key
+in your keyring where there is one (a Secret Service with secret-tool, or the Keychain of macOS; SABIR_KEYRING=off does
+without). They are sent to the server that they are for, and to no other; when they expire, they are renewed. Commands
+that talk to a server use them by themselves, unless -H gives another Authorization.
 
 Examples:
   sabir auth login https://example.com/mcp
@@ -30,7 +31,7 @@ pub(crate) enum AuthCommand {
         #[arg(long, help_heading = OUTPUT)]
         json: bool,
     },
-    /// Forget the tokens of a server
+    /// Revoke the tokens of a server at their issuer, and forget them
     Logout {
         /// The server's URL, as it was given to login
         server: String,

@@ -31,6 +31,14 @@ TARGET is one of
 METHOD is a method; of an MCP server also the name of a tool or a prompt, or the URI of a resource. Of a language
 server, methods of a text document take FILE:LINE:COLUMN first, and the file is opened.
 
+A tool of an MCP server that runs as a task is waited for; --timeout is then how long nothing may be heard of it. With
+--detach the id of the task is printed instead, for these methods:
+  tasks/result ID     waits for the task, answers what it asks, and prints its result
+  tasks/get ID        how far it is
+  tasks/update ID     answers what it asks now (from --answer or the terminal), and does not wait
+  tasks/cancel ID     asks the server to stop it
+  tasks/list          all tasks; servers of 2026-07-28 have no list
+
 ARG is one of
   KEY=TEXT            a named argument: a string, or what the schema of the tool or the method wants
   KEY:=JSON           a named argument, any JSON
@@ -48,6 +56,7 @@ Examples:
   sabir call https://example.org/rpc add 2 3 -H 'Authorization: Bearer ${TOKEN}'
   sabir call echo message=hi -- my-mcp-server
   sabir call https://example.org/mcp get-sum a=2 b=3
+  sabir call https://example.org/mcp render film=1 --detach
   sabir call textDocument/hover main.c:4:10 -- clangd
   sabir call demo: --batch calls.json --json
   sabir call demo: -f steps.rpc"
@@ -65,14 +74,17 @@ pub(crate) struct CallArgs {
     /// Send a notification: no answer is expected
     #[arg(long)]
     pub(crate) notify: bool,
+    /// Do not wait for a tool that runs as a task: print the id of the task
+    #[arg(long, conflicts_with_all = ["notify", "progress", "follow", "wait", "until"])]
+    pub(crate) detach: bool,
     /// Send the messages in a file as one batch; - for standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = [
-        "notify", "data", "follow", "wait", "until", "pick", "output", "answers",
+        "notify", "data", "detach", "follow", "wait", "until", "pick", "output", "answers",
     ])]
     pub(crate) batch: Option<PathBuf>,
     /// Send exactly these bytes as one message: TEXT, @FILE, or - for standard input
     #[arg(long, value_name = "BYTES", conflicts_with_all = [
-        "notify", "data", "batch", "progress", "until", "follow", "json", "pick", "output", "answers", "dialect",
+        "notify", "data", "detach", "batch", "progress", "until", "follow", "json", "pick", "output", "answers", "dialect",
     ])]
     pub(crate) raw: Option<OsString>,
     /// Play the steps in a file, a transcript: send lines with >, compare what comes with lines with <; - for standard input
@@ -81,7 +93,7 @@ pub(crate) struct CallArgs {
         long,
         value_name = "FILE",
         conflicts_with_all = [
-            "notify", "data", "batch", "raw", "progress", "follow", "wait", "until", "json", "pick", "output", "answers",
+            "notify", "data", "detach", "batch", "raw", "progress", "follow", "wait", "until", "json", "pick", "output", "answers",
             "trace", "dialect",
         ]
     )]

@@ -68,6 +68,9 @@ pub(crate) struct TapArgs {
     pub(crate) tls: ServeTlsArgs,
     #[command(flatten)]
     pub(crate) web: WebArgs,
+    /// Add the tokens of `sabir auth login` to requests without credentials, and log in first where there are none
+    #[arg(long, requires = "listen", help_heading = CONNECTION)]
+    pub(crate) login: bool,
     /// Write a script that runs this tap, and passes its arguments on to the command
     #[arg(long, value_name = "FILE", requires = "command", conflicts_with = "listen")]
     pub(crate) make_shim: Option<PathBuf>,

@@ -1,17 +1,21 @@
 //! `sabir auth`: logs in to servers that want tokens, and keeps the tokens for the other commands.
 
 mod browser;
+mod keyring;
 mod stored;
 
 use std::io::IsTerminal;
+use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use sabir::transport::{Scheme, Url};
 use sabir_mcp::{
-    ClientCredentials, CredentialStore, FileStore, LoopbackBrowser, OAuth, OAuthSession, Registration, Tokens,
+    ClientCredentials, CredentialStore, FileStore, LoggedOut, LoopbackBrowser, OAuth, OAuthSession,
+    Registration, Tokens,
 };
 use serde_json::json;
-pub(crate) use stored::{StoredLogin, wanted};
+use stored::Nobody;
+pub(crate) use stored::{StoredLogin, Wanted, wanted};
 
 use crate::args::{AuthArgs, AuthCommand, LoginArgs};
 use crate::exit::{Exit, Failure};
@@ -24,15 +28,19 @@ pub(crate) async fn run(args: AuthArgs, printer: &Printer) -> Result<Exit, Failu
     match args.command {
         AuthCommand::Login(args) => login(&args, printer).await,
         AuthCommand::List { json } => list(json, printer),
-        AuthCommand::Logout { server } => logout(&server, printer),
+        AuthCommand::Logout { server } => logout(&server, printer).await,
     }
 }
 
 /// Where the tokens are.
 fn store() -> Result<FileStore, Failure> {
+    Ok(FileStore::new(path()?).sealed(keyring::key))
+}
+
+fn path() -> Result<PathBuf, Failure> {
     let folder = config_folder()
         .ok_or_else(|| Failure::new(Exit::Error, "there is no folder for settings: set HOME"))?;
-    Ok(FileStore::new(folder.join("sabir").join("credentials.json")))
+    Ok(folder.join("sabir").join("credentials.json"))
 }
 
 fn unreadable(error: &std::io::Error) -> Failure {
@@ -111,9 +119,10 @@ fn waiting_browser(port: u16, starts: bool, printer: &Printer) -> LoopbackBrowse
 }
 
 /// Logs in to a server that has refused a command, for a user who sits in front of it.
-pub(crate) async fn log_in_for(server: &str, printer: &Printer) -> Result<(), Failure> {
-    let url = server_url(server)?;
+pub(crate) async fn log_in_for(wanted: &Wanted, printer: &Printer) -> Result<(), Failure> {
+    let url = server_url(&wanted.server)?;
     let oauth = OAuth::browser(waiting_browser(0, true, printer)).client_name("sabir").store(store()?);
+    let oauth = oauth.scopes(wanted.scopes.clone());
     log_in(&url, oauth, printer).await.map(drop)
 }
 
@@ -123,12 +132,13 @@ pub(crate) fn has_user() -> bool {
 }
 
 fn list(as_json: bool, printer: &Printer) -> Result<Exit, Failure> {
-    let found = store()?.list().map_err(|error| unreadable(&error))?;
+    let store = store()?;
+    let found = store.list().map_err(|error| unreadable(&error))?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let mut text = String::new();
     for (server, tokens) in &found {
         let line = match as_json {
-            true => described(server, tokens).to_string(),
+            true => escaped(&described(server, tokens).to_string()),
             false => sabir_proto::escape_controls(&row(server, tokens, now)).into_owned(),
         };
         text.push_str(&line);
@@ -140,7 +150,32 @@ fn list(as_json: bool, printer: &Printer) -> Result<Exit, Failure> {
     if !text.is_empty() {
         printer.data(&text)?;
     }
+    if !found.is_empty() && !as_json {
+        let how = match store.is_sealed().map_err(|error| unreadable(&error))? {
+            true => "sealed with a key in your keyring",
+            false => "which only you can read",
+        };
+        printer.note(&format!("the tokens are in {}, {how}", path()?.display()));
+    }
     Ok(Exit::Ok)
+}
+
+/// JSON without characters that change what a terminal shows.
+fn escaped(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c {
+            // In JSON they stand in texts alone.
+            '\u{7f}'..='\u{9f}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}' => {
+                text.push_str(&format!("\\u{:04x}", u32::from(c)));
+            }
+            c => text.push(c),
+        }
+    }
+    text
 }
 
 /// All but the secrets.
@@ -165,15 +200,22 @@ fn row(server: &str, tokens: &Tokens, now: u64) -> String {
     format!("{server}  by {}{scopes}, {life}", tokens.issuer)
 }
 
-fn logout(server: &str, printer: &Printer) -> Result<Exit, Failure> {
-    let store = store()?;
-    let known = store.tokens(server).map_err(|error| unreadable(&error))?;
-    if known.is_none() {
-        return Err(Failure::new(Exit::Error, format_args!("you are not logged in to {server}"))
-            .hint("`sabir auth list` shows where you are"));
-    }
-    store.set_tokens(server, None).map_err(|error| unreadable(&error))?;
-    printer.note(&format!("logged out of {server}: its tokens are forgotten here"));
+async fn logout(server: &str, printer: &Printer) -> Result<Exit, Failure> {
+    let url = server_url(server)?;
+    let oauth = OAuth::browser(Nobody { server: url.to_string() }).client_name("sabir").store(store()?);
+    let done = OAuthSession::from(oauth).logout(url.as_str()).await;
+    let done = done.map_err(|error| Failure::new(Exit::Error, error))?;
+    let how = match done {
+        LoggedOut::NotLoggedIn => {
+            return Err(Failure::new(Exit::Error, format_args!("you are not logged in to {server}"))
+                .hint("`sabir auth list` shows where you are"));
+        }
+        LoggedOut::Revoked => "its tokens are revoked, and forgotten here".to_owned(),
+        LoggedOut::NotRevoked(error) => format!("its tokens are forgotten here, but not revoked: {error}"),
+        _ => "its tokens are forgotten here; their issuer revokes none, so that they last until they expire"
+            .to_owned(),
+    };
+    printer.note(&format!("logged out of {url}: {how}"));
     Ok(Exit::Ok)
 }
 

@@ -10,30 +10,81 @@ use sabir::{Authorized, Authorizer, Verdict};
 use sabir_mcp::{CredentialStore as _, OAuth, OAuthSession, UserAgent, Visit};
 
 use super::store;
+use crate::platform::word;
 
-/// The server that has asked for a login last.
-static WANTED: Mutex<Option<String>> = Mutex::new(None);
+/// What has to be logged in for.
+#[derive(Debug, Clone)]
+pub(crate) struct Wanted {
+    pub(crate) server: String,
+    /// What the token lacks, if there is one.
+    pub(crate) scopes: Vec<String>,
+}
 
-/// The server that wants a login.
-pub(crate) fn wanted() -> Option<String> {
+impl Wanted {
+    /// The command that does it.
+    pub(crate) fn command(&self) -> String {
+        let mut command = format!("sabir auth login {}", word(&self.server));
+        for scope in &self.scopes {
+            command = format!("{command} --scope {}", word(scope));
+        }
+        command
+    }
+}
+
+/// What the last server that has asked for a login wants.
+static WANTED: Mutex<Option<Wanted>> = Mutex::new(None);
+
+pub(crate) fn wanted() -> Option<Wanted> {
     lock(&WANTED).clone()
+}
+
+fn want(server: &str, scopes: Vec<String>) {
+    *lock(&WANTED) = Some(Wanted { server: server.to_owned(), scopes });
 }
 
 /// Authorizes the requests to one server.
 pub(crate) struct StoredLogin {
     server: String,
-    session: Option<OAuthSession>,
+    /// Or why the tokens cannot be read.
+    session: Result<Option<OAuthSession>, String>,
 }
 
 impl StoredLogin {
-    /// With the tokens of this server, if there are any.
-    pub(crate) fn of(server: &str) -> Self {
-        let session = store().ok().filter(|store| matches!(store.tokens(server), Ok(Some(_)))).map(|store| {
-            let oauth = OAuth::browser(Nobody { server: server.to_owned() }).client_name("sabir");
-            OAuthSession::from(oauth.store(store))
-        });
+    /// With the tokens of this server, if there are any. The root certificate is the one that the user trusts.
+    pub(crate) fn of(server: &str, root: Option<&[u8]>) -> Self {
+        let session = match store() {
+            Ok(store) => match store.tokens(server) {
+                Ok(Some(_)) => {
+                    let oauth = OAuth::browser(Nobody { server: server.to_owned() }).client_name("sabir");
+                    let oauth = root.into_iter().fold(oauth, |oauth, root| oauth.root_certificate(root));
+                    Ok(Some(OAuthSession::from(oauth.store(store))))
+                }
+                Ok(None) => Ok(None),
+                Err(error) => Err(format!("the credentials cannot be read: {error}")),
+            },
+            // Without a folder for settings there are none.
+            Err(_) => Ok(None),
+        };
         StoredLogin { server: server.to_owned(), session }
     }
+
+    /// Whether there are tokens.
+    pub(crate) fn is_there(&self) -> bool {
+        matches!(self.session, Ok(Some(_)))
+    }
+}
+
+/// What a token lacks, if that is why a request is refused.
+fn missing_scopes(status: StatusCode, headers: &HeaderMap) -> Option<Vec<String>> {
+    if status != StatusCode::FORBIDDEN {
+        return None;
+    }
+    headers.get_all(WWW_AUTHENTICATE).iter().find_map(|challenge| {
+        let challenge = challenge.to_str().ok().filter(|text| text.contains("\"insufficient_scope\""))?;
+        let (before, rest) = challenge.split_once("scope=\"")?;
+        let scopes = rest.split('"').next().filter(|_| before.ends_with([' ', ',']))?;
+        Some(scopes.split_ascii_whitespace().map(str::to_owned).collect())
+    })
 }
 
 impl Authorizer for StoredLogin {
@@ -44,8 +95,9 @@ impl Authorizer for StoredLogin {
         headers: &'a mut HeaderMap,
     ) -> Authorized<'a, ()> {
         match &self.session {
-            Some(session) => session.authorize(method, url, headers),
-            None => Box::pin(std::future::ready(Ok(()))),
+            Ok(Some(session)) => session.authorize(method, url, headers),
+            Ok(None) => Box::pin(std::future::ready(Ok(()))),
+            Err(reason) => Box::pin(std::future::ready(Err(reason.clone()))),
         }
     }
 
@@ -56,28 +108,34 @@ impl Authorizer for StoredLogin {
         status: StatusCode,
         headers: &'a HeaderMap,
     ) -> Authorized<'a, Verdict> {
-        if let Some(session) = &self.session {
+        if let Ok(Some(session)) = &self.session {
+            // A wider scope is the user's to grant, and takes a login: nobody is asked in the middle of a command.
+            if let Some(scopes) = missing_scopes(status, headers) {
+                let reason = format!("the token does not allow this: it needs {}", scopes.join(" "));
+                want(&self.server, scopes);
+                return Box::pin(std::future::ready(Err(sabir_proto::escape_controls(&reason).into_owned())));
+            }
             return session.answered(url, sent, status, headers);
         }
         let names_metadata = headers.get_all(WWW_AUTHENTICATE).iter().any(|challenge| {
             challenge.to_str().is_ok_and(|challenge| challenge.contains("resource_metadata="))
         });
         if status == StatusCode::UNAUTHORIZED && names_metadata {
-            *lock(&WANTED) = Some(self.server.clone());
+            want(&self.server, Vec::new());
         }
         Box::pin(std::future::ready(Ok(Verdict::Done)))
     }
 }
 
 /// In the middle of a command nobody is asked: it has a time limit, and a user may take longer.
-struct Nobody {
-    server: String,
+pub(super) struct Nobody {
+    pub(super) server: String,
 }
 
 impl UserAgent for Nobody {
     fn redirect_uri(&self) -> Visit<'_> {
         // A registration that was made for a login stays good.
-        *lock(&WANTED) = Some(self.server.clone());
+        want(&self.server, Vec::new());
         Box::pin(std::future::ready(Err("the login has ended".to_owned())))
     }
 

@@ -25,9 +25,11 @@ use tracing::Instrument;
 
 use crate::args::CallArgs;
 use crate::exit::{Exit, Failure};
+use crate::platform::word;
 use crate::print::Printer;
 use crate::session::{CallFailure, OnProgress, Opening, Protocol, Session, Tap};
 use crate::stop;
+use crate::target::Target;
 use crate::telemetry;
 
 /// How long the last messages, such as a cancel, may take to be sent.
@@ -83,6 +85,10 @@ async fn talk(plan: &Plan, reporter: &Reporter, printer: &Printer) -> Result<Exi
         send(plan, &mut session, reporter, printer).await
     };
     let mut done = in_time(deadline, plan, reporter, talking).await;
+    if let (Err(_), Some(id), Target::Url(_)) = (&done, plan.answers.task(), &plan.peer.target) {
+        let (target, id) = (word(&plan.peer.target.to_string()), word(&id));
+        printer.note(&format!("the task goes on: `sabir call {target} tasks/result {id}` waits for it"));
+    }
     // After an error there is nothing to stay for.
     if matches!(done, Ok(Exit::Ok)) && plan.stay.is_set() {
         done = stay(plan, &session, reporter).await.and(done);
@@ -122,7 +128,7 @@ async fn in_time<T>(
             // Not a `sleep` beside it: work that is never pending would not let that one have its turn.
             done = timeout_at(deadline, &mut work) => match done {
                 Ok(done) => return done,
-                Err(_) if plan.answers.is_asking() => deadline = Instant::now() + plan.peer.timeout,
+                Err(_) if plan.answers.is_asking() || plan.answers.was_heard() => deadline = Instant::now() + plan.peer.timeout,
                 Err(_) => return Err(plan.peer.timed_out(&reporter.watch)),
             },
         }
@@ -169,7 +175,7 @@ async fn send(
     printer: &Printer,
 ) -> Result<Exit, Failure> {
     match &plan.what {
-        What::Call { method, args, progress } => {
+        What::Call { method, args, progress, detached } => {
             // The bar of an MCP tool costs nothing but a token.
             let draws =
                 printer.draws_progress() && matches!(session.protocol(), Protocol::Mcp(_)) && !plan.json;
@@ -185,9 +191,15 @@ async fn send(
             let id = RawJson::NULL;
             let named = Named { id: &id, method, in_batch: false };
             let waiting = plan.waiting(printer);
+            let calling = async {
+                match detached {
+                    true => session.start(method, args).await,
+                    false => session.call(method, args, on_progress.as_ref()).await,
+                }
+            };
             let outcome = tokio::select! {
                 biased;
-                outcome = session.call(method, args, on_progress.as_ref()) => outcome,
+                outcome = calling => outcome,
                 error = reporter.refused_after(AFTER_PEER_ERROR) => return reporter.refusal(named, &error),
             };
             drop(waiting);

@@ -173,6 +173,10 @@ fn parts(answer: &Answer) -> Vec<Part> {
     let whole = || vec![Part::Json(result.clone())];
     match answer.form {
         Form::Nothing => Vec::new(),
+        Form::Task => match result.get("taskId").and_then(|id| id.parse().ok()) {
+            Some(id) => vec![Part::Text(id)],
+            None => whole(),
+        },
         Form::Json | Form::ToolsCall => whole(),
         Form::Tool => match result.parse::<ToolResult>() {
             Ok(ToolResult { content, structured_content }) => {

@@ -41,6 +41,8 @@ pub(super) enum What {
         args: Arguments,
         /// Whether to ask for progress.
         progress: bool,
+        /// Whether a task is handed out, and not waited for.
+        detached: bool,
     },
     Notify {
         method: String,
@@ -96,9 +98,15 @@ impl Plan {
             let given = Arguments::given(args.data.as_deref(), &words)?;
             match args.notify {
                 true => What::Notify { method, args: given },
-                false => What::Call { method, args: given, progress: args.progress },
+                false => What::Call { method, args: given, progress: args.progress, detached: args.detach },
             }
         };
+        if let (What::Call { detached: true, .. }, Target::Demo | Target::Program(_)) = (&what, &peer.target)
+        {
+            let what =
+                "--detach needs a server that runs on: a task ends with the program that is started here";
+            return Err(Failure::usage(what).hint("start the server by itself, and give its URL"));
+        }
         let guess = match &what {
             What::Call { method, .. } | What::Notify { method, .. } => Protocol::guess(&peer.target, method),
             What::Batch(_) | What::Raw(_) | What::Steps(_) => Protocol::guess(&peer.target, ""),

@@ -6,6 +6,7 @@ use sabir_proto::{Cut, Id, Incoming, Message, decode};
 
 use super::plan::{Plan, What};
 use super::report::{Named, Reporter};
+use crate::session::Protocol;
 use crate::stop;
 use crate::trace::Cutter;
 
@@ -22,6 +23,10 @@ const ASIDE: [&str; 10] = [
     "resources/list",
     "logging/setLevel",
 ];
+
+fn is_aside(method: &str) -> bool {
+    ASIDE.contains(&method) || Protocol::is_of_tasks(method)
+}
 
 /// A tap that prints what is received.
 pub(super) fn tap(
@@ -82,7 +87,7 @@ impl Received {
         let Ok(text) = RawJson::from_bytes(body) else { return };
         let method = text.get("method").and_then(|method| method.parse::<String>().ok());
         if let (Some(method), Some(id)) = (method, text.get("id"))
-            && (!ASIDE.contains(&method.as_str()) || self.method.as_ref() == Some(&method))
+            && (!is_aside(&method) || self.method.as_ref() == Some(&method))
         {
             self.is_tool = method == "tools/call";
             self.id = Some(id.to_string());
@@ -109,12 +114,16 @@ impl Received {
             Message::Response(response) if self.is_ours(&response.id) => {
                 let Some(id) = self.id.as_ref().and_then(|id| RawJson::new(id.as_str()).ok()) else { return };
                 let id = id.into_owned();
-                if response.outcome.is_err() && self.may_go_on {
+                // A tool may have to be called once more, as a task.
+                if response.outcome.is_err() && (self.may_go_on || self.is_tool) {
                     return self.reporter.hold(id, text.clone().into_owned());
                 }
                 let result = text.get("result");
                 let kind = result.as_ref().and_then(|result| result.get("resultType"));
-                if kind.is_some_and(|kind| kind.as_str() == "\"input_required\"") {
+                let kind = kind.as_ref().map_or("", |kind| kind.as_str());
+                let is_task =
+                    self.is_tool && result.as_ref().is_some_and(|result| result.get("task").is_some());
+                if matches!(kind, "\"input_required\"" | "\"task\"") || is_task {
                     return;
                 }
                 if let Some(method) = self.method.take() {

@@ -49,6 +49,10 @@ struct Inner {
     speaks: Mutex<Option<Protocol>>,
     /// The last question that was refused.
     refused: Mutex<Option<String>>,
+    /// The task that is waited for.
+    task: Mutex<Option<String>>,
+    /// It was heard of.
+    heard: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -104,6 +108,22 @@ impl Answers {
         self.0.busy.store(busy, Ordering::Relaxed);
         self.0.progressed.store(false, Ordering::Relaxed);
         self.0.changed.notify_waiters();
+    }
+
+    /// Whether a task that is waited for was heard of since this was asked last: a server that tells how far it is does not
+    /// hang.
+    pub(crate) fn was_heard(&self) -> bool {
+        self.0.heard.swap(false, Ordering::Relaxed)
+    }
+
+    /// The task that is waited for.
+    pub(crate) fn task(&self) -> Option<String> {
+        self.0.task.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn set_task(&self, id: Option<&str>) {
+        self.0.heard.store(true, Ordering::Relaxed);
+        *self.0.task.lock().unwrap_or_else(PoisonError::into_inner) = id.map(str::to_owned);
     }
 
     /// A call has made progress.

@@ -5,6 +5,7 @@ use sabir_mcp::{McpClient, McpConnectError, McpHeaders, McpRevision, McpSession,
 use serde_json::{Value, json};
 
 use super::answers::Answers;
+use super::tasks::{self, CallOptions};
 use super::{Answer, CallFailure, Form, OnProgress};
 use crate::exit::{Exit, Failure};
 use crate::suggest;
@@ -84,7 +85,7 @@ pub(super) async fn discover(peer: &Peer, headers: &McpHeaders, answers: &Answer
 fn client(answers: &Answers) -> McpClient {
     let asked = answers.clone();
     let client = McpClient::new("sabir", env!("CARGO_PKG_VERSION")).probe_timeout(super::PROBE_TIMEOUT);
-    crate::telemetry::mcp_client(client).on_question(answers.capabilities(), move |method, params| {
+    crate::telemetry::mcp_client(client).tasks().on_question(answers.capabilities(), move |method, params| {
         let asked = asked.clone();
         async move { asked.answer(&method, params.as_ref()).await }
     })
@@ -106,29 +107,29 @@ pub(super) async fn call(
     session: &McpSession,
     name: &str,
     args: &Arguments,
-    progress: Option<&OnProgress>,
+    options: CallOptions<'_>,
 ) -> Result<Answer, CallFailure> {
     if name.contains("://") && args.is_empty() {
         let params = params(&json!({"uri": name}))?;
         return Ok(Answer {
-            result: request(session, "resources/read", params, progress).await?,
+            result: request(session, "resources/read", params, options.progress).await?,
             form: Form::Resource,
         });
     }
     if args.need_schema() {
         let tools = session.tools().await?;
         return match tools.iter().find(|tool| tool.name == name) {
-            Some(tool) => tool_call(session, name, typed(args, tool)?, progress).await,
-            None => no_tool(session, name, args, &tools, progress).await,
+            Some(tool) => tool_call(session, name, typed(args, tool)?, options).await,
+            None => no_tool(session, name, args, &tools, options).await,
         };
     }
     let arguments = args.named()?;
-    match tool_call(session, name, arguments.clone(), progress).await {
+    match tool_call(session, name, arguments.clone(), options).await {
         Ok(answer) if !answer.is_unknown_tool(name) => Ok(answer),
         Err(CallFailure::Call(CallError::Error(error))) if error.code == sabir_mcp::code::HEADER_MISMATCH => {
             // Which arguments travel in headers is in the list of the tools.
             session.tools().await?;
-            tool_call(session, name, arguments, progress).await
+            tool_call(session, name, arguments, options).await
         }
         Err(error @ CallFailure::Failed(_)) => Err(error),
         Err(CallFailure::Call(error)) if !matches!(error, CallError::Error(_)) => Err(error.into()),
@@ -140,7 +141,7 @@ pub(super) async fn call(
                     typed(args, tool)?;
                     answered
                 }
-                None => no_tool(session, name, args, &tools, progress).await,
+                None => no_tool(session, name, args, &tools, options).await,
             }
         }
     }
@@ -174,12 +175,12 @@ async fn tool_call(
     session: &McpSession,
     name: &str,
     arguments: Option<RawJson<'static>>,
-    progress: Option<&OnProgress>,
+    options: CallOptions<'_>,
 ) -> Result<Answer, CallFailure> {
     let arguments = arguments.unwrap_or(RawJson::new("{}").map_err(Failure::usage)?);
     let params = RawJson::new(format!(r#"{{"name":{},"arguments":{arguments}}}"#, Value::from(name)));
     let params = params.map_err(Failure::usage)?;
-    Ok(Answer { result: request(session, "tools/call", params, progress).await?, form: Form::Tool })
+    tasks::call_tool(session, &params, options).await
 }
 
 /// A prompt of that name, or what may have been meant.
@@ -188,7 +189,7 @@ async fn no_tool(
     name: &str,
     args: &Arguments,
     tools: &[Tool],
-    progress: Option<&OnProgress>,
+    options: CallOptions<'_>,
 ) -> Result<Answer, CallFailure> {
     let prompts = session.prompts().await.unwrap_or_default();
     if let Some(prompt) = prompts.iter().find(|prompt| prompt.name == name) {
@@ -203,8 +204,13 @@ async fn no_tool(
         if !arguments.is_null() {
             whole["arguments"] = arguments;
         }
-        let result = request(session, "prompts/get", params(&whole)?, progress).await?;
+        let result = request(session, "prompts/get", params(&whole)?, options.progress).await?;
         return Ok(Answer { result, form: Form::Prompt });
+    }
+    if name.contains('/') {
+        // A method of the protocol, or of an extension of it.
+        let result = request(session, name, args.named()?, options.progress).await?;
+        return Ok(Answer { result, form: Form::Json });
     }
     let names =
         tools.iter().map(|tool| tool.name.as_str()).chain(prompts.iter().map(|prompt| prompt.name.as_str()));

@@ -11,6 +11,7 @@ mod described;
 mod lsp;
 mod mcp;
 mod protocol;
+mod tasks;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +23,7 @@ pub(crate) use protocol::Protocol;
 use sabir::transport::Direction;
 use sabir::{CallError, Cause, Ctx, Dialect, ErrorCode, ErrorObject, Limits, Peer, RawJson, Report, Router};
 use sabir_mcp::{McpConnectError, McpHeaders, McpSession};
+use tasks::CallOptions;
 
 use crate::detect::Watch;
 use crate::discovery::Source;
@@ -120,6 +122,8 @@ pub(crate) enum Form {
     Prompt,
     /// Contents of an MCP resource.
     Resource,
+    /// A task of an MCP server that runs on.
+    Task,
     /// A notification was sent: there is none.
     Nothing,
 }
@@ -263,6 +267,21 @@ impl Session {
         args: &Arguments,
         progress: Option<&OnProgress>,
     ) -> Result<Answer, CallFailure> {
+        self.call_with(method, args, progress, false).await
+    }
+
+    /// The same, and does not wait for a task that the call becomes.
+    pub(crate) async fn start(&mut self, method: &str, args: &Arguments) -> Result<Answer, CallFailure> {
+        self.call_with(method, args, None, true).await
+    }
+
+    async fn call_with(
+        &mut self,
+        method: &str,
+        args: &Arguments,
+        progress: Option<&OnProgress>,
+        detached: bool,
+    ) -> Result<Answer, CallFailure> {
         let answers = self.answers.clone();
         let progress = progress.cloned().map(|progress| {
             let answers = answers.clone();
@@ -271,7 +290,8 @@ impl Session {
                 progress(value);
             }) as OnProgress
         });
-        let answered = self.call_in_protocol(method, args, progress.as_ref()).await;
+        let options = CallOptions { progress: progress.as_ref(), detached, answers: &answers };
+        let answered = self.call_in_protocol(method, args, options).await;
         answers.called().await;
         answered
     }
@@ -280,9 +300,9 @@ impl Session {
         &mut self,
         method: &str,
         args: &Arguments,
-        progress: Option<&OnProgress>,
+        options: CallOptions<'_>,
     ) -> Result<Answer, CallFailure> {
-        let answered = self.call_once(method, args, progress).await;
+        let answered = self.call_once(method, args, options).await;
         let Err(CallFailure::Call(error)) = &answered else { return answered };
         // A peer that does not know the method, or wants a handshake first, may speak more than plain JSON-RPC.
         if !self.is_open_question || !matches!(self.kind, Kind::Plain) || Protocol::is_opening(method) {
@@ -296,7 +316,7 @@ impl Session {
         }
         match self.kind {
             Kind::Plain => answered,
-            _ => self.call_once(method, args, progress).await,
+            _ => self.call_once(method, args, options).await,
         }
     }
 
@@ -304,16 +324,19 @@ impl Session {
         &mut self,
         method: &str,
         args: &Arguments,
-        progress: Option<&OnProgress>,
+        options: CallOptions<'_>,
     ) -> Result<Answer, CallFailure> {
         let params = match &mut self.kind {
+            Kind::Mcp(session) if Protocol::is_of_tasks(method) => {
+                return tasks::call_method(session, method, args, options).await;
+            }
             Kind::Mcp(session) if Protocol::Mcp(None).has(method) || method == "ping" => {
                 let form = if method == "tools/call" { Form::ToolsCall } else { Form::Json };
-                let result = mcp::request(session, method, args.named()?, progress).await?;
+                let result = mcp::request(session, method, args.named()?, options.progress).await?;
                 return Ok(Answer { result, form });
             }
             Kind::Mcp(session) => {
-                let called = mcp::call(session, method, args, progress).await;
+                let called = mcp::call(session, method, args, options).await;
                 return called.map_err(|failure| match (failure, undeclared(&self.answers, method)) {
                     (CallFailure::Failed(failure), Some(question)) if failure.exit == Exit::Error => {
                         CallFailure::Failed(failure.hint(format_args!(
@@ -338,7 +361,7 @@ impl Session {
             Kind::Plain => self.params(method, args).await?,
         };
         let mut call = self.peer.call_raw(method.to_owned(), params);
-        if let Some(progress) = progress {
+        if let Some(progress) = options.progress {
             while let Some(value) = call.progress::<RawJson<'static>>().await {
                 progress(&value);
             }
@@ -355,7 +378,9 @@ impl Session {
         match &mut self.kind {
             Kind::Plain => Ok((method.to_owned(), self.params(method, args).await?)),
             Kind::Lsp(lsp) => Ok((method.to_owned(), lsp.params(method, args).await?)),
-            Kind::Mcp(_) if Protocol::Mcp(None).has(method) || method == "ping" => {
+            Kind::Mcp(_)
+                if Protocol::Mcp(None).has(method) || Protocol::is_of_tasks(method) || method == "ping" =>
+            {
                 Ok((method.to_owned(), args.named()?))
             }
             Kind::Mcp(session) => {

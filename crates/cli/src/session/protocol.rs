@@ -140,6 +140,11 @@ impl Protocol {
         }
     }
 
+    /// Whether it is a method of the tasks of MCP. Others have methods of these names, too: they say nothing of the peer.
+    pub(crate) fn is_of_tasks(method: &str) -> bool {
+        matches!(method, "tasks/get" | "tasks/result" | "tasks/update" | "tasks/cancel" | "tasks/list")
+    }
+
     /// Whether a method belongs to the protocol.
     pub(crate) fn has(self, method: &str) -> bool {
         let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| method.starts_with(prefix));

@@ -344,7 +344,7 @@ async fn in_time<T>(
             done = tokio::time::timeout_at(deadline, &mut work) => match done {
                 Ok(done) => return done,
                 // The timeout is paused while a person is asked.
-                Err(_) if answers.is_asking() => {}
+                Err(_) if answers.is_asking() || answers.was_heard() => {}
                 Err(_) => return Err(peer.timed_out(watch)),
             },
         }

@@ -11,8 +11,8 @@ mod place;
 mod server;
 
 pub use client::{
-    AuthError, ClientCredentials, CredentialStore, FileStore, IdentityProvider, LoopbackBrowser, MemoryStore,
-    OAuth, OAuthSession, Registration, Tokens, UserAgent, Visit,
+    AuthError, ClientCredentials, CredentialStore, FileStore, IdentityProvider, LoggedOut, LoopbackBrowser,
+    MemoryStore, OAuth, OAuthSession, Registration, StoreLock, Tokens, UserAgent, Visit,
 };
 pub use jose::{JwsAlgorithm, SigningKey};
 pub use server::{Identity, Introspection, ProtectedServer, ResourceServer};

@@ -147,6 +147,13 @@ impl ServerBuilder {
     async fn bind(self) -> Result<Server, Error> {
         let scheme = self.url.split_once("://").and_then(|(name, _)| Scheme::parse(name));
         if scheme.is_some_and(Scheme::is_nats) {
+            #[cfg(feature = "http")]
+            if self.http.auth.is_some() || self.http.permit.is_some() {
+                // Messages of NATS have no headers of HTTP: everybody would be let in.
+                return Err(Error::config(
+                    "the authorization of HTTP cannot protect a `nats:` URL: let NATS decide who may call",
+                ));
+            }
             #[cfg(feature = "nats")]
             return self.join().await;
             #[cfg(not(feature = "nats"))]

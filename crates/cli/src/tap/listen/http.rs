@@ -25,6 +25,7 @@ use sabir_model::capture::{Direction, Event};
 use tokio::task::JoinHandle;
 
 use super::flushes::{Counted, Flushes};
+use super::login::Login;
 use super::send::Sends;
 use super::socket::{End, Socket};
 use super::{Listen, relay};
@@ -65,6 +66,7 @@ pub(super) struct Proxy {
     /// The connection that a session began on: in the record it stays that.
     sessions: Mutex<HashMap<HeaderValue, u64>>,
     sends: Option<Arc<Sends>>,
+    login: Option<Arc<Login>>,
     idle: Duration,
 }
 
@@ -133,6 +135,7 @@ impl Proxy {
             exchanges: AtomicU64::new(0),
             sessions: Mutex::default(),
             sends: listen.sends.clone(),
+            login: listen.login.clone(),
             idle: IDLE,
         }))
     }
@@ -253,7 +256,12 @@ impl Pair {
     ) -> Result<(Response<Incoming>, Carrier), Box<dyn std::error::Error + Send + Sync>> {
         let proxy = &self.proxy;
         let uri = request.uri();
+        let login = proxy.login.as_ref().filter(|_| uri.path() == proxy.path && !is_upgrade);
         *request.uri_mut() = target_path(uri, &proxy.path, proxy.target.path()).parse::<Uri>()?;
+        if let Some(login) = login {
+            let method = request.method().clone();
+            login.authorize(&method, request.headers_mut()).await?;
+        }
         let headers = request.headers_mut();
         let upgrade = headers.get(UPGRADE).cloned().filter(|_| is_upgrade);
         strip(headers);
@@ -285,8 +293,12 @@ impl Pair {
                 Upstream { sender, carrier }
             }
         };
+        let sent = login.map(|_| request.headers().clone());
         let request = request.map(|body| target.carrier.copy(body, stream, &proxy.queue));
         let response = target.sender.send_request(request).await?;
+        if let (Some(login), Some(sent)) = (login, sent) {
+            login.answered(&sent, response.status(), response.headers()).await;
+        }
         let carrier = target.carrier.clone();
         *upstream = Some(target);
         Ok((response, carrier))

@@ -2,6 +2,7 @@
 
 mod flushes;
 mod http;
+mod login;
 mod relay;
 mod send;
 mod socket;
@@ -12,6 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use http::Proxy;
+use login::Login;
 use sabir::ServerTls;
 use sabir::transport::Url;
 use sabir_model::capture::Event;
@@ -51,6 +53,8 @@ pub(super) struct Listen {
     pub(super) web: Web,
     /// For what the page sends, if it may.
     sends: Option<Arc<Sends>>,
+    /// For clients that have no credentials.
+    login: Option<Arc<Login>>,
 }
 
 impl Listen {
@@ -82,7 +86,13 @@ impl Listen {
                 .hint("write it as nats://HOST/SERVICE"));
         }
         let web = web.for_target(&target)?;
-        Ok(Listen { at, is_any_port, target, tls, web, sends: None })
+        Ok(Listen { at, is_any_port, target, tls, web, sends: None, login: None })
+    }
+
+    /// Logs in for clients that have no credentials.
+    pub(super) async fn log_in(&mut self, printer: &Printer) -> Result<(), Failure> {
+        self.login = Some(Arc::new(Login::open(self, printer).await?));
+        Ok(())
     }
 
     /// Sends for the page.

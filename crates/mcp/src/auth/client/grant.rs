@@ -104,6 +104,13 @@ impl Attempt<'_> {
         let endpoint = endpoint
             .ok_or_else(|| AuthError::new(format!("{} has no authorization endpoint", server.issuer)))?;
         place::secure(endpoint, "the authorization endpoint").map_err(AuthError::new)?;
+        let query = endpoint.split_once('?').map_or("", |(_, query)| query);
+        if query_value(query, "state").is_some() {
+            return Err(AuthError::new(format!(
+                "the authorization endpoint of {} has a state already",
+                server.issuer
+            )));
+        }
         let redirect_uri = browser.redirect_uri().await.map_err(AuthError::new)?;
         let client = self.client(Some(&redirect_uri)).await?;
         let (state, verifier) = (random_text(), random_text());
@@ -227,6 +234,7 @@ impl Attempt<'_> {
             refresh_token: granted.refresh_token.clone(),
             expires_at: granted.expires_in().map(|life| self.now.saturating_add(life)),
             scopes,
+            private_addresses: self.fetch.private_addresses,
             dpop_key: self.dpop.map(DpopKey::to_store),
         })
     }

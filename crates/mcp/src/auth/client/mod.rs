@@ -2,10 +2,13 @@
 
 mod credentials;
 mod dpop;
+mod file_store;
 mod grant;
 mod metadata;
 mod private_file;
 mod registration;
+mod revocation;
+mod seal;
 mod session;
 mod store;
 mod token;
@@ -19,9 +22,11 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 pub use credentials::ClientCredentials;
+pub use file_store::FileStore;
 pub(crate) use metadata::{AuthorizationServer, PROTECTED_RESOURCE, authorization_server};
+pub use revocation::LoggedOut;
 pub use session::OAuthSession;
-pub use store::{CredentialStore, FileStore, MemoryStore, Registration, Tokens};
+pub use store::{CredentialStore, MemoryStore, Registration, StoreLock, Tokens};
 pub use user_agent::{LoopbackBrowser, UserAgent, Visit};
 
 /// Gets a token of somebody else, such as that of a workload, each time that it is needed.

@@ -16,24 +16,15 @@ pub(crate) async fn client_at(
     server: &AuthorizationServer,
     redirect_uri: Option<&str>,
 ) -> Result<ClientCredentials, AuthError> {
+    if let Some(client) = given_client(config, server)? {
+        return Ok(client);
+    }
     let issuer = &server.issuer;
-    if !config.clients.is_empty() {
-        let exact = config.clients.iter().find(|client| client.issuer.as_ref() == Some(issuer));
-        let any = || config.clients.iter().find(|client| client.issuer.is_none());
-        return exact.or_else(any).cloned().ok_or_else(|| {
-            AuthError::new(format!(
-                "the server names the authorization server {issuer}, and no client is given for that"
-            ))
-        });
-    }
-    if let Some(document) = &config.metadata_document
-        && server.client_id_metadata_document_supported
-    {
-        return Ok(ClientCredentials::public(document));
-    }
     let redirect_uri = redirect_uri.unwrap_or_default();
     let stored = config.store.registration(issuer).map_err(AuthError::store)?;
-    if let Some(stored) = stored.filter(|stored| stored.redirect_uri == redirect_uri) {
+    // One without a place to come back to was not registered by itself, but named by the user.
+    let fits = |stored: &Registration| stored.redirect_uri.is_empty() || stored.redirect_uri == redirect_uri;
+    if let Some(stored) = stored.filter(|stored| fits(stored)) {
         return Ok(ClientCredentials::registered(stored));
     }
     let Some(endpoint) = &server.registration_endpoint else {
@@ -42,6 +33,41 @@ pub(crate) async fn client_at(
         )));
     };
     register(config, fetch, endpoint, issuer, redirect_uri).await
+}
+
+/// The client at this server, if it is known there already.
+pub(crate) fn known_client(
+    config: &OAuth,
+    server: &AuthorizationServer,
+) -> Result<Option<ClientCredentials>, AuthError> {
+    if let Some(client) = given_client(config, server)? {
+        return Ok(Some(client));
+    }
+    let stored = config.store.registration(&server.issuer).map_err(AuthError::store)?;
+    Ok(stored.map(ClientCredentials::registered))
+}
+
+/// The client that the program says it is.
+fn given_client(
+    config: &OAuth,
+    server: &AuthorizationServer,
+) -> Result<Option<ClientCredentials>, AuthError> {
+    let issuer = &server.issuer;
+    if !config.clients.is_empty() {
+        let exact = config.clients.iter().find(|client| client.issuer.as_ref() == Some(issuer));
+        let any = || config.clients.iter().find(|client| client.issuer.is_none());
+        return exact.or_else(any).cloned().map(Some).ok_or_else(|| {
+            AuthError::new(format!(
+                "the server names the authorization server {issuer}, and no client is given for that"
+            ))
+        });
+    }
+    if let Some(document) = &config.metadata_document
+        && server.client_id_metadata_document_supported
+    {
+        return Ok(Some(ClientCredentials::public(document)));
+    }
+    Ok(None)
 }
 
 async fn register(

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
@@ -14,7 +15,8 @@ use sabir::{Authorized, Authorizer, Fetch, Verdict};
 use super::dpop::{DpopKey, nonce_of};
 use super::grant::Attempt;
 use super::metadata::{Discovered, authorization_server, discover};
-use super::store::Tokens;
+use super::revocation::{LoggedOut, revoke};
+use super::store::{StoreLock, Tokens};
 use super::{AuthError, Grant, OAuth};
 use crate::auth::challenge::{Challenge, challenges};
 use crate::auth::place;
@@ -23,6 +25,9 @@ use crate::auth::place;
 const MOST_STEP_UPS: usize = 3;
 /// How long before it expires a token is renewed, in seconds.
 const EARLY: u64 = 10;
+/// How often, and after which pauses, this program waits for another one that renews the same tokens.
+const LOCK_TRIES: u32 = 600;
+const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
 /// The authorization of one connection. [`McpClient::auth`](crate::McpClient::auth) makes one from an [`OAuth`]; a program
 /// that opens connections itself gives it to [`Transport::authorizer`](sabir::Transport::authorizer).
@@ -90,6 +95,22 @@ impl OAuthSession {
         self.renew(Wanted { server: url, cause: Cause::Unauthorized, token: None, challenge }).await
     }
 
+    /// Forgets the tokens of a server, and tells their issuer so, where it wants to know (RFC 7009): whoever has a copy of
+    /// them cannot use it any more.
+    pub async fn logout(&self, server: &str) -> Result<LoggedOut, AuthError> {
+        let session = &self.0;
+        let url = parsed(server)?;
+        let _flight = session.flight.lock().await;
+        let _held = session.hold(&url).await?;
+        let Some(tokens) = session.config.store.tokens(url.as_str()).map_err(AuthError::store)? else {
+            return Ok(LoggedOut::NotLoggedIn);
+        };
+        session.take(tokens.clone())?;
+        let told = revoke(&session.config, &session.fetch(&url), &tokens).await;
+        session.forget(&url)?;
+        Ok(told)
+    }
+
     /// Whether a login is under way.
     pub fn is_busy(&self) -> bool {
         self.0.flight.try_lock().is_err()
@@ -118,9 +139,8 @@ impl OAuthSession {
         let server = parsed(url)?;
         self.0.load(&server)?;
         let expired = self.0.current().filter(|tokens| {
-            let ends =
-                tokens.expires_at.is_some_and(|ends| ends <= self.0.config.now().saturating_add(EARLY));
-            ends && (tokens.refresh_token.is_some() || !matches!(self.0.config.grant, Grant::Code(_)))
+            !self.0.lasts(tokens)
+                && (tokens.refresh_token.is_some() || !matches!(self.0.config.grant, Grant::Code(_)))
         });
         if let Some(tokens) = expired {
             let token = Some(tokens.access_token.clone());
@@ -235,7 +255,9 @@ impl Session {
 
     fn fetch(&self, server: &Url) -> Fetch {
         Fetch {
-            private_addresses: self.config.private_addresses || place::is_private(server),
+            private_addresses: self.config.private_addresses
+                || place::is_private(server)
+                || self.current().is_some_and(|tokens| tokens.private_addresses),
             root_certificates: self.config.root_certificates.clone(),
             ..Fetch::default()
         }
@@ -271,8 +293,9 @@ impl Session {
         // Or another program has, that uses the same store.
         let stored = self.config.store.tokens(wanted.server.as_str()).map_err(AuthError::store)?;
         let is_newer = |stored: &Tokens| {
-            let lasts = stored.expires_at.is_none_or(|ends| ends > self.config.now().saturating_add(EARLY));
-            wanted.token.is_some() && lasts && wanted.token.as_ref() != Some(&stored.access_token)
+            wanted.token.is_some()
+                && self.lasts(stored)
+                && wanted.token.as_ref() != Some(&stored.access_token)
         };
         if let (Some(stored), false) = (stored.filter(is_newer), matches!(wanted.cause, Cause::Scope)) {
             return self.take(stored);
@@ -298,13 +321,13 @@ impl Session {
         let fetch = self.fetch(&wanted.server);
         let tokens = self.current();
         if let (Cause::Expired, Some(tokens)) = (&wanted.cause, &tokens)
-            && let Some(refresh) = &tokens.refresh_token
+            && tokens.refresh_token.is_some()
         {
             let found = match flight.found.clone() {
                 Some(found) => found,
                 None => self.remembered(&fetch, tokens).await?,
             };
-            return self.refresh(flight, wanted, &fetch, &found, tokens, refresh).await;
+            return self.refresh(flight, wanted, &fetch, &found, tokens).await;
         }
         let found = discover(&fetch, &wanted.server, wanted.challenge.as_ref()).await?;
         flight.found = Some(found.clone());
@@ -323,12 +346,12 @@ impl Session {
                 return Err(AuthError::new(reason));
             }
             if let Some(tokens) = &tokens
-                && let Some(refresh) = &tokens.refresh_token
+                && tokens.refresh_token.is_some()
                 && flight.refreshed != wanted.token
             {
-                match self.refresh(flight, wanted, &fetch, &found, tokens, refresh).await {
+                match self.refresh(flight, wanted, &fetch, &found, tokens).await {
                     // The login has ended; a new one begins.
-                    Err(error) if error.code() != Some("invalid_client") => self.forget(&wanted.server)?,
+                    Err(_) if self.current().is_none() => {}
                     other => return other,
                 }
             }
@@ -359,12 +382,53 @@ impl Session {
         fetch: &Fetch,
         found: &Discovered,
         tokens: &Tokens,
-        refresh: &str,
     ) -> Result<(), AuthError> {
+        let server = &wanted.server;
+        let _held = self.hold(server).await?;
+        // Another program may have renewed them meanwhile, and with that have used up the refresh token.
+        let Some(stored) = self.config.store.tokens(server.as_str()).map_err(AuthError::store)? else {
+            self.forget(server)?;
+            return Err(AuthError::new(format!("another program has logged out of {server}")));
+        };
+        let is_same = stored.access_token == tokens.access_token;
+        if !is_same {
+            self.take(stored.clone())?;
+            if self.lasts(&stored) || stored.issuer != found.server.issuer {
+                return Ok(());
+            }
+        }
+        let Some(refresh) = stored.refresh_token.as_deref() else {
+            return Err(AuthError::new(format!("the login to {server} has ended")));
+        };
         let key = lock(&self.state).key.clone();
-        let fresh = self.attempt(fetch, found, Vec::new(), key.as_deref()).refresh(tokens, refresh).await?;
+        let attempt = self.attempt(fetch, found, Vec::new(), key.as_deref());
+        let fresh = match attempt.refresh(&stored, refresh).await {
+            Ok(fresh) => fresh,
+            Err(error) => {
+                // Without a reason of OAuth nobody has refused it: it may be good the next time.
+                if error.code().is_some_and(|code| code != "invalid_client") {
+                    self.forget(server)?;
+                }
+                return Err(error);
+            }
+        };
         flight.refreshed = Some(fresh.access_token.clone());
-        self.keep(&wanted.server, fresh)
+        self.keep(server, fresh)
+    }
+
+    /// Keeps other programs from renewing the tokens of this server.
+    async fn hold(&self, server: &Url) -> Result<StoreLock, AuthError> {
+        for _ in 0..LOCK_TRIES {
+            if let Some(held) = self.config.store.try_lock(server.as_str()).map_err(AuthError::store)? {
+                return Ok(held);
+            }
+            tokio::time::sleep(LOCK_PAUSE).await;
+        }
+        Err(AuthError::new(format!("another program does not finish renewing the tokens of {server}")))
+    }
+
+    fn lasts(&self, tokens: &Tokens) -> bool {
+        tokens.expires_at.is_none_or(|ends| ends > self.config.now().saturating_add(EARLY))
     }
 
     /// Where stored tokens came from.

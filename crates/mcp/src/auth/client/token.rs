@@ -39,7 +39,14 @@ impl Granted {
     /// In seconds. Some servers write the number as a text.
     pub(crate) fn expires_in(&self) -> Option<u64> {
         let value = self.expires_in.as_ref()?;
-        value.as_u64().or_else(|| value.as_str()?.parse().ok())
+        // What is over already is not what never ends.
+        let number = value.as_f64().or_else(|| value.as_str()?.parse().ok())?;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "`as` keeps to the range"
+        )]
+        Some(number as u64)
     }
 }
 
@@ -92,6 +99,22 @@ impl TokenRequest<'_> {
         }
         answer(fetch, self.endpoint, request.body(form(&self.form))).await
     }
+}
+
+/// Posts a form whose answer says nothing.
+pub(crate) async fn post_form(
+    fetch: &Fetch,
+    url: &str,
+    pairs: &[(&'static str, String)],
+    authorization: Option<String>,
+) -> Result<(), AuthError> {
+    place::secure(url, "the revocation endpoint").map_err(AuthError::new)?;
+    let mut request = Request::post(url).header("content-type", "application/x-www-form-urlencoded");
+    if let Some(authorization) = authorization {
+        request = request.header("authorization", authorization);
+    }
+    let (status, _, body) = answer(fetch, url, request.body(form(pairs))).await?;
+    if status.is_success() { Ok(()) } else { Err(refused(url, status, &body)) }
 }
 
 /// Posts a document of JSON.

@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Mutex;
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::auth::encoding::query_value;
@@ -17,6 +18,8 @@ use crate::auth::encoding::query_value;
 const HEAD: usize = 16 * 1024;
 /// How long one connection may take to send it.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
+/// Connections that are served at once.
+const MOST_CALLERS: usize = 128;
 /// How long the user may take.
 const USER_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 /// Where the browser is sent back to.
@@ -82,10 +85,20 @@ impl LoopbackBrowser {
         let state = url.split_once('?').and_then(|(_, query)| query_value(query, "state"));
         (self.open)(url);
         let coming = async {
+            // Side by side: browsers open connections that they do not use, and so may strangers.
+            let mut callers = JoinSet::new();
             loop {
-                let (stream, _) = listener.accept().await.map_err(|error| error.to_string())?;
-                if let Some(query) = returned(stream, state.as_deref()).await {
-                    return Ok(format!("{here}?{query}"));
+                tokio::select! {
+                    accepted = listener.accept(), if callers.len() < MOST_CALLERS => {
+                        let (stream, _) = accepted.map_err(|error| error.to_string())?;
+                        let state = state.clone();
+                        callers.spawn(async move { returned(stream, state.as_deref()).await });
+                    }
+                    Some(came) = callers.join_next() => {
+                        if let Ok(Some(query)) = came {
+                            return Ok(format!("{here}?{query}"));
+                        }
+                    }
                 }
             }
         };
@@ -125,7 +138,8 @@ async fn returned(mut stream: TcpStream, state: Option<&str>) -> Option<String> 
         Some(query) if query_value(query, "error").is_some() => {
             ("200 OK", "The login failed. You can close this page.")
         }
-        Some(_) => ("200 OK", "You are logged in. You can close this page."),
+        // Whether it is good shows when the code is exchanged: the program says so.
+        Some(_) => ("200 OK", "You can close this page, and go back to the program."),
         None => ("404 Not Found", "There is nothing here."),
     };
     let page = format!("<!doctype html><meta charset=utf-8><title>{text}</title><p>{text}");

@@ -4,22 +4,25 @@ mod claims;
 mod identity;
 mod introspection;
 mod keys;
+mod nonce;
 mod proof;
 mod scopes;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use claims::Expected;
-use http::StatusCode;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
+use http::{HeaderName, HeaderValue, StatusCode};
 pub use identity::Identity;
 pub use introspection::Introspection;
 use introspection::Introspector;
 use keys::Keys;
-use proof::Proofs;
+use nonce::Nonces;
+use proof::{Proofs, Unproved};
 use sabir::transport::Url;
 use sabir::{Denied, Http, RawJson};
 use scopes::Scopes;
@@ -57,6 +60,7 @@ pub struct ResourceServer {
     scopes: Scopes,
     leeway: Duration,
     dpop_required: bool,
+    dpop_nonces: bool,
     name: Option<String>,
     documentation: Option<String>,
     private_addresses: bool,
@@ -75,6 +79,7 @@ impl ResourceServer {
             scopes: Scopes::default(),
             leeway: Duration::from_secs(60),
             dpop_required: false,
+            dpop_nonces: false,
             name: None,
             documentation: None,
             private_addresses: false,
@@ -156,6 +161,15 @@ impl ResourceServer {
         self
     }
 
+    /// Wants a nonce of the server in each proof (RFC 9449, section 9), so that proofs cannot be made ahead of their time.
+    /// Clients are told it by `DPoP-Nonce`; it changes every five minutes. Nothing is kept for it; each process has its own,
+    /// so that behind a balancer that spreads requests clients are told more often.
+    #[must_use]
+    pub fn dpop_nonces(mut self) -> Self {
+        self.dpop_nonces = true;
+        self
+    }
+
     /// A name for people, and a page to read more.
     #[must_use]
     pub fn described(mut self, name: impl Into<String>, documentation: Option<String>) -> Self {
@@ -206,14 +220,17 @@ impl ResourceServer {
         let now = seconds((self.clock)());
         let mut keys = Vec::new();
         for issuer in &self.issuers {
-            keys.push(Keys::of(issuer, self.private_addresses, &self.root_certificates, now).await?);
+            keys.push(Arc::new(
+                Keys::of(issuer, self.private_addresses, &self.root_certificates, now).await?,
+            ));
         }
         let introspector = self.introspection.clone();
         let introspector =
             introspector.map(|settings| Introspector::new(settings, &self.root_certificates)).transpose()?;
         let metadata_url = place::well_known(&url, PROTECTED_RESOURCE);
-        let checks =
-            Checks { settings: self, url, metadata_url, keys, introspector, proofs: Proofs::default() };
+        let nonces = self.dpop_nonces.then(Nonces::new).transpose().map_err(AuthError::new)?;
+        let proofs = Proofs::default();
+        let checks = Checks { settings: self, url, metadata_url, keys, introspector, proofs, nonces };
         Ok(ProtectedServer(Arc::new(checks)))
     }
 
@@ -253,10 +270,14 @@ struct Checks {
     settings: ResourceServer,
     url: Url,
     metadata_url: String,
-    keys: Vec<Keys>,
+    keys: Vec<Arc<Keys>>,
     introspector: Option<Introspector>,
     proofs: Proofs,
+    nonces: Option<Nonces>,
 }
+
+/// What a client is told that has to prove itself with a nonce of the server.
+const USE_NONCE: &str = "use_dpop_nonce";
 
 /// A request that is refused.
 struct Refused {
@@ -275,8 +296,17 @@ impl Refused {
         Refused { status: StatusCode::BAD_REQUEST, error: Some("invalid_request"), reason }
     }
 
-    fn unproved(reason: &str) -> Self {
-        Refused { error: Some("invalid_dpop_proof"), ..Refused::invalid(reason) }
+    fn unproved(unproved: Unproved) -> Self {
+        let refused = |error, reason: &str| Refused { error: Some(error), ..Refused::invalid(reason) };
+        match unproved {
+            Unproved::Invalid(reason) => refused("invalid_dpop_proof", reason),
+            Unproved::Nonce => refused(USE_NONCE, "the DPoP proof needs the nonce in DPoP-Nonce"),
+            Unproved::TooMany => Refused {
+                status: StatusCode::SERVICE_UNAVAILABLE,
+                error: None,
+                reason: "too many DPoP proofs at once: try again later".to_owned(),
+            },
+        }
     }
 }
 
@@ -304,7 +334,12 @@ impl ProtectedServer {
                 head.method.clone_from(&parts.method);
                 head.uri.clone_from(&parts.uri);
                 head.headers.clone_from(&parts.headers);
-                async move { checks.identify(&head).await.map_err(|refused| checks.denied(&refused, None)) }
+                async move {
+                    let identity = checks.identify(&head).await;
+                    let identity = identity.map_err(|refused| checks.denied(&refused, None))?;
+                    checks.allows_any(&identity)?;
+                    Ok(identity)
+                }
             })
             .permit(move |_, identity: Option<&Identity>, method, params| {
                 permits.permit(identity, method, params)
@@ -338,18 +373,22 @@ impl Checks {
         let sent = sent_token(parts)?;
         let now = self.now();
         let (issuer, claims) = self.claims(&sent.token, now).await?;
-        let bound =
-            claims.get("cnf").and_then(|confirmation| confirmation.get("jkt")?.as_str()).map(str::to_owned);
+        let bound = bound_to(&claims)?;
         let leeway = self.settings.leeway.as_secs();
         let expected = Expected { resource: &self.settings.resource, issuer: &issuer, now, leeway };
         let identity = expected.identity(claims).map_err(Refused::invalid)?;
         match (bound, sent.is_proved) {
             (Some(bound), true) => {
                 let algorithms = &self.settings.algorithms;
-                let proved = self.proofs.check(parts, &self.url, &sent.token, algorithms, now);
-                if proved.map_err(Refused::unproved)? != bound {
-                    return Err(Refused::invalid("the token is bound to another key"));
-                }
+                let nonces = self.nonces.as_ref();
+                let proof = proof::Expected {
+                    resource: &self.url,
+                    token: &sent.token,
+                    bound: &bound,
+                    algorithms,
+                    nonces,
+                };
+                self.proofs.check(parts, &proof, now).map_err(Refused::unproved)?;
             }
             (Some(_), false) => {
                 return Err(Refused::invalid("the token is bound to a key: send it with the scheme DPoP"));
@@ -396,7 +435,7 @@ impl Checks {
         }
     }
 
-    async fn verify(&self, jws: &Jws<'_>, keys: &Keys, now: u64) -> Result<(), Refused> {
+    async fn verify(&self, jws: &Jws<'_>, keys: &Arc<Keys>, now: u64) -> Result<(), Refused> {
         let algorithm = jws.algorithm().filter(|algorithm| self.settings.algorithms.contains(algorithm));
         let algorithm = algorithm
             .ok_or_else(|| Refused::invalid("the token is signed with an algorithm that is not allowed"))?;
@@ -424,12 +463,26 @@ impl Checks {
         if identity.is_some_and(|identity| scopes.allow(&identity.scopes, &needed)) {
             return Ok(());
         }
+        Err(self.too_narrow(&needed))
+    }
+
+    /// Whether a token allows anything at all. Streams, the end of a session and answers are not calls, but need what every
+    /// call needs.
+    fn allows_any(&self, identity: &Identity) -> Result<(), Denied> {
+        let scopes = &self.settings.scopes;
+        match scopes.allow(&identity.scopes, &scopes.all) {
+            true => Ok(()),
+            false => Err(self.too_narrow(&scopes.all)),
+        }
+    }
+
+    fn too_narrow(&self, needed: &BTreeSet<String>) -> Denied {
         let refused = Refused {
             status: StatusCode::FORBIDDEN,
             error: Some("insufficient_scope"),
             reason: "the token does not allow this".to_owned(),
         };
-        Err(self.denied(&refused, Some(&scopes::text(&needed))))
+        self.denied(&refused, Some(&scopes::text(needed)))
     }
 
     /// The answer, with a challenge that says where tokens come from and what they need.
@@ -447,7 +500,8 @@ impl Checks {
         params.push(("resource_metadata", &self.metadata_url));
         let names: Vec<&str> = self.settings.algorithms.iter().map(|algorithm| algorithm.name()).collect();
         let names = names.join(" ");
-        let by_proof = self.settings.dpop_required || *error == Some("invalid_dpop_proof");
+        let by_proof =
+            self.settings.dpop_required || matches!(*error, Some("invalid_dpop_proof" | USE_NONCE));
         let scheme = if by_proof { "DPoP" } else { "Bearer" };
         if by_proof {
             params.push(("algs", &names));
@@ -458,7 +512,24 @@ impl Checks {
             return Denied::forbidden().status(*status).json(body.to_string());
         }
         let challenge = challenge::write(scheme, &params);
-        Denied::unauthorized(&challenge).status(*status).json(body.to_string())
+        let denied = Denied::unauthorized(&challenge).status(*status).json(body.to_string());
+        let nonce = self.nonces.as_ref().filter(|_| *error == Some(USE_NONCE));
+        match nonce.and_then(|nonces| HeaderValue::from_str(&nonces.current(self.now())).ok()) {
+            Some(nonce) => denied.header(HeaderName::from_static("dpop-nonce"), nonce),
+            None => denied,
+        }
+    }
+}
+
+/// The key that a token is bound to. One that is bound to something else is good for nobody who cannot show that.
+fn bound_to(claims: &Map<String, Value>) -> Result<Option<String>, Refused> {
+    match claims.get("cnf") {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Object(confirmation)) if confirmation.len() == 1 => match confirmation.get("jkt") {
+            Some(Value::String(thumbprint)) => Ok(Some(thumbprint.clone())),
+            _ => Err(Refused::invalid("the token is bound to something that cannot be checked here")),
+        },
+        Some(_) => Err(Refused::invalid("the token is bound to something that cannot be checked here")),
     }
 }
 

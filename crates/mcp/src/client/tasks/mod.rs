@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use sabir::{CallError, ErrorCode, ErrorObject, RawJson};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use super::call::{McpCall, Params, undecodable, written};
 use super::{McpClient, McpSession};
@@ -49,9 +50,9 @@ impl McpClient {
 /// What a call that may become a task has begun.
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant)]
-pub enum Started {
+pub enum Started<R = ToolResult> {
     /// Nothing: here is the result.
-    Done(ToolResult),
+    Done(R),
     /// A task.
     Task(McpTask),
 }
@@ -69,9 +70,9 @@ struct Question {
     params: Option<RawJson<'static>>,
 }
 
-impl McpCall<ToolResult> {
+impl<R: DeserializeOwned> McpCall<R> {
     /// Calls the tool, and hands out the task that it has become, if it has. A server of 2025-11-25 is asked for one.
-    pub async fn start(mut self) -> Result<Started, CallError> {
+    pub async fn start(mut self) -> Result<Started<R>, CallError> {
         let session = self.session().clone();
         let legacy = session.revision() == McpRevision::V2025_11_25 && offers_tasks(&session);
         if legacy {
@@ -139,6 +140,24 @@ impl McpTask {
         self.settle(&mut heard).await?.parse().map_err(undecodable)
     }
 
+    /// The same, and returns the result as the server writes it: for those who show or forward it.
+    pub async fn wait_raw(
+        &mut self,
+        mut heard: impl FnMut(&Task) + Send,
+    ) -> Result<RawJson<'static>, CallError> {
+        self.settle(&mut heard).await
+    }
+
+    /// Answers what it asks now, and does not wait for what comes of that. A server of 2025-11-25 asks only while somebody
+    /// [waits](Self::wait).
+    pub async fn answer_now(&mut self) -> Result<&Task, CallError> {
+        let detailed = self.detailed().await?;
+        if let Some(asked) = detailed.get("inputRequests") {
+            self.answer(&asked, &mut HashSet::new()).await?;
+        }
+        Ok(&self.task)
+    }
+
     /// Waits for its result, as the server writes it.
     pub(super) async fn settle(
         &mut self,
@@ -198,7 +217,7 @@ impl McpTask {
         Ok(Params::from([("taskId".into(), written(&self.task.task_id)?)]))
     }
 
-    async fn request<R: serde::de::DeserializeOwned + 'static>(
+    async fn request<R: DeserializeOwned + 'static>(
         &self,
         method: &'static str,
         params: Params,

@@ -29,6 +29,8 @@ const LONGEST_MESSAGE: usize = 1024;
 pub(crate) struct LiveTask {
     pub(super) id: String,
     pub(super) owner: Option<String>,
+    /// Of its arguments.
+    pub(super) bytes: usize,
     pub(super) revision: McpRevision,
     pub(super) registry: Arc<Registry>,
     /// A session of the legacy era, which is told what happens.
@@ -69,6 +71,7 @@ pub(super) enum End {
 impl LiveTask {
     pub(super) fn new(
         record: TaskRecord,
+        bytes: usize,
         revision: McpRevision,
         registry: Arc<Registry>,
         peer: Option<WeakPeer>,
@@ -76,6 +79,7 @@ impl LiveTask {
         LiveTask {
             id: record.id.clone(),
             owner: record.owner.clone(),
+            bytes,
             revision,
             registry,
             peer,

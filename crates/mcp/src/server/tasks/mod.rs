@@ -23,7 +23,7 @@ pub use record::{TaskOutcome, TaskRecord};
 #[cfg(feature = "redb")]
 pub use redb::RedbTasks;
 pub(crate) use registry::Registry;
-use registry::Reserved;
+use registry::{Reservation, Reserved};
 use sabir::RawJson;
 use serde::Deserialize;
 use serde_json::json;
@@ -50,6 +50,8 @@ pub struct TaskOptions {
     pub running: usize,
     /// Tasks of one caller that may run at once, where it is known who calls. 100.
     pub running_per_caller: usize,
+    /// Bytes of arguments that tasks which run may have together. 64 MiB.
+    pub running_bytes: usize,
 }
 
 impl Default for TaskOptions {
@@ -59,6 +61,7 @@ impl Default for TaskOptions {
             poll_interval: Duration::from_secs(1),
             running: 1000,
             running_per_caller: 100,
+            running_bytes: 64 << 20,
         }
     }
 }
@@ -155,7 +158,9 @@ pub(super) fn start(
             _ => Ok(entry.start(ctx, arguments)),
         };
     }
-    let reserved = ctx.reserve(&entry.tool.name).map_err(ToolError::into_error)?;
+    let reserved = ctx
+        .reserve(&entry.tool.name, arguments.map_or(0, |arguments| arguments.as_str().len()))
+        .map_err(ToolError::into_error)?;
     let creator = ctx.clone();
     ctx.task = Some(Arc::clone(reserved.task()));
     let running = match entry.start(ctx, arguments) {
@@ -196,7 +201,7 @@ impl McpCtx {
         if self.task.is_some() || !self.can_have_task() {
             return function(self.clone()).await?.into_tool_result();
         }
-        let reserved = self.reserve("")?;
+        let reserved = self.reserve("", 0)?;
         let ctx = McpCtx { task: Some(Arc::clone(reserved.task())), ..self.clone() };
         let running = function(ctx);
         Err(self.begin(reserved, Box::pin(async move { running.await?.into_tool_result() })).await?.into())
@@ -214,14 +219,15 @@ impl McpCtx {
         }
     }
 
-    fn reserve(&self, tool: &str) -> McpResult<Reserved> {
+    fn reserve(&self, tool: &str, bytes: usize) -> McpResult<Reserved> {
         let (ttl, peer) = match &self.caller {
             Caller::Modern(_) => (None, None),
             Caller::Legacy(..) => {
                 (self.task_asked.and_then(|asked| asked.ttl), Some(self.rpc.peer().downgrade()))
             }
         };
-        self.core.tasks.reserve(tool, self.owner(), ttl, self.revision(), peer)
+        let asked = Reservation { tool, bytes, owner: self.owner(), ttl, revision: self.revision(), peer };
+        self.core.tasks.reserve(asked)
     }
 
     /// Begins a task, for the answer to the call.

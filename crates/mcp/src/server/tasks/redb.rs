@@ -57,7 +57,14 @@ impl RedbTasks {
                     ended.push(record.clone());
                 }
                 // What is there stays, whatever the limits are now.
-                used.count(&record, &TaskStoreLimits { tasks: usize::MAX, bytes: usize::MAX })?;
+                let most = usize::MAX;
+                let unlimited = TaskStoreLimits {
+                    tasks: most,
+                    tasks_per_caller: most,
+                    bytes: most,
+                    bytes_per_caller: most,
+                };
+                used.count(&record, &unlimited)?;
             }
             for record in ended {
                 let json = serde_json::to_vec(&record)?;

@@ -39,6 +39,17 @@ pub(crate) struct Registry {
     added: Notify,
 }
 
+/// A task that is about to begin.
+pub(crate) struct Reservation<'a> {
+    pub(crate) tool: &'a str,
+    /// Of its arguments, which it holds while it runs.
+    pub(crate) bytes: usize,
+    pub(crate) owner: Option<String>,
+    pub(crate) ttl: Option<u64>,
+    pub(crate) revision: McpRevision,
+    pub(crate) peer: Option<WeakPeer>,
+}
+
 /// A task, wherever it is.
 pub(super) enum Found {
     Live(Arc<LiveTask>),
@@ -120,11 +131,7 @@ impl Registry {
     /// Finds room for a task.
     pub(crate) fn reserve(
         self: &Arc<Self>,
-        tool: &str,
-        owner: Option<String>,
-        ttl: Option<u64>,
-        revision: McpRevision,
-        peer: Option<WeakPeer>,
+        Reservation { tool, bytes, owner, ttl, revision, peer }: Reservation<'_>,
     ) -> McpResult<Reserved> {
         if tokio::runtime::Handle::try_current().is_err() {
             return Err(ToolError::rpc(ErrorCode::INTERNAL_ERROR, "tasks need a server on tokio"));
@@ -144,15 +151,19 @@ impl Registry {
             input_requests: std::collections::BTreeMap::new(),
             outcome: None,
         };
-        let task = Arc::new(LiveTask::new(record, revision, Arc::clone(self), peer));
+        let task = Arc::new(LiveTask::new(record, bytes, revision, Arc::clone(self), peer));
         let mut live = self.live();
-        let TaskOptions { running, running_per_caller, .. } = self.options;
+        let TaskOptions { running, running_per_caller, running_bytes, .. } = self.options;
         if live.len() >= running {
             return Err(overloaded(format_args!("{running} tasks run already")));
         }
         let own = live.values().filter(|other| other.owner.is_some() && other.owner == task.owner).count();
         if own >= running_per_caller {
             return Err(overloaded(format_args!("{own} tasks of this caller run already")));
+        }
+        let held: usize = live.values().map(|other| other.bytes).sum();
+        if held.saturating_add(bytes) > running_bytes {
+            return Err(overloaded("the tasks that run have too many bytes of arguments"));
         }
         live.insert(task.id.clone(), Arc::clone(&task));
         Ok(Reserved(task))

@@ -1,5 +1,6 @@
 //! Where tasks are kept, and what that must be able to do.
 
+use std::collections::HashMap;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
@@ -62,52 +63,95 @@ impl<T: TaskStore + ?Sized> TaskStore for std::sync::Arc<T> {
 pub struct TaskStoreLimits {
     /// Tasks. 10,000.
     pub tasks: usize,
+    /// Tasks of one caller, where it is known who calls: one who makes many leaves room for others. 1,000.
+    pub tasks_per_caller: usize,
     /// Bytes that they may have together: mostly what came of them. 64 MiB.
     pub bytes: usize,
+    /// Bytes of the tasks of one caller. 16 MiB.
+    pub bytes_per_caller: usize,
 }
 
 impl Default for TaskStoreLimits {
     fn default() -> Self {
-        TaskStoreLimits { tasks: 10_000, bytes: 64 << 20 }
+        TaskStoreLimits {
+            tasks: 10_000,
+            tasks_per_caller: 1_000,
+            bytes: 64 << 20,
+            bytes_per_caller: 16 << 20,
+        }
     }
 }
 
 /// What is in a store, in numbers, and when it expires.
 #[derive(Debug, Default)]
 pub(crate) struct StoreUse {
-    /// Bytes and time of expiry by id.
-    tasks: std::collections::HashMap<String, (usize, u64)>,
+    tasks: HashMap<String, Counted>,
+    /// Tasks and bytes by owner.
+    owners: HashMap<String, (usize, usize)>,
     expiry: std::collections::BTreeSet<(u64, String)>,
     bytes: usize,
+}
+
+#[derive(Debug, Clone)]
+struct Counted {
+    bytes: usize,
+    expires: u64,
+    owner: Option<String>,
 }
 
 impl StoreUse {
     /// Counts a task that is added or replaced, if there is room.
     pub(crate) fn count(&mut self, task: &TaskRecord, limits: &TaskStoreLimits) -> io::Result<()> {
         let (bytes, expires) = (task.bytes(), task.expires());
-        let old = self.tasks.get(&task.id).copied();
+        let old = self.tasks.get(&task.id).cloned();
+        let old_bytes = old.as_ref().map_or(0, |old| old.bytes);
         let replaces_by_error = old.is_some() && matches!(task.outcome, Some(super::TaskOutcome::Error(_)));
-        let after = self.bytes - old.map_or(0, |(bytes, _)| bytes) + bytes;
-        if !replaces_by_error && (after > limits.bytes || (old.is_none() && self.tasks.len() >= limits.tasks))
-        {
+        let added = usize::from(old.is_none());
+        let (own, own_bytes) =
+            task.owner.as_ref().and_then(|owner| self.owners.get(owner)).copied().unwrap_or_default();
+        let is_full =
+            self.tasks.len() + added > limits.tasks || self.bytes - old_bytes + bytes > limits.bytes;
+        let is_greedy = task.owner.is_some()
+            && (own + added > limits.tasks_per_caller
+                || own_bytes - old_bytes + bytes > limits.bytes_per_caller);
+        if !replaces_by_error && (is_full || is_greedy) {
             return Err(io::ErrorKind::StorageFull.into());
         }
-        if let Some((_, expired)) = old {
-            self.expiry.remove(&(expired, task.id.clone()));
+        if let Some(old) = old {
+            self.uncount(&task.id, &old);
         }
-        self.bytes = after;
-        self.tasks.insert(task.id.clone(), (bytes, expires));
+        self.bytes += bytes;
+        if let Some(owner) = &task.owner {
+            let (tasks, all) = self.owners.entry(owner.clone()).or_default();
+            (*tasks, *all) = (*tasks + 1, *all + bytes);
+        }
+        self.tasks.insert(task.id.clone(), Counted { bytes, expires, owner: task.owner.clone() });
         self.expiry.insert((expires, task.id.clone()));
         Ok(())
+    }
+
+    fn uncount(&mut self, id: &str, old: &Counted) {
+        self.bytes -= old.bytes;
+        self.expiry.remove(&(old.expires, id.to_owned()));
+        if let Some(owner) = &old.owner
+            && let Some((tasks, bytes)) = self.owners.get_mut(owner)
+        {
+            (*tasks, *bytes) = (*tasks - 1, *bytes - old.bytes);
+            if *tasks == 0 {
+                self.owners.remove(owner);
+            }
+        }
     }
 
     /// The ids of what has expired, which are no longer counted.
     pub(crate) fn take_expired(&mut self, now: u64) -> Vec<String> {
         let mut gone = Vec::new();
-        while self.expiry.first().is_some_and(|(at, _)| *at <= now) {
-            let Some((_, id)) = self.expiry.pop_first() else { break };
-            if let Some((bytes, _)) = self.tasks.remove(&id) {
-                self.bytes -= bytes;
+        while let Some((at, id)) = self.expiry.first().cloned()
+            && at <= now
+        {
+            match self.tasks.remove(&id) {
+                Some(old) => self.uncount(&id, &old),
+                None => drop(self.expiry.remove(&(at, id.clone()))),
             }
             gone.push(id);
         }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use sabir_proto::{ErrorCode, RawJson};
 
 use crate::server::http::host_origin::{Host, Origin};
@@ -447,6 +447,7 @@ pub struct Denied {
     pub(crate) challenge: Option<HeaderValue>,
     /// A document that says more to programs.
     pub(crate) json: Option<Bytes>,
+    pub(crate) header: Option<Box<(HeaderName, HeaderValue)>>,
 }
 
 impl Denied {
@@ -458,18 +459,25 @@ impl Denied {
     pub fn unauthorized(challenge: &str) -> Self {
         let value = HeaderValue::from_str(challenge);
         let value = value.unwrap_or_else(|_| panic!("{challenge:?} is not a valid header value"));
-        Denied { status: StatusCode::UNAUTHORIZED, challenge: Some(value), json: None }
+        Denied { status: StatusCode::UNAUTHORIZED, challenge: Some(value), json: None, header: None }
     }
 
     /// 403: the caller is authenticated, but not allowed.
     pub fn forbidden() -> Self {
-        Denied { status: StatusCode::FORBIDDEN, challenge: None, json: None }
+        Denied { status: StatusCode::FORBIDDEN, challenge: None, json: None, header: None }
     }
 
     /// Another status.
     #[must_use]
     pub fn status(mut self, status: StatusCode) -> Self {
         self.status = status;
+        self
+    }
+
+    /// One more header, such as a nonce that the next attempt needs.
+    #[must_use]
+    pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.header = Some(Box::new((name, value)));
         self
     }
 

@@ -17,17 +17,19 @@ pub(crate) struct Refusal {
     /// Nothing more is taken from this connection: what follows may not be what it seems.
     pub(crate) closes: bool,
     header: Option<(header::HeaderName, HeaderValue)>,
+    /// One more that the one who refuses adds.
+    more: Option<Box<(header::HeaderName, HeaderValue)>>,
     /// In place of the reason.
     json: Option<Box<Bytes>>,
 }
 
 impl Refusal {
     const fn new(status: StatusCode, reason: &'static str) -> Self {
-        Refusal { status, reason, closes: false, header: None, json: None }
+        Refusal { status, reason, closes: false, header: None, more: None, json: None }
     }
 
     const fn closing(status: StatusCode, reason: &'static str) -> Self {
-        Refusal { status, reason, closes: true, header: None, json: None }
+        Refusal { status, reason, closes: true, header: None, more: None, json: None }
     }
 
     pub(crate) const OVERLOADED: Self = Self::closing(
@@ -118,14 +120,14 @@ impl Refusal {
     }
 
     pub(crate) fn denied(denied: Denied) -> Self {
-        let Denied { status, challenge, json } = denied;
+        let Denied { status, challenge, json, header: more } = denied;
         let reason = match status {
             StatusCode::UNAUTHORIZED => "authentication required: see WWW-Authenticate",
             StatusCode::FORBIDDEN => "this caller is not allowed",
             _ => "this request is not taken",
         };
         let header = challenge.map(|challenge| (header::WWW_AUTHENTICATE, challenge));
-        Refusal { header, json: json.map(Box::new), ..Self::new(status, reason) }
+        Refusal { header, json: json.map(Box::new), more, ..Self::new(status, reason) }
     }
 
     /// The same, and nothing more is taken from the connection.
@@ -149,7 +151,7 @@ impl Refusal {
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, kind);
-        if let Some((name, value)) = self.header {
+        for (name, value) in self.header.into_iter().chain(self.more.map(|more| *more)) {
             headers.insert(name, value);
         }
         // HTTP/2 closes its streams by itself, and has no such header.
