@@ -309,6 +309,18 @@ async def a_tap_and_a_mock_have_metrics_too():
             check_metrics(text)
 
 
+async def a_load_counts_every_call():
+    with collecting() as (collector, url):
+        load = ["--count", "2000", "--rounds", "2", "--rate", "20k"]
+        code, _, _ = await sabir("bench", "demo:", "add", "2", "3", *load, "--json", "--otlp", url)
+        check(code, 0)
+        spans = [span["attributes"]["sabir.bench.ok"] for span in collector.spans if span["name"] == "sabir bench"]
+        check(spans, [2000, 2000])
+        for name in ("rpc.client.call.duration", "sabir.bench.late"):
+            [point] = collector.metric(name)
+            check((name, point.count), (name, 4000))
+
+
 run("telemetry", [
     one_trace_from_the_client_through_a_proxy_to_the_worker,
     headers_of_http_carry_the_trace_of_positional_params,
@@ -321,4 +333,5 @@ run("telemetry", [
     without_a_collector_everything_works,
     prometheus_reads_the_metrics,
     a_tap_and_a_mock_have_metrics_too,
+    a_load_counts_every_call,
 ])
