@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import tempfile
+import urllib.error
 import urllib.request
 from contextlib import asynccontextmanager
 
@@ -275,6 +276,24 @@ async def prometheus_reads_the_metrics():
         assert kind.startswith("application/openmetrics-text") and text.endswith("# EOF\n"), (kind, text)
 
 
+async def strangers_neither_read_metrics_nor_shut_others_out():
+    command = [SABIR, "demo", "--listen", "tcp://127.0.0.1:0", "--metrics", "0"]
+    async with running(*command) as (_, lines):
+        url = (await said(lines, "metrics at")).split()[-1]
+        port = int(url.split(":")[2].split("/")[0])
+        request = urllib.request.Request(url, headers={"Host": "evil.example"})
+        try:
+            await asyncio.to_thread(urllib.request.urlopen, request)
+            raise AssertionError("a foreign Host was served")
+        except urllib.error.HTTPError as error:
+            check(error.code, 403)
+        silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(64)]
+        text = (await asyncio.to_thread(scrape, url, "text/plain"))[1]
+        check_metrics(text)
+        for _, writer in silent:
+            writer.close()
+
+
 def check_metrics(text):
     """What promtool thinks of it: faults, and what breaks the habits of Prometheus."""
     found = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True)
@@ -334,4 +353,5 @@ run("telemetry", [
     prometheus_reads_the_metrics,
     a_tap_and_a_mock_have_metrics_too,
     a_load_counts_every_call,
+    strangers_neither_read_metrics_nor_shut_others_out,
 ])
