@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import tempfile
+import urllib.error
 import urllib.request
 from contextlib import asynccontextmanager
 
@@ -321,6 +322,24 @@ async def prometheus_reads_the_metrics():
         assert kind.startswith("application/openmetrics-text") and text.endswith("# EOF\n"), (kind, text)
 
 
+async def strangers_neither_read_metrics_nor_shut_others_out():
+    command = [SABIR, "demo", "--listen", "tcp://127.0.0.1:0", "--metrics", "0"]
+    async with running(*command) as (_, lines):
+        url = (await said(lines, "metrics at")).split()[-1]
+        port = int(url.split(":")[2].split("/")[0])
+        request = urllib.request.Request(url, headers={"Host": "evil.example"})
+        try:
+            await asyncio.to_thread(urllib.request.urlopen, request)
+            raise AssertionError("a foreign Host was served")
+        except urllib.error.HTTPError as error:
+            check(error.code, 403)
+        silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(64)]
+        text = (await asyncio.to_thread(scrape, url, "text/plain"))[1]
+        check_metrics(text)
+        for _, writer in silent:
+            writer.close()
+
+
 def check_metrics(text):
     """What promtool thinks of it: faults, and what breaks the habits of Prometheus."""
     found = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True)
@@ -355,6 +374,18 @@ async def a_tap_and_a_mock_have_metrics_too():
             check_metrics(text)
 
 
+async def a_load_counts_every_call():
+    with collecting() as (collector, url):
+        load = ["--count", "2000", "--rounds", "2", "--rate", "20k"]
+        code, _, _ = await sabir("bench", "demo:", "add", "2", "3", *load, "--json", "--otlp", url)
+        check(code, 0)
+        spans = [span["attributes"]["sabir.bench.ok"] for span in collector.spans if span["name"] == "sabir bench"]
+        check(spans, [2000, 2000])
+        for name in ("rpc.client.call.duration", "sabir.bench.late"):
+            [point] = collector.metric(name)
+            check((name, point.count), (name, 4000))
+
+
 run("telemetry", [
     one_trace_from_the_client_through_a_proxy_to_the_worker,
     one_trace_from_the_client_through_a_proxy_and_nats_to_the_worker,
@@ -369,4 +400,6 @@ run("telemetry", [
     without_a_collector_everything_works,
     prometheus_reads_the_metrics,
     a_tap_and_a_mock_have_metrics_too,
+    a_load_counts_every_call,
+    strangers_neither_read_metrics_nor_shut_others_out,
 ])

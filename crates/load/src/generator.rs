@@ -54,6 +54,8 @@ pub struct Generator {
     next_timeout: u64,
     /// When sending ended.
     ended: Option<u64>,
+    /// When the last call that counts was over, answered or not.
+    last_done: u64,
     stopped: bool,
     alive: usize,
     window: Window,
@@ -113,6 +115,7 @@ impl Generator {
             blocked_since: None,
             next_timeout: u64::MAX,
             ended: None,
+            last_done: 0,
             stopped: false,
             alive: lanes,
             window,
@@ -306,6 +309,7 @@ impl Generator {
         if !is_measured {
             return;
         }
+        self.last_done = self.last_done.max(now);
         match outcome {
             Outcome::Ok => {
                 self.tally.ok(call.call, call.segment, latency, now.saturating_sub(call.sent));
@@ -492,6 +496,11 @@ impl Generator {
             }
             self.count_unsent(end);
         }
+        // So many calls, as fast as they are answered: that lasts until the last of them is.
+        let end = match (&self.plan.pace, self.plan.count) {
+            (Pace::Closed(_), Some(_)) => end.max(self.last_done),
+            _ => end,
+        };
         // Steps that never began have nothing to say.
         let mut measured = self.tally.finish(end);
         let segments = self.schedule.segments.iter();

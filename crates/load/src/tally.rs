@@ -1,7 +1,5 @@
 //! What a run came to.
 
-use std::collections::BTreeMap;
-
 use crate::plan::Plan;
 use crate::schedule::Segment;
 use crate::times::Times;
@@ -31,7 +29,7 @@ pub enum Outcome {
 }
 
 /// A kind of failure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
     /// The server answered with an error of this code.
     Rpc(i64),
@@ -205,7 +203,6 @@ impl Measured {
 #[derive(Debug)]
 pub(crate) struct Tally {
     pub(crate) measured: Measured,
-    errors: BTreeMap<Class, (u64, String)>,
     /// What came in the current sample.
     sample: Sample,
     sample_times: Times,
@@ -232,7 +229,6 @@ impl Tally {
         };
         Tally {
             measured: Measured { steps, methods, ..Measured::default() },
-            errors: BTreeMap::new(),
             sample: Sample::default(),
             sample_times: Times::new(),
             interval: FIRST_INTERVAL,
@@ -291,15 +287,15 @@ impl Tally {
             self.measured.error_latency.record(latency);
         }
         // Codes are the server's choice: those that are too many are counted with an earlier one.
-        let class = match (self.errors.contains_key(&class), self.errors.len() < MOST_ERRORS) {
-            (false, false) => *self.errors.keys().next().unwrap_or(&class),
-            _ => class,
-        };
-        let entry = self.errors.entry(class).or_insert_with(|| {
-            let end = what.char_indices().nth(LONGEST_EXAMPLE).map_or(what.len(), |(at, _)| at);
-            (0, what[..end].to_owned())
-        });
-        entry.0 += count;
+        let errors = &mut self.measured.errors;
+        match errors.iter().position(|error| error.class == class) {
+            Some(at) => errors[at].count += count,
+            None if errors.len() >= MOST_ERRORS => errors[0].count += count,
+            None => {
+                let end = what.char_indices().nth(LONGEST_EXAMPLE).map_or(what.len(), |(at, _)| at);
+                errors.push(ErrorTally { class, count, example: what[..end].to_owned() });
+            }
+        }
     }
 
     /// For the samples over time, warm-up included.
@@ -349,9 +345,6 @@ impl Tally {
         for step in &mut self.measured.steps {
             step.end = step.end.min(end);
         }
-        let errors = self.errors.into_iter();
-        self.measured.errors =
-            errors.map(|(class, (count, example))| ErrorTally { class, count, example }).collect();
         self.measured.errors.sort_by_key(|error| std::cmp::Reverse(error.count));
         self.measured.methods.retain(|method| method.sent + method.errors > 0);
         self.measured.methods.sort_by_key(|method| std::cmp::Reverse(method.sent));

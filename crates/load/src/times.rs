@@ -64,6 +64,16 @@ impl Times {
         self.histogram.as_ref().map_or(0, |histogram| histogram.value_at_quantile(part))
     }
 
+    /// How many lie above the bound before and up to each of these, in nanoseconds, and how many beyond the last.
+    pub fn counts(&self, bounds: &[u64]) -> Vec<u64> {
+        let mut counts = vec![0; bounds.len() + 1];
+        for value in self.histogram.iter().flat_map(|histogram| histogram.iter_recorded()) {
+            counts[bounds.partition_point(|bound| *bound < value.value_iterated_to())] +=
+                u64::from(value.count_at_value());
+        }
+        counts
+    }
+
     /// The mean in nanoseconds; 0 if there are none.
     pub fn mean(&self) -> f64 {
         self.histogram.as_ref().map_or(0.0, |histogram| histogram.mean())

@@ -160,6 +160,15 @@ fn counts_warm_ups_and_batches_are_exact() {
     }
 }
 
+/// Ten calls at once of a second each are ten calls a second, and not ten in the moment in which they were sent.
+#[test]
+fn a_number_of_calls_lasts_until_the_last_answer() {
+    let counted = Plan { count: Some(10), duration: None, ..plan(Pace::Closed(10)) };
+    let (measured, _) = run(counted, Server::new(SECOND / 10, NO_STALL));
+    let total = measured.total();
+    assert_eq!((total.ok, total.start, total.end), (10, 0, SECOND));
+}
+
 #[test]
 fn a_ramp_ends_where_the_server_cannot_follow() {
     // It can do a thousand a second.

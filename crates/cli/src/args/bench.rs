@@ -7,7 +7,7 @@ use std::time::Duration;
 use sabir_load::{Limit, Rate};
 
 use super::units::duration;
-use super::{AnswerArgs, OUTPUT, SessionArgs};
+use super::{AnswerArgs, MetricsArgs, OUTPUT, SessionArgs, TelemetryArgs};
 
 const LOAD: &str = "Load";
 
@@ -127,6 +127,10 @@ pub(crate) struct BenchRunArgs {
     /// Write a report with charts, one file that needs nothing else
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub(crate) html: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) telemetry: TelemetryArgs,
+    #[command(flatten)]
+    pub(crate) metrics: MetricsArgs,
 }
 
 #[derive(Debug, clap::Args)]

@@ -3,6 +3,7 @@
 
 mod chart;
 mod compare;
+mod export;
 mod html;
 mod lanes;
 mod live;
@@ -15,6 +16,7 @@ mod trial;
 
 use std::rc::Rc;
 
+use export::Export;
 use futures_util::FutureExt;
 use lanes::Opened;
 use plan::Plan;
@@ -28,22 +30,33 @@ use crate::exit::{Exit, Failure};
 use crate::print::Printer;
 use crate::session::Answers;
 use crate::stop;
+use crate::telemetry;
 
 pub(crate) async fn run(args: BenchArgs, printer: &Printer) -> Result<Exit, Failure> {
     match args.does {
         Some(BenchCommand::Compare(args)) => compare::run(&args, printer),
-        None => measure(Plan::new(args.run, printer)?, printer).await,
+        None => {
+            let telemetry =
+                telemetry::start_apart("bench", &args.run.telemetry, Some(&args.run.metrics), printer)?;
+            let done = match Plan::new(args.run, printer) {
+                Ok(plan) => measure(plan, printer).await,
+                Err(failure) => Err(failure),
+            };
+            telemetry.finish(printer);
+            done
+        }
     }
 }
 
 async fn measure(mut plan: Plan, printer: &Printer) -> Result<Exit, Failure> {
+    let mut export = telemetry::started().map(Export::new);
     let trial = Trial::make(&plan, printer).await?;
     plan.settle(&trial, printer)?;
     let mut report = Report::new(&plan, &trial);
     let mut broken = Vec::new();
     let mut interrupted = false;
     for number in 1..=plan.rounds {
-        let measured = round(&plan, &trial, number, printer).await?;
+        let measured = round(&plan, &trial, number, export.as_mut(), printer).await?;
         interrupted = measured.1;
         let measured = measured.0;
         let total = measured.total();
@@ -77,6 +90,7 @@ async fn round(
     plan: &Plan,
     trial: &Trial,
     number: u32,
+    mut export: Option<&mut Export>,
     printer: &Printer,
 ) -> Result<(Measured, bool), Failure> {
     let Opened { lanes, keep } = lanes::open(plan, trial, printer).await?;
@@ -92,10 +106,22 @@ async fn round(
     };
     let answers = plan.answers.clone();
     let answer = Rc::new(move |method: &str, params: Option<&RawJson<'_>>| answer(&answers, method, params));
-    let measured = sabir_load::drive(load, lanes, answer, |progress| live.show(&progress), stopped).await;
+    if let Some(export) = &mut export {
+        export.begin_round();
+    }
+    let told = |progress: sabir_load::Progress<'_>| {
+        live.show(&progress);
+        if let Some(export) = &mut export {
+            export.show(&progress);
+        }
+    };
+    let measured = sabir_load::drive(load, lanes, answer, told, stopped).await;
     live.end();
     let measured =
         measured.map_err(|error| Failure::new(Exit::Error, format_args!("cannot measure: {error}")))?;
+    if let Some(export) = export {
+        export.end_round(&measured);
+    }
     keep.close().await;
     if interrupted {
         stop::resume();

@@ -48,10 +48,12 @@ pub(crate) enum Metric {
     Connections,
     Invalid,
     Bytes,
+    BenchErrors,
+    BenchLate,
     Lost,
 }
 
-pub(super) const DESCRIPTIONS: [Description; 11] = [
+pub(super) const DESCRIPTIONS: [Description; 13] = [
     Description {
         name: "rpc.server.call.duration",
         unit: "s",
@@ -113,6 +115,18 @@ pub(super) const DESCRIPTIONS: [Description; 11] = [
         kind: Kind::Counter,
     },
     Description {
+        name: "sabir.bench.errors",
+        unit: "{call}",
+        help: "Calls of a load that failed.",
+        kind: Kind::Counter,
+    },
+    Description {
+        name: "sabir.bench.late",
+        unit: "s",
+        help: "How long after a call was due the generator came to send it.",
+        kind: Kind::Histogram(&RPC_BOUNDS),
+    },
+    Description {
         name: "sabir.telemetry.lost",
         unit: "{item}",
         help: "Spans and logs that did not reach the collector.",
@@ -159,6 +173,22 @@ impl Metrics {
     /// Sets a counter that is kept elsewhere.
     pub(crate) fn set(&self, metric: Metric, labels: Labels, count: i64) {
         self.change(metric, labels, |number| *number = Number::Whole(count));
+    }
+
+    /// Sets a histogram that is kept elsewhere. `counts` gives how many lie between the bounds, which are in nanoseconds.
+    pub(crate) fn set_times(
+        &self,
+        metric: Metric,
+        labels: Labels,
+        counts: impl FnOnce(&[u64]) -> Vec<u64>,
+        sum: Duration,
+    ) {
+        let Kind::Histogram(bounds) = DESCRIPTIONS[metric as usize].kind else { return };
+        let bounds: Vec<u64> = bounds.iter().map(|bound| (bound * 1e9) as u64).collect();
+        let buckets = counts(&bounds);
+        self.change(metric, labels, |number| {
+            *number = Number::Histogram { buckets, sum: sum.as_secs_f64() };
+        });
     }
 
     /// Adds a time to a histogram.

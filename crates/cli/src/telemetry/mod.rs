@@ -44,7 +44,7 @@ use sabir::{Router, TraceContext};
 use sabir_mcp::{McpClient, McpServer};
 use session_spans::SessionSpans;
 use settings::Settings;
-pub(crate) use span::{Attributes, Place, Span, SpanKind};
+pub(crate) use span::{Attributes, Place, Span, SpanKind, Value};
 use subscriber::Collect;
 
 use crate::args::{MetricsArgs, TelemetryArgs};
@@ -65,6 +65,8 @@ pub(crate) struct Started {
     queue: Option<Arc<Queue>>,
     /// Whether calls have spans.
     has_spans: bool,
+    /// Whether the command counts the calls of its sessions itself.
+    counts_calls: bool,
 }
 
 /// Telemetry of a command, until it ends.
@@ -86,6 +88,26 @@ pub(crate) fn start(
     command: &str,
     args: &TelemetryArgs,
     metrics: Option<&MetricsArgs>,
+    printer: &Printer,
+) -> Result<Telemetry, Failure> {
+    start_with(command, args, metrics, false, printer)
+}
+
+/// The same for a command that counts the calls of its sessions itself: they have no spans, and no metrics from here.
+pub(crate) fn start_apart(
+    command: &str,
+    args: &TelemetryArgs,
+    metrics: Option<&MetricsArgs>,
+    printer: &Printer,
+) -> Result<Telemetry, Failure> {
+    start_with(command, args, metrics, true, printer)
+}
+
+fn start_with(
+    command: &str,
+    args: &TelemetryArgs,
+    metrics: Option<&MetricsArgs>,
+    counts_calls: bool,
     printer: &Printer,
 ) -> Result<Telemetry, Failure> {
     let variable = |name: &str| std::env::var(name).ok();
@@ -119,6 +141,7 @@ pub(crate) fn start(
         metrics: Arc::clone(&metrics),
         has_spans: queue.is_some() || logs.is_some(),
         queue: queue.clone(),
+        counts_calls,
     };
     if started.has_spans {
         let _ = tracing::subscriber::set_global_default(collect);
@@ -236,7 +259,7 @@ pub(crate) fn session(
     router: Router,
     protocol: impl Fn() -> Option<Protocol> + Send + Sync + 'static,
 ) -> Router {
-    let Some(started) = started() else { return router };
+    let Some(started) = started().filter(|started| !started.counts_calls) else { return router };
     let router = observe::router(router, Arc::clone(&started.metrics), false);
     match started.has_spans {
         true => router.client_spans(SessionSpans(Box::new(protocol))).propagate(started.collect.clone()),
@@ -246,7 +269,7 @@ pub(crate) fn session(
 
 /// A client of MCP, whose requests are measured.
 pub(crate) fn mcp_client(client: McpClient) -> McpClient {
-    let Some(started) = started() else { return client };
+    let Some(started) = started().filter(|started| !started.counts_calls) else { return client };
     let metrics = Arc::clone(&started.metrics);
     client.observe(move |operation| observe::measure_mcp(&metrics, operation))
 }

@@ -1,23 +1,25 @@
 //! `--metrics`: serves the metrics to Prometheus.
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{ACCEPT, ALLOW, CONTENT_TYPE};
+use hyper::header::{ACCEPT, ALLOW, CONTENT_TYPE, HOST};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::task::AbortHandle;
 
 use super::metrics::Metrics;
 use super::prometheus::{self, Format};
 
-/// Scrapes at the same time. Others wait to be accepted.
+/// Scrapes at the same time. One more ends the oldest: a scrape takes milliseconds, so that one only keeps a place.
 const CONNECTIONS: usize = 16;
 
 /// How long one may take, and how long a connection may be silent.
@@ -27,30 +29,55 @@ const LONGEST: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(100);
 
 pub(super) async fn serve(listener: TcpListener, metrics: Arc<Metrics>) {
-    let permits = Arc::new(Semaphore::new(CONNECTIONS));
+    // A page that a browser shows must not read what is served to this machine alone.
+    let only_here = listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
+    let mut open: VecDeque<AbortHandle> = VecDeque::new();
     loop {
-        let Ok(permit) = Arc::clone(&permits).acquire_owned().await else { return };
         let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(PAUSE).await;
             continue;
         };
+        open.retain(|task| !task.is_finished());
+        if open.len() >= CONNECTIONS
+            && let Some(oldest) = open.pop_front()
+        {
+            oldest.abort();
+        }
         let metrics = Arc::clone(&metrics);
-        tokio::spawn(async move {
-            let answer =
-                service_fn(|request| std::future::ready(Ok::<_, Infallible>(answer(&metrics, &request))));
+        let task = tokio::spawn(async move {
+            let answer = service_fn(|request| {
+                std::future::ready(Ok::<_, Infallible>(answer(&metrics, &request, only_here)))
+            });
             let serving = http1::Builder::new()
                 .timer(TokioTimer::new())
                 .header_read_timeout(LONGEST)
                 .keep_alive(false)
                 .serve_connection(TokioIo::new(stream), answer);
             let _ = tokio::time::timeout(LONGEST, serving).await;
-            drop(permit);
         });
+        open.push_back(task.abort_handle());
     }
 }
 
-fn answer(metrics: &Metrics, request: &Request<Incoming>) -> Response<Full<Bytes>> {
+/// Whether a `Host` names this machine. The port may be another one, behind a tunnel.
+fn is_here(host: &str) -> bool {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if !port.contains(']') => name,
+        _ => host,
+    };
+    let address = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
+    name.eq_ignore_ascii_case("localhost")
+        || address.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+fn answer(metrics: &Metrics, request: &Request<Incoming>, only_here: bool) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::default());
+    let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
+    if only_here && !host.is_none_or(is_here) {
+        *response.status_mut() = StatusCode::FORBIDDEN;
+        *response.body_mut() = Full::from("metrics of a loopback address are served to this machine alone\n");
+        return response;
+    }
     if request.uri().path() != "/metrics" {
         *response.status_mut() = StatusCode::NOT_FOUND;
         return response;
@@ -66,4 +93,21 @@ fn answer(metrics: &Metrics, request: &Request<Incoming>) -> Response<Full<Bytes
     response.headers_mut().insert(CONTENT_TYPE, content_type);
     *response.body_mut() = Full::from(prometheus::text(metrics, format));
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_here;
+
+    #[test]
+    fn only_this_machine_is_here() {
+        for host in ["localhost", "LOCALHOST:9464", "127.0.0.1:9464", "127.9.9.9", "[::1]", "[::1]:9464"] {
+            assert!(is_here(host), "{host}");
+        }
+        for host in
+            ["", "evil.example", "localhost.evil.example:9464", "127.0.0.1.evil.example", "10.0.0.1:9464"]
+        {
+            assert!(!is_here(host), "{host}");
+        }
+    }
 }

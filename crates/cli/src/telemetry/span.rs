@@ -14,10 +14,15 @@ pub(crate) enum Value {
     Bool(bool),
 }
 
+/// A text up to where it is too long.
+pub(super) fn cut(text: &str) -> &str {
+    &text[..text.floor_char_boundary(LONGEST)]
+}
+
 impl Value {
     /// A text, cut off where it is too long.
     pub(crate) fn text(text: &str) -> Self {
-        Value::Text(text[..text.floor_char_boundary(LONGEST)].to_owned())
+        Value::Text(cut(text).to_owned())
     }
 }
 

@@ -23,7 +23,7 @@ use super::ids::Ids;
 use super::log::LogWriter;
 use super::queue::Queue;
 use super::settings::Sampler;
-use super::span::{Attributes, Log, Place, Span, SpanKind, Value};
+use super::span::{Attributes, Log, Place, Span, SpanKind, Value, cut};
 
 /// Spans that are open at the same time; others are not exported.
 const MOST_OPEN: usize = 65_536;
@@ -73,7 +73,7 @@ struct Fields {
 impl Visit for Fields {
     fn record_str(&mut self, field: &Field, value: &str) {
         match field.name() {
-            "otel.name" => self.name = Some(value.to_owned()),
+            "otel.name" => self.name = Some(cut(value).to_owned()),
             "otel.kind" => {
                 self.kind = match value {
                     "server" => SpanKind::Server,
@@ -82,7 +82,7 @@ impl Visit for Fields {
                 }
             }
             "otel.status_code" => self.is_error = value == "ERROR",
-            "message" => self.message = value.to_owned(),
+            "message" => self.message = cut(value).to_owned(),
             name => self.attributes.text(name, value),
         }
     }
