@@ -117,11 +117,8 @@ fn main() -> io::Result<ExitCode> {
         Goal::at_least(80.0, "3 workers, % of raw calls/s", share("sabir, 3 workers", "raw, 3 workers")),
     ];
     let tables = [(small, goals), (large, Vec::new())];
-    let bars = Bars {
-        title: "Calls a second through NATS".to_owned(),
-        table: &tables[0].0,
-        by: By::Rate as usize,
-    };
+    let bars =
+        Bars { title: "Calls a second through NATS".to_owned(), table: &tables[0].0, by: By::Rate as usize };
     let code = report("nats", &tables, &[bars])?;
     if std::env::var_os("ONLY").is_none() {
         failures::measure()?;
