@@ -1,6 +1,6 @@
 //! Calls as text, and what comes in answer.
 
-use sabir_proto::{Dialect, Incoming, LENIENT, Limits, Message, Response, decode};
+use sabir_proto::{Dialect, Id, Incoming, Invalid, LENIENT, Limits, Message, Response, decode};
 
 use crate::generator::{Generator, Ticket};
 use crate::lane::Answer;
@@ -98,14 +98,15 @@ impl Rendered {
                     match entry {
                         Ok(Message::Response(response)) => self.response(&response, now, generator),
                         Ok(message) => replies.extend(other(&message, generator, answer)),
-                        Err(_) => generator.stray(),
+                        Err(invalid) => refuse(&invalid, now, generator),
                     }
                 }
                 if !replies.is_empty() {
                     reply(&format!("[{}]", replies.join(",")));
                 }
             }
-            Ok(Incoming::One(Err(_))) | Err(_) => generator.stray(),
+            Ok(Incoming::One(Err(invalid))) => refuse(&invalid, now, generator),
+            Err(_) => generator.stray(),
         }
     }
 
@@ -133,6 +134,17 @@ impl Rendered {
                 generator.answered(id, now, &outcome);
             }
         }
+    }
+}
+
+/// Something that is not a valid message. If it is meant for an open call, nothing better will come.
+fn refuse(invalid: &Invalid<'_>, now: u64, generator: &mut Generator) {
+    match invalid.id.as_ref().and_then(Id::as_u64).filter(|_| invalid.response) {
+        Some(id) if generator.is_open(id) => {
+            let what = format!("the answer is not valid: {}", invalid.fault);
+            generator.answered(id, now, &Outcome::Failed(Class::Protocol, what));
+        }
+        _ => generator.stray(),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::times::Times;
 /// Rows of methods: each has a histogram of its own. What has none is counted in the last.
 const MOST_METHODS: usize = 64;
 
-/// Kinds of errors that are told apart.
+/// Kinds of errors before further codes of the server are counted together.
 const MOST_ERRORS: usize = 64;
 
 /// Characters of a message that are kept.
@@ -33,6 +33,8 @@ pub enum Outcome {
 pub enum Class {
     /// The server answered with an error of this code.
     Rpc(i64),
+    /// The server answered with an error of a code for which there was no row left.
+    RpcOther,
     /// There was no answer within the timeout.
     Timeout,
     /// The connection broke, or HTTP refused it.
@@ -52,6 +54,7 @@ impl Class {
     pub fn name(self) -> &'static str {
         match self {
             Class::Rpc(_) => "rpc",
+            Class::RpcOther => "rpc, other codes",
             Class::Timeout => "timeout",
             Class::Transport => "transport",
             Class::Protocol => "protocol",
@@ -286,11 +289,15 @@ impl Tally {
         if let Some(latency) = latency {
             self.measured.error_latency.record(latency);
         }
-        // Codes are the server's choice: those that are too many are counted with an earlier one.
         let errors = &mut self.measured.errors;
-        match errors.iter().position(|error| error.class == class) {
-            Some(at) => errors[at].count += count,
-            None if errors.len() >= MOST_ERRORS => errors[0].count += count,
+        // Codes are the server's choice, and may be many.
+        let is_new = |class| !errors.iter().any(|error: &ErrorTally| error.class == class);
+        let class = match class {
+            Class::Rpc(_) if errors.len() >= MOST_ERRORS && is_new(class) => Class::RpcOther,
+            class => class,
+        };
+        match errors.iter_mut().find(|error| error.class == class) {
+            Some(error) => error.count += count,
             None => {
                 let end = what.char_indices().nth(LONGEST_EXAMPLE).map_or(what.len(), |(at, _)| at);
                 errors.push(ErrorTally { class, count, example: what[..end].to_owned() });

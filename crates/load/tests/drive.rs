@@ -94,6 +94,40 @@ fn answers_are_matched_checked_and_counted_and_questions_answered() {
     assert!(measured.bytes.0 > 50_000 && measured.bytes.1 > 40_000, "{:?}", measured.bytes);
 }
 
+/// Each answer is an error with a code of its own, or an answer that is not valid.
+#[test]
+fn many_codes_and_invalid_answers_are_counted_as_what_they_are() {
+    let measured = run(plan(vec![call("echo", false)], 1), || {
+        let (ours, theirs) = duplex(1 << 16);
+        tokio::spawn(async move {
+            let (read, mut write) = tokio::io::split(theirs);
+            let mut requests = tokio::io::AsyncBufReadExt::lines(tokio::io::BufReader::new(read));
+            let mut number = 0;
+            while let Ok(Some(line)) = requests.next_line().await {
+                let id = line.split("\"id\":").nth(1).and_then(|rest| rest.split(',').next()).expect("an id");
+                number += 1;
+                let both = if number % 2 == 0 { ",\"result\":1" } else { "" };
+                let error = format!("\"error\":{{\"code\":{number},\"message\":\"no\"}}");
+                let answer = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},{error}{both}}}\n");
+                if write.write_all(answer.as_bytes()).await.is_err() {
+                    return;
+                }
+            }
+        });
+        vec![Lane::Stream { io: Box::new(ours), codec: Codec::Lines }]
+    });
+    let codes: Vec<u64> = measured
+        .errors
+        .iter()
+        .filter(|error| matches!(error.class, Class::Rpc(_)))
+        .map(|error| error.count)
+        .collect();
+    assert!(codes.len() > 50 && codes.iter().all(|count| *count == 1), "{:?}", measured.errors);
+    assert_eq!(count(&measured, Class::RpcOther), 500 - codes.len() as u64);
+    assert_eq!(count(&measured, Class::Protocol), 500);
+    assert_eq!(measured.total().sent, 1000);
+}
+
 #[test]
 fn a_connection_that_breaks_ends_the_run_with_what_was_measured() {
     let measured = run(plan(vec![call("echo", false)], 1), || {

@@ -158,7 +158,7 @@ fn all_failed(measured: &Measured) -> Failure {
         return Failure::new(Exit::Timeout, "no call was sent").hint("measure longer with --duration");
     };
     let exit = match error.class {
-        Class::Rpc(_) | Class::Wrong => Exit::Error,
+        Class::Rpc(_) | Class::RpcOther | Class::Wrong => Exit::Error,
         Class::Timeout | Class::Unanswered | Class::Unsent => Exit::Timeout,
         Class::Transport | Class::Protocol => Exit::Protocol,
     };
