@@ -35,10 +35,11 @@ impl Tap {
         command.args(["tap", "--record", "s.jrl", "--listen", listen, target]).args(more);
         let mut child = command.current_dir(&folder.0).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let line = lines.next().unwrap().unwrap();
+        // The second tap of a folder says first that it records to another file.
+        let line = lines.find(|line| line.as_ref().unwrap().starts_with("listening at ")).unwrap().unwrap();
         thread::spawn(move || lines.for_each(drop));
-        let url = line.split_whitespace().find(|word| word.contains("://") || word.starts_with("unix:"));
-        Tap { url: url.unwrap().trim_end_matches(',').to_owned(), child }
+        let url = line.split_whitespace().nth(2).unwrap();
+        Tap { url: url.trim_end_matches(',').to_owned(), child }
     }
 
     fn authority(&self) -> &str {
