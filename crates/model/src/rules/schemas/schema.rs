@@ -310,7 +310,8 @@ mod tests {
     fn comparing_has_a_budget() {
         let schema = format!(r#"{{"items":{{"allOf":[{}]}}}}"#, vec![r#"{"minimum":1}"#; 5000].join(","));
         let root = Arc::new(serde_json::from_str(&schema).expect("the schema is JSON"));
-        let schema = Schema::new(&root, String::new(), schema.len(), &MemoryBudget::of(64 << 20, 256 << 20, 1 << 27));
+        let schema =
+            Schema::new(&root, String::new(), schema.len(), &MemoryBudget::of(64 << 20, 256 << 20, 1 << 27));
         let value = format!("[{}0]", "1,".repeat(1000));
         let told = (0..1000).take_while(|_| schema.check("it", &value).is_some()).count();
         assert!((5..1000).contains(&told), "{told} comparisons");
