@@ -274,7 +274,7 @@ fn links(transcript: &str) -> Vec<String> {
             let from = words.next()?.strip_prefix("<urn:example:session#")?.strip_suffix('>')?;
             let property = words.next()?.strip_prefix("<urn:sabir:ontology#")?.strip_suffix('>')?;
             let to = words.next()?.strip_prefix("<urn:example:session#")?.strip_suffix('>')?;
-            (!["session", "inBatch"].contains(&property)).then(|| format!("{from} {property} {to}"))
+            (!["session", "inBatch", "chain"].contains(&property)).then(|| format!("{from} {property} {to}"))
         })
         .collect();
     links.sort();
@@ -440,8 +440,10 @@ fn sessions_of_one_file_are_in_their_order() {
     assert_eq!(at, ["first 5.0", "second 1005.0"]);
     let svg = picture(&graph(capture.as_bytes()), Picture::Sequence, &Stop::default()).unwrap();
     assert!(svg.find(">result: first<").unwrap() < svg.find(">second<").unwrap(), "{svg}");
-    let calls =
-        picture(&graph(capture.replace("second", "first").as_bytes()), Picture::Calls, &Stop::default());
+    let hello =
+        "initialize\",\"params\":{\"protocolVersion\":\"1\",\"clientInfo\":{\"name\":\"x\"}},\"y\":\"";
+    let named = capture.replace("first", hello).replace("second", hello);
+    let calls = picture(&graph(named.as_bytes()), Picture::Calls, &Stop::default());
     assert!(calls.unwrap().contains(">2× 4.0 ms<"), "one line for both");
 }
 
@@ -543,7 +545,6 @@ fn neither_chains_nor_queries_are_too_deep() {
         assert!(graph.query(&query, &Stop::default()).unwrap_err().to_string().contains("SPARQL: it is"));
     }
     assert!(graph.query(&nested("(", ")", 90), &Stop::default()).is_ok());
-    assert!(graph.query(&nested("!", "", 10_000), &Stop::default()).is_ok());
     assert!(graph.query(&nested("1||", "", 10_000), &Stop::default()).is_ok());
     for (query, why) in [
         ("SELECT * { SERVICE SILENT <http://127.0.0.1:9/> { ?a ?b ?c } }", "SERVICE"),
