@@ -31,16 +31,14 @@ const ofTurtle = text => {
 
 test('ajv takes each example for what it is', () => {
   const ajv = new Ajv({ strict: false, validateFormats: false })
-  ajv.addSchema(load(new URL('mcp-envelope.schema.json', files)))
   for (const block of blocks)
     for (const name of readdirSync(new URL(`${block}/`, root)).filter(name => /^schema.*\.json$/.test(name)))
-      ajv.addSchema(load(new URL(`${block}/${name}`, root)))
+      ajv.addSchema(load(new URL(`${block}/${name}`, root)), new URL(`${block}/${name}`, root).href)
   let count = 0
   for (const block of blocks)
     for (const { source, sections } of load(new URL(`${block}/tests/_report.json`, root)).items) {
       const [file, anchor] = sections[0].entries[0].filename.split('#')
-      const id = load(new URL(`${block}/${file}`, root)).$id
-      const valid = ajv.validate({ $ref: `${id}#${anchor}` }, load(new URL(`${block}/tests/${source.filename}`, root)))
+      const valid = ajv.validate({ $ref: `${new URL(`${block}/${file}`, root).href}#${anchor}` }, load(new URL(`${block}/tests/${source.filename}`, root)))
       assert.equal(valid, !source.requireFail, `${block}: ${source.title}: ${ajv.errorsText()}`)
       count++
     }
@@ -52,7 +50,10 @@ test('jsonld gives the triples beside each example', async () => {
   for (const block of blocks)
     for (const name of readdirSync(new URL(`${block}/tests/`, root)).filter(name => name.endsWith('.jsonld'))) {
       const url = new URL(`${block}/tests/${name}`, root)
-      const want = await canonical(await ofTurtle(read(new URL(name.replace('.jsonld', '.ttl'), url))), { inputFormat: 'application/n-quads' })
+      const turtle = await ofTurtle(read(new URL(name.replace('.jsonld', '.ttl'), url)))
+      // Classes are added by SPARQL after the context; the test in Python runs it.
+      const facts = turtle.split('\n').filter(line => !line.includes(' <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> '))
+      const want = await canonical(facts.join('\n'), { inputFormat: 'application/n-quads' })
       assert.equal(await canonical(load(url), { base: url.href }), want, `${block}/${name}`)
       count++
     }

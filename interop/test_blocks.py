@@ -17,6 +17,7 @@ import mcp_types as types
 import rdflib
 import yaml
 from jsonschema import Draft202012Validator
+from ogc.na.annotate_schema import ContextBuilder
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from pyld import jsonld
 from pyshacl import validate
@@ -44,8 +45,12 @@ jsonld.set_document_loader(local)
 
 
 def schemas():
-    found = [load(path) for path in BLOCKS.glob("*/schema*.json")] + [load(FILES / "mcp-envelope.schema.json")]
-    return {schema["$id"]: schema for schema in found}
+    """Those of the folder, and nothing else, by where they are."""
+    return {path.as_uri(): load(path) for path in BLOCKS.glob("*/schema*.json")}
+
+
+def registry():
+    return Registry().with_resources((uri, Resource.from_contents(schema)) for uri, schema in schemas().items())
 
 
 async def the_folder_is_what_the_program_builds():
@@ -57,20 +62,45 @@ async def the_folder_is_what_the_program_builds():
 
 
 async def examples_pass_or_fail_by_their_part_of_the_schema():
-    known = schemas()
-    for schema in known.values():
+    for schema in schemas().values():
         Draft202012Validator.check_schema(schema)
-    registry = Registry().with_resources((id, Resource.from_contents(schema)) for id, schema in known.items())
+    known = registry()
     count = 0
     for report in BLOCKS.glob("*/tests/_report.json"):
         for item in load(report)["items"]:
             file, _, anchor = item["sections"][0]["entries"][0]["filename"].partition("#")
-            id = load(report.parent.parent / file)["$id"]
-            validator = Draft202012Validator({"$ref": f"{id}#{anchor}"}, registry=registry)
+            uri = (report.parent.parent / file).as_uri()
+            validator = Draft202012Validator({"$ref": f"{uri}#{anchor}"}, registry=known)
             message = load(report.parent / item["source"]["filename"])
             check((item["source"]["title"], validator.is_valid(message)), (item["source"]["title"], not item["source"]["requireFail"]))
             count += 1
     assert count > 60, count
+
+
+async def the_schema_of_mcp_takes_every_revision_and_checks_params():
+    validator = Draft202012Validator({"$ref": (BLOCKS / "mcp/schema.json").as_uri()}, registry=registry())
+    for path in BLOCKS.glob("mcp/tests/*.json"):
+        if not path.stem.startswith("_") and not path.stem.endswith("-fail"):
+            check((path.name, validator.is_valid(load(path))), (path.name, True))
+    call = {"jsonrpc": "2.0", "id": 1}
+    for method, params, want in (
+        ("tools/list", None, True),
+        ("tools/call", {"name": "add", "arguments": {"a": 1}}, True),
+        ("tools/call", {"arguments": {}}, False),
+        ("initialize", {}, False),
+        ("somebody/elses", {"x": 1}, True),
+        ("somebody/elses", [1], False),
+    ):
+        message = {**call, "method": method, **({} if params is None else {"params": params})}
+        check((message, validator.is_valid(message)), (message, want))
+
+
+def classes(graph, block):
+    """What the block does after its context."""
+    for step in yaml.safe_load((block / "semantic-uplift.yaml").read_text())["additionalSteps"]:
+        check(step["type"], "sparql-update")
+        graph.update((block / step["ref"]).read_text())
+    return graph
 
 
 def by_pyld(path):
@@ -78,13 +108,49 @@ def by_pyld(path):
     return rdflib.Graph().parse(data=quads, format="nt")
 
 
+async def contexts_that_others_derive_mean_the_same():
+    count = 0
+    for path in [*BLOCKS.glob("*/schema.json"), *BLOCKS.glob("mcp/schema-20*.json")]:
+        context = ContextBuilder(path).context["@context"]
+        for example in path.parent.glob("tests/*.ttl"):
+            message = load(example.with_suffix(".json"))
+            entries = message if isinstance(message, list) else [message]
+            document = {"@context": context, "@graph": entries}
+            quads = jsonld.to_rdf(document, {"format": "application/n-quads"})
+            came = classes(rdflib.Graph().parse(data=quads, format="nt"), path.parent)
+            assert isomorphic(came, rdflib.Graph().parse(example)), (path, example)
+            count += 1
+    assert count > 150, count
+
+
+async def shapes_apply_to_messages_of_every_block():
+    shapes = rdflib.Graph().parse(BLOCKS / "json-rpc/shapes.ttl")
+    for block in ("json-rpc", "mcp", "lsp", "a2a"):
+        context = load(BLOCKS / block / "context.jsonld")["@context"]
+        check(list(load(BLOCKS / "register.json")["bblocks"][0]["shaclShapes"]), ["sabir.json-rpc"])
+        for broken, rule in (
+            ({"id": 1, "result": {}, "error": {"code": 1, "message": "x"}}, "RPC004"),
+            ({"id": 1, "method": "tools/call", "params": {"name": "a"}, "result": {}}, "RPC005"),
+            ({"id": 1, "method": "tools/call", "params": "text"}, "RPC003"),
+        ):
+            quads = jsonld.to_rdf({"@context": context, "jsonrpc": "2.0", **broken}, {"format": "application/n-quads"})
+            conforms, _, text = validate(rdflib.Graph().parse(data=quads, format="nt"), shacl_graph=shapes)
+            assert not conforms and rule in text, (block, broken, text)
+        for example in (BLOCKS / block / "tests").glob("*.ttl"):
+            graph = rdflib.Graph().parse(example)
+            assert (None, rdflib.RDF.type, None) in graph, example
+            conforms, _, text = validate(graph, shacl_graph=shapes, allow_warnings=True)
+            assert conforms, (example, text)
+
+
 async def examples_give_the_same_triples():
     count = 0
     for path in [*BLOCKS.glob("*/tests/*.jsonld"), BLOCKS / "bblocks.jsonld"]:
         want = rdflib.Graph().parse(path.with_suffix(".ttl"), format="turtle")
         assert len(want), path
-        assert isomorphic(by_pyld(path), want), path
-        assert isomorphic(rdflib.Graph().parse(path, format="json-ld"), want), path
+        typed = (lambda graph: graph) if path.parent == BLOCKS else (lambda graph: classes(graph, path.parent.parent))
+        assert isomorphic(typed(by_pyld(path)), want), path
+        assert isomorphic(typed(rdflib.Graph().parse(path, format="json-ld")), want), path
         count += 1
     assert count > 40, count
 
@@ -217,7 +283,10 @@ run(
     [
         the_folder_is_what_the_program_builds,
         examples_pass_or_fail_by_their_part_of_the_schema,
+        the_schema_of_mcp_takes_every_revision_and_checks_params,
         examples_give_the_same_triples,
+        contexts_that_others_derive_mean_the_same,
+        shapes_apply_to_messages_of_every_block,
         another_tool_annotates_the_schema_as_we_do,
         the_ontologies_explain_every_term,
         the_definitions_of_mcp_are_those_of_its_package,

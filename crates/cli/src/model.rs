@@ -108,20 +108,44 @@ mod blocks {
 
     /// Writes all blocks. Files that are there already are replaced, others are left alone.
     pub(super) fn build(folder: Option<&str>, printer: &Printer) -> Result<Exit, Failure> {
-        let folder = Path::new(folder.ok_or_else(|| {
+        let folder = Path::new(folder.filter(|folder| !folder.is_empty()).ok_or_else(|| {
             Failure::usage("`sabir model build` needs a folder to write to")
                 .hint("sabir model build building-blocks")
         })?);
         let files = blocks::build().map_err(|error| Failure::new(Exit::Error, error))?;
         for file in &files {
             let path = folder.join(&file.path);
-            let written = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-            written.and_then(|()| std::fs::write(&path, &file.text)).map_err(|error| {
+            write(folder, &file.path, &file.text).map_err(|error| {
                 Failure::new(Exit::Connect, format_args!("cannot write `{}`: {error}", path.display()))
             })?;
         }
         printer.note(&format!("wrote {} files to {}", files.len(), folder.display()));
         Ok(Exit::Ok)
+    }
+
+    /// Writes a file beside its place and moves it there: nothing is torn, and a link is replaced, not followed.
+    fn write(folder: &Path, file: &str, text: &str) -> std::io::Result<()> {
+        std::fs::create_dir_all(folder)?;
+        let path = folder.join(file);
+        let mut inner = folder.to_owned();
+        for part in Path::new(file).parent().into_iter().flat_map(Path::iter) {
+            inner.push(part);
+            match std::fs::symlink_metadata(&inner) {
+                Ok(found) if !found.is_dir() => {
+                    let why = format!("`{}` is not a folder", inner.display());
+                    return Err(std::io::Error::new(std::io::ErrorKind::NotADirectory, why));
+                }
+                Ok(_) => {}
+                Err(_) => std::fs::create_dir(&inner)?,
+            }
+        }
+        let beside = path.with_extension(format!("{}.part", std::process::id()));
+        let _ = std::fs::remove_file(&beside);
+        let written = std::fs::File::options().write(true).create_new(true).open(&beside);
+        let written = written.and_then(|mut out| std::io::Write::write_all(&mut out, text.as_bytes()));
+        written.and_then(|()| std::fs::rename(&beside, &path)).inspect_err(|_| {
+            let _ = std::fs::remove_file(&beside);
+        })
     }
 
     /// The definitions of MCP from a folder that has `REVISION/schema.json`.

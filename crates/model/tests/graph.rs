@@ -222,7 +222,7 @@ fn pictures_are_escaped() {
         &Stop::default(),
     );
     let svg = svg.unwrap();
-    for want in ["editor", "tool forecast", "1 failed", "sampling/createMessage", "inside"] {
+    for want in ["editor", "tool forecast", "1 failed", "sampling/createMessage", "in its course"] {
         assert!(svg.contains(want), "{want}: {svg}");
     }
 }
@@ -274,7 +274,7 @@ fn links(transcript: &str) -> Vec<String> {
             let from = words.next()?.strip_prefix("<urn:example:session#")?.strip_suffix('>')?;
             let property = words.next()?.strip_prefix("<urn:sabir:ontology#")?.strip_suffix('>')?;
             let to = words.next()?.strip_prefix("<urn:example:session#")?.strip_suffix('>')?;
-            (!["session", "inBatch"].contains(&property)).then(|| format!("{from} {property} {to}"))
+            (!["session", "inBatch", "chain"].contains(&property)).then(|| format!("{from} {property} {to}"))
         })
         .collect();
     links.sort();
@@ -414,4 +414,145 @@ fn hostile_captures_are_told_as_they_are() {
         let facts = facts(&came, Syntax::Turtle).len();
         assert_eq!(graph(capture).len(), facts, "{head}");
     }
+}
+
+fn table(capture: &str, query: &str) -> Vec<String> {
+    let text = QUERIES.iter().find(|known| known.name == query).map_or(query, |known| known.text);
+    let Answer::Table(table) = graph(capture.as_bytes()).query(text, &Stop::default()).unwrap() else {
+        panic!("{query} selects")
+    };
+    let row =
+        |row: &Vec<Option<Cell>>| row.iter().map(|cell| shown(cell.as_ref())).collect::<Vec<_>>().join(" ");
+    table.rows.iter().map(row).collect()
+}
+
+/// One header after another: offsets and the picture go by the dates of all of them.
+#[test]
+fn sessions_of_one_file_are_in_their_order() {
+    let part = |at: &str, method: &str| {
+        format!(
+            "{{\"jrl\":1,\"at\":\"{at}\"}}\n{{\"n\":1,\"t\":5000000,\"d\":\">\",\"msg\":{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"{method}\"}}}}\n\
+             {{\"n\":2,\"t\":9000000,\"d\":\"<\",\"msg\":{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":1}}}}\n"
+        )
+    };
+    let capture = part("2026-01-01T00:00:00Z", "first") + &part("2026-01-01T00:00:01Z", "second");
+    let at = table(&capture, "SELECT ?method ?at { ?r jrpc:hasMethod ?method ; rpcx:atMs ?at } ORDER BY ?at");
+    assert_eq!(at, ["first 5.0", "second 1005.0"]);
+    let svg = picture(&graph(capture.as_bytes()), Picture::Sequence, &Stop::default()).unwrap();
+    assert!(svg.find(">result: first<").unwrap() < svg.find(">second<").unwrap(), "{svg}");
+    let hello =
+        "initialize\",\"params\":{\"protocolVersion\":\"1\",\"clientInfo\":{\"name\":\"x\"}},\"y\":\"";
+    let named = capture.replace("first", hello).replace("second", hello);
+    let calls = picture(&graph(named.as_bytes()), Picture::Calls, &Stop::default());
+    assert!(calls.unwrap().contains(">2× 4.0 ms<"), "one line for both");
+}
+
+/// Plain JSON lines: MCP's methods say who sends them, and answers go back.
+#[test]
+fn directions_that_are_not_told_follow_from_mcp() {
+    let lines = concat!(
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"a\",\"_meta\":{\"progressToken\":7}}}\n",
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":7,\"progress\":1}}\n",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"roots/list\"}\n",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"roots\":[]}}\n",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":[],\"isError\":true}}\n",
+    );
+    let ways = table(lines, "SELECT ?line ?to { ?m rpcx:line ?line ; rpcx:direction ?to } ORDER BY ?line");
+    let ways: Vec<_> = ways.iter().map(|row| row.rsplit('#').next().unwrap()).collect();
+    assert_eq!(ways, ["ToServer", "ToClient", "ToClient", "ToServer", "ToClient"]);
+    assert_eq!(
+        table(lines, "who-asked-what"),
+        ["client server tools/call a 1 1 0", "server client roots/list  1 0 0"]
+    );
+    assert_eq!(table(lines, "error-rate")[0], "tools/call 1 0 1 100");
+}
+
+/// A stream of answers is one call.
+#[test]
+fn a_request_counts_once_however_often_it_is_answered() {
+    let call = "> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\"}\n";
+    let reply = "< {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":0}\n";
+    let capture = [call, &reply.repeat(5)].concat();
+    assert_eq!(table(&capture, "who-asked-what"), ["client server m  1 0 0"]);
+    assert_eq!(table(&capture, "error-rate"), ["m 1 0 0 0"]);
+}
+
+/// The numbers that somebody sent, and not the nearest doubles.
+#[test]
+fn failed_arguments_are_shown_as_they_were_sent() {
+    let capture = concat!(
+        "> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"pay\",\"arguments\":{\"account\":9007199254740993,\"amount\":1.10}}}\n",
+        "< {\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,\"message\":\"no\",\"data\":\"no such account\"}}\n",
+    );
+    assert_eq!(
+        table(capture, "failed-arguments"),
+        ["- 1 pay {\"account\":9007199254740993,\"amount\":1.10} refused no: \"no such account\""]
+    );
+}
+
+/// Tools of the same name belong to their servers.
+#[test]
+fn a_tool_that_another_server_has_is_another_tool() {
+    let session = |connection: u8, server: &str, call: bool| {
+        let line = |d: &str, msg: &str| {
+            format!("{{\"n\":1,\"t\":0,\"c\":{connection},\"d\":\"{d}\",\"msg\":{msg}}}\n")
+        };
+        let mut text = line(
+            ">",
+            r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}"#,
+        ) + &line(
+            "<",
+            &format!(
+                r#"{{"jsonrpc":"2.0","id":1,"result":{{"serverInfo":{{"name":"{server}","version":"1"}}}}}}"#
+            ),
+        ) + &line(">", r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#)
+            + &line(
+                "<",
+                r#"{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"search","inputSchema":{}}]}}"#,
+            );
+        if call {
+            text +=
+                &line(">", r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"search"}}"#);
+        }
+        text
+    };
+    let header = "{\"jrl\":1,\"profile\":\"mcp\"}\n";
+    let both = [header, &session(1, "SA", true), &session(2, "SB", false)].concat();
+    assert_eq!(table(&both, "tools-never-called"), ["SB search -"]);
+    let same = [header, &session(1, "SA", true), &session(2, "SA", false)].concat();
+    assert!(table(&same, "tools-never-called").is_empty());
+}
+
+/// A long chain of calls, and queries that are nested as deep as somebody likes.
+#[test]
+fn neither_chains_nor_queries_are_too_deep() {
+    let mut chain = "{\"jrl\":1}\n".to_owned();
+    for i in 0..3000 {
+        let _ = writeln!(
+            chain,
+            "{{\"n\":{i},\"t\":{i},\"c\":{},\"d\":\">\",\"msg\":{{\"jsonrpc\":\"2.0\",\"id\":{i},\"method\":\"x\",\"params\":{{\"_meta\":{{\"traceparent\":\"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\"}}}}}}}}",
+            i % 2
+        );
+    }
+    let rows = table(&chain, "call-tree");
+    assert_eq!(rows.len(), 3000);
+    assert!(rows[2999].contains(" 2999 "), "{}", rows[2999]);
+    let graph = graph(b"");
+    let nested = |open: &str, close: &str, n: usize| {
+        format!("SELECT * {{ ?a ?b ?c FILTER({}1{}) }}", open.repeat(n), close.repeat(n))
+    };
+    for query in [nested("(", ")", 20_000), format!("SELECT * {}{}", "{".repeat(300), "}".repeat(300))] {
+        assert!(graph.query(&query, &Stop::default()).unwrap_err().to_string().contains("SPARQL: it is"));
+    }
+    assert!(graph.query(&nested("(", ")", 90), &Stop::default()).is_ok());
+    assert!(graph.query(&nested("1||", "", 10_000), &Stop::default()).is_ok());
+    for (query, why) in [
+        ("SELECT * { SERVICE SILENT <http://127.0.0.1:9/> { ?a ?b ?c } }", "SERVICE"),
+        ("SELECT * FROM <file:///etc/passwd> { ?a ?b ?c }", "FROM"),
+        ("SELECT * { ?x foaf:name ?l }", "the prefix `foaf` is not declared"),
+    ] {
+        let error = graph.query(query, &Stop::default()).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+    assert!(graph.query("SELECT * { ?x rdfs:label ?l ; a owl:Class }", &Stop::default()).is_ok());
 }

@@ -41,7 +41,10 @@ pub(crate) fn run(args: &GraphArgs, printer: &Printer) -> Result<Exit, Failure> 
         Some(query) => {
             let query = sparql(query)?;
             let graph = load(args, printer, &base)?;
-            let answer = limited(args.timeout, move |stop| graph.query(&query, stop))?;
+            let mut answer = limited(args.timeout, move |stop| graph.query(&query, stop))?;
+            if let Answer::Table(table) = &mut answer {
+                table::drop_empty(table, "capture");
+            }
             let mut out = printer.stream();
             match answer {
                 Answer::Truth(truth) => writeln!(out, "{truth}")?,

@@ -90,6 +90,9 @@ pub(super) fn read<E>(
 where
     Failure: From<E>,
 {
+    if args.files.iter().filter(|file| *file == "-").count() > 1 {
+        return Err(Failure::usage("standard input (-) can be given once"));
+    }
     if let [file] = args.files.as_slice() {
         let mut input = Input::open(file)?;
         let mut mapper = GraphMapper::new();

@@ -11,6 +11,10 @@ use crate::print::Printer;
 /// Decimals of a number in a table for people.
 const DECIMALS: usize = 3;
 
+/// The widest that a column is made for its cells. A wider cell stands out of its column: if all were filled up to it, one
+/// long argument would be multiplied by the number of rows.
+const WIDEST: usize = 60;
+
 /// Prefixes that are shown by their short names.
 const PREFIXES: [(&str, &str); 5] = [
     ("http://json-rpc.org/ontology#", "jrpc:"),
@@ -20,12 +24,24 @@ const PREFIXES: [(&str, &str); 5] = [
     ("http://www.w3.org/ns/prov#", "prov:"),
 ];
 
+/// Leaves out a column that has nothing in it: which capture a line is of is told where there are several.
+pub(super) fn drop_empty(table: &mut Table, column: &str) {
+    let Some(at) = table.columns.iter().position(|name| name == column) else { return };
+    if table.rows.iter().all(|row| row[at].is_none()) {
+        table.columns.remove(at);
+        table.rows.iter_mut().for_each(|row| drop(row.remove(at)));
+    }
+}
+
 /// Columns side by side, with names of the capture as short as they can be.
 pub(super) fn text(out: &mut impl Write, table: &Table, base: &str, printer: &Printer) -> io::Result<()> {
     let rows: Vec<Vec<String>> =
         table.rows.iter().map(|row| row.iter().map(|cell| shown(cell.as_ref(), base)).collect()).collect();
     let widths: Vec<usize> = (0..table.columns.len())
-        .map(|i| rows.iter().map(|row| row[i].chars().count()).fold(table.columns[i].len(), usize::max))
+        .map(|i| {
+            let cells = rows.iter().map(|row| row[i].chars().count().min(WIDEST));
+            cells.fold(table.columns[i].len(), usize::max)
+        })
         .collect();
     let to_the_right: Vec<bool> = (0..widths.len())
         .map(|i| table.rows.iter().all(|row| matches!(row[i], None | Some(Cell::Number(_)))))
@@ -33,7 +49,7 @@ pub(super) fn text(out: &mut impl Write, table: &Table, base: &str, printer: &Pr
     let line = |cells: &[String]| {
         let mut line = String::new();
         for (i, cell) in cells.iter().enumerate() {
-            let gap = " ".repeat(widths[i] - cell.chars().count());
+            let gap = " ".repeat(widths[i].saturating_sub(cell.chars().count()));
             let between = if i == 0 { "" } else { "  " };
             let (before, after) = if to_the_right[i] { (gap.as_str(), "") } else { ("", gap.as_str()) };
             line.extend([between, before, cell, after]);
@@ -79,6 +95,9 @@ pub(super) fn json(out: &mut impl Write, table: &Table) -> io::Result<()> {
             write!(out, "{before}{}:", serde_json::Value::from(column.as_str()))?;
             before = ",";
             match cell {
+                Cell::Json(text) if serde_json::from_str::<serde::de::IgnoredAny>(text).is_err() => {
+                    write!(out, "{}", escape_controls(&serde_json::Value::from(text.as_str()).to_string()))?
+                }
                 Cell::Number(text) | Cell::Json(text) => write!(out, "{}", escape_controls(text))?,
                 Cell::Truth(truth) => write!(out, "{truth}")?,
                 Cell::Iri(text) | Cell::Text(text) => {
@@ -91,8 +110,8 @@ pub(super) fn json(out: &mut impl Write, table: &Table) -> io::Result<()> {
     Ok(())
 }
 
-/// As SPARQL's results are written in CSV: the bare values, quoted where they must be. For a terminal, control
-/// characters are escaped.
+/// As SPARQL's results are written in CSV: the bare values, quoted where they must be. A text that a spreadsheet would take
+/// for a formula has an apostrophe before it: peers choose the texts. For a terminal, control characters are escaped.
 pub(super) fn csv(out: &mut impl Write, table: &Table, printer: &Printer) -> io::Result<()> {
     let bare = |text: &str| match text.contains(['"', ',', '\n', '\r']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),
@@ -110,6 +129,9 @@ pub(super) fn csv(out: &mut impl Write, table: &Table, printer: &Printer) -> io:
             .map(|cell| match cell {
                 None => String::new(),
                 Some(Cell::Truth(truth)) => truth.to_string(),
+                Some(Cell::Text(text)) if text.starts_with(['=', '+', '-', '@', '\t', '\r']) => {
+                    quoted(&format!("'{text}"))
+                }
                 Some(Cell::Iri(text) | Cell::Number(text) | Cell::Json(text) | Cell::Text(text)) => {
                     quoted(text)
                 }

@@ -109,12 +109,6 @@ impl Documents {
             .collect();
         let mut terms = self.scope(roots, 0);
         terms.insert("@version".to_owned(), json!(1.1));
-        for id in of {
-            let extra = self.0.get(*id).and_then(|schema| schema["x-jsonld-extra-terms"].as_object());
-            for (name, term) in extra.into_iter().flatten() {
-                terms.entry(name.clone()).or_insert_with(|| term_of(term));
-            }
-        }
         json!({ "@context": terms })
     }
 
@@ -216,13 +210,6 @@ impl Documents {
         let (id, anchor) = to.split_once('#')?;
         let (id, root) = self.0.get_key_value(if id.is_empty() { document } else { id })?;
         Some(Part { document: id, schema: root["$defs"].get(anchor)? })
-    }
-}
-
-fn term_of(annotated: &Value) -> Value {
-    match annotated["x-jsonld-type"].as_str() {
-        Some(kind) => json!({"@id": annotated["x-jsonld-id"], "@type": kind}),
-        None => annotated["x-jsonld-id"].clone(),
     }
 }
 

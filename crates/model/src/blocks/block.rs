@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::blocks::BlockFile;
 use crate::blocks::annotate::Prefixes;
 use crate::blocks::json::{compact, pretty};
+use crate::blocks::published::published;
 use crate::blocks::uplift::{things, turtle};
 
 /// What a block is made of.
@@ -23,6 +24,10 @@ pub(crate) struct Block {
     pub(crate) context: Value,
     pub(crate) ontology: String,
     pub(crate) shapes: Option<&'static str>,
+    /// SPARQL that adds the classes of messages to what the context gives.
+    pub(crate) types: String,
+    /// The class of each method that has one.
+    pub(crate) classes: BTreeMap<String, String>,
     pub(crate) prefixes: Prefixes,
 }
 
@@ -83,19 +88,25 @@ impl Block {
             BlockFile { path: path("ontology.ttl"), text: self.ontology.clone() },
         ];
         files.extend(
-            self.schemas.iter().map(|(name, schema)| BlockFile { path: path(name), text: pretty(schema) }),
+            self.schemas
+                .iter()
+                .map(|(name, schema)| BlockFile { path: path(name), text: pretty(&published(schema, self)) }),
         );
-        files.extend(
-            self.shapes.map(|shapes| BlockFile { path: path("shapes.ttl"), text: shapes.to_owned() }),
-        );
+        if let Some([messages, sessions]) = self.shapes.and_then(parts_of_shapes) {
+            files.push(BlockFile { path: path("shapes.ttl"), text: messages });
+            files.push(BlockFile { path: path("session-shapes.ttl"), text: sessions });
+        }
+        files.push(BlockFile { path: path("types.ru"), text: self.types.clone() });
+        files.push(BlockFile { path: path("semantic-uplift.yaml"), text: UPLIFT.to_owned() });
         let mut report = Vec::new();
         let mut yaml = format!("prefixes:\n{}\nexamples:\n", prefixes_yaml(&self.prefixes));
         for (number, example) in self.examples().iter().enumerate() {
             let verdict = self.verdict(example, all)?;
             let name = format!("example_{}{}", number + 1, if example.fails { "-fail" } else { "" });
             let at = |extension: &str| path(&format!("tests/{name}.{extension}"));
-            let (json, jsonld) = (pretty(&example.message), pretty(&with_context(&example.message)));
-            let ttl = turtle(&things(&example.message, &self.context), &self.prefixes);
+            let json = pretty(&example.message);
+            let jsonld = pretty(&with_context(&example.message, "../context.jsonld"));
+            let ttl = turtle(&things(&example.message, &self.context, &self.classes), &self.prefixes);
             let suffix = if example.fails { "validation_failed.txt" } else { "validation_passed.txt" };
             files.push(BlockFile { path: at("json"), text: json.clone() });
             files.push(BlockFile { path: at(suffix), text: format!("{verdict}\n") });
@@ -110,7 +121,8 @@ impl Block {
                     Value::from(example.title.as_str())
                 ));
                 yaml.push_str(&snippet("json", Some(&example.schema), &json));
-                yaml.push_str(&snippet("jsonld", None, &jsonld));
+                let beside = pretty(&with_context(&example.message, "context.jsonld"));
+                yaml.push_str(&snippet("jsonld", None, &beside));
                 yaml.push_str(&snippet("turtle", None, &ttl));
             }
             report.push(json!({
@@ -169,20 +181,33 @@ impl Block {
     }
 }
 
+/// What a tool for building blocks does after the context.
+const UPLIFT: &str = "additionalSteps:\n  - type: sparql-update\n    ref: types.ru\n";
+
+/// The shapes of messages, and those of sessions: a message that stands alone has no answer, and need not have one.
+fn parts_of_shapes(shapes: &str) -> Option<[String; 2]> {
+    let (head, rest) = shapes.split_once("# Messages\n")?;
+    let (messages, sessions) = rest.split_once("# Sessions\n")?;
+    Some([
+        format!("{head}# Messages\n{}", messages.trim_end().to_owned() + "\n"),
+        format!("{head}# Sessions\n{sessions}"),
+    ])
+}
+
 /// A member of a registration that is text.
 pub(crate) fn text<'m>(members: &'m Map<String, Value>, name: &str) -> &'m str {
     members.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// The message as a document of JSON-LD that refers to the context of its block.
-fn with_context(message: &Value) -> Value {
+fn with_context(message: &Value, context: &str) -> Value {
     match message {
         Value::Object(members) => {
             let mut members = members.clone();
-            members.insert("@context".to_owned(), "../context.jsonld".into());
+            members.insert("@context".to_owned(), context.into());
             members.into()
         }
-        batch => json!({"@context": "../context.jsonld", "@graph": batch}),
+        batch => json!({"@context": context, "@graph": batch}),
     }
 }
 

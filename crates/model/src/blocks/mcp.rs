@@ -46,9 +46,6 @@ const AS_JSON: [&str; 10] = [
     "metadata",
 ];
 
-/// Members of `_meta` that have a meaning without being in any schema.
-const IN_META: [&str; 3] = ["traceparent", "tracestate", "baggage"];
-
 /// What the published block has names for.
 pub(crate) struct Published {
     pub(crate) namespace: String,
@@ -147,7 +144,6 @@ pub(crate) fn schema(definitions: &Definitions, published: &Published, revision:
         }
         _ => json!([{"$ref": "#Message"}]),
     };
-    let extra = IN_META.map(|name| (name.to_owned(), json!({"x-jsonld-id": published.member(name)})));
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": format!("urn:sabir:schema:mcp:{revision}"),
@@ -157,8 +153,51 @@ pub(crate) fn schema(definitions: &Definitions, published: &Published, revision:
         "$defs": parts,
         "x-jsonld-base": "urn:sabir:message:",
         "x-jsonld-prefixes": prefixes().json(),
-        "x-jsonld-extra-terms": extra.into_iter().collect::<Map<_, _>>(),
     })
+}
+
+/// What a reference to the block alone leads to: messages of any revision. A method is what one of the revisions that have
+/// it says.
+pub(crate) fn any_revision(definitions: &Definitions) -> Value {
+    let methods = definitions.methods();
+    let by_method = methods.iter().map(|method| {
+        let of =
+            |revision: &String| json!({"$ref": format!("urn:sabir:schema:mcp:{revision}#{}", method.name)});
+        json!({
+            "if": {"required": ["method"], "properties": {"method": {"const": method.method}}},
+            "then": {"anyOf": method.revisions.iter().map(of).collect::<Vec<_>>()},
+        })
+    });
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "urn:sabir:schema:mcp",
+        "title": "The Model Context Protocol, in any revision",
+        "description": "A message is valid if it is in one of the revisions that have its method. `schema-REVISION.json` is for one revision.",
+        "anyOf": [{"$ref": "#Message"}, {"type": "array", "minItems": 1, "items": {"$ref": "#Message"}}],
+        "$defs": {"Message": {
+            "$anchor": "Message",
+            "$ref": format!("{ENVELOPE}#JSONRPCMessage"),
+            "allOf": by_method.collect::<Vec<_>>(),
+        }},
+        "x-jsonld-base": "urn:sabir:message:",
+        "x-jsonld-prefixes": prefixes().json(),
+    })
+}
+
+/// The class of each method.
+pub(crate) fn classes(definitions: &Definitions, published: &Published) -> BTreeMap<String, String> {
+    definitions.methods().into_iter().map(|m| (m.method.clone(), published.class(&m.name))).collect()
+}
+
+/// SPARQL that adds the classes of messages.
+pub(crate) fn types(classes: &BTreeMap<String, String>) -> String {
+    let mut text = super::TYPES.trim_end().to_owned();
+    text.push_str(" ;\nINSERT { ?m a ?class } WHERE {\n  VALUES (?method ?class) {\n");
+    for (method, class) in classes {
+        let _ = writeln!(text, "    (\"{method}\" <{class}>)");
+    }
+    text.push_str("  }\n  ?m jrpc:hasMethod ?method\n}\n");
+    text
 }
 
 /// What a message adds to one of the envelope.

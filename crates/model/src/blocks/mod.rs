@@ -17,10 +17,13 @@ mod docs;
 mod json;
 mod mcp;
 mod ogc;
+mod published;
 mod register;
 mod uplift;
 
-use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+use serde_json::Value;
 
 use crate::files;
 use annotate::{Documents, Prefixes};
@@ -48,6 +51,7 @@ pub fn build() -> Result<Vec<BlockFile>, BadExample> {
         made.extend(block.files(&documents.0)?);
     }
     made.extend(ogc::files());
+    made.push(BlockFile { path: "README.md".to_owned(), text: README.to_owned() });
     made.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(made)
 }
@@ -64,6 +68,10 @@ struct Blocks {
     documents: Documents,
 }
 
+const README: &str = include_str!("../../files/blocks/README.md");
+/// SPARQL that adds the classes of JSON-RPC.
+const TYPES: &str = include_str!("../../files/types.ru");
+
 macro_rules! source {
     ($name:literal, $file:literal) => {
         include_str!(concat!("../../files/blocks/", $name, "/", $file))
@@ -76,7 +84,9 @@ impl Blocks {
         let mut documents = Documents::default();
         let base = base_schema();
         documents.add(base.clone());
-        documents.add(parse(files::MCP_SCHEMA));
+        let mut mcp_envelope = with_names(parse(files::MCP_SCHEMA));
+        documents.add(mcp_envelope.clone());
+        mcp_envelope["x-envelope"] = true.into();
         let (lsp, a2a) = (envelope(files::LSP_SCHEMA), envelope(files::A2A_SCHEMA));
         documents.add(lsp.clone());
         documents.add(a2a.clone());
@@ -87,15 +97,12 @@ impl Blocks {
             documents.add(schema.clone());
             revisions.push((format!("schema-{revision}.json"), schema));
         }
-        let newest = revisions.last().map(|(_, schema)| schema["$id"].clone()).unwrap_or_default();
-        // What a reference to the block alone leads to: the newest revision.
-        let alone = json!({
-            "$schema": "https://json-schema.org/draft/2020-12/schema",
-            "$id": "urn:sabir:schema:mcp",
-            "title": "The Model Context Protocol, in its newest revision",
-            "$ref": newest,
-        });
-        revisions.insert(0, ("schema.json".to_owned(), alone));
+        // What a reference to the block alone leads to.
+        let any = mcp::any_revision(&definitions);
+        documents.add(any.clone());
+        revisions.insert(0, ("schema.json".to_owned(), any));
+        revisions.push(("schema-envelope.json".to_owned(), mcp_envelope));
+        let classes = mcp::classes(&definitions, &published);
         let context = |ids: &[&str]| documents.context(ids);
         let all: Vec<_> =
             definitions.revisions.iter().map(|of| format!("urn:sabir:schema:mcp:{of}")).collect();
@@ -110,6 +117,8 @@ impl Blocks {
                 schemas: vec![("schema.json".to_owned(), base)],
                 ontology: files::ONTOLOGY.to_owned(),
                 shapes: Some(files::SHAPES),
+                types: TYPES.to_owned(),
+                classes: BTreeMap::new(),
                 prefixes: base_prefixes(),
             },
             Block {
@@ -121,6 +130,8 @@ impl Blocks {
                 schemas: revisions,
                 ontology: mcp::ontology(&definitions, &published, &documents),
                 shapes: None,
+                types: mcp::types(&classes),
+                classes,
                 prefixes: mcp::prefixes(),
             },
             Block {
@@ -132,6 +143,8 @@ impl Blocks {
                 schemas: vec![("schema.json".to_owned(), lsp)],
                 ontology: source!("lsp", "ontology.ttl").to_owned(),
                 shapes: None,
+                types: TYPES.to_owned(),
+                classes: BTreeMap::new(),
                 prefixes: base_prefixes(),
             },
             Block {
@@ -143,6 +156,8 @@ impl Blocks {
                 schemas: vec![("schema.json".to_owned(), a2a)],
                 ontology: source!("a2a", "ontology.ttl").to_owned(),
                 shapes: None,
+                types: TYPES.to_owned(),
+                classes: BTreeMap::new(),
                 prefixes: base_prefixes(),
             },
         ];

@@ -61,12 +61,15 @@ fn entry(block: &Block) -> Map<String, Value> {
             .map(|(file, _)| {
                 (file.trim_start_matches("schema-").trim_end_matches(".json").to_owned(), at(file))
             })
+            .filter(|(revision, _)| revision != "envelope")
             .collect();
         add("schemaByRevision", all.into());
     }
     add("ldContext", at("context.jsonld"));
     add("ontology", at("ontology.ttl"));
-    add("shaclShapes", block.shapes.map_or_else(|| json!([]), |_| json!([at("shapes.ttl")])));
+    // By the block that they come from: what holds for JSON-RPC holds for what stands on it.
+    add("shaclShapes", json!({"sabir.json-rpc": ["json-rpc/shapes.ttl"]}));
+    add("semanticUplift", at("semantic-uplift.yaml"));
     add("documentation", json!({"markdown": {"mediatype": "text/markdown", "url": at("description.md")}}));
     add("testOutputs", at("tests/_report.json"));
     add("validationPassed", true.into());
@@ -94,7 +97,9 @@ fn facts(entry: &Map<String, Value>) -> (String, Facts) {
         ("bblocks:hasOntology", home(&entry["ontology"])),
     ];
     let listed = |name: &str| entry[name].as_array().cloned().unwrap_or_default();
-    facts.extend(listed("shaclShapes").iter().map(|path| ("bblocks:hasShaclShapes", home(path))));
+    let shapes =
+        entry["shaclShapes"].as_object().into_iter().flatten().flat_map(|(_, paths)| paths.as_array());
+    facts.extend(shapes.flatten().map(|path| ("bblocks:hasShaclShapes", home(path))));
     facts.extend(listed("dependsOn").iter().map(|other| ("bblocks:dependsOn", home(other))));
     let link = |source: &Value| Object::Iri(source["link"].as_str().unwrap_or_default().to_owned());
     facts.extend(listed("sources").iter().map(|source| ("dct:source", link(source))));

@@ -1,12 +1,16 @@
 //! A message as RDF by one of our contexts. A JSON-LD processor gives the same facts for a message without members that
 //! begin with `@`; those are not obeyed here.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 
 use crate::blocks::annotate::Prefixes;
 use crate::graph::canonical_json;
 
 const XSD: &str = "http://www.w3.org/2001/XMLSchema#";
+const JRPC: &str = "http://json-rpc.org/ontology#";
+const TYPE: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type";
 const RDF: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#";
 
 /// Something without a name, and what is said of it.
@@ -17,17 +21,38 @@ pub(crate) struct Thing {
 
 #[derive(Debug)]
 enum Object {
+    Iri(String),
     Literal { text: String, datatype: String },
     Thing(Thing),
     List(Vec<Object>),
 }
 
-/// What a message, or each of a batch, is.
-pub(crate) fn things(message: &Value, context: &Value) -> Vec<Thing> {
+/// What a message, or each of a batch, is. `classes` has the class of each method that has one.
+pub(crate) fn things(message: &Value, context: &Value, classes: &BTreeMap<String, String>) -> Vec<Thing> {
     let terms = context["@context"].as_object().cloned().unwrap_or_default();
     let entries = message.as_array().map_or(std::slice::from_ref(message), Vec::as_slice);
-    let things = entries.iter().filter_map(|entry| Some(thing(entry.as_object()?, &terms)));
+    let things = entries.iter().filter_map(|entry| {
+        let members = entry.as_object()?;
+        let mut whole = thing(members, &terms);
+        let types = types(members, classes).into_iter().map(|class| (TYPE.to_owned(), Object::Iri(class)));
+        whole.facts.splice(0..0, types);
+        Some(whole)
+    });
     things.filter(|thing| !thing.facts.is_empty()).collect()
+}
+
+/// The classes of a message, as `types.ru` finds them.
+fn types(members: &Map<String, Value>, classes: &BTreeMap<String, String>) -> Vec<String> {
+    let mut types = Vec::new();
+    if let Some(method) = members.get("method").filter(|method| !method.is_null()) {
+        types.extend(method.as_str().and_then(|method| classes.get(method)).cloned());
+        let kind = if members.contains_key("id") { "Request" } else { "Notification" };
+        types.push([JRPC, kind].concat());
+    }
+    let kinds = [("result", "Response"), ("error", "ErrorResponse")];
+    let has = |name: &str| members.get(name).is_some_and(|value| name == "result" || !value.is_null());
+    types.extend(kinds.into_iter().filter(|(name, _)| has(name)).map(|(_, kind)| [JRPC, kind].concat()));
+    types
 }
 
 fn thing(members: &Map<String, Value>, terms: &Map<String, Value>) -> Thing {
@@ -103,7 +128,7 @@ fn facts(out: &mut String, thing: &Thing, prefixes: &Prefixes, indent: usize) {
     for (i, (iri, value)) in thing.facts.iter().enumerate() {
         let before = if i == 0 { " ".to_owned() } else { format!(" ;\n{}", " ".repeat(indent)) };
         out.push_str(&before);
-        out.push_str(&name(iri, prefixes));
+        out.push_str(&if iri == TYPE { "a".to_owned() } else { name(iri, prefixes) });
         out.push(' ');
         object(out, value, prefixes, indent);
     }
@@ -111,6 +136,7 @@ fn facts(out: &mut String, thing: &Thing, prefixes: &Prefixes, indent: usize) {
 
 fn object(out: &mut String, value: &Object, prefixes: &Prefixes, indent: usize) {
     match value {
+        Object::Iri(iri) => out.push_str(&name(iri, prefixes)),
         Object::Literal { text, datatype } => {
             match datatype.strip_prefix(XSD) {
                 Some("integer" | "boolean") => out.push_str(text),

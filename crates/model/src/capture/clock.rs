@@ -59,6 +59,12 @@ impl Moment {
         Moment { since_1970: self.since_1970.saturating_add(time) }
     }
 
+    /// How long after another one it is; no time if it is before.
+    #[cfg(any(feature = "graph", test))]
+    pub(crate) fn since(self, earlier: Moment) -> Duration {
+        self.since_1970.saturating_sub(earlier.since_1970)
+    }
+
     /// With milliseconds, or with as many digits as it takes.
     pub(crate) fn date_time(self) -> String {
         let (seconds, nanos) = (self.since_1970.as_secs(), self.since_1970.subsec_nanos());

@@ -18,6 +18,8 @@ const REMEMBERED: usize = 16_384;
 /// Requests in flight that are looked through.
 const FEW: usize = 64;
 
+const SIDES: [Direction; 2] = [Direction::ToServer, Direction::ToClient];
+
 /// The name of a message: its line, and its place in the batch if it is in one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Name {
@@ -43,10 +45,32 @@ impl fmt::Display for Name {
 #[derive(Debug)]
 pub(crate) struct Open {
     pub(crate) name: Name,
+    pub(crate) chain: Chain,
     /// What its answer will be about, in MCP.
     pub(crate) asked: Option<Asked>,
     pub(crate) time: Option<Duration>,
     pub(crate) trace: Option<String>,
+}
+
+/// Where a request stands among those that were made in the course of each other.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Chain {
+    /// The outermost.
+    pub(crate) root: Name,
+    /// How many are around it.
+    pub(crate) depth: u32,
+}
+
+impl Chain {
+    /// Of a request that nobody made in the course of another.
+    pub(crate) fn of(root: Name) -> Chain {
+        Chain { root, depth: 0 }
+    }
+
+    /// One further in.
+    pub(crate) fn within(self) -> Chain {
+        Chain { depth: self.depth.saturating_add(1), ..self }
+    }
 }
 
 /// Who asked, where that is known, and with which id.
@@ -105,6 +129,19 @@ impl Calls {
         Some(Answered::Now(open))
     }
 
+    /// Who sent the request with this id, in a capture without directions. If both sides may have, it was the last.
+    pub(crate) fn asker(&self, id: &Id<'_>) -> Option<Direction> {
+        let keys = SIDES.map(|side| (Some(side), id.clone().into_owned()));
+        let open = keys.iter().filter_map(|key| Some((self.open.get(key)?.name.line, key)));
+        let open = open.max_by_key(|(line, _)| *line).map(|(_, key)| key);
+        open.or_else(|| keys.iter().find(|key| self.done.get(key).is_some()))?.0
+    }
+
+    /// The same for the request whose progress carries this token.
+    pub(crate) fn token_asker(&self, token: &Id<'_>) -> Option<Direction> {
+        SIDES.into_iter().find(|side| self.progress(Some(*side), token).is_some())
+    }
+
     /// The request with this id, in flight or done not long ago.
     pub(crate) fn find(&self, asked: Option<Direction>, id: &Id<'_>) -> Option<Name> {
         let key = (asked, id.clone().into_owned());
@@ -112,13 +149,13 @@ impl Calls {
     }
 
     /// The only request in flight that this side has sent, unless so many are that it would take long to look.
-    pub(crate) fn only_open(&self, asked: Direction) -> Option<Name> {
+    pub(crate) fn only_open(&self, asked: Direction) -> Option<(Name, Chain)> {
         if self.open.len() > FEW {
             return None;
         }
         let mut own = self.open.iter().filter(|((side, _), _)| *side == Some(asked));
-        let only = own.next()?.1.name;
-        own.next().is_none().then_some(only)
+        let only = own.next()?.1;
+        own.next().is_none().then_some((only.name, only.chain))
     }
 
     /// Progress of this request will carry this token.

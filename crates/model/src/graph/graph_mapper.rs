@@ -42,6 +42,10 @@ struct Part {
     number: u64,
     header: Header,
     start: Option<Moment>,
+    /// How long after the first one it began.
+    after_first: Duration,
+    /// When the first one began.
+    first: Option<Moment>,
 }
 
 #[derive(Debug)]
@@ -63,6 +67,8 @@ pub(crate) struct RecordContext<'r> {
     pub(crate) time: Option<Duration>,
     pub(crate) direction: Option<Direction>,
     moment: Option<Moment>,
+    /// Since the first header of the capture.
+    at: Option<Duration>,
 }
 
 /// Where nodes go.
@@ -114,7 +120,11 @@ impl GraphMapper {
             What::Start(header) => {
                 let start = header.at.as_deref().and_then(Moment::parse);
                 let (number, header) = (part.number + 1, header.clone());
-                *part = Part { capture, capture_name: name.clone(), number, header, start };
+                let first = part.first.or(start);
+                let after_first =
+                    first.zip(start).map_or(Duration::ZERO, |(first, start)| start.since(first));
+                *part =
+                    Part { capture, capture_name: name.clone(), number, header, start, after_first, first };
                 sessions.clear();
                 // What one capture has in several parts are several runs.
                 if is_alone {
@@ -124,9 +134,9 @@ impl GraphMapper {
             }
             What::Message(bytes) => {
                 let session = known(sessions, part, record, &mut sink)?;
-                let context = part.context(record, &session.name);
-                let Session { calls, mcp, .. } = session;
-                MessageMapper { context, calls, traces, mcp, budget, sink: &mut sink }.message(bytes)
+                let Session { name, peers, calls, mcp } = session;
+                let context = part.context(record, name);
+                MessageMapper { context, calls, traces, mcp, peers, budget, sink: &mut sink }.message(bytes)
             }
             What::Noise(bytes) | What::Stderr(bytes) => {
                 let session = known(sessions, part, record, &mut sink)?;
@@ -169,15 +179,25 @@ fn known<'t, E>(
         part.introduce(&mut node);
     }
     if is_directed {
-        for (direction, class) in [(Direction::ToServer, CLIENT), (Direction::ToClient, SERVER)] {
-            let peer = sender(name, direction);
-            node.link(WAS_ASSOCIATED_WITH, &peer);
-            sink(&Node::new(name, peer, class))?;
-        }
+        introduce_peers(&mut node, name, sink)?;
     }
     sink(&node)?;
     session.peers |= is_directed;
     Ok(session)
+}
+
+/// Says who takes part in a session.
+pub(crate) fn introduce_peers<E>(
+    node: &mut Node<'_>,
+    session: &str,
+    sink: &mut Sink<'_, E>,
+) -> Result<(), E> {
+    for (direction, class) in [(Direction::ToServer, CLIENT), (Direction::ToClient, SERVER)] {
+        let peer = sender(session, direction);
+        node.link(WAS_ASSOCIATED_WITH, &peer);
+        sink(&Node::new(session, peer, class))?;
+    }
+    Ok(())
 }
 
 impl Part {
@@ -220,7 +240,8 @@ impl Part {
     fn context<'r>(&self, record: &Record<'_>, session: &'r str) -> RecordContext<'r> {
         let moment = self.start.and_then(|start| Some(start.after(record.time?)));
         let Record { connection, line, time, direction, .. } = *record;
-        RecordContext { session, capture: self.capture, connection, line, time, direction, moment }
+        let at = time.map(|time| time.saturating_add(self.after_first));
+        RecordContext { session, capture: self.capture, connection, line, time, direction, moment, at }
     }
 }
 
@@ -246,8 +267,8 @@ impl<'r> RecordContext<'r> {
             node.add(DIRECTION, Value::Term(to));
             node.link(WAS_ATTRIBUTED_TO, &sender(self.session, direction));
         }
-        if let Some(time) = self.time {
-            node.milliseconds(AT_MS, time);
+        if let Some(at) = self.at {
+            node.milliseconds(AT_MS, at);
         }
         if let Some(moment) = self.moment {
             node.add(GENERATED_AT_TIME, Value::Typed(moment.date_time().into(), DATE_TIME));

@@ -10,8 +10,8 @@ use sabir_proto::{
 };
 
 use crate::capture::Direction;
-use crate::graph::calls::{Answered, Calls, Name, Open};
-use crate::graph::graph_mapper::{RecordContext, Sink};
+use crate::graph::calls::{Answered, Calls, Chain, Name, Open};
+use crate::graph::graph_mapper::{RecordContext, Sink, introduce_peers};
 use crate::graph::mcp::McpSession;
 use crate::graph::node::{Node, Value};
 use crate::graph::terms::*;
@@ -24,6 +24,8 @@ pub(crate) struct MessageMapper<'r, 'c, 's, E> {
     pub(crate) calls: &'c mut Calls,
     pub(crate) traces: &'c mut Traces,
     pub(crate) mcp: &'c mut McpSession,
+    /// Whether the two sides are described.
+    pub(crate) peers: &'c mut bool,
     pub(crate) budget: &'c MemoryBudget,
     pub(crate) sink: &'c mut Sink<'s, E>,
 }
@@ -85,16 +87,57 @@ impl<'r, E> MessageMapper<'r, '_, '_, E> {
             Some(Message::Response(Response { outcome: Err(_), .. })) => ERROR_RESPONSE,
             None => INVALID_MESSAGE,
         };
+        let told = self.context.direction;
+        self.context.direction = told.or_else(|| self.inferred(message.as_ref()?));
+        if self.context.direction.is_some() && !std::mem::replace(self.peers, true) {
+            let session = self.context.session;
+            let mut node = Node::new(session, session, SESSION_CLASS);
+            introduce_peers(&mut node, session, self.sink)?;
+            (self.sink)(&node)?;
+        }
+        let mapped = self.mapped(name, bytes, class, message.as_ref(), fault.map(|fault| fault.to_string()));
+        self.context.direction = told;
+        mapped
+    }
+
+    /// Which way a message goes in a capture that does not tell: by its method in MCP, or by what it answers or is about.
+    fn inferred(&self, message: &Message<'_>) -> Option<Direction> {
+        match message {
+            Message::Request(request) => self.mcp.direction(&request.method),
+            Message::Notification(notification) => {
+                let member = |name| Id::from_json(notification.params.as_ref()?.get(name)?);
+                let about = match &*notification.method {
+                    "notifications/cancelled" => member("requestId").and_then(|id| self.calls.asker(&id)),
+                    "notifications/progress" => {
+                        let asker = member("progressToken").and_then(|token| self.calls.token_asker(&token));
+                        asker.map(Direction::reversed)
+                    }
+                    _ => None,
+                };
+                about.or_else(|| self.mcp.direction(&notification.method))
+            }
+            Message::Response(response) => self.calls.asker(&response.id).map(Direction::reversed),
+        }
+    }
+
+    fn mapped(
+        &mut self,
+        name: Name,
+        bytes: Option<usize>,
+        class: Term,
+        message: Option<&Message<'_>>,
+        fault: Option<String>,
+    ) -> Result<(), E> {
         let mut node = self.context.node(name, class);
         if let Some(bytes) = bytes {
             node.integer(BYTES, bytes);
         }
         if let Some(fault) = fault {
-            node.text(FAULT, fault.to_string());
+            node.text(FAULT, fault);
         }
-        match &message {
+        match message {
             Some(Message::Request(request)) => self.request(node, name, request),
-            Some(Message::Notification(notification)) => self.notification(node, notification),
+            Some(Message::Notification(notification)) => self.notification(node, name, notification),
             Some(Message::Response(response)) => self.response(node, name, response),
             None => (self.sink)(&node),
         }
@@ -106,21 +149,33 @@ impl<'r, E> MessageMapper<'r, '_, '_, E> {
     {
         let RecordContext { capture, connection, time, direction, .. } = self.context;
         let hints = request.params.as_ref().map(Hints::read).unwrap_or_default();
+        let mut chain = Chain::of(name);
         node.text(HAS_METHOD, &*request.method);
         for token in &hints.tokens {
             self.calls.expect_progress(direction, token, name);
         }
         if let Some(Span { trace, span }) = &hints.span {
-            if let Some(outer) = self.traces.request(trace, name, (capture, connection), direction) {
+            if let Some((outer, around)) = self.traces.request(trace, name, (capture, connection), direction)
+            {
                 node.link(CALLED_DURING, &outer);
+                chain = around.within();
             }
             node.text(TRACE_ID, trace.clone());
             node.text(SPAN_ID, span.clone());
         }
-        let only_open = || self.calls.only_open(Direction::ToServer);
-        let asked = self.mcp.request(self.context, &mut node, name, request, only_open);
+        let is_question = direction == Some(Direction::ToClient);
+        let only_open = is_question.then(|| self.calls.only_open(Direction::ToServer)).flatten();
+        let during = only_open.map(|(outer, _)| outer);
+        let asked = self.mcp.request(self.context, &mut node, name, request, during);
         let (asked, more) = asked.unzip();
-        let open = Open { name, time, asked, trace: hints.span.map(|span| span.trace) };
+        if let (Some((_, around)), Some(_), 0) = (only_open, &asked, chain.depth) {
+            chain = around.within();
+        }
+        if chain.depth > 0 {
+            node.link(CHAIN, &chain.root);
+            node.integer(DEPTH, chain.depth);
+        }
+        let open = Open { name, chain, time, asked, trace: hints.span.map(|span| span.trace) };
         if let Some(earlier) = self.calls.request(direction, &request.id, open) {
             node.link(REUSES_ID_OF, &earlier);
         }
@@ -134,7 +189,12 @@ impl<'r, E> MessageMapper<'r, '_, '_, E> {
         more.iter().flatten().try_for_each(|node| (self.sink)(node))
     }
 
-    fn notification<'n>(&mut self, mut node: Node<'n>, notification: &'n Notification<'_>) -> Result<(), E>
+    fn notification<'n>(
+        &mut self,
+        mut node: Node<'n>,
+        name: Name,
+        notification: &'n Notification<'_>,
+    ) -> Result<(), E>
     where
         'r: 'n,
     {
@@ -162,9 +222,9 @@ impl<'r, E> MessageMapper<'r, '_, '_, E> {
             }
             node.add(HAS_PARAMETERS, Value::Json(params.as_borrowed()));
         }
-        let task = self.mcp.notification(self.context, &mut node, notification);
+        let more = self.mcp.notification(self.context, &mut node, name, notification);
         (self.sink)(&node)?;
-        task.map_or(Ok(()), |task| (self.sink)(&task))
+        more.iter().try_for_each(|node| (self.sink)(node))
     }
 
     fn response<'n>(&mut self, mut node: Node<'n>, name: Name, response: &'n Response<'_>) -> Result<(), E>
@@ -185,7 +245,10 @@ impl<'r, E> MessageMapper<'r, '_, '_, E> {
                     self.traces.answer(trace, open.name);
                 }
             }
-            Some(Answered::Again(request)) => node.link(ANSWERS, request),
+            Some(Answered::Again(request)) => {
+                node.link(ANSWERS, request);
+                node.add(IS_REPEATED, Value::Typed("true".into(), BOOLEAN));
+            }
             None => {}
         }
         let asked = match &answered {

@@ -39,6 +39,7 @@ mod canonical;
 mod picture;
 mod quads;
 mod query;
+mod sparql_text;
 mod store;
 mod write;
 

@@ -36,6 +36,11 @@ impl<'a> Node<'a> {
         Node { session: Cow::Borrowed(session), name: name.into(), facts }
     }
 
+    /// One of which only facts are told, and no class.
+    pub(crate) fn plain(session: &'a str, name: impl Into<Cow<'a, str>>) -> Self {
+        Node { session: Cow::Borrowed(session), name: name.into(), facts: Vec::new() }
+    }
+
     /// One more class, before the others: some readers look at the first only.
     pub(crate) fn class(&mut self, class: Term) {
         self.facts.insert(0, (TYPE, Value::Term(class)));

@@ -8,11 +8,18 @@ use spargebra::SparqlParser;
 
 use crate::files::{QUERIES, Query};
 use crate::graph::quads::Facts;
+use crate::graph::sparql_text::Survey;
 use crate::graph::store::Graph;
 use crate::graph::terms::Prefix;
 
 /// Cells of a table, or lines, that an answer may have: they are kept in memory.
 const MOST_CELLS: usize = 2_000_000;
+
+/// Bytes of the stack that a query may use. They are only taken as it grows.
+const STACK: usize = 512 << 20;
+
+const MORE_PREFIXES: [(&str, &str); 2] =
+    [("rdfs", "http://www.w3.org/2000/01/rdf-schema#"), ("owl", "http://www.w3.org/2002/07/owl#")];
 
 /// What a query came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,14 +114,27 @@ pub fn named_query(name: &str) -> Option<&'static Query> {
 }
 
 impl Graph {
-    /// Answers a query. The prefixes `jrpc`, `rpcx`, `mcp`, `mcpx`, `prov`, `rdf` and `xsd` need not be
-    /// declared.
-    /// It runs until it is done or stopped.
+    /// Answers a query. The prefixes `jrpc`, `rpcx`, `mcp`, `mcpx`, `prov`, `rdf`, `rdfs`, `owl` and `xsd` need not be
+    /// declared. It runs until it is done or stopped, on a thread of its own: parser and evaluator call themselves as
+    /// deep as the query is long.
     pub fn query(&self, sparql: &str, stop: &Stop) -> Result<Answer, QueryError> {
         // The evaluator looks only where there is something to go through.
         if stop.0.is_cancelled() {
             return Err(QueryError::Stopped);
         }
+        let survey = Survey::of(sparql);
+        if let Some(why) = survey.refusal(sparql) {
+            return Err(QueryError::Syntax(why));
+        }
+        std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new().stack_size(STACK);
+            let answer = thread.spawn_scoped(scope, || self.answer(sparql, &survey, stop));
+            let answer = answer.map_err(|error| QueryError::Evaluation(error.to_string()))?;
+            answer.join().unwrap_or_else(|_| Err(QueryError::Evaluation("the engine has failed".to_owned())))
+        })
+    }
+
+    fn answer(&self, sparql: &str, survey: &Survey<'_>, stop: &Stop) -> Result<Answer, QueryError> {
         let syntax = |error: &dyn fmt::Display| QueryError::Syntax(error.to_string());
         let evaluation = |error: QueryEvaluationError| match error {
             QueryEvaluationError::Cancelled => QueryError::Stopped,
@@ -124,8 +144,22 @@ impl Graph {
         for prefix in Prefix::ALL {
             parser = parser.with_prefix(prefix.label(), prefix.iri()).map_err(|error| syntax(&error))?;
         }
-        let query =
-            parser.parse_query(sparql).map_err(|error| QueryError::Syntax(brief(&error.to_string())))?;
+        for (label, iri) in MORE_PREFIXES {
+            parser = parser.with_prefix(label, iri).map_err(|error| syntax(&error))?;
+        }
+        let query = parser.parse_query(sparql).map_err(|error| {
+            let known = Prefix::ALL.iter().map(|prefix| prefix.label());
+            let known: Vec<_> = known.chain(MORE_PREFIXES.map(|(label, _)| label)).collect();
+            QueryError::Syntax(match survey.undeclared(&known) {
+                Some(prefix) => format!("the prefix `{prefix}` is not declared"),
+                None => brief(&error.to_string()),
+            })
+        })?;
+        if query.dataset().is_some() {
+            return Err(QueryError::Evaluation(
+                "FROM names other graphs, and there is only this one".to_owned(),
+            ));
+        }
         let evaluator = QueryEvaluator::new().with_cancellation_token(stop.0.clone());
         Ok(match evaluator.prepare(&query).execute(Facts(self)).map_err(evaluation)? {
             QueryResults::Boolean(truth) => Answer::Truth(truth),
@@ -143,7 +177,7 @@ impl Graph {
                 for row in solutions {
                     let row = row.map_err(evaluation)?;
                     rows.push(row.values().iter().map(|term| term.as_ref().map(cell)).collect());
-                    fits(rows.len() * columns.len())?;
+                    fits(rows.len() * columns.len().max(1))?;
                 }
                 Answer::Table(Table { columns, rows })
             }
@@ -182,7 +216,9 @@ fn literal_cell(literal: &Literal) -> Cell {
             Ok(number) if number.is_finite() => Cell::Number(json_number(&text)),
             _ => Cell::Text(text),
         },
-        Some("boolean") => Cell::Truth(matches!(&*text, "true" | "1")),
+        Some("boolean") if matches!(&*text, "true" | "1" | "false" | "0") => {
+            Cell::Truth(matches!(&*text, "true" | "1"))
+        }
         Some("JSON") => Cell::Json(text),
         _ => Cell::Text(text),
     }

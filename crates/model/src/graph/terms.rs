@@ -81,7 +81,8 @@ terms! {
     Rpcx: SESSION_CLASS = "Session", CLIENT = "Client", SERVER = "Server", BATCH = "Batch",
         INVALID_MESSAGE = "InvalidMessage", NOISE = "Noise", TO_SERVER = "ToServer", TO_CLIENT = "ToClient",
         SESSION = "session", DIRECTION = "direction", LINE = "line", AT_MS = "atMs", BYTES = "bytes",
-        ANSWERS = "answers", DURATION_MS = "durationMs", IN_BATCH = "inBatch", POSITION = "position",
+        ANSWERS = "answers", DURATION_MS = "durationMs", IS_REPEATED = "isRepeated", CHAIN = "chain", DEPTH = "depth", PARAMS = "params", RESULT = "result",
+        IN_BATCH = "inBatch", POSITION = "position",
         CANCELS = "cancels", PROGRESS_FOR = "progressFor", REUSES_ID_OF = "reusesIdOf",
         CALLED_DURING = "calledDuring", TRACE_ID = "traceId", SPAN_ID = "spanId", ID_TEXT = "idText",
         FAULT = "fault", TEXT = "text", TRANSPORT = "transport", FRAMING = "framing", PROFILE = "profile",
@@ -102,7 +103,7 @@ terms! {
         PROVIDES_RESOURCE = "providesResource", INSTANTIATES_PROMPT = "instantiatesPrompt",
         OFFERS_PROMPT = "offersPrompt", HAS_NAME = "hasName", HAS_TITLE = "hasTitle",
         HAS_DESCRIPTION = "hasDescription", HAS_VERSION = "hasVersion", HAS_URI = "hasURI",
-        HAS_MIME_TYPE = "hasMimeType", HAS_TEXT = "hasText", HAS_INPUT_SCHEMA = "hasInputSchema",
+        HAS_MIME_TYPE = "hasMimeType", CALL_TOOL_RESULT = "CallToolResult", HAS_INPUT_SCHEMA = "hasInputSchema",
         HAS_OUTPUT_SCHEMA = "hasOutputSchema", HAS_ARGUMENTS = "hasArguments",
         HAS_PROTOCOL_VERSION = "hasProtocolVersion", IS_ERROR = "isError", HAS_PROGRESS = "hasProgress",
         HAS_TOTAL = "hasTotal", HAS_REASON = "hasReason", HAS_LEVEL = "hasLevel";
@@ -114,5 +115,6 @@ terms! {
         OUTCOME = "outcome", SUCCEEDED = "Succeeded", TOOL_FAILED = "ToolFailed", REFUSED = "Refused",
         NEEDS_INPUT = "NeedsInput", BECAME_TASK = "BecameTask", LISTED_IN = "listedIn",
         ASKED_DURING = "askedDuring", CONTINUES = "continues", ABOUT_TASK = "aboutTask",
+        ARGUMENTS_TEXT = "argumentsText", FAILURE = "failure",
         ARGUMENT_FAULT = "argumentFault", RESULT_FAULT = "resultFault";
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use sabir_proto::{RawJson, TraceContext};
 
 use crate::capture::Direction;
-use crate::graph::calls::Name;
+use crate::graph::calls::{Chain, Name};
 
 /// Requests in flight of one trace that are looked at.
 const LOOK_BACK: usize = 256;
@@ -41,6 +41,7 @@ pub(crate) struct Traces {
 #[derive(Debug)]
 struct Working {
     name: Name,
+    chain: Chain,
     session: (usize, u64),
     asked: Option<Direction>,
 }
@@ -54,17 +55,18 @@ impl Traces {
         name: Name,
         session: (usize, u64),
         asked: Option<Direction>,
-    ) -> Option<Name> {
+    ) -> Option<(Name, Chain)> {
         let working = self.working.entry(trace.to_owned()).or_default();
         let outer = working
             .iter()
             .rev()
             .find(|outer| outer.session != session || (outer.asked.is_some() && outer.asked != asked))
-            .map(|outer| outer.name);
+            .map(|outer| (outer.name, outer.chain));
         if working.len() == LOOK_BACK {
             working.remove(0);
         }
-        working.push(Working { name, session, asked });
+        let chain = outer.map_or_else(|| Chain::of(name), |(_, chain)| chain.within());
+        working.push(Working { name, chain, session, asked });
         outer
     }
 

@@ -76,7 +76,7 @@ fn parts(blocks: &[Block]) -> Vec<Part> {
             parts.push(Part::Paragraph(format!("{}: {verdict} `{}`", example.title, example.schema)));
             parts.push(Part::Code("json", pretty(&example.message)));
             if !example.fails {
-                let things = things(&example.message, &block.context);
+                let things = things(&example.message, &block.context, &block.classes);
                 parts.push(Part::Code("turtle", turtle(&things, &block.prefixes)));
             }
         }

@@ -4,7 +4,7 @@
 mod known;
 mod methods;
 
-use sabir_proto::{Notification, RawJson, Request, Response};
+use sabir_proto::{Cursor, Notification, RawJson, Request, Response, TokenKind};
 
 use crate::capture::Direction;
 use crate::graph::calls::Name;
@@ -17,6 +17,8 @@ use crate::rules::MemoryBudget;
 
 /// Characters of a text of a result that are kept.
 const LONGEST_TEXT: usize = 500;
+/// Digits that every whole number may have and be exact in all readers of JSON.
+const EXACT_DIGITS: usize = 15;
 
 /// What is known of a session that may speak MCP.
 #[derive(Debug)]
@@ -54,6 +56,13 @@ impl McpSession {
         self.is_certain.then_some(found)
     }
 
+    /// Which way a message with this method goes, where only one side sends it.
+    pub(crate) fn direction(&self, method: &str) -> Option<Direction> {
+        let found = METHODS.iter().find(|known| known.name == method && !self.is_other)?;
+        let is_certain = self.is_certain || method.contains('/') || found.class == INITIALIZE;
+        found.to.filter(|_| is_certain)
+    }
+
     /// Adds to the node of a request. With it come the nodes of what it is about. `only_open` is the one request that the
     /// server has to answer.
     pub(crate) fn request<'n>(
@@ -62,17 +71,16 @@ impl McpSession {
         node: &mut Node<'n>,
         name: Name,
         request: &'n Request<'_>,
-        only_open: impl FnOnce() -> Option<Name>,
+        only_open: Option<Name>,
     ) -> Option<(Asked, Vec<Node<'n>>)> {
         let params = request.params.as_ref();
         let method = self.method(&request.method, params)?;
         node.class(method.class);
-        if context.direction == Some(Direction::ToClient)
-            && let Some(outer) = only_open()
-        {
+        if let Some(outer) = only_open {
             node.link(ASKED_DURING, &outer);
         }
         let mut more = Vec::new();
+        let mut inner = Node::plain(context.session, format!("{name}-params"));
         let mut tool = None;
         let text =
             |member: &str| params.and_then(|params| params.get(member)).and_then(|value| string(&value));
@@ -89,7 +97,10 @@ impl McpSession {
                     }
                 }
                 if let Some(arguments) = arguments {
-                    node.add(HAS_ARGUMENTS, Value::Json(arguments));
+                    if !numbers_stay(&arguments) {
+                        inner.text(ARGUMENTS_TEXT, arguments.as_str().to_owned());
+                    }
+                    inner.add(HAS_ARGUMENTS, Value::Json(arguments));
                 }
             }
             READ_RESOURCE | SUBSCRIBE | UNSUBSCRIBE => {
@@ -109,7 +120,7 @@ impl McpSession {
             }
             INITIALIZE => {
                 if let Some(version) = text("protocolVersion") {
-                    node.text(HAS_PROTOCOL_VERSION, version);
+                    inner.text(HAS_PROTOCOL_VERSION, version);
                 }
                 let info = params.and_then(|params| params.get("clientInfo"));
                 more.extend(info.and_then(|info| self.known.peer(context, Direction::ToServer, &info)));
@@ -127,34 +138,38 @@ impl McpSession {
                 node.link(CONTINUES, &earlier);
             }
         }
+        more.extend(linked(node, PARAMS, inner));
         Some((Asked { request: name, method, tool }, more))
     }
 
-    /// Adds to the node of a notification. With it comes the node of the task that it is about.
+    /// Adds to the node of a notification. With it come the nodes of its params and of the task that it is about.
     pub(crate) fn notification<'n>(
         &mut self,
         context: RecordContext<'n>,
         node: &mut Node<'n>,
+        name: Name,
         notification: &'n Notification<'_>,
-    ) -> Option<Node<'n>> {
+    ) -> Vec<Node<'n>> {
         let params = notification.params.as_ref();
-        let method = self.method(&notification.method, params)?;
+        let Some(method) = self.method(&notification.method, params) else { return Vec::new() };
         node.class(method.class);
-        let params = params?;
+        let Some(params) = params else { return Vec::new() };
+        let mut inner = Node::plain(context.session, format!("{name}-params"));
         for (property, name) in [(HAS_PROGRESS, "progress"), (HAS_TOTAL, "total")] {
             if let (PROGRESS, Some(number)) = (method.class, params.get(name)) {
-                number_fact(node, property, &number);
+                number_fact(&mut inner, property, &number);
             }
         }
         let text = |member: &str| params.get(member).and_then(|value| string(&value));
         match method.class {
-            CANCELLED => text("reason").map(|reason| node.text(HAS_REASON, reason)),
-            LOG_MESSAGE => text("level").map(|level| node.text(HAS_LEVEL, level)),
-            RESOURCE_UPDATED => text("uri").map(|uri| node.text(HAS_URI, uri)),
+            CANCELLED => text("reason").map(|reason| inner.text(HAS_REASON, reason)),
+            LOG_MESSAGE => text("level").map(|level| inner.text(HAS_LEVEL, level)),
+            RESOURCE_UPDATED => text("uri").map(|uri| inner.text(HAS_URI, uri)),
             _ => None,
         };
-        let task = text("taskId").filter(|_| method.class == TASK_STATUS)?;
-        self.known.use_of(context, node, ABOUT_TASK, &task)
+        let task = text("taskId").filter(|_| method.class == TASK_STATUS);
+        let task = task.and_then(|task| self.known.use_of(context, node, ABOUT_TASK, &task));
+        linked(node, PARAMS, inner).into_iter().chain(task).collect()
     }
 
     /// Adds to the node of an answer. With it come the nodes of what it lists.
@@ -194,12 +209,15 @@ impl McpSession {
         match asked.method.class {
             CALL_TOOL => {
                 if let Some(is_error) = is_error {
-                    node.add(IS_ERROR, Value::Typed(if is_error { "true" } else { "false" }.into(), BOOLEAN));
+                    let mut inner = Node::new(context.session, format!("{name}-result"), CALL_TOOL_RESULT);
+                    inner
+                        .add(IS_ERROR, Value::Typed(if is_error { "true" } else { "false" }.into(), BOOLEAN));
+                    more.extend(linked(node, RESULT, inner));
                 }
                 if outcome == TOOL_FAILED
                     && let Some(why) = first_text(result)
                 {
-                    node.text(HAS_TEXT, why);
+                    node.text(FAILURE, why);
                 }
                 if let (SUCCEEDED, Some(tool)) = (outcome, &asked.tool)
                     && let Some(why) = self.known.result_fault(tool, result)
@@ -227,6 +245,26 @@ impl McpSession {
         more.extend(info.and_then(|info| self.known.peer(context, Direction::ToClient, &info)));
         more
     }
+}
+
+/// Links a message with the params or the result that something is said of.
+fn linked<'n>(node: &mut Node<'n>, property: Term, inner: Node<'n>) -> Option<Node<'n>> {
+    if inner.facts.is_empty() {
+        return None;
+    }
+    node.link(property, &*inner.name);
+    Some(inner)
+}
+
+/// Whether the canonical form of some JSON has its numbers as they are: plain, and exact in every reader.
+fn numbers_stay(json: &RawJson<'_>) -> bool {
+    let is_plain = |text: &str| {
+        let digits = text.strip_prefix('-').unwrap_or(text);
+        digits.len() <= EXACT_DIGITS && digits.bytes().all(|b| b.is_ascii_digit()) && text != "-0"
+    };
+    let mut cursor = Cursor::new(json);
+    let mut numbers = std::iter::from_fn(|| cursor.token()).filter(|token| token.kind == TokenKind::Number);
+    numbers.all(|token| is_plain(token.text()))
 }
 
 /// The text of a string.

@@ -20,7 +20,7 @@ SELECT ?caller ?name ?method ?tool ?host (COUNT(?r) AS ?calls) (SUM(?bad) AS ?fa
   ?r a jrpc:Request ; jrpc:hasMethod ?method .
   OPTIONAL { ?r prov:wasAttributedTo ?caller OPTIONAL { ?caller mcp:hasName ?name } }
   OPTIONAL { ?r mcp:executesTool ?t . ?t mcp:hasName ?tool OPTIONAL { ?h mcp:exposesTool ?t ; mcp:hasName ?host } }
-  OPTIONAL { ?a rpcx:answers ?r OPTIONAL { ?a rpcx:durationMs ?duration } OPTIONAL { ?a mcpx:outcome ?outcome } OPTIONAL { ?a jrpc:hasError ?error } }
+  OPTIONAL { ?a rpcx:answers ?r FILTER NOT EXISTS { ?a rpcx:isRepeated true } OPTIONAL { ?a rpcx:durationMs ?duration } OPTIONAL { ?a mcpx:outcome ?outcome } OPTIONAL { ?a jrpc:hasError ?error } }
   BIND (COALESCE(?duration, 0) AS ?took)
   BIND (IF(BOUND(?duration), 1, 0) AS ?answer)
   BIND (IF(BOUND(?error) || (BOUND(?outcome) && ?outcome = mcpx:ToolFailed), 1, 0) AS ?bad)
@@ -43,7 +43,7 @@ pub(super) fn draw(graph: &Graph, stop: &Stop) -> Result<String, QueryError> {
     let calls = rows(graph, CALLS, stop)?;
     let mut callers: BTreeMap<String, usize> = BTreeMap::new();
     let mut called: Vec<(String, String)> = Vec::new();
-    let mut edges = Vec::new();
+    let mut edges: BTreeMap<(usize, usize), [f64; 4]> = BTreeMap::new();
     for row in calls.rows.iter().take(MOST) {
         let name = match (text(row, 1), text(row, 0)) {
             (name, _) if !name.is_empty() => name,
@@ -57,23 +57,31 @@ pub(super) fn draw(graph: &Graph, stop: &Stop) -> Result<String, QueryError> {
             called.push((what, host));
             called.len() - 1
         });
-        edges.push((from, to, row));
+        // One line for each pair, whatever the number of sessions.
+        let edge: &mut [f64; 4] = edges.entry((from, to)).or_default();
+        for (sum, column) in edge.iter_mut().zip(5..) {
+            *sum += number(row, column).unwrap_or(0.0);
+        }
     }
     let y = |at: usize| TOP + at * ROW + 18;
     let mut svg = Svg::new(WIDTH);
-    for (from, to, row) in edges {
-        let (count, failed) = (number(row, 5).unwrap_or(0.0), number(row, 6).unwrap_or(0.0));
-        let class = if failed > 0.0 { "failed" } else { "" };
-        svg.line([LEFT + BOX, y(from), RIGHT, y(to)], class, true);
+    for ((from, to), [_, failed, ..]) in &edges {
+        svg.line([LEFT + BOX, y(*from), RIGHT, y(*to)], if *failed > 0.0 { "failed" } else { "" }, true);
+    }
+    // Labels come after all lines. Several callers of one target have theirs one above the other.
+    let mut at_target = vec![0; called.len()];
+    for ((_, to), [count, failed, total, answers]) in edges {
         let mut label = format!("{count}×");
-        if let (Some(total), Some(answers @ 1.0..)) = (number(row, 7), number(row, 8)) {
+        if answers >= 1.0 {
             label += &format!(" {}", time(total / answers));
         }
         if failed > 0.0 {
             label += &format!(", {failed} failed");
         }
         let bad = if failed > 0.0 { "small bad" } else { "small" };
-        svg.text(RIGHT - 10, y(to) - 6, "end", bad, &label);
+        let above = at_target[to];
+        at_target[to] += 1;
+        svg.label(RIGHT - 12, (y(to) + 4).saturating_sub(14 * above), bad, &label);
     }
     for (name, at) in &callers {
         svg.rect([LEFT, y(*at) - 18, BOX, 36]);
@@ -106,14 +114,14 @@ pub(super) fn draw(graph: &Graph, stop: &Stop) -> Result<String, QueryError> {
             y(inner) + 6,
         );
         let middle = (y(outer) + y(inner)) / 2;
-        svg.text(bend - 4, middle + 4, "start", "small", &format!("{}× inside", text(row, 4)));
+        svg.text(bend - 4, middle + 4, "start", "small", &format!("{}× in its course", text(row, 4)));
     }
     let mut height = y(callers.len().max(called.len())) + 10;
     if calls.rows.len() > MOST {
         svg.text(LEFT, height, "start", "small", &format!("only the {MOST} most frequent are shown"));
         height += ROW / 2;
     }
-    Ok(svg.finish(height, "who called what"))
+    Ok(svg.finish(height, "who called what: how often, and how long it took on average"))
 }
 
 fn what(method: &str, tool: &str) -> String {

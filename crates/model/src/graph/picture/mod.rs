@@ -47,6 +47,30 @@ impl Svg {
             &format!("<text x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\" class=\"{class}\">{text}</text>\n");
     }
 
+    /// As much of a text as there is room for; the pointer shows all of it.
+    fn short(&mut self, x: usize, y: usize, class: &str, text: &str, most: usize) {
+        let short = shortened(text, most);
+        if short == text {
+            return self.text(x, y, "middle", class, text);
+        }
+        let (short, all) = (xml(&short), xml(&shortened(text, 500)));
+        self.body += &format!(
+            "<text x=\"{x}\" y=\"{y}\" text-anchor=\"middle\" class=\"{class}\"><title>{all}</title>{short}</text>\n"
+        );
+    }
+
+    /// Text that ends at a place, on white: lines are behind it.
+    fn label(&mut self, x: usize, y: usize, class: &str, text: &str) {
+        let width = text.chars().count() * 6 + 6;
+        let left = x.saturating_sub(width);
+        self.body += &format!(
+            "<rect x=\"{left}\" y=\"{}\" width=\"{}\" height=\"14\" style=\"fill:#fff;stroke:none\"/>\n",
+            y.saturating_sub(11),
+            width + 2
+        );
+        self.text(x, y, "end", class, text);
+    }
+
     fn line(&mut self, [x1, y1, x2, y2]: [usize; 4], class: &str, arrow: bool) {
         let arrow = if arrow { " marker-end=\"url(#arrow)\"" } else { "" };
         self.body +=

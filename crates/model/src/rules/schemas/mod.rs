@@ -22,6 +22,10 @@ const GIVEN_BYTES: usize = 256 << 20;
 /// Steps that it may take to make the schemas ready which all sessions show, whether that works out or not: about one for
 /// each byte of what is compiled.
 const SEEN_STEPS: usize = 256 << 20;
+/// Bytes of values times parts of their schemas that may be compared, in all sessions.
+const SEEN_COMPARISONS: usize = 1 << 30;
+/// What one comparison costs beside, which is never held against an ordinary session.
+const FREE_COMPARISON: usize = 1 << 20;
 /// Bytes that each part of some JSON takes as a value, at most: an object in an object is the worst.
 const PART_BYTES: usize = 128;
 
@@ -43,25 +47,28 @@ struct Budget {
     most: usize,
     #[cfg_attr(not(feature = "schemas"), expect(dead_code, reason = "nothing is made ready without it"))]
     steps_left: AtomicUsize,
+    #[cfg_attr(not(feature = "schemas"), expect(dead_code, reason = "nothing is compared without it"))]
+    comparisons_left: AtomicUsize,
 }
 
 impl Default for MemoryBudget {
     fn default() -> Self {
-        MemoryBudget::of(SEEN_BYTES, SEEN_STEPS)
+        MemoryBudget::of(SEEN_BYTES, SEEN_STEPS, SEEN_COMPARISONS)
     }
 }
 
 impl MemoryBudget {
-    fn of(most: usize, steps: usize) -> Self {
+    fn of(most: usize, steps: usize, comparisons: usize) -> Self {
         MemoryBudget(Arc::new(Budget {
             taken: AtomicUsize::new(0),
             most,
             steps_left: AtomicUsize::new(steps),
+            comparisons_left: AtomicUsize::new(comparisons),
         }))
     }
 
     fn given() -> Self {
-        MemoryBudget::of(GIVEN_BYTES, usize::MAX)
+        MemoryBudget::of(GIVEN_BYTES, usize::MAX, usize::MAX)
     }
 
     /// Takes room for so many bytes, if there is any left.
@@ -82,6 +89,16 @@ impl MemoryBudget {
         let left = self.0.steps_left.load(Ordering::Relaxed);
         self.0.steps_left.store(left.saturating_sub(steps), Ordering::Relaxed);
         (left > 0).then_some(())
+    }
+
+    /// Counts a comparison that costs so much, if there is so much left. Small ones are free: a long session of ordinary
+    /// calls is compared to its end.
+    #[cfg(feature = "schemas")]
+    fn compare(&self, cost: usize) -> Option<()> {
+        let cost = cost.saturating_sub(FREE_COMPARISON);
+        let left = self.0.comparisons_left.load(Ordering::Relaxed);
+        self.0.comparisons_left.store(left.checked_sub(cost)?, Ordering::Relaxed);
+        Some(())
     }
 }
 

@@ -38,6 +38,8 @@ const PROGRAMS: usize = 4;
 const TABLE_BYTES: usize = 64 << 10;
 /// Steps back that a pattern may take.
 const BACKTRACKS: usize = 10_000;
+/// Parts that a pattern counts as where values are compared.
+const PATTERN_COST: usize = 64;
 /// Characters of a reason that are shown.
 const SHOWN: usize = 300;
 /// Where the text that holds the schema is, for references within it.
@@ -58,6 +60,8 @@ pub(crate) struct Schema {
 #[derive(Debug)]
 struct Ready {
     validator: Validator,
+    /// What it costs to compare a byte: a step for each part, and more for patterns.
+    cost: usize,
     /// It does not refer to itself.
     finite: bool,
     _guard: BudgetGuard,
@@ -84,6 +88,8 @@ impl Schema {
             return None;
         }
         let ready = self.ready()?;
+        // Each part of the value may meet each part of the schema, and a pattern each character.
+        self.budget.compare(text.len().saturating_mul(ready.cost))?;
         let value: Value = serde_json::from_str(text).ok()?;
         if ready.validator.is_valid(&value) {
             return None;
@@ -112,11 +118,15 @@ impl Schema {
         // Unless it says so itself: 2020-12 is MCP's default, and OpenRPC has draft-07. Nearly all schemas mean the
         // same in both, and where one does not, the first refuses it.
         let drafts = match schema.get("$schema").or_else(|| self.root.get("$schema")) {
-            Some(_) => vec![Draft::default().detect(schema)],
+            Some(_) => match Draft::default().detect(schema) {
+                Draft::Unknown => return None,
+                known => vec![known],
+            },
             None => vec![Draft::Draft202012, Draft::Draft7],
         };
         // References are looked up in all of the root.
         let fixed = parts * COMPILED_PART + if survey.refers { self.bytes } else { 0 };
+        let cost = parts + survey.patterns.len() * PATTERN_COST;
         for program in PROGRAM_BYTES {
             let patterns = survey.patterns.len() * (program * PROGRAMS + TABLE_BYTES);
             let taken = self.budget.take(fixed + patterns)?;
@@ -125,7 +135,7 @@ impl Schema {
                 self.compiled(schema, *draft, survey.refers, program)
             };
             if let Some(validator) = drafts.iter().find_map(compile) {
-                return Some(Ready { validator, finite: survey.finite, _guard: taken });
+                return Some(Ready { validator, cost, finite: survey.finite, _guard: taken });
             }
             if survey.patterns.is_empty() {
                 return None;
@@ -295,11 +305,28 @@ mod tests {
         );
     }
 
+    /// Time is bounded by what all comparisons may cost, and not only by what each may.
+    #[test]
+    fn comparing_has_a_budget() {
+        let schema = format!(r#"{{"items":{{"allOf":[{}]}}}}"#, vec![r#"{"minimum":1}"#; 5000].join(","));
+        let root = Arc::new(serde_json::from_str(&schema).expect("the schema is JSON"));
+        let schema =
+            Schema::new(&root, String::new(), schema.len(), &MemoryBudget::of(64 << 20, 256 << 20, 1 << 27));
+        let value = format!("[{}0]", "1,".repeat(1000));
+        let told = (0..1000).take_while(|_| schema.check("it", &value).is_some()).count();
+        assert!((5..1000).contains(&told), "{told} comparisons");
+    }
+
     #[test]
     fn schemas_that_are_meant_to_break_a_checker_do_not() {
         check(r##"{"$ref":"#"}"##, "1", None);
         check(r#"{"$ref":"https://example.org/schema"}"#, "1", None);
         check(r#"{"type":"nonsense"}"#, "1", None);
+        for dialect in
+            ["", "urn:my", "https://example.org/my-dialect", "http://json-schema.org/draft-03/schema#"]
+        {
+            check(&format!(r#"{{"$schema":"{dialect}","type":"null"}}"#), "1", None);
+        }
         check(r#"{"pattern":"(a+)+\\1$"}"#, &format!("\"{}\"", "a".repeat(100)), None);
         // Each part refers twice to the next.
         let fan = |count: usize, last: &str| {

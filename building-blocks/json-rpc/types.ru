@@ -1,0 +1,9 @@
+# Adds its class to each message that a context has made RDF of.
+
+PREFIX jrpc: <http://json-rpc.org/ontology#>
+PREFIX rpcx: <urn:sabir:ontology#>
+
+INSERT { ?m a jrpc:Request } WHERE { ?m jrpc:hasMethod ?method ; rpcx:id ?id } ;
+INSERT { ?m a jrpc:Notification } WHERE { ?m jrpc:hasMethod ?method FILTER NOT EXISTS { ?m rpcx:id ?id } } ;
+INSERT { ?m a jrpc:Response } WHERE { ?m jrpc:hasResult|rpcx:result ?result } ;
+INSERT { ?m a jrpc:ErrorResponse } WHERE { ?m jrpc:hasError ?error }
