@@ -23,15 +23,7 @@ fn each_project_passes_its_own_tests() {
         let written = new(&folder, kind, name);
         assert!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));
         let project = folder.join(name);
-        let patch = |krate: &str, path: &str| format!("{krate} = {{ path = {:?} }}\n", root().join(path));
-        let manifest = fs::read_to_string(project.join("Cargo.toml")).unwrap();
-        let patches =
-            [("sabir", "sabir"), ("sabir-macros", "macros"), ("sabir-mcp", "mcp"), ("sabir-lsp", "lsp")];
-        let patches = patches.into_iter().chain([("sabir-proto", "proto")]);
-        let patches: String = patches.map(|(krate, path)| patch(krate, &format!("crates/{path}"))).collect();
-        // A workspace of its own, with the versions that are downloaded already.
-        let manifest = format!("{manifest}\n[workspace]\n\n[patch.crates-io]\n{patches}");
-        fs::write(project.join("Cargo.toml"), manifest).unwrap();
+        // As it was written, with the versions that are downloaded already.
         fs::copy(root().join("Cargo.lock"), project.join("Cargo.lock")).unwrap();
         let tested = Command::new(env!("CARGO"))
             .args(["test", "--offline", "--quiet", "--target-dir"])
@@ -50,4 +42,22 @@ fn each_project_passes_its_own_tests() {
         let again = new(&folder, kind, name);
         assert_eq!(again.status.code(), Some(1), "nothing is overwritten");
     }
+}
+
+#[test]
+fn names_and_checkouts_that_would_not_build_are_refused() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("new-refused");
+    fs::create_dir_all(&folder).unwrap();
+    for name in ["tokio", "serde", "schemars", "serde-json", "sabir", "sabir-mcp", "std", "1st"] {
+        let refused = new(&folder, "mcp-server", name);
+        assert_eq!(refused.status.code(), Some(2), "{name}");
+        assert!(!folder.join(name).exists(), "{name}");
+    }
+    let refused = Command::new(env!("CARGO_BIN_EXE_sabir"))
+        .args(["new", "service", "x", "--path", "."])
+        .current_dir(&folder)
+        .output()
+        .unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("not a checkout of Sabir"));
 }

@@ -15,6 +15,10 @@ pub(crate) struct NewArgs {
     pub(crate) project: Project,
     /// Its name, or a path that ends with it: the folder must not exist
     pub(crate) name: PathBuf,
+    /// Take the crates of Sabir from this checkout. Without it, from the checkout that this program was built in, if it is
+    /// still there
+    #[arg(long, value_name = "CHECKOUT")]
+    pub(crate) path: Option<PathBuf>,
 }
 
 /// A kind of project.
