@@ -37,7 +37,7 @@ impl Order {
         self.void.extend(taken.void);
         let mut ready = VecDeque::with_capacity(taken.items.len());
         let before = self.next;
-        for item in taken.items {
+        for mut item in taken.items {
             let number = item.ticket.number;
             if number > self.next {
                 if self.early.is_empty() {
@@ -47,6 +47,7 @@ impl Order {
             } else {
                 // Its turn, or too late for it.
                 self.next = self.next.max(number + 1);
+                item.is_behind_void = std::mem::take(&mut self.is_behind_void);
                 ready.push_back(item);
             }
             self.follow(&mut ready);

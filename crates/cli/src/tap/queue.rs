@@ -88,11 +88,18 @@ pub(super) type Lost = Vec<(Stream, u64)>;
 #[derive(Debug)]
 pub(super) struct Item {
     pub(super) ticket: Ticket,
-    /// So many bytes of the streams of its connection are missing before it.
+    /// So many bytes of its connection are missing before it that no item has told of. Its own stream is among them if it
+    /// does not go on where it has ended, told or not.
     pub(super) lost: Lost,
     /// Something had no room before it, on this connection or another.
     pub(super) is_behind_void: bool,
     pub(super) what: What,
+}
+
+impl Item {
+    fn new(ticket: Ticket, lost: Lost, what: What) -> Self {
+        Item { ticket, lost, is_behind_void: false, what }
+    }
 }
 
 /// What the recorder takes at once.
@@ -131,7 +138,7 @@ pub(super) struct Queue {
 #[derive(Default)]
 struct State {
     items: VecDeque<Item>,
-    /// Bytes that had no room, by connection and stream.
+    /// Bytes that had no room and that no item has told of yet, by connection and stream. A stream stays until its next item.
     lost: HashMap<u64, HashMap<Stream, u64>>,
     /// How many streams these are.
     losses: usize,
@@ -184,7 +191,8 @@ impl Queue {
             let fresh = state.spare(buffer.len());
             std::mem::replace(buffer, fresh)
         });
-        self.add(&mut state, size, ticket, stream.connection, What::Bytes(stream, bytes, count));
+        let lost = state.lost_of(stream.connection, Some(stream));
+        self.add(&mut state, size, Item::new(ticket, lost, What::Bytes(stream, bytes, count)));
         self.wake(state);
     }
 
@@ -204,7 +212,8 @@ impl Queue {
         if self.left() + ITEM > ROOM + EVENTS {
             return state.lose_end(stream);
         }
-        self.add(&mut state, ITEM, self.ticket(), stream.connection, What::End(stream));
+        let lost = state.lost_of(stream.connection, Some(stream));
+        self.add(&mut state, ITEM, Item::new(self.ticket(), lost, What::End(stream)));
         self.wake(state);
     }
 
@@ -215,7 +224,8 @@ impl Queue {
         if self.abandoned.load(Ordering::Relaxed) || self.left() + size > ROOM + EVENTS {
             return;
         }
-        self.add(&mut state, size, self.ticket(), connection, What::Event(connection, event, text));
+        let lost = state.lost_of(connection, None);
+        self.add(&mut state, size, Item::new(self.ticket(), lost, What::Event(connection, event, text)));
         self.wake(state);
     }
 
@@ -224,7 +234,10 @@ impl Queue {
         let mut state = self.state();
         let connections: Vec<u64> = state.lost.keys().copied().collect();
         for connection in connections {
-            self.add(&mut state, ITEM, self.ticket(), connection, What::Gap);
+            let lost = state.lost_of(connection, None);
+            if !lost.is_empty() {
+                self.add(&mut state, ITEM, Item::new(self.ticket(), lost, What::Gap));
+            }
         }
         state.closed = true;
         state.parked = false;
@@ -255,10 +268,9 @@ impl Queue {
     }
 
     /// All that count bytes hold the lock.
-    fn add(&self, state: &mut State, size: usize, ticket: Ticket, connection: u64, what: What) {
+    fn add(&self, state: &mut State, size: usize, item: Item) {
         self.bytes.fetch_add(size, Ordering::Relaxed);
-        let lost = state.lost_of(connection);
-        state.items.push_back(Item { ticket, lost, is_behind_void: false, what });
+        state.items.push_back(item);
     }
 
     fn wake(&self, mut state: MutexGuard<'_, State>) {
@@ -363,14 +375,24 @@ impl State {
         self.spare.swap_remove(at)
     }
 
-    /// What had no room of a connection before what comes now: a request that is missing must be known to be before its
-    /// answer is looked at.
-    fn lost_of(&mut self, connection: u64) -> Lost {
-        if self.lost.is_empty() {
-            return Lost::new();
+    /// What had no room of a connection before an item of the stream `own`: a request that is missing must be known to be
+    /// before its answer is looked at. The other streams keep their place, since where they go on is with their next item.
+    fn lost_of(&mut self, connection: u64, own: Option<Stream>) -> Lost {
+        let Some(streams) = self.lost.get_mut(&connection) else { return Lost::new() };
+        let before = streams.len();
+        let mut lost = Lost::new();
+        streams.retain(|stream, bytes| {
+            let is_own = own == Some(*stream);
+            let untold = std::mem::take(bytes);
+            if is_own || untold > 0 {
+                lost.push((*stream, untold));
+            }
+            !is_own && *stream != stream.all_exchanges()
+        });
+        self.losses -= before - streams.len();
+        if streams.is_empty() {
+            self.lost.remove(&connection);
         }
-        let lost: Lost = self.lost.remove(&connection).unwrap_or_default().into_iter().collect();
-        self.losses -= lost.len();
         lost
     }
 
@@ -397,7 +419,7 @@ mod tests {
                 What::Bytes(_, _, count) => format!("{lost}{count} bytes"),
                 What::End(_) => format!("{lost}end"),
                 What::Gap => format!("{lost}closed"),
-                What::Event(_, event, text) => format!("{event:?} {text}"),
+                What::Event(_, event, text) => format!("{lost}{event:?} {text}"),
             };
             queue.done(item);
             told
@@ -419,12 +441,14 @@ mod tests {
         let end = fitting as u64;
         assert_eq!(taken.void.as_slice(), std::slice::from_ref(&(end..end + 3)));
         let held = told(taken, &queue);
-        assert_eq!((held.len(), held[fitting].as_str()), (fitting + 1, "Mark x"));
+        // Whatever comes next on the connection tells of it; the stream itself still has to know that it was cut.
+        let told_of = format!("gap of {}, Mark x", 3 * BUFFER / FILLED);
+        assert_eq!((held.len(), held[fitting].as_str()), (fitting + 1, &*told_of));
         queue.push(queue.ticket(), STREAM, &mut buffer, 5);
         queue.end(STREAM);
         queue.close();
         let rest = told(queue.wait().unwrap_or_default(), &queue);
-        assert_eq!(rest, [format!("gap of {}, 5 bytes", 3 * BUFFER / FILLED), "end".to_owned()]);
+        assert_eq!(rest, ["gap of 0, 5 bytes", "end"]);
         assert!(queue.wait().is_none());
         assert_eq!(queue.left(), 0);
     }

@@ -167,7 +167,14 @@ impl Recorder {
             checker.missed();
         }
         for (stream, lost) in &item.lost {
-            self.gap(at, *stream, *lost);
+            if let What::Bytes(own, ..) | What::End(own) = &item.what
+                && own == stream
+            {
+                self.cut(*own);
+            }
+            if *lost > 0 {
+                self.gap(at, *stream, *lost);
+            }
         }
         match &item.what {
             What::Bytes(stream, bytes, count) => self.bytes(at, *stream, &bytes[..*count]),
@@ -184,9 +191,14 @@ impl Recorder {
     /// A stream has ended, with so many bytes missing.
     fn ended(&mut self, at: Duration, stream: Stream, lost: u64) {
         if lost > 0 {
+            self.cut(stream);
             self.gap(at, stream, lost);
         }
-        if let Some(mut decoder) = self.streams.remove(&stream) {
+        let decoder = self.streams.remove(&stream);
+        // Of a WebSocket, it matters also that nothing was said.
+        let decoder =
+            decoder.or_else(|| (stream.channel == Channel::Frames).then(|| Decoder::new(Channel::Frames)));
+        if let Some(mut decoder) = decoder {
             self.state.unfinished -= decoder.held();
             decoder.finish(|found| self.found(at, stream, found));
             if let Some(closing) = decoder.closing() {
@@ -210,11 +222,15 @@ impl Recorder {
         }
     }
 
-    /// Bytes are missing: what comes next does not go on where the last has ended.
-    fn gap(&mut self, at: Duration, stream: Stream, bytes: u64) {
+    /// What comes next of a stream does not go on where the last has ended.
+    fn cut(&mut self, stream: Stream) {
         let decoder = self.streams.entry(stream).or_insert_with(|| Decoder::new(stream.channel));
         self.state.unfinished -= decoder.held();
         decoder.gap();
+    }
+
+    /// Bytes are missing.
+    fn gap(&mut self, at: Duration, stream: Stream, bytes: u64) {
         let sign = stream.direction.sign();
         let text = format!("{bytes} bytes ({sign}) came too fast to be recorded");
         self.event(at, stream.connection, Event::Gap, &text);
