@@ -115,7 +115,7 @@ fn manifest(text: &str, checkout: &Path, is_inside: bool) -> String {
         });
     }
     if is_inside {
-        // It is no part of the workspace that it lies in.
+        // The folder that it lies in is another workspace.
         lines.extend([String::new(), "[workspace]".to_owned()]);
     }
     lines.join("\n") + "\n"

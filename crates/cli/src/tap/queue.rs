@@ -441,7 +441,7 @@ mod tests {
         let end = fitting as u64;
         assert_eq!(taken.void.as_slice(), std::slice::from_ref(&(end..end + 3)));
         let held = told(taken, &queue);
-        // Whatever comes next on the connection tells of it; the stream itself still has to know that it was cut.
+        // Whatever comes next on the connection reports it; the stream itself still has to know that it was cut.
         let told_of = format!("gap of {}, Mark x", 3 * BUFFER / FILLED);
         assert_eq!((held.len(), held[fitting].as_str()), (fitting + 1, &*told_of));
         queue.push(queue.ticket(), STREAM, &mut buffer, 5);

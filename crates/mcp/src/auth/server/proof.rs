@@ -53,6 +53,7 @@ pub(super) struct Expected<'a> {
 }
 
 /// Why a proof is not taken.
+#[derive(Clone, Copy)]
 pub(super) enum Unproved {
     Invalid(&'static str),
     /// It lacks the nonce of the server, or has an old one.
