@@ -342,6 +342,8 @@ mod tests {
             let listen =
                 Listen::new(listens, &format!("{scheme}://{at}"), None, Web::default()).ok().unwrap();
             let listener = Listener::bind(&listen.at, true).await.unwrap();
+            // The only kind where there are no Unix sockets.
+            #[allow(irrefutable_let_patterns)]
             let Listener::Tcp(bound) = &listener else { panic!("not TCP") };
             let address = bound.local_addr().unwrap();
             let shared = Arc::new(listen.shared(Arc::new(Queue::new(Instant::now()))).ok().unwrap());
