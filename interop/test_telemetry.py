@@ -116,7 +116,7 @@ async def one_trace_from_the_client_through_a_proxy_and_nats_to_the_worker():
                 code, out, _ = await sabir("call", target, "get_data", "-d", "{}", "--otlp", url)
                 check((code, out), (0, '["hello",5]\n'))
                 # The params of what it calls are a list: the trace has no place but the headers.
-                code, out, err = await sabir("call", target, "double", "-d", "21", "--otlp", url)
+                code, out, err = await sabir("call", target, "double", "-d", "[21]", "--otlp", url)
                 check((code, out, err), (0, "42\n", ""))
                 code, _, err = await sabir("call", target, "no_such", "x:=1", "--as", "plain", "--otlp", url)
                 assert code == 1 and "-32601" in err, err
