@@ -13,7 +13,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use protected::{RESOURCE, Target, authority, claims, header, issuer, server, settings};
 use sabir::http::Request;
-use sabir::{Fetch, HttpService};
+use sabir::{Fetch, HttpService, Protocols};
 use sabir_mcp::{ClientCredentials, Introspection, ResourceServer};
 use serde_json::{Value, json};
 use site::{Key, NOW, Site, b64, clock, ok, with};
@@ -379,10 +379,63 @@ async fn opaque_tokens_are_asked_about() {
 async fn a_mounted_service_has_the_same_rules() {
     let site = authority(vec![Key::new().jwk(Some("one"))]).await;
     let auth = settings(&site).start().await.unwrap();
-    let service = HttpService::new(server().into_router(), auth.http()).dialect(sabir::MCP);
+    let http = auth.http(&server()).unwrap();
+    let service = HttpService::new(server().into_router(), http.clone()).dialect(sabir::MCP);
     let request = |path: &str| Request::get(path).header("host", "127.0.0.1").body(String::new()).unwrap();
     for path in auth.metadata_paths() {
         assert_eq!(service.handle(request(&path)).await.status(), 200);
     }
     assert_eq!(service.handle(request("/mcp")).await.status(), 401);
+    // What cannot carry tokens is not served at all.
+    let streams = Protocols { lines: true, headers: true, http: false, websocket: false };
+    for (url, protocols) in [
+        ("nats://127.0.0.1:1/mcp", Protocols::default()),
+        ("ws://127.0.0.1:0/mcp", Protocols::default()),
+        ("tcp://127.0.0.1:0", streams),
+    ] {
+        let refused = server().listen(url).protocols(protocols).http(http.clone()).await;
+        assert!(matches!(refused, Err(sabir::Error::Config(_))), "{url}");
+    }
+}
+
+/// A name that is misspelt would leave a tool open.
+#[tokio::test]
+async fn scopes_are_for_tools_that_there_are() {
+    let site = authority(vec![Key::new().jwk(Some("one"))]).await;
+    let misspelt = settings(&site).tool_scopes("wrte", ["files:write"]);
+    let refused = misspelt.clone().start().await.unwrap().http(&server()).unwrap_err().to_string();
+    assert!(refused.contains("`wrte`"), "{refused}");
+    assert!(misspelt.later_tools().start().await.unwrap().http(&server()).is_ok());
+}
+
+/// A stream of a session, and a subscription of the modern era, end when the token that opened them does.
+#[tokio::test]
+async fn streams_end_with_their_token() {
+    let key = Key::new();
+    let site = authority(vec![key.jwk(Some("one"))]).await;
+    let auth = settings(&site).leeway(Duration::ZERO).start().await.unwrap();
+    let target = Target::start(&auth).await;
+    let short = with(claims(&site.url), &json!({"exp": NOW + 1}));
+    let authorization = format!("Bearer {}", key.sign(&header(), &short));
+    let open = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}});
+    let opened = target.post(&[("authorization", &authorization)], &open).await;
+    let session = opened.header("mcp-session-id").to_owned();
+    let headers = [("authorization", authorization.as_str()), ("mcp-session-id", session.as_str())];
+    // They are read to their end.
+    assert_eq!(target.send("GET", &target.url, &headers, &Value::Null).await.status, 200);
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+    });
+    let listen = json!({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen",
+        "params": {"notifications": {"toolsListChanged": true}, "_meta": meta}});
+    let headers = [
+        ("authorization", authorization.as_str()),
+        ("mcp-protocol-version", "2026-07-28"),
+        ("mcp-method", "subscriptions/listen"),
+    ];
+    let told = target.post(&headers, &listen).await;
+    assert!(told.body.contains("subscriptions/acknowledged"), "{} {}", told.status, told.body);
 }

@@ -502,8 +502,13 @@ impl McpServer {
         }
         let info = to_raw_value(&self.settings.info).expect("a name and a version are JSON");
         let TaskSettings { store, options } = self.settings.tasks.clone();
+        let has_tasks = store.is_some();
         let store = store.unwrap_or_else(|| Arc::new(MemoryTasks::default()));
         let tasks = Registry::new(store, options.unwrap_or_default(), Arc::clone(&self.settings.clock));
+        // What an earlier process has left expires, too, also if nobody asks for a task here.
+        if has_tasks && tokio::runtime::Handle::try_current().is_ok() {
+            tasks.sweep();
+        }
         let core = Arc::new(Core { settings: self.settings, catalog: self.catalog, tasks, info });
         let mut router = routes::router(&core);
         if let Some(most) = core.settings.threads {

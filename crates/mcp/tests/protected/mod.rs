@@ -58,7 +58,9 @@ impl Answer {
 
 impl Target {
     pub(crate) async fn start(auth: &ProtectedServer) -> Self {
-        let listening = server().listen("http://127.0.0.1:0/mcp").http(auth.http()).await.unwrap();
+        let (server, url) = (server(), "http://127.0.0.1:0/mcp");
+        let http = auth.http(&server).unwrap();
+        let listening = server.listen(url).http(http).await.unwrap();
         let url = listening.url().to_string();
         tokio::spawn(listening.run());
         Target { url }

@@ -1,6 +1,6 @@
 //! Tokens that only their issuer understands (RFC 7662): it is asked, and its answers are kept for a moment.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Mutex;
 
 use http::Request;
@@ -13,8 +13,11 @@ use crate::auth::client::{AuthError, AuthorizationServer, ClientCredentials};
 use crate::auth::encoding::{form, sha256};
 use crate::auth::place;
 
-/// Answers that are kept, and for how many seconds.
+/// Answers that are kept, their bytes, and for how many seconds. Those about tokens that are not active, which anybody can
+/// send, are kept apart, so that they take no room of the others.
 const MOST_KEPT: usize = 10_000;
+const MOST_INACTIVE: usize = 1_000;
+const MOST_BYTES: usize = 32 << 20;
 const KEPT: u64 = 30;
 /// Questions at once.
 const MOST_ASKED: usize = 32;
@@ -37,14 +40,53 @@ impl Introspection {
 pub(super) struct Introspector {
     pub(super) settings: Introspection,
     fetch: Fetch,
-    kept: Mutex<HashMap<String, Kept>>,
+    active: Mutex<Answers>,
+    inactive: Mutex<Answers>,
     asking: Semaphore,
+}
+
+/// Answers by token. The oldest are forgotten first.
+struct Answers {
+    most: usize,
+    kept: HashMap<String, Kept>,
+    order: VecDeque<String>,
+    bytes: usize,
 }
 
 struct Kept {
     until: u64,
-    /// `None` for a token that is not active.
-    claims: Option<Map<String, Value>>,
+    claims: Map<String, Value>,
+    bytes: usize,
+}
+
+impl Answers {
+    fn new(most: usize) -> Mutex<Self> {
+        Mutex::new(Answers { most, kept: HashMap::new(), order: VecDeque::new(), bytes: 0 })
+    }
+
+    fn get(&self, token: &str, now: u64) -> Option<&Map<String, Value>> {
+        self.kept.get(token).filter(|kept| now < kept.until).map(|kept| &kept.claims)
+    }
+
+    fn keep(&mut self, token: String, kept: Kept) {
+        if self.kept.contains_key(&token) {
+            self.forget(&token);
+            self.order.retain(|other| *other != token);
+        }
+        self.bytes += kept.bytes;
+        self.order.push_back(token.clone());
+        self.kept.insert(token, kept);
+        while self.kept.len() > self.most || self.bytes > MOST_BYTES {
+            let Some(oldest) = self.order.pop_front() else { return };
+            self.forget(&oldest);
+        }
+    }
+
+    fn forget(&mut self, token: &str) {
+        if let Some(kept) = self.kept.remove(token) {
+            self.bytes -= kept.bytes;
+        }
+    }
 }
 
 impl Introspector {
@@ -52,28 +94,37 @@ impl Introspector {
         place::secure(&settings.endpoint, "the introspection endpoint").map_err(AuthError::new)?;
         place::secure(&settings.issuer, "the issuer").map_err(AuthError::new)?;
         let fetch = Fetch { root_certificates: roots.to_vec(), ..Fetch::default() };
-        Ok(Introspector { settings, fetch, kept: Mutex::default(), asking: Semaphore::new(MOST_ASKED) })
+        Ok(Introspector {
+            settings,
+            fetch,
+            active: Answers::new(MOST_KEPT),
+            inactive: Answers::new(MOST_INACTIVE),
+            asking: Semaphore::new(MOST_ASKED),
+        })
     }
 
     /// What the issuer says about a token: nothing if it is not active.
     pub(super) async fn ask(&self, token: &str, now: u64) -> Result<Option<Map<String, Value>>, AuthError> {
         let key = sha256(token);
-        if let Some(kept) = lock(&self.kept).get(&key).filter(|kept| now < kept.until) {
-            return Ok(kept.claims.clone());
+        if let Some(claims) = lock(&self.active).get(&key, now) {
+            return Ok(Some(claims.clone()));
+        }
+        if lock(&self.inactive).get(&key, now).is_some() {
+            return Ok(None);
         }
         let _turn = self.asking.acquire().await;
-        let claims = self.fetch(token, now).await?;
-        let mut kept = lock(&self.kept);
-        if kept.len() >= MOST_KEPT {
-            kept.retain(|_, kept| now < kept.until);
-        }
-        if kept.len() < MOST_KEPT {
-            kept.insert(key, Kept { until: now.saturating_add(KEPT), claims: claims.clone() });
+        let (claims, bytes) = self.fetch(token, now).await?;
+        let kept =
+            Kept { until: now.saturating_add(KEPT), claims: claims.clone().unwrap_or_default(), bytes };
+        match &claims {
+            Some(_) => lock(&self.active).keep(key, kept),
+            None => lock(&self.inactive).keep(key, Kept { bytes: 0, ..kept }),
         }
         Ok(claims)
     }
 
-    async fn fetch(&self, token: &str, now: u64) -> Result<Option<Map<String, Value>>, AuthError> {
+    /// What the issuer says, and how many bytes that has.
+    async fn fetch(&self, token: &str, now: u64) -> Result<(Option<Map<String, Value>>, usize), AuthError> {
         let Introspection { issuer, endpoint, client } = &self.settings;
         let mut members = vec![("token", token.to_owned()), ("token_type_hint", "access_token".to_owned())];
         let server = AuthorizationServer { issuer: issuer.clone(), ..AuthorizationServer::default() };
@@ -93,6 +144,6 @@ impl Introspector {
             .map_err(|_| AuthError::new(format!("the answer of {endpoint} is not an object")))?;
         let active = claims.get("active") == Some(&Value::Bool(true));
         let own = claims.get("iss").is_none_or(|found| found == issuer.as_str());
-        Ok((active && own).then_some(claims))
+        Ok(((active && own).then_some(claims), response.body().len()))
     }
 }
