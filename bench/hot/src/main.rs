@@ -3,14 +3,20 @@
 
 use std::future::Future;
 use std::hint::black_box;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
 
-use sabir::{Router, transport};
+use sabir::{MCP, Router, blocking, transport};
+use sabir_mcp::McpServer;
 use sabir_proto::{
     CallOptions, Config, Event, Framing, Limits, Output, PLAIN, RawJson, Session, Time, decode,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 const REQUEST: &[u8] = br#"{"jsonrpc":"2.0","id":7,"method":"add","params":[1,2]}"#;
+
+/// The same without its id.
+const ADD: &str = r#""method":"add","params":[1,2]"#;
 
 /// Messages that come in one read.
 const ROW: usize = 16;
@@ -28,6 +34,8 @@ fn main() {
         "session-headers" => answer_requests(Framing::Headers, count),
         "session-calls" => call_and_be_answered(count),
         "engine" => call_through_engines(count),
+        "lone" => call_one_at_a_time(count),
+        "tools-call" => call_tools(count),
         "spawned" => call_spawned(count),
         "proxy" => call_through_proxy(count),
         "http" => post_over_one_connection(count),
@@ -36,7 +44,9 @@ fn main() {
 }
 
 fn usage() -> ! {
-    eprintln!("sabir-bench-hot decode|session-lines|session-headers|session-calls|engine|spawned|proxy|http COUNT");
+    eprintln!(
+        "sabir-bench-hot decode|session-lines|session-headers|session-calls|engine|lone|tools-call|spawned|proxy|http COUNT"
+    );
     std::process::exit(2)
 }
 
@@ -131,13 +141,54 @@ fn call_through_engines(count: usize) {
     });
 }
 
+/// One call at a time to a server without a runtime, over pipes.
+fn call_one_at_a_time(count: usize) {
+    let (input, mut requests) = std::io::pipe().expect("a pipe");
+    let (mut answers, output) = std::io::pipe().expect("a pipe");
+    let router = Router::new().method_sync("add", |_, (a, b): (i64, i64)| Ok(a + b));
+    let streams = blocking::Streams::new(OwnedFd::from(input), OwnedFd::from(output));
+    let serving = std::thread::spawn(move || blocking::serve(streams, router).is_ok());
+    let request = [REQUEST, b"\n"].concat();
+    let mut answer = [0; 1024];
+    for _ in 0..count {
+        requests.write_all(&request).expect("it is read");
+        let read = answers.read(&mut answer).expect("it is answered");
+        assert!(answer[..read].ends_with(b"\"result\":3}\n"), "a whole answer in one read");
+    }
+    drop(requests);
+    assert!(serving.join().expect("it does not panic"));
+}
+
+/// Calls of a tool of MCP, many in a read.
+fn call_tools(count: usize) {
+    const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"bench","version":"0"}}}"#;
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    struct Add {
+        a: i64,
+        b: i64,
+    }
+    run_local(async {
+        let router = McpServer::new("bench", "0")
+            .tool("add", |_, Add { a, b }| async move { Ok(a + b) })
+            .into_router();
+        let (mut near, far) = tokio::io::duplex(64 << 10);
+        let (read, write) = tokio::io::split(far);
+        tokio::spawn(sabir::serve(transport::streams(read, write).dialect(MCP), router));
+        near.write_all(format!("{INITIALIZE}\n").as_bytes()).await.expect("it is read");
+        let read = near.read(&mut [0; 4096]).await.expect("it is answered");
+        assert!(read > 0, "it is not closed");
+        let call = r#""method":"tools/call","params":{"name":"add","arguments":{"a":1,"b":30}}"#;
+        ask(near, call, count).await;
+    });
+}
+
 /// Requests to a handler that runs as a task beside its connection, many in a read.
 fn call_spawned(count: usize) {
     run_local(async {
         let (near, far) = tokio::io::duplex(64 << 10);
         let (read, write) = tokio::io::split(far);
         tokio::spawn(sabir::serve(transport::streams(read, write), adder().spawned()));
-        ask(near, count).await;
+        ask(near, ADD, count).await;
     });
 }
 
@@ -149,7 +200,7 @@ fn call_through_proxy(count: usize) {
         let (upstream, server) = transport::memory();
         tokio::spawn(sabir::serve(server, adder()));
         tokio::spawn(sabir::proxy(transport::streams(read, write), upstream));
-        ask(near, count).await;
+        ask(near, ADD, count).await;
     });
 }
 
@@ -162,10 +213,9 @@ fn run_local(run: impl Future<Output = ()>) {
 }
 
 /// Sends rows of requests, and reads as many answers before the next row.
-async fn ask(mut stream: tokio::io::DuplexStream, count: usize) {
-    let row: Vec<String> = (0..LONG_ROW)
-        .map(|id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"add\",\"params\":[1,2]}}\n"))
-        .collect();
+async fn ask(mut stream: tokio::io::DuplexStream, call: &str, count: usize) {
+    let row: Vec<String> =
+        (0..LONG_ROW).map(|id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},{call}}}\n")).collect();
     let row = row.concat();
     let mut answers = vec![0; 64 << 10];
     for _ in 0..count / LONG_ROW {
