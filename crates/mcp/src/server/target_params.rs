@@ -3,10 +3,9 @@
 use std::borrow::Cow;
 
 use sabir::{JsonKind, RawJson};
-use serde::{Deserialize, Deserializer};
-use serde_json::value::RawValue;
+use sabir_proto::JsonStr;
 
-use crate::error::{invalid, unread};
+use crate::error::invalid;
 
 pub(crate) struct TargetParams<'a> {
     pub(crate) name: Cow<'a, str>,
@@ -18,42 +17,31 @@ pub(crate) struct TargetParams<'a> {
 }
 
 /// As they came. A member that comes twice is refused: others may have gone by its other value.
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Default)]
 struct Members<'a> {
-    #[serde(borrow, deserialize_with = "present")]
-    name: Option<&'a RawValue>,
-    #[serde(borrow, deserialize_with = "present")]
-    uri: Option<&'a RawValue>,
-    #[serde(borrow, deserialize_with = "present")]
-    arguments: Option<&'a RawValue>,
-    #[serde(borrow, deserialize_with = "present")]
-    input_responses: Option<&'a RawValue>,
-    #[serde(borrow, deserialize_with = "present")]
-    request_state: Option<&'a RawValue>,
-    #[serde(borrow, deserialize_with = "present")]
-    task: Option<&'a RawValue>,
-}
-
-/// `null` is there, too.
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
-    <&RawValue>::deserialize(deserializer).map(Some)
+    name: Option<RawJson<'a>>,
+    uri: Option<RawJson<'a>>,
+    arguments: Option<RawJson<'a>>,
+    input_responses: Option<RawJson<'a>>,
+    request_state: Option<RawJson<'a>>,
+    task: Option<RawJson<'a>>,
 }
 
 impl<'a> TargetParams<'a> {
     pub(crate) fn by_name(params: Option<&'a RawJson<'a>>) -> sabir::Result<Self> {
-        let members = Members::read(params)?;
-        TargetParams::new("name", members.name, &members)
+        let mut members = Members::read(params)?;
+        let name = members.name.take();
+        TargetParams::new("name", name, members)
     }
 
     pub(crate) fn by_uri(params: Option<&'a RawJson<'a>>) -> sabir::Result<Self> {
-        let members = Members::read(params)?;
-        TargetParams::new("uri", members.uri, &members)
+        let mut members = Members::read(params)?;
+        let uri = members.uri.take();
+        TargetParams::new("uri", uri, members)
     }
 
-    fn new(naming: &str, name: Option<&'a RawValue>, members: &Members<'a>) -> sabir::Result<Self> {
-        let arguments = members.arguments.map(RawJson::from);
-        match arguments.as_ref().map(RawJson::kind) {
+    fn new(naming: &str, name: Option<RawJson<'a>>, members: Members<'a>) -> sabir::Result<Self> {
+        match members.arguments.as_ref().map(RawJson::kind) {
             None | Some(JsonKind::Object) => {}
             Some(found) => {
                 return Err(invalid(format_args!("`arguments` must be an object, found {found}")));
@@ -62,25 +50,39 @@ impl<'a> TargetParams<'a> {
         let name = name.ok_or_else(|| invalid(format_args!("`{naming}` is missing")))?;
         Ok(TargetParams {
             name: text(name).ok_or_else(|| invalid(format_args!("`{naming}` must be a string")))?,
-            arguments,
-            responses: members.input_responses.map(RawJson::from),
-            state: members.request_state.map(RawJson::from),
-            task: members.task.map(RawJson::from),
+            arguments: members.arguments,
+            responses: members.input_responses,
+            state: members.request_state,
+            task: members.task,
         })
     }
 }
 
 impl<'a> Members<'a> {
     fn read(params: Option<&'a RawJson<'a>>) -> sabir::Result<Self> {
-        match params {
-            Some(params) => sabir::parse(params).map_err(|error| unread(&error)),
-            None => Ok(Members::default()),
+        let mut members = Members::default();
+        for (name, value) in params.into_iter().flat_map(RawJson::members) {
+            let slot = match &*name {
+                "name" => &mut members.name,
+                "uri" => &mut members.uri,
+                "arguments" => &mut members.arguments,
+                "inputResponses" => &mut members.input_responses,
+                "requestState" => &mut members.request_state,
+                "task" => &mut members.task,
+                _ => continue,
+            };
+            if slot.replace(value).is_some() {
+                return Err(invalid(format_args!("duplicate field `{name}`")));
+            }
         }
+        Ok(members)
     }
 }
 
 /// A string, borrowed where it can be.
-fn text(value: &RawValue) -> Option<Cow<'_, str>> {
-    let inner = value.get().strip_prefix('"')?.strip_suffix('"')?;
-    if inner.contains('\\') { serde_json::from_str(value.get()).ok() } else { Some(Cow::Borrowed(inner)) }
+fn text(value: RawJson<'_>) -> Option<Cow<'_, str>> {
+    match value.into_text() {
+        Cow::Borrowed(text) => JsonStr::trusted(text)?.value(),
+        Cow::Owned(text) => Some(Cow::Owned(JsonStr::trusted(&text)?.value()?.into_owned())),
+    }
 }
