@@ -1,5 +1,8 @@
 //! When a body breaks, hyper ends the connection at once, and drops what it has not written yet. So whoever passes a body on
 //! holds its failure back until all that came before has been written.
+//!
+//! In the same way, hyper gives a target up that takes no more of a request, though it may have answered already. So what such a
+//! target does not take is dropped, and why is told when it has nothing more to say.
 
 use std::io;
 use std::pin::Pin;
@@ -54,6 +57,23 @@ impl Flushes {
 pub(super) struct Counted {
     pub(super) stream: Duplex,
     pub(super) flushes: Arc<Flushes>,
+    /// Whether it is that of a target, whose answer counts more than whether it takes the request.
+    pub(super) is_target: bool,
+    /// Why it takes no more.
+    pub(super) failed: Option<io::Error>,
+}
+
+impl Counted {
+    /// What a write of so many bytes comes to.
+    fn written(&mut self, length: usize, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        match written {
+            Poll::Ready(Err(error)) if self.is_target => {
+                self.failed = Some(error);
+                Poll::Ready(Ok(length))
+            }
+            written => written,
+        }
+    }
 }
 
 impl AsyncRead for Counted {
@@ -62,13 +82,22 @@ impl AsyncRead for Counted {
         cx: &mut Context<'_>,
         to: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        self.stream.as_mut().poll_read(cx, to)
+        let before = to.filled().len();
+        ready!(self.stream.as_mut().poll_read(cx, to))?;
+        match &self.failed {
+            Some(error) if to.filled().len() == before => Poll::Ready(Err(error.kind().into())),
+            _ => Poll::Ready(Ok(())),
+        }
     }
 }
 
 impl AsyncWrite for Counted {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.stream.as_mut().poll_write(cx, bytes)
+        if self.failed.is_some() {
+            return Poll::Ready(Ok(bytes.len()));
+        }
+        let written = self.stream.as_mut().poll_write(cx, bytes);
+        self.written(bytes.len(), written)
     }
 
     fn poll_write_vectored(
@@ -76,7 +105,12 @@ impl AsyncWrite for Counted {
         cx: &mut Context<'_>,
         parts: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.stream.as_mut().poll_write_vectored(cx, parts)
+        let length = parts.iter().map(|part| part.len()).sum();
+        if self.failed.is_some() {
+            return Poll::Ready(Ok(length));
+        }
+        let written = self.stream.as_mut().poll_write_vectored(cx, parts);
+        self.written(length, written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -84,7 +118,14 @@ impl AsyncWrite for Counted {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready!(self.stream.as_mut().poll_flush(cx))?;
+        if self.failed.is_none()
+            && let Err(error) = ready!(self.stream.as_mut().poll_flush(cx))
+        {
+            if !self.is_target {
+                return Poll::Ready(Err(error));
+            }
+            self.failed = Some(error);
+        }
         self.flushes.add();
         Poll::Ready(Ok(()))
     }

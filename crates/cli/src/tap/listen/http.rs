@@ -92,9 +92,10 @@ struct Carrier {
 }
 
 impl Carrier {
-    fn of(end: End) -> (Counted, Self) {
+    fn of(end: End, is_target: bool) -> (Counted, Self) {
         let carrier = Carrier { socket: end.socket, ..Carrier::default() };
-        (Counted { stream: end.stream, flushes: carrier.flushes.clone() }, carrier)
+        let flushes = carrier.flushes.clone();
+        (Counted { stream: end.stream, flushes, is_target, failed: None }, carrier)
     }
 
     /// The connection is over.
@@ -159,7 +160,7 @@ impl Proxy {
 pub(super) async fn serve(client: End, connection: u64, proxy: Arc<Proxy>) {
     let idle = proxy.idle;
     let (upstream, upgraded) = (tokio::sync::Mutex::new(None), Mutex::new(None));
-    let (stream, client) = Carrier::of(client);
+    let (stream, client) = Carrier::of(client, false);
     let pair = Arc::new(Pair { proxy, connection, client: client.clone(), upstream, upgraded });
     let service = service_fn(|request| {
         let pair = pair.clone();
@@ -283,7 +284,7 @@ impl Pair {
         let mut target = match held {
             Some(target) => target,
             None => {
-                let (stream, carrier) = Carrier::of(End::dial(&proxy.target, &proxy.web).await?);
+                let (stream, carrier) = Carrier::of(End::dial(&proxy.target, &proxy.web).await?, true);
                 let (sender, connection) = handshake(TokioIo::new(stream)).await?;
                 let ending = carrier.clone();
                 tokio::spawn(async move {
