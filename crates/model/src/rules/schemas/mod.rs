@@ -25,6 +25,7 @@ const SEEN_STEPS: usize = 256 << 20;
 /// Bytes of values times parts of their schemas that may be compared, in all sessions.
 const SEEN_COMPARISONS: usize = 1 << 30;
 /// What one comparison costs beside, which is never held against an ordinary session.
+#[cfg(feature = "schemas")]
 const FREE_COMPARISON: usize = 1 << 20;
 /// Bytes that each part of some JSON takes as a value, at most: an object in an object is the worst.
 const PART_BYTES: usize = 128;
