@@ -12,7 +12,7 @@ import nats.errors
 import nats.micro
 
 from nats_server import nats_server, worker
-from program import SABIR, call, sabir
+from program import SABIR, call, certificate, sabir
 from tap import check, run
 
 
@@ -189,6 +189,39 @@ async def variables_sign_in():
                     assert code == 0 and "demo" in out, (out, err)
         code, _, err = await sabir("call", "nats://127.0.0.1:1/demo", "add", env={"NATS_CREDS": f"{folder}/missing"})
         assert code == 3 and "which NATS_CREDS names" in err, (code, err)
+
+
+async def an_account_with_the_smallest_rights_calls_and_lists():
+    with tempfile.TemporaryDirectory() as folder:
+        config = Path(folder) / "rights.conf"
+        config.write_text("""authorization { users = [
+          { user: worker, password: secret, permissions: {
+              subscribe: ["jr.demo.>", "$SRV.>"], allow_responses: { max: 1000, expires: "1h" } } }
+          { user: caller, password: secret, permissions: {
+              publish: ["jr.demo.>", "$SRV.>"], subscribe: ["_INBOX_caller.>"] } }
+        ] }""")
+        async with nats_server("-c", str(config)) as port:
+            url = f"nats://127.0.0.1:{port}/demo"
+            async with worker(url, env={"NATS_USER": "worker", "NATS_PASSWORD": "secret"}):
+                caller = {"NATS_USER": "caller", "NATS_PASSWORD": "secret"}
+                code, _, err = await sabir("call", url, "add", "2", "3", env=caller)
+                assert code == 3 and "may lack a right" in err, (code, err)
+                caller["NATS_INBOX_PREFIX"] = "_INBOX_caller"
+                check(await sabir("call", url, "add", "2", "3", env=caller), (0, "5\n", ""))
+                code, out, err = await sabir("list", f"nats://127.0.0.1:{port}", env=caller)
+                assert code == 0 and "demo" in out, (out, err)
+
+
+async def an_authority_is_trusted_by_option():
+    async with certificate() as (cert, key):
+        async with nats_server("--tls", "--tlscert", cert, "--tlskey", key) as port:
+            url = f"nats+tls://127.0.0.1:{port}/demo"
+            async with worker(url, env={"NATS_CA": cert}):
+                check(await sabir("call", "--cacert", cert, url, "add", "2", "3"), (0, "5\n", ""))
+                code, out, err = await sabir("list", "--cacert", cert, f"nats+tls://127.0.0.1:{port}")
+                assert code == 0 and "demo" in out, (out, err)
+            code, _, err = await sabir("call", "--insecure", url, "add", "2", "3")
+            assert code == 2 and "--insecure cannot be used" in err, (code, err)
 
 
 async def a_session_of_mcp_stays_with_its_worker():

@@ -33,6 +33,9 @@ fn signed_in(
 ) -> Result<Nats, Failure> {
     let set = |name: &str| variable(name).map(|value| value.filter(|value| !value.is_empty()));
     let mut nats = Nats::new();
+    if let Some(prefix) = set("NATS_INBOX_PREFIX")? {
+        nats = nats.inbox_prefix(prefix);
+    }
     if let Some(path) = set("NATS_CA")? {
         nats = nats.root_certificate(file("NATS_CA", &path)?);
     }

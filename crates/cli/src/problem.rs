@@ -25,6 +25,9 @@ use crate::target::Target;
 /// Characters of a name that are shown.
 const LONGEST_NAME: usize = 100;
 
+/// What to do where a worker or the server between was lost.
+const NATS_LOGS: &str = "see the logs of the worker and of the NATS server; the account may lack a right";
+
 const CREDENTIALS: &str = "-H 'Authorization: Bearer ${TOKEN}'";
 
 impl PeerOptions {
@@ -130,6 +133,7 @@ impl PeerOptions {
             DeliveryFailure::NoWorker => failed(Exit::Connect).hint(
                 "check the name of the service; `sabir list nats://HOST` shows those that have workers",
             ),
+            DeliveryFailure::Closed if self.is_behind_nats() => failed(Exit::Connect).hint(NATS_LOGS),
             DeliveryFailure::Closed => {
                 failed(Exit::Protocol).hint("see the log of the server; the port may serve another protocol")
             }
@@ -277,12 +281,19 @@ impl PeerOptions {
         match target {
             Target::Program(_) => Failure::new(Exit::Protocol, format_args!("no answer: {cause}"))
                 .hints([Some("run it by itself to see what it prints".to_owned()), self.framing_hint(watch)]),
+            Target::Url(_) if self.is_behind_nats() => {
+                Failure::new(Exit::Connect, format_args!("no answer from {target}: {cause}")).hint(NATS_LOGS)
+            }
             Target::Url(_) => {
                 Failure::new(Exit::Protocol, format_args!("{target} closed the connection without an answer"))
                     .hints([Some("see the log of the server".to_owned()), self.framing_hint(watch)])
             }
             Target::Demo => Failure::new(Exit::Protocol, format_args!("no answer: {cause}")),
         }
+    }
+
+    fn is_behind_nats(&self) -> bool {
+        self.target.scheme().is_some_and(Scheme::is_nats)
     }
 
     /// Nothing came in time.

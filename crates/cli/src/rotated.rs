@@ -6,8 +6,9 @@
 //! beside it.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use crate::platform::read_at;
 
@@ -17,33 +18,70 @@ pub(crate) const OLDER: u32 = 9;
 /// Bytes at the front of a file in which its header ends, and its first record begins.
 const FRONT: usize = 64 << 10;
 
+/// Files that are held open. What is in those before them can no longer be read, and takes no room on the disk.
+const HELD: usize = 64;
+
+/// Stands between two files if others between them were removed before they were seen.
+const GAP: &[u8] = b"{\"k\":\"gap\",\"raw\":\"files of the recording were removed before they were read\"}\n";
+
 /// The files of a recording, as one.
 #[derive(Debug)]
 pub(crate) struct Rotated {
     /// The oldest first. There is at least one.
-    parts: Vec<Part>,
-    /// Which one is read next.
-    at: usize,
+    parts: RwLock<Vec<Part>>,
+    /// How far it is read by `Read`.
+    at: u64,
 }
 
 #[derive(Debug)]
 struct Part {
-    file: File,
+    /// Stands before what is in the file: it ends a line that was left torn, and says what is missing.
+    before: Vec<u8>,
+    /// Nothing, if it is too long ago.
+    file: Option<File>,
     /// Bytes at its front that are left out.
     skip: u64,
     /// Where it begins in the whole.
     start: u64,
 }
 
+impl Part {
+    fn new(file: File) -> Self {
+        Part { before: Vec::new(), file: Some(file), skip: 0, start: 0 }
+    }
+
+    /// Where it ends in the whole.
+    fn end(&self) -> io::Result<u64> {
+        let length = self.file.as_ref().map_or(Ok(0), |file| file.metadata().map(|about| about.len()))?;
+        Ok(self.start + self.before.len() as u64 + length.saturating_sub(self.skip))
+    }
+
+    /// Puts another behind it.
+    fn follow(&self, next: &mut Part) -> io::Result<()> {
+        next.start = self.end()?;
+        let Some(file) = &self.file else { return Ok(()) };
+        let length = file.metadata()?.len();
+        let mut last = *b"\n";
+        if length > self.skip {
+            read_at(file, &mut last, length - 1)?;
+        }
+        if last != *b"\n" {
+            next.before.insert(0, b'\n');
+        }
+        Ok(())
+    }
+}
+
 impl Rotated {
     /// Opens the files that belong together under this name.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        let mut rotated = Rotated::newest(path)?;
+        let newest = File::open(path)?;
         // A pipe or a device is read once, from its start.
-        if !rotated.parts[0].file.metadata()?.is_file() {
-            return Ok(rotated);
+        if !newest.metadata()?.is_file() {
+            return Ok(Rotated::of(vec![Part::new(newest)]));
         }
-        let mut front = front(&rotated.parts[0].file)?;
+        let mut front = front(&newest)?;
+        let mut parts = vec![Part::new(newest)];
         for number in 1..=OLDER {
             let Some(header) = continued(&front) else { break };
             let older = match File::open(numbered(path, ".", number)) {
@@ -58,56 +96,118 @@ impl Rotated {
             if beginning == front {
                 continue;
             }
-            rotated.parts[0].skip = header as u64;
-            rotated.parts.insert(0, Part { file: older, skip: 0, start: 0 });
+            parts[0].skip = header as u64;
+            parts.insert(0, Part::new(older));
             front = beginning;
         }
-        let mut start = 0;
-        for part in &mut rotated.parts {
-            part.start = start;
-            start += part.file.metadata()?.len().saturating_sub(part.skip);
-            part.file.seek(SeekFrom::Start(part.skip))?;
+        for at in 1..parts.len() {
+            let (older, newer) = parts.split_at_mut(at);
+            older[at - 1].follow(&mut newer[0])?;
         }
-        Ok(rotated)
+        Ok(Rotated::of(parts))
     }
 
     /// Opens the file of this name alone.
     pub(crate) fn newest(path: &Path) -> io::Result<Self> {
-        let only = Part { file: File::open(path)?, skip: 0, start: 0 };
-        Ok(Rotated { parts: vec![only], at: 0 })
+        Ok(Rotated::of(vec![Part::new(File::open(path)?)]))
     }
 
-    /// The file that is still written to.
-    pub(crate) fn last(&self) -> &File {
-        &self.parts[self.parts.len() - 1].file
+    fn of(parts: Vec<Part>) -> Self {
+        Rotated { parts: RwLock::new(parts), at: 0 }
+    }
+
+    /// Goes on with the files that have come under this name since, if there are any. The tap may have put several aside.
+    pub(crate) fn extend(&self, path: &Path) -> io::Result<bool> {
+        let mut parts = self.parts.write().unwrap_or_else(PoisonError::into_inner);
+        let Some(Part { file: Some(last), .. }) = parts.last() else { return Ok(false) };
+        let own = front(last)?;
+        let Some(own) = beginning(&own) else { return Ok(false) };
+        let mut newer: Vec<(File, Vec<u8>)> = Vec::new();
+        let mut is_found = false;
+        for number in 0..=OLDER {
+            let path = if number == 0 { path.to_owned() } else { numbered(path, ".", number) };
+            let Ok(file) = File::open(path) else { break };
+            let front = front(&file)?;
+            let Some(start) = beginning(&front).filter(|start| start.starts_with(b"{\"jrl\":")) else {
+                break;
+            };
+            is_found = start == own;
+            if is_found {
+                break;
+            }
+            // Put aside meanwhile.
+            if newer.last().is_some_and(|(_, known)| beginning(known) == Some(start)) {
+                continue;
+            }
+            let is_rest = continued(&front).is_some();
+            newer.push((file, front));
+            if !is_rest {
+                break;
+            }
+        }
+        let has_more = !newer.is_empty();
+        for (file, front) in newer.into_iter().rev() {
+            let mut part = Part::new(file);
+            part.skip = continued(&front).unwrap_or(0) as u64;
+            if !std::mem::replace(&mut is_found, true) && part.skip > 0 {
+                part.before = GAP.to_vec();
+            }
+            if let Some(last) = parts.last() {
+                last.follow(&mut part)?;
+            }
+            parts.push(part);
+        }
+        let old = parts.len().saturating_sub(HELD);
+        parts[..old].iter_mut().for_each(|part| part.file = None);
+        Ok(has_more)
+    }
+
+    fn parts(&self) -> RwLockReadGuard<'_, Vec<Part>> {
+        self.parts.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether it can be read by position.
+    pub(crate) fn is_file(&self) -> io::Result<bool> {
+        let parts = self.parts();
+        let file = parts.last().and_then(|part| part.file.as_ref());
+        file.map_or(Ok(false), |file| Ok(file.metadata()?.is_file()))
     }
 
     /// How long the whole is.
     pub(crate) fn len(&self) -> io::Result<u64> {
-        let last = &self.parts[self.parts.len() - 1];
-        Ok(last.start + last.file.metadata()?.len().saturating_sub(last.skip))
+        self.parts().last().map_or(Ok(0), Part::end)
     }
 
     /// Reads from a place in the whole.
     pub(crate) fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
-        let number = self.parts.partition_point(|part| part.start <= at).saturating_sub(1);
-        let part = &self.parts[number];
-        let room = match self.parts.get(number + 1) {
+        let parts = self.parts();
+        let number = parts.partition_point(|part| part.start <= at).saturating_sub(1);
+        let part = &parts[number];
+        let room = match parts.get(number + 1) {
             Some(next) => usize::try_from(next.start - at).unwrap_or(usize::MAX).min(buffer.len()),
             None => buffer.len(),
         };
-        read_at(&part.file, &mut buffer[..room], at - part.start + part.skip)
+        let at = at - part.start;
+        let before = part.before.len() as u64;
+        if at < before {
+            return (&part.before[at as usize..]).read(&mut buffer[..room]);
+        }
+        let file = part.file.as_ref().ok_or(io::ErrorKind::NotFound)?;
+        read_at(file, &mut buffer[..room], at - before + part.skip)
     }
 }
 
 impl Read for Rotated {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        loop {
-            match self.parts[self.at].file.read(buffer)? {
-                0 if self.at + 1 < self.parts.len() && !buffer.is_empty() => self.at += 1,
-                count => return Ok(count),
-            }
+        if !self.is_file()? {
+            // A pipe has no positions.
+            let mut parts = self.parts.write().unwrap_or_else(PoisonError::into_inner);
+            let file = parts.last_mut().and_then(|part| part.file.as_mut());
+            return file.map_or(Ok(0), |file| file.read(buffer));
         }
+        let count = self.read_at(buffer, self.at)?;
+        self.at += count as u64;
+        Ok(count)
     }
 }
 
@@ -122,6 +222,14 @@ fn front(file: &File) -> io::Result<Vec<u8>> {
     }
     bytes.truncate(length);
     Ok(bytes)
+}
+
+/// The header and the first record: what tells a file from all others.
+fn beginning(front: &[u8]) -> Option<&[u8]> {
+    let header = memchr::memchr(b'\n', front)? + 1;
+    let record = memchr::memchr(b'\n', &front[header..]).map_or(front.len(), |end| header + end);
+    // A record that is longer than the front is known by its front.
+    (record < front.len() || front.len() == FRONT).then_some(&front[..record])
 }
 
 /// How long the header is, with its line break, if the file goes on from an older one.
@@ -207,9 +315,62 @@ mod tests {
         check("a copy", &[(1, &old), (0, &old)], &old);
         check("put aside meanwhile", &[(2, &old), (1, &mid), (0, &mid)], &file(A, &[1, 2, 3]));
         check("nothing new yet", &[(1, &old), (0, A)], &old);
+        // A file that was cut off loses its last line alone.
+        let torn = format!("{}{}", file(A, &[1]), &n(2)[..9]);
+        let joined = format!("{torn}\n{}{}", n(3), n(4));
+        check("torn", &[(1, &torn), (0, &file(A, &[3, 4]))], &joined);
         check("alone", &[(0, &new)], &new);
         check("something else beside it", &[(1, "notes"), (0, &new)], &new);
         check("not a capture", &[(1, &old), (0, "> {}\n< {}\n")], "> {}\n< {}\n");
         check("empty", &[(1, &old), (0, "")], "");
+    }
+
+    #[test]
+    fn files_that_come_later_are_read_too() {
+        const A: &str = "{\"jrl\":1,\"at\":\"a\"}\n";
+        let n = |numbers: std::ops::Range<u32>| {
+            numbers.map(|number| format!("{{\"n\":{number},\"x\":1}}\n")).collect::<String>()
+        };
+        let folder = std::env::temp_dir().join(format!("sabir-rotated-{}-later", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let base = folder.join("s.jrl");
+        let rotate = |text: &str| {
+            for number in (1..OLDER).rev() {
+                let _ = std::fs::rename(numbered(&base, ".", number), numbered(&base, ".", number + 1));
+            }
+            let _ = std::fs::rename(&base, numbered(&base, ".", 1));
+            std::fs::write(&base, text).unwrap();
+        };
+        rotate(&format!("{A}{}", n(1..3)));
+        let rotated = Rotated::open(&base).unwrap();
+        let read = || {
+            let mut bytes = vec![0; 1 << 16];
+            let mut length = 0;
+            loop {
+                match rotated.read_at(&mut bytes[length..], length as u64).unwrap() {
+                    0 => break String::from_utf8(bytes[..length].to_vec()).unwrap(),
+                    count => length += count,
+                }
+            }
+        };
+        assert!(!rotated.extend(&base).unwrap(), "nothing has come");
+        // Several at once, of which the last has no record yet.
+        (3..6).for_each(|number| rotate(&format!("{A}{}", n(number..number + 1))));
+        assert!(rotated.extend(&base).unwrap());
+        assert!(!rotated.extend(&base).unwrap());
+        assert_eq!(read(), format!("{A}{}", n(1..6)));
+        // More than are kept.
+        (6..20).for_each(|number| rotate(&format!("{A}{}", n(number..number + 1))));
+        assert!(rotated.extend(&base).unwrap());
+        let gap = String::from_utf8(GAP.to_vec()).unwrap();
+        let whole = format!("{A}{}{gap}{}", n(1..6), n(10..20));
+        assert_eq!(read(), whole);
+        // Another session under the same name.
+        let other = format!("{}{}", A.replace('a', "b"), n(1..3));
+        std::fs::remove_file(&base).unwrap();
+        std::fs::write(&base, &other).unwrap();
+        assert!(rotated.extend(&base).unwrap());
+        assert_eq!(read(), whole + &other);
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -99,7 +99,11 @@ impl Web {
         if (self.root.is_some() || self.insecure) && !target.has_certificates() {
             let option = if self.insecure { "--insecure" } else { "--cacert" };
             return Err(Failure::usage(format_args!("{option} cannot be used with {target}"))
-                .hint("certificates are for https://, wss:// and tls://"));
+                .hint("certificates are for https://, wss://, tls:// and nats+tls://"));
+        }
+        if self.insecure && self.nats.is_some() {
+            return Err(Failure::usage(format_args!("--insecure cannot be used with {target}"))
+                .hint("certificates of NATS are always verified; --cacert FILE trusts an authority"));
         }
         Ok(())
     }
@@ -144,7 +148,11 @@ impl Web {
     /// Sets which certificates are trusted and how to sign in to NATS, and nothing else.
     pub(crate) fn trust(&self, mut transport: Transport) -> Transport {
         if let Some(nats) = &self.nats {
-            transport = transport.nats(nats.clone());
+            let nats = nats.clone();
+            transport = transport.nats(match &self.root {
+                Some(root) => nats.root_certificate(root.clone()),
+                None => nats,
+            });
         }
         if let Some(root) = &self.root {
             transport = transport.root_certificate(root.clone());

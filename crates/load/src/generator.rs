@@ -127,9 +127,11 @@ impl Generator {
         &self.plan
     }
 
-    /// A connection takes so many messages more.
+    /// A connection takes so many messages with the next [`take`](Self::take), those included that it was given before.
     pub fn set_room(&mut self, lane: usize, room: u32) {
         let queue = &mut self.lanes[lane];
+        let given = queue.tickets.iter().filter(|ticket| ticket.is_last).count();
+        let room = room.saturating_sub(given as u32);
         if queue.room == 0 && room > 0 && !queue.is_lost {
             self.ready.push_back(lane as u32);
         }

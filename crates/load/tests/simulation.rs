@@ -219,3 +219,16 @@ fn connections_take_turns_and_a_lost_one_is_left_out() {
     assert!(took[1] > 5 && took[1] < took[0] && took[0].abs_diff(took[2]) <= 9, "{took:?}");
     assert_eq!(measured.ended_by, None);
 }
+
+/// A connection that is given a call while it waits, and asks again before it takes it, as one that posts does.
+#[test]
+fn a_connection_gets_no_more_messages_than_it_has_room_for() {
+    let mut generator = Generator::new(plan(open("1000")), 1);
+    let mut tickets = Vec::new();
+    for now in [0, 10 * MS, 20 * MS] {
+        generator.set_room(0, 1);
+        generator.poll(now);
+    }
+    generator.take(0, 20 * MS, &mut tickets);
+    assert_eq!(tickets.len(), 1);
+}

@@ -216,11 +216,10 @@ fn pictures_are_escaped() {
             assert_eq!(svg.matches("<text").count(), svg.matches("</text>").count(), "{svg}");
         }
     }
-    let svg = picture(
-        &graph(&fs::read(examples().join("mcp-session.jrl")).unwrap()),
-        Picture::Calls,
-        &Stop::default(),
-    );
+    let session = graph(&fs::read(examples().join("mcp-session.jrl")).unwrap());
+    let svg = picture(&session, Picture::Sequence, &Stop::default()).unwrap();
+    assert!(svg.contains("broken result: tools/call"), "{svg}");
+    let svg = picture(&session, Picture::Calls, &Stop::default());
     let svg = svg.unwrap();
     for want in ["editor", "tool forecast", "1 failed", "sampling/createMessage", "in its course"] {
         assert!(svg.contains(want), "{want}: {svg}");
@@ -542,13 +541,16 @@ fn neither_chains_nor_queries_are_too_deep() {
         format!("SELECT * {{ ?a ?b ?c FILTER({}1{}) }}", open.repeat(n), close.repeat(n))
     };
     for query in [nested("(", ")", 20_000), format!("SELECT * {}{}", "{".repeat(300), "}".repeat(300))] {
-        assert!(graph.query(&query, &Stop::default()).unwrap_err().to_string().contains("SPARQL: it is"));
+        assert!(graph.query(&query, &Stop::default()).unwrap_err().to_string().contains("refused: it is"));
     }
     assert!(graph.query(&nested("(", ")", 90), &Stop::default()).is_ok());
     assert!(graph.query(&nested("1||", "", 10_000), &Stop::default()).is_ok());
     for (query, why) in [
-        ("SELECT * { SERVICE SILENT <http://127.0.0.1:9/> { ?a ?b ?c } }", "SERVICE"),
-        ("SELECT * FROM <file:///etc/passwd> { ?a ?b ?c }", "FROM"),
+        (
+            "SELECT * { SERVICE SILENT <http://127.0.0.1:9/> { ?a ?b ?c } }",
+            "the query is refused: SERVICE asks another server",
+        ),
+        ("SELECT * FROM <file:///etc/passwd> { ?a ?b ?c }", "the query is refused: FROM asks other graphs"),
         ("SELECT * { ?x foaf:name ?l }", "the prefix `foaf` is not declared"),
     ] {
         let error = graph.query(query, &Stop::default()).unwrap_err().to_string();

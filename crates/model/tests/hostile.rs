@@ -93,6 +93,18 @@ fn open_requests_are_bounded() {
     assert!(find(Profile::JsonRpc, text.as_bytes()).iter().all(|finding| finding.rule.id == "RPC024"));
 }
 
+/// The same violation in every entry of a batch: each has to be found in the text, which would be quadratic.
+#[test]
+fn findings_in_a_batch_are_bounded() {
+    for entry in
+        [r#"{"jsonrpc":"2.0","id":1,"method":"a"}"#, r#"{"jsonrpc":"2.0","id":1,"method":"a","x":1}"#]
+    {
+        let batch = format!("> [{}]\n", vec![entry; 20_000].join(","));
+        let found = find(Profile::JsonRpc, batch.as_bytes()).len();
+        assert!((100..2_000).contains(&found), "{found} findings");
+    }
+}
+
 #[test]
 fn connections_are_bounded() {
     let mut text = String::from("{\"jrl\":1}\n");

@@ -32,7 +32,10 @@ pub(super) async fn run(url: &str, args: &ListArgs, printer: &Printer) -> Result
     let session = &args.peer.session;
     stop::at(tokio::time::Instant::now() + session.wire.timeout);
     let peer = Chosen::of(url, printer)?.peer(&session.wire, session.protocol, Some(session.trace))?;
-    let nats = nats::settings(&Url::parse(url).map_err(Failure::usage)?)?;
+    let mut nats = nats::settings(&Url::parse(url).map_err(Failure::usage)?)?;
+    if let Some(root) = peer.web.root() {
+        nats = nats.root_certificate(root);
+    }
     let asking = services(url, nats, WITHIN);
     let found = tokio::select! {
         biased;

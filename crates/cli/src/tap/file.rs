@@ -29,6 +29,8 @@ pub(super) struct RecordFile {
     /// Bytes of whole lines in the file.
     length: u64,
     lines: Vec<u8>,
+    /// The header, until it is written: without it nobody could read the rest.
+    header: Vec<u8>,
     waiting: u64,
     rotate: Option<u64>,
     rotate_after: Option<Duration>,
@@ -72,6 +74,7 @@ impl RecordFile {
                     file,
                     length,
                     lines: Vec::new(),
+                    header: Vec::new(),
                     waiting: 0,
                     rotate,
                     rotate_after,
@@ -86,6 +89,13 @@ impl RecordFile {
 
     pub(super) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Begins a session or a file. The header is written with the lines that follow.
+    pub(super) fn header(&mut self, line: &[u8]) {
+        self.header = line.to_vec();
+        self.waiting += 1;
+        self.lines.extend_from_slice(line);
     }
 
     /// Adds a line, which is given in parts; it is written with the next ones. A long one is written at once, from where
@@ -114,6 +124,7 @@ impl RecordFile {
             Ok(()) => {
                 self.length += written as u64;
                 self.lines.clear();
+                self.header.clear();
                 self.waiting = 0;
                 if self.failed.take().is_some() {
                     return Written::Recovered(std::mem::take(&mut self.lost));
@@ -129,6 +140,9 @@ impl RecordFile {
                 let lines = &self.lines[..written.min(self.lines.len())];
                 let whole = memchr::memrchr(b'\n', lines).map_or(0, |end| end + 1);
                 self.length += whole as u64;
+                if whole >= self.header.len() {
+                    self.header.clear();
+                }
                 self.waiting -= memchr::memchr_iter(b'\n', &self.lines[..whole]).count() as u64;
                 // A part of the next line may be there. Where that cannot be undone, it is ended.
                 if self.file.set_len(self.length).is_err() && whole < written {
@@ -163,8 +177,10 @@ impl RecordFile {
     }
 
     fn lose(&mut self) -> Written {
-        self.lost += std::mem::take(&mut self.waiting);
-        self.lines.clear();
+        // The header waits for the next attempt.
+        let kept = u64::from(!self.header.is_empty());
+        self.lost += std::mem::replace(&mut self.waiting, kept).saturating_sub(kept);
+        self.lines.clone_from(&self.header);
         Written::Fine
     }
 

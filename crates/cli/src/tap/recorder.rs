@@ -158,7 +158,10 @@ impl Recorder {
 
     fn write_header(&mut self) {
         self.state.encoder.header(&self.header);
-        self.write(None);
+        self.state.line += 1;
+        if let Some(file) = &mut self.file {
+            file.header(self.state.encoder.line());
+        }
     }
 
     fn item(&mut self, item: &Item) {

@@ -120,7 +120,7 @@ pub(crate) fn beside_tap(
     is_temporary: bool,
     send: Option<Sender>,
 ) -> std::io::Result<Page> {
-    let origin = Origin { path: record.to_owned(), name, is_live: true, is_next: false };
+    let origin = Origin { path: record.to_owned(), name, is_live: true };
     let record = (!is_temporary).then(|| record.display().to_string());
     let served = serve::Served { send, record, ..Default::default() };
     Page::serve(Given { origins: vec![origin], more: None }, served)
@@ -130,8 +130,7 @@ pub(crate) fn beside_tap(
 fn live() -> Given {
     let mut known: HashSet<PathBuf> = HashSet::new();
     let mut new = move || -> Vec<Origin> {
-        let origin =
-            |tap: taps::Tap| Origin { path: tap.record, name: tap.target, is_live: true, is_next: false };
+        let origin = |tap: taps::Tap| Origin { path: tap.record, name: tap.target, is_live: true };
         taps::running().into_iter().filter(|tap| known.insert(tap.record.clone())).map(origin).collect()
     };
     Given { origins: new(), more: Some(Box::new(new)) }

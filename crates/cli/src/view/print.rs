@@ -92,7 +92,7 @@ impl From<ReadError> for Shown {
 /// Shows a recording, by position if that is possible.
 fn indexed(path: &Path, format: RowFormat, filter: Filter, out: &mut impl Write) -> Result<Read, Shown> {
     let files = Rotated::open(path).map_err(ReadError::from)?;
-    if !files.last().metadata().map_err(ReadError::from)?.is_file() {
+    if !files.is_file().map_err(ReadError::from)? {
         return Stream { format, filter, follow: false }.show(files, out);
     }
     let files = Arc::new(files);

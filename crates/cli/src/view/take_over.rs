@@ -67,8 +67,7 @@ pub(super) async fn run() -> Result<Exit, Failure> {
 async fn serve(will: &Will) -> std::io::Result<Exit> {
     let deadline = Instant::now() + ADDRESS;
     let page = loop {
-        let origin =
-            Origin { path: will.path.clone(), name: will.name.clone(), is_live: false, is_next: false };
+        let origin = Origin { path: will.path.clone(), name: will.name.clone(), is_live: false };
         let record = (!will.is_temporary).then(|| will.path.display().to_string());
         let served = Served { port: will.port, token: Some(will.token.clone()), record, ..Served::default() };
         match Page::serve(Given { origins: vec![origin], more: None }, served) {

@@ -61,6 +61,8 @@ pub enum Cell {
 pub enum QueryError {
     /// It is not SPARQL.
     Syntax(String),
+    /// It asks for what no query may: another place than the graph, or too much of the parser.
+    Refused(String),
     /// It cannot be executed.
     Evaluation(String),
     /// It was stopped before it was done.
@@ -73,6 +75,7 @@ impl fmt::Display for QueryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             QueryError::Syntax(why) => write!(f, "the query is not SPARQL: {why}"),
+            QueryError::Refused(why) => write!(f, "the query is refused: {why}"),
             QueryError::Evaluation(why) => write!(f, "the query cannot be executed: {why}"),
             QueryError::Stopped => f.write_str("the query was stopped"),
             QueryError::TooLarge => write!(f, "the answer has more than {MOST_CELLS} cells"),
@@ -124,7 +127,7 @@ impl Graph {
         }
         let survey = Survey::of(sparql);
         if let Some(why) = survey.refusal(sparql) {
-            return Err(QueryError::Syntax(why));
+            return Err(QueryError::Refused(why));
         }
         std::thread::scope(|scope| {
             let thread = std::thread::Builder::new().stack_size(STACK);
@@ -156,8 +159,9 @@ impl Graph {
             })
         })?;
         if query.dataset().is_some() {
-            return Err(QueryError::Evaluation(
-                "FROM names other graphs, and there is only this one".to_owned(),
+            return Err(QueryError::Refused(
+                "FROM asks other graphs, and a query reaches only the captures that are given: leave it out"
+                    .to_owned(),
             ));
         }
         let evaluator = QueryEvaluator::new().with_cancellation_token(stop.0.clone());

@@ -51,8 +51,11 @@ impl<'q> Survey<'q> {
             return Some(format!("it is nested more than {DEEPEST} deep"));
         }
         let asks_others = self.words.iter().any(|word| word.eq_ignore_ascii_case("service"));
-        asks_others
-            .then(|| "SERVICE would ask another place, and nothing but the capture is asked".to_owned())
+        asks_others.then(|| {
+            "SERVICE asks another server, and a query reaches only the captures that are given: load them into a store of your \
+             own (--format ntriples), and ask that"
+                .to_owned()
+        })
     }
 
     /// The first prefix that is used and not declared.

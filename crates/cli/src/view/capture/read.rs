@@ -28,13 +28,11 @@ pub(in crate::view) struct Origin {
     pub(in crate::view) name: String,
     /// A tap writes to it. It may be empty still.
     pub(in crate::view) is_live: bool,
-    /// What it goes on from is known already.
-    pub(in crate::view) is_next: bool,
 }
 
 impl Origin {
     pub(in crate::view) fn file(path: &Path) -> Self {
-        Origin { path: path.to_owned(), name: path.display().to_string(), is_live: false, is_next: false }
+        Origin { path: path.to_owned(), name: path.display().to_string(), is_live: false }
     }
 }
 
@@ -88,9 +86,9 @@ pub(super) fn run(captures: &Captures, mut given: Given) {
         if looked.elapsed() >= NEWS {
             looked = Instant::now();
             waiting.extend(given.more.as_mut().map(|more| more()).unwrap_or_default());
-            for reading in readings.iter_mut().filter(|reading| !reading.is_over && reading.is_replaced()) {
-                reading.is_over = true;
-                waiting.push(Origin { is_next: true, ..reading.origin.clone() });
+            for reading in readings.iter().filter(|reading| !reading.is_over) {
+                // A name that is not there now may be there later.
+                let _ = reading.files.extend(&reading.origin.path);
             }
         }
     }
@@ -138,11 +136,7 @@ type Opened = (Arc<Rotated>, Reader<Place>);
 
 /// Opens a recording, unless nothing can be told of it yet.
 fn reader(origin: &Origin) -> Result<Option<Opened>, ReadError> {
-    let files = match origin.is_next {
-        true => Rotated::newest(&origin.path)?,
-        false => Rotated::open(&origin.path)?,
-    };
-    let files = Arc::new(files);
+    let files = Arc::new(Rotated::open(&origin.path)?);
     let is_empty = files.len()? == 0;
     if !is_empty && !origin.is_live {
         let reader = Reader::new(Place::new(files.clone(), false))?;
@@ -189,15 +183,6 @@ impl Reading {
             Ok(None) => Next::Over(None),
             Err(error) if would_wait(&error) => Next::Dry,
             Err(error) => Next::Over(Some(error.to_string())),
-        }
-    }
-
-    /// Whether the name belongs to another file now: one that is shorter than this one.
-    fn is_replaced(&self) -> bool {
-        let length = |about: io::Result<std::fs::Metadata>| about.map(|about| about.len());
-        match (length(self.files.last().metadata()), length(std::fs::metadata(&self.origin.path))) {
-            (Ok(held), Ok(named)) => named < held,
-            _ => false,
         }
     }
 }

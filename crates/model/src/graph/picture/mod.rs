@@ -125,6 +125,7 @@ fn shortened(text: &str, most: usize) -> String {
 /// Milliseconds for people.
 fn time(ms: f64) -> String {
     match ms {
+        ..1.0 => format!("{:.0} µs", ms * 1000.0),
         ..10.0 => format!("{ms:.1} ms"),
         ..10_000.0 => format!("{ms:.0} ms"),
         _ => format!("{:.1} s", ms / 1000.0),

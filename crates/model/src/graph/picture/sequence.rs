@@ -68,17 +68,17 @@ pub(super) fn draw(graph: &Graph, stop: &Stop) -> Result<String, QueryError> {
             way => way.ends_with("ToClient"),
         };
         let outcome = text(row, 9);
-        let failed =
-            class.ends_with("ErrorResponse") || outcome.ends_with("ToolFailed") || !text(row, 15).is_empty();
+        let is_broken = !text(row, 15).is_empty();
+        let failed = class.ends_with("ErrorResponse") || outcome.ends_with("ToolFailed") || is_broken;
         let (method, tool) =
             if is_answer { (text(row, 6), text(row, 7)) } else { (text(row, 4), text(row, 5)) };
         let what = if tool.is_empty() { method } else { format!("{method} {tool}") };
         let label = match (class.ends_with("ErrorResponse"), is_answer) {
             (true, _) => format!("error: {what} {} {}", text(row, 13), text(row, 14)).replace("  ", " "),
+            (false, true) if is_broken => format!("broken result: {what}"),
             (false, true) if failed => format!("failed: {what}"),
             (false, true) if outcome.ends_with("BecameTask") => format!("task: {what}"),
             (false, true) if outcome.ends_with("NeedsInput") => format!("needs input: {what}"),
-            (false, true) if !text(row, 15).is_empty() => format!("broken result: {what}"),
             (false, true) if what.is_empty() => "result of no request".to_owned(),
             (false, true) => format!("result: {what}"),
             (false, false) => what,

@@ -109,15 +109,18 @@ impl MessageCheck<'_> {
                 Some(_) => calls = true,
                 None => {}
             }
+            // A violation that every entry repeats is not reported a million times: to find its place costs the more, the
+            // longer the batch is.
+            let has_room = self.report.findings.len() < before + IN_ONE * 50;
             if let Some(Message::Request(request)) = &decoded
+                && has_room
                 && ids.len() < BATCH_IDS
                 && !ids.insert(request.id.clone().into_owned())
             {
                 let what = format!("the id {} is used twice in this batch", request.id.text());
                 self.report.add(&RPC018, &location, request.id.text(), what);
             }
-            // A violation that every entry repeats is not reported a million times.
-            if self.report.findings.len() < before + IN_ONE * 50 {
+            if has_room {
                 self.entry(location, entry.as_str(), decoded);
             }
         }

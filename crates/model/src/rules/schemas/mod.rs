@@ -103,6 +103,12 @@ impl MemoryBudget {
     }
 }
 
+/// Whether a text may take more than so many bytes when it is read. Of a short one, nothing has to be counted.
+#[cfg(feature = "schemas")]
+fn may_exceed(text: &str, most: usize) -> bool {
+    text.len() > most / (PART_BYTES + 1) && value_bytes(text) > most
+}
+
 /// Bytes that a text takes when it is read, at most.
 fn value_bytes(text: &str) -> usize {
     let parts = text.bytes().filter(|byte| matches!(byte, b',' | b':' | b'[' | b'{')).count();

@@ -13,7 +13,7 @@ use jsonschema::{Draft, PatternOptions, Registry, ValidationError, Validator};
 use serde_json::{Value, json};
 
 use crate::json_path;
-use crate::rules::schemas::{BudgetGuard, MemoryBudget, Mismatch, value_bytes};
+use crate::rules::schemas::{BudgetGuard, MemoryBudget, Mismatch, may_exceed};
 
 /// Values that would take more bytes than this are not checked.
 const LARGEST: usize = 64 << 20;
@@ -84,7 +84,7 @@ impl Schema {
 
     /// Compares the value that `text` spells, which is called `name`.
     pub(crate) fn check<'t>(&self, name: &str, text: &'t str) -> Option<Mismatch<'t>> {
-        if value_bytes(text) > LARGEST {
+        if may_exceed(text, LARGEST) {
             return None;
         }
         let ready = self.ready()?;
