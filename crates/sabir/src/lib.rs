@@ -134,6 +134,7 @@ pub mod fuzzing {
 pub mod internal {
     #[cfg(feature = "tracing")]
     pub use crate::router::client_spans::{ClientSpans, JsonRpcSpans};
+    pub use crate::server::limiter::network;
     pub use crate::sync::lock;
 }
 

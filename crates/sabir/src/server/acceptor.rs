@@ -188,7 +188,7 @@ impl ServerConfig {
         };
         // Streams have no place for a token: where one is wanted, they cannot be let in.
         #[cfg(feature = "http")]
-        let streams = (lines || headers) && !self.http.has_auth();
+        let streams = (lines || headers) && !self.http.is_protected();
         #[cfg(not(feature = "http"))]
         let streams = lines || headers;
         let config = Config { framing, ..self.config };

@@ -146,14 +146,11 @@ impl ServerBuilder {
 
     async fn bind(self) -> Result<Server, Error> {
         let scheme = self.url.split_once("://").and_then(|(name, _)| Scheme::parse(name));
+        #[cfg(feature = "http")]
+        if let Some(reason) = self.unprotected(scheme) {
+            return Err(Error::config(reason));
+        }
         if scheme.is_some_and(Scheme::is_nats) {
-            #[cfg(feature = "http")]
-            if self.http.auth.is_some() || self.http.permit.is_some() {
-                // Messages of NATS have no headers of HTTP: everybody would be let in.
-                return Err(Error::config(
-                    "the authorization of HTTP cannot protect a `nats:` URL: let NATS decide who may call",
-                ));
-            }
             #[cfg(feature = "nats")]
             return self.join().await;
             #[cfg(not(feature = "nats"))]
@@ -198,6 +195,28 @@ impl ServerBuilder {
             handles_signals: self.handles_signals,
             stop,
         })
+    }
+
+    /// Why what is served could not carry the credentials that are asked for: it would be served to everybody, or to nobody.
+    #[cfg(feature = "http")]
+    fn unprotected(&self, scheme: Option<Scheme>) -> Option<&'static str> {
+        let has_permit = self.http.permit.is_some();
+        let streams_only =
+            self.protocols.is_some_and(|protocols| !protocols.http && (has_permit || !protocols.websocket));
+        match scheme {
+            _ if !self.http.is_protected() => None,
+            // Messages of NATS have no headers of HTTP.
+            Some(scheme) if scheme.is_nats() => {
+                Some("the authorization of HTTP cannot protect a `nats:` URL: let NATS decide who may call")
+            }
+            Some(Scheme::Ws | Scheme::Wss) if has_permit => Some(
+                "WebSocket is not served where each call needs a permission: listen at an `http:` URL instead",
+            ),
+            _ if streams_only => {
+                Some("the authorization of HTTP cannot protect streams of messages: serve HTTP instead")
+            }
+            _ => None,
+        }
     }
 
     /// Joins the workers of a service behind NATS.

@@ -170,7 +170,7 @@ impl ConnectionLimiter {
 }
 
 /// Whose address it is: one machine has one of IPv4, and a network of 2^64 of IPv6.
-pub(crate) fn network(address: IpAddr) -> IpAddr {
+pub fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {
             let [a, b, c, d, ..] = address.segments();

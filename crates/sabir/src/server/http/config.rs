@@ -5,7 +5,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::request::Parts;
@@ -41,6 +41,7 @@ pub struct Http {
     pub(crate) origins: Vec<Origin>,
     pub(crate) auth: Option<Auth>,
     pub(crate) permit: Option<Permit>,
+    pub(crate) until: Option<Until>,
     pub(crate) documents: Vec<(String, Bytes)>,
     pub(crate) sessions: Option<Sessions>,
     pub(crate) error_status: Option<ErrorStatus>,
@@ -97,6 +98,9 @@ pub(crate) type Permit = Arc<
         + Send
         + Sync,
 >;
+
+/// How long an identity is good for.
+pub(crate) type Until = Arc<dyn Fn(&(dyn Any + Send + Sync)) -> Option<Instant> + Send + Sync>;
 
 type ErrorStatus = Arc<dyn Fn(&Parts, ErrorCode) -> StatusCode + Send + Sync>;
 
@@ -236,6 +240,18 @@ impl Http {
         self
     }
 
+    /// Says until when an identity that [`auth`](Self::auth) has found is good. A stream of a session that it has opened by
+    /// GET ends then; requests are asked for anew each time.
+    #[must_use]
+    pub fn until<I, F>(mut self, until: F) -> Self
+    where
+        I: Send + Sync + 'static,
+        F: Fn(&I) -> Option<Instant> + Send + Sync + 'static,
+    {
+        self.until = Some(Arc::new(move |identity| until(identity.downcast_ref()?)));
+        self
+    }
+
     /// Serves a public document of JSON at this path, to everybody and to pages of every origin, without asking who calls.
     #[must_use]
     pub fn document(mut self, path: impl Into<String>, json: impl Into<String>) -> Self {
@@ -333,9 +349,9 @@ impl Http {
         matches!(&self.auth, Some(Auth { check: AuthCheck::Later(_), .. }))
     }
 
-    /// Whether callers must prove who they are.
-    pub(crate) fn has_auth(&self) -> bool {
-        self.auth.is_some()
+    /// Whether callers must prove who they are, or that they may make their calls.
+    pub(crate) fn is_protected(&self) -> bool {
+        self.auth.is_some() || self.permit.is_some()
     }
 
     pub(crate) fn status_of(&self, parts: &Parts, code: ErrorCode) -> StatusCode {

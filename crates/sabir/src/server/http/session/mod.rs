@@ -6,14 +6,17 @@ mod state;
 mod store;
 mod stream;
 
-use std::future::poll_fn;
+use std::future::{Future as _, poll_fn};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Instant;
 
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use sabir_proto::{Incoming, Message, decode};
+use tokio::time::Sleep;
 
 use crate::ErrorCode;
 use crate::runtime::caller::HttpCaller;
@@ -159,7 +162,7 @@ async fn pass_on(
             let status = code.map_or(StatusCode::OK, |code| inner.http.status_of(caller.parts(), code));
             response::json(status, message)
         }
-        First::Events => stream(inner, sessions, reader, primed, budget),
+        First::Events => stream(inner, sessions, reader, primed, budget, None),
     })
 }
 
@@ -173,6 +176,7 @@ fn stream(
     reader: Reader,
     primed: bool,
     budget: Arc<MemoryBudget>,
+    until: Option<Instant>,
 ) -> Response<Body> {
     let priming = primed.then(|| sse::priming(reader.last_id(), sessions.retry));
     let every = inner.http.keep_alive_every();
@@ -181,6 +185,7 @@ fn stream(
         reader,
         keep_alive_timer: KeepAlive::new(every),
         budget,
+        end: until.map(|until| Box::pin(tokio::time::sleep_until(until.into()))),
     }))
 }
 
@@ -202,7 +207,8 @@ pub(crate) fn get(
         None => Hub::listen(&session.hub)?,
     };
     let budget = inner.budget_of(caller.parts());
-    Ok(stream(inner, sessions, reader, is_primed(sessions, caller.parts()), budget))
+    let until = inner.http.until.as_ref().and_then(|until| until(caller.identity.as_deref()?));
+    Ok(stream(inner, sessions, reader, is_primed(sessions, caller.parts()), budget, until))
 }
 
 /// Ends the session.
@@ -223,10 +229,15 @@ pub(crate) struct Events {
     keep_alive_timer: KeepAlive,
     /// What the connection may hold.
     budget: Arc<MemoryBudget>,
+    /// When its caller's credentials are no longer good.
+    end: Option<Pin<Box<Sleep>>>,
 }
 
 impl Events {
     pub(crate) fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        if self.end.as_mut().is_some_and(|end| end.as_mut().poll(cx).is_ready()) {
+            return Poll::Ready(None);
+        }
         if let Some(priming) = self.priming.take() {
             return Poll::Ready(Some(priming));
         }
