@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use sabir::CallError;
-use sabir_mcp::{McpClient, McpServer, McpSession, RedbTasks, Started, TaskStatus, Tool};
+use sabir_mcp::{McpClient, McpServer, McpSession, RedbTasks, Started, TaskStatus, TaskStore as _, Tool};
 
 /// A server in a runtime of its own: when that is dropped, so is everything that runs in it, as if the process had ended.
 fn process<T>(file: &Path, later: Duration, run: impl AsyncFnOnce(McpSession) -> T) -> T {
@@ -46,10 +46,29 @@ fn a_server_that_is_started_again_knows_its_tasks() {
         let Err(CallError::Error(error)) = ended.wait().await else { panic!() };
         assert!(error.data.unwrap().as_str().contains("the server was restarted"));
     });
-    // Two hours later they have expired, and the next task has them removed.
+    #[cfg(unix)]
+    {
+        let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&file).unwrap().permissions());
+        assert_eq!(mode & 0o777, 0o600);
+    }
+    // A record that cannot be read takes none of the others with it.
+    {
+        let database = redb::Database::open(&file).unwrap();
+        let write = database.begin_write().unwrap();
+        let table = redb::TableDefinition::<&str, &[u8]>::new("tasks");
+        write.open_table(table).unwrap().insert("broken", b"{".as_slice()).unwrap();
+        write.commit().unwrap();
+    }
+    process(&file, Duration::ZERO, async |session| {
+        assert!(session.task(&quick).await.is_ok());
+    });
+    // Two hours later they have expired, and are removed though nobody asks.
     process(&file, Duration::from_secs(7200), async |session| {
         assert!(session.task(&quick).await.is_err());
-        session.call("quick", ()).await.unwrap();
     });
+    let store = RedbTasks::open(&file).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    assert!(runtime.block_on(store.get(&quick)).unwrap().is_none());
+    drop(store);
     std::fs::remove_dir_all(&folder).unwrap();
 }

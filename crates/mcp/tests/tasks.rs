@@ -9,8 +9,8 @@ use std::time::{Duration, SystemTime};
 use sabir::{CallError, ErrorCode, RawJson, Router, transport};
 use sabir_mcp::{
     Elicit, ElicitResult, Interests, McpClient, McpCtx, McpResult, McpRevision, McpServer, McpSession,
-    McpTask, MemoryTasks, Meta, Started, TaskOptions, TaskStatus, TaskStoreLimits, Tool, ToolError,
-    ToolResult, code,
+    McpTask, MemoryTasks, Meta, Started, StoreFuture, TaskOptions, TaskRecord, TaskStatus, TaskStore,
+    TaskStoreLimits, Tool, ToolError, ToolResult, code,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -423,4 +423,65 @@ async fn who_no_longer_waits_no_longer_asks() {
     waiting.abort();
     sleep(Duration::from_secs(60)).await;
     assert_eq!(asked.load(SeqCst), 6);
+}
+
+/// A store that fails for a while, as on a full disk, does not make a task run for ever.
+#[tokio::test(start_paused = true)]
+async fn a_result_that_cannot_be_stored_is_known_and_stored_later() {
+    #[derive(Default)]
+    struct Failing(MemoryTasks, AtomicUsize);
+    impl TaskStore for Failing {
+        fn put<'a>(&'a self, task: &'a TaskRecord) -> StoreFuture<'a, ()> {
+            match task.status.is_final() && self.1.fetch_add(1, SeqCst) < 3 {
+                true => Box::pin(std::future::ready(Err(std::io::Error::other("the disk is full")))),
+                false => self.0.put(task),
+            }
+        }
+        fn get<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Option<TaskRecord>> {
+            self.0.get(id)
+        }
+        fn list<'a>(
+            &'a self,
+            owner: &'a str,
+            after: Option<&'a str>,
+            most: usize,
+        ) -> StoreFuture<'a, Vec<TaskRecord>> {
+            self.0.list(owner, after, most)
+        }
+        fn expire(&self, now: u64) -> StoreFuture<'_, Option<u64>> {
+            self.0.expire(now)
+        }
+    }
+    let store = Arc::new(Failing::default());
+    let server = server().task_store(Arc::clone(&store));
+    let session = client(McpRevision::V2026_07_28).connect(server.in_memory()).await.unwrap();
+    let mut task = started(&session, "work", Work { seconds: 1 }).await;
+    assert_eq!(task.wait().await.unwrap().text(), "worked for 1 s");
+    while !store.get(task.id()).await.unwrap().unwrap().status.is_final() {
+        sleep(Duration::from_secs(1)).await;
+    }
+    assert_eq!(store.1.load(SeqCst), 4);
+}
+
+/// What running tasks hold of their calls is limited, for all and for each caller.
+#[tokio::test(start_paused = true)]
+async fn the_arguments_of_running_tasks_have_a_limit() {
+    #[derive(Serialize, serde::Deserialize, schemars::JsonSchema)]
+    struct Text {
+        text: String,
+    }
+    let options = TaskOptions { running_bytes: 1000, ..TaskOptions::default() };
+    let server = McpServer::new("worker", "1.0.0").task_options(options).tool(
+        Tool::new("keep", "Holds on to it").task(),
+        |_, Text { text }: Text| async move {
+            sleep(Duration::from_secs(60)).await;
+            Ok(text.len())
+        },
+    );
+    let session = client(McpRevision::V2026_07_28).connect(server.in_memory()).await.unwrap();
+    let text = || Text { text: "x".repeat(600) };
+    let mut first = started(&session, "keep", text()).await;
+    assert_eq!(code_of(session.call("keep", text()).start().await), ErrorCode::OVERLOADED.0);
+    assert_eq!(first.wait().await.unwrap().text(), "600");
+    started(&session, "keep", text()).await;
 }

@@ -98,7 +98,8 @@ pub(crate) struct Settings {
     state_signer: StateSigner,
     audience: Option<String>,
     time_to_live: Duration,
-    identify: Arc<Identify>,
+    /// `None` for the credentials of HTTP.
+    identify: Option<Arc<Identify>>,
     clock: Arc<dyn Fn() -> SystemTime + Send + Sync>,
     limits: McpLimits,
     pub(crate) states: States,
@@ -119,7 +120,21 @@ impl Settings {
     }
 
     fn identity(&self, rpc: &sabir::Ctx) -> Option<Vec<u8>> {
-        (self.identify)(rpc)
+        match &self.identify {
+            Some(who) => who(rpc),
+            None => credentials(rpc),
+        }
+    }
+
+    /// The same, but only where it has been proved: anybody can send a header `Authorization` to a server that does not check it.
+    fn proved_identity(&self, rpc: &sabir::Ctx) -> Option<Vec<u8>> {
+        match &self.identify {
+            Some(who) => who(rpc),
+            #[cfg(feature = "auth")]
+            None => rpc.identity::<crate::Identity>().map(crate::Identity::key),
+            #[cfg(not(feature = "auth"))]
+            None => None,
+        }
     }
 
     fn seal_state(&self, binding: &Binding, state: &State) -> Option<String> {
@@ -189,7 +204,7 @@ impl McpServer {
             state_signer: StateSigner::random(),
             audience: None,
             time_to_live: TIME_TO_LIVE,
-            identify: Arc::new(credentials),
+            identify: None,
             clock: Arc::new(SystemTime::now),
             limits: McpLimits::default(),
             states: States::default(),
@@ -444,7 +459,7 @@ impl McpServer {
     /// ```
     #[must_use]
     pub fn identify(mut self, who: impl Fn(&sabir::Ctx) -> Option<Vec<u8>> + Send + Sync + 'static) -> Self {
-        self.settings.identify = Arc::new(who);
+        self.settings.identify = Some(Arc::new(who));
         self
     }
 
@@ -502,8 +517,13 @@ impl McpServer {
         }
         let info = to_raw_value(&self.settings.info).expect("a name and a version are JSON");
         let TaskSettings { store, options } = self.settings.tasks.clone();
+        let has_tasks = store.is_some();
         let store = store.unwrap_or_else(|| Arc::new(MemoryTasks::default()));
         let tasks = Registry::new(store, options.unwrap_or_default(), Arc::clone(&self.settings.clock));
+        // What an earlier process has left expires, too, also if nobody asks for a task here.
+        if has_tasks && tokio::runtime::Handle::try_current().is_ok() {
+            tasks.sweep();
+        }
         let core = Arc::new(Core { settings: self.settings, catalog: self.catalog, tasks, info });
         let mut router = routes::router(&core);
         if let Some(most) = core.settings.threads {

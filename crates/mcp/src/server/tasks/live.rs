@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::future::Future;
+use std::io::ErrorKind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use sabir::{ErrorCode, ErrorObject, RawJson, WeakPeer};
 use serde::Serialize;
@@ -23,12 +25,15 @@ const MOST_OPEN: usize = 64;
 const MOST_KEYS: usize = 1024;
 /// How often a question is asked again whose answer makes no sense.
 const MOST_ATTEMPTS: usize = 8;
+/// How long it takes until a result is stored again that could not be.
+const STORE_AGAIN: Duration = Duration::from_secs(5);
 /// Bytes of a status message.
 const LONGEST_MESSAGE: usize = 1024;
 
 pub(crate) struct LiveTask {
     pub(super) id: String,
-    pub(super) owner: Option<String>,
+    /// Who it is counted for.
+    pub(super) share: Option<String>,
     /// Of its arguments.
     pub(super) bytes: usize,
     pub(super) revision: McpRevision,
@@ -78,7 +83,7 @@ impl LiveTask {
     ) -> Self {
         LiveTask {
             id: record.id.clone(),
-            owner: record.owner.clone(),
+            share: record.share.clone(),
             bytes,
             revision,
             registry,
@@ -271,26 +276,47 @@ impl LiveTask {
             End::Done(outcome) => Some(ended(outcome, self.revision)),
         };
         if let Some((status, outcome)) = ended {
-            let _writing = self.writing.lock().await;
-            let mut record = self.record();
-            if !record.status.is_final() {
-                let mut state = State { record, open: BTreeMap::new(), keys: HashSet::new() };
-                state.end(status, outcome);
-                record = state.record;
-                record.updated = self.registry.now().max(record.updated);
-                if self.registry.store.put(&record).await.is_err() {
-                    let (status, outcome) = failed("there is no room for the result");
-                    (record.status, record.outcome) = (status, outcome);
-                    let _ = self.registry.store.put(&record).await;
-                }
-                self.change(|state| {
-                    state.open.clear();
-                    state.record = record;
-                });
-            }
+            self.end(status, outcome).await;
         }
         self.registry.forget(&self.id);
         self.announce();
+    }
+
+    async fn end(&self, status: TaskStatus, outcome: Option<TaskOutcome>) {
+        let writing = self.writing.lock().await;
+        let record = self.record();
+        if record.status.is_final() {
+            return;
+        }
+        let mut state = State { record, open: BTreeMap::new(), keys: HashSet::new() };
+        state.end(status, outcome);
+        let mut record = state.record;
+        record.updated = self.registry.now().max(record.updated);
+        let mut stored = self.registry.store.put(&record).await;
+        if stored.as_ref().is_err_and(|error| error.kind() == ErrorKind::StorageFull) {
+            (record.status, record.outcome) = failed("there is no room for the result");
+            stored = self.registry.store.put(&record).await;
+        }
+        self.change(|state| {
+            state.open.clear();
+            state.record = record.clone();
+        });
+        drop(writing);
+        if stored.is_err() {
+            self.announce();
+            self.store_later(&record).await;
+        }
+    }
+
+    /// Tries to store what came of it for as long as anybody may ask. Until then it is known to this process alone, and not
+    /// forgotten: a store that has failed would go on saying that it runs.
+    async fn store_later(&self, record: &TaskRecord) {
+        while record.expires() > self.registry.now() {
+            tokio::time::sleep(STORE_AGAIN).await;
+            if self.registry.store.put(record).await.is_ok() {
+                return;
+            }
+        }
     }
 }
 

@@ -48,10 +48,12 @@ pub struct TaskOptions {
     pub poll_interval: Duration,
     /// Tasks that may run at once. 1,000.
     pub running: usize,
-    /// Tasks of one caller that may run at once, where it is known who calls. 100.
+    /// Tasks of one caller that may run at once: of one identity, or over HTTP else of one address. 100.
     pub running_per_caller: usize,
     /// Bytes of arguments that tasks which run may have together. 64 MiB.
     pub running_bytes: usize,
+    /// The same of one caller. 32 MiB.
+    pub running_bytes_per_caller: usize,
 }
 
 impl Default for TaskOptions {
@@ -62,6 +64,7 @@ impl Default for TaskOptions {
             running: 1000,
             running_per_caller: 100,
             running_bytes: 64 << 20,
+            running_bytes_per_caller: 32 << 20,
         }
     }
 }
@@ -201,7 +204,7 @@ impl McpCtx {
         if self.task.is_some() || !self.can_have_task() {
             return function(self.clone()).await?.into_tool_result();
         }
-        let reserved = self.reserve("", 0)?;
+        let reserved = self.reserve("", self.message_bytes())?;
         let ctx = McpCtx { task: Some(Arc::clone(reserved.task())), ..self.clone() };
         let running = function(ctx);
         Err(self.begin(reserved, Box::pin(async move { running.await?.into_tool_result() })).await?.into())
@@ -219,6 +222,28 @@ impl McpCtx {
         }
     }
 
+    /// How many bytes a function may have got by its call, as far as that is known.
+    fn message_bytes(&self) -> usize {
+        #[cfg(feature = "http")]
+        if let Some(parts) = self.rpc.http() {
+            let length = parts.headers.get(http::header::CONTENT_LENGTH);
+            return length.and_then(|length| length.to_str().ok()?.parse().ok()).unwrap_or(0);
+        }
+        0
+    }
+
+    /// Who a task is counted for: whoever has proved who they are, or else the address that the call came from. A header that
+    /// nobody has checked does not count, since a caller could send another one with each call.
+    fn share(&self) -> Option<String> {
+        let proved = registry::owner(self.core.settings.proved_identity(&self.rpc));
+        #[cfg(feature = "http")]
+        let proved = proved.or_else(|| {
+            let sabir::Remote(address) = self.rpc.http()?.extensions.get()?;
+            registry::owner(Some(sabir::internal::network(address.ip()).to_string().into_bytes()))
+        });
+        proved.or_else(|| self.owner())
+    }
+
     fn reserve(&self, tool: &str, bytes: usize) -> McpResult<Reserved> {
         let (ttl, peer) = match &self.caller {
             Caller::Modern(_) => (None, None),
@@ -226,7 +251,8 @@ impl McpCtx {
                 (self.task_asked.and_then(|asked| asked.ttl), Some(self.rpc.peer().downgrade()))
             }
         };
-        let asked = Reservation { tool, bytes, owner: self.owner(), ttl, revision: self.revision(), peer };
+        let (owner, share) = (self.owner(), self.share());
+        let asked = Reservation { tool, bytes, owner, share, ttl, revision: self.revision(), peer };
         self.core.tasks.reserve(asked)
     }
 

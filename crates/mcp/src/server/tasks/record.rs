@@ -18,6 +18,9 @@ pub struct TaskRecord {
     pub id: String,
     /// A digest of who it belongs to. `None`: whoever knows the id.
     pub owner: Option<String>,
+    /// A digest of who it is counted for: the owner, or else the address that the call came from. `None`: nobody is known.
+    #[serde(default)]
+    pub share: Option<String>,
     /// The tool that runs.
     pub tool: String,
     /// How far it is.

@@ -1,8 +1,8 @@
 //! Tasks that are kept in a file, and outlive the process.
 
 use std::io;
-use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use redb::{Database, ReadableTable, TableDefinition};
 use sabir::{ErrorCode, ErrorObject};
@@ -30,50 +30,71 @@ const TASKS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("tasks");
 pub struct RedbTasks(Arc<Shared>);
 
 struct Shared {
-    database: Database,
+    path: PathBuf,
+    /// None if it could not be opened again.
+    database: RwLock<Option<Database>>,
     limits: TaskStoreLimits,
     used: Mutex<StoreUse>,
 }
 
 impl RedbTasks {
-    /// Opens the file, or makes it. Fails if another process has it open.
+    /// Opens the file, or makes it, for its owner alone. Fails if another process has it open.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         RedbTasks::with_limits(path, TaskStoreLimits::default())
     }
 
     /// The same with limits of its own.
     pub fn with_limits(path: impl AsRef<Path>, limits: TaskStoreLimits) -> io::Result<Self> {
-        let database = Database::create(path).map_err(io::Error::other)?;
-        let mut used = StoreUse::default();
-        let write = database.begin_write().map_err(io::Error::other)?;
-        {
-            let mut table = write.open_table(TASKS).map_err(io::Error::other)?;
-            let mut ended = Vec::new();
-            for entry in table.iter().map_err(io::Error::other)? {
-                let (_, record) = entry.map_err(io::Error::other)?;
-                let mut record: TaskRecord = serde_json::from_slice(record.value())?;
-                if !record.status.is_final() {
-                    interrupt(&mut record);
-                    ended.push(record.clone());
-                }
-                // What is there stays, whatever the limits are now.
-                let most = usize::MAX;
-                let unlimited = TaskStoreLimits {
-                    tasks: most,
-                    tasks_per_caller: most,
-                    bytes: most,
-                    bytes_per_caller: most,
-                };
-                used.count(&record, &unlimited)?;
+        make_private(path.as_ref())?;
+        let database = Database::create(path.as_ref()).map_err(io::Error::other)?;
+        let used = take_over(&database).map_err(io::Error::other)?;
+        let database = RwLock::new(Some(database));
+        let path = path.as_ref().to_owned();
+        Ok(RedbTasks(Arc::new(Shared { path, database, limits, used: Mutex::new(used) })))
+    }
+}
+
+/// Makes the file, if there is none, so that only its owner can read what came of tasks. An empty one is a new database.
+fn make_private(path: &Path) -> io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map(drop)
+}
+
+/// Counts what an earlier process has left, and ends what ran in it.
+fn take_over(database: &Database) -> Result<StoreUse, redb::Error> {
+    let mut used = StoreUse::default();
+    let write = database.begin_write()?;
+    {
+        let mut table = write.open_table(TASKS)?;
+        let (mut ended, mut broken) = (Vec::new(), Vec::new());
+        for entry in table.iter()? {
+            let (id, record) = entry?;
+            // One that nobody can read is of no use, and must not take the others with it.
+            let Ok(mut record) = serde_json::from_slice::<TaskRecord>(record.value()) else {
+                broken.push(id.value().to_owned());
+                continue;
+            };
+            if !record.status.is_final() {
+                interrupt(&mut record);
+                ended.push(record.clone());
             }
-            for record in ended {
-                let json = serde_json::to_vec(&record)?;
-                table.insert(record.id.as_str(), json.as_slice()).map_err(io::Error::other)?;
+            // What is there stays, whatever the limits are now.
+            used.restore(&record.id, Some(&record));
+        }
+        for id in broken {
+            table.remove(id.as_str())?;
+        }
+        for record in ended {
+            if let Ok(json) = serde_json::to_vec(&record) {
+                table.insert(record.id.as_str(), json.as_slice())?;
             }
         }
-        write.commit().map_err(io::Error::other)?;
-        Ok(RedbTasks(Arc::new(Shared { database, limits, used: Mutex::new(used) })))
     }
+    write.commit()?;
+    Ok(used)
 }
 
 /// Ends a task whose process has ended.
@@ -90,55 +111,80 @@ impl Shared {
         self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn put(&self, task: &TaskRecord) -> io::Result<()> {
-        self.used().count(task, &self.limits)?;
-        let json = serde_json::to_vec(task)?;
-        let write = self.database.begin_write().map_err(io::Error::other)?;
-        {
-            let mut table = write.open_table(TASKS).map_err(io::Error::other)?;
-            table.insert(task.id.as_str(), json.as_slice()).map_err(io::Error::other)?;
+    /// Works with the file. After a write that failed, for want of room say, `redb` takes nothing more until the file is opened
+    /// again.
+    fn work<T>(&self, work: impl Fn(&Database) -> Result<T, redb::Error>) -> io::Result<T> {
+        let done = match &*self.database.read().unwrap_or_else(PoisonError::into_inner) {
+            Some(database) => work(database),
+            None => Err(redb::Error::PreviousIo),
+        };
+        if !matches!(done, Err(redb::Error::Io(_) | redb::Error::PreviousIo)) {
+            return done.map_err(io::Error::other);
         }
-        write.commit().map_err(io::Error::other)
+        let mut database = self.database.write().unwrap_or_else(PoisonError::into_inner);
+        // It is closed first: a file can be open once.
+        drop(database.take());
+        let opened = database.insert(Database::open(&self.path).map_err(io::Error::other)?);
+        work(opened).map_err(io::Error::other)
+    }
+
+    fn put(&self, task: &TaskRecord) -> io::Result<()> {
+        let json = serde_json::to_vec(task)?;
+        let before = self.get(&task.id)?;
+        self.used().count(task, &self.limits)?;
+        let written = self.work(|database| {
+            let write = database.begin_write()?;
+            write.open_table(TASKS)?.insert(task.id.as_str(), json.as_slice())?;
+            Ok(write.commit()?)
+        });
+        if written.is_err() {
+            self.used().restore(&task.id, before.as_ref());
+        }
+        written
     }
 
     fn get(&self, id: &str) -> io::Result<Option<TaskRecord>> {
-        let read = self.database.begin_read().map_err(io::Error::other)?;
-        let table = read.open_table(TASKS).map_err(io::Error::other)?;
-        let found = table.get(id).map_err(io::Error::other)?;
-        Ok(found.map(|record| serde_json::from_slice(record.value())).transpose()?)
+        let found = self.work(|database| {
+            let table = database.begin_read()?.open_table(TASKS)?;
+            Ok(table.get(id)?.map(|record| record.value().to_vec()))
+        })?;
+        Ok(found.map(|record| serde_json::from_slice(&record)).transpose()?)
     }
 
     fn list(&self, owner: &str, after: Option<&str>, most: usize) -> io::Result<Vec<TaskRecord>> {
-        let read = self.database.begin_read().map_err(io::Error::other)?;
-        let table = read.open_table(TASKS).map_err(io::Error::other)?;
-        let mut found = Vec::new();
-        for entry in table.range(after.unwrap_or_default()..).map_err(io::Error::other)? {
-            let (id, record) = entry.map_err(io::Error::other)?;
-            if Some(id.value()) == after {
-                continue;
+        self.work(|database| {
+            let table = database.begin_read()?.open_table(TASKS)?;
+            let mut found = Vec::new();
+            for entry in table.range(after.unwrap_or_default()..)? {
+                let (id, record) = entry?;
+                if Some(id.value()) == after {
+                    continue;
+                }
+                let record = serde_json::from_slice::<TaskRecord>(record.value()).ok();
+                found.extend(record.filter(|record| record.owner.as_deref() == Some(owner)));
+                if found.len() == most {
+                    break;
+                }
             }
-            let record: TaskRecord = serde_json::from_slice(record.value())?;
-            if record.owner.as_deref() == Some(owner) {
-                found.push(record);
-            }
-            if found.len() == most {
-                break;
-            }
-        }
-        Ok(found)
+            Ok(found)
+        })
     }
 
     fn expire(&self, now: u64) -> io::Result<Option<u64>> {
-        let gone = self.used().take_expired(now);
+        let gone = self.used().expired(now);
         if !gone.is_empty() {
-            let write = self.database.begin_write().map_err(io::Error::other)?;
-            {
-                let mut table = write.open_table(TASKS).map_err(io::Error::other)?;
-                for id in &gone {
-                    table.remove(id.as_str()).map_err(io::Error::other)?;
+            self.work(|database| {
+                let write = database.begin_write()?;
+                {
+                    let mut table = write.open_table(TASKS)?;
+                    for id in &gone {
+                        table.remove(id.as_str())?;
+                    }
                 }
-            }
-            write.commit().map_err(io::Error::other)?;
+                Ok(write.commit()?)
+            })?;
+            let mut used = self.used();
+            gone.iter().for_each(|id| used.restore(id, None));
         }
         Ok(self.used().next_expiry())
     }

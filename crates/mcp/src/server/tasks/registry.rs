@@ -45,6 +45,8 @@ pub(crate) struct Reservation<'a> {
     /// Of its arguments, which it holds while it runs.
     pub(crate) bytes: usize,
     pub(crate) owner: Option<String>,
+    /// Who it is counted for.
+    pub(crate) share: Option<String>,
     pub(crate) ttl: Option<u64>,
     pub(crate) revision: McpRevision,
     pub(crate) peer: Option<WeakPeer>,
@@ -131,7 +133,7 @@ impl Registry {
     /// Finds room for a task.
     pub(crate) fn reserve(
         self: &Arc<Self>,
-        Reservation { tool, bytes, owner, ttl, revision, peer }: Reservation<'_>,
+        Reservation { tool, bytes, owner, share, ttl, revision, peer }: Reservation<'_>,
     ) -> McpResult<Reserved> {
         if tokio::runtime::Handle::try_current().is_err() {
             return Err(ToolError::rpc(ErrorCode::INTERNAL_ERROR, "tasks need a server on tokio"));
@@ -141,6 +143,7 @@ impl Registry {
         let record = TaskRecord {
             id: random_id()?,
             owner,
+            share,
             tool: tool.to_owned(),
             status: TaskStatus::Working,
             status_message: None,
@@ -153,17 +156,22 @@ impl Registry {
         };
         let task = Arc::new(LiveTask::new(record, bytes, revision, Arc::clone(self), peer));
         let mut live = self.live();
-        let TaskOptions { running, running_per_caller, running_bytes, .. } = self.options;
+        let TaskOptions { running, running_per_caller, running_bytes, running_bytes_per_caller, .. } =
+            self.options;
         if live.len() >= running {
             return Err(overloaded(format_args!("{running} tasks run already")));
         }
-        let own = live.values().filter(|other| other.owner.is_some() && other.owner == task.owner).count();
+        let own = live.values().filter(|other| other.share.is_some() && other.share == task.share);
+        let (own, own_held) = own.fold((0, 0), |(count, sum), other| (count + 1, sum + other.bytes));
         if own >= running_per_caller {
             return Err(overloaded(format_args!("{own} tasks of this caller run already")));
         }
         let held: usize = live.values().map(|other| other.bytes).sum();
         if held.saturating_add(bytes) > running_bytes {
             return Err(overloaded("the tasks that run have too many bytes of arguments"));
+        }
+        if own_held + bytes > running_bytes_per_caller {
+            return Err(overloaded("the tasks of this caller that run have too many bytes of arguments"));
         }
         live.insert(task.id.clone(), Arc::clone(&task));
         Ok(Reserved(task))
@@ -205,7 +213,7 @@ impl Registry {
     }
 
     /// Removes what expires, also if nobody ever asks again.
-    fn sweep(self: &Arc<Self>) {
+    pub(crate) fn sweep(self: &Arc<Self>) {
         self.added.notify_one();
         if !self.sweeping.swap(true, Ordering::AcqRel) {
             tokio::spawn(sweep(Arc::downgrade(self)));

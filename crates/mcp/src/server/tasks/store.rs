@@ -63,12 +63,22 @@ impl<T: TaskStore + ?Sized> TaskStore for std::sync::Arc<T> {
 pub struct TaskStoreLimits {
     /// Tasks. 10,000.
     pub tasks: usize,
-    /// Tasks of one caller, where it is known who calls: one who makes many leaves room for others. 1,000.
+    /// Tasks of one [share](TaskRecord::share): one who makes many leaves room for others. 1,000.
     pub tasks_per_caller: usize,
     /// Bytes that they may have together: mostly what came of them. 64 MiB.
     pub bytes: usize,
-    /// Bytes of the tasks of one caller. 16 MiB.
+    /// Bytes of the tasks of one share. 16 MiB.
     pub bytes_per_caller: usize,
+}
+
+impl TaskStoreLimits {
+    /// For what is there already.
+    pub(crate) const NONE: Self = TaskStoreLimits {
+        tasks: usize::MAX,
+        tasks_per_caller: usize::MAX,
+        bytes: usize::MAX,
+        bytes_per_caller: usize::MAX,
+    };
 }
 
 impl Default for TaskStoreLimits {
@@ -86,8 +96,8 @@ impl Default for TaskStoreLimits {
 #[derive(Debug, Default)]
 pub(crate) struct StoreUse {
     tasks: HashMap<String, Counted>,
-    /// Tasks and bytes by owner.
-    owners: HashMap<String, (usize, usize)>,
+    /// Tasks and bytes by share.
+    shares: HashMap<String, (usize, usize)>,
     expiry: std::collections::BTreeSet<(u64, String)>,
     bytes: usize,
 }
@@ -96,7 +106,7 @@ pub(crate) struct StoreUse {
 struct Counted {
     bytes: usize,
     expires: u64,
-    owner: Option<String>,
+    share: Option<String>,
 }
 
 impl StoreUse {
@@ -108,10 +118,10 @@ impl StoreUse {
         let replaces_by_error = old.is_some() && matches!(task.outcome, Some(super::TaskOutcome::Error(_)));
         let added = usize::from(old.is_none());
         let (own, own_bytes) =
-            task.owner.as_ref().and_then(|owner| self.owners.get(owner)).copied().unwrap_or_default();
+            task.share.as_ref().and_then(|share| self.shares.get(share)).copied().unwrap_or_default();
         let is_full =
             self.tasks.len() + added > limits.tasks || self.bytes - old_bytes + bytes > limits.bytes;
-        let is_greedy = task.owner.is_some()
+        let is_greedy = task.share.is_some()
             && (own + added > limits.tasks_per_caller
                 || own_bytes - old_bytes + bytes > limits.bytes_per_caller);
         if !replaces_by_error && (is_full || is_greedy) {
@@ -121,26 +131,42 @@ impl StoreUse {
             self.uncount(&task.id, &old);
         }
         self.bytes += bytes;
-        if let Some(owner) = &task.owner {
-            let (tasks, all) = self.owners.entry(owner.clone()).or_default();
+        if let Some(share) = &task.share {
+            let (tasks, all) = self.shares.entry(share.clone()).or_default();
             (*tasks, *all) = (*tasks + 1, *all + bytes);
         }
-        self.tasks.insert(task.id.clone(), Counted { bytes, expires, owner: task.owner.clone() });
+        self.tasks.insert(task.id.clone(), Counted { bytes, expires, share: task.share.clone() });
         self.expiry.insert((expires, task.id.clone()));
         Ok(())
+    }
+
+    /// Counts a task as it was before, since what should have replaced it is not there.
+    pub(crate) fn restore(&mut self, id: &str, before: Option<&TaskRecord>) {
+        if let Some(now) = self.tasks.remove(id) {
+            self.uncount(id, &now);
+        }
+        if let Some(before) = before {
+            // Nothing is refused without limits.
+            let _ = self.count(before, &TaskStoreLimits::NONE);
+        }
     }
 
     fn uncount(&mut self, id: &str, old: &Counted) {
         self.bytes -= old.bytes;
         self.expiry.remove(&(old.expires, id.to_owned()));
-        if let Some(owner) = &old.owner
-            && let Some((tasks, bytes)) = self.owners.get_mut(owner)
+        if let Some(share) = &old.share
+            && let Some((tasks, bytes)) = self.shares.get_mut(share)
         {
             (*tasks, *bytes) = (*tasks - 1, *bytes - old.bytes);
             if *tasks == 0 {
-                self.owners.remove(owner);
+                self.shares.remove(share);
             }
         }
+    }
+
+    /// The ids of what has expired.
+    pub(crate) fn expired(&self, now: u64) -> Vec<String> {
+        self.expiry.iter().take_while(|(at, _)| *at <= now).map(|(_, id)| id.clone()).collect()
     }
 
     /// The ids of what has expired, which are no longer counted.
