@@ -144,6 +144,36 @@ async fn a_login_is_kept_and_used_again() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+/// One client may be connected to many servers: each sees only what was issued for it.
+#[tokio::test]
+async fn a_server_never_sees_the_token_of_another() {
+    let (one, other) = (
+        protected(json!({"resource": {}, "server": {}}), granted).await,
+        protected(json!({"resource": {}, "server": {}}), |_| {
+            ok(&json!({"access_token": "the-access-token-of-another", "token_type": "Bearer"}))
+        })
+        .await,
+    );
+    let auth = OAuthSession::from(OAuth::browser(browser()));
+    let first = connect(&one, auth.clone()).await.unwrap();
+    let second = connect(&other, auth.clone()).await.unwrap();
+    for session in [&first, &second, &first] {
+        assert_eq!(session.call("x", json!({})).await.unwrap().text(), "done");
+    }
+    let sent = |site: &Site, token: &str| {
+        let line = format!("authorization: bearer {token}\r\n");
+        site.asked("POST /mcp ")
+            .iter()
+            .filter(|asked| asked.head.to_ascii_lowercase().contains(&line))
+            .count()
+    };
+    assert_eq!((sent(&one, "the-access-token"), sent(&one, "the-access-token-of-another")), (3, 0));
+    assert_eq!((sent(&other, "the-access-token"), sent(&other, "the-access-token-of-another")), (0, 2));
+    // A second connection to the same server shares the login.
+    connect(&one, auth).await.unwrap();
+    assert_eq!(one.asked("GET /authorize?").len(), 1);
+}
+
 #[tokio::test]
 async fn many_who_wait_renew_a_token_once() {
     let time = Arc::new(AtomicU64::new(NOW));

@@ -4,6 +4,7 @@ mod credentials;
 mod dpop;
 mod file_store;
 mod grant;
+mod login;
 mod metadata;
 mod private_file;
 mod registration;
