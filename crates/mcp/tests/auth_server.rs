@@ -13,8 +13,8 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use protected::{RESOURCE, Target, authority, claims, header, issuer, server, settings};
 use sabir::http::Request;
-use sabir::{Fetch, HttpService};
-use sabir_mcp::{ClientCredentials, Introspection, ResourceServer};
+use sabir::{Fetch, HttpService, Protocols};
+use sabir_mcp::{ClientCredentials, Introspection, McpResult, McpServer, ResourceServer, TaskOptions, Tool};
 use serde_json::{Value, json};
 use site::{Key, NOW, Site, b64, clock, ok, with};
 
@@ -115,6 +115,15 @@ async fn only_valid_tokens_are_taken() {
             key.sign(&json!({"alg": "ES256", "kid": "one", "typ": "dpop+jwt"}), &good),
             401,
             "the token is not an access token",
+        ),
+        (
+            "an audience for each reader",
+            key.sign_text(
+                &header(),
+                &good.to_string().replacen('{', r#"{"aud":"http://127.0.0.1:9/other","#, 1),
+            ),
+            401,
+            "the token is not a signed token",
         ),
         ("not a token", "secret".to_owned(), 401, "the token is not a signed token"),
         ("huge", "a.".repeat(10_000), 401, "the token is not a signed token"),
@@ -340,6 +349,9 @@ async fn opaque_tokens_are_asked_about() {
             () if token("stale") => ok(&with(active, &json!({"exp": NOW - 100}))),
             () if token("elsewhere") => ok(&with(active, &json!({"aud": "https://b.example"}))),
             () if token("foreign") => ok(&with(active, &json!({"iss": "https://b.example"}))),
+            () if token("twice") => {
+                (200, String::new(), active.to_string().replacen('{', r#"{"active":false,"#, 1))
+            }
             () if token("broken") => (500, String::new(), String::new()),
             () => ok(&json!({"active": false})),
         }
@@ -359,6 +371,7 @@ async fn opaque_tokens_are_asked_about() {
         ("elsewhere", 401, "the token is not for this server"),
         ("foreign", 401, "the token is not active"),
         ("unknown", 401, "the token is not active"),
+        ("twice", 503, "the token cannot be checked at the moment"),
         ("broken", 503, "the token cannot be checked at the moment"),
     ] {
         let answer = target.call("who", &format!("Bearer {token}")).await;
@@ -374,15 +387,92 @@ async fn opaque_tokens_are_asked_about() {
     );
 }
 
+/// Whoever has proved nothing has the places of one caller, whatever header it sends: others are left room.
+#[tokio::test]
+async fn tasks_of_strangers_are_counted_by_address() {
+    let options = TaskOptions { running_per_caller: 2, ..TaskOptions::default() };
+    let server = McpServer::new("open", "1.0.0")
+        .task_options(options)
+        .tool(Tool::new("wait", "Waits").task(), |_, ()| std::future::pending::<McpResult<String>>());
+    let listening = server.listen("http://127.0.0.1:0/mcp").await.unwrap();
+    let target = Target { url: listening.url().to_string() };
+    tokio::spawn(listening.run());
+    let mut answers = Vec::new();
+    for caller in 0..3 {
+        answers.push(target.task("wait", &[("authorization", &format!("Bearer {caller}"))]).await.body);
+    }
+    assert!(answers[1].contains("\"taskId\""), "{}", answers[1]);
+    assert!(answers[2].contains("2 tasks of this caller run already"), "{}", answers[2]);
+}
+
 /// The same settings serve an application that has routes of its own.
 #[tokio::test]
 async fn a_mounted_service_has_the_same_rules() {
     let site = authority(vec![Key::new().jwk(Some("one"))]).await;
     let auth = settings(&site).start().await.unwrap();
-    let service = HttpService::new(server().into_router(), auth.http()).dialect(sabir::MCP);
+    let http = auth.http(&server()).unwrap();
+    let service = HttpService::new(server().into_router(), http.clone()).dialect(sabir::MCP);
     let request = |path: &str| Request::get(path).header("host", "127.0.0.1").body(String::new()).unwrap();
     for path in auth.metadata_paths() {
         assert_eq!(service.handle(request(&path)).await.status(), 200);
     }
     assert_eq!(service.handle(request("/mcp")).await.status(), 401);
+    // What cannot carry tokens is not served at all.
+    let streams = Protocols { lines: true, headers: true, http: false, websocket: false };
+    for (url, protocols) in [
+        ("nats://127.0.0.1:1/mcp", Protocols::default()),
+        ("ws://127.0.0.1:0/mcp", Protocols::default()),
+        ("tcp://127.0.0.1:0", streams),
+    ] {
+        let refused = server().listen(url).protocols(protocols).http(http.clone()).await;
+        assert!(matches!(refused, Err(sabir::Error::Config(_))), "{url}");
+    }
+}
+
+/// A name that is misspelt would leave a tool open.
+#[tokio::test]
+async fn scopes_are_for_tools_and_methods_that_there_are() {
+    let site = authority(vec![Key::new().jwk(Some("one"))]).await;
+    for (misspelt, why) in [
+        (settings(&site).tool_scopes("wrte", ["files:write"]), "the tool `wrte`"),
+        (settings(&site).method_scopes("tools/cal", ["files:write"]), "the method `tools/cal`"),
+    ] {
+        let refused = misspelt.clone().start().await.unwrap().http(&server()).unwrap_err().to_string();
+        assert!(refused.contains(why), "{refused}");
+        assert!(misspelt.allow_unknown_names().start().await.unwrap().http(&server()).is_ok());
+    }
+    let right = settings(&site).method_scopes("resources/read", ["files:read"]).start().await.unwrap();
+    assert!(right.http(&server()).is_ok());
+}
+
+/// A stream of a session, and a subscription of the modern era, end when the token that opened them does.
+#[tokio::test]
+async fn streams_end_with_their_token() {
+    let key = Key::new();
+    let site = authority(vec![key.jwk(Some("one"))]).await;
+    let auth = settings(&site).leeway(Duration::ZERO).start().await.unwrap();
+    let target = Target::start(&auth).await;
+    let short = with(claims(&site.url), &json!({"exp": NOW + 1}));
+    let authorization = format!("Bearer {}", key.sign(&header(), &short));
+    let open = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}});
+    let opened = target.post(&[("authorization", &authorization)], &open).await;
+    let session = opened.header("mcp-session-id").to_owned();
+    let headers = [("authorization", authorization.as_str()), ("mcp-session-id", session.as_str())];
+    // They are read to their end.
+    assert_eq!(target.send("GET", &target.url, &headers, &Value::Null).await.status, 200);
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+    });
+    let listen = json!({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen",
+        "params": {"notifications": {"toolsListChanged": true}, "_meta": meta}});
+    let headers = [
+        ("authorization", authorization.as_str()),
+        ("mcp-protocol-version", "2026-07-28"),
+        ("mcp-method", "subscriptions/listen"),
+    ];
+    let told = target.post(&headers, &listen).await;
+    assert!(told.body.contains("subscriptions/acknowledged"), "{} {}", told.status, told.body);
 }

@@ -101,9 +101,9 @@ async fn protected(url: &str, args: &DemoArgs) -> Result<Http, Failure> {
         };
     }
     let started = settings.start().await;
-    Ok(started
-        .map_err(|error| Failure::new(Exit::Connect, format_args!("tokens cannot be checked: {error}")))?
-        .http())
+    let started = started
+        .map_err(|error| Failure::new(Exit::Connect, format_args!("tokens cannot be checked: {error}")))?;
+    started.http(&mcp::server()).map_err(Failure::usage)
 }
 
 async fn http(url: &str, args: &DemoArgs) -> Result<Http, Failure> {

@@ -65,6 +65,7 @@ pub(super) fn listen(
         ctx.tell("notifications/subscriptions/acknowledged", acknowledged).await?;
         let ending = ctx.rpc.peer().closing();
         let mut ending = std::pin::pin!(ending);
+        let mut expiry = std::pin::pin!(expiry(&ctx));
         loop {
             let change = tokio::select! {
                 change = changes.recv() => change,
@@ -73,6 +74,7 @@ pub(super) fn listen(
                     continue;
                 }
                 () = &mut ending => break,
+                () = &mut expiry => break,
             };
             let told = match change {
                 Ok(change) if interests.wants(&change) => vec![change],
@@ -90,6 +92,20 @@ pub(super) fn listen(
         }
         Ok(ResponseBuilder::of(&ctx).answer(Meta::new(), Some(meta), false))
     })
+}
+
+/// Waits until the caller's token is no longer taken.
+#[cfg(feature = "auth")]
+async fn expiry(ctx: &McpCtx) {
+    match ctx.caller().and_then(|caller| caller.ends) {
+        Some(ends) => tokio::time::sleep_until(ends.into()).await,
+        None => std::future::pending().await,
+    }
+}
+
+#[cfg(not(feature = "auth"))]
+async fn expiry(_: &McpCtx) {
+    std::future::pending().await
 }
 
 /// The fields of extensions that are asked for, and what is to be told of each.

@@ -58,7 +58,9 @@ impl Answer {
 
 impl Target {
     pub(crate) async fn start(auth: &ProtectedServer) -> Self {
-        let listening = server().listen("http://127.0.0.1:0/mcp").http(auth.http()).await.unwrap();
+        let (server, url) = (server(), "http://127.0.0.1:0/mcp");
+        let http = auth.http(&server).unwrap();
+        let listening = server.listen(url).http(http).await.unwrap();
         let url = listening.url().to_string();
         tokio::spawn(listening.run());
         Target { url }
@@ -94,12 +96,21 @@ impl Target {
     }
 
     pub(crate) async fn call_with(&self, tool: &str, headers: &[(&str, &str)]) -> Answer {
+        self.call_as(tool, headers, &json!({})).await
+    }
+
+    /// As a client that knows tasks.
+    pub(crate) async fn task(&self, tool: &str, headers: &[(&str, &str)]) -> Answer {
+        self.call_as(tool, headers, &json!({"extensions": {"io.modelcontextprotocol/tasks": {}}})).await
+    }
+
+    async fn call_as(&self, tool: &str, headers: &[(&str, &str)], capabilities: &Value) -> Answer {
         let mut all =
             vec![("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", tool)];
         all.extend(headers);
         let meta = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientCapabilities": {},
+            "io.modelcontextprotocol/clientCapabilities": capabilities,
             "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
         });
         let params = json!({"name": tool, "arguments": {}, "_meta": meta});

@@ -145,7 +145,12 @@ impl Key {
     }
 
     pub(crate) fn sign(&self, header: &Value, claims: &Value) -> String {
-        let message = format!("{}.{}", b64(header.to_string()), b64(claims.to_string()));
+        self.sign_text(header, &claims.to_string())
+    }
+
+    /// Claims as they are written here.
+    pub(crate) fn sign_text(&self, header: &Value, claims: &str) -> String {
+        let message = format!("{}.{}", b64(header.to_string()), b64(claims));
         let signature = self.0.sign(&SystemRandom::new(), message.as_bytes()).unwrap();
         format!("{message}.{}", b64(signature))
     }

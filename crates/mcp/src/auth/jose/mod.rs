@@ -2,6 +2,7 @@
 
 pub(crate) mod jwk;
 mod sign;
+pub(crate) mod unique;
 mod verify;
 
 pub use sign::SigningKey;

@@ -29,8 +29,13 @@ pub(crate) struct Header {
     pub(crate) typ: Option<String>,
     #[serde(default)]
     pub(crate) jwk: Option<Jwk>,
-    #[serde(default)]
-    crit: Option<serde_json::Value>,
+    /// Also if it is `null`: an extension that is not understood must not be passed over.
+    #[serde(default, deserialize_with = "present")]
+    crit: bool,
+}
+
+fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    serde::de::IgnoredAny::deserialize(deserializer).map(|_| true)
 }
 
 impl<'t> Jws<'t> {
@@ -42,7 +47,7 @@ impl<'t> Jws<'t> {
         let (message, signature) = token.rsplit_once('.')?;
         let (header, payload) = message.split_once('.')?;
         let header: Header = serde_json::from_slice(&from_base64url(header)?).ok()?;
-        if header.crit.is_some() || payload.contains('.') {
+        if header.crit || payload.contains('.') {
             return None;
         }
         let (payload, signature) = (from_base64url(payload)?, from_base64url(signature)?);
@@ -100,6 +105,8 @@ mod tests {
             format!("{}.{}.", part("[]"), part("{}")),
             format!("{}.{}.x.y", part(r#"{"alg":"RS256"}"#), part("{}")),
             format!("{}.{}.", part(r#"{"alg":"RS256","crit":["b64"]}"#), part("{}")),
+            format!("{}.{}.", part(r#"{"alg":"RS256","crit":null}"#), part("{}")),
+            format!("{}.{}.", part(r#"{"alg":"none","alg":"RS256"}"#), part("{}")),
             "a".repeat(MOST_BYTES + 1),
         ] {
             assert!(Jws::parse(&token).is_none(), "{token}");

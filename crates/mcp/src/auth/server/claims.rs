@@ -40,7 +40,15 @@ impl Expected<'_> {
             return Err("the token does not say whose it is");
         }
         let scopes = scopes(&claims);
-        Ok(Identity { issuer: self.issuer.to_owned(), subject, client_id, scopes, expires_at, claims })
+        Ok(Identity {
+            issuer: self.issuer.to_owned(),
+            subject,
+            client_id,
+            scopes,
+            expires_at,
+            claims,
+            ends: None,
+        })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::time::Instant;
 
 use serde_json::{Map, Value};
 
@@ -24,6 +25,8 @@ pub struct Identity {
     pub expires_at: u64,
     /// All that the token says.
     pub claims: Map<String, Value>,
+    /// When it is no longer taken, by the clock that streams end by.
+    pub(crate) ends: Option<Instant>,
 }
 
 impl Identity {

@@ -7,14 +7,14 @@ mod keys;
 mod nonce;
 mod proof;
 mod scopes;
+mod sent;
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use claims::Expected;
-use http::header::AUTHORIZATION;
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, StatusCode};
 pub use identity::Identity;
@@ -22,17 +22,18 @@ pub use introspection::Introspection;
 use introspection::Introspector;
 use keys::Keys;
 use nonce::Nonces;
-use proof::{Proofs, Unproved};
+use proof::Proofs;
 use sabir::transport::Url;
 use sabir::{Denied, Http, RawJson};
 use scopes::Scopes;
+use sent::{Refused, USE_NONCE, bound_to, sent_token};
 use serde_json::{Map, Value, json};
 
 use super::client::{AuthError, PROTECTED_RESOURCE};
-use super::encoding::query_value;
+use super::jose::unique::Unique;
 use super::jose::{Jws, JwsAlgorithm};
 use super::{challenge, place};
-use crate::server::TargetParams;
+use crate::server::{McpServer, TargetParams};
 
 /// Which tokens a server takes, and what they must allow. [`start`](Self::start) checks the settings and fetches what is
 /// needed to verify tokens.
@@ -46,8 +47,10 @@ use crate::server::TargetParams;
 ///     .tool_scopes("delete", ["files:write"])
 ///     .start()
 ///     .await?;
-/// let server = McpServer::new("files", "1.0.0");
-/// server.listen("http://127.0.0.1:8080/mcp").http(auth.http().allow_host("mcp.example.com")).await?.run().await?;
+/// # let tool = sabir_mcp::Tool::new("delete", "Deletes a file");
+/// let server = McpServer::new("files", "1.0.0").tool(tool, |_, ()| async { Ok("deleted") });
+/// let http = auth.http(&server)?.allow_host("mcp.example.com");
+/// server.listen("http://127.0.0.1:8080/mcp").http(http).await?.run().await?;
 /// # Ok(())
 /// # }
 /// ```
@@ -61,6 +64,7 @@ pub struct ResourceServer {
     leeway: Duration,
     dpop_required: bool,
     dpop_nonces: bool,
+    unknown_names: bool,
     name: Option<String>,
     documentation: Option<String>,
     private_addresses: bool,
@@ -80,6 +84,7 @@ impl ResourceServer {
             leeway: Duration::from_secs(60),
             dpop_required: false,
             dpop_nonces: false,
+            unknown_names: false,
             name: None,
             documentation: None,
             private_addresses: false,
@@ -136,6 +141,14 @@ impl ResourceServer {
         scopes: impl IntoIterator<Item = S>,
     ) -> Self {
         self.scopes.tools.entry(tool.into()).or_default().extend(scopes.into_iter().map(Into::into));
+        self
+    }
+
+    /// Takes scopes for tools and methods that the server does not have: they are added later, by its
+    /// [`Catalog`](crate::Catalog) or in an application of its own. Without it, they are refused as misspelt.
+    #[must_use]
+    pub fn allow_unknown_names(mut self) -> Self {
+        self.unknown_names = true;
         self
     }
 
@@ -276,54 +289,19 @@ struct Checks {
     nonces: Option<Nonces>,
 }
 
-/// What a client is told that has to prove itself with a nonce of the server.
-const USE_NONCE: &str = "use_dpop_nonce";
-
-/// A request that is refused.
-struct Refused {
-    status: StatusCode,
-    error: Option<&'static str>,
-    reason: String,
-}
-
-impl Refused {
-    fn invalid(reason: impl Into<String>) -> Self {
-        Refused { status: StatusCode::UNAUTHORIZED, error: Some("invalid_token"), reason: reason.into() }
-    }
-
-    fn malformed(reason: &str) -> Self {
-        let reason = reason.to_owned();
-        Refused { status: StatusCode::BAD_REQUEST, error: Some("invalid_request"), reason }
-    }
-
-    fn unproved(unproved: Unproved) -> Self {
-        let refused = |error, reason: &str| Refused { error: Some(error), ..Refused::invalid(reason) };
-        match unproved {
-            Unproved::Invalid(reason) => refused("invalid_dpop_proof", reason),
-            Unproved::Nonce => refused(USE_NONCE, "the DPoP proof needs the nonce in DPoP-Nonce"),
-            Unproved::TooMany => Refused {
-                status: StatusCode::SERVICE_UNAVAILABLE,
-                error: None,
-                reason: "too many DPoP proofs at once: try again later".to_owned(),
-            },
-        }
-    }
-}
-
-/// A token as it was sent.
-struct Sent {
-    token: String,
-    /// With the scheme of DPoP.
-    is_proved: bool,
-}
-
 impl ProtectedServer {
     /// The settings of Streamable HTTP with this authorization, in place of [`streamable_http`](crate::streamable_http).
     /// The metadata are served at both of their paths.
     ///
+    /// Fails if there are scopes for a tool or a method that the server does not have: its name is misspelt, and the one that was
+    /// meant would be open. [`ResourceServer::allow_unknown_names`] is for those that come later.
+    ///
     /// In an application that routes by itself, such as one of axum, mount the same service at
     /// [`metadata_paths`](Self::metadata_paths), too.
-    pub fn http(&self) -> Http {
+    pub fn http(&self, server: &McpServer) -> Result<Http, AuthError> {
+        if !self.0.settings.unknown_names {
+            self.0.settings.scopes.fit(server)?;
+        }
         let checks = Arc::clone(&self.0);
         let permits = Arc::clone(&self.0);
         let mut http = crate::streamable_http()
@@ -343,12 +321,13 @@ impl ProtectedServer {
             })
             .permit(move |_, identity: Option<&Identity>, method, params| {
                 permits.permit(identity, method, params)
-            });
+            })
+            .until(|identity: &Identity| identity.ends);
         let metadata = self.0.settings.metadata();
         for path in self.metadata_paths() {
             http = http.document(path, metadata.clone());
         }
-        http
+        Ok(http)
     }
 
     /// The paths at which clients look for the metadata: with the path of the server behind it, and without.
@@ -376,7 +355,9 @@ impl Checks {
         let bound = bound_to(&claims)?;
         let leeway = self.settings.leeway.as_secs();
         let expected = Expected { resource: &self.settings.resource, issuer: &issuer, now, leeway };
-        let identity = expected.identity(claims).map_err(Refused::invalid)?;
+        let mut identity = expected.identity(claims).map_err(Refused::invalid)?;
+        let left = identity.expires_at.saturating_add(leeway).saturating_sub(now);
+        identity.ends = Instant::now().checked_add(Duration::from_secs(left));
         match (bound, sent.is_proved) {
             (Some(bound), true) => {
                 let algorithms = &self.settings.algorithms;
@@ -409,7 +390,10 @@ impl Checks {
     /// What a token says, and who has vouched for that.
     async fn claims(&self, token: &str, now: u64) -> Result<(String, Map<String, Value>), Refused> {
         let jws = Jws::parse(token);
-        let claims = jws.as_ref().and_then(Jws::claims::<Map<String, Value>>);
+        let claims = jws.as_ref().and_then(Jws::claims).and_then(|Unique(claims)| match claims {
+            Value::Object(claims) => Some(claims),
+            _ => None,
+        });
         if let (Some(jws), Some(claims)) = (&jws, claims) {
             let issuer = claims.get("iss").and_then(Value::as_str);
             if let Some(keys) = self.keys.iter().find(|keys| Some(keys.issuer.as_str()) == issuer) {
@@ -519,46 +503,6 @@ impl Checks {
             None => denied,
         }
     }
-}
-
-/// The key that a token is bound to. One that is bound to something else is good for nobody who cannot show that.
-fn bound_to(claims: &Map<String, Value>) -> Result<Option<String>, Refused> {
-    match claims.get("cnf") {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::Object(confirmation)) if confirmation.len() == 1 => match confirmation.get("jkt") {
-            Some(Value::String(thumbprint)) => Ok(Some(thumbprint.clone())),
-            _ => Err(Refused::invalid("the token is bound to something that cannot be checked here")),
-        },
-        Some(_) => Err(Refused::invalid("the token is bound to something that cannot be checked here")),
-    }
-}
-
-/// The one token of a request, in its header.
-fn sent_token(parts: &Parts) -> Result<Sent, Refused> {
-    let query = parts.uri.query().unwrap_or_default();
-    if query_value(query, "access_token").is_some() {
-        return Err(Refused::invalid(
-            "a token in the query is not taken: send it in the header Authorization",
-        ));
-    }
-    let mut headers = parts.headers.get_all(AUTHORIZATION).iter();
-    let none =
-        |reason: &str| Refused { status: StatusCode::UNAUTHORIZED, error: None, reason: reason.to_owned() };
-    let value = headers.next().ok_or_else(|| none("a token is needed"))?;
-    if headers.next().is_some() {
-        return Err(Refused::malformed("the header Authorization must come once"));
-    }
-    let text = value.to_str().map_err(|_| Refused::malformed("the header Authorization is not text"))?;
-    let (scheme, token) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
-    let is_proved = scheme.eq_ignore_ascii_case("DPoP");
-    if !is_proved && !scheme.eq_ignore_ascii_case("Bearer") {
-        return Err(none("a token is needed, of the scheme Bearer"));
-    }
-    let token = token.trim();
-    if token.is_empty() || token.contains(|c: char| !c.is_ascii_graphic()) {
-        return Err(Refused::malformed("the header Authorization has no token"));
-    }
-    Ok(Sent { token: token.to_owned(), is_proved })
 }
 
 fn seconds(time: SystemTime) -> u64 {

@@ -2,7 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::auth::client::AuthError;
+use crate::server::McpServer;
+
 type Set = BTreeSet<String>;
+
+/// Names that an error lists.
+const MOST_SHOWN: usize = 30;
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Scopes {
@@ -42,6 +48,23 @@ impl Scopes {
             }
         }
         needed.is_subset(&held)
+    }
+
+    /// Fails if they name a tool or a method that a server does not have: the one that is meant would be open.
+    pub(super) fn fit(&self, server: &McpServer) -> Result<(), AuthError> {
+        let check = |kind: &str, names: &BTreeMap<String, Set>, known: &[&str]| {
+            let Some(name) = names.keys().find(|name| !known.contains(&name.as_str())) else { return Ok(()) };
+            let most = known.len().min(MOST_SHOWN);
+            let (name, shown) = (name.escape_debug(), known[..most].join(", ").escape_debug().to_string());
+            let more = if known.len() > most { ", …" } else { "" };
+            Err(AuthError::new(format!(
+                "there are scopes for the {kind} `{name}`, which the server does not have; it has {shown}{more}"
+            )))
+        };
+        let tools = server.catalog().lists().tools.list().to_vec();
+        let tools: Vec<&str> = tools.iter().map(|entry| &*entry.tool.name).collect();
+        check("tool", &self.tools, &tools)?;
+        check("method", &self.methods, &server.clone().into_router().methods())
     }
 
     /// All that are named anywhere.
