@@ -5,7 +5,7 @@
 
 mod challenge;
 mod client;
-mod encoding;
+pub(crate) mod encoding;
 mod jose;
 mod place;
 mod server;

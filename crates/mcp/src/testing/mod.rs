@@ -28,7 +28,11 @@
 //! ```
 
 mod fake_client;
+#[cfg(feature = "auth")]
+mod fake_issuer;
 mod recording;
 
 pub use fake_client::FakeClient;
+#[cfg(feature = "auth")]
+pub use fake_issuer::FakeIssuer;
 pub use recording::Recording;
