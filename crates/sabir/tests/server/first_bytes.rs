@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use sabir::{Http, Protocols, Router};
+use sabir::{Denied, Http, Protocols, Router};
 
 use crate::client::Client;
 use crate::frames::HANDSHAKE;
@@ -253,4 +253,23 @@ async fn where_callers_must_say_who_they_are_no_stream_is_served() {
     let mut client = Client::connect(server.port).await;
     client.post("Authorization: Bearer sesame\r\n", ADD).await;
     assert_eq!(client.answer().await, (200, SUM.to_owned()));
+}
+
+/// Nor for what a permission is asked by.
+#[tokio::test]
+async fn where_calls_need_a_permission_no_stream_is_served() {
+    let http = Http::new().permit(|parts, _: Option<&()>, _, _| {
+        parts.headers.contains_key("x-admin").then_some(()).ok_or(Denied::forbidden())
+    });
+    let server = open("tcp", router(), |server| server.http(http)).await;
+    for speech in speeches().into_iter().filter(|speech| matches!(speech.name, "lines" | "headers")) {
+        let mut client = Client::connect(server.port).await;
+        client.send(&speech.says).await;
+        assert_refused(&client.rest().await, speech.name);
+    }
+    for (header, status) in [("", 403), ("X-Admin: 1\r\n", 200)] {
+        let mut client = Client::connect(server.port).await;
+        client.post(header, ADD).await;
+        assert_eq!(client.answer().await.0, status, "{header}");
+    }
 }
