@@ -8,7 +8,7 @@ use crate::server::McpServer;
 type Set = BTreeSet<String>;
 
 /// Names that an error lists.
-const MOST_SHOWN: usize = 30;
+const MOST_SHOWN: usize = 10;
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Scopes {
