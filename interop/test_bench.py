@@ -67,6 +67,22 @@ async def every_call_it_reports_was_served_once():
         check(server.posts, 2001)
 
 
+async def each_method_of_a_mix_has_one_row():
+    async with counting() as (_, url):
+        with tempfile.TemporaryDirectory() as folder:
+            mix = f"{folder}/mix"
+            with open(mix, "w") as file:
+                file.write("2 add 2 3\n1 sub 1 1\n1 add 4 5\n")
+            code, out, err = await sabir("bench", "--json", "--count", "400", "--mix", mix, url)
+            assert code == 0, err
+            report = json.loads(out)
+            check(report["methods"], ["add", "sub"])
+            rows = [(row["name"], row["sent"]) for row in report["rounds"][0]["methods"]]
+            check(rows, [("add", 300), ("sub", 100)])
+            code, _, err = await sabir("bench", "compare", mix, mix)
+            assert code == 3 and "it is not what a run came to" in err, (code, err)
+
+
 async def wrk_and_bench_report_what_the_server_has_counted():
     async with counting() as (server, url):
         with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
@@ -104,6 +120,7 @@ async def a_stall_is_many_calls_to_an_open_loop_and_a_few_to_a_closed_one():
 
 run("wrk", [
     every_call_it_reports_was_served_once,
+    each_method_of_a_mix_has_one_row,
     wrk_and_bench_report_what_the_server_has_counted,
     a_stall_is_many_calls_to_an_open_loop_and_a_few_to_a_closed_one,
 ])

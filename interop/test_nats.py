@@ -35,7 +35,8 @@ async def a_request_of_nats_py_is_answered():
         # As tools of the micro protocol expect errors.
         check(answer.headers["Nats-Service-Error-Code"], "-32601")
         answers = await asyncio.gather(*(
-            client.request("jr.demo.rpc", json.dumps({**request, "params": [n, n]}).encode()) for n in range(200)
+            client.request("jr.demo.rpc", json.dumps({**request, "params": [n, n]}).encode(), timeout=20)
+            for n in range(200)
         ))
         check([json.loads(answer.data)["result"] for answer in answers], [2 * n for n in range(200)])
         await client.close()
@@ -69,6 +70,7 @@ async def sabir_lists_services_instances_and_methods():
             code, out, err = await sabir("list", host)
             check(code, 0)
             assert "demo" in out and "2 instances" in out and "add" in out, out
+            assert "(notification) Accepts" in out, out
             assert "clock 0.1.0 (1 instance, not JSON-RPC)" in out, out
             code, out, err = await sabir("list", host, "--json")
             services = {one["service"]: one for one in map(json.loads, out.splitlines())}
@@ -95,6 +97,14 @@ async def sabir_calls_a_responder_of_nats_py():
         await client.close()
 
 
+async def requests(port):
+    """How many messages the worker of `demo` has answered."""
+    client = await nats.connect(f"nats://127.0.0.1:{port}")
+    stats = json.loads((await client.request("$SRV.STATS.demo", b"")).data)
+    await client.close()
+    return stats["endpoints"][0]["num_requests"]
+
+
 async def every_command_takes_a_service():
     async with nats_server() as port, worker(f"nats://127.0.0.1:{port}/demo"):
         url = f"nats://127.0.0.1:{port}/demo"
@@ -119,6 +129,12 @@ async def every_command_takes_a_service():
         check((code, [json.loads(one)["result"] for one in out.splitlines()] if code == 0 else err), (0, [3, 7]))
         code, out, err = await sabir("bench", url, "add", "1", "2", "--duration", "200ms")
         assert code == 0 and " 0 errors" in out, (out, err)
+        before = await requests(port)
+        # A batch is one message: the first call, and ten of them.
+        code, out, err = await sabir("bench", url, "add", "1", "2", "--count", "100", "--batch", "10", "--json")
+        measured = json.loads(out)["rounds"][0] if code == 0 else err
+        check((code, measured["ok"], measured["bytes_out"]), (0, 100, None))
+        check(await requests(port) - before, 11)
         code, out, err = await sabir("generate", "--lang", "python", url)
         assert code == 0 and "def add(" in out, (out[:500], err)
 
@@ -199,17 +215,24 @@ async def an_account_with_the_smallest_rights_calls_and_lists():
               subscribe: ["jr.demo.>", "$SRV.>"], allow_responses: { max: 1000, expires: "1h" } } }
           { user: caller, password: secret, permissions: {
               publish: ["jr.demo.>", "$SRV.>"], subscribe: ["_INBOX_caller.>"] } }
+          { user: stranger, password: secret, permissions: {
+              publish: ["other.>"], subscribe: ["_INBOX.>"] } }
         ] }""")
         async with nats_server("-c", str(config)) as port:
             url = f"nats://127.0.0.1:{port}/demo"
             async with worker(url, env={"NATS_USER": "worker", "NATS_PASSWORD": "secret"}):
                 caller = {"NATS_USER": "caller", "NATS_PASSWORD": "secret"}
                 code, _, err = await sabir("call", url, "add", "2", "3", env=caller)
-                assert code == 3 and "may lack a right" in err, (code, err)
+                assert code == 3 and "NATS_INBOX_PREFIX" in err, (code, err)
                 caller["NATS_INBOX_PREFIX"] = "_INBOX_caller"
                 check(await sabir("call", url, "add", "2", "3", env=caller), (0, "5\n", ""))
                 code, out, err = await sabir("list", f"nats://127.0.0.1:{port}", env=caller)
                 assert code == 0 and "demo" in out, (out, err)
+                stranger = {"NATS_USER": "stranger", "NATS_PASSWORD": "secret"}
+                code, _, err = await sabir("call", url, "add", "2", "3", env=stranger)
+                assert code == 3 and "does not allow to call" in err and "may lack a right" in err, (code, err)
+                code, _, err = await sabir("list", f"nats://127.0.0.1:{port}", env=stranger)
+                assert code == 3 and "does not allow to ask" in err, (code, err)
 
 
 async def an_authority_is_trusted_by_option():
@@ -243,6 +266,9 @@ async def a_worker_stops_without_its_server():
 async def nobody_is_told_at_once():
     async with nats_server() as port:
         code, out, err = await call(f"nats://127.0.0.1:{port}/nobody", "add", "2", "3")
+        check((code, out), (3, ""))
+        assert "no worker of `nobody` is connected to NATS" in err, err
+        code, out, err = await call(f"nats://127.0.0.1:{port}/nobody", "log", "--notify", "--wait", "5s")
         check((code, out), (3, ""))
         assert "no worker of `nobody` is connected to NATS" in err, err
     code, _, err = await call("nats://127.0.0.1:1/demo", "add", "2", "3")
@@ -298,6 +324,8 @@ run("nats", [
     a_tap_records_what_goes_to_a_service,
     what_is_wrong_with_a_url_is_told,
     variables_sign_in,
+    an_account_with_the_smallest_rights_calls_and_lists,
+    an_authority_is_trusted_by_option,
     a_session_of_mcp_stays_with_its_worker,
     a_worker_stops_without_its_server,
     nobody_is_told_at_once,

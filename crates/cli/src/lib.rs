@@ -25,6 +25,7 @@ mod help;
 mod json;
 mod layout;
 mod list;
+mod loopback;
 mod mock;
 mod model;
 mod nats;

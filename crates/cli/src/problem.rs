@@ -28,6 +28,10 @@ const LONGEST_NAME: usize = 100;
 /// What to do where a worker or the server between was lost.
 const NATS_LOGS: &str = "see the logs of the worker and of the NATS server; the account may lack a right";
 
+/// What to do where the answers may not be read.
+const NATS_INBOX: &str =
+    "NATS_INBOX_PREFIX names the prefix of the inboxes that the account may subscribe to";
+
 const CREDENTIALS: &str = "-H 'Authorization: Bearer ${TOKEN}'";
 
 impl PeerOptions {
@@ -133,7 +137,9 @@ impl PeerOptions {
             DeliveryFailure::NoWorker => failed(Exit::Connect).hint(
                 "check the name of the service; `sabir list nats://HOST` shows those that have workers",
             ),
-            DeliveryFailure::Closed if self.is_behind_nats() => failed(Exit::Connect).hint(NATS_LOGS),
+            DeliveryFailure::Closed | DeliveryFailure::Refused if self.is_behind_nats() => {
+                failed(Exit::Connect).hint(NATS_LOGS)
+            }
             DeliveryFailure::Closed => {
                 failed(Exit::Protocol).hint("see the log of the server; the port may serve another protocol")
             }
@@ -282,7 +288,8 @@ impl PeerOptions {
             Target::Program(_) => Failure::new(Exit::Protocol, format_args!("no answer: {cause}"))
                 .hints([Some("run it by itself to see what it prints".to_owned()), self.framing_hint(watch)]),
             Target::Url(_) if self.is_behind_nats() => {
-                Failure::new(Exit::Connect, format_args!("no answer from {target}: {cause}")).hint(NATS_LOGS)
+                let hint = if cause.contains("Subscription") { NATS_INBOX } else { NATS_LOGS };
+                Failure::new(Exit::Connect, format_args!("no answer from {target}: {cause}")).hint(hint)
             }
             Target::Url(_) => {
                 Failure::new(Exit::Protocol, format_args!("{target} closed the connection without an answer"))

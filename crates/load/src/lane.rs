@@ -34,8 +34,8 @@ type BoxFuture<T> = Pin<Box<dyn Future<Output = T>>>;
 /// Opens a connection.
 pub type Connect = Box<dyn Fn() -> BoxFuture<io::Result<Box<dyn Duplex>>>>;
 
-/// Makes a call of the plan, by its place there.
-pub type CallFn = Box<dyn Fn(u32) -> BoxFuture<Outcome>>;
+/// Makes the calls of one message, by their places in the plan: one, or those of a batch. What became of each, in their order.
+pub type CallFn = Box<dyn Fn(&[u32]) -> BoxFuture<Vec<Outcome>>>;
 
 /// What the server is answered, as JSON: a result, or an error object.
 pub type Answer = dyn Fn(&str, Option<&RawJson<'_>>) -> Result<String, String>;
@@ -426,14 +426,18 @@ async fn calls(shared: &Shared, index: usize, call: &CallFn) {
             state.generator.take(index, now, &mut tickets);
             state.wake(shared);
             drop(state);
-            for ticket in tickets.drain(..) {
-                let future = call(ticket.call);
-                open.push(async move { (ticket.id, future.await) });
+            for message in tickets.split_inclusive(|ticket| ticket.is_last) {
+                let ids: Vec<u64> = message.iter().map(|ticket| ticket.id).collect();
+                let future = call(&message.iter().map(|ticket| ticket.call).collect::<Vec<u32>>());
+                open.push(async move { (ids, future.await) });
             }
+            tickets.clear();
             match open.poll_next_unpin(cx) {
-                Poll::Ready(Some((id, outcome))) => {
-                    let mut state = shared.state();
-                    state.generator.answered(id, shared.now(), &outcome);
+                Poll::Ready(Some((ids, outcomes))) => {
+                    let (mut state, now) = (shared.state(), shared.now());
+                    for (id, outcome) in ids.into_iter().zip(&outcomes) {
+                        state.generator.answered(id, now, outcome);
+                    }
                 }
                 Poll::Ready(None) | Poll::Pending => {
                     shared.park(index, cx);

@@ -1,6 +1,8 @@
 //! What a run came to.
 
-use crate::plan::Plan;
+use std::collections::HashMap;
+
+use crate::plan::{Call, Plan};
 use crate::schedule::Segment;
 use crate::times::Times;
 
@@ -210,6 +212,8 @@ pub(crate) struct Tally {
     sample: Sample,
     sample_times: Times,
     interval: u64,
+    /// The row of each call.
+    rows: Vec<u32>,
 }
 
 impl Tally {
@@ -223,18 +227,13 @@ impl Tally {
             ..StepTally::default()
         };
         let steps = segments.iter().map(step).collect();
-        let methods: Vec<MethodTally> = match plan.calls.len() > MOST_METHODS {
-            false => plan.calls.iter().map(|call| named(&call.name)).collect(),
-            true => {
-                let most = MOST_METHODS - 1;
-                plan.calls[..most].iter().map(|call| named(&call.name)).chain([named("others")]).collect()
-            }
-        };
+        let (methods, rows) = rows(&plan.calls);
         Tally {
             measured: Measured { steps, methods, ..Measured::default() },
             sample: Sample::default(),
             sample_times: Times::new(),
             interval: FIRST_INTERVAL,
+            rows,
         }
     }
 
@@ -250,8 +249,7 @@ impl Tally {
     }
 
     fn method(&mut self, call: u32) -> &mut MethodTally {
-        let last = self.measured.methods.len() - 1;
-        &mut self.measured.methods[(call as usize).min(last)]
+        &mut self.measured.methods[self.rows[call as usize] as usize]
     }
 
     #[inline]
@@ -359,8 +357,23 @@ impl Tally {
     }
 }
 
-fn named(name: &str) -> MethodTally {
-    MethodTally { name: name.to_owned(), ..MethodTally::default() }
+/// A row for each name, and the row of each call. What comes beyond shares the last.
+fn rows(calls: &[Call]) -> (Vec<MethodTally>, Vec<u32>) {
+    let mut methods: Vec<MethodTally> = Vec::new();
+    let mut known: HashMap<&str, u32> = HashMap::new();
+    let mut rows = Vec::with_capacity(calls.len());
+    for call in calls {
+        let row = *known.entry(call.name.as_str()).or_insert_with(|| {
+            let is_full = methods.len() == MOST_METHODS;
+            match methods.last_mut().filter(|_| is_full) {
+                Some(last) => last.name = "others".to_owned(),
+                None => methods.push(MethodTally { name: call.name.clone(), ..MethodTally::default() }),
+            }
+            methods.len() as u32 - 1
+        });
+        rows.push(row);
+    }
+    (methods, rows)
 }
 
 fn merge(pair: &[Sample]) -> Sample {
@@ -374,4 +387,33 @@ fn merge(pair: &[Sample]) -> Sample {
         p99: a.p99.max(b.p99),
         max: a.max.max(b.max),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_of_one_method_share_a_row() {
+        let call = |name: String| Call {
+            name,
+            method: "\"a\"".to_owned(),
+            params: None,
+            is_notification: false,
+            expected: None,
+        };
+        let check = |names: &[String], want: &[u32], last: &str| {
+            let calls: Vec<Call> = names.iter().cloned().map(call).collect();
+            let (methods, rows) = rows(&calls);
+            assert_eq!(rows, want);
+            assert_eq!(methods.last().map(|method| method.name.as_str()), Some(last));
+        };
+        check(&["add", "echo", "add"].map(str::to_owned), &[0, 1, 0], "echo");
+        let mut names: Vec<String> = (0..MOST_METHODS).map(|number| number.to_string()).collect();
+        let mut want: Vec<u32> = (0..MOST_METHODS as u32).collect();
+        check(&names, &want, "63");
+        names.extend(["more".to_owned(), "1".to_owned(), "more".to_owned()]);
+        want.extend([63, 1, 63]);
+        check(&names, &want, "others");
+    }
 }

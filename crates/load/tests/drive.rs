@@ -295,18 +295,40 @@ fn http_connections_are_opened_again_and_refusals_counted() {
 fn futures_are_made_for_each_call() {
     let measured = run(plan(vec![call("echo", false)], 1), || {
         let number = std::cell::Cell::new(0);
-        let make = move |_| {
+        let make = move |calls: &[u32]| {
+            assert_eq!(calls, [0]);
             number.set(number.get() + 1);
             let fails = number.get() % 10 == 0;
             Box::pin(async move {
                 tokio::task::yield_now().await;
                 match fails {
-                    true => Outcome::Failed(Class::Timeout, "late".to_owned()),
-                    false => Outcome::Ok,
+                    true => vec![Outcome::Failed(Class::Timeout, "late".to_owned())],
+                    false => vec![Outcome::Ok],
                 }
             }) as _
         };
         vec![Lane::Calls(Box::new(make))]
     });
     assert_eq!((measured.total().ok, count(&measured, Class::Timeout)), (900, 100));
+}
+
+#[test]
+fn the_calls_of_a_batch_are_one_future() {
+    let plan = Plan { batch: 8, ..plan(vec![call("echo", false)], 1) };
+    let measured = run(plan, || {
+        let make = |calls: &[u32]| {
+            assert_eq!(calls, [0; 8]);
+            let outcome = |number| match number {
+                3 => Outcome::Failed(Class::Rpc(-32000), "no".to_owned()),
+                _ => Outcome::Ok,
+            };
+            let outcomes: Vec<Outcome> = (0..calls.len()).map(outcome).collect();
+            Box::pin(async move {
+                tokio::task::yield_now().await;
+                outcomes
+            }) as _
+        };
+        vec![Lane::Calls(Box::new(make))]
+    });
+    assert_eq!((measured.total().ok, count(&measured, Class::Rpc(-32000))), (875, 125));
 }

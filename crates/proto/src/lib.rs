@@ -39,8 +39,9 @@
 //! |---|---|
 //! | `schemars` | `JsonSchema` for [`RawJson`]: anything |
 
-// Text: JSON, and what a terminal may be shown.
+// Text: JSON, times, and what a terminal may be shown.
 mod byte_size;
+mod calendar;
 mod escape;
 mod json;
 #[cfg(feature = "schemars")]
@@ -62,6 +63,7 @@ mod time;
 mod transcript;
 
 pub use byte_size::ByteSize;
+pub use calendar::utc_timestamp;
 pub use dialect::{
     Dialect, LENIENT, LSP, MCP, MCP_2024_11_05, MCP_2025_03_26, MCP_2025_06_18, MCP_2025_11_25,
     MCP_2026_07_28, NotificationStyle, PLAIN,

@@ -129,7 +129,10 @@ fn read(path: &Path) -> Result<Report, Failure> {
             .hint("it is what `sabir bench --json` prints")
     };
     let bytes = files::read(path, files::LARGEST_DOCUMENT).map_err(|error| wrong(&error))?;
-    let report: Report = serde_json::from_slice(&bytes).map_err(|error| wrong(&error))?;
+    let report: Report = serde_json::from_slice(&bytes).map_err(|error| match error.is_data() {
+        true => wrong(&"it is not what a run came to"),
+        false => wrong(&format_args!("it is not JSON: {error}")),
+    })?;
     match report {
         report if report.sabir_bench != FORMAT => {
             Err(wrong(&format_args!("its format is {}, and not {FORMAT}", report.sabir_bench)))

@@ -14,13 +14,29 @@ use crate::telemetry::{Attributes, Labels, Metric, Metrics, Place, Span, SpanKin
 /// generator sends nothing.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// What the rounds so far came to. A collector wants totals that never fall.
+/// What the rounds so far came to. A collector wants totals that never fall. Of times only the counts that it is told are
+/// kept: a histogram of the generator is a hundred kilobytes, and this is made anew each second.
 #[derive(Default)]
 struct Totals {
-    methods: BTreeMap<String, Times>,
-    late: Times,
+    methods: BTreeMap<String, Buckets>,
+    late: Option<Buckets>,
     errors: BTreeMap<Cow<'static, str>, u64>,
     bytes: (u64, u64),
+}
+
+/// How many times lie between the bounds of a metric, and their sum in seconds.
+#[derive(Clone, Default)]
+struct Buckets {
+    counts: Vec<u64>,
+    sum: f64,
+}
+
+impl Buckets {
+    fn add(&mut self, times: &Times, bounds: &[u64]) {
+        self.counts.resize(bounds.len() + 1, 0);
+        self.counts.iter_mut().zip(times.counts(bounds)).for_each(|(sum, count)| *sum += count);
+        self.sum += times.mean() * times.count() as f64 / 1e9;
+    }
 }
 
 pub(super) struct Export {
@@ -63,41 +79,46 @@ impl Export {
 impl Totals {
     /// These and what one more round came to.
     fn with(&self, measured: &Measured) -> Totals {
-        let mut all = Totals { late: self.late.clone(), ..Totals::default() };
-        all.methods.clone_from(&self.methods);
-        all.errors.clone_from(&self.errors);
+        let mut all = Totals {
+            methods: self.methods.clone(),
+            late: self.late.clone(),
+            errors: self.errors.clone(),
+            bytes: (self.bytes.0 + measured.bytes.0, self.bytes.1 + measured.bytes.1),
+        };
+        let (call_bounds, late_bounds) = (Metric::ClientCall.bounds(), Metric::BenchLate.bounds());
         for method in &measured.methods {
-            all.methods.entry(method.name.clone()).or_default().add(&method.latency);
+            all.methods.entry(method.name.clone()).or_default().add(&method.latency, &call_bounds);
         }
         // In a closed loop nothing is due before it is sent.
-        for step in measured.steps.iter().filter(|step| step.asked.is_some()) {
-            all.late.add(&step.late);
+        for step in measured.steps.iter().filter(|step| step.asked.is_some() && step.late.count() > 0) {
+            all.late.get_or_insert_default().add(&step.late, &late_bounds);
         }
         for error in &measured.errors {
             *all.errors.entry(error_type(error.class)).or_default() += error.count;
         }
-        all.bytes = (self.bytes.0 + measured.bytes.0, self.bytes.1 + measured.bytes.1);
         all
     }
 
     fn tell(&self, metrics: &Metrics) {
-        let times = |metric, labels, times: &Times| {
-            let sum = Duration::from_nanos((times.mean() * times.count() as f64) as u64);
-            metrics.set_times(metric, labels, |bounds| times.counts(bounds), sum);
+        let times = |metric, labels, times: &Buckets| {
+            metrics.set_times(metric, labels, times.counts.clone(), times.sum);
         };
         for (method, latency) in &self.methods {
             let labels =
                 vec![("rpc.system.name", "jsonrpc".into()), ("rpc.method", Cow::Owned(method.clone()))];
             times(Metric::ClientCall, labels, latency);
         }
-        if self.late.count() > 0 {
-            times(Metric::BenchLate, Labels::new(), &self.late);
+        if let Some(late) = &self.late {
+            times(Metric::BenchLate, Labels::new(), late);
         }
         for (error_type, count) in &self.errors {
             metrics.set(Metric::BenchErrors, vec![("error.type", error_type.clone())], whole(*count));
         }
-        metrics.set(Metric::Bytes, direction("sent"), whole(self.bytes.0));
-        metrics.set(Metric::Bytes, direction("received"), whole(self.bytes.1));
+        // Sessions of the library do not tell.
+        if self.bytes.0 > 0 {
+            metrics.set(Metric::Bytes, direction("sent"), whole(self.bytes.0));
+            metrics.set(Metric::Bytes, direction("received"), whole(self.bytes.1));
+        }
     }
 }
 
@@ -164,7 +185,9 @@ mod tests {
             ..Measured::default()
         };
         let all = Totals::default().with(&round).with(&round);
-        assert_eq!(all.methods["add"].counts(&[5_000_000, 10_000_000]), [2, 2, 0]);
+        let add = &all.methods["add"];
+        assert_eq!((&add.counts[..3], add.counts.iter().sum::<u64>()), (&[2, 2, 0][..], 4));
+        assert!((add.sum - 0.016).abs() < 1e-4, "{}", add.sum);
         assert_eq!(
             all.errors.iter().map(|(kind, n)| (&**kind, *n)).collect::<Vec<_>>(),
             [("-32000", 6), ("timeout", 6)]

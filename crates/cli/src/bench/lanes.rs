@@ -12,7 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 use hyper::header::{HeaderName, HeaderValue};
 use sabir::transport::{RawStreams, Url};
 use sabir::{CallError, RawJson};
-use sabir_load::{Class, Codec, Connect, Duplex, Lane, Outcome};
+use sabir_load::{Call, Class, Codec, Connect, Duplex, Lane, Outcome};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::time::timeout;
 
@@ -21,7 +21,7 @@ use super::trial::{self, Trial};
 use crate::check::wire::streams;
 use crate::exit::{Exit, Failure};
 use crate::print::Printer;
-use crate::session::Session;
+use crate::session::{Caller, Session};
 use crate::target::Target;
 use crate::web::Web;
 
@@ -197,30 +197,89 @@ async fn session(plan: &Plan, trial: &Trial, keep: &mut Keep, printer: &Printer)
     let caller = session.caller();
     keep.sessions.push(session);
     let limit = plan.peer.timeout;
-    let prepared: Vec<(String, Option<RawJson<'static>>, bool, Option<String>)> = calls
-        .into_iter()
-        .map(|call| {
-            let method = serde_json::from_str(&call.method).unwrap_or_default();
-            let params = call.params.and_then(|params| RawJson::new(params).ok());
-            (method, params, call.is_notification, call.expected)
-        })
-        .collect();
-    Ok(Lane::Calls(Box::new(move |number| {
-        let (method, params, is_notification, expected) = prepared[number as usize].clone();
+    let prepared: Vec<Prepared> = calls.into_iter().map(Prepared::new).collect();
+    Ok(Lane::Calls(Box::new(move |numbers: &[u32]| {
+        let calls: Vec<Prepared> = numbers.iter().map(|&number| prepared[number as usize].clone()).collect();
         let caller = caller.clone();
         Box::pin(async move {
-            if is_notification {
-                return match caller.notify(method, params).await {
-                    Ok(()) => Outcome::Ok,
-                    Err(what) => Outcome::Failed(Class::Transport, what),
-                };
-            }
-            match timeout(limit, caller.call(method, params)).await {
-                Ok(answered) => outcome(answered, expected.as_deref()),
-                Err(_) => Outcome::Failed(Class::Timeout, "no answer within --timeout".to_owned()),
+            match <[Prepared; 1]>::try_from(calls) {
+                Ok([call]) => vec![one(&caller, call, limit).await],
+                Err(calls) => together(&caller, calls, limit).await,
             }
         })
     })))
+}
+
+/// A call of the plan, as the library takes it.
+#[derive(Clone)]
+struct Prepared {
+    method: String,
+    params: Option<RawJson<'static>>,
+    is_notification: bool,
+    expected: Option<String>,
+}
+
+impl Prepared {
+    fn new(call: Call) -> Prepared {
+        Prepared {
+            method: serde_json::from_str(&call.method).unwrap_or_default(),
+            params: call.params.and_then(|params| RawJson::new(params).ok()),
+            is_notification: call.is_notification,
+            expected: call.expected,
+        }
+    }
+}
+
+async fn one(caller: &Caller, call: Prepared, limit: Duration) -> Outcome {
+    let Prepared { method, params, is_notification, expected } = call;
+    if is_notification {
+        return match caller.notify(method, params).await {
+            Ok(()) => Outcome::Ok,
+            Err(what) => Outcome::Failed(Class::Transport, what),
+        };
+    }
+    in_limit(limit, caller.call(method, params), expected.as_deref()).await
+}
+
+/// A batch.
+async fn together(caller: &Caller, calls: Vec<Prepared>, limit: Duration) -> Vec<Outcome> {
+    let mut batch = caller.batch();
+    let sent: Vec<_> = calls
+        .into_iter()
+        .map(|Prepared { method, params, is_notification, expected }| match (is_notification, params) {
+            (true, None) => {
+                batch.notify(method, ());
+                None
+            }
+            (true, Some(params)) => {
+                batch.notify(method, params);
+                None
+            }
+            (false, None) => Some((batch.call::<RawJson<'static>>(method, ()), expected)),
+            (false, Some(params)) => Some((batch.call(method, params), expected)),
+        })
+        .collect();
+    if let Err(error) = batch.send() {
+        return sent.iter().map(|_| Outcome::Failed(Class::Transport, error.to_string())).collect();
+    }
+    let answers = sent.into_iter().map(|sent| async move {
+        match sent {
+            Some((call, expected)) => in_limit(limit, call.into_future(), expected.as_deref()).await,
+            None => Outcome::Ok,
+        }
+    });
+    futures_util::future::join_all(answers).await
+}
+
+async fn in_limit(
+    limit: Duration,
+    call: impl Future<Output = Result<RawJson<'static>, CallError>>,
+    expected: Option<&str>,
+) -> Outcome {
+    match timeout(limit, call).await {
+        Ok(answered) => outcome(answered, expected),
+        Err(_) => Outcome::Failed(Class::Timeout, "no answer within --timeout".to_owned()),
+    }
 }
 
 fn outcome(answered: Result<RawJson<'static>, CallError>, expected: Option<&str>) -> Outcome {

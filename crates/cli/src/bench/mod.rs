@@ -36,9 +36,9 @@ pub(crate) async fn run(args: BenchArgs, printer: &Printer) -> Result<Exit, Fail
     match args.does {
         Some(BenchCommand::Compare(args)) => compare::run(&args, printer),
         None => {
-            let telemetry =
-                telemetry::start_apart("bench", &args.run.telemetry, Some(&args.run.metrics), printer)?;
-            let done = match Plan::new(args.run, printer) {
+            let (args, calls) = (args.run, telemetry::Calls::OfCommand);
+            let telemetry = telemetry::start("bench", calls, &args.telemetry, Some(&args.metrics), printer)?;
+            let done = match Plan::new(args, printer) {
                 Ok(plan) => measure(plan, printer).await,
                 Err(failure) => Err(failure),
             };

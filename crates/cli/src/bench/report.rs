@@ -1,5 +1,6 @@
 //! The figures of a run, as they are printed, saved and compared.
 
+use std::collections::HashSet;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use sabir_load::{Measured, Pace, StepTally, Times};
@@ -133,8 +134,9 @@ pub(super) struct Round {
     pub(super) errors: u64,
     pub(super) rate_sent: f64,
     pub(super) rate_answered: f64,
-    pub(super) bytes_out: u64,
-    pub(super) bytes_in: u64,
+    /// None where the library keeps the wire to itself, as in sessions of MCP and behind NATS.
+    pub(super) bytes_out: Option<u64>,
+    pub(super) bytes_in: Option<u64>,
     pub(super) latency_ms: Figures,
     pub(super) service_ms: Figures,
     pub(super) late_ms: Figures,
@@ -169,7 +171,8 @@ impl Report {
         let has_end = matches!(&load.pace, Pace::Open(rate) if rate.length().is_some());
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let mut methods: Vec<String> = plan.entries.iter().map(|entry| entry.name.clone()).collect();
-        methods.dedup();
+        let mut known = HashSet::new();
+        methods.retain(|method| known.insert(method.clone()));
         methods.truncate(100);
         Report {
             sabir_bench: FORMAT,
@@ -282,8 +285,8 @@ impl Round {
             errors: total.errors,
             rate_sent: per_second(total.sent, time),
             rate_answered: per_second(total.ok, time),
-            bytes_out: measured.bytes.0,
-            bytes_in: measured.bytes.1,
+            bytes_out: (measured.bytes.0 > 0).then_some(measured.bytes.0),
+            bytes_in: (measured.bytes.0 > 0).then_some(measured.bytes.1),
             latency_ms: Figures::new(&total.latency),
             service_ms: Figures::new(&total.service),
             late_ms: Figures::new(&total.late),

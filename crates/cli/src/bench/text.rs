@@ -25,7 +25,7 @@ fn heading(out: &mut String, report: &Report, painter: Painter) {
     let config = &report.config;
     let methods = match &report.methods[..] {
         [one] => one.clone(),
-        many => format!("{} calls", many.len()),
+        many => format!("{} methods", many.len()),
     };
     painter.paint(out, Paint::Key, &escape_controls(&format!("{} {methods}", report.target)));
     let connections = match config.connections {
@@ -52,13 +52,13 @@ fn one(out: &mut String, report: &Report, round: &Round) {
         count(round.errors),
         count(round.rate_answered.round() as u64),
     );
-    let mut rows = vec![figures_row("latency", &round.latency_ms)];
+    let mut rows = vec![figures_row("latency", round.ok, &round.latency_ms)];
     if report.is_open() {
-        rows.push(figures_row("service", &round.service_ms));
-        rows.push(figures_row("late", &round.late_ms));
+        rows.push(figures_row("service", round.ok, &round.service_ms));
+        rows.push(figures_row("late", round.sent, &round.late_ms));
     }
     if round.error_classes.iter().any(|error| error.class == "rpc") {
-        rows.push(figures_row("errors", &round.error_latency_ms));
+        rows.push(figures_row("errors", round.errors, &round.error_latency_ms));
     }
     table(out, &["ms", "mean", "p50", "p90", "p99", "p99.9", "max"], &rows);
     if round.steps.len() > 1 {
@@ -68,7 +68,8 @@ fn one(out: &mut String, report: &Report, round: &Round) {
             .map(|step| {
                 let mut row = vec![step.label.clone(), count(step.rate_answered.round() as u64)];
                 row.push(count(step.errors));
-                row.extend([step.latency_ms.p50, step.latency_ms.p99, step.latency_ms.max].map(ms));
+                let latency = &step.latency_ms;
+                row.extend([latency.p50, latency.p99, latency.max].map(|value| answered(step.ok, value)));
                 row
             })
             .collect();
@@ -82,8 +83,7 @@ fn one(out: &mut String, report: &Report, round: &Round) {
             .map(|method| {
                 let mut row = vec![shortened(&method.name), count(method.sent), count(method.errors)];
                 let latency = &method.latency_ms;
-                let shown = |value| if method.ok > 0 { ms(value) } else { "-".to_owned() };
-                row.extend([latency.p50, latency.p99, latency.max].map(shown));
+                row.extend([latency.p50, latency.p99, latency.max].map(|value| answered(method.ok, value)));
                 row
             })
             .collect();
@@ -99,9 +99,16 @@ fn one(out: &mut String, report: &Report, round: &Round) {
     }
 }
 
-fn figures_row(name: &str, figures: &Figures) -> Vec<String> {
+/// The figures of so many calls.
+fn figures_row(name: &str, calls: u64, figures: &Figures) -> Vec<String> {
     let Figures { mean, p50, p90, p99, p999, max } = *figures;
-    std::iter::once(name.to_owned()).chain([mean, p50, p90, p99, p999, max].map(ms)).collect()
+    let figures = [mean, p50, p90, p99, p999, max].map(|value| answered(calls, value));
+    std::iter::once(name.to_owned()).chain(figures).collect()
+}
+
+/// A time of so many calls. Without any, there is none, and it is not zero.
+fn answered(calls: u64, value: f64) -> String {
+    if calls > 0 { ms(value) } else { "-".to_owned() }
 }
 
 /// Columns of numbers, aligned to the right behind the first.

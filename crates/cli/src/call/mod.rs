@@ -39,7 +39,7 @@ const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
 const AFTER_PEER_ERROR: Duration = Duration::from_millis(500);
 
 pub(crate) async fn run(args: CallArgs, printer: &Printer) -> Result<Exit, Failure> {
-    let telemetry = telemetry::start("call", &args.telemetry, None, printer)?;
+    let telemetry = telemetry::start("call", telemetry::Calls::OfSessions, &args.telemetry, None, printer)?;
     // What is asked before the call, such as what a server offers, is in the same trace.
     let span = tracing::info_span!("sabir call");
     let done = call(args, printer).instrument(span).await;

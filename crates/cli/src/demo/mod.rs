@@ -18,7 +18,13 @@ use crate::telemetry;
 
 pub(crate) async fn run(args: DemoArgs, printer: &Printer) -> Result<Exit, Failure> {
     rpc::quiet_panic();
-    let telemetry = telemetry::start("demo", &args.telemetry, Some(&args.metrics), printer)?;
+    let telemetry = telemetry::start(
+        "demo",
+        telemetry::Calls::OfSessions,
+        &args.telemetry,
+        Some(&args.metrics),
+        printer,
+    )?;
     let served = match &args.listen {
         None => stdio(&args, printer).await,
         Some(url) => listen(url, &args, printer).await,

@@ -63,8 +63,7 @@ pub(crate) fn text(found: &Discovered, part: &str, layout: Layout) -> String {
     if !methods.is_empty() {
         let mut table = table();
         for method in &methods {
-            let summary = [notes(method), method.summary.as_deref().unwrap_or_default()].join("");
-            table.row(cells(&method.name, &summary));
+            table.row(cells(&method.name, &summary(method)));
         }
         add("Tools", &table);
     }
@@ -91,12 +90,13 @@ fn cells(name: &str, summary: &str) -> [(Option<Paint>, String); 2] {
     [(Some(Paint::Key), name.to_owned()), (None, summary.to_owned())]
 }
 
-fn notes(method: &Method) -> &'static str {
-    match (method.deprecated, method.result.is_none()) {
+fn summary(method: &Method) -> String {
+    let note = match (method.deprecated, method.result.is_none()) {
         (true, _) => "(deprecated) ",
         (false, true) => "(notification) ",
         (false, false) => "",
-    }
+    };
+    [note, method.summary.as_deref().unwrap_or_default()].concat()
 }
 
 fn line(method: &Method, found: &Discovered) -> serde_json::Value {

@@ -7,7 +7,7 @@ use sabir::transport::Url;
 use sabir::transport::nats::{Service, services};
 use serde_json::json;
 
-use super::{cells, line};
+use super::{cells, line, summary};
 use crate::args::ListArgs;
 use crate::discovery::{self, Discovered};
 use crate::exit::{Exit, Failure};
@@ -62,7 +62,7 @@ pub(super) async fn run(url: &str, args: &ListArgs, printer: &Printer) -> Result
         if let Some(methods) = &methods {
             let mut table = Table::bare().indent(2);
             for method in &methods.document.methods {
-                table.row(cells(&method.name, method.summary.as_deref().unwrap_or_default()));
+                table.row(cells(&method.name, &summary(method)));
             }
             out.push_str(&table.text(layout));
         }

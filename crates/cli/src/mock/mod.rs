@@ -31,7 +31,13 @@ use crate::telemetry;
 const MOST_NAMES: usize = 1000;
 
 pub(crate) async fn run(args: MockArgs, printer: &Printer) -> Result<Exit, Failure> {
-    let telemetry = telemetry::start("mock", &args.telemetry, Some(&args.metrics), printer)?;
+    let telemetry = telemetry::start(
+        "mock",
+        telemetry::Calls::OfSessions,
+        &args.telemetry,
+        Some(&args.metrics),
+        printer,
+    )?;
     let served = serve(args, printer).await;
     telemetry.finish(printer);
     served

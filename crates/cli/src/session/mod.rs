@@ -523,6 +523,11 @@ impl Caller {
     ) -> Result<(), String> {
         self.peer.notify_raw(method, params).await.map_err(|refused| refused.to_string())
     }
+
+    /// Calls that go out together. Only plain JSON-RPC has them.
+    pub(crate) fn batch(&self) -> sabir::Batch {
+        self.peer.batch()
+    }
 }
 
 /// What a tool may want to ask, by its name, if nobody would answer.

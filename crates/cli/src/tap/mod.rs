@@ -72,7 +72,8 @@ pub(crate) async fn run(args: TapArgs, printer: &Printer) -> Result<Exit, Failur
     if let (true, Some(listen)) = (args.login, &mut listen) {
         listen.log_in(printer).await?;
     }
-    let telemetry = telemetry::start("tap", &args.telemetry, Some(&args.metrics), printer)?;
+    let telemetry =
+        telemetry::start("tap", telemetry::Calls::OfSessions, &args.telemetry, Some(&args.metrics), printer)?;
     let started = SystemTime::now();
     let queue = Arc::new(Queue::new(Instant::now()));
     let header = match &listen {

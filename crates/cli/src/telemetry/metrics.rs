@@ -160,6 +160,16 @@ impl Default for Metrics {
     }
 }
 
+impl Metric {
+    /// The bounds of a histogram in nanoseconds; none of anything else.
+    pub(crate) fn bounds(self) -> Vec<u64> {
+        match DESCRIPTIONS[self as usize].kind {
+            Kind::Histogram(bounds) => bounds.iter().map(|bound| (bound * 1e9) as u64).collect(),
+            Kind::Counter | Kind::Gauge => Vec::new(),
+        }
+    }
+}
+
 impl Metrics {
     /// Adds to a counter or a gauge.
     pub(crate) fn add(&self, metric: Metric, labels: Labels, count: i64) {
@@ -175,20 +185,10 @@ impl Metrics {
         self.change(metric, labels, |number| *number = Number::Whole(count));
     }
 
-    /// Sets a histogram that is kept elsewhere. `counts` gives how many lie between the bounds, which are in nanoseconds.
-    pub(crate) fn set_times(
-        &self,
-        metric: Metric,
-        labels: Labels,
-        counts: impl FnOnce(&[u64]) -> Vec<u64>,
-        sum: Duration,
-    ) {
-        let Kind::Histogram(bounds) = DESCRIPTIONS[metric as usize].kind else { return };
-        let bounds: Vec<u64> = bounds.iter().map(|bound| (bound * 1e9) as u64).collect();
-        let buckets = counts(&bounds);
-        self.change(metric, labels, |number| {
-            *number = Number::Histogram { buckets, sum: sum.as_secs_f64() };
-        });
+    /// Sets a histogram that is kept elsewhere: how many lie between its [bounds](Metric::bounds), and their sum in
+    /// seconds.
+    pub(crate) fn set_times(&self, metric: Metric, labels: Labels, buckets: Vec<u64>, sum: f64) {
+        self.change(metric, labels, |number| *number = Number::Histogram { buckets, sum });
     }
 
     /// Adds a time to a histogram.

@@ -65,8 +65,7 @@ pub(crate) struct Started {
     queue: Option<Arc<Queue>>,
     /// Whether calls have spans.
     has_spans: bool,
-    /// Whether the command counts the calls of its sessions itself.
-    counts_calls: bool,
+    calls: Calls,
 }
 
 /// Telemetry of a command, until it ends.
@@ -83,31 +82,21 @@ struct Exporting {
     done: Receiver<()>,
 }
 
+/// Who tells of the calls of a command's sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Calls {
+    /// Its sessions: each call has a span, and is counted here.
+    OfSessions,
+    /// The command itself. From its sessions come no spans and no metrics.
+    OfCommand,
+}
+
 /// Starts what the options and the environment ask for.
 pub(crate) fn start(
     command: &str,
+    calls: Calls,
     args: &TelemetryArgs,
     metrics: Option<&MetricsArgs>,
-    printer: &Printer,
-) -> Result<Telemetry, Failure> {
-    start_with(command, args, metrics, false, printer)
-}
-
-/// The same for a command that counts the calls of its sessions itself: they have no spans, and no metrics from here.
-pub(crate) fn start_apart(
-    command: &str,
-    args: &TelemetryArgs,
-    metrics: Option<&MetricsArgs>,
-    printer: &Printer,
-) -> Result<Telemetry, Failure> {
-    start_with(command, args, metrics, true, printer)
-}
-
-fn start_with(
-    command: &str,
-    args: &TelemetryArgs,
-    metrics: Option<&MetricsArgs>,
-    counts_calls: bool,
     printer: &Printer,
 ) -> Result<Telemetry, Failure> {
     let variable = |name: &str| std::env::var(name).ok();
@@ -141,7 +130,7 @@ fn start_with(
         metrics: Arc::clone(&metrics),
         has_spans: queue.is_some() || logs.is_some(),
         queue: queue.clone(),
-        counts_calls,
+        calls,
     };
     if started.has_spans {
         let _ = tracing::subscriber::set_global_default(collect);
@@ -259,7 +248,7 @@ pub(crate) fn session(
     router: Router,
     protocol: impl Fn() -> Option<Protocol> + Send + Sync + 'static,
 ) -> Router {
-    let Some(started) = started().filter(|started| !started.counts_calls) else { return router };
+    let Some(started) = started().filter(|started| started.calls == Calls::OfSessions) else { return router };
     let router = observe::router(router, Arc::clone(&started.metrics), false);
     match started.has_spans {
         true => router.client_spans(SessionSpans(Box::new(protocol))).propagate(started.collect.clone()),
@@ -269,7 +258,7 @@ pub(crate) fn session(
 
 /// A client of MCP, whose requests are measured.
 pub(crate) fn mcp_client(client: McpClient) -> McpClient {
-    let Some(started) = started().filter(|started| !started.counts_calls) else { return client };
+    let Some(started) = started().filter(|started| started.calls == Calls::OfSessions) else { return client };
     let metrics = Arc::clone(&started.metrics);
     client.observe(move |operation| observe::measure_mcp(&metrics, operation))
 }

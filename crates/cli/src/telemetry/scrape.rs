@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +17,7 @@ use tokio::task::AbortHandle;
 
 use super::metrics::Metrics;
 use super::prometheus::{self, Format};
+use crate::loopback::is_here;
 
 /// Scrapes at the same time. One more ends the oldest: a scrape takes milliseconds, so that one only keeps a place.
 const CONNECTIONS: usize = 16;
@@ -59,21 +59,10 @@ pub(super) async fn serve(listener: TcpListener, metrics: Arc<Metrics>) {
     }
 }
 
-/// Whether a `Host` names this machine. The port may be another one, behind a tunnel.
-fn is_here(host: &str) -> bool {
-    let name = match host.rsplit_once(':') {
-        Some((name, port)) if !port.contains(']') => name,
-        _ => host,
-    };
-    let address = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
-    name.eq_ignore_ascii_case("localhost")
-        || address.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
-}
-
 fn answer(metrics: &Metrics, request: &Request<Incoming>, only_here: bool) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::default());
     let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
-    if only_here && !host.is_none_or(is_here) {
+    if only_here && !host.is_none_or(|host| is_here(host, None)) {
         *response.status_mut() = StatusCode::FORBIDDEN;
         *response.body_mut() = Full::from("metrics of a loopback address are served to this machine alone\n");
         return response;
@@ -93,21 +82,4 @@ fn answer(metrics: &Metrics, request: &Request<Incoming>, only_here: bool) -> Re
     response.headers_mut().insert(CONTENT_TYPE, content_type);
     *response.body_mut() = Full::from(prometheus::text(metrics, format));
     response
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_here;
-
-    #[test]
-    fn only_this_machine_is_here() {
-        for host in ["localhost", "LOCALHOST:9464", "127.0.0.1:9464", "127.9.9.9", "[::1]", "[::1]:9464"] {
-            assert!(is_here(host), "{host}");
-        }
-        for host in
-            ["", "evil.example", "localhost.evil.example:9464", "127.0.0.1.evil.example", "10.0.0.1:9464"]
-        {
-            assert!(!is_here(host), "{host}");
-        }
-    }
 }

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
+use sabir_proto::utc_timestamp;
+
 /// A moment, in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Moment {
@@ -67,36 +69,18 @@ impl Moment {
 
     /// With milliseconds, or with as many digits as it takes.
     pub(crate) fn date_time(self) -> String {
-        let (seconds, nanos) = (self.since_1970.as_secs(), self.since_1970.subsec_nanos());
-        let (year, month, day) = date_of((seconds / 86_400) as i64);
-        let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
-        let fraction = format!("{nanos:09}");
-        let fraction = &fraction[..fraction.trim_end_matches('0').len().max(3)];
-        format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{fraction}Z")
+        let nanos = format!("{:09}", self.since_1970.subsec_nanos());
+        utc_timestamp(self.since_1970, nanos.trim_end_matches('0').len().max(3))
     }
 }
-
-/// Days in the 400 years after which the calendar repeats itself.
-const ERA: i64 = 146_097;
 
 /// Days from 1970-01-01 to a date. Years begin in March here, so that the leap day is their last.
 fn days_before(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let (era, year) = (year.div_euclid(400), year.rem_euclid(400));
     let in_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * ERA + year * 365 + year / 4 - year / 100 + in_year - 719_468
-}
-
-/// The date that is so many days after 1970-01-01.
-fn date_of(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468;
-    let (era, in_era) = (days.div_euclid(ERA), days.rem_euclid(ERA));
-    let year = (in_era - in_era / 1460 + in_era / 36_524 - in_era / (ERA - 1)) / 365;
-    let in_year = in_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * in_year + 2) / 153;
-    let day = in_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    (era * 400 + year + i64::from(month <= 2), month, day)
+    // The calendar repeats itself after 400 years.
+    era * 146_097 + year * 365 + year / 4 - year / 100 + in_year - 719_468
 }
 
 #[cfg(test)]

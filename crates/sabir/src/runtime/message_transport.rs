@@ -66,6 +66,14 @@ pub(crate) trait Link: Send {
     /// How long the calls have left that are sent next.
     fn set_time_left(&mut self, _: Option<Duration>) {}
 
+    /// Whether it wants to know what the peer has open here.
+    fn minds_what_is_open(&self) -> bool {
+        false
+    }
+
+    /// Whether the peer has more open here than its requests: subscriptions, or questions to it.
+    fn set_held(&mut self, _: bool) {}
+
     /// Sends what was taken over. Called whenever there is nothing more to take for now.
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
 
@@ -142,6 +150,10 @@ impl<L: Link> MessageTransport<L> {
 impl<L: Link> Io for MessageTransport<L> {
     fn send(&mut self, cx: &mut Context<'_>, context: &mut SessionContext) -> IoProgress {
         let mut moved = IoProgress::No;
+        if self.link.minds_what_is_open() {
+            let usage = context.session.usage();
+            self.link.set_held(usage.sinks > 0 || usage.calls > 0);
+        }
         while let Some(outgoing) = context.session.outgoing() {
             if let Purpose::Call { first, last } = outgoing.purpose
                 && self.link.carries_deadlines()
@@ -232,6 +244,14 @@ impl Link for Box<dyn Link> {
 
     fn set_time_left(&mut self, left: Option<Duration>) {
         (**self).set_time_left(left);
+    }
+
+    fn minds_what_is_open(&self) -> bool {
+        (**self).minds_what_is_open()
+    }
+
+    fn set_held(&mut self, held: bool) {
+        (**self).set_held(held);
     }
 
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -163,6 +163,34 @@ async fn a_flood_of_notifications_is_survived() {
 
 #[tokio::test]
 #[ignore = "needs nats-server"]
+async fn each_of_a_burst_of_bare_requests_is_answered_or_refused() {
+    const CALLS: usize = 20_000;
+    let server = NatsServer::start();
+    let worker = Worker::start(&server.url("demo")).await;
+    let client = stranger(&server).await;
+    let inbox = client.new_inbox();
+    let mut answers = client.subscribe(inbox.clone()).await.unwrap();
+    let add = r#"{"jsonrpc":"2.0","id":1,"method":"add","params":[1,2]}"#;
+    for _ in 0..CALLS {
+        client.publish_with_reply("jr.demo.rpc", inbox.clone(), add.into()).await.unwrap();
+    }
+    let (mut answered, mut refused) = (0, 0);
+    while answered + refused < CALLS {
+        let answer = tokio::time::timeout(Duration::from_secs(20), answers.next()).await;
+        let Ok(Some(answer)) = answer else { panic!("{answered} answered, {refused} refused, {CALLS} sent") };
+        let answer: Value = serde_json::from_slice(&answer.payload).unwrap();
+        match answer["error"]["code"].as_i64() {
+            None => answered += 1,
+            Some(-32009) => refused += 1,
+            Some(other) => panic!("{other}"),
+        }
+    }
+    assert!(answered > 0);
+    worker.stop().await;
+}
+
+#[tokio::test]
+#[ignore = "needs nats-server"]
 async fn sessions_that_nobody_uses_make_room() {
     let server = NatsServer::start();
     let url = server.url("demo");

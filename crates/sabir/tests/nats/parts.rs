@@ -92,6 +92,24 @@ async fn somebody_who_takes_no_parts_is_told_the_size_and_the_limit() {
 
 #[tokio::test]
 #[ignore = "needs nats-server"]
+async fn an_answer_without_parts_may_be_as_large_as_the_server_takes() {
+    const MOST: usize = 1 << 20;
+    let server = NatsServer::start();
+    let _worker = Worker::start(&server.url("demo")).await;
+    let client = async_nats::connect(format!("127.0.0.1:{}", server.port)).await.unwrap();
+    let frame = r#"{"jsonrpc":"2.0","id":"mine","result":""}"#.len();
+    for (more, refused) in [(0, None), (1, Some("-32008"))] {
+        let count = MOST - frame + more;
+        let question = format!(r#"{{"jsonrpc":"2.0","id":"mine","method":"repeat","params":[{count}]}}"#);
+        let answer = client.request("jr.demo.rpc", question.into()).await.unwrap();
+        let code = answer.headers.as_ref().and_then(|headers| headers.get("Nats-Service-Error-Code"));
+        assert_eq!(code.map(|code| code.as_str()), refused, "{count}");
+        assert_eq!(answer.payload.len() == MOST, refused.is_none(), "{}", answer.payload.len());
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs nats-server"]
 async fn a_server_may_take_less_after_a_restart() {
     let small = "max_payload: 65536\n";
     let mut server = NatsServer::start();

@@ -1,5 +1,6 @@
 //! Who may do what: credentials, TLS, permissions.
 
+use sabir::transport::nats::services;
 use sabir::{CallError, ConnectErrorKind, DeliveryFailure, Error, Nats, Router, transport};
 
 use crate::server::NatsServer;
@@ -20,6 +21,9 @@ async fn credentials_are_checked() {
     let url = server.url("demo");
     assert_eq!(refused(&url, options()).await, ConnectErrorKind::Credentials);
     assert_eq!(refused(&url, options().user("me", "wrong")).await, ConnectErrorKind::Credentials);
+    let outcome = sabir::connect(transport::url(&url).nats(options()), Router::new()).await;
+    let text = outcome.map_or_else(|error| error.to_string(), |_| String::new());
+    assert_eq!(text.matches("authorization violation").count(), 1, "{text}");
     let in_url = url.replace("nats://", "nats://me:secret@");
     let _worker = Worker::start(&in_url).await;
     let peer = caller_with(&url, options().user("me", "secret"), Router::new()).await;
@@ -69,6 +73,11 @@ async fn rights_that_are_missing_are_named() {
         text.starts_with("NATS does not allow to call `demo`: ") && text.contains("jr.demo.rpc"),
         "{text}"
     );
+    // Nor ask who is there.
+    let within = std::time::Duration::from_secs(5);
+    let outcome = services(&url, options().user("mute", "m"), within).await;
+    let text = outcome.map_or_else(|error| error.to_string(), |found| format!("{found:?}"));
+    assert!(text.contains("NATS does not allow to ask for services") && text.contains("$SRV.INFO"), "{text}");
     // One may not read where others get their answers.
     let nosy = options().user("nosy", "n").inbox_prefix("_INBOX_caller");
     let nosy = caller_with(&url, nosy, Router::new()).await;

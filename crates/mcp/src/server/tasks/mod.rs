@@ -9,7 +9,6 @@ mod record;
 mod redb;
 mod registry;
 mod store;
-mod time;
 
 use std::future::Future;
 use std::pin::Pin;

@@ -1,12 +1,13 @@
 //! What is kept of a task, and how each revision writes it.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use sabir::{ErrorObject, RawJson};
+use sabir_proto::utc_timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::time;
 use crate::McpRevision;
 use crate::types::TaskStatus;
 
@@ -80,11 +81,12 @@ impl TaskRecord {
             true => ("ttlMs", "pollIntervalMs"),
             false => ("ttl", "pollInterval"),
         };
+        let at = |millis| RawJson::from_value(&utc_timestamp(Duration::from_millis(millis), 3));
         let mut task = Members::from([
             ("taskId".to_owned(), RawJson::from_value(&self.id)?),
             ("status".to_owned(), RawJson::from_value(&self.status)?),
-            ("createdAt".to_owned(), RawJson::from_value(&time::iso8601(self.created))?),
-            ("lastUpdatedAt".to_owned(), RawJson::from_value(&time::iso8601(self.updated))?),
+            ("createdAt".to_owned(), at(self.created)?),
+            ("lastUpdatedAt".to_owned(), at(self.updated)?),
             (ttl.to_owned(), RawJson::from_value(&self.ttl)?),
             (poll.to_owned(), RawJson::from_value(&self.poll_interval)?),
         ]);

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -17,7 +17,6 @@ use super::TaskOptions;
 use super::live::{End, LiveTask};
 use super::record::TaskRecord;
 use super::store::TaskStore;
-use super::time;
 use crate::McpRevision;
 use crate::error::{McpResult, ToolError, invalid, shown};
 use crate::types::{TaskStatus, ToolResult};
@@ -123,7 +122,8 @@ impl Registry {
     }
 
     pub(super) fn now(&self) -> u64 {
-        time::millis((self.clock)())
+        let since = (self.clock)().duration_since(UNIX_EPOCH).unwrap_or_default();
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
     }
 
     fn live(&self) -> MutexGuard<'_, HashMap<String, Arc<LiveTask>>> {

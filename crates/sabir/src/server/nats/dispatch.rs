@@ -1,6 +1,6 @@
 //! Takes messages from NATS, and passes them on to the session that they belong to.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 use async_nats::message::OutboundMessage;
 use async_nats::{Client, Event, Message, ServerError, StatusCode, Subscriber};
 use bytes::Bytes;
+use foldhash::fast::RandomState;
 use futures_util::stream::{SelectAll, select_all};
 use futures_util::{FutureExt, Sink, StreamExt};
 use sabir_proto::ErrorCode;
@@ -41,6 +42,9 @@ const FLUSH: Duration = Duration::from_secs(2);
 /// Messages that are passed on before others have their turn.
 const AT_ONCE: usize = 64;
 
+/// Refusals that wait for the server before nothing more is taken: what comes then waits in its subscription.
+const MOST_UNSENT: usize = 1024;
+
 /// Why a worker no longer takes messages.
 pub(super) enum End {
     Stopped,
@@ -62,7 +66,7 @@ pub(super) struct Dispatcher {
     /// Where this worker alone is reached. A session follows.
     own_subject: String,
     stats: Arc<Stats>,
-    sessions: HashMap<Box<str>, Handle>,
+    sessions: HashMap<Box<str>, Handle, RandomState>,
     tasks: JoinSet<()>,
     stop: watch::Sender<bool>,
     began: Instant,
@@ -71,6 +75,8 @@ pub(super) struct Dispatcher {
     queued: Arc<AtomicUsize>,
     /// What all sessions hold of messages that have come in part.
     parts: Arc<MemoryBudget>,
+    /// What the sessions do not say themselves: refusals, and who is here.
+    outbox: VecDeque<OutboundMessage>,
     /// When it was last looked for sessions that nobody uses.
     swept: Instant,
     /// Messages to the group since it was joined.
@@ -114,13 +120,14 @@ impl Dispatcher {
             identity,
             own_subject,
             stats: Arc::default(),
-            sessions: HashMap::new(),
+            sessions: HashMap::default(),
             tasks: JoinSet::new(),
             stop: watch::channel(false).0,
             began: Instant::now(),
             idle: Arc::default(),
             queued: Arc::default(),
             parts: MemoryBudget::new(settings.connections.total_bytes / 2),
+            outbox: VecDeque::new(),
             swept: Instant::now(),
             delivered: 0,
             counts_agree: true,
@@ -163,13 +170,15 @@ impl Dispatcher {
     pub(super) async fn run(&mut self, stop: &mut watch::Receiver<bool>) -> End {
         let mut sweep = tokio::time::interval(SWEEP);
         loop {
+            let has_room = self.outbox.len() < MOST_UNSENT;
             tokio::select! {
-                message = next_call(&mut self.calls) => match message {
+                () = send(&mut self.client, &mut self.outbox), if !self.outbox.is_empty() => {}
+                message = next_call(&mut self.calls), if has_room => match message {
                     Some(message) => self.take_calls(message),
                     None => return End::Lost("the connection to NATS was closed".to_owned()),
                 },
-                Some(message) = self.direct.next() => self.take_direct(message),
-                Some(message) = self.micro.next() => self.answer_micro(&message),
+                Some(message) = self.direct.next(), if has_room => self.take_direct(message),
+                Some(message) = self.micro.next(), if has_room => self.answer_micro(&message),
                 Some(event) = self.events.recv() => {
                     if let Some(end) = self.happened(&event) {
                         return end;
@@ -205,7 +214,7 @@ impl Dispatcher {
     fn take_calls(&mut self, message: Message) {
         self.delivered += 1;
         self.take_call(message);
-        for _ in 0..AT_ONCE {
+        for _ in 0..AT_ONCE.min(MOST_UNSENT.saturating_sub(self.outbox.len())) {
             let Some(Some(message)) = next_call(&mut self.calls).now_or_never() else { return };
             self.delivered += 1;
             self.take_call(message);
@@ -240,15 +249,17 @@ impl Dispatcher {
     fn pass_on(&mut self, session: Option<&str>, message: Message) {
         let Some(session) = session else { return self.answer_single(message) };
         let limit = 2 * self.settings.config.limits.message_bytes;
-        if !self.sessions.contains_key(session) {
-            if self.is_full() {
-                return self.refuse(message);
+        let handle = match self.sessions.get(session) {
+            Some(handle) => handle,
+            None => {
+                if self.is_full() {
+                    return self.refuse(message);
+                }
+                let own_subject = format!("{}.{session}", self.own_subject);
+                let handle = self.spawn(Some(own_subject));
+                &*self.sessions.entry(session.into()).or_insert(handle)
             }
-            let own_subject = format!("{}.{session}", self.own_subject);
-            let handle = self.spawn(Some(own_subject));
-            self.sessions.insert(session.into(), handle);
-        }
-        let Some(handle) = self.sessions.get(session) else { return };
+        };
         let all = self.settings.connections.total_bytes / 2;
         let length = weight(&message);
         if handle.load.queued.load(Ordering::Acquire) > limit || self.queued.load(Ordering::Acquire) > all {
@@ -307,21 +318,14 @@ impl Dispatcher {
         self.stats.failed(&error.message);
         let Some(reply) = message.reply else { return };
         let (text, headers) = refusal(&error);
-        self.publish(OutboundMessage { subject: reply, reply: None, payload: text, headers: Some(headers) });
+        let refusal = OutboundMessage { subject: reply, reply: None, payload: text, headers: Some(headers) };
+        self.outbox.push_back(refusal);
     }
 
     fn answer_micro(&mut self, message: &Message) {
         let (Some(verb), Some(reply)) = (Verb::of(&message.subject), message.reply.clone()) else { return };
         let payload = self.identity.answer(verb, &self.stats).into();
-        self.publish(OutboundMessage { subject: reply, reply: None, payload, headers: None });
-    }
-
-    /// Publishes something if there is room: nothing that comes from here is worth waiting for.
-    fn publish(&mut self, message: OutboundMessage) {
-        let mut client = Pin::new(&mut self.client);
-        if let Some(Ok(())) = std::future::poll_fn(|cx| client.as_mut().poll_ready(cx)).now_or_never() {
-            let _ = client.start_send(message);
-        }
+        self.outbox.push_back(OutboundMessage { subject: reply, reply: None, payload, headers: None });
     }
 
     /// Ends sessions that nobody has used for so long.
@@ -370,7 +374,11 @@ impl Dispatcher {
             }
         };
         let _ = tokio::time::timeout(grace + FLUSH, ending).await;
-        let _ = tokio::time::timeout(FLUSH, self.client.flush()).await;
+        let flushing = async {
+            send(&mut self.client, &mut self.outbox).await;
+            let _ = self.client.flush().await;
+        };
+        let _ = tokio::time::timeout(FLUSH, flushing).await;
     }
 
     /// Leaves the group of workers. What still comes is passed on.
@@ -393,6 +401,19 @@ impl Dispatcher {
 /// What a message takes while it waits.
 pub(super) fn weight(message: &Message) -> usize {
     message.length + PER_MESSAGE
+}
+
+/// Hands over what waits for the server. Nobody is there to be told if that fails.
+async fn send(client: &mut Client, outbox: &mut VecDeque<OutboundMessage>) {
+    let mut client = Pin::new(client);
+    while !outbox.is_empty() {
+        if std::future::poll_fn(|cx| client.as_mut().poll_ready(cx)).await.is_err() {
+            return outbox.clear();
+        }
+        if let Some(message) = outbox.pop_front() {
+            let _ = client.as_mut().start_send(message);
+        }
+    }
 }
 
 async fn next_call(calls: &mut Option<Subscriber>) -> Option<Message> {

@@ -72,6 +72,8 @@ pub(super) struct WorkerLink {
     parts: Assembler,
     parts_timer: Option<Pin<Box<Sleep>>>,
     sticky: bool,
+    /// The caller has more open here than its requests.
+    held: bool,
     deadlines: Deadlines,
     beat_timer: Option<Pin<Box<Sleep>>>,
     last_beat: Option<Instant>,
@@ -98,6 +100,7 @@ impl WorkerLink {
             parts: Assembler::sharing(parts.message_bytes, accept_within, parts.parts),
             parts_timer: None,
             sticky: false,
+            held: false,
             deadlines: Deadlines::default(),
             beat_timer: None,
             last_beat: None,
@@ -128,10 +131,20 @@ impl WorkerLink {
         wire::room(self.client.max_payload())
     }
 
-    /// All that goes to a session says where it came from: an answer may begin a subscription, which is left there.
+    /// What goes to a session says where it came from: the caller may have something to say to this worker.
     fn queue(&mut self, subject: Subject, payload: Bytes, headers: Option<HeaderMap>) {
-        self.outbox_bytes += payload.len();
         let reply = self.own_subject.clone();
+        self.queue_from(reply, subject, payload, headers);
+    }
+
+    fn queue_from(
+        &mut self,
+        reply: Option<Subject>,
+        subject: Subject,
+        payload: Bytes,
+        headers: Option<HeaderMap>,
+    ) {
+        self.outbox_bytes += payload.len();
         self.outbox.push_back(OutboundMessage { subject, reply, payload, headers });
     }
 
@@ -274,12 +287,12 @@ impl WorkerLink {
                 accepted = true;
             }
         }
-        let text = match wire::header(&message, wire::PART) {
-            None => message.payload.clone(),
+        let whole = match wire::header(&message, wire::PART) {
+            None => None,
             Some(part) => {
                 let key = message.reply.as_deref().unwrap_or_default();
                 match self.parts.push(key, part, &message.payload, now) {
-                    Ok(Some(text)) => text,
+                    Ok(Some(text)) => Some(text),
                     Ok(None) => return None,
                     Err(error) => {
                         let error = ErrorObject::because(ErrorCode::INVALID_REQUEST, error);
@@ -300,6 +313,7 @@ impl WorkerLink {
         }
         let caller = trace::from_headers(&message).map(|trace| Arc::new(HttpCaller::traced(trace)));
         self.unanswered.insert(origin, Unanswered { reply: message.reply, since: now, accepted });
+        let text = whole.unwrap_or(message.payload);
         Some(Incoming::Message { text, origin: Origin(origin), caller })
     }
 
@@ -309,16 +323,16 @@ impl WorkerLink {
     }
 
     /// An answer that is too large for somebody who takes no parts.
-    fn too_large(&self, message: &[u8]) -> Bytes {
+    fn too_large(&self, message: &[u8]) -> (Bytes, ErrorObject) {
         let reason = format!(
-            "the answer has {} bytes, and the server of NATS takes {}",
+            "the answer has {} bytes, and the server of NATS takes {} with its headers",
             message.len(),
             self.client.max_payload()
         );
         let error = ErrorObject::because(ErrorCode::ANSWER_TOO_LARGE, reason);
         let id = RawJson::from_bytes(message).ok();
         let id = id.and_then(|message| Some(message.get("id")?.as_str().to_owned()));
-        error_text(id.as_deref().unwrap_or("null"), &error)
+        (error_text(id.as_deref().unwrap_or("null"), &error), error)
     }
 
     fn send(&mut self, subject: Subject, outgoing: &Outgoing<'_>) {
@@ -335,13 +349,28 @@ impl WorkerLink {
                 add_error(headers.get_or_insert_with(HeaderMap::new), code, &error);
             }
         }
-        trace::to_headers(outgoing.message, &mut headers);
+        // What is in an answer is nobody's params.
+        if !is_answer {
+            trace::to_headers(outgoing.message, &mut headers);
+        }
         let text = Bytes::copy_from_slice(outgoing.message);
-        if text.len() <= self.room() {
-            return self.queue(subject, text, headers);
+        // Without parts, an answer may fill what its headers leave.
+        let fits = match self.is_single() {
+            true => wire::fits(text.len(), headers.as_ref(), self.client.max_payload()),
+            false => text.len() <= self.room(),
+        };
+        if fits {
+            // Behind the last answer there is nothing to say, unless it began a subscription.
+            let is_over = is_final && !self.held && !self.sticky;
+            let reply = self.own_subject.clone().filter(|_| !is_over);
+            return self.queue_from(reply, subject, text, headers);
         }
         if self.is_single() || text.len().div_ceil(self.room()) > MOST_PARTS as usize {
-            let text = self.too_large(outgoing.message);
+            let (text, error) = self.too_large(outgoing.message);
+            self.stats.failed(&error.message);
+            if self.is_single() {
+                add_error(headers.get_or_insert_with(HeaderMap::new), error.code, &error.message);
+            }
             return self.queue(subject, text, headers);
         }
         for (number, part) in split(&text, self.room()) {
@@ -381,25 +410,31 @@ impl Link for WorkerLink {
         if self.outbox_bytes >= OUTBOX {
             ready!(self.poll_outbox(cx))?;
         }
-        let unanswered = self.unanswered.get(&outgoing.origin.0);
-        let reply = match unanswered {
-            Some(unanswered) => unanswered.reply.clone(),
-            None => self.last_reply.clone(),
+        let reply = match outgoing.last {
+            true => self.unanswered.remove(&outgoing.origin.0).map(|answered| {
+                self.stats.answered(answered.since.elapsed());
+                answered.reply
+            }),
+            false => self.unanswered.get(&outgoing.origin.0).map(|open| open.reply.clone()),
         };
+        let reply = reply.unwrap_or_else(|| self.last_reply.clone());
         // Somebody who knows of no sessions takes one answer, and nothing else.
         let is_wanted = outgoing.last || !self.is_single();
         if let (true, false, Some(reply)) = (is_wanted, outgoing.message.is_empty(), reply) {
             self.send(reply, &outgoing);
         }
-        if outgoing.last
-            && let Some(answered) = self.unanswered.remove(&outgoing.origin.0)
-        {
-            self.stats.answered(answered.since.elapsed());
-        }
         match self.poll_outbox(cx) {
             Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
             _ => Poll::Ready(Ok(())),
         }
+    }
+
+    fn minds_what_is_open(&self) -> bool {
+        true
+    }
+
+    fn set_held(&mut self, held: bool) {
+        self.held = held;
     }
 
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -71,7 +71,10 @@ pub(crate) async fn connect(
             NatsErrorKind::ServerParse => ConnectErrorKind::Protocol,
             NatsErrorKind::Io | NatsErrorKind::MaxReconnects => ConnectErrorKind::Refused,
         };
-        ConnectError::new(kind, url.as_str(), &error)
+        // The source alone: the error would say its kind again, as in "authorization violation: authorization violation".
+        let source = std::error::Error::source(&error).map(ToString::to_string);
+        let reason = source.unwrap_or_else(|| error.to_string());
+        ConnectError::new(kind, url.as_str(), sabir_proto::escape_controls(&reason))
     })?;
     Ok((client, events))
 }

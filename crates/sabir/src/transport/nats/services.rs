@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use async_nats::Event;
 use bytes::Bytes;
 use futures_util::StreamExt;
 use serde::{Deserialize, Deserializer};
@@ -12,6 +13,7 @@ use super::connect::connect;
 use super::options::Nats;
 use super::wire;
 use crate::Error;
+use crate::transport::error::{ConnectError, ConnectErrorKind};
 use crate::transport::url::Url;
 
 /// Instances that are listed. Who answers is not known before.
@@ -75,7 +77,7 @@ fn text_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D:
 /// Asks who is there, and gathers what comes within so long. The URL may name a service, to ask for that alone.
 pub async fn services(url: &str, nats: Nats, within: Duration) -> Result<Vec<Service>, Error> {
     let url = Url::parse(url)?;
-    let (client, _events) = connect(&url, &nats, &nats.tls, "sabir").await?;
+    let (client, mut events) = connect(&url, &nats, &nats.tls, "sabir").await?;
     let failed = |error: &dyn std::fmt::Display| Error::config(format!("cannot ask `{url}`: {error}"));
     let inbox = format!("{}.{}", nats.inbox_prefix, wire::unique_name());
     let mut answers = client.subscribe(inbox.clone()).await.map_err(|error| failed(&error))?;
@@ -86,9 +88,20 @@ pub async fn services(url: &str, nats: Nats, within: Duration) -> Result<Vec<Ser
     client.publish_with_reply(subject, inbox, Bytes::new()).await.map_err(|error| failed(&error))?;
     let deadline = Instant::now() + within;
     let mut instances = Vec::new();
-    while instances.len() < MOST
-        && let Ok(Some(answer)) = timeout_at(deadline, answers.next()).await
-    {
+    while instances.len() < MOST {
+        let answer = tokio::select! {
+            biased;
+            answer = timeout_at(deadline, answers.next()) => answer,
+            Some(event) = events.recv() => match event {
+                Event::ServerError(error) => {
+                    let reason = format!("NATS does not allow to ask for services: {error}");
+                    let reason = sabir_proto::escape_controls(&reason);
+                    return Err(ConnectError::new(ConnectErrorKind::Credentials, url.as_str(), reason).into());
+                }
+                _ => continue,
+            },
+        };
+        let Ok(Some(answer)) = answer else { break };
         // Nobody is there.
         if answer.status.is_some() {
             break;

@@ -33,6 +33,17 @@ pub(crate) fn room(max_payload: usize) -> usize {
     max_payload.saturating_sub(HEADER_ROOM.min(max_payload / 2)).max(1)
 }
 
+/// Whether a message of so many bytes goes to a server as it is, with these headers.
+pub(crate) fn fits(length: usize, headers: Option<&HeaderMap>, max_payload: usize) -> bool {
+    // `NATS/1.0`, a line for each, and an empty one.
+    let headers = headers.map_or(0, |headers| {
+        let lines = headers.iter().flat_map(|(name, values)| values.iter().map(move |value| (name, value)));
+        lines.map(|(name, value)| AsRef::<str>::as_ref(name).len() + value.as_str().len() + 4).sum::<usize>()
+            + 12
+    });
+    length + headers <= max_payload
+}
+
 /// Bytes of trace context that are passed on.
 pub(crate) const LONGEST_TRACE: usize = 1024;
 
@@ -207,6 +218,21 @@ mod tests {
                 length: 0,
             };
             assert_eq!(Status::of(&message), Some(status));
+        }
+    }
+
+    #[test]
+    fn a_message_fits_with_its_headers() {
+        // `NATS/1.0\r\n`, `Jr-Status: more\r\n`, `\r\n`.
+        let headers = Status::More.headers();
+        for (length, headers, want) in [
+            (100, None, true),
+            (101, None, false),
+            (71, Some(&headers), true),
+            (72, Some(&headers), false),
+            (1000, Some(&headers), false),
+        ] {
+            assert_eq!(fits(length, headers, 100), want, "{length}");
         }
     }
 

@@ -92,6 +92,7 @@ impl NatsLink {
     pub(super) fn poll_check(&mut self, cx: &mut Context<'_>) {
         let waits = !self.calls.is_empty()
             || self.calls.has_beats()
+            || !self.answered.is_empty()
             || !self.parts.is_empty()
             || self.moving.is_some()
             || self.sticky == Sticky::Asking;
@@ -117,6 +118,7 @@ impl NatsLink {
     }
 
     fn check(&mut self, now: Instant) {
+        self.end_answered();
         let silence = self.calls.check(now, self.nats.accept_within);
         let within = self.nats.accept_within.as_secs_f32();
         let unaccepted = format!("no worker has accepted the call within {within} s: it may have run");

@@ -40,6 +40,9 @@ const MOVE_WITHIN: Duration = Duration::from_secs(5);
 /// Calls whose answers the session has not looked at.
 const MOST_ANSWERED: usize = 256;
 
+/// Messages that are taken before it is looked whether something has happened to the connection.
+const AT_ONCE: u8 = 64;
+
 /// Bytes that are gathered for the server before nothing more is taken over.
 const OUTBOX: usize = 8 << 20;
 
@@ -59,8 +62,11 @@ pub(crate) struct NatsLink {
     /// For the session.
     incoming: VecDeque<Incoming>,
     /// For the server.
-    outbox: VecDeque<OutboundMessage>,
+    outbox: VecDeque<(Token, OutboundMessage)>,
     outbox_bytes: usize,
+    /// How many messages may be taken before events are looked at, and when it was last looked.
+    untold: u8,
+    looked: Instant,
     connected: bool,
     /// Since when it waits to leave a server that is about to stop.
     moving: Option<Instant>,
@@ -114,6 +120,8 @@ impl NatsLink {
             incoming: VecDeque::new(),
             outbox: VecDeque::new(),
             outbox_bytes: 0,
+            untold: 0,
+            looked: Instant::now(),
             connected: true,
             moving: None,
             asking_since: None,
@@ -139,20 +147,19 @@ impl NatsLink {
     fn queue(&mut self, subject: Subject, token: Token, payload: Bytes, headers: Option<HeaderMap>) {
         self.outbox_bytes += payload.len();
         let reply = Some(token.subject(&self.reply_prefix).into());
-        self.outbox.push_back(OutboundMessage { subject, reply, payload, headers });
+        self.outbox.push_back((token, OutboundMessage { subject, reply, payload, headers }));
     }
 
     /// Hands over what waits for the server.
     fn poll_outbox(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while !self.outbox.is_empty() {
             ready!(Pin::new(&mut self.client).poll_ready(cx)).map_err(io::Error::other)?;
-            let Some(message) = self.outbox.pop_front() else { break };
+            let Some((token, message)) = self.outbox.pop_front() else { break };
             self.outbox_bytes -= message.payload.len();
-            let token = message.reply.as_ref().map(|reply| Token::of(reply));
             // The server may take less than it did when the message was cut.
             if let Err(error) = Pin::new(&mut self.client).start_send(message) {
                 let reason = Undelivered::new(DeliveryFailure::Refused, error.to_string());
-                self.fail(token.unwrap_or(Token::Other), &reason);
+                self.fail(token, &reason);
             }
         }
         Poll::Ready(Ok(()))
@@ -273,7 +280,7 @@ impl NatsLink {
     }
 
     fn receive(&mut self, message: Message) {
-        let now = Instant::now();
+        let now = self.looked;
         let token = Token::of(&message.subject);
         if message.status == Some(StatusCode::NO_RESPONDERS) {
             return self.no_responders(token);
@@ -302,10 +309,10 @@ impl NatsLink {
             (Some(Status::Refused), _) => return self.refused(token, message.payload),
             (Some(Status::More) | None, _) => {}
         }
-        let text = match header(&message, wire::PART) {
-            None => message.payload.clone(),
+        let whole = match header(&message, wire::PART) {
+            None => None,
             Some(part) => match self.parts.push(&message.subject, part, &message.payload, now) {
-                Ok(Some(text)) => text,
+                Ok(Some(text)) => Some(text),
                 Ok(None) => return,
                 Err(error) => {
                     let reason = Undelivered::new(DeliveryFailure::Incomplete, error.to_string());
@@ -322,11 +329,12 @@ impl NatsLink {
             }
         }
         let origin = worker.map_or(Origin::NONE, origin_of);
+        let text = whole.unwrap_or(message.payload);
         self.incoming.push_back(Incoming::Message { text, origin, caller: None });
     }
 
     /// Calls that are still open although their last answer came have none: nothing else would end them. The session looks
-    /// at the answers first.
+    /// at the answers first. Nearly all are of use, so it is not looked for the others each time.
     fn end_answered(&mut self) {
         const NO_USE: &str = "the worker has answered, but not this call: it may have run";
         let ids = std::mem::take(&mut self.answered);
@@ -400,12 +408,17 @@ impl Link for NatsLink {
             if let Some(incoming) = self.incoming.pop_front() {
                 return Poll::Ready(incoming);
             }
-            if let Poll::Ready(Some(event)) = self.events.poll_recv(cx) {
-                self.happened(event);
-                continue;
+            if self.untold == 0 {
+                if let Poll::Ready(Some(event)) = self.events.poll_recv(cx) {
+                    self.happened(event);
+                    continue;
+                }
+                self.untold = AT_ONCE;
+                self.looked = Instant::now();
             }
             match Pin::new(&mut self.inbox).poll_next(cx) {
                 Poll::Ready(Some(message)) => {
+                    self.untold -= 1;
                     self.receive(message);
                     if self.answered.len() >= MOST_ANSWERED {
                         self.end_answered();
@@ -415,9 +428,15 @@ impl Link for NatsLink {
                 Poll::Ready(None) => {
                     return Poll::Ready(Incoming::Lost("the connection to NATS was closed".into()));
                 }
+                // Events come behind what was there before them.
+                Poll::Pending if self.untold < AT_ONCE => {
+                    self.untold = 0;
+                    continue;
+                }
                 Poll::Pending => {}
             }
-            self.end_answered();
+            // Time passes until something comes.
+            self.untold = 0;
             self.poll_check(cx);
             if self.incoming.is_empty() {
                 return Poll::Pending;
