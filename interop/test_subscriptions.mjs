@@ -1,5 +1,5 @@
-// The clients of chains, and of rpc-websockets, against `sabir demo --chain` over WebSocket. Each subscribes, gets two
-// items, unsubscribes, subscribes again, and closes.
+// The clients of chains, and of rpc-websockets, against `sabir demo --chain` over WebSocket, and through a proxy to one on
+// standard input and output. Each subscribes, gets two items, unsubscribes, subscribes again, and closes.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -11,10 +11,13 @@ import { WebSocketProvider } from "ethers";
 import { Client } from "rpc-websockets";
 import { createPublicClient, webSocket } from "viem";
 import { Web3 } from "web3";
-import { withDemo } from "./demo.mjs";
+import { withDemo, withProxy } from "./demo.mjs";
 
-const check = (name, talk) =>
-  test(name, { timeout: 30_000 }, () => withDemo(["--chain"], (address) => talk(`ws://${address}`), "ws"));
+const check = (name, talk) => {
+  const use = (address) => talk(`ws://${address}`);
+  test(name, { timeout: 30_000 }, () => withDemo(["--chain"], use, "ws"));
+  test(`${name}, through a proxy`, { timeout: 30_000 }, () => withProxy(["--chain"], use, "ws"));
+};
 
 /** Resolves with the first `count` values that `start` hands to the function that it is given. */
 const first = (count, start) =>

@@ -368,6 +368,14 @@ impl Outcome {
         if let Some(item) = stream_item(type_) {
             let (name, types) = outline(item);
             let fallible = name == "Result";
+            if let (true, Some(error)) = (fallible, types.get(1))
+                && outline(error).0 != "ErrorObject"
+            {
+                return Err(Error::new(
+                    error.span(),
+                    "the errors of items have no type of their own: items that may fail are `sabir::Result<T>`",
+                ));
+            }
             let item = types.first().filter(|_| fallible).copied().unwrap_or(item).clone();
             let (notification, unsubscribe) = Default::default();
             let subscription = Subscription { item, fallible, notification, unsubscribe };

@@ -130,7 +130,8 @@ impl Sink {
         Ok(())
     }
 
-    /// Waits until the subscription has ended: the peer has unsubscribed, or is gone.
+    /// Waits until the subscription has ended: the peer has unsubscribed, or is gone. It is for tasks that took the sink: the
+    /// handler is dropped then, and what stands behind this does not run there.
     pub async fn closed(&self) {
         self.slot.wait(|state| state.closed).await;
     }

@@ -1,7 +1,8 @@
 //! How subscriptions are written that pass through a proxy: by the names of their methods, or as they were declared.
 
-use sabir_proto::{EndSignal, SubscriptionStyle};
+use sabir_proto::{EndSignal, JsonKind, SubscriptionStyle};
 
+use crate::RawJson;
 use crate::router::Routes;
 
 /// How a subscription is written, as far as it is known.
@@ -62,4 +63,19 @@ fn split_at_subscribe(method: &str) -> Option<(&str, &str)> {
 /// Ethereum's nodes and Solana's have no message for the end, and their items are called so.
 pub(super) fn is_silent(notification: &str) -> bool {
     notification.ends_with("_subscription") || notification.ends_with("Notification")
+}
+
+/// Whether no item follows this one: it tells of the end, or of what has become of a transaction of Solana, whose
+/// subscriptions to a signature are over with that. A text in its place says only that the transaction was received.
+pub(super) fn is_last(notification: &str, params: &RawJson<'_>) -> bool {
+    let is_text =
+        |result: RawJson<'_>| result.get("value").is_some_and(|value| value.kind() == JsonKind::String);
+    params.get("error").is_some()
+        || (notification == "signatureNotification" && !params.get("result").is_some_and(is_text))
+}
+
+/// What the params of a call to unsubscribe name: by position, or by name, as our own servers take it, too.
+pub(super) fn unsubscribed_id<'p>(params: &'p RawJson<'_>) -> Option<RawJson<'p>> {
+    let by_name = || params.get("subscription").or_else(|| params.get("id"));
+    params.elements().next().or_else(by_name)
 }

@@ -16,7 +16,7 @@ use crate::peer::Peer;
 use crate::peer::call::Call;
 use crate::peer::commands::{CallCommand, Command, Room, Shared};
 use crate::peer::relayed::Relayed;
-use crate::proxy::spelling::{Spelling, is_silent};
+use crate::proxy::spelling::{Spelling, is_last, is_silent, unsubscribed_id};
 use crate::router::handlers::owned;
 use crate::sync::lock;
 use crate::{CallError, ErrorCode, ErrorObject, RawJson};
@@ -203,17 +203,23 @@ impl Asked {
         let mut answer = lock(&self.answer);
         let mut table = lock(&relays.upstream);
         if let Some(id) = id.filter(|_| !table.over) {
-            *lock(&answer.held) = table.early.take(&id);
+            let held = table.early.take(&id);
+            let early = held.items.first().map(|(_, item)| item.method.clone());
+            *lock(&answer.held) = held;
             let Spelling { unsubscribe, notification, is_declared, is_silent } = &self.spelling;
-            let subscriber = Subscriber {
+            let is_known = *is_declared || early.is_some();
+            let mut subscriber = Subscriber {
                 client: Weak::clone(&self.client),
                 notification: notification.clone(),
                 is_silent: *is_silent,
             };
+            if let Some(method) = early {
+                subscriber.learn(&method);
+            }
             let open = Open {
                 subscriber: Some(subscriber),
                 unsubscribe: unsubscribe.clone(),
-                is_known: *is_declared,
+                is_known,
                 is_left: false,
                 held: Some(Arc::clone(&answer.held)),
             };
@@ -301,10 +307,13 @@ impl Upstream {
 impl Relays {
     /// Whether there is room for one more subscription of this client. What has shown no sign of being one makes room.
     fn make_room(&self) -> bool {
-        let through = lock(&self.through).clone();
-        if through.len() < MOST {
-            return true;
-        }
+        let through = {
+            let through = lock(&self.through);
+            if through.len() < MOST {
+                return true;
+            }
+            through.clone()
+        };
         let unknown = through.into_iter().find(|(upstream, id)| {
             upstream.upgrade().is_none_or(|upstream| {
                 let mut table = lock(&upstream.relays().upstream);
@@ -336,11 +345,8 @@ impl Relays {
         let Some(params) = params else { return false };
         let Some(id) = params.get("subscription").as_ref().and_then(id_of) else { return false };
         let passes_by_itself = upstream.routes.forwards;
-        let item = || Item {
-            method: method.to_owned(),
-            params: owned(params),
-            is_end: params.get("error").is_some(),
-        };
+        let is_end = is_last(method, params);
+        let item = || Item { method: method.to_owned(), params: owned(params), is_end };
         let mut table = lock(&self.upstream);
         let Some(open) = table.open.get_mut(&id) else {
             let is_early = table.asking > 0 && !passes_by_itself && upstream.routes.route(method).is_none();
@@ -355,10 +361,7 @@ impl Relays {
             self.client_gone(upstream, std::ptr::null(), &id);
             return true;
         };
-        if subscriber.notification.is_none() {
-            subscriber.notification = Some(method.to_owned());
-            subscriber.is_silent = is_silent(method);
-        }
+        subscriber.learn(method);
         let Some(client) = subscriber.client.upgrade() else {
             let client = subscriber.client.as_ptr();
             drop(table);
@@ -373,7 +376,7 @@ impl Relays {
             if !passes_by_itself {
                 notify(&client, method.to_owned(), owned(params));
             }
-            if params.get("error").is_some() {
+            if is_end {
                 table.open.remove(&id);
                 drop(table);
                 client.relays().forget(Arc::as_ptr(upstream), &id);
@@ -461,6 +464,14 @@ impl Relays {
 }
 
 impl Subscriber {
+    /// An item shows what its method is called, unless that was declared.
+    fn learn(&mut self, method: &str) {
+        if self.notification.is_none() {
+            self.notification = Some(method.to_owned());
+            self.is_silent = is_silent(method);
+        }
+    }
+
     /// Tells the subscriber that no more will come: by the message that the style has for it, or by the end of its
     /// connection.
     fn tell_end(&self, id: &Id<'_>, error: &ErrorObject) {
@@ -491,7 +502,7 @@ impl Unsubscribe {
         if !Spelling::is_unsubscribe(&ctx.peer.shared.routes, method) {
             return None;
         }
-        let id = id_of(&params?.elements().next()?)?;
+        let id = id_of(&unsubscribed_id(params?)?)?;
         let table = lock(&relays.upstream);
         let owner = table.open.get(&id)?.subscriber.as_ref();
         let is_own =

@@ -239,6 +239,91 @@ async fn what_is_sent_on_the_wire() {
     assert!(server.receive().await.contains("-32601"));
 }
 
+/// Items that came before the answer show how they are called, too: the subscriber is told of the end in their method.
+#[tokio::test]
+async fn early_items_say_how_the_end_is_told() {
+    let (mut server, far) = Wire::new();
+    let upstream = sabir::connect(far, Router::new()).await.unwrap();
+    let (mut client, near) = Wire::new();
+    tokio::spawn(sabir::serve(near, Router::new().forward_to(upstream)));
+    client.send(r#"{"jsonrpc":"2.0","id":"a","method":"tick_subscribe"}"#).await;
+    server.receive().await;
+    server.send(&item("7", 1)).await;
+    server.send(r#"{"jsonrpc":"2.0","id":1,"result":7}"#).await;
+    client.expect(r#"{"jsonrpc":"2.0","id":"a","result":7}"#).await;
+    client.expect(&item("7", 1)).await;
+    drop(server);
+    let told = client.receive().await;
+    assert!(told.contains(r#""method":"tick","params":{"subscription":7,"error":{"code":-32016"#), "{told}");
+}
+
+/// What has ended makes room, however the end was told: by an unsubscribe whose params have names, and by the only item
+/// of Solana's subscriptions to a signature.
+#[tokio::test]
+async fn subscriptions_that_are_over_do_not_count() {
+    let (mut server, far) = Wire::new();
+    let upstream = sabir::connect(far, Router::new()).await.unwrap();
+    let (mut client, near) = Wire::new();
+    tokio::spawn(sabir::serve(near, Router::new().forward_to(upstream)));
+    for n in 0..1025 {
+        let notification = |value: &str| {
+            format!(
+                r#"{{"jsonrpc":"2.0","method":"signatureNotification","params":{{"subscription":{n},"result":{{"value":{value}}}}}}}"#
+            )
+        };
+        client.send(r#"{"jsonrpc":"2.0","id":1,"method":"signatureSubscribe"}"#).await;
+        let call: serde_json::Value = serde_json::from_str(&server.receive().await).unwrap();
+        server.send(&format!(r#"{{"jsonrpc":"2.0","id":{},"result":{n}}}"#, call["id"])).await;
+        client.expect(&format!(r#"{{"jsonrpc":"2.0","id":1,"result":{n}}}"#)).await;
+        for value in [r#""receivedSignature""#, r#"{"err":null}"#] {
+            server.send(&notification(value)).await;
+            client.expect(&notification(value)).await;
+        }
+    }
+    for n in 0..1025 {
+        client.send(r#"{"jsonrpc":"2.0","id":1,"method":"tick_subscribe"}"#).await;
+        let call: serde_json::Value = serde_json::from_str(&server.receive().await).unwrap();
+        server.send(&format!(r#"{{"jsonrpc":"2.0","id":{},"result":"{n}"}}"#, call["id"])).await;
+        client.expect(&format!(r#"{{"jsonrpc":"2.0","id":1,"result":"{n}"}}"#)).await;
+        let item = item(&format!(r#""{n}""#), 1);
+        server.send(&item).await;
+        client.expect(&item).await;
+        let name = ["subscription", "id"][n % 2];
+        client
+            .send(&format!(
+                r#"{{"jsonrpc":"2.0","id":2,"method":"tick_unsubscribe","params":{{"{name}":"{n}"}}}}"#
+            ))
+            .await;
+        let call: serde_json::Value = serde_json::from_str(&server.receive().await).unwrap();
+        server.send(&format!(r#"{{"jsonrpc":"2.0","id":{},"result":true}}"#, call["id"])).await;
+        client.expect(r#"{"jsonrpc":"2.0","id":2,"result":true}"#).await;
+    }
+}
+
+/// However its id is written, a subscription is ended by the client that has it only.
+#[tokio::test]
+async fn nobody_unsubscribes_another_client() {
+    let (mut server, far) = Wire::new();
+    let upstream = sabir::connect(far, Router::new()).await.unwrap();
+    let router = Router::new().forward_to(upstream);
+    let (mut client, near) = Wire::new();
+    tokio::spawn(sabir::serve(near, router.clone()));
+    let (mut other, near) = Wire::new();
+    tokio::spawn(sabir::serve(near, router));
+    client.send(r#"{"jsonrpc":"2.0","id":1,"method":"tick_subscribe"}"#).await;
+    server.receive().await;
+    server.send(r#"{"jsonrpc":"2.0","id":1,"result":"s"}"#).await;
+    client.receive().await;
+    for params in [r#"["s"]"#, r#"["\u0073",1]"#, r#"{"subscription":"s"}"#, r#"{"id":"s"}"#] {
+        other
+            .send(&format!(r#"{{"jsonrpc":"2.0","id":2,"method":"tick_unsubscribe","params":{params}}}"#))
+            .await;
+        other.expect(r#"{"jsonrpc":"2.0","id":2,"result":false}"#).await;
+    }
+    other.send(r#"{"jsonrpc":"2.0","id":3,"method":"last"}"#).await;
+    server.expect(r#"{"jsonrpc":"2.0","id":2,"method":"last"}"#).await;
+}
+
 /// One that does not read does not stop the others: it is told, and left.
 #[tokio::test]
 async fn a_slow_subscriber_of_a_shared_upstream_is_left() {

@@ -77,4 +77,9 @@ trait NoItems {
     fn ticks(&self) -> impl sabir::Stream;
 }
 
+#[sabir::service]
+trait TypedErrors {
+    fn ticks(&self) -> impl sabir::Stream<Item = Result<u64, TicksError>>;
+}
+
 fn main() {}
