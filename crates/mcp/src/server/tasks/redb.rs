@@ -1,5 +1,7 @@
 //! Tasks that are kept in a file, and outlive the process.
 
+#![expect(clippy::result_large_err, reason = "the errors of `redb` are large, and rare")]
+
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
