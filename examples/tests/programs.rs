@@ -95,6 +95,18 @@ fn mcp_http_serves_a_client() {
 }
 
 #[tokio::test]
+async fn mcp_blocking_serves_a_client() {
+    let child = transport::child(Command::new(env!("CARGO_BIN_EXE_mcp_blocking"))).unwrap();
+    let client = sabir_mcp::McpClient::new("test", "1.0.0").connect(child).await.unwrap();
+    // More than it takes until the server blocks in `read`.
+    for n in 0..40 {
+        let sum = client.call("add", json!({ "a": n, "b": 30 })).await.unwrap();
+        assert_eq!(sum.text(), (n + 30).to_string());
+    }
+    assert!(client.call("add", json!({ "a": "one" })).await.unwrap().is_error);
+}
+
+#[tokio::test]
 async fn proxy_passes_calls_errors_and_notifications() {
     let server = env!("CARGO_BIN_EXE_hello_server");
     let proxy = Listening::start(env!("CARGO_BIN_EXE_proxy"), &["tcp://127.0.0.1:0", server]);

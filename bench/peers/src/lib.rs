@@ -3,6 +3,7 @@
 //! What a careful programmer writes without a library. It knows `add`, `echo`, and the two messages of
 //! MCP that one table needs; it has no state, no limits, no cancellation.
 
+pub mod adder;
 pub mod words;
 
 use std::io::{self, Write};

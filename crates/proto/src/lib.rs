@@ -73,7 +73,7 @@ pub use frame::{Cut, Deframer, FrameFault, Framing};
 pub use json::cursor::{Cursor, Elements, Members, Token, TokenKind};
 pub use json::de::{Deserializer, error_reason};
 pub use json::partial::partial_value_len;
-pub use json::raw::{JsonKind, RawJson};
+pub use json::raw::{JsonKind, RawJson, serialize_text};
 pub use json::scan::{ParseError, Syntax};
 pub use json::string::JsonStr;
 pub use limits::Limits;

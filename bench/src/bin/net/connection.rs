@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use sabir_bench::check_count;
 use serde_json::Value;
 
+use crate::mcp;
 use crate::protocol::{Speaks, upgraded};
 
 /// More than all answers that can be open, in any protocol.
@@ -19,6 +20,8 @@ pub(crate) struct Connection {
     pub(crate) input: Rc<File>,
     pub(crate) output: Rc<File>,
     pub(crate) answers: Answers,
+    /// The id of its session, if it has one.
+    session: String,
 }
 
 /// What came and is not counted yet.
@@ -41,24 +44,44 @@ impl Connection {
         if let Some(upgrade) = speaks.upgrade() {
             connection.upgrade(upgrade)?;
         }
+        if speaks == Speaks::McpSession {
+            connection.session = connection.take_part(&mcp::initialize(), mcp::opened)?;
+            let initialized = mcp::initialized(&connection.session);
+            connection.take_part(&initialized, |bytes| Ok(mcp::accepted(bytes)?.map(|end| ((), end))))?;
+        }
         Ok(connection)
     }
 
     pub(crate) fn new(input: Rc<File>, output: Rc<File>, speaks: Speaks) -> Connection {
-        Connection { input, output, answers: Answers { speaks, buffer: Vec::new(), filled: 0 } }
+        let answers = Answers { speaks, buffer: Vec::new(), filled: 0 };
+        Connection { input, output, answers, session: String::new() }
     }
 
     fn upgrade(&mut self, upgrade: &[u8]) -> io::Result<()> {
-        (&*self.input).write_all(upgrade)?;
+        self.take_part(upgrade, |came| Ok(upgraded(came)?.map(|end| ((), end))))
+    }
+
+    /// A step of the protocol before the first call. `find` finds what it answers, and where that ends.
+    fn take_part<T>(
+        &mut self,
+        request: &[u8],
+        find: impl Fn(&[u8]) -> io::Result<Option<(T, usize)>>,
+    ) -> io::Result<T> {
+        (&*self.input).write_all(request)?;
         loop {
             self.answers.fill(&self.output)?;
             let came = &self.answers.buffer[..self.answers.filled];
-            if let Some(end) = upgraded(came)? {
+            if let Some((found, end)) = find(came)? {
                 check_count(came.len() as u64, end as u64)?;
                 self.answers.filled = 0;
-                return Ok(());
+                return Ok(found);
             }
         }
+    }
+
+    /// A request for an `add`.
+    pub(crate) fn add(&self, id: usize) -> Vec<u8> {
+        self.answers.speaks.add(id, &self.session)
     }
 
     /// Answers to `requests`, whole.
@@ -73,8 +96,14 @@ impl Connection {
         Ok(values.into_iter().collect::<Result<_, _>>()?)
     }
 
+    /// An `add`, and its answer counted.
+    pub(crate) fn call_once(&mut self) -> io::Result<()> {
+        let request = self.add(1);
+        self.call(&request)
+    }
+
     /// One request, and its answer counted.
-    pub(crate) fn call(&mut self, request: &[u8]) -> io::Result<()> {
+    fn call(&mut self, request: &[u8]) -> io::Result<()> {
         (&*self.input).write_all(request)?;
         let mut count = 0;
         while count == 0 {
@@ -85,11 +114,12 @@ impl Connection {
     }
 
     /// One request at a time: how long each answer took.
-    pub(crate) fn ping_pong(&mut self, requests: &[Vec<u8>], time: Duration) -> io::Result<Vec<Duration>> {
+    pub(crate) fn ping_pong(&mut self, count: usize, time: Duration) -> io::Result<Vec<Duration>> {
+        let requests: Vec<Vec<u8>> = (0..count).map(|id| self.add(id)).collect();
         let (started, mut times) = (Instant::now(), Vec::new());
         for request in requests {
             let sent = Instant::now();
-            self.call(request)?;
+            self.call(&request)?;
             times.push(sent.elapsed());
             if started.elapsed() > time {
                 break;

@@ -42,6 +42,16 @@ pub(crate) fn goals(speaks: Speaks, table: &Table<'_>) -> Vec<Goal> {
                 Goal::at_most(1.0, "WebSocket, idle bytes, times the leanest peer's", idle(ours)),
             ]
         }
+        Speaks::McpSession | Speaks::McpStateless => {
+            let ours = table.best(&[Kind::Ours], By::Many as usize);
+            let peer = table.best_peer(By::Many as usize);
+            let held = table.best(&[Kind::Ours], By::Idle as usize);
+            let ratio = |value: Option<f64>, to: Option<f64>| Some(value? / to?);
+            vec![
+                Goal::at_least(5.0, "MCP, 32 connections, times the better of rmcp's", ratio(ours, peer)),
+                Goal::at_most(1.0, "MCP, idle bytes, times the leanest peer's", ratio(held, least)),
+            ]
+        }
         Speaks::Lines => {
             let ours = "sabir, lines";
             // "As fast" and "not measurable" leave room for what one run differs from the next.

@@ -15,9 +15,9 @@ const MOST_MESSAGES: u64 = 20_000_000;
 /// A server that says nothing for so long has failed.
 const SILENCE: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
 
-struct Client<'a> {
+struct Client {
     connection: Connection,
-    ring: &'a Ring,
+    ring: Ring,
     /// The chunk of the ring that goes out, and how much of it is already sent.
     chunk: usize,
     sent: usize,
@@ -29,11 +29,14 @@ struct Client<'a> {
 pub(crate) fn run(
     process: &Process,
     connections: Vec<Connection>,
-    ring: &Ring,
+    ring: impl Fn(&Connection) -> Ring,
     time: Duration,
 ) -> io::Result<Load> {
-    let client = |connection| Client { connection, ring, chunk: 0, sent: 0, asked: 0, answered: 0 };
-    let mut clients: Vec<Client<'_>> = connections.into_iter().map(client).collect();
+    let client = |connection| {
+        let ring = ring(&connection);
+        Client { connection, ring, chunk: 0, sent: 0, asked: 0, answered: 0 }
+    };
+    let mut clients: Vec<Client> = connections.into_iter().map(client).collect();
     let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     for (key, Client { connection, .. }) in clients.iter().enumerate() {
         rustix::io::ioctl_fionbio(&connection.input, true)?;
@@ -74,7 +77,7 @@ pub(crate) fn run(
     Ok(Load { messages: total, time, server_cpu, own_cpu })
 }
 
-impl Client<'_> {
+impl Client {
     /// One read.
     fn read(&mut self) -> io::Result<u64> {
         let Connection { output, answers, .. } = &mut self.connection;

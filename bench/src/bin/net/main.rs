@@ -8,6 +8,7 @@
 mod connection;
 mod goals;
 mod load;
+mod mcp;
 mod measure;
 mod protocol;
 mod servers;
@@ -42,7 +43,7 @@ fn tables<'a>(rows: &'a [Row]) -> Vec<(Table<'a>, Vec<Goal>)> {
         let goals = goals::goals(speaks, &table);
         (!table.lines.is_empty()).then_some((table, goals))
     };
-    let all = [Speaks::Http, Speaks::WebSocket, Speaks::Lines];
+    let all = [Speaks::Http, Speaks::WebSocket, Speaks::Lines, Speaks::McpSession, Speaks::McpStateless];
     all.iter().flat_map(|speaks| PLACEMENTS.map(|placement| table(*speaks, placement))).flatten().collect()
 }
 

@@ -6,10 +6,9 @@ use std::time::{Duration, Instant};
 use sabir_bench::{
     Kind, Metric, Placement, Ring, Sample, check_count, cpu_of, metric, percentile, sum, wrong,
 };
-use serde_json::json;
 
+use crate::connection::Connection;
 use crate::load;
-use crate::protocol::Speaks;
 use crate::servers::{By as Through, Server};
 use crate::service::Service;
 
@@ -76,37 +75,35 @@ pub(crate) fn measure(server: &'static Server, placement: Placement) -> io::Resu
 }
 
 fn measure_loads(server: &Server, service: &Service, sample: &mut Sample) -> io::Result<()> {
-    let speaks = server.speaks;
     let mut set = |by: By, value| sample.set(by as usize, value);
-    let under = |connections: usize, ring: Ring| {
+    let under = |connections: usize, ring: fn(&Connection) -> Ring| {
         let connections = (0..connections).map(|_| service.connect()).collect::<io::Result<_>>()?;
-        load::run(&service.process, connections, &ring, TIME)
+        load::run(&service.process, connections, ring, TIME)
     };
 
-    let requests: Vec<Vec<u8>> = (0..PINGS).map(|id| speaks.add(id)).collect();
-    let mut times = service.connect()?.ping_pong(&requests, TIME)?;
+    let mut times = service.connect()?.ping_pong(PINGS, TIME)?;
     times.sort();
     set(By::P50, percentile(&times, 50));
     set(By::P99, percentile(&times, 99));
 
     if server.by == Through::Socket {
-        let (fresh, cpu) = fresh(service, &requests[0])?;
+        let (fresh, cpu) = fresh(service)?;
         set(By::Fresh, fresh);
         set(By::FreshCpu, cpu);
 
-        let load = under(CONNECTIONS, Ring::one_at_a_time(|id| speaks.add(id)))?;
+        let load = under(CONNECTIONS, |connection| Ring::one_at_a_time(|id| connection.add(id)))?;
         set(By::Many, load.per_second());
         set(By::ManyCpu, load.cpu());
         set(By::ManyOwnCpu, load.own_cpu());
     }
-    // Hardly any client of HTTP sends a request before it has the answer to the last.
-    if speaks != Speaks::Http {
+    if !server.speaks.posts() {
         if server.by == Through::Socket {
-            let load = under(CONNECTIONS, Ring::new(WINDOW / CONNECTIONS, |id| speaks.add(id)))?;
+            let ring = |connection: &Connection| Ring::new(WINDOW / CONNECTIONS, |id| connection.add(id));
+            let load = under(CONNECTIONS, ring)?;
             set(By::PipedMany, load.per_second());
             set(By::PipedManyCpu, load.cpu());
         }
-        let load = under(1, Ring::new(WINDOW, |id| speaks.add(id)))?;
+        let load = under(1, |connection| Ring::new(WINDOW, |id| connection.add(id)))?;
         set(By::Piped, load.per_second());
         set(By::PipedCpu, load.cpu());
         set(By::PipedOwnCpu, load.own_cpu());
@@ -115,11 +112,11 @@ fn measure_loads(server: &Server, service: &Service, sample: &mut Sample) -> io:
 }
 
 /// A connection for each call: how many in a second, and the server's CPU time for one, in µs.
-fn fresh(service: &Service, request: &[u8]) -> io::Result<(f64, f64)> {
+fn fresh(service: &Service) -> io::Result<(f64, f64)> {
     let before = cpu_of(service.process.id())?;
     let (started, mut count) = (Instant::now(), 0.0);
     while started.elapsed() < TIME {
-        service.connect()?.call(request)?;
+        service.connect()?.call_once()?;
         count += 1.0;
     }
     let time = started.elapsed();
@@ -131,11 +128,10 @@ fn fresh(service: &Service, request: &[u8]) -> io::Result<(f64, f64)> {
 /// one call.
 fn idle(server: &'static Server) -> io::Result<f64> {
     let service = Service::start(server)?;
-    let request = server.speaks.add(1);
     let open = |count: usize| -> io::Result<Vec<_>> {
         let one = |_| {
             let mut connection = service.connect()?;
-            connection.call(&request)?;
+            connection.call_once()?;
             connection.answers.release();
             Ok(connection)
         };
@@ -151,16 +147,15 @@ fn idle(server: &'static Server) -> io::Result<f64> {
 /// Some answers are looked at before any is timed. They may come in any order.
 fn check(server: &Server, service: &Service) -> io::Result<()> {
     let mut connection = service.connect()?;
-    let requests: Vec<u8> = (0..CHECKED).flat_map(|id| server.speaks.add(id)).collect();
+    let requests: Vec<u8> = (0..CHECKED).flat_map(|id| connection.add(id)).collect();
     let mut answers = connection.ask(&requests, CHECKED)?;
     if server.program.kind == Kind::Floor {
         return Ok(());
     }
     answers.sort_by_key(|answer| answer["id"].as_u64());
     check_count(answers.len() as u64, CHECKED as u64)?;
-    let right = |id| json!({ "jsonrpc": "2.0", "id": id, "result": sum(id) });
-    match answers.iter().enumerate().find(|(id, answer)| **answer != right(*id)) {
+    match answers.iter().enumerate().find(|(id, answer)| !server.speaks.is_sum(*id, answer)) {
         None => Ok(()),
-        Some((id, answer)) => Err(wrong(&right(id).to_string(), answer)),
+        Some((id, answer)) => Err(wrong(&format!("the sum {} for id {id}", sum(id)), answer)),
     }
 }

@@ -4,6 +4,9 @@ use std::io;
 use std::ops::Range;
 
 use memchr::{memchr, memmem};
+use serde_json::{Value, json};
+
+use crate::mcp;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Speaks {
@@ -13,6 +16,10 @@ pub(crate) enum Speaks {
     WebSocket,
     /// A message a line.
     Lines,
+    /// `tools/call` over Streamable HTTP, in a session of 2025-11-25 for each connection.
+    McpSession,
+    /// The same by 2026-07-28, which has no sessions.
+    McpStateless,
 }
 
 /// An answer at the start of what came.
@@ -37,20 +44,24 @@ impl Speaks {
             Speaks::Http => "HTTP",
             Speaks::WebSocket => "WebSocket",
             Speaks::Lines => "TCP, a message a line",
+            Speaks::McpSession => "MCP tools/call over HTTP, 2025-11-25, with sessions",
+            Speaks::McpStateless => "MCP tools/call over HTTP, 2026-07-28",
         }
     }
 
-    /// A request for an `add`.
-    pub(crate) fn add(self, id: usize) -> Vec<u8> {
+    /// Whether requests are POSTs. Hardly any client sends one before it has the answer to the last.
+    pub(crate) fn posts(self) -> bool {
+        matches!(self, Speaks::Http | Speaks::McpSession | Speaks::McpStateless)
+    }
+
+    /// A request for an `add`, in this session if there are any.
+    pub(crate) fn add(self, id: usize, session: &str) -> Vec<u8> {
         let text = sabir_bench::add(id);
         match self {
             Speaks::Lines => format!("{text}\n").into_bytes(),
-            Speaks::Http => format!(
-                "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n\
-                Accept: application/json\r\nContent-Length: {}\r\n\r\n{text}",
-                text.len()
-            )
-            .into_bytes(),
+            Speaks::Http => post("", &text),
+            Speaks::McpSession => mcp::in_session(session, &mcp::call(id, "")),
+            Speaks::McpStateless => mcp::stateless(&mcp::call(id, mcp::META)),
             Speaks::WebSocket => {
                 // Any mask does, as long as it is not the one that changes nothing.
                 let mask = (id as u32).wrapping_mul(0x9e37_79b9).wrapping_add(0x0102_0304).to_be_bytes();
@@ -63,6 +74,18 @@ impl Speaks {
         }
     }
 
+    /// Whether this is the answer to such a request.
+    pub(crate) fn is_sum(self, id: usize, answer: &Value) -> bool {
+        let sum = sabir_bench::sum(id);
+        let right = match self {
+            Speaks::McpSession | Speaks::McpStateless => {
+                answer["result"]["content"][0]["text"] == json!(sum.to_string())
+            }
+            _ => answer["result"] == json!(sum),
+        };
+        right && answer["jsonrpc"] == "2.0" && answer["id"] == json!(id)
+    }
+
     /// What a connection starts with.
     pub(crate) fn upgrade(self) -> Option<&'static [u8]> {
         (self == Speaks::WebSocket).then_some(UPGRADE.as_bytes())
@@ -73,6 +96,7 @@ impl Speaks {
         match self {
             Speaks::Lines => Ok(memchr(b'\n', bytes).map(|at| Answer { json: 0..at, end: at + 1 })),
             Speaks::Http => response(bytes),
+            Speaks::McpSession | Speaks::McpStateless => mcp::response(bytes),
             Speaks::WebSocket => frame(bytes),
         }
     }
@@ -88,12 +112,29 @@ pub(crate) fn upgraded(bytes: &[u8]) -> io::Result<Option<usize>> {
     Ok(Some(end))
 }
 
-fn response(bytes: &[u8]) -> io::Result<Option<Answer>> {
-    let Some(start) = memmem::find(bytes, b"\r\n\r\n").map(|at| at + 4) else { return started_well(bytes) };
-    let head = &bytes[..start];
-    if !head.starts_with(b"HTTP/1.1 200 ") {
-        return Err(unexpected("a response with status 200", head));
+/// A POST with these headers beside its own, each with its line break.
+pub(crate) fn post(headers: &str, text: &str) -> Vec<u8> {
+    format!(
+        "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n\
+        Accept: application/json{}\r\n{headers}Content-Length: {}\r\n\r\n{text}",
+        if headers.is_empty() { "" } else { ", text/event-stream" },
+        text.len()
+    )
+    .into_bytes()
+}
+
+/// The end of the head of a response with status 200, if it is there.
+pub(crate) fn head(bytes: &[u8]) -> io::Result<Option<usize>> {
+    let Some(end) = memmem::find(bytes, b"\r\n\r\n").map(|at| at + 4) else { return started_well(bytes) };
+    if !bytes.starts_with(b"HTTP/1.1 200 ") {
+        return Err(unexpected("a response with status 200", bytes));
     }
+    Ok(Some(end))
+}
+
+pub(crate) fn response(bytes: &[u8]) -> io::Result<Option<Answer>> {
+    let Some(start) = head(bytes)? else { return Ok(None) };
+    let head = &bytes[..start];
     let Some(length) = content_length(head) else {
         return Err(unexpected("a Content-Length", head));
     };
@@ -111,7 +152,7 @@ fn started_well<T>(bytes: &[u8]) -> io::Result<Option<T>> {
     Err(unexpected("an answer in HTTP", bytes))
 }
 
-fn content_length(head: &[u8]) -> Option<usize> {
+pub(crate) fn content_length(head: &[u8]) -> Option<usize> {
     const NAME: &[u8] = b"ontent-length: ";
     // Written in either case, so the search is for what both have in common.
     let starts = memmem::find_iter(head, b"ength: ").map(|at| at + b"ength: ".len());
@@ -132,7 +173,7 @@ fn frame(bytes: &[u8]) -> io::Result<Option<Answer>> {
     Ok((end <= bytes.len()).then_some(Answer { json: 2..end, end }))
 }
 
-fn unexpected(wanted: &str, came: &[u8]) -> io::Error {
+pub(crate) fn unexpected(wanted: &str, came: &[u8]) -> io::Error {
     let came = came[..came.len().min(200)].escape_ascii();
     io::Error::other(format!("expected {wanted}, came {came}"))
 }

@@ -1,6 +1,6 @@
 //! The servers measured. One line here is all that another one needs.
 
-use Speaks::{Http, Lines, WebSocket};
+use Speaks::{Http, Lines, McpSession, McpStateless, WebSocket};
 use sabir_bench::Kind::{self, ByHand, Complete, Floor, Ours};
 use sabir_bench::Program;
 
@@ -27,6 +27,7 @@ const fn server(name: &'static str, command: &'static [&'static str], speaks: Sp
 const ONE_PORT: &[&str] = &["../target/dist/sabir", "demo", "--listen", "tcp://127.0.0.1:0"];
 const FIXED: &[&str] =
     &["../target/dist/sabir", "demo", "--listen", "tcp://127.0.0.1:0", "--framing", "lines"];
+const MCP: &[&str] = &["../target/dist/sabir", "demo", "--mcp", "--listen", "http://127.0.0.1:0"];
 const PIPES: &[&str] = &["../target/dist/sabir", "demo"];
 
 pub(crate) const SERVERS: &[Server] = &[
@@ -43,4 +44,9 @@ pub(crate) const SERVERS: &[Server] = &[
     server("sabir, fixed lines", FIXED, Lines, Ours),
     Server { by: By::Pipes, ..server("sabir, stdio", PIPES, Lines, Ours) },
     server("serde_json by hand", &["peers/target/release/by_hand_lines"], Lines, ByHand),
+    server("sabir, MCP sessions", MCP, McpSession, Ours),
+    server("rmcp, MCP sessions", &["peers/target/release/rmcp_net"], McpSession, Complete),
+    server("sabir, MCP stateless", MCP, McpStateless, Ours),
+    server("rmcp, MCP stateless", &["peers/target/release/rmcp_net"], McpStateless, Complete),
+    server("rmcp, MCP stateless, JSON", &["peers/target/release/rmcp_net", "json"], McpStateless, Complete),
 ];

@@ -14,7 +14,7 @@ pub(crate) fn methods(plain: &Table<'_>) -> Vec<Goal> {
     let late = || Some(ours(By::Start)? - floor(By::Start)?);
     let to_peer = times(ours(By::Add), plain.best_peer(By::Add as usize));
     let to_dispatch = times(ours(By::Add), of("jsonrpsee dispatch", By::Add));
-    let blocking = times(of("sabir blocking", By::Add), floor(By::Add));
+    let blocking = |by| times(of("sabir blocking", by), floor(by));
     let added =
         of("sabir proxy", By::P50).zip(of("sabir blocking", By::P50)).map(|(with, without)| with - without);
     vec![
@@ -28,7 +28,8 @@ pub(crate) fn methods(plain: &Table<'_>) -> Vec<Goal> {
         Goal::at_least(0.5, "echo of 1 MiB, times the floor", to_floor(By::Echo1M)),
         Goal::at_most(8.0, "peak RSS, MiB", ours(By::Memory)),
         Goal::at_most(5.0, "start, ms after the floor", late()),
-        Goal::at_least(0.35, "sabir blocking: add/s, times the floor", blocking),
+        Goal::at_least(0.35, "sabir blocking: add/s, times the floor", blocking(By::Add)),
+        Goal::at_most(1.15, "sabir blocking: ping-pong p50, times the floor", blocking(By::P50)),
         Goal::at_least(1e6, "sabir spawned: add/s", of("sabir spawned", By::Add)),
         Goal::at_least(1e6, "sabir proxy: add/s", of("sabir proxy", By::Add)),
         Goal::at_most(15.0, "sabir proxy: p50, µs more than what is behind it", added),
@@ -41,8 +42,10 @@ pub(crate) fn tools(table: &Table<'_>) -> Vec<Goal> {
     let times = |by: By, to: Option<f64>| Some(ours(by)? / to?);
     let to_peer = times(By::Add, table.best_peer(By::Add as usize));
     let to_floor = times(By::P50, table.floor(By::P50 as usize));
+    let to_hand = times(By::Add, table.value_of("serde_json by hand, MCP", By::Add as usize));
     vec![
         Goal::at_least(10.0, "tools/call, calls a second, times the better of rmcp's", to_peer),
+        Goal::at_least(1.0, "tools/call, calls a second, times serde_json by hand", to_hand),
         Goal::at_most(1.3, "tools/call, ping-pong p50, times the floor", to_floor),
         Goal::at_most(12.0, "tools/call, peak RSS, MiB", ours(By::Memory)),
     ]

@@ -50,6 +50,7 @@ pub(crate) const SERVERS: &[Server] = &[
     server("lsp-server", &["peers/target/release/lsp_server"], Lsp, Complete, false),
     server("floor, MCP", &["peers/target/release/floor", "mcp"], Mcp, Floor, false),
     server("sabir demo --mcp", &["../target/dist/sabir", "demo", "--mcp"], Mcp, Ours, false),
+    server("sabir blocking, MCP", &["../target/dist/mcp_blocking"], Mcp, Ours, false),
     server("serde_json by hand, MCP", &["peers/target/release/by_hand"], Mcp, ByHand, false),
     server("rmcp", &["peers/target/release/rmcp"], Mcp, Complete, false),
     server("rmcp, polled pipes", &["peers/target/release/rmcp", "pipes"], Mcp, Complete, false),

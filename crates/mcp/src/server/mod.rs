@@ -10,6 +10,7 @@ mod input_round;
 mod limits;
 mod listen;
 mod observe;
+mod one_text;
 mod output;
 mod registry;
 mod request_context;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use sabir::{ErrorCode, ErrorObject};
+use sabir_proto::serialize_text;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
@@ -10,9 +11,10 @@ use crate::McpRevision;
 use crate::error::{ToolError, code};
 use crate::extensions::TypedResult;
 use crate::server::input_round::{InputRound, Questions};
+use crate::server::one_text;
 use crate::server::session::Caller;
 use crate::server::{Core, McpCtx};
-use crate::types::Meta;
+use crate::types::{Meta, ToolResult};
 
 /// How long and by whom a result may be kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -26,6 +28,8 @@ pub struct Cache {
 /// A result, or what has to be asked first.
 pub(crate) enum Answer<T> {
     Legacy(T),
+    /// Of either era, as the JSON that it is sent as.
+    Written(String),
     Modern {
         core: Arc<Core>,
         body: T,
@@ -71,6 +75,20 @@ impl ResponseBuilder {
             ResponseBuilder::Legacy(_) => Answer::Legacy(body),
             ResponseBuilder::Modern { core, .. } => Answer::Modern { core, body, meta, cached },
         }
+    }
+
+    /// What a tool has returned.
+    pub(crate) fn tool_answer(self, mut result: ToolResult) -> Answer<ToolResult> {
+        result.fit(self.revision());
+        let info = match &self {
+            ResponseBuilder::Legacy(_) => None,
+            ResponseBuilder::Modern { core, .. } => Some(core.info.get()),
+        };
+        if let Some(text) = one_text::write(&result, info) {
+            return Answer::Written(text);
+        }
+        let meta = self.take_meta(&mut result.meta);
+        self.answer(result, meta, false)
     }
 
     /// In the modern era a result's own `_meta` is written with what every result has there.
@@ -143,6 +161,7 @@ impl<T: Serialize> Serialize for Answer<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Answer::Legacy(body) => body.serialize(serializer),
+            Answer::Written(text) => serialize_text(text, serializer),
             Answer::Modern { core, body, meta, cached } => {
                 let cache = cached.then_some(core.settings.cache);
                 Wire {

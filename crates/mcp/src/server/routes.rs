@@ -267,14 +267,12 @@ fn call_tool(
             Err(reason) if end.revision() < McpRevision::V2025_11_25 => return Err(invalid(reason)),
             Err(reason) => Err(ToolError::Failed(format!("invalid arguments: {reason}"))),
         };
-        let mut result = match outcome {
+        let result = match outcome {
             Err(ToolError::Failed(why)) => ToolResult::error(why),
             Ok(result) => result,
             Err(failure) => return end.fail(failure),
         };
-        result.fit(end.revision());
-        let meta = end.take_meta(&mut result.meta);
-        Ok(end.answer(result, meta, false))
+        Ok(end.tool_answer(result))
     })
 }
 

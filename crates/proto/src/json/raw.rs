@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::Error as _;
+use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
@@ -215,13 +216,35 @@ impl fmt::Display for RawJson<'_> {
     }
 }
 
-/// The text goes out as it is. `serde_json` reads it over once more, since it takes raw text only from
-/// its own type; the encoder of this crate does not.
+/// The text goes out as it is.
 impl Serialize for RawJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let raw: &RawValue = serde_json::from_str(&self.0).map_err(serde::ser::Error::custom)?;
-        raw.serialize(serializer)
+        serialize_text(&self.0, serializer)
     }
+}
+
+/// The name by which serde_json knows its own raw values. It takes raw text only from that, and a [`RawValue`] can only be
+/// made by reading the text over once more.
+const RAW_VALUE: &str = "$serde_json::private::RawValue";
+
+/// Writes text that is known to be one JSON value, as it is, to a serializer of `serde_json`.
+///
+/// ```
+/// struct Sum(String);
+///
+/// impl serde::Serialize for Sum {
+///     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+///         sabir_proto::serialize_text(&self.0, serializer)
+///     }
+/// }
+///
+/// assert_eq!(serde_json::to_string(&[Sum("1.0".to_owned())])?, "[1.0]");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+pub fn serialize_text<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut value = serializer.serialize_struct(RAW_VALUE, 1)?;
+    value.serialize_field(RAW_VALUE, text)?;
+    value.end()
 }
 
 /// serde_json has checked it.

@@ -1,6 +1,6 @@
 //! What an application may ask of a session, and set, at any time.
 
-use super::{BatchKey, RequestKey, Session, Usage};
+use super::{BatchKey, Phase, RequestKey, Session, Usage};
 use crate::dialect::Dialect;
 use crate::frame::Framing;
 use crate::message::id::Id;
@@ -43,6 +43,17 @@ impl Session {
     /// Whether the peer leaves so much unread that handlers should rest.
     pub fn is_congested(&self) -> bool {
         self.core.is_congested()
+    }
+
+    /// Whether what is written may let it say more: it is congested, has subscribers, or is about to end. If not, there is
+    /// no need to poll it behind [`handle_written`](Self::handle_written). Ask before that.
+    pub fn waits_for_write(&self) -> bool {
+        let core = &self.core;
+        core.is_congested()
+            || core.is_outbound_full()
+            || core.eof
+            || core.phase != Phase::Open
+            || core.subscriptions.as_ref().is_some_and(|tables| !tables.sinks.is_empty())
     }
 
     /// Whether everything that came is dealt with: nothing waits, and no handler runs.

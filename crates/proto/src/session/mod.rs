@@ -592,7 +592,8 @@ impl Core {
             earliest = Some(earliest.map_or(deadline, |earliest| earliest.min(deadline)));
         }
         // Waking up a connection that holds little would cost more than it gives.
-        let shrink = self.shrink_at().filter(|shrink| earliest.is_none_or(|earliest| *shrink < earliest));
-        shrink.filter(|_| self.held(input_capacity) > WORTH_SHRINKING).or(earliest)
+        let shrinks = self.held(input_capacity) > WORTH_SHRINKING;
+        let shrink = if shrinks { self.shrink_at() } else { None };
+        shrink.into_iter().chain(earliest).min()
     }
 }

@@ -177,8 +177,11 @@ impl Core {
     /// Moves on what subscriptions have to send, and what is to be said of our own. Whether there is more to poll.
     #[cold]
     pub(super) fn send_waiting(&mut self) -> bool {
+        let calls = self.calls.len();
         self.send_unsubscribes();
-        self.send_queued()
+        // Each call that is open makes room for one more request.
+        let has_called = self.calls.len() > calls;
+        self.send_queued() || has_called
     }
 
     pub(super) fn has_no_subscriptions(&self) -> bool {

@@ -291,12 +291,15 @@ impl Peer {
         if self.done.is_none() {
             self.subscriptions.make_items(&mut self.session, now, random);
         }
+        // Whether nothing may come of what was written.
+        let mut is_still = false;
         loop {
             self.check_limits();
             let polled = match self.style {
                 Style::Eager => self.session.poll_output(now),
                 Style::Tokio | Style::Blocking => self.session.poll_event(now),
             };
+            assert!(!is_still || matches!(polled, Output::Wait(_)), "a write made it say more: {polled:?}");
             let wait = match polled {
                 Output::Event(event) => {
                     let event = event.into_owned();
@@ -329,6 +332,7 @@ impl Peer {
             let bytes = &wait.write[..count];
             self.audit.says(bytes);
             link.write(bytes, now + Duration::from_micros(random.below(3000) as u64));
+            is_still = !self.session.waits_for_write();
             self.session.handle_written(now, count);
             self.clocks.wrote(now);
             if self.style != Style::Eager {

@@ -1,9 +1,9 @@
 //! What a connection shares with the handles to it: commands that wait to be executed, and wake-ups.
 
-use std::any::{Any, TypeId};
+use std::any::Any;
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::task::{Wake, Waker};
 use std::time::Duration;
@@ -13,6 +13,7 @@ use tokio::sync::{Notify, oneshot, watch};
 
 use crate::peer::Peer;
 use crate::peer::call_slot::CallSlot;
+use crate::peer::extensions::Extensions;
 use crate::peer::subscription::{SubscribeCommand, SubscriptionSlot};
 use crate::proxy::subscriptions::Relays;
 use crate::router::Routes;
@@ -141,7 +142,7 @@ pub(crate) struct Shared {
     pub(crate) routes: Arc<Routes>,
     state: Mutex<State>,
     /// What handlers keep for the connection, one of each type.
-    extensions: Mutex<Vec<(TypeId, Arc<dyn Any + Send + Sync>)>>,
+    extensions: Extensions,
     /// Who the caller is, where the transport itself does not tell.
     pub(crate) identity: OnceLock<Arc<dyn Any + Send + Sync>>,
     /// Set while there are commands or hooks, so that the connection need not lock to see that there are none.
@@ -266,15 +267,7 @@ impl Shared {
 
     /// The connection's own value of this type.
     pub(crate) fn extension<T: Any + Send + Sync + Default>(&self) -> Arc<T> {
-        let mut extensions = lock(&self.extensions);
-        let found =
-            extensions.iter().find(|(id, _)| *id == TypeId::of::<T>()).map(|(_, value)| Arc::clone(value));
-        let value = found.unwrap_or_else(|| {
-            let value: Arc<dyn Any + Send + Sync> = Arc::new(T::default());
-            extensions.push((TypeId::of::<T>(), Arc::clone(&value)));
-            value
-        });
-        value.downcast().unwrap_or_else(|_| unreachable!("it was found by its type"))
+        self.extensions.get()
     }
 
     pub(crate) fn cause(&self) -> Option<Cause> {
@@ -412,6 +405,13 @@ impl Shared {
     /// Whether a task can go on while spawned handlers are still at work.
     pub(crate) fn is_gathering(&self) -> bool {
         self.spawned.load(Ordering::Relaxed) > 0 && self.has_ready.is_up()
+    }
+
+    /// Whether handles have left something to do. To be asked behind their number: what they did before they were dropped is
+    /// seen then.
+    pub(crate) fn has_work(&self) -> bool {
+        fence(Ordering::Acquire);
+        self.has_commands.is_up() || self.has_ready.is_up()
     }
 
     pub(crate) fn take_ready(&self, into: &mut Vec<usize>) {

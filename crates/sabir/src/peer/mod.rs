@@ -4,6 +4,7 @@ pub(crate) mod batch;
 pub(crate) mod call;
 pub(crate) mod call_slot;
 pub(crate) mod commands;
+mod extensions;
 pub(crate) mod reconnect;
 pub(crate) mod relayed;
 pub(crate) mod resubscribe;

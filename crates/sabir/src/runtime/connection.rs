@@ -211,23 +211,28 @@ impl<P: Io> Connection<P> {
         let mut has_read = false;
         // Whether it has written since it last tried to read.
         let mut has_written = false;
+        // Whether what was written leaves the engine nothing to do.
+        let mut is_still = false;
         loop {
             if let Some(cause) = self.closing.take() {
                 return self.close(cx, cause);
             }
-            match self.engine.run() {
-                Stop::Done(cause) => {
-                    self.begin_close(cause);
-                    continue;
+            if !std::mem::take(&mut is_still) {
+                match self.engine.run() {
+                    Stop::Done(cause) => {
+                        self.begin_close(cause);
+                        continue;
+                    }
+                    Stop::Yielding => {
+                        cx.waker().wake_by_ref();
+                        return Poll::Pending;
+                    }
+                    Stop::Waiting => self.drained = true,
+                    Stop::Pausing => {}
                 }
-                Stop::Yielding => {
-                    cx.waker().wake_by_ref();
-                    return Poll::Pending;
-                }
-                Stop::Waiting => self.drained = true,
-                Stop::Pausing => {}
             }
             // Everything that is ready goes out at once; only then is more taken in.
+            let waited_for_write = self.engine.context.waits_for_write();
             let wrote = self.io.send(cx, &mut self.engine.context);
             self.engine.tell_congestion();
             let wrote = matches!(wrote, IoProgress::Yes);
@@ -244,6 +249,8 @@ impl<P: Io> Connection<P> {
             // What was written may let the session say more, which only the engine listens to. Subscriptions always may
             // have more to say.
             if wrote && !std::mem::replace(&mut has_written, true) {
+                // A write that failed has ended the session.
+                is_still = !waited_for_write && !self.engine.context.waits_for_write();
                 continue;
             }
             has_written = false;

@@ -110,7 +110,8 @@ impl Engine {
         }
     }
 
-    /// Whether nobody else holds on to it: no handler, and nothing that a handler has left behind. Nor does it hold much.
+    /// Whether nobody else holds on to it: no handler, and nothing that a handler has left behind, not even something to do.
+    /// Nor does it hold much.
     pub(crate) fn is_unshared(&self) -> bool {
         let shared = &self.context.peer.shared;
         let wakers = self.wakers.iter().all(|(waker, _)| Arc::strong_count(waker) == 2);
@@ -119,6 +120,7 @@ impl Engine {
             && wakers
             && streams.is_some_and(|more| Arc::strong_count(shared) == 1 + self.wakers.len() + more)
             && Arc::weak_count(shared) == 0
+            && !shared.has_work()
     }
 
     /// A new turn begins: whoever was given an answer has had a turn since. The clock was just read.

@@ -229,6 +229,11 @@ impl SessionContext {
         self.session.wants_read() && !holds_input()
     }
 
+    /// Whether what is written may let something go on.
+    pub(crate) fn waits_for_write(&self) -> bool {
+        !self.waiting.is_empty() || self.session.waits_for_write()
+    }
+
     /// The peer sends no more.
     pub(crate) fn handle_eof(&mut self) {
         self.session.handle_eof(self.now);

@@ -55,11 +55,11 @@ impl Driver {
                 Stop::Yielding => continue,
                 Stop::Waiting | Stop::Pausing => {}
             }
-            let wrote = self.write();
+            let may_say_more = self.write();
             self.engine.tell_congestion();
-            // What was written may let the session say more, which only the engine listens to. Subscriptions always may
-            // have more to say: every other time, input is read.
-            let is_busy = wrote || self.engine.is_pausing() || self.engine.has_ready();
+            // Only the engine listens to what the session says. Subscriptions always may have more to say: every other
+            // time, input is read.
+            let is_busy = may_say_more || self.engine.is_pausing() || self.engine.has_ready();
             was_busy = is_busy && !was_busy;
             if was_busy {
                 continue;
@@ -75,9 +75,10 @@ impl Driver {
         }
     }
 
-    /// Writes what there is, as far as it goes without waiting. Whether that changed anything.
+    /// Writes what there is, as far as it goes without waiting. Whether the session may have more to say then.
     fn write(&mut self) -> bool {
         let context = &mut self.engine.context;
+        let may_say_more = context.waits_for_write();
         let (now, session) = (context.now, &mut context.session);
         let bytes = session.unsent();
         if bytes.is_empty() {
@@ -86,9 +87,12 @@ impl Driver {
         match self.io.write(bytes) {
             Ok(Some(count)) => session.handle_written(now, count),
             Ok(None) => return false,
-            Err(error) => self.lost(error),
+            Err(error) => {
+                self.lost(error);
+                return true;
+            }
         }
-        true
+        may_say_more
     }
 
     fn read(&mut self) {
@@ -134,5 +138,23 @@ impl Driver {
             false => self.engine.deadline().map(|at| (at - now).min(LONGEST_WAIT)),
         };
         self.io.wait(wants_read, wants_write, timeout)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::blocking::memory;
+
+    /// It would block in `read`, and what was to be sent would wait for the peer.
+    #[test]
+    fn what_a_handle_leaves_behind_is_done_before_only_the_peer_can_wake_it() {
+        let (near, _far) = memory().unwrap();
+        let (mut driver, peer) = Driver::new(near, Router::new(), Role::Server).unwrap();
+        peer.try_notify("late", ()).unwrap();
+        drop(peer);
+        assert!(!driver.engine.is_unshared());
+        driver.engine.run();
+        assert!(driver.engine.is_unshared());
     }
 }
