@@ -226,6 +226,30 @@ fn pictures_are_escaped() {
     }
 }
 
+/// Sessions of the same two sides are one pair, however many; methods of two servers are two things.
+#[test]
+fn a_picture_counts_all_sessions_and_keeps_servers_apart() {
+    let mut capture = String::new();
+    for session in 0..100 {
+        let server = if session % 4 == 0 { "files" } else { "mail" };
+        let _ = write!(
+            capture,
+            r#"{{"jrl":1,"profile":"mcp"}}
+{{"n":1,"t":0,"d":">","msg":{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{{"protocolVersion":"2025-11-25","capabilities":{{}},"clientInfo":{{"name":"editor","version":"1"}}}}}}}}
+{{"n":2,"t":1,"d":"<","msg":{{"jsonrpc":"2.0","id":1,"result":{{"protocolVersion":"2025-11-25","capabilities":{{}},"serverInfo":{{"name":"{server}","version":"1"}}}}}}}}
+{{"n":3,"t":2,"d":">","msg":{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{"name":"find"}}}}}}
+"#
+        );
+    }
+    let svg = picture(&graph(capture.as_bytes()), Picture::Calls, &Stop::default()).unwrap();
+    for (label, times) in
+        [("25×", 2), ("75×", 2), (">files<", 2), (">mail<", 2), (">tool find<", 2), (">editor<", 1)]
+    {
+        assert_eq!(svg.matches(label).count(), times, "{label}: {svg}");
+    }
+    assert!(!svg.contains("most frequent"), "{svg}");
+}
+
 /// Calls that go on with more input, and tasks, are linked; another protocol's messages are not MCP's.
 #[test]
 fn what_mcp_means_is_linked() {
@@ -396,7 +420,9 @@ fn hostile_captures_are_told_as_they_are() {
     );
     let wide = format!("[{}1]", "1,".repeat(100_000));
     let long = format!("{{\"jsonrpc\":\"2.0\",\"id\":\"{}\",\"method\":\"x\"}}", "é\\ud800".repeat(20_000));
-    let cases: [(&[u8], &str); 8] = [
+    let digits = format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"x\"}}", "9".repeat(10_000));
+    let cases: [(&[u8], &str); 9] = [
+        (digits.as_bytes(), "a jrpc:NumberId ;\n  rpcx:idText \"9999"),
         (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}", "rpcx:fault \"not JSON: "),
         (deep.as_bytes(), "rpcx:fault \"not JSON: nested too deeply"),
         (nested.as_bytes(), "a jrpc:Response"),
@@ -545,6 +571,10 @@ fn neither_chains_nor_queries_are_too_deep() {
     }
     assert!(graph.query(&nested("(", ")", 90), &Stop::default()).is_ok());
     assert!(graph.query(&nested("1||", "", 10_000), &Stop::default()).is_ok());
+    let long = r#"{"jsonrpc":"2.0","id":1,"method":"LONG"}"#.replace("LONG", &"m".repeat(1 << 20));
+    let multiplied = "SELECT ?m { ?r jrpc:hasMethod ?m . ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }";
+    let error = self::graph(long.as_bytes()).query(multiplied, &Stop::default()).unwrap_err();
+    assert!(error.to_string().contains("256 MiB"), "{error}");
     for (query, why) in [
         (
             "SELECT * { SERVICE SILENT <http://127.0.0.1:9/> { ?a ?b ?c } }",
@@ -552,9 +582,17 @@ fn neither_chains_nor_queries_are_too_deep() {
         ),
         ("SELECT * FROM <file:///etc/passwd> { ?a ?b ?c }", "the query is refused: FROM asks other graphs"),
         ("SELECT * { ?x foaf:name ?l }", "the prefix `foaf` is not declared"),
+        ("SELECT * {\n ?x ?y ?z ", "it ends too early"),
+        ("SELECT * { ?x ?y ", "it ends too early"),
+        ("SELECT * { ?x ?y } }", "unexpected input"),
     ] {
         let error = graph.query(query, &Stop::default()).unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
     }
+    let one = self::graph(br#"{"jsonrpc":"2.0","id":1,"method":"x"}"#);
+    assert_eq!(
+        one.query("ASK { c:m1 jrpc:hasMethod \"x\" }", &Stop::default()).unwrap(),
+        Answer::Truth(true)
+    );
     assert!(graph.query("SELECT * { ?x rdfs:label ?l ; a owl:Class }", &Stop::default()).is_ok());
 }
