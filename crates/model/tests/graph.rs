@@ -226,30 +226,6 @@ fn pictures_are_escaped() {
     }
 }
 
-/// Sessions of the same two sides are one pair, however many; methods of two servers are two things.
-#[test]
-fn a_picture_counts_all_sessions_and_keeps_servers_apart() {
-    let mut capture = String::new();
-    for session in 0..100 {
-        let server = if session % 4 == 0 { "files" } else { "mail" };
-        let _ = write!(
-            capture,
-            r#"{{"jrl":1,"profile":"mcp"}}
-{{"n":1,"t":0,"d":">","msg":{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{{"protocolVersion":"2025-11-25","capabilities":{{}},"clientInfo":{{"name":"editor","version":"1"}}}}}}}}
-{{"n":2,"t":1,"d":"<","msg":{{"jsonrpc":"2.0","id":1,"result":{{"protocolVersion":"2025-11-25","capabilities":{{}},"serverInfo":{{"name":"{server}","version":"1"}}}}}}}}
-{{"n":3,"t":2,"d":">","msg":{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{"name":"find"}}}}}}
-"#
-        );
-    }
-    let svg = picture(&graph(capture.as_bytes()), Picture::Calls, &Stop::default()).unwrap();
-    for (label, times) in
-        [("25×", 2), ("75×", 2), (">files<", 2), (">mail<", 2), (">tool find<", 2), (">editor<", 1)]
-    {
-        assert_eq!(svg.matches(label).count(), times, "{label}: {svg}");
-    }
-    assert!(!svg.contains("most frequent"), "{svg}");
-}
-
 /// Calls that go on with more input, and tasks, are linked; another protocol's messages are not MCP's.
 #[test]
 fn what_mcp_means_is_linked() {
@@ -571,6 +547,11 @@ fn neither_chains_nor_queries_are_too_deep() {
     }
     assert!(graph.query(&nested("(", ")", 90), &Stop::default()).is_ok());
     assert!(graph.query(&nested("1||", "", 10_000), &Stop::default()).is_ok());
+}
+
+#[test]
+fn queries_that_cannot_be_answered_say_why() {
+    let graph = graph(b"");
     let long = r#"{"jsonrpc":"2.0","id":1,"method":"LONG"}"#.replace("LONG", &"m".repeat(1 << 20));
     let multiplied = "SELECT ?m { ?r jrpc:hasMethod ?m . ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }";
     let error = self::graph(long.as_bytes()).query(multiplied, &Stop::default()).unwrap_err();
@@ -582,9 +563,6 @@ fn neither_chains_nor_queries_are_too_deep() {
         ),
         ("SELECT * FROM <file:///etc/passwd> { ?a ?b ?c }", "the query is refused: FROM asks other graphs"),
         ("SELECT * { ?x foaf:name ?l }", "the prefix `foaf` is not declared"),
-        ("SELECT * {\n ?x ?y ?z ", "it ends too early"),
-        ("SELECT * { ?x ?y ", "it ends too early"),
-        ("SELECT * { ?x ?y } }", "unexpected input"),
     ] {
         let error = graph.query(query, &Stop::default()).unwrap_err().to_string();
         assert!(error.contains(why), "{error}");

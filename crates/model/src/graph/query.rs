@@ -166,7 +166,7 @@ impl Graph {
                 known.chain(MORE_PREFIXES.map(|(label, _)| label)).chain([OWN_PREFIX]).collect();
             QueryError::Syntax(match survey.undeclared(&known) {
                 Some(prefix) => format!("the prefix `{prefix}` is not declared"),
-                None => brief(&error.to_string(), sparql),
+                None => brief(&error.to_string()),
             })
         })?;
         if query.dataset().is_some() {
@@ -230,14 +230,8 @@ impl Room {
 
 /// Where the parser stopped, and its own words if it has any. It also lists all that might have stood there, to the
 /// last character class; that helps nobody.
-fn brief(error: &str, query: &str) -> String {
+fn brief(error: &str) -> String {
     let Some((place, list)) = error.split_once(": expected ") else { return error.to_owned() };
-    let query = query.trim_end();
-    let end = (query.split('\n').count(), query.rsplit('\n').next().unwrap_or_default().chars().count());
-    let at = place.rsplit(' ').next().and_then(|at| at.split_once(':'));
-    if at.and_then(|(line, column)| Some((line.parse().ok()?, column.parse().ok()?))) > Some(end) {
-        return format!("{place}: it ends too early");
-    }
     let words = list.split(", ").find(|item| item.contains(' ') && item.starts_with(char::is_alphabetic));
     match words.filter(|words| !words.starts_with("one of")) {
         Some(words) => format!("{place}: {words}"),

@@ -15,70 +15,53 @@ const BOX: usize = 230;
 const RIGHT: usize = 560;
 const WIDTH: usize = RIGHT + BOX + 190;
 
-/// Messages are counted by session first, so that names are looked up for what was counted and not for each message. A caller
-/// that is not known is `rdf:nil` meanwhile: a variable without a value would match all names.
 const CALLS: &str = "
-SELECT ?who ?host ?method ?tool (SUM(?calls) AS ?all) (SUM(?bad) AS ?failed) (SUM(?took) AS ?ms) (SUM(?answered) AS ?answers) {
-  { SELECT ?session ?from ?method ?tool (COUNT(?r) AS ?calls) (SUM(?isBad) AS ?bad) (SUM(?duration) AS ?took) (COUNT(?duration) AS ?answered) {
-    ?r a jrpc:Request ; jrpc:hasMethod ?method ; rpcx:session ?session .
-    OPTIONAL { ?r prov:wasAttributedTo ?caller }
-    OPTIONAL { ?r mcp:executesTool/mcp:hasName ?tool }
-    OPTIONAL { ?a rpcx:answers ?r FILTER NOT EXISTS { ?a rpcx:isRepeated true } OPTIONAL { ?a rpcx:durationMs ?duration } OPTIONAL { ?a mcpx:outcome ?outcome } OPTIONAL { ?a jrpc:hasError ?error } }
-    BIND (IF(BOUND(?error) || (BOUND(?outcome) && ?outcome = mcpx:ToolFailed), 1, 0) AS ?isBad)
-    BIND (COALESCE(?caller, rdf:nil) AS ?from)
-  } GROUP BY ?session ?from ?method ?tool }
-  OPTIONAL { ?from mcp:hasName ?name }
-  OPTIONAL { ?session prov:wasAssociatedWith ?other . ?other mcp:hasName ?host FILTER (?from != rdf:nil && ?other != ?from) }
-  BIND (COALESCE(?name, IF(?from = rdf:nil, \"somebody\", REPLACE(STR(?from), \"^.*#\", \"\"))) AS ?who)
+SELECT ?caller ?name ?method ?tool ?host (COUNT(?r) AS ?calls) (SUM(?bad) AS ?failed) (SUM(?took) AS ?ms) (SUM(?answer) AS ?answers) {
+  ?r a jrpc:Request ; jrpc:hasMethod ?method .
+  OPTIONAL { ?r prov:wasAttributedTo ?caller OPTIONAL { ?caller mcp:hasName ?name } }
+  OPTIONAL { ?r mcp:executesTool ?t . ?t mcp:hasName ?tool OPTIONAL { ?h mcp:exposesTool ?t ; mcp:hasName ?host } }
+  OPTIONAL { ?a rpcx:answers ?r FILTER NOT EXISTS { ?a rpcx:isRepeated true } OPTIONAL { ?a rpcx:durationMs ?duration } OPTIONAL { ?a mcpx:outcome ?outcome } OPTIONAL { ?a jrpc:hasError ?error } }
+  BIND (COALESCE(?duration, 0) AS ?took)
+  BIND (IF(BOUND(?duration), 1, 0) AS ?answer)
+  BIND (IF(BOUND(?error) || (BOUND(?outcome) && ?outcome = mcpx:ToolFailed), 1, 0) AS ?bad)
 }
-GROUP BY ?who ?host ?method ?tool
-ORDER BY DESC(?all) ?method ?tool ?who ?host
+GROUP BY ?caller ?name ?method ?tool ?host
+ORDER BY DESC(?calls) ?method ?tool
 LIMIT 61";
 
 const DURING: &str = "
-SELECT ?method ?tool ?host ?innerMethod ?innerTool ?innerHost (SUM(?n) AS ?times) {
-  { SELECT ?session ?by ?method ?tool ?innerSession ?innerBy ?innerMethod ?innerTool (COUNT(?inner) AS ?n) {
-    ?inner rpcx:calledDuring|mcpx:askedDuring ?outer ; jrpc:hasMethod ?innerMethod ; rpcx:session ?innerSession .
-    ?outer jrpc:hasMethod ?method ; rpcx:session ?session .
-    OPTIONAL { ?outer prov:wasAttributedTo ?by }
-    OPTIONAL { ?inner prov:wasAttributedTo ?innerBy }
-    OPTIONAL { ?outer mcp:executesTool/mcp:hasName ?tool }
-    OPTIONAL { ?inner mcp:executesTool/mcp:hasName ?innerTool }
-  } GROUP BY ?session ?by ?method ?tool ?innerSession ?innerBy ?innerMethod ?innerTool }
-  OPTIONAL { ?session prov:wasAssociatedWith ?to . ?to mcp:hasName ?host FILTER (BOUND(?by) && ?to != ?by) }
-  OPTIONAL { ?innerSession prov:wasAssociatedWith ?innerTo . ?innerTo mcp:hasName ?innerHost FILTER (BOUND(?innerBy) && ?innerTo != ?innerBy) }
+SELECT ?method ?tool ?innerMethod ?innerTool (COUNT(?inner) AS ?times) {
+  ?inner rpcx:calledDuring|mcpx:askedDuring ?outer ; jrpc:hasMethod ?innerMethod .
+  ?outer jrpc:hasMethod ?method .
+  OPTIONAL { ?outer mcp:executesTool/mcp:hasName ?tool }
+  OPTIONAL { ?inner mcp:executesTool/mcp:hasName ?innerTool }
 }
-GROUP BY ?method ?tool ?host ?innerMethod ?innerTool ?innerHost
-ORDER BY DESC(?times) ?method ?innerMethod LIMIT 60";
-
-/// What is called: a method or a tool, and whose.
-#[derive(PartialEq)]
-struct Target {
-    what: String,
-    host: String,
-}
-
-impl Target {
-    fn of(method: &str, tool: &str, host: String) -> Target {
-        let what = if tool.is_empty() { method.to_owned() } else { format!("tool {tool}") };
-        Target { what, host }
-    }
-}
+GROUP BY ?method ?tool ?innerMethod ?innerTool
+ORDER BY DESC(?times) LIMIT 60";
 
 pub(super) fn draw(graph: &Graph, stop: &Stop) -> Result<String, QueryError> {
     let calls = rows(graph, CALLS, stop)?;
     let mut callers: BTreeMap<String, usize> = BTreeMap::new();
-    let mut called: Vec<Target> = Vec::new();
+    let mut called: Vec<(String, String)> = Vec::new();
     let mut edges: BTreeMap<(usize, usize), [f64; 4]> = BTreeMap::new();
     for row in calls.rows.iter().take(MOST) {
+        let name = match (text(row, 1), text(row, 0)) {
+            (name, _) if !name.is_empty() => name,
+            (_, iri) if !iri.is_empty() => iri.rsplit('#').next().unwrap_or_default().to_owned(),
+            _ => "somebody".to_owned(),
+        };
+        let (what, host) = (what(&text(row, 2), &text(row, 3)), text(row, 4));
         let next = callers.len();
-        let from = *callers.entry(text(row, 0)).or_insert(next);
-        let target = Target::of(&text(row, 2), &text(row, 3), text(row, 1));
-        let to = called.iter().position(|known| *known == target).unwrap_or_else(|| {
-            called.push(target);
+        let from = *callers.entry(name).or_insert(next);
+        let to = called.iter().position(|(known, _)| *known == what).unwrap_or_else(|| {
+            called.push((what, host));
             called.len() - 1
         });
-        edges.insert((from, to), [4, 5, 6, 7].map(|column| number(row, column).unwrap_or(0.0)));
+        // One line for each pair, whatever the number of sessions.
+        let edge: &mut [f64; 4] = edges.entry((from, to)).or_default();
+        for (sum, column) in edge.iter_mut().zip(5..) {
+            *sum += number(row, column).unwrap_or(0.0);
+        }
     }
     let y = |at: usize| TOP + at * ROW + 18;
     let mut svg = Svg::new(WIDTH);
@@ -104,7 +87,7 @@ pub(super) fn draw(graph: &Graph, stop: &Stop) -> Result<String, QueryError> {
         svg.rect([LEFT, y(*at) - 18, BOX, 36]);
         svg.text(LEFT + BOX / 2, y(*at) + 5, "middle", "", &shortened(name, 30));
     }
-    for (at, Target { what: name, host }) in called.iter().enumerate() {
+    for (at, (name, host)) in called.iter().enumerate() {
         svg.rect([RIGHT, y(at) - 18, BOX, 36]);
         svg.text(
             RIGHT + BOX / 2,
@@ -118,9 +101,9 @@ pub(super) fn draw(graph: &Graph, stop: &Stop) -> Result<String, QueryError> {
         }
     }
     for row in &rows(graph, DURING, stop)?.rows {
-        let place = |target: Target| called.iter().position(|known| *known == target);
-        let outer = place(Target::of(&text(row, 0), &text(row, 1), text(row, 2)));
-        let inner = place(Target::of(&text(row, 3), &text(row, 4), text(row, 5)));
+        let place = |name: String| called.iter().position(|(known, _)| *known == name);
+        let outer = place(what(&text(row, 0), &text(row, 1)));
+        let inner = place(what(&text(row, 2), &text(row, 3)));
         let (Some(outer), Some(inner)) = (outer, inner) else { continue };
         let (x, bend) = (RIGHT + BOX, RIGHT + BOX + 40 + 12 * outer.abs_diff(inner).min(6));
         svg.body += &format!(
@@ -131,7 +114,7 @@ pub(super) fn draw(graph: &Graph, stop: &Stop) -> Result<String, QueryError> {
             y(inner) + 6,
         );
         let middle = (y(outer) + y(inner)) / 2;
-        svg.text(bend - 4, middle + 4, "start", "small", &format!("{}× in its course", text(row, 6)));
+        svg.text(bend - 4, middle + 4, "start", "small", &format!("{}× in its course", text(row, 4)));
     }
     let mut height = y(callers.len().max(called.len())) + 10;
     if calls.rows.len() > MOST {
@@ -139,4 +122,8 @@ pub(super) fn draw(graph: &Graph, stop: &Stop) -> Result<String, QueryError> {
         height += ROW / 2;
     }
     Ok(svg.finish(height, "who called what: how often, and how long it took on average"))
+}
+
+fn what(method: &str, tool: &str) -> String {
+    if tool.is_empty() { method.to_owned() } else { format!("tool {tool}") }
 }
