@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -43,6 +43,18 @@ test('ajv takes each example for what it is', () => {
       count++
     }
   assert.ok(count > 60)
+})
+
+test('what the README shows runs', () => {
+  const [, code] = read(new URL('README.md', root)).match(/```js\n(.*?)```/s)
+  // In the folder of the packages, with the blocks beside it.
+  const at = new URL('readme-of-blocks.mjs', import.meta.url)
+  writeFileSync(at, code.replace("'building-blocks/'", "'../building-blocks/'"))
+  try {
+    assert.match(execFileSync(process.execPath, [fileURLToPath(at)], { encoding: 'utf8' }), /must be string/)
+  } finally {
+    rmSync(at)
+  }
 })
 
 test('jsonld gives the triples beside each example', async () => {

@@ -6,6 +6,7 @@ definitions are compared with those."""
 
 import importlib
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -169,6 +170,12 @@ def annotations(value, found):
     return found
 
 
+async def what_the_readme_shows_runs():
+    shown = re.findall(r"```python\n(.*?)```", (BLOCKS / "README.md").read_text(), re.DOTALL)
+    outs = [subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True).stdout for code in shown]
+    check((len(outs), "CallToolRequest" in outs[1], "Conforms: True" in outs[1]), (2, True, True))
+
+
 async def another_tool_annotates_the_schema_as_we_do():
     with tempfile.TemporaryDirectory() as folder:
         schema = Path(folder) / "schema.json"
@@ -287,6 +294,7 @@ run(
         examples_give_the_same_triples,
         contexts_that_others_derive_mean_the_same,
         shapes_apply_to_messages_of_every_block,
+        what_the_readme_shows_runs,
         another_tool_annotates_the_schema_as_we_do,
         the_ontologies_explain_every_term,
         the_definitions_of_mcp_are_those_of_its_package,

@@ -28,7 +28,9 @@ pub(crate) fn run(args: &ModelArgs, printer: &Printer) -> Result<Exit, Failure> 
         ModelPart::Shapes => match name {
             None => files::SHAPES.to_owned(),
             Some(name) => {
-                return Err(Failure::usage(format_args!("there is only one shapes: leave out `{name}`")));
+                return Err(Failure::usage(format_args!(
+                    "`sabir model shapes` takes no name: leave out `{name}`"
+                )));
             }
         },
         ModelPart::Query => match name {
@@ -60,9 +62,12 @@ fn schema(name: Option<&str>, draft: Draft) -> Result<&'static str, Failure> {
         (Some(name @ ("lsp-envelope" | "a2a-envelope")), Draft::Draft07) => {
             Err(Failure::usage(format_args!("`{name}` is not there in draft 07")))
         }
-        (Some(other), _) => {
-            Err(unknown("schema", other, "json-rpc, mcp-envelope, lsp-envelope or a2a-envelope"))
-        }
+        (Some(other), _) => Err(unknown(
+            "schema",
+            other,
+            "json-rpc, mcp-envelope, lsp-envelope or a2a-envelope; `sabir model build FOLDER` writes those of MCP's revisions, \
+             which refer to each other",
+        )),
     }
 }
 

@@ -396,7 +396,9 @@ fn hostile_captures_are_told_as_they_are() {
     );
     let wide = format!("[{}1]", "1,".repeat(100_000));
     let long = format!("{{\"jsonrpc\":\"2.0\",\"id\":\"{}\",\"method\":\"x\"}}", "é\\ud800".repeat(20_000));
-    let cases: [(&[u8], &str); 8] = [
+    let digits = format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"x\"}}", "9".repeat(10_000));
+    let cases: [(&[u8], &str); 9] = [
+        (digits.as_bytes(), "a jrpc:NumberId ;\n  rpcx:idText \"9999"),
         (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}", "rpcx:fault \"not JSON: "),
         (deep.as_bytes(), "rpcx:fault \"not JSON: nested too deeply"),
         (nested.as_bytes(), "a jrpc:Response"),
@@ -545,6 +547,15 @@ fn neither_chains_nor_queries_are_too_deep() {
     }
     assert!(graph.query(&nested("(", ")", 90), &Stop::default()).is_ok());
     assert!(graph.query(&nested("1||", "", 10_000), &Stop::default()).is_ok());
+}
+
+#[test]
+fn queries_that_cannot_be_answered_say_why() {
+    let graph = graph(b"");
+    let long = r#"{"jsonrpc":"2.0","id":1,"method":"LONG"}"#.replace("LONG", &"m".repeat(1 << 20));
+    let multiplied = "SELECT ?m { ?r jrpc:hasMethod ?m . ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }";
+    let error = self::graph(long.as_bytes()).query(multiplied, &Stop::default()).unwrap_err();
+    assert!(error.to_string().contains("256 MiB"), "{error}");
     for (query, why) in [
         (
             "SELECT * { SERVICE SILENT <http://127.0.0.1:9/> { ?a ?b ?c } }",
@@ -556,5 +567,10 @@ fn neither_chains_nor_queries_are_too_deep() {
         let error = graph.query(query, &Stop::default()).unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
     }
+    let one = self::graph(br#"{"jsonrpc":"2.0","id":1,"method":"x"}"#);
+    assert_eq!(
+        one.query("ASK { c:m1 jrpc:hasMethod \"x\" }", &Stop::default()).unwrap(),
+        Answer::Truth(true)
+    );
     assert!(graph.query("SELECT * { ?x rdfs:label ?l ; a owl:Class }", &Stop::default()).is_ok());
 }

@@ -21,9 +21,10 @@ A QUERY is SPARQL, @FILE, or one of
   failed-arguments     calls of tools that failed, with their arguments (MCP)
   broken-results       results that do not match the tool's output schema (MCP)
   who-asked-what       who asked for what, how often, and how it went
-The prefixes jrpc, rpcx, mcp, mcpx, prov, rdf and xsd need not be declared; `sabir model ontology` explains the terms.
+The prefixes jrpc, rpcx, mcp, mcpx, prov, rdf, rdfs, owl and xsd, and c for the names of the graph, need not be
+declared; `sabir model ontology` explains the terms.
 
-Exit codes: 0 ok, 1 the query found too much, 2 usage, 3 cannot read, 4 the query took too long.
+Exit codes: 0 ok, 1 the query found or took too much, 2 usage, 3 cannot read, 4 it took too long.
 
 Examples:
   sabir graph session.jrl > session.ttl
@@ -126,7 +127,8 @@ fn base_iri(text: &str) -> Result<String, String> {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 NAME is
-  for schema    json-rpc (the default), mcp-envelope, lsp-envelope or a2a-envelope
+  for schema    json-rpc (the default), mcp-envelope, lsp-envelope or a2a-envelope; those of
+                MCP's revisions refer to each other: build writes them
   for context   message (the default), session, or one of a block: json-rpc, mcp, lsp, a2a, ogc
   for ontology  json-rpc (the default), mcp, lsp or a2a
   for query     the name of a query; all are listed without one

@@ -1,21 +1,20 @@
 //! `sabir graph`: a capture as RDF, or the results of a query on it.
 
+mod limit;
 mod read;
 mod table;
 
 use std::convert::Infallible;
 use std::io::Write;
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::Duration;
 
 use sabir_model::files::QUERIES;
-use sabir_model::graph::{Answer, Graph, GraphBuilder, QueryError, Stop, Writer, named_query, picture};
+use sabir_model::graph::{Answer, Graph, GraphBuilder, Writer, named_query, picture};
 
 use crate::args::GraphArgs;
 use crate::exit::{Exit, Failure};
 use crate::json::escape_controls;
 use crate::print::Printer;
-use crate::problem::time;
+use limit::limited;
 use read::read;
 
 /// The longest name of a capture in its IRI.
@@ -70,34 +69,6 @@ fn load(args: &GraphArgs, printer: &Printer, base: &str) -> Result<Graph, Failur
         Ok::<(), Infallible>(())
     })?;
     Ok(builder.build())
-}
-
-/// Runs a query, within a time limit.
-fn limited<T: Send + 'static>(
-    timeout: Duration,
-    query: impl FnOnce(&Stop) -> Result<T, QueryError> + Send + 'static,
-) -> Result<T, Failure> {
-    let stop = Stop::default();
-    let (send, receive) = mpsc::channel();
-    let asked = stop.clone();
-    // Where the engine does not check whether to stop, its thread ends with the program.
-    std::thread::spawn(move || send.send(query(&asked)));
-    let answer = receive.recv_timeout(timeout);
-    stop.stop();
-    match answer {
-        Ok(Ok(answer)) => Ok(answer),
-        Ok(Err(error @ QueryError::TooLarge)) => {
-            Err(Failure::new(Exit::Error, error)
-                .hint("ask for less: narrow it down, count, or add LIMIT 1000"))
-        }
-        Ok(Err(error)) => Err(Failure::usage(error).hint("`sabir model query` lists queries to start from")),
-        Err(RecvTimeoutError::Timeout) => Err(Failure::new(
-            Exit::Timeout,
-            format_args!("the query did not finish within {}", time(timeout)),
-        )
-        .hint("narrow it down: patterns that share no variable multiply; or wait longer with --timeout 2m")),
-        Err(RecvTimeoutError::Disconnected) => Err(Failure::new(Exit::Error, "the query engine has failed")),
-    }
 }
 
 /// For a sink that cannot fail.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use serde_json::{Map, Value, json};
 
-use crate::blocks::annotate::{Documents, Prefixes};
+use crate::blocks::annotate::Prefixes;
 use crate::blocks::definitions::{Definitions, Method};
 
 const PUBLISHED: &str = include_str!("../../files/mcp/published.json");
@@ -15,7 +15,7 @@ pub(crate) const BASE: &str = "urn:sabir:schema:json-rpc";
 pub(crate) const OWN: &str = "urn:sabir:ontology:mcp#";
 
 /// Definitions that the envelope has, and where. The rest of a revision may refer to them.
-const BY_REFERENCE: [(&str, &str, &str); 14] = [
+pub(crate) const BY_REFERENCE: [(&str, &str, &str); 14] = [
     ("JSONRPCRequest", ENVELOPE, "JSONRPCRequest"),
     ("JSONRPCNotification", ENVELOPE, "JSONRPCNotification"),
     ("JSONRPCResponse", ENVELOPE, "JSONRPCResultResponse"),
@@ -33,7 +33,7 @@ const BY_REFERENCE: [(&str, &str, &str); 14] = [
 ];
 
 /// Members whose values are the business of others: schemas, arguments, extensions.
-const AS_JSON: [&str; 10] = [
+pub(crate) const AS_JSON: [&str; 10] = [
     "_meta",
     "arguments",
     "argument",
@@ -78,7 +78,7 @@ impl Published {
         self.classes.contains(name)
     }
 
-    fn member(&self, name: &str) -> String {
+    pub(crate) fn member(&self, name: &str) -> String {
         match self.members.get(name) {
             Some(local) => [&self.namespace, local.as_str()].concat(),
             // Such as `io.modelcontextprotocol/logLevel`.
@@ -224,7 +224,7 @@ fn message(definition: &Value, envelope: &str) -> Value {
     message
 }
 
-fn is_response(definition: &Value) -> bool {
+pub(crate) fn is_response(definition: &Value) -> bool {
     let properties = &definition["properties"];
     properties["jsonrpc"].is_object() && properties["result"].is_object()
 }
@@ -292,139 +292,4 @@ fn annotate(schema: &mut Value, published: &Published) {
             _ => {}
         }
     }
-}
-
-/// The terms of all revisions, in OWL.
-pub(crate) fn ontology(definitions: &Definitions, published: &Published, documents: &Documents) -> String {
-    let prefixes = prefixes();
-    let short = |iri: &str| prefixes.compact(iri).unwrap_or_else(|| format!("<{iri}>"));
-    let mut out = String::from(HEAD);
-    let methods = definitions.methods();
-    out.push_str("# Messages by method\n\n");
-    for method in &methods {
-        let Method { name, method: called, .. } = method;
-        let kind = if method.is_request { "Request" } else { "Notification" };
-        let from = match (method.from_client, method.from_server) {
-            (true, true) => "either side",
-            (false, true) => "the server",
-            _ => "the client",
-        };
-        let operation = name.strip_suffix("Request").map(|stem| format!("{stem}Operation"));
-        let operation =
-            operation.filter(|operation| published.has_class(operation)).map(|o| format!(" , mcp:{o}"));
-        let _ = write!(
-            out,
-            "{} a owl:Class ; rdfs:label \"{}\"@en ;\n  rdfs:subClassOf jrpc:{kind}{} ,\n    \
-             [ a owl:Restriction ; owl:onProperty jrpc:hasMethod ; owl:hasValue \"{called}\" ] ;\n",
-            short(&published.class(name)),
-            words(name),
-            operation.unwrap_or_default(),
-        );
-        if let Some(result) = &method.result {
-            let _ = writeln!(out, "  mcpx:resultClass {} ;", short(&published.class(result)));
-        }
-        let comment = format!("`{called}`, sent by {from}. In revision {}.", method.revisions.join(", "));
-        let _ = writeln!(out, "  rdfs:comment \"{comment}\"@en ; rdfs:isDefinedBy {DEFINED_BY} .");
-    }
-    out.push_str("\n# What is in them\n\n");
-    for name in definitions.names().filter(|name| is_part(definitions, &methods, name)) {
-        let of = definitions.revisions_of(name).join(", ");
-        let members = definitions.newest(name).and_then(|schema| schema["properties"].as_object());
-        let mut members: Vec<_> =
-            members.into_iter().flatten().map(|(name, _)| format!("`{name}`")).collect();
-        members.sort();
-        let about = match members.is_empty() {
-            true => String::new(),
-            false => format!("Has {}. ", members.join(", ")),
-        };
-        let _ = writeln!(
-            out,
-            "{} a owl:Class ; rdfs:label \"{}\"@en ;\n  rdfs:comment \"{about}In revision {of}.\"@en ; rdfs:isDefinedBy {DEFINED_BY} .",
-            short(&published.class(name)),
-            words(name),
-        );
-    }
-    out.push_str("\n# Members\n\n");
-    for (iri, Use { members, objects, scalars }) in uses(documents) {
-        let kind = match (objects, scalars) {
-            (true, false) => "owl:ObjectProperty",
-            (false, true) => "owl:DatatypeProperty",
-            _ => "rdf:Property",
-        };
-        let members: Vec<_> = members.iter().map(|name| format!("`{name}`")).collect();
-        let local = iri.rsplit(['#', '/']).next().unwrap_or_default();
-        let _ = writeln!(
-            out,
-            "{} a {kind} ; rdfs:label \"{}\"@en ;\n  rdfs:comment \"The member {}.\"@en ; rdfs:isDefinedBy {DEFINED_BY} .",
-            short(&iri),
-            words(local),
-            members.join(", "),
-        );
-    }
-    out
-}
-
-const DEFINED_BY: &str = "<urn:sabir:ontology:mcp>";
-const HEAD: &str = include_str!("../../files/mcp/head.ttl");
-
-/// What an object of a message is, as opposed to a message, a union of messages, or text.
-fn is_part(definitions: &Definitions, methods: &[Method], name: &str) -> bool {
-    let referred = BY_REFERENCE.iter().any(|(own, ..)| *own == name);
-    let message = methods.iter().any(|method| method.name == name);
-    let object =
-        definitions.newest(name).is_some_and(|schema| schema["type"] == "object" || name == "EmptyResult");
-    object && !referred && !message && !definitions.newest(name).is_some_and(is_response)
-}
-
-#[derive(Default)]
-struct Use {
-    members: BTreeSet<String>,
-    objects: bool,
-    scalars: bool,
-}
-
-/// Each term of MCP that members are mapped to, and what their values are as far as the context says it.
-fn uses(documents: &Documents) -> BTreeMap<String, Use> {
-    fn in_context(context: &Value, uses: &mut BTreeMap<String, Use>) {
-        for term in context.as_object().into_iter().flatten().map(|(_, term)| term) {
-            let Some(iri) = term.as_str().or_else(|| term["@id"].as_str()) else { continue };
-            if let Some(used) = uses.get_mut(iri) {
-                let is_object = term["@context"].is_array();
-                used.objects |= is_object;
-                used.scalars |= !is_object;
-            }
-            in_context(&term["@context"][1], uses);
-        }
-    }
-    fn in_schema(name: &str, schema: &Value, uses: &mut BTreeMap<String, Use>) {
-        let is_own = |iri: &&str| iri.starts_with(OWN) || iri.starts_with("http://modelcontextprotocol.io/");
-        if let Some(iri) = schema["x-jsonld-id"].as_str().filter(is_own) {
-            uses.entry(iri.to_owned()).or_default().members.insert(name.to_owned());
-        }
-        match schema {
-            Value::Object(members) => members.iter().for_each(|(name, inner)| in_schema(name, inner, uses)),
-            Value::Array(items) => items.iter().for_each(|inner| in_schema(name, inner, uses)),
-            _ => {}
-        }
-    }
-    let is_mcp = |id: &str| id.starts_with("urn:sabir:schema:mcp:");
-    let ids: Vec<_> = documents.0.keys().map(String::as_str).filter(|id| is_mcp(id)).collect();
-    let mut uses = BTreeMap::new();
-    ids.iter().for_each(|id| in_schema("", &documents.0[*id], &mut uses));
-    in_context(&documents.context(&ids)["@context"], &mut uses);
-    uses
-}
-
-/// `CallToolRequest` as "call tool request".
-fn words(name: &str) -> String {
-    let mut words = String::new();
-    let mut before = false;
-    for c in name.chars() {
-        if c.is_ascii_uppercase() && before {
-            words.push(' ');
-        }
-        before = c.is_ascii_lowercase() || c.is_ascii_digit();
-        words.push(if c == '_' { ' ' } else { c.to_ascii_lowercase() });
-    }
-    words.trim().to_owned()
 }

@@ -16,6 +16,7 @@ mod definitions;
 mod docs;
 mod json;
 mod mcp;
+mod mcp_terms;
 mod ogc;
 mod published;
 mod register;
@@ -128,7 +129,7 @@ impl Blocks {
                 examples: source!("mcp", "examples.jsonl"),
                 context: context(&all),
                 schemas: revisions,
-                ontology: mcp::ontology(&definitions, &published, &documents),
+                ontology: mcp_terms::ontology(&definitions, &published, &documents),
                 shapes: None,
                 types: mcp::types(&classes),
                 classes,

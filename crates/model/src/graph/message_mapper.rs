@@ -293,6 +293,9 @@ fn error_node<'n>(context: RecordContext<'n>, name: Name, error: &'n ErrorObject
     node
 }
 
+/// Characters that a number may have: tools refuse whole graphs for one that is longer than they like.
+const LONGEST_NUMBER: usize = 1000;
+
 /// An id as `asker` uses it: named by its text, so that `1`, `"1"` and `null` stay apart.
 fn id_node<'n>(context: RecordContext<'n>, asker: &str, id: &'n Id<'_>) -> Node<'n> {
     let text = id.text();
@@ -308,7 +311,7 @@ fn id_node<'n>(context: RecordContext<'n>, asker: &str, id: &'n Id<'_>) -> Node<
         return node;
     }
     let mut node = Node::new(context.session, name, NUMBER_ID);
-    match (text.contains(['e', 'E']), text.contains('.')) {
+    match (text.contains(['e', 'E']) || text.len() > LONGEST_NUMBER, text.contains('.')) {
         (true, _) => node.text(ID_TEXT, text),
         (false, true) => node.add(HAS_NUMBER_VALUE, Value::Typed(text.into(), DECIMAL)),
         (false, false) => node.add(HAS_NUMBER_VALUE, Value::Typed(text.into(), INTEGER)),

@@ -15,11 +15,17 @@ use crate::graph::terms::Prefix;
 /// Cells of a table, or lines, that an answer may have: they are kept in memory.
 const MOST_CELLS: usize = 2_000_000;
 
+/// Bytes of all texts in an answer, for the same reason.
+const MOST_TEXT: usize = 256 << 20;
+
 /// Bytes of the stack that a query may use. They are only taken as it grows.
 const STACK: usize = 512 << 20;
 
 const MORE_PREFIXES: [(&str, &str); 2] =
     [("rdfs", "http://www.w3.org/2000/01/rdf-schema#"), ("owl", "http://www.w3.org/2002/07/owl#")];
+
+/// Of the names of the capture.
+const OWN_PREFIX: &str = "c";
 
 /// What a query came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +73,7 @@ pub enum QueryError {
     Evaluation(String),
     /// It was stopped before it was done.
     Stopped,
-    /// The answer has more cells or lines than can be kept.
+    /// The answer has more cells, lines or text than can be kept.
     TooLarge,
 }
 
@@ -78,7 +84,9 @@ impl fmt::Display for QueryError {
             QueryError::Refused(why) => write!(f, "the query is refused: {why}"),
             QueryError::Evaluation(why) => write!(f, "the query cannot be executed: {why}"),
             QueryError::Stopped => f.write_str("the query was stopped"),
-            QueryError::TooLarge => write!(f, "the answer has more than {MOST_CELLS} cells"),
+            QueryError::TooLarge => {
+                write!(f, "the answer has more than {MOST_CELLS} cells or {} MiB", MOST_TEXT >> 20)
+            }
         }
     }
 }
@@ -117,8 +125,8 @@ pub fn named_query(name: &str) -> Option<&'static Query> {
 }
 
 impl Graph {
-    /// Answers a query. The prefixes `jrpc`, `rpcx`, `mcp`, `mcpx`, `prov`, `rdf`, `rdfs`, `owl` and `xsd` need not be
-    /// declared. It runs until it is done or stopped, on a thread of its own: parser and evaluator call themselves as
+    /// Answers a query. The prefixes `jrpc`, `rpcx`, `mcp`, `mcpx`, `prov`, `rdf`, `rdfs`, `owl` and `xsd`, and `c`
+    /// for the names of the graph, need not be declared. It runs until it is done or stopped, on a thread of its own: parser and evaluator call themselves as
     /// deep as the query is long.
     pub fn query(&self, sparql: &str, stop: &Stop) -> Result<Answer, QueryError> {
         // The evaluator looks only where there is something to go through.
@@ -150,9 +158,12 @@ impl Graph {
         for (label, iri) in MORE_PREFIXES {
             parser = parser.with_prefix(label, iri).map_err(|error| syntax(&error))?;
         }
+        // As in the Turtle of the graph. A base that is no IRI has no short form there either.
+        parser = parser.clone().with_prefix(OWN_PREFIX, self.terms.base()).unwrap_or(parser);
         let query = parser.parse_query(sparql).map_err(|error| {
             let known = Prefix::ALL.iter().map(|prefix| prefix.label());
-            let known: Vec<_> = known.chain(MORE_PREFIXES.map(|(label, _)| label)).collect();
+            let known: Vec<_> =
+                known.chain(MORE_PREFIXES.map(|(label, _)| label)).chain([OWN_PREFIX]).collect();
             QueryError::Syntax(match survey.undeclared(&known) {
                 Some(prefix) => format!("the prefix `{prefix}` is not declared"),
                 None => brief(&error.to_string()),
@@ -168,20 +179,23 @@ impl Graph {
         Ok(match evaluator.prepare(&query).execute(Facts(self)).map_err(evaluation)? {
             QueryResults::Boolean(truth) => Answer::Truth(truth),
             QueryResults::Graph(triples) => {
-                let mut lines = Vec::new();
+                let (mut lines, mut room) = (Vec::new(), Room::default());
                 for triple in triples {
-                    lines.push(format!("{} .", triple.map_err(evaluation)?));
-                    fits(lines.len())?;
+                    let line = format!("{} .", triple.map_err(evaluation)?);
+                    room.take(1, line.len())?;
+                    lines.push(line);
                 }
                 Answer::Triples(lines)
             }
             QueryResults::Solutions(solutions) => {
                 let columns: Vec<_> = solutions.variables().iter().map(|v| v.as_str().to_owned()).collect();
-                let mut rows = Vec::new();
+                let (mut rows, mut room) = (Vec::new(), Room::default());
                 for row in solutions {
                     let row = row.map_err(evaluation)?;
-                    rows.push(row.values().iter().map(|term| term.as_ref().map(cell)).collect());
-                    fits(rows.len() * columns.len().max(1))?;
+                    let cells: Vec<_> = row.values().iter().map(|term| term.as_ref().map(cell)).collect();
+                    let text = cells.iter().flatten().map(|cell| cell.text().map_or(0, str::len)).sum();
+                    room.take(columns.len().max(1), text)?;
+                    rows.push(cells);
                 }
                 Answer::Table(Table { columns, rows })
             }
@@ -189,8 +203,29 @@ impl Graph {
     }
 }
 
-fn fits(cells: usize) -> Result<(), QueryError> {
-    if cells > MOST_CELLS { Err(QueryError::TooLarge) } else { Ok(()) }
+impl Cell {
+    /// What is in it, but for yes and no.
+    pub(crate) fn text(&self) -> Option<&str> {
+        match self {
+            Cell::Iri(text) | Cell::Number(text) | Cell::Json(text) | Cell::Text(text) => Some(text),
+            Cell::Truth(_) => None,
+        }
+    }
+}
+
+/// What of the room for an answer is taken.
+#[derive(Default)]
+struct Room {
+    cells: usize,
+    text: usize,
+}
+
+impl Room {
+    fn take(&mut self, cells: usize, text: usize) -> Result<(), QueryError> {
+        self.cells += cells;
+        self.text += text;
+        if self.cells > MOST_CELLS || self.text > MOST_TEXT { Err(QueryError::TooLarge) } else { Ok(()) }
+    }
 }
 
 /// Where the parser stopped, and its own words if it has any. It also lists all that might have stood there, to the

@@ -131,6 +131,11 @@ fn kind_of(datatype: Term) -> Kind {
 }
 
 impl Terms {
+    /// What names have before them.
+    pub(crate) fn base(&self) -> &str {
+        &self.base
+    }
+
     fn text(&self, number: u32) -> &str {
         let at = number as usize;
         let start = if at == 0 { 0 } else { self.ends[at - 1] };

@@ -8,6 +8,7 @@ use oxttl::TurtleParser;
 use crate::blocks::annotate::Prefixes;
 
 const RDFS: &str = "http://www.w3.org/2000/01/rdf-schema#";
+const SCHEMA: &str = "https://schema.org/";
 const OWL: &str = "http://www.w3.org/2002/07/owl#";
 const RDF_TYPE: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type";
 const SHACL: &str = "http://www.w3.org/ns/shacl#";
@@ -101,10 +102,11 @@ impl Vocabulary {
             .collect()
     }
 
-    /// The class at a property, or those of a union.
+    /// The class at a property, or those of a union, or those that it includes.
     fn classes_at(&self, name: &str, property: &str) -> Vec<String> {
         let mut found = Vec::new();
-        for object in self.objects(name, &[RDFS, property].concat()) {
+        let included = [SCHEMA, property, "Includes"].concat();
+        for object in self.objects(name, &[RDFS, property].concat()).chain(self.objects(name, &included)) {
             match object {
                 Term::NamedNode(class) => found.push(code(&self.short(class.as_str()))),
                 Term::BlankNode(_) => found.extend(self.listed(object)),

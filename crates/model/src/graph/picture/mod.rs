@@ -104,9 +104,8 @@ fn rows(graph: &Graph, query: &str, stop: &Stop) -> Result<Table, QueryError> {
 /// A cell of a row as text; an empty one is an empty text.
 fn text(row: &[Option<Cell>], column: usize) -> String {
     match row.get(column).and_then(Option::as_ref) {
-        Some(Cell::Iri(text) | Cell::Number(text) | Cell::Json(text) | Cell::Text(text)) => text.clone(),
         Some(Cell::Truth(truth)) => truth.to_string(),
-        None => String::new(),
+        cell => cell.and_then(Cell::text).unwrap_or_default().to_owned(),
     }
 }
 
