@@ -143,6 +143,8 @@ impl Driver {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test may")]
+
     use super::*;
     use crate::runtime::blocking::memory;
 
