@@ -58,7 +58,7 @@ pub(crate) fn ontology(definitions: &Definitions, published: &Published, documen
         let of = definitions.revisions_of(name).join(", ");
         let (above, about) = match (parts.is_part(name), parts.union(name)) {
             (true, _) => {
-                let members = parts.members(name).into_iter().map(|(name, _)| format!("`{name}`"));
+                let members = parts.members(name).into_keys().map(|name| format!("`{name}`"));
                 let members: Vec<_> = members.collect();
                 let about = match members.is_empty() {
                     true => String::new(),

@@ -35,6 +35,8 @@ impl Extensions {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test may")]
+
     use std::sync::Barrier;
     use std::sync::atomic::AtomicU8;
     use std::thread;
