@@ -56,13 +56,18 @@ impl View {
     fn of(text: &str, name: &str) -> Self {
         let path = folder(name).join("session.rpc");
         fs::write(&path, text).unwrap();
+        View::of_file(&path, 4)
+    }
+
+    /// Once it has so many rows.
+    fn of_file(path: &Path, count: usize) -> Self {
         let mut command = Command::new(SABIR);
         let mut child =
-            command.arg("view").arg(&path).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+            command.arg("view").arg(path).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let view = View { child, page: Page::told(&line) };
-        view.until("rows?from=0&count=10", |rows| rows.as_array().unwrap().len() == 4);
+        view.until("rows?from=0&count=10", |rows| rows.as_array().unwrap().len() == count);
         view
     }
 }
@@ -144,6 +149,38 @@ fn rows_are_copied_and_exported() {
     );
     let har: Value = serde_json::from_str(&view.post("export", &json!({ "format": "har" }))).unwrap();
     assert_eq!(har["log"]["entries"].as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn a_recording_that_is_written_anew_goes_on_behind_a_gap() {
+    let path = folder("anew").join("session.jrl");
+    let session = |day: u32, methods: &[&str]| {
+        let mut text = format!("{{\"jrl\":1,\"at\":\"2026-11-{day}T12:00:00Z\"}}\n");
+        for (at, method) in methods.iter().enumerate() {
+            let message = json!({ "jsonrpc": "2.0", "method": method });
+            let n = at + 1;
+            text += &format!(
+                "{{\"n\":{n},\"t\":{n},\"d\":\">\",\"k\":\"note\",\"m\":\"{method}\",\"msg\":{message}}}\n"
+            );
+        }
+        text
+    };
+    fs::write(&path, session(15, &["a", "b", "c"])).unwrap();
+    let view = View::of_file(&path, 4);
+    fs::write(&path, session(16, &["d"])).unwrap();
+    let rows = view.until("rows?from=0&count=10", |rows| rows.as_array().unwrap().len() >= 7);
+    let told: Vec<&str> = rows
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["method"].as_str().unwrap_or_else(|| row["kind"].as_str().unwrap()))
+        .collect();
+    assert_eq!(told, ["start", "a", "b", "c", "gap", "start", "d"]);
+    let saved = view.post("export", &json!({ "format": "transcript" }));
+    let [lost, cut, last] = &saved.lines().collect::<Vec<_>>()[..] else { panic!("{saved}") };
+    assert_eq!(*lost, "# gap: 3 rows are no longer in the files of the recording");
+    assert!(cut.starts_with("# gap: the file was cut off"), "{cut}");
+    assert_eq!(*last, "> {\"jsonrpc\":\"2.0\",\"method\":\"d\"}");
 }
 
 #[test]
