@@ -268,6 +268,19 @@ fn printing_says_why_there_are_no_rows() {
 }
 
 #[test]
+fn a_line_that_cannot_be_read_is_shown_as_it_is() {
+    let path = folder("damage").join("session.jrl");
+    let good = "{\"n\":2,\"t\":2,\"d\":\">\",\"k\":\"note\",\"msg\":{\"jsonrpc\":\"2.0\",\"method\":\"a\"}}";
+    fs::write(&path, format!("{{\"jrl\":1}}\n{{\"n\":1,\"k\":\"req\",\"msg\":{{\"json\n{good}\n")).unwrap();
+    let run = Command::new(SABIR).args(["view", "--print"]).arg(&path).output().unwrap();
+    let rows = String::from_utf8(run.stdout).unwrap();
+    let damage = rows.lines().find(|row| row.contains("damage")).unwrap_or_else(|| panic!("{rows}"));
+    assert!(damage.ends_with("{\"n\":1,\"k\":\"req\",\"msg\":{\"json"), "{rows}");
+    let view = View::of_file(&path, 3);
+    assert_eq!(view.get("rows?from=1&count=1")[0]["preview"], "{\"n\":1,\"k\":\"req\",\"msg\":{\"json");
+}
+
+#[test]
 fn a_file_that_is_not_there_yet_is_followed() {
     let folder = folder("follow");
     let path = folder.join("late.rpc");
