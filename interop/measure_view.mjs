@@ -91,15 +91,17 @@ async function million(browser) {
   await context.close();
 }
 
-/** The resident memory of the processes that draw pages. */
+/**
+ * The memory of the processes that draw pages: what is theirs alone, their share of what several have mapped, and all that is
+ * resident, most of which is the browser itself.
+ */
 async function memory(browser) {
   const session = await browser.newBrowserCDPSession();
   const { processInfo } = await session.send("SystemInfo.getProcessInfo");
   const { readFileSync } = await import("node:fs");
   for (const { type, id } of processInfo.filter((one) => one.type === "renderer")) {
-    const status = readFileSync(`/proc/${id}/status`, "utf8");
-    const field = (name) => Math.round(Number(status.match(new RegExp(`${name}:\\s+(\\d+)`))?.[1] ?? 0) / 1000);
-    told(`${type} process, resident (not shared)`, `${field("VmRSS")} MB (${field("RssAnon")} MB)`);
+    const field = (file, name) => Math.round(Number(readFileSync(`/proc/${id}/${file}`, "utf8").match(new RegExp(`^${name}:\\s+(\\d+)`, "m"))?.[1] ?? 0) / 1000);
+    told(`${type} process, own / share / resident`, `${field("status", "RssAnon")} / ${field("smaps_rollup", "Pss")} / ${field("status", "VmRSS")} MB`);
   }
 }
 
@@ -129,6 +131,11 @@ async function live(browser) {
 
 const browser = await launch();
 const what = process.argv[2];
+const blank = await (await browser.newContext()).newPage();
+await blank.goto("about:blank");
+told("a blank page", "");
+await memory(browser);
+await blank.context().close();
 if (what !== "live") await million(browser);
 if (what !== "million") await live(browser);
 await browser.close();

@@ -231,6 +231,31 @@ onPage("the timeline chooses a range of time", async (page) => {
   await page.waitForFunction((all) => document.getElementById("matches").textContent === `${all} rows`, all);
 });
 
+/** 1280 x 720 at a zoom of 200 %. */
+const ZOOMED = { viewport: { width: 640, height: 360 }, deviceScaleFactor: 2 };
+
+onPage("at a zoom of 200 % the selected row stays in sight, the message has room, and the help begins at its start", async (page) => {
+  const inSight = () => page.$eval("#grid [aria-selected=true]", (row) => {
+    const [at, pane] = [row, row.closest(".pane")].map((box) => box.getBoundingClientRect());
+    return at.top >= pane.top - 1 && at.bottom <= pane.bottom + 1;
+  });
+  await page.focus("#grid");
+  for (let n = 0; n < 6; n += 1) await page.keyboard.press("j");
+  await eventually(async () => assert.ok(await inSight()));
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("#detail .pair pre");
+  await eventually(async () => assert.ok(await inSight(), "it is behind the message"));
+  assert.ok(await page.$eval("#detail", (box) => box.clientHeight) >= 120);
+  // A bar without words takes no room.
+  await eventually(async () => assert.equal(await page.isVisible("footer"), false));
+  await page.keyboard.press("?");
+  await page.waitForSelector("dialog[open]");
+  await eventually(async () => assert.equal(await page.$eval("dialog", (box) => box.scrollTop), 0));
+  assert.ok(await page.isVisible("dialog kbd"));
+  await page.keyboard.press("Escape");
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 640);
+}, ZOOMED);
+
 onPage("find goes through rows without leaving out the others", async (page) => {
   const all = await matches(page);
   await page.focus("#grid");
@@ -246,6 +271,23 @@ onPage("find goes through rows without leaving out the others", async (page) => 
   await page.waitForFunction(() => /1 of \d/.test(document.getElementById("hits").textContent));
   assert.equal(await matches(page), all);
   await page.waitForSelector("#grid .row.hit");
+});
+
+onPage("what is found is marked, however late the page hears of it", async (page) => {
+  let asked = 0;
+  await page.route(/\/api\/rows\?.*find=/, async (route) => {
+    asked += 1;
+    if (asked > 1) return route.continue();
+    // The rows as they are before the search has looked at them, which come when it has.
+    const early = await route.fetch({ url: route.request().url().replace(/&find=\d+/, "") });
+    await page.waitForFunction(() => /\d found$/.test(document.getElementById("hits").textContent));
+    await route.fulfill({ response: early });
+  });
+  await page.focus("#grid");
+  await page.keyboard.press("f");
+  await page.keyboard.type("tool:divide");
+  await page.waitForSelector("#grid .row.hit");
+  assert.ok(asked > 1);
 });
 
 onPage("errors: only them, and from one to the next", async (page) => {

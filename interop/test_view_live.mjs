@@ -86,6 +86,28 @@ test("view: a live tap: rows come, calls are settled in place, and nothing moves
   }
 });
 
+test("view: rows that came while it was paused are not new once they are in sight", T, async () => {
+  const tap = await start(["tap", "--view", "--", SABIR, "demo"], { input: "pipe", env: { XDG_STATE_HOME: here } });
+  const page = await open(browser, tap.url);
+  try {
+    const send = (id) => tap.child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method: "add", params: [id, 1] })}\n`);
+    send(1);
+    await page.waitForSelector("#grid .row.req");
+    await page.focus("#grid");
+    await page.keyboard.press("Home");
+    await page.keyboard.press("p");
+    await page.waitForFunction(() => /paused/.test(document.getElementById("state").textContent));
+    send(2);
+    await page.waitForFunction(() => /↓ 1 new/.test(document.getElementById("more").textContent));
+    await page.keyboard.press("p");
+    await page.waitForFunction(() => /\[2,1\]/.test(document.querySelector("#grid .body").textContent));
+    await eventually(async () => assert.equal(await page.isVisible("#more"), false));
+  } finally {
+    await page.context().close();
+    await tap.stop();
+  }
+});
+
 test("view: the page of a tap stays when its session ends, until it is closed", T, async () => {
   const env = { XDG_STATE_HOME: folder() };
   const taps = join(env.XDG_STATE_HOME, "sabir", "taps");

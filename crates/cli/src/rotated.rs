@@ -8,7 +8,9 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+use std::time::Duration;
 
 use crate::platform::read_at;
 
@@ -24,6 +26,14 @@ const HELD: usize = 64;
 /// Stands between two files if others between them were removed before they were seen.
 const GAP: &[u8] = b"{\"k\":\"gap\",\"raw\":\"files of the recording were removed before they were read\"}\n";
 
+/// Stands where a file was made shorter than what had been read of it.
+const CUT: &[u8] = b"\n{\"k\":\"gap\",\"raw\":\"the file was cut off, or written anew\"}\n";
+
+/// A tap that rotates leaves its name without a file, and a file without a header, for a moment: how often it is looked
+/// again, and after how long.
+const TRIES: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(5);
+
 /// The files of a recording, as one.
 #[derive(Debug)]
 pub(crate) struct Rotated {
@@ -31,6 +41,8 @@ pub(crate) struct Rotated {
     parts: RwLock<Vec<Part>>,
     /// How far it is read by `Read`.
     at: u64,
+    /// How far it is read by whoever reads it in order.
+    reached: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -43,11 +55,41 @@ struct Part {
     skip: u64,
     /// Where it begins in the whole.
     start: u64,
+    /// The header and the first record, once they are there. A file that begins with something else is another one.
+    beginning: Vec<u8>,
+    /// Bytes at its front that are still what they were, if the others are not.
+    kept: Option<u64>,
 }
 
 impl Part {
     fn new(file: File) -> Self {
-        Part { before: Vec::new(), file: Some(file), skip: 0, start: 0 }
+        let (before, beginning) = (Vec::new(), Vec::new());
+        Part { before, file: Some(file), skip: 0, start: 0, beginning, kept: None }
+    }
+
+    /// What goes on behind it in the same file, if that was cut off or written anew since it was read up to `reached`.
+    fn cut(&mut self, reached: u64) -> io::Result<Option<Part>> {
+        let Some(file) = &self.file else { return Ok(None) };
+        let front = front(file)?;
+        if self.beginning.is_empty() {
+            self.beginning = beginning(&front).unwrap_or_default().to_vec();
+        }
+        let length = file.metadata()?.len();
+        let own = self.start + self.before.len() as u64;
+        let read = if reached > own { reached - own + self.skip } else { 0 };
+        let is_same = front.starts_with(&self.beginning);
+        if is_same && length >= read {
+            return Ok(None);
+        }
+        let kept = if is_same { length } else { 0 };
+        self.kept = Some(kept);
+        let next = Part {
+            before: CUT.to_vec(),
+            skip: kept,
+            start: reached.max(own),
+            ..Part::new(file.try_clone()?)
+        };
+        Ok(Some(next))
     }
 
     /// Where it ends in the whole.
@@ -75,6 +117,21 @@ impl Part {
 impl Rotated {
     /// Opens the files that belong together under this name.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        for _ in 0..TRIES {
+            let files = Rotated::together(path);
+            let is_settled = match &files {
+                Ok(files) => files.is_newest(path),
+                Err(error) => error.kind() != io::ErrorKind::NotFound,
+            };
+            if is_settled || !numbered(path, ".", 1).is_file() {
+                return files;
+            }
+            std::thread::sleep(PAUSE);
+        }
+        Rotated::together(path)
+    }
+
+    fn together(path: &Path) -> io::Result<Self> {
         let newest = File::open(path)?;
         // A pipe or a device is read once, from its start.
         if !newest.metadata()?.is_file() {
@@ -112,13 +169,41 @@ impl Rotated {
         Ok(Rotated::of(vec![Part::new(File::open(path)?)]))
     }
 
-    fn of(parts: Vec<Part>) -> Self {
-        Rotated { parts: RwLock::new(parts), at: 0 }
+    fn of(mut parts: Vec<Part>) -> Self {
+        let last = parts.last_mut().and_then(|last| Some((last.file.as_ref()?, &mut last.beginning)));
+        if let Some((file, known)) = last
+            && file.metadata().is_ok_and(|about| about.is_file())
+            && let Ok(front) = front(file)
+        {
+            *known = beginning(&front).unwrap_or_default().to_vec();
+        }
+        Rotated { parts: RwLock::new(parts), at: 0, reached: AtomicU64::new(0) }
+    }
+
+    /// Whether the last file still has this name, and something is in it. A pipe or a device is what it is.
+    fn is_newest(&self, path: &Path) -> bool {
+        let Some(there) = regular(path) else { return true };
+        let parts = self.parts();
+        let last = parts.last().and_then(|part| part.file.as_ref());
+        let fronts = last.and_then(|last| Some((front(last).ok()?, front(&there).ok()?)));
+        fronts.is_none_or(|(own, there)| {
+            !own.is_empty() && beginning(&own).is_none_or(|own| there.starts_with(own))
+        })
+    }
+
+    /// Tells how far it was read by whoever reads it in order: if a file is cut off, that is where the rest begins.
+    pub(crate) fn has_read(&self, to: u64) {
+        self.reached.store(to, Ordering::Relaxed);
     }
 
     /// Goes on with the files that have come under this name since, if there are any. The tap may have put several aside.
     pub(crate) fn extend(&self, path: &Path) -> io::Result<bool> {
         let mut parts = self.parts.write().unwrap_or_else(PoisonError::into_inner);
+        let reached = self.reached.load(Ordering::Relaxed);
+        if let Some(next) = parts.last_mut().map_or(Ok(None), |last| last.cut(reached))? {
+            parts.push(next);
+            return Ok(true);
+        }
         let Some(Part { file: Some(last), .. }) = parts.last() else { return Ok(false) };
         let own = front(last)?;
         let Some(own) = beginning(&own) else { return Ok(false) };
@@ -126,7 +211,7 @@ impl Rotated {
         let mut is_found = false;
         for number in 0..=OLDER {
             let path = if number == 0 { path.to_owned() } else { numbered(path, ".", number) };
-            let Ok(file) = File::open(path) else { break };
+            let Some(file) = regular(&path) else { break };
             let front = front(&file)?;
             let Some(start) = beginning(&front).filter(|start| start.starts_with(b"{\"jrl\":")) else {
                 break;
@@ -145,10 +230,18 @@ impl Rotated {
                 break;
             }
         }
+        // The tap goes on meanwhile: if the newest has another name by now, the others may have been read in any order.
+        if let Some((_, newest)) = newer.first() {
+            let there = regular(path).map_or(Ok(Vec::new()), |file| self::front(&file))?;
+            if beginning(newest) != beginning(&there) {
+                return Ok(false);
+            }
+        }
         let has_more = !newer.is_empty();
         for (file, front) in newer.into_iter().rev() {
             let mut part = Part::new(file);
             part.skip = continued(&front).unwrap_or(0) as u64;
+            part.beginning = beginning(&front).unwrap_or_default().to_vec();
             if !std::mem::replace(&mut is_found, true) && part.skip > 0 {
                 part.before = GAP.to_vec();
             }
@@ -192,8 +285,12 @@ impl Rotated {
         if at < before {
             return (&part.before[at as usize..]).read(&mut buffer[..room]);
         }
-        let file = part.file.as_ref().ok_or(io::ErrorKind::NotFound)?;
-        read_at(file, &mut buffer[..room], at - before + part.skip)
+        let gone = || io::Error::new(io::ErrorKind::NotFound, "its file was removed");
+        let file = part.file.as_ref().ok_or_else(gone)?;
+        let at = at - before + part.skip;
+        let kept = part.kept.map_or(u64::MAX, |kept| kept.saturating_sub(at));
+        let room = usize::try_from(kept).unwrap_or(usize::MAX).min(room);
+        read_at(file, &mut buffer[..room], at)
     }
 }
 
@@ -207,8 +304,15 @@ impl Read for Rotated {
         }
         let count = self.read_at(buffer, self.at)?;
         self.at += count as u64;
+        self.has_read(self.at);
         Ok(count)
     }
+}
+
+/// A file under this name, if there is one: opening anything else could wait for ever.
+fn regular(path: &Path) -> Option<File> {
+    std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
+    File::open(path).ok()
 }
 
 fn front(file: &File) -> io::Result<Vec<u8>> {
@@ -259,6 +363,7 @@ pub(crate) fn numbered(path: &Path, sign: &str, number: u32) -> PathBuf {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use std::io::Write;
 
     #[test]
     fn names_get_numbers_before_their_extension() {
@@ -372,5 +477,75 @@ mod tests {
         assert!(rotated.extend(&base).unwrap());
         assert_eq!(read(), whole + &other);
         std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_is_cut_off_goes_on_behind_a_gap() {
+        const A: &str = "{\"jrl\":1,\"at\":\"a\"}\n";
+        const B: &str = "{\"jrl\":1,\"at\":\"b\"}\n";
+        let n = |numbers: std::ops::Range<u32>| {
+            numbers.map(|number| format!("{{\"n\":{number},\"x\":1}}\n")).collect::<String>()
+        };
+        let cut = String::from_utf8(CUT.to_vec()).unwrap();
+        let old = format!("{A}{}", n(1..9));
+        let (short, other) = (format!("{A}{}", n(1..4)), format!("{B}{}", n(1..30)));
+        // What is there afterwards, what comes then, and what is read of both.
+        for (name, left, more, want) in [
+            ("nothing is left", "", &*other, format!("{old}{cut}{other}")),
+            ("some is left", &*short, "{\"n\":10}\n", format!("{old}{cut}{{\"n\":10}}\n")),
+            ("in the middle of a line", &old[..old.len() - 5], "\n{}\n", format!("{old}{cut}\n{{}}\n")),
+            ("another session, longer", &*other, "{}\n", format!("{old}{cut}{other}{{}}\n")),
+            (
+                "another session, shorter",
+                &format!("{B}{}", n(1..2)),
+                "{}\n",
+                format!("{old}{cut}{B}{}{{}}\n", n(1..2)),
+            ),
+            ("it only grows", &old, "{}\n", format!("{old}{{}}\n")),
+        ] {
+            let file = std::env::temp_dir().join(format!("sabir-rotated-{}-cut.jrl", std::process::id()));
+            std::fs::write(&file, &old).unwrap();
+            let mut rotated = Rotated::newest(&file).unwrap();
+            let mut text = String::new();
+            rotated.read_to_string(&mut text).unwrap();
+            // In place, as an editor or a shell does it.
+            std::fs::write(&file, left).unwrap();
+            assert_eq!(rotated.extend(&file).unwrap(), name != "it only grows", "{name}");
+            rotated.read_to_string(&mut text).unwrap();
+            std::fs::OpenOptions::new().append(true).open(&file).unwrap().write_all(more.as_bytes()).unwrap();
+            rotated.extend(&file).unwrap();
+            rotated.read_to_string(&mut text).unwrap();
+            assert_eq!(text, want, "{name}");
+            // Whoever reads by position gets what is still there, and never what has come in its place.
+            let mut bytes = vec![0; old.len()];
+            let count = rotated.read_at(&mut bytes, 0).unwrap();
+            assert_eq!(&bytes[..count], &old.as_bytes()[..count], "{name}");
+            std::fs::remove_file(&file).unwrap();
+        }
+    }
+
+    /// Between two steps of a rotation there is no file, or an empty one.
+    #[test]
+    fn a_rotation_that_is_not_over_is_waited_for() {
+        const A: &str = "{\"jrl\":1,\"at\":\"a\"}\n";
+        for empty in [false, true] {
+            let folder =
+                std::env::temp_dir().join(format!("sabir-rotated-{}-between-{empty}", std::process::id()));
+            std::fs::create_dir_all(&folder).unwrap();
+            let base = folder.join("s.jrl");
+            std::fs::write(numbered(&base, ".", 1), format!("{A}{{\"n\":1}}\n")).unwrap();
+            if empty {
+                std::fs::write(&base, "").unwrap();
+            }
+            let mut text = String::new();
+            std::thread::scope(|scope| {
+                let opened = scope.spawn(|| Rotated::open(&base));
+                std::fs::write(folder.join("new"), format!("{A}{{\"n\":2}}\n")).unwrap();
+                std::fs::rename(folder.join("new"), &base).unwrap();
+                opened.join().unwrap().unwrap().read_to_string(&mut text).unwrap();
+            });
+            std::fs::remove_dir_all(&folder).unwrap();
+            assert_eq!(text, format!("{A}{{\"n\":1}}\n{{\"n\":2}}\n"), "{empty}");
+        }
     }
 }

@@ -182,6 +182,20 @@ impl Way {
         (client, server)
     }
 
+    /// The one that is asked for, and the other.
+    fn open_from(&self, who: &str) -> (End, End) {
+        let (client, server) = self.open();
+        if who == "client" { (client, server) } else { (server, client) }
+    }
+
+    /// The same; the first resets the connection when it is closed.
+    fn about_to_reset(&self, who: &str) -> (End, End) {
+        let (goes, mut stays) = self.open_from(who);
+        stays.write(b"x").unwrap();
+        goes.leave_unread();
+        (goes, stays)
+    }
+
     /// That something which was reset ends so.
     fn is_reset(&self, how: &io::Result<()>) {
         let is_reset = matches!(how, Err(error) if error.kind() == io::ErrorKind::ConnectionReset);
@@ -209,10 +223,7 @@ fn head(stream: &mut TcpStream) -> String {
 fn last_words_arrive_before_a_reset() {
     for way in Way::all() {
         for who in ["server", "client"] {
-            let (client, server) = way.open();
-            let (mut goes, mut stays) = if who == "server" { (server, client) } else { (client, server) };
-            stays.write(b"x").unwrap();
-            goes.leave_unread();
+            let (mut goes, mut stays) = way.about_to_reset(who);
             // Whoever stays goes on writing, which fails at some time.
             let mut writes = stays.clone();
             let writing = thread::spawn(move || while writes.write(&[b'x'; 1000]).is_ok() {});
@@ -234,10 +245,7 @@ fn last_words_arrive_before_a_reset() {
 fn a_reset_stays_a_reset() {
     for way in Way::all() {
         for who in ["server", "client"] {
-            let (client, server) = way.open();
-            let (mut goes, mut stays) = if who == "server" { (server, client) } else { (client, server) };
-            stays.write(b"x").unwrap();
-            goes.leave_unread();
+            let (mut goes, mut stays) = way.about_to_reset(who);
             goes.write(&[b'l'; LAST]).unwrap();
             drop(goes);
             let (came, how) = stays.rest();
@@ -251,8 +259,7 @@ fn a_reset_stays_a_reset() {
 fn who_says_no_more_still_listens() {
     for way in Way::all() {
         for who in ["server", "client"] {
-            let (client, server) = way.open();
-            let (mut first, mut second) = if who == "client" { (client, server) } else { (server, client) };
+            let (mut first, mut second) = way.open_from(who);
             let mut writes = first.clone();
             let writing = thread::spawn(move || {
                 writes.write(&vec![b'x'; MUCH]).unwrap();

@@ -283,6 +283,42 @@ fn heads_are_kept_and_what_is_for_one_hop_is_not() {
     assert!(rows.contains("< http    401  401 Unauthorized POST / www-authenticate:"), "{rows}");
 }
 
+/// Else the tap would take away what protects the target from pages whose name leads to this machine.
+#[test]
+fn the_target_sees_a_host_that_is_not_this_machine() {
+    let mut setup = Setup::new();
+    let fine = "HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n";
+    let (at, serving) = server(vec![fine; 3]);
+    let tap = setup.tap("http://127.0.0.1:0/", &format!("http://{at}/"), &[]);
+    let ask = |host: &str, more: &str| format!("GET / HTTP/1.1\r\nHost: {host}\r\n{more}\r\n");
+    let asked =
+        ask("evil.example:9000", "") + &ask("localhost:9", "") + &ask(&port(&tap), "Connection: close\r\n");
+    exchange(TcpStream::connect(port(&tap)).unwrap(), asked.as_bytes());
+    let hosts: Vec<String> = serving
+        .join()
+        .unwrap()
+        .iter()
+        .filter_map(|head| {
+            head.lines().find_map(|line| Some(line.to_lowercase().strip_prefix("host: ")?.to_owned()))
+        })
+        .collect();
+    assert_eq!(hosts, ["evil.example:9000", &at, &at]);
+}
+
+/// The chunks say how long it is, and a client that would believe the length would take the rest for the next answer.
+#[test]
+fn a_length_beside_chunks_is_not_passed_on() {
+    let mut setup = Setup::new();
+    let both = "HTTP/1.1 200 OK\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\nc\r\n{\"result\":1}\r\n0\r\n\r\n";
+    let (at, serving) = server(vec![both]);
+    let tap = setup.tap("http://127.0.0.1:0/", &format!("http://{at}/"), &[]);
+    let asked = "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    let came = exchange(TcpStream::connect(port(&tap)).unwrap(), asked.as_bytes());
+    serving.join().unwrap();
+    let came = String::from_utf8(came).unwrap().to_lowercase();
+    assert!(came.contains("{\"result\":1}") && !came.contains("content-length"), "{came}");
+}
+
 #[test]
 fn events_come_one_by_one() {
     let mut setup = Setup::new();

@@ -54,6 +54,31 @@ fn a_flood_of_messages_passes() {
     wait(&mut tap.child);
 }
 
+/// On a machine that is busy, what reads for the page must not take the time of the traffic, nor that of the recorder.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_page_s_work_has_the_lowest_priority() {
+    let folder = Folder::new();
+    let mut tap = Started::new(&folder.0, &["tap", "--view", "--", "cat"]);
+    let tasks = format!("/proc/{}/task", tap.child.id());
+    // How nice the threads of this name are; behind their name in brackets, it is the 17th word.
+    let nice = |name: &str| -> Option<i32> {
+        std::fs::read_dir(&tasks).unwrap().find_map(|task| {
+            let stat = std::fs::read_to_string(task.unwrap().path().join("stat")).ok()?;
+            let (start, rest) = stat.rsplit_once(") ")?;
+            start.ends_with(&format!("({name}")).then(|| rest.split(' ').nth(16).unwrap().parse().unwrap())
+        })
+    };
+    until("all threads have their priorities", || {
+        let order = ["view", "recorder", "view-read"].map(nice);
+        let reads = ["view-filter", "view-check"].map(nice);
+        matches!(order, [Some(first), Some(second), Some(third)] if first < second && second < third)
+            && reads.iter().all(|other| *other == order[2])
+    });
+    drop(tap.child.stdin.take());
+    wait(&mut tap.child);
+}
+
 #[test]
 fn a_message_goes_out_on_the_pipes_of_a_command() {
     let folder = Folder::new();

@@ -56,13 +56,18 @@ impl View {
     fn of(text: &str, name: &str) -> Self {
         let path = folder(name).join("session.rpc");
         fs::write(&path, text).unwrap();
+        View::of_file(&path, 4)
+    }
+
+    /// Once it has so many rows.
+    fn of_file(path: &Path, count: usize) -> Self {
         let mut command = Command::new(SABIR);
         let mut child =
-            command.arg("view").arg(&path).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+            command.arg("view").arg(path).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let view = View { child, page: Page::told(&line) };
-        view.until("rows?from=0&count=10", |rows| rows.as_array().unwrap().len() == 4);
+        view.until("rows?from=0&count=10", |rows| rows.as_array().unwrap().len() == count);
         view
     }
 }
@@ -147,6 +152,38 @@ fn rows_are_copied_and_exported() {
 }
 
 #[test]
+fn a_recording_that_is_written_anew_goes_on_behind_a_gap() {
+    let path = folder("anew").join("session.jrl");
+    let session = |day: u32, methods: &[&str]| {
+        let mut text = format!("{{\"jrl\":1,\"at\":\"2026-11-{day}T12:00:00Z\"}}\n");
+        for (at, method) in methods.iter().enumerate() {
+            let message = json!({ "jsonrpc": "2.0", "method": method });
+            let n = at + 1;
+            text += &format!(
+                "{{\"n\":{n},\"t\":{n},\"d\":\">\",\"k\":\"note\",\"m\":\"{method}\",\"msg\":{message}}}\n"
+            );
+        }
+        text
+    };
+    fs::write(&path, session(15, &["a", "b", "c"])).unwrap();
+    let view = View::of_file(&path, 4);
+    fs::write(&path, session(16, &["d"])).unwrap();
+    let rows = view.until("rows?from=0&count=10", |rows| rows.as_array().unwrap().len() >= 7);
+    let told: Vec<&str> = rows
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["method"].as_str().unwrap_or_else(|| row["kind"].as_str().unwrap()))
+        .collect();
+    assert_eq!(told, ["start", "a", "b", "c", "gap", "start", "d"]);
+    let saved = view.post("export", &json!({ "format": "transcript" }));
+    let [lost, cut, last] = &saved.lines().collect::<Vec<_>>()[..] else { panic!("{saved}") };
+    assert_eq!(*lost, "# gap: 3 rows are no longer in the files of the recording");
+    assert!(cut.starts_with("# gap: the file was cut off"), "{cut}");
+    assert_eq!(*last, "> {\"jsonrpc\":\"2.0\",\"method\":\"d\"}");
+}
+
+#[test]
 fn only_calls_of_the_client_are_copied_as_commands() {
     let view = View::of(SESSION, "copies");
     for (row, want) in [(1, &["call", "transcript", "json"][..]), (5, &["transcript", "json"])] {
@@ -228,6 +265,19 @@ fn printing_says_why_there_are_no_rows() {
         assert_eq!((run.status.code(), &run.stdout[..]), (Some(0), &b""[..]), "{said}");
         assert!(said.contains(want), "{said}");
     }
+}
+
+#[test]
+fn a_line_that_cannot_be_read_is_shown_as_it_is() {
+    let path = folder("damage").join("session.jrl");
+    let good = "{\"n\":2,\"t\":2,\"d\":\">\",\"k\":\"note\",\"msg\":{\"jsonrpc\":\"2.0\",\"method\":\"a\"}}";
+    fs::write(&path, format!("{{\"jrl\":1}}\n{{\"n\":1,\"k\":\"req\",\"msg\":{{\"json\n{good}\n")).unwrap();
+    let run = Command::new(SABIR).args(["view", "--print"]).arg(&path).output().unwrap();
+    let rows = String::from_utf8(run.stdout).unwrap();
+    let damage = rows.lines().find(|row| row.contains("damage")).unwrap_or_else(|| panic!("{rows}"));
+    assert!(damage.ends_with("{\"n\":1,\"k\":\"req\",\"msg\":{\"json"), "{rows}");
+    let view = View::of_file(&path, 3);
+    assert_eq!(view.get("rows?from=1&count=1")[0]["preview"], "{\"n\":1,\"k\":\"req\",\"msg\":{\"json");
 }
 
 #[test]

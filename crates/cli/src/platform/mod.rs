@@ -12,13 +12,13 @@ mod words;
 
 #[cfg(unix)]
 pub(crate) use unix::{
-    LISTEN, apart, app_folders, browser, config_folder, enable_colour, has_input, hold, home, is_held,
-    is_ours, join, open_without_waiting, private_folder, program, raise_descriptor_limit, read_at, split,
-    state_folder, without_first, word,
+    LISTEN, apart, app_folders, browser, config_folder, enable_colour, give_way, has_input, hold, home,
+    is_held, is_ours, join, open_without_waiting, private_folder, program, raise_descriptor_limit, read_at,
+    split, state_folder, without_first, word,
 };
 #[cfg(windows)]
 pub(crate) use windows::{
-    LISTEN, apart, app_folders, browser, config_folder, enable_colour, has_input, hold, home, is_held,
-    is_ours, join, open_without_waiting, private_folder, program, raise_descriptor_limit, read_at, split,
-    state_folder, without_first, word,
+    LISTEN, apart, app_folders, browser, config_folder, enable_colour, give_way, has_input, hold, home,
+    is_held, is_ours, join, open_without_waiting, private_folder, program, raise_descriptor_limit, read_at,
+    split, state_folder, without_first, word,
 };

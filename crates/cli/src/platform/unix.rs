@@ -125,6 +125,16 @@ pub(crate) fn read_at(file: &std::fs::File, buffer: &mut [u8], at: u64) -> std::
     std::os::unix::fs::FileExt::read_at(file, buffer, at)
 }
 
+/// Lets the other threads of this process go before this one. Only Linux has priorities of threads that any user can lower.
+pub(crate) fn give_way(by: i32) {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    if let Ok(own) = rustix::process::getpriority_process(None) {
+        let _ = rustix::process::setpriority_process(None, own + by);
+    }
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    let _ = by;
+}
+
 /// Makes a folder that is the user's own.
 pub(crate) fn private_folder(path: &std::path::Path) -> std::io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;

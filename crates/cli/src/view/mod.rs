@@ -50,7 +50,7 @@ pub(crate) async fn run(args: ViewArgs, printer: &Printer) -> Result<Exit, Failu
         readable(path)?;
         origins.push(Origin::file(path));
     }
-    let given = Given { origins, more: None };
+    let given = Given { origins, more: None, is_tap: false };
     if let Some(to) = &args.export {
         let filter = filter::parse(args.filter.as_deref())?;
         return serve::save(given, to, filter, Redactor::new(args.redact)).await;
@@ -123,7 +123,7 @@ pub(crate) fn beside_tap(
     let origin = Origin { path: record.to_owned(), name, is_live: true };
     let record = (!is_temporary).then(|| record.display().to_string());
     let served = serve::Served { send, record, ..Default::default() };
-    Page::serve(Given { origins: vec![origin], more: None }, served)
+    Page::serve(Given { origins: vec![origin], more: None, is_tap: true }, served)
 }
 
 /// The records of all taps that run, and of those that will.
@@ -133,7 +133,7 @@ fn live() -> Given {
         let origin = |tap: taps::Tap| Origin { path: tap.record, name: tap.target, is_live: true };
         taps::running().into_iter().filter(|tap| known.insert(tap.record.clone())).map(origin).collect()
     };
-    Given { origins: new(), more: Some(Box::new(new)) }
+    Given { origins: new(), more: Some(Box::new(new)), is_tap: false }
 }
 
 /// Lists the taps that have a page.

@@ -70,7 +70,7 @@ async fn serve(will: &Will) -> std::io::Result<Exit> {
         let origin = Origin { path: will.path.clone(), name: will.name.clone(), is_live: false };
         let record = (!will.is_temporary).then(|| will.path.display().to_string());
         let served = Served { port: will.port, token: Some(will.token.clone()), record, ..Served::default() };
-        match Page::serve(Given { origins: vec![origin], more: None }, served) {
+        match Page::serve(Given { origins: vec![origin], more: None, is_tap: false }, served) {
             Ok(page) => break page,
             Err(error) if Instant::now() > deadline => return Err(error),
             Err(_) => tokio::time::sleep(PAUSE).await,

@@ -140,14 +140,14 @@ impl<R: Read> Reader<R> {
         let Some(line) = self.line()? else { return Ok(None) };
         let bytes = self.source.slice(line.range.clone());
         if line.too_long {
-            return Ok(Some(damaged(self.number, line.position, Damage::TooLong)));
+            return Ok(Some(damaged(self.number, line.position, 0, Damage::TooLong)));
         }
         match line::parse(bytes) {
             Err(Damage::NotJson(_)) if !line.whole => {
                 self.torn = true;
                 Ok(None)
             }
-            Err(damage) => Ok(Some(damaged(self.number, line.position, damage))),
+            Err(damage) => Ok(Some(damaged(self.number, line.position, bytes.len(), damage))),
             Ok(parsed) => {
                 let position = after(line.position, &bytes[..parsed.range.start]);
                 let record = record(self.number, position, parsed.range.len(), parsed.what);
@@ -160,7 +160,7 @@ impl<R: Read> Reader<R> {
     fn message(&mut self) -> Result<Option<Record<'_>>, ReadError> {
         let Some(line) = self.line()? else { return Ok(None) };
         if line.too_long {
-            return Ok(Some(damaged(self.number, line.position, Damage::TooLong)));
+            return Ok(Some(damaged(self.number, line.position, 0, Damage::TooLong)));
         }
         let bytes = self.source.slice(line.range);
         let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
@@ -171,7 +171,7 @@ impl<R: Read> Reader<R> {
         let (line, direction, what, skip) = loop {
             let Some(line) = self.line()? else { return Ok(None) };
             if line.too_long {
-                return Ok(Some(damaged(self.number, line.position, Damage::TooLong)));
+                return Ok(Some(damaged(self.number, line.position, 0, Damage::TooLong)));
             }
             let bytes = self.source.slice(line.range.clone());
             match notation(bytes, &mut self.time) {
@@ -179,7 +179,9 @@ impl<R: Read> Reader<R> {
                 Noted::Sent(direction, skip) => break (line, Some(direction), None, skip),
                 Noted::Bytes(direction, what) => break (line, Some(direction), Some(what), 3),
                 Noted::Event(what) => break (line, None, Some(what), 2),
-                Noted::Wrong(damage) => return Ok(Some(damaged(self.number, line.position, damage))),
+                Noted::Wrong(damage) => {
+                    return Ok(Some(damaged(self.number, line.position, line.range.len(), damage)));
+                }
             }
         };
         let bytes = self.source.slice(line.range);
@@ -229,7 +231,7 @@ impl<R: Read> Reader<R> {
                 let body = self.source.slice(range);
                 record(self.number, position, body.len(), What::Message(Cow::Borrowed(body)))
             }
-            Err(damage) => damaged(self.number, position, damage),
+            Err(damage) => damaged(self.number, position, 0, damage),
         }))
     }
 
@@ -267,8 +269,9 @@ fn record(number: u64, position: Position, length: usize, what: What<'_>) -> Rec
     }
 }
 
-fn damaged(number: u64, position: Position, damage: Damage) -> Record<'static> {
-    record(number, position, 0, What::Damage(damage))
+/// What is wrong with bytes, which are the content of the record as far as they are there.
+fn damaged(number: u64, position: Position, length: usize, damage: Damage) -> Record<'static> {
+    record(number, position, length, What::Damage(damage))
 }
 
 /// Whether the first line that is not blank is there, or too long to wait for.

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 use std::fmt::Write;
 use std::io;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +16,7 @@ use http_body_util::{Either, Full};
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::header::{
-    ACCEPT_ENCODING, CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue,
+    ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue,
     SEC_WEBSOCKET_EXTENSIONS, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
 use hyper::service::service_fn;
@@ -25,7 +26,7 @@ use sabir_model::capture::{Direction, Event};
 use tokio::task::JoinHandle;
 
 use super::flushes::{Counted, Flushes};
-use super::login::Login;
+use super::login::{Login, names_this_machine};
 use super::send::Sends;
 use super::socket::{End, Socket};
 use super::{Listen, relay};
@@ -59,6 +60,8 @@ pub(super) struct Proxy {
     /// The path that stands for the target's.
     pub(super) path: String,
     host: HeaderValue,
+    /// Only this machine can reach the tap, by no name but its own.
+    is_local: bool,
     headers: HeaderMap,
     web: Web,
     queue: Arc<Queue>,
@@ -129,6 +132,7 @@ impl Proxy {
         Ok(Arc::new(Proxy {
             target: listen.target.clone(),
             path: listen.at.path().to_owned(),
+            is_local: is_local(listen.at.host()),
             host: host.map_err(|_| Failure::usage("the target's host is not valid in a header"))?,
             headers,
             web: listen.web.clone(),
@@ -266,7 +270,10 @@ impl Pair {
         let headers = request.headers_mut();
         let upgrade = headers.get(UPGRADE).cloned().filter(|_| is_upgrade);
         strip(headers);
-        headers.insert(HOST, proxy.host.clone());
+        // Under another name it may be a page of a stranger, whose name leads here: that is for the target to judge.
+        if !proxy.is_local || names_this_machine(headers) {
+            headers.insert(HOST, proxy.host.clone());
+        }
         headers.remove(ACCEPT_ENCODING);
         headers.remove(SEC_WEBSOCKET_EXTENSIONS);
         proxy.headers.iter().for_each(|(name, value)| drop(headers.insert(name, value.clone())));
@@ -378,8 +385,17 @@ fn target_path(asked: &Uri, own: &str, target: &str) -> String {
     }
 }
 
-/// Takes out what is for one hop.
+/// Whether a listener at this host is for this machine alone.
+fn is_local(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    host.eq_ignore_ascii_case("localhost") || bare.parse().is_ok_and(|address: IpAddr| address.is_loopback())
+}
+
+/// Takes out what is for one hop. A length beside the chunks is not that of the body.
 fn strip(headers: &mut HeaderMap) {
+    if headers.contains_key(TRANSFER_ENCODING) {
+        headers.remove(CONTENT_LENGTH);
+    }
     let named: Vec<HeaderName> = headers
         .get_all(CONNECTION)
         .iter()

@@ -49,7 +49,7 @@ impl Login {
 }
 
 /// Whether the request was sent to this machine or to an address. Names of strangers may lead here, too.
-fn names_this_machine(headers: &HeaderMap) -> bool {
+pub(super) fn names_this_machine(headers: &HeaderMap) -> bool {
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let host = host.rsplit_once(':').map_or(host, |(host, port)| {
         match port.bytes().all(|byte| byte.is_ascii_digit()) {

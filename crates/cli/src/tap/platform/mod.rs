@@ -8,11 +8,11 @@ mod windows;
 
 #[cfg(unix)]
 pub(super) use unix::{
-    asked_to_end, end_as, forward_signals, give_way, is_sent, is_taken, lock, make_executable, private,
-    script, shim_path, standard_input, standard_output, told, widen,
+    asked_to_end, end_as, forward_signals, is_sent, is_taken, lock, make_executable, private, script,
+    shim_path, standard_input, standard_output, told, widen,
 };
 #[cfg(windows)]
 pub(super) use windows::{
-    asked_to_end, end_as, forward_signals, give_way, is_sent, is_taken, lock, make_executable, private,
-    script, shim_path, standard_input, standard_output, told, widen,
+    asked_to_end, end_as, forward_signals, is_sent, is_taken, lock, make_executable, private, script,
+    shim_path, standard_input, standard_output, told, widen,
 };

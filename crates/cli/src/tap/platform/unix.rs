@@ -128,18 +128,6 @@ pub(in crate::tap) fn forward_signals() -> io::Result<impl FnOnce(u32)> {
     })
 }
 
-/// How much less the recorder counts than the traffic where both want the same processor.
-#[cfg(any(target_os = "linux", target_os = "android"))]
-const NICER: i32 = 5;
-
-/// Lets other threads go first. Only Linux has priorities of threads that any user can lower.
-pub(in crate::tap) fn give_way() {
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    if let Ok(own) = rustix::process::getpriority_process(None) {
-        let _ = rustix::process::setpriority_process(None, own + NICER);
-    }
-}
-
 /// Waits until the user, or whoever started it, asks this process to end.
 /// What comes from now on counts, also before it is waited for.
 pub(in crate::tap) fn asked_to_end() -> impl Future<Output = ()> {

@@ -45,9 +45,6 @@ pub(in crate::tap) fn forward_signals() -> io::Result<impl FnOnce(u32)> {
     Ok(|_child| {})
 }
 
-/// Lets other threads go first: they are equal here.
-pub(in crate::tap) fn give_way() {}
-
 /// Pipes have the room that they are made with.
 pub(in crate::tap) fn widen<T>(_end: &T) {}
 

@@ -42,6 +42,9 @@ const PAUSE: Duration = Duration::from_millis(30);
 /// How long a filter or a reader works before others have a turn.
 const TURN: Duration = Duration::from_millis(4);
 
+/// How much less reading counts than the traffic of a tap, and less than its recorder, where they want the same processor.
+const NICER: i32 = 10;
+
 pub(super) struct Captures {
     state: Mutex<State>,
     /// Questions that wait for the state. Those who work through files let them go first.
@@ -63,8 +66,13 @@ impl Captures {
             files,
             ended: AtomicBool::new(false),
         });
+        let nicer = if given.is_tap { NICER } else { 0 };
         let spawn = |name: &str, run: Box<dyn FnOnce() + Send>| {
-            thread::Builder::new().name(name.to_owned()).spawn(run).map(drop)
+            let begin = move || {
+                crate::platform::give_way(nicer);
+                run();
+            };
+            thread::Builder::new().name(name.to_owned()).spawn(begin).map(drop)
         };
         let (reads, scans, checks) = (captures.clone(), captures.clone(), captures.clone());
         spawn("view-read", Box::new(move || read::run(&reads, given)))?;

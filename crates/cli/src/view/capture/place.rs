@@ -27,6 +27,9 @@ impl Read for Place {
             return Err(io::ErrorKind::WouldBlock.into());
         }
         self.at += count as u64;
+        if self.grows {
+            self.files.has_read(self.at);
+        }
         Ok(count)
     }
 }

@@ -41,6 +41,8 @@ pub(in crate::view) struct Given {
     pub(in crate::view) origins: Vec<Origin>,
     /// Asked now and then for those that have come since.
     pub(in crate::view) more: Option<Box<dyn FnMut() -> Vec<Origin> + Send>>,
+    /// This process is a tap: its traffic and its recorder go first.
+    pub(in crate::view) is_tap: bool,
 }
 
 /// A capture that is being read.

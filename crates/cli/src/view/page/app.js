@@ -107,7 +107,7 @@ function tellState() {
   const shown = current();
   const added = !shown ? 0 : paused ? news.rows - paused.rows : shown.store.length - shown.seen;
   const more = byId("more");
-  more.hidden = following && !paused || fresh || added <= 0;
+  more.hidden = following && !paused || fresh || added <= 0 || !paused && shown?.grid.atEnd === true;
   more.textContent = `↓ ${count(added)} new`;
   const empty = byId("empty");
   empty.hidden = calls.length > 0;

@@ -9,6 +9,10 @@ export class Find extends EventTarget {
   #input = /** @type {HTMLInputElement} */ (byId("finding"));
   #timer = 0;
   #text = "";
+  /** The text is being looked for. @type {Promise<void>} */
+  #looking = Promise.resolve();
+  /** What was found so far. */
+  #found = "";
   /** All rows were looked at. */
   isDone = true;
   /** @type {import("./api.js").News | null} */
@@ -52,9 +56,14 @@ export class Find extends EventTarget {
     this.#look();
   }
 
-  async #look() {
+  #look() {
     const text = this.#input.value.trim();
-    if (text === this.#text) return;
+    if (text !== this.#text) this.#looking = this.#search(text);
+    return this.#looking;
+  }
+
+  /** @param {string} text */
+  async #search(text) {
     this.#text = text;
     try {
       const scan = await post("filter", { filter: text, instead: chosen.find });
@@ -76,6 +85,12 @@ export class Find extends EventTarget {
     this.#news = news;
     const scan = news.scans.find(scan => scan.id === chosen.find);
     if (scan) this.isDone = scan.looked >= scan.of;
+    // Rows that are here may have come before they were found.
+    const found = scan ? `${scan.id} ${scan.matched} ${scan.moved}` : "";
+    if (found !== this.#found) {
+      this.#found = found;
+      this.dispatchEvent(new Event("changed"));
+    }
     if (scan && !/ of /.test(byId("hits").textContent ?? "")) byId("hits").textContent = `${count(scan.matched)} found${this.isDone ? "" : ", searching…"}`;
   }
 

@@ -12,6 +12,8 @@ export class Grid extends EventTarget {
   #drawing = false;
   /** A position that was set here, from which nothing is to be derived. */
   #set = -1;
+  /** Rows that were visible when it was drawn last. */
+  #seen = 0;
 
   /** @param {HTMLElement} box the grid @param {HTMLElement} pane the part that scrolls @param {Source} source */
   constructor(box, pane, source) {
@@ -28,7 +30,15 @@ export class Grid extends EventTarget {
     pane.addEventListener("scroll", () => this.#scrolled());
     pane.addEventListener("wheel", event => this.#wheel(event), { passive: false });
     pane.addEventListener("click", event => this.#clicked(event));
-    new ResizeObserver(() => this.draw()).observe(pane);
+    new ResizeObserver(() => this.#resized()).observe(pane);
+  }
+
+  /** A row that was selected and visible stays visible, though there is less room now. */
+  #resized() {
+    const { visible } = this;
+    const below = this.#focus - this.#top;
+    if (below >= visible && below < this.#seen) this.#top = this.#focus - visible + 1;
+    this.draw();
   }
 
   get visible() {
@@ -137,6 +147,7 @@ export class Grid extends EventTarget {
         this.#set = this.pane.scrollTop;
       }
     }
+    this.#seen = this.visible;
     // At the end, the last row is whole; elsewhere the first is.
     const rest = this.pane.clientHeight - this.visible * this.source.rowHeight;
     const shift = this.#top > 0 && this.atEnd ? rest - this.source.rowHeight : 0;

@@ -18,6 +18,8 @@ export const dialogIsOpen = () => dialog().open;
 function show(title, ...content) {
   dialog().replaceChildren(element("h2", { id: "dialog-title" }, title), ...content);
   dialog().showModal();
+  // What has the focus may be at its end.
+  dialog().scrollTop = 0;
 }
 
 export function showHelp() {

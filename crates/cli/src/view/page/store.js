@@ -19,6 +19,8 @@ export class Store extends EventTarget {
   #pages = new Map();
   /** @type {Map<number, Promise<void>>} */
   #asked = new Map();
+  /** Pages that were asked for before something changed: what comes may be older. @type {Set<number>} */
+  #old = new Set();
   #life = 0;
   /** @type {News | null} */
   #news = null;
@@ -67,6 +69,7 @@ export class Store extends EventTarget {
     const moved = news.scans.find(scan => scan.id === chosen.filter)?.moved ?? 0;
     const shifted = moved !== this.#moved;
     this.#moved = moved;
+    if (shifted || changed.size) this.#doubt();
     for (const [number, page] of this.#pages) {
       if (shifted || this.#isShort(number, page.rows) || page.rows.some(row => changed.has(row.row))) page.stale = true;
     }
@@ -83,11 +86,17 @@ export class Store extends EventTarget {
     this.#life += 1;
     this.#pages.clear();
     this.#asked.clear();
+    this.#old.clear();
+  }
+
+  #doubt() {
+    for (const number of this.#asked.keys()) this.#old.add(number);
   }
 
   /** What is here stays until it is here anew. */
   stale() {
     for (const page of this.#pages.values()) page.stale = true;
+    this.#doubt();
   }
 
   /** The row at a place, if it is here. Asks for it otherwise. @param {number} place @returns {Row | undefined} */
@@ -122,7 +131,7 @@ export class Store extends EventTarget {
     const asked = get(`rows?from=${number * PAGE}&count=${PAGE}&${this.query}`).then(rows => {
       if (life !== this.#life) return;
       this.#pages.delete(number);
-      this.#pages.set(number, { rows, stale: this.#isShort(number, rows) });
+      this.#pages.set(number, { rows, stale: this.#old.delete(number) || this.#isShort(number, rows) });
       while (this.#pages.size > KEPT) this.#pages.delete(/** @type {number} */ (this.#pages.keys().next().value));
     }, () => {}).finally(() => {
       if (this.#asked.get(number) === asked) this.#asked.delete(number);

@@ -59,14 +59,22 @@ pub(super) struct Export {
     has_begun: bool,
     /// Something was written behind which a comma belongs.
     comma: bool,
+    lost: Lost,
+}
+
+/// Rows that could not be read and that nothing was said of yet, and when the first of them was.
+#[derive(Default)]
+struct Lost {
+    rows: u64,
+    since: Duration,
 }
 
 impl Export {
     /// `rows` are records, in order.
     pub(super) fn new(captures: Arc<Captures>, rows: Vec<u32>, format: Format, redactor: Redactor) -> Self {
         let (contents, rows) = (captures.more_contents(), rows.into());
-        let (encoder, has_begun, comma) = (Encoder::default(), false, false);
-        Export { captures, contents, rows, format, redactor, encoder, time: None, has_begun, comma }
+        let (encoder, has_begun, comma, lost) = (Encoder::default(), false, false, Lost::default());
+        Export { captures, contents, rows, format, redactor, encoder, time: None, has_begun, comma, lost }
     }
 
     /// The next part of the file; `None` behind the last.
@@ -80,6 +88,9 @@ impl Export {
         while out.len() < CHUNK {
             let Some(row) = self.rows.pop_front() else { break };
             self.row(row, &mut out);
+        }
+        if self.rows.is_empty() {
+            self.lost.tell(self.format, &mut self.encoder, &mut out);
         }
         if self.rows.is_empty() && self.format == Format::Har {
             out.extend_from_slice(har::END.as_bytes());
@@ -115,7 +126,15 @@ impl Export {
         let start = state.start;
         drop(state);
         let entry = known.entry;
-        let Ok(content) = self.contents.at(known.place.0, known.place.1) else { return };
+        // It is no row of any format.
+        if entry.kind == Kind::Start {
+            return;
+        }
+        let at = entry.time.unwrap_or_default();
+        let Ok(content) = self.contents.at(known.place.0, known.place.1) else {
+            return self.lost.add(at);
+        };
+        self.lost.tell(self.format, &mut self.encoder, out);
         let without_secrets = match redacted(&self.redactor, entry.kind, &content) {
             Cow::Owned(text) => Some(text),
             Cow::Borrowed(_) => None,
@@ -124,11 +143,10 @@ impl Export {
         let content = without_secrets.map_or(content, Cow::Owned);
         match self.format {
             Format::Capture => {
-                let at = entry.time.unwrap_or_default();
                 let direction = entry.direction.unwrap_or(Direction::ToServer);
                 let event = |event| (event, String::from_utf8_lossy(&content).into_owned());
                 let event = match entry.kind {
-                    Kind::Start | Kind::Damage => return,
+                    Kind::Damage => return,
                     Kind::Open => Some(event(Event::Open)),
                     Kind::Close => Some(event(Event::Close)),
                     Kind::Exit => Some(event(Event::Exit)),
@@ -176,6 +194,32 @@ impl Export {
                 }
                 out.extend_from_slice(line.as_bytes());
             }
+        }
+    }
+}
+
+impl Lost {
+    fn add(&mut self, at: Duration) {
+        if self.rows == 0 {
+            self.since = at;
+        }
+        self.rows += 1;
+    }
+
+    /// Says that rows are missing. HAR has no place for it.
+    fn tell(&mut self, format: Format, encoder: &mut Encoder, out: &mut Vec<u8>) {
+        let Lost { rows, since } = std::mem::take(self);
+        if rows == 0 {
+            return;
+        }
+        let text = format!("{rows} rows are no longer in the files of the recording");
+        match format {
+            Format::Capture => {
+                encoder.event(since, 1, Event::Gap, &text);
+                out.extend_from_slice(encoder.line());
+            }
+            Format::Transcript => out.extend_from_slice(format!("# gap: {text}\n").as_bytes()),
+            Format::Har => {}
         }
     }
 }

@@ -30,7 +30,7 @@ pub(super) fn entry(
     }
     let time = entry.time.unwrap_or_default();
     let at = start.unwrap_or(SystemTime::UNIX_EPOCH).checked_add(time).unwrap_or(SystemTime::UNIX_EPOCH);
-    let ms = entry.took.map_or(0.0, |took| took.as_secs_f64() * 1e3);
+    let ms = entry.took.map_or(0.0, |took| took.as_nanos() as f64 / 1e6);
     let mut url = String::from("jsonrpc:///");
     for byte in known.method().unwrap_or("batch").bytes() {
         match byte {

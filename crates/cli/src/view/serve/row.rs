@@ -106,7 +106,7 @@ impl Known {
             contents.at(*source, *place).ok().map(|text| shown(entry, false, &text).1)
         });
         let Known { row, entry, .. } = self;
-        let millis = |time: Option<std::time::Duration>| time.map(|time| time.as_secs_f64() * 1e3);
+        let millis = |time: Option<std::time::Duration>| time.map(|time| time.as_nanos() as f64 / 1e6);
         let total = self.answer.as_ref().and_then(|(answer, _)| answer.total).or(entry.total);
         Row {
             row: row + 1,
