@@ -82,7 +82,7 @@ struct Exporting {
     done: Receiver<()>,
 }
 
-/// Who tells of the calls of a command's sessions.
+/// Who reports the calls of a command's sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Calls {
     /// Its sessions: each call has a span, and is counted here.

@@ -158,7 +158,7 @@ impl Graph {
         for (label, iri) in MORE_PREFIXES {
             parser = parser.with_prefix(label, iri).map_err(|error| syntax(&error))?;
         }
-        // As in the Turtle of the graph. A base that is no IRI has no short form there either.
+        // As in the Turtle of the graph. A base that is not an IRI has no short form there either.
         parser = parser.clone().with_prefix(OWN_PREFIX, self.terms.base()).unwrap_or(parser);
         let query = parser.parse_query(sparql).map_err(|error| {
             let known = Prefix::ALL.iter().map(|prefix| prefix.label());

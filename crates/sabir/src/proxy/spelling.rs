@@ -65,7 +65,7 @@ pub(super) fn is_silent(notification: &str) -> bool {
     notification.ends_with("_subscription") || notification.ends_with("Notification")
 }
 
-/// Whether no item follows this one: it tells of the end, or of what has become of a transaction of Solana, whose
+/// Whether no item follows this one: it reports the end, or what has become of a transaction of Solana, whose
 /// subscriptions to a signature are over with that. A text in its place says only that the transaction was received.
 pub(super) fn is_last(notification: &str, params: &RawJson<'_>) -> bool {
     let is_text =

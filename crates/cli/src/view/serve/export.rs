@@ -126,7 +126,7 @@ impl Export {
         let start = state.start;
         drop(state);
         let entry = known.entry;
-        // It is no row of any format.
+        // No format has a row for it.
         if entry.kind == Kind::Start {
             return;
         }
