@@ -448,6 +448,27 @@ fn sessions_of_one_file_are_in_their_order() {
     assert!(calls.unwrap().contains(">2× 4.0 ms<"), "one line for both");
 }
 
+/// More sessions than there are lines in the picture: they are summed up first, and servers with the same methods are apart.
+#[test]
+fn calls_are_summed_up_over_all_sessions() {
+    let session = |server: &str| {
+        r#"{"jrl":1,"at":"2026-01-01T00:00:00Z"}
+{"n":1,"t":0,"d":">","msg":{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"editor","version":"1"}}}}
+{"n":2,"t":4000000,"d":"<","msg":{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"SERVER","version":"1"}}}}
+{"n":3,"t":5000000,"d":">","msg":{"jsonrpc":"2.0","id":2,"method":"ping"}}
+{"n":4,"t":9000000,"d":"<","msg":{"jsonrpc":"2.0","id":2,"result":{}}}
+"#
+        .replace("SERVER", server)
+    };
+    let capture: String = (0..140).map(|number| session(["one", "two"][number % 2])).collect();
+    let svg = picture(&graph(capture.as_bytes()), Picture::Calls, &Stop::default()).unwrap();
+    for (what, times) in
+        [(">ping<", 2), (">initialize<", 2), (">one<", 2), (">two<", 2), (">70× 4.0 ms<", 4), (">editor<", 1)]
+    {
+        assert_eq!(svg.matches(what).count(), times, "{what}: {svg}");
+    }
+}
+
 /// Plain JSON lines: MCP's methods say who sends them, and answers go back.
 #[test]
 fn directions_that_are_not_told_follow_from_mcp() {
