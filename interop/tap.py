@@ -5,7 +5,7 @@ import sys
 import traceback
 
 # Far more than any test needs; a peer that hangs must not hang the run.
-TIMEOUT = 30
+TIMEOUT = 90
 
 
 def run(peer, tests):

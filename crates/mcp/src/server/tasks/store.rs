@@ -71,6 +71,7 @@ pub struct TaskStoreLimits {
     pub bytes_per_caller: usize,
 }
 
+#[cfg(feature = "redb")]
 impl TaskStoreLimits {
     /// For what is there already.
     pub(crate) const NONE: Self = TaskStoreLimits {
@@ -141,6 +142,7 @@ impl StoreUse {
     }
 
     /// Counts a task as it was before, since what should have replaced it is not there.
+    #[cfg(feature = "redb")]
     pub(crate) fn restore(&mut self, id: &str, before: Option<&TaskRecord>) {
         if let Some(now) = self.tasks.remove(id) {
             self.uncount(id, &now);
@@ -165,6 +167,7 @@ impl StoreUse {
     }
 
     /// The ids of what has expired.
+    #[cfg(feature = "redb")]
     pub(crate) fn expired(&self, now: u64) -> Vec<String> {
         self.expiry.iter().take_while(|(at, _)| *at <= now).map(|(_, id)| id.clone()).collect()
     }
