@@ -85,14 +85,17 @@ impl Driver {
             return false;
         }
         match self.io.write(bytes) {
-            Ok(Some(count)) => session.handle_written(now, count),
-            Ok(None) => return false,
+            Ok(Some(count)) => {
+                session.handle_written(now, count);
+                // What came behind it is not under way yet: a thread that writes has to be asked before it is waited for.
+                may_say_more || !session.unsent().is_empty()
+            }
+            Ok(None) => false,
             Err(error) => {
                 self.lost(error);
-                return true;
+                true
             }
         }
-        may_say_more
     }
 
     fn read(&mut self) {
