@@ -52,7 +52,7 @@ SELECT ?side ?name ?otherName {
 LIMIT 200000";
 
 /// What is called: a method or a tool, and the name of whoever has it, as far as that was told.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Target {
     what: String,
     host: String,
@@ -83,7 +83,7 @@ impl Sides {
 }
 
 /// The keys with the largest numbers, those first.
-fn largest<K: Clone + Ord>(all: BTreeMap<K, [f64; 4]>) -> Vec<(K, [f64; 4])> {
+fn largest<K: Ord>(all: BTreeMap<K, [f64; 4]>) -> Vec<(K, [f64; 4])> {
     let mut all: Vec<_> = all.into_iter().collect();
     all.sort_by(|(_, [one, ..]), (_, [other, ..])| other.total_cmp(one));
     all
