@@ -50,7 +50,7 @@ async def emacs_edits():
     check(await editor("emacs", *flags, "-l", script), WANTED)
 
 
-# Helix kills a server once that has been told to exit: what tells the exit code is no child of helix.
+# Helix kills a server once that has been told to exit: what tells the exit code is not a child of helix.
 HELIX_LANGUAGES = """
 [language-server.words]
 command = "sh"
@@ -85,9 +85,9 @@ async def helix_edits():
             await terminal.type("\x1b", "ge", "o", "\x18")
             for label in WANTED["labels"]:
                 await terminal.until(f"   {label}\n")
-            # What was typed, and the second of what fits it.
-            await terminal.type("ho", "\x0e", "\x0e", "\r")
-            await terminal.until("4  house\n")
+            for keys, seen in [("ho", "ho"), ("\x0e", "horse"), ("\x0e", "house"), ("\r", "house")]:
+                await terminal.type(keys)
+                await terminal.until(f"4  {seen}\n")
             await terminal.type("\x1b", "gg", " r")
             await terminal.until("rename-to:horse")
             await terminal.type("\x15", "kůň\r")
