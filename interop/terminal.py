@@ -45,7 +45,7 @@ class Terminal:
             os.close(self.ours)
 
     async def type(self, *keys):
-        """Types like a person: with a pause behind each, so that escape is no prefix of what follows."""
+        """Types like a person: with a pause behind each, so that escape does not belong to what follows."""
         for some in keys:
             os.write(self.ours, some.encode())
             await asyncio.sleep(0.2)
