@@ -86,7 +86,8 @@ fn entry(block: &Block) -> Map<String, Value> {
         _ => None,
     };
     if let Some(context) = published {
-        add("ogc", json!({"ldContext": context, "alignment": "ogc/alignment.ttl"}));
+        // By name, so that they are in the same order in maps that keep theirs and in those that do not.
+        add("ogc", json!({"alignment": "ogc/alignment.ttl", "ldContext": context}));
     }
     add("semanticUplift", at("semantic-uplift.yaml"));
     add("documentation", json!({"markdown": {"mediatype": "text/markdown", "url": at("description.md")}}));
