@@ -78,6 +78,22 @@ fn what_is_kept_has_a_bound() {
         let long = format!("{n:a>50000}");
         format!(r#"> {{"jsonrpc":"2.0","id":{n},"method":"tools/call","params":{{"name":"{long}"}}}}"#)
     });
+    check("resources of many sessions", 60, |n| match n {
+        0 => r#"{"jrl":1,"profile":"mcp"}"#.to_owned(),
+        n if n % 2 == 1 => {
+            format!(
+                r#"{{"n":{n},"t":1,"c":{n},"d":">","msg":{{"jsonrpc":"2.0","id":1,"method":"resources/list"}}}}"#
+            )
+        }
+        n => {
+            let all: Vec<_> = (0..4500).map(|i| format!(r#"{{"uri":"{i:a>80}","name":""}}"#)).collect();
+            format!(
+                r#"{{"n":{n},"t":1,"c":{},"d":"<","msg":{{"jsonrpc":"2.0","id":1,"result":{{"resources":[{}]}}}}}}"#,
+                n - 1,
+                all.join(",")
+            )
+        }
+    });
 }
 
 /// A request that was in flight when too many were is not said to be unanswered, and its late answer is not linked.
