@@ -6,4 +6,14 @@ PREFIX rpcx: <urn:sabir:ontology#>
 INSERT { ?m a jrpc:Request } WHERE { ?m jrpc:hasMethod ?method ; rpcx:id ?id } ;
 INSERT { ?m a jrpc:Notification } WHERE { ?m jrpc:hasMethod ?method FILTER NOT EXISTS { ?m rpcx:id ?id } } ;
 INSERT { ?m a jrpc:Response } WHERE { ?m jrpc:hasResult|rpcx:result ?result } ;
-INSERT { ?m a jrpc:ErrorResponse } WHERE { ?m jrpc:hasError ?error }
+INSERT { ?m a jrpc:ErrorResponse } WHERE { ?m jrpc:hasError ?error } ;
+INSERT { ?error a ?class } WHERE {
+  VALUES (?code ?class) {
+    (-32700 <http://json-rpc.org/ontology#ParseError>)
+    (-32603 <http://json-rpc.org/ontology#InternalError>)
+    (-32602 <http://json-rpc.org/ontology#InvalidParams>)
+    (-32601 <http://json-rpc.org/ontology#MethodNotFound>)
+    (-32600 <http://json-rpc.org/ontology#InvalidRequest>)
+  }
+  ?error jrpc:hasErrorCode ?code
+}

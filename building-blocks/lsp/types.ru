@@ -6,4 +6,23 @@ PREFIX rpcx: <urn:sabir:ontology#>
 INSERT { ?m a jrpc:Request } WHERE { ?m jrpc:hasMethod ?method ; rpcx:id ?id } ;
 INSERT { ?m a jrpc:Notification } WHERE { ?m jrpc:hasMethod ?method FILTER NOT EXISTS { ?m rpcx:id ?id } } ;
 INSERT { ?m a jrpc:Response } WHERE { ?m jrpc:hasResult|rpcx:result ?result } ;
-INSERT { ?m a jrpc:ErrorResponse } WHERE { ?m jrpc:hasError ?error }
+INSERT { ?m a jrpc:ErrorResponse } WHERE { ?m jrpc:hasError ?error } ;
+INSERT { ?m a ?class } WHERE {
+  VALUES (?method ?class) {
+    ("$/cancelRequest" <urn:sabir:ontology:lsp#CancelRequest>)
+    ("$/progress" <urn:sabir:ontology:lsp#Progress>)
+  }
+  ?m jrpc:hasMethod ?method
+} ;
+INSERT { ?error a ?class } WHERE {
+  VALUES (?code ?class) {
+    (-32800 <urn:sabir:ontology:lsp#RequestCancelled>)
+    (-32700 <http://json-rpc.org/ontology#ParseError>)
+    (-32603 <http://json-rpc.org/ontology#InternalError>)
+    (-32602 <http://json-rpc.org/ontology#InvalidParams>)
+    (-32601 <http://json-rpc.org/ontology#MethodNotFound>)
+    (-32600 <http://json-rpc.org/ontology#InvalidRequest>)
+    (-32002 <urn:sabir:ontology:lsp#ServerNotInitialized>)
+  }
+  ?error jrpc:hasErrorCode ?code
+}

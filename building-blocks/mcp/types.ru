@@ -45,4 +45,14 @@ INSERT { ?m a ?class } WHERE {
     ("tools/list" <http://modelcontextprotocol.io/ontology#ListToolsRequest>)
   }
   ?m jrpc:hasMethod ?method
+} ;
+INSERT { ?error a ?class } WHERE {
+  VALUES (?code ?class) {
+    (-32700 <http://json-rpc.org/ontology#ParseError>)
+    (-32603 <http://json-rpc.org/ontology#InternalError>)
+    (-32602 <http://json-rpc.org/ontology#InvalidParams>)
+    (-32601 <http://json-rpc.org/ontology#MethodNotFound>)
+    (-32600 <http://json-rpc.org/ontology#InvalidRequest>)
+  }
+  ?error jrpc:hasErrorCode ?code
 }

@@ -16,8 +16,10 @@ pub(crate) fn run(args: &ModelArgs, printer: &Printer) -> Result<Exit, Failure> 
         ModelPart::Context => match name {
             None | Some("message") => files::CONTEXT.to_owned(),
             Some("session") => files::SESSION_CONTEXT.to_owned(),
+            Some("ogc-mcp") => block_file("ogc", "mcp-context.jsonld")
+                .ok_or_else(|| unknown("context", "ogc-mcp", "message or session"))?,
             Some(other) => block_file(other, "context.jsonld").ok_or_else(|| {
-                unknown("context", other, "message, session, json-rpc, mcp, lsp, a2a or ogc")
+                unknown("context", other, "message, session, json-rpc, mcp, lsp, a2a, ogc or ogc-mcp")
             })?,
         },
         ModelPart::Ontology => match name {
@@ -26,12 +28,9 @@ pub(crate) fn run(args: &ModelArgs, printer: &Printer) -> Result<Exit, Failure> 
                 .ok_or_else(|| unknown("ontology", other, "json-rpc, mcp, lsp or a2a"))?,
         },
         ModelPart::Shapes => match name {
-            None => files::SHAPES.to_owned(),
-            Some(name) => {
-                return Err(Failure::usage(format_args!(
-                    "`sabir model shapes` takes no name: leave out `{name}`"
-                )));
-            }
+            None | Some("json-rpc") => files::SHAPES.to_owned(),
+            Some("mcp") => files::MCP_SHAPES.to_owned(),
+            Some(other) => return Err(unknown("shapes", other, "json-rpc or mcp")),
         },
         ModelPart::Query => match name {
             None => list(),

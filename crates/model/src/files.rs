@@ -20,6 +20,8 @@ pub const SESSION_CONTEXT: &str = include_str!("../files/session.context.jsonld"
 pub const ONTOLOGY: &str = include_str!("../files/ontology.ttl");
 /// The SHACL shapes, in Turtle.
 pub const SHAPES: &str = include_str!("../files/shapes.ttl");
+/// The SHACL shapes of MCP, in Turtle, beside [`SHAPES`].
+pub const MCP_SHAPES: &str = include_str!("../files/mcp/shapes.ttl");
 
 /// A question that many have about a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,42 +1,13 @@
 //! Captures that are small and ask for much memory. A counting allocator says how much the checker took at most.
 
 #![allow(clippy::unwrap_used)]
-#![expect(unsafe_code, reason = "an allocator is unsafe by its nature")]
 
-use std::alloc::{GlobalAlloc, Layout, System};
+mod counting;
+
 use std::fmt::Write;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sabir_model::capture::Reader;
 use sabir_model::rules::{Checker, Profile};
-
-struct Counting;
-
-static NOW: AtomicUsize = AtomicUsize::new(0);
-static PEAK: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call is passed on to the system's allocator as it came.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let now = NOW.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
-        PEAK.fetch_max(now, Ordering::Relaxed);
-        // SAFETY: as above.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        NOW.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: as above.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-/// One measurement at a time.
-static TURN: Mutex<()> = Mutex::new(());
 
 const MIB: usize = 1 << 20;
 /// What a capture of one or two megabytes may take.
@@ -44,17 +15,14 @@ const MOST: usize = 64 * MIB;
 
 /// Checks a capture, and gives back the most bytes that this took beside the capture itself.
 fn peak(profile: Profile, text: &str) -> usize {
-    let _turn = TURN.lock().unwrap();
-    let before = NOW.load(Ordering::Relaxed);
-    PEAK.store(before, Ordering::Relaxed);
-    let mut reader = Reader::new(text.as_bytes()).unwrap();
-    let mut checker = Checker::new(profile);
-    while let Some(record) = reader.next().unwrap() {
-        checker.check(&record).for_each(drop);
-    }
-    checker.finish().for_each(drop);
-    drop((checker, reader));
-    PEAK.load(Ordering::Relaxed) - before
+    counting::peak(|| {
+        let mut reader = Reader::new(text.as_bytes()).unwrap();
+        let mut checker = Checker::new(profile);
+        while let Some(record) = reader.next().unwrap() {
+            checker.check(&record).for_each(drop);
+        }
+        checker.finish().for_each(drop);
+    })
 }
 
 fn check(profile: Profile, text: &str) {

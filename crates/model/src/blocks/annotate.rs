@@ -3,7 +3,7 @@
 //! A context has a scope for each object within a message, in which nothing of the outer ones holds: `name` of a tool
 //! and `name` of its server are looked up in their own places, and an unknown member is left out wherever it is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
@@ -18,23 +18,44 @@ pub(crate) fn by_context(
     terms: &Map<String, Value>,
     prefixes: &Prefixes,
 ) {
-    let Some(properties) = schema["$defs"][definition]["properties"].as_object_mut() else { return };
+    let Some(part) = schema["$defs"].get_mut(definition) else { return };
+    for (definition, scope) in annotate(part, terms, prefixes) {
+        by_context(schema, &definition, &scope, prefixes);
+    }
+}
+
+/// The same for one schema. Gives back the definitions that it refers to, each with what the context says of it.
+fn annotate(
+    schema: &mut Value,
+    terms: &Map<String, Value>,
+    prefixes: &Prefixes,
+) -> Vec<(String, Map<String, Value>)> {
     let mut inner = Vec::new();
-    for (name, property) in properties {
-        let (Some(term), Some(property)) = (terms.get(name), property.as_object_mut()) else { continue };
+    let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
+    for (name, property) in properties.into_iter().flatten() {
+        let Some(term) = terms.get(name) else { continue };
+        let scope = term["@context"].as_array().and_then(|parts| parts.last()).and_then(Value::as_object);
+        if let Some(scope) = scope {
+            match property.get("$ref").and_then(Value::as_str).map(|to| to.strip_prefix('#')) {
+                Some(Some(definition)) => inner.push((definition.to_owned(), scope.clone())),
+                // Of another document, which says it itself.
+                Some(None) => {}
+                None => inner.extend(annotate(property, scope, prefixes)),
+            }
+        }
+        let Some(property) = property.as_object_mut() else { continue };
         let iri = term.as_str().or_else(|| term["@id"].as_str()).unwrap_or_default();
         property.insert("x-jsonld-id".to_owned(), prefixes.expanded(iri).into());
         if let Some(kind) = term["@type"].as_str() {
             property.insert("x-jsonld-type".to_owned(), kind.into());
         }
-        let scope = term["@context"].as_array().and_then(|parts| parts.last()).and_then(Value::as_object);
-        if let (Some(scope), Some(to)) = (scope, property.get("$ref").and_then(Value::as_str)) {
-            inner.push((to.trim_start_matches('#').to_owned(), scope.clone()));
-        }
     }
-    for (definition, scope) in inner {
-        by_context(schema, &definition, &scope, prefixes);
-    }
+    inner
+}
+
+/// Terms that are not members: names of classes, for documents that say of what class something is.
+pub(crate) fn add_extra_terms(schema: &mut Value, classes: &BTreeMap<String, String>) {
+    schema["x-jsonld-extra-terms"] = json!(classes);
 }
 
 /// Short names of namespaces.
@@ -108,31 +129,72 @@ impl Documents {
             })
             .collect();
         let mut terms = self.scope(roots, 0);
+        for id in self.with_references(of) {
+            for (name, class) in self.0[id]["x-jsonld-extra-terms"].as_object().into_iter().flatten() {
+                terms.entry(name.clone()).or_insert_with(|| class.clone());
+            }
+        }
         terms.insert("@version".to_owned(), json!(1.1));
         json!({ "@context": terms })
     }
 
+    /// These documents, and those that they refer to.
+    fn with_references<'d>(&'d self, of: &[&str]) -> BTreeSet<&'d str> {
+        fn references<'d>(schema: &'d Value, found: &mut Vec<&'d str>) {
+            match schema {
+                Value::Object(members) => {
+                    found.extend(members.get("$ref").and_then(Value::as_str));
+                    members.values().for_each(|inner| references(inner, found));
+                }
+                Value::Array(items) => items.iter().for_each(|inner| references(inner, found)),
+                _ => {}
+            }
+        }
+        let mut all = BTreeSet::new();
+        let mut waiting: Vec<&str> = of.to_vec();
+        while let Some(id) = waiting.pop() {
+            let Some((id, schema)) = self.0.get_key_value(id) else { continue };
+            if all.insert(id.as_str()) {
+                let mut found = Vec::new();
+                references(schema, &mut found);
+                waiting.extend(found.into_iter().filter_map(|to| to.split('#').next()));
+            }
+        }
+        all
+    }
+
     fn scope<'d>(&'d self, parts: Vec<Part<'d>>, depth: usize) -> Map<String, Value> {
-        let mut members: BTreeMap<&str, Member<'d>> = BTreeMap::new();
+        let mut found = Vec::new();
         for part in parts {
             // What a schema says itself goes before what it says by reference.
             let mut nearest: BTreeMap<&str, usize> = BTreeMap::new();
-            let leaves = self.leaves(part);
-            let own = leaves.iter().flat_map(|(leaf, rank)| {
-                let properties = leaf.schema["properties"].as_object().into_iter().flatten();
-                properties.map(move |(name, property)| (*leaf, *rank, name.as_str(), property))
-            });
-            for (leaf, rank, name, property) in own {
-                let Some(iri) = property["x-jsonld-id"].as_str() else { continue };
-                if *nearest.entry(name).or_insert(rank) < rank {
-                    continue;
+            for (leaf, rank) in self.leaves(part) {
+                for (name, property) in leaf.schema["properties"].as_object().into_iter().flatten() {
+                    let Some(iri) = property["x-jsonld-id"].as_str() else { continue };
+                    if *nearest.entry(name).or_insert(rank) >= rank {
+                        found.push((name.as_str(), rank, iri, Part { schema: property, ..leaf }));
+                    }
                 }
-                let member = members.entry(name).or_default();
-                iri.clone_into(&mut member.iri);
-                member.json |= property["x-jsonld-type"] == "@json";
-                if !member.json {
-                    self.values(Part { schema: property, ..leaf }, member);
-                }
+            }
+        }
+        // Where schemas say different things of a member, the nearest does.
+        let mut said: BTreeMap<&str, (usize, &str)> = BTreeMap::new();
+        for (name, rank, iri, _) in &found {
+            let nearest = said.entry(name).or_insert((*rank, iri));
+            if *rank <= nearest.0 {
+                *nearest = (*rank, iri);
+            }
+        }
+        let mut members: BTreeMap<&str, Member<'d>> = BTreeMap::new();
+        for (name, _, iri, property) in found {
+            if said[name].1 != iri {
+                continue;
+            }
+            let member = members.entry(name).or_default();
+            iri.clone_into(&mut member.iri);
+            member.json |= property.schema["x-jsonld-type"] == "@json";
+            if !member.json {
+                self.values(property, member);
             }
         }
         members.into_iter().map(|(name, member)| (name.to_owned(), self.term(member, depth))).collect()
@@ -215,6 +277,7 @@ impl Documents {
 
 /// A definition of something that stands for itself, and not for a part of a message.
 fn is_message(definition: &Value) -> bool {
-    let has = |name: &str| definition["properties"][name]["x-jsonld-id"].is_string();
-    has("method") || has("jsonrpc") || has("params") || has("result") || has("error")
+    let said = |name: &str| definition["properties"][name]["x-jsonld-id"].as_str();
+    ["method", "jsonrpc", "params", "result", "error"].iter().any(|name| said(name).is_some())
+        || said("id") == Some("urn:sabir:ontology#id")
 }

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use oxttl::TurtleParser;
 use serde_json::{Map, Value, json};
 
-use crate::blocks::BlockFile;
 use crate::blocks::annotate::Prefixes;
+use crate::blocks::classes::Classes;
 use crate::blocks::json::{compact, pretty};
 use crate::blocks::published::published;
 use crate::blocks::uplift::{things, turtle};
+use crate::blocks::{BlockFile, report, types};
 
 /// What a block is made of.
 pub(crate) struct Block {
@@ -24,10 +26,10 @@ pub(crate) struct Block {
     pub(crate) context: Value,
     pub(crate) ontology: String,
     pub(crate) shapes: Option<&'static str>,
-    /// SPARQL that adds the classes of messages to what the context gives.
-    pub(crate) types: String,
-    /// The class of each method that has one.
-    pub(crate) classes: BTreeMap<String, String>,
+    /// What the shapes must find something in: a line of JSON for each.
+    pub(crate) shape_examples: &'static str,
+    /// Of its messages and errors, with those of the block that it stands on.
+    pub(crate) classes: Classes,
     pub(crate) prefixes: Prefixes,
 }
 
@@ -37,7 +39,19 @@ pub(crate) struct Example {
     /// `FILE#ANCHOR`.
     pub(crate) schema: String,
     pub(crate) fails: bool,
+    /// The rules that shapes name of it, as a warning: it conforms nevertheless.
+    pub(crate) finds: Vec<String>,
     pub(crate) message: Value,
+}
+
+/// Facts that shapes must find something in.
+pub(crate) struct ShapeExample {
+    pub(crate) title: String,
+    /// The file of the shapes.
+    pub(crate) shapes: String,
+    /// The rules that they name.
+    pub(crate) finds: Vec<String>,
+    pub(crate) turtle: String,
 }
 
 /// An example that is not what it is said to be.
@@ -73,9 +87,21 @@ impl Block {
                 None => schema,
             };
             let fails = line["fails"] == true;
-            Example { title: text(&line["title"]), schema, fails, message: line["message"].take() }
+            let finds = strings(&line["finds"]);
+            Example { title: text(&line["title"]), schema, fails, finds, message: line["message"].take() }
         };
         self.examples.lines().map(example).collect()
+    }
+
+    /// What its shapes must find something in.
+    fn shape_examples(&self) -> Vec<ShapeExample> {
+        let example = |line: &str| {
+            let line: Value = serde_json::from_str(line).unwrap_or_default();
+            let text = |name: &str| line[name].as_str().unwrap_or_default().to_owned();
+            let finds = strings(&line["finds"]);
+            ShapeExample { title: text("title"), shapes: text("shapes"), finds, turtle: text("turtle") }
+        };
+        self.shape_examples.lines().map(example).collect()
     }
 
     /// All files of the block. `all` has every schema by its `$id`, for references.
@@ -96,7 +122,7 @@ impl Block {
             files.push(BlockFile { path: path("shapes.ttl"), text: messages });
             files.push(BlockFile { path: path("session-shapes.ttl"), text: sessions });
         }
-        files.push(BlockFile { path: path("types.ru"), text: self.types.clone() });
+        files.push(BlockFile { path: path("types.ru"), text: types(&self.classes) });
         files.push(BlockFile { path: path("semantic-uplift.yaml"), text: UPLIFT.to_owned() });
         let mut report = Vec::new();
         let mut yaml = format!("prefixes:\n{}\nexamples:\n", prefixes_yaml(&self.prefixes));
@@ -112,7 +138,7 @@ impl Block {
             files.push(BlockFile { path: at(suffix), text: format!("{verdict}\n") });
             if !example.fails {
                 if !ttl.contains("[]") {
-                    return Err(self.bad(example, "it gives no facts".to_owned()));
+                    return Err(self.bad(&example.title, "it gives no facts".to_owned()));
                 }
                 files.push(BlockFile { path: at("jsonld"), text: jsonld.clone() });
                 files.push(BlockFile { path: at("ttl"), text: ttl.clone() });
@@ -125,27 +151,16 @@ impl Block {
                 yaml.push_str(&snippet("jsonld", None, &beside));
                 yaml.push_str(&snippet("turtle", None, &ttl));
             }
-            report.push(json!({
-                "source": {
-                    "type": if example.fails { "TEST_RESOURCE" } else { "EXAMPLE" },
-                    "filename": format!("{name}.json"),
-                    "requireFail": example.fails,
-                    "title": example.title,
-                },
-                "result": true,
-                "sections": [{"name": "JSON_SCHEMA", "entries": [{
-                    "filename": example.schema, "isError": false, "message": verdict,
-                }]}],
-            }));
+            let triples = triples(&ttl).map_err(|why| self.bad(&example.title, why))?;
+            report.push(report::of_message(self, example, &name, &verdict, triples));
         }
-        let registered = self.registered();
-        let report = json!({
-            "title": format!("Validation report for {}", text(&registered, "itemIdentifier")),
-            "bblockId": text(&registered, "itemIdentifier"),
-            "bblockName": text(&registered, "name"),
-            "result": true,
-            "items": report,
-        });
+        for (number, example) in self.shape_examples().iter().enumerate() {
+            let name = format!("shape_{}-fail.ttl", number + 1);
+            let triples = triples(&example.turtle).map_err(|why| self.bad(&example.title, why))?;
+            report.push(report::of_shapes(example, &name, triples));
+            files.push(BlockFile { path: path(&format!("tests/{name}")), text: example.turtle.clone() });
+        }
+        let report = report::of_block(&self.registered(), &report);
         files.push(BlockFile { path: path("tests/_report.json"), text: pretty(&report) });
         files.push(BlockFile { path: path("examples.yaml"), text: yaml });
         Ok(files)
@@ -157,7 +172,7 @@ impl Block {
         let schema = self.schemas.iter().find(|(name, _)| name == file).map(|(_, schema)| schema);
         let id = schema.and_then(|schema| schema["$id"].as_str()).unwrap_or_default();
         let resources = all.iter().map(|(id, schema)| (id.as_str(), schema.clone()));
-        let fail = |why: &dyn std::fmt::Display| self.bad(example, why.to_string());
+        let fail = |why: &dyn std::fmt::Display| self.bad(&example.title, why.to_string());
         let registry = jsonschema::Registry::new().extend(resources).map_err(|e| fail(&e))?;
         let registry = registry.prepare().map_err(|e| fail(&e))?;
         let root = json!({
@@ -176,9 +191,20 @@ impl Block {
         }
     }
 
-    fn bad(&self, example: &Example, why: String) -> BadExample {
-        BadExample { block: self.name, title: example.title.clone(), why }
+    fn bad(&self, title: &str, why: String) -> BadExample {
+        BadExample { block: self.name, title: title.to_owned(), why }
     }
+}
+
+fn strings(value: &Value) -> Vec<String> {
+    value.as_array().into_iter().flatten().filter_map(|s| Some(s.as_str()?.to_owned())).collect()
+}
+
+/// How many facts a file of Turtle has.
+fn triples(turtle: &str) -> Result<usize, String> {
+    TurtleParser::new().for_slice(turtle.as_bytes()).try_fold(0, |count, triple| {
+        triple.map(|_| count + 1).map_err(|error| format!("its Turtle cannot be read: {error}"))
+    })
 }
 
 /// What a tool for building blocks does after the context.

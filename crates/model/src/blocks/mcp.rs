@@ -1,7 +1,6 @@
 //! The block of MCP: for each revision a schema that stands on JSON-RPC by reference, and the terms of all of them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
 
 use serde_json::{Map, Value, json};
 
@@ -10,6 +9,8 @@ use crate::blocks::definitions::{Definitions, Method};
 
 const PUBLISHED: &str = include_str!("../../files/mcp/published.json");
 pub(crate) const ENVELOPE: &str = "urn:sabir:schema:mcp-envelope";
+/// Messages of any revision.
+pub(crate) const ANY: &str = "urn:sabir:schema:mcp";
 pub(crate) const BASE: &str = "urn:sabir:schema:json-rpc";
 /// Terms that nobody has published.
 pub(crate) const OWN: &str = "urn:sabir:ontology:mcp#";
@@ -97,6 +98,11 @@ pub(crate) fn prefixes() -> Prefixes {
     ])
 }
 
+/// What the schema of a revision is called.
+pub(crate) fn revision_id(revision: &str) -> String {
+    format!("{ANY}:{revision}")
+}
+
 /// The annotated schema of a revision.
 pub(crate) fn schema(definitions: &Definitions, published: &Published, revision: &str) -> Value {
     let methods: Vec<_> =
@@ -146,7 +152,7 @@ pub(crate) fn schema(definitions: &Definitions, published: &Published, revision:
     };
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": format!("urn:sabir:schema:mcp:{revision}"),
+        "$id": revision_id(revision),
         "title": format!("The Model Context Protocol, revision {revision}"),
         "description": "Messages by method, on JSON-RPC 2.0 by reference. A method that is not listed has MCP's envelope and nothing else.",
         "anyOf": alternatives,
@@ -161,8 +167,7 @@ pub(crate) fn schema(definitions: &Definitions, published: &Published, revision:
 pub(crate) fn any_revision(definitions: &Definitions) -> Value {
     let methods = definitions.methods();
     let by_method = methods.iter().map(|method| {
-        let of =
-            |revision: &String| json!({"$ref": format!("urn:sabir:schema:mcp:{revision}#{}", method.name)});
+        let of = |revision: &String| json!({"$ref": format!("{}#{}", revision_id(revision), method.name)});
         json!({
             "if": {"required": ["method"], "properties": {"method": {"const": method.method}}},
             "then": {"anyOf": method.revisions.iter().map(of).collect::<Vec<_>>()},
@@ -170,7 +175,7 @@ pub(crate) fn any_revision(definitions: &Definitions) -> Value {
     });
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": "urn:sabir:schema:mcp",
+        "$id": ANY,
         "title": "The Model Context Protocol, in any revision",
         "description": "A message is valid if it is in one of the revisions that have its method. `schema-REVISION.json` is for one revision.",
         "anyOf": [{"$ref": "#Message"}, {"type": "array", "minItems": 1, "items": {"$ref": "#Message"}}],
@@ -182,22 +187,6 @@ pub(crate) fn any_revision(definitions: &Definitions) -> Value {
         "x-jsonld-base": "urn:sabir:message:",
         "x-jsonld-prefixes": prefixes().json(),
     })
-}
-
-/// The class of each method.
-pub(crate) fn classes(definitions: &Definitions, published: &Published) -> BTreeMap<String, String> {
-    definitions.methods().into_iter().map(|m| (m.method.clone(), published.class(&m.name))).collect()
-}
-
-/// SPARQL that adds the classes of messages.
-pub(crate) fn types(classes: &BTreeMap<String, String>) -> String {
-    let mut text = super::TYPES.trim_end().to_owned();
-    text.push_str(" ;\nINSERT { ?m a ?class } WHERE {\n  VALUES (?method ?class) {\n");
-    for (method, class) in classes {
-        let _ = writeln!(text, "    (\"{method}\" <{class}>)");
-    }
-    text.push_str("  }\n  ?m jrpc:hasMethod ?method\n}\n");
-    text
 }
 
 /// What a message adds to one of the envelope.

@@ -6,6 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::blocks::block::Block;
+use crate::blocks::mcp::ENVELOPE;
 
 /// Where the schema of a name is, from the folder of all blocks.
 fn path(name: &str) -> Option<String> {
@@ -23,14 +24,16 @@ fn path(name: &str) -> Option<String> {
 /// who derives a context from parts that are used in several places gets ours, and not a mixture.
 pub(crate) fn published(schema: &Value, block: &Block) -> Value {
     let mut schema = schema.clone();
+    // MCP's envelope is a part of its block: the context of the block is not the envelope's.
+    let is_part = schema["$id"] == ENVELOPE;
     refer_by_path(&mut schema, block.name);
     if let Value::Object(members) = &mut schema {
         members.remove("$id");
-        if block.name == "mcp" && !members.contains_key("x-envelope") {
-            let terms = block.context["@context"].as_object().cloned().unwrap_or_default();
+        if block.name != "json-rpc" && !is_part {
+            let mut terms = block.context["@context"].as_object().cloned().unwrap_or_default();
+            terms.retain(|name, _| !block.classes.names.contains_key(name));
             members.insert("properties".to_owned(), places(&terms, true).into());
         }
-        members.remove("x-envelope");
     }
     schema
 }

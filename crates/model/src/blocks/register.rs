@@ -48,6 +48,7 @@ pub(crate) fn files(blocks: &[Block]) -> Vec<BlockFile> {
 /// The registration of a block, with where its files are.
 fn entry(block: &Block) -> Map<String, Value> {
     let mut entry = block.registered();
+    let identifier = text(&entry, "itemIdentifier").to_owned();
     let at = |file: &str| Value::from(format!("{}/{file}", block.name));
     let mut add = |name: &str, value: Value| {
         entry.insert(name.to_owned(), value);
@@ -68,7 +69,26 @@ fn entry(block: &Block) -> Map<String, Value> {
     add("ldContext", at("context.jsonld"));
     add("ontology", at("ontology.ttl"));
     // By the block that they come from: what holds for JSON-RPC holds for what stands on it.
-    add("shaclShapes", json!({"sabir.json-rpc": ["json-rpc/shapes.ttl"]}));
+    let has_own = block.shapes.is_some() && block.name != "json-rpc";
+    let shapes = |file: &str| {
+        let mut shapes = Map::from_iter([("sabir.json-rpc".to_owned(), json!([format!("json-rpc/{file}")]))]);
+        if has_own {
+            shapes.insert(identifier.clone(), json!([at(file)]));
+        }
+        shapes.into()
+    };
+    add("shaclShapes", shapes("shapes.ttl"));
+    // For what `sabir graph` makes of a session; a message that stands alone need not conform.
+    add("sessionShapes", shapes("session-shapes.ttl"));
+    let published = match block.name {
+        "json-rpc" => Some("ogc/context.jsonld"),
+        "mcp" => Some("ogc/mcp-context.jsonld"),
+        _ => None,
+    };
+    if let Some(context) = published {
+        // By name, so that they are in the same order in maps that keep theirs and in those that do not.
+        add("ogc", json!({"alignment": "ogc/alignment.ttl", "ldContext": context}));
+    }
     add("semanticUplift", at("semantic-uplift.yaml"));
     add("documentation", json!({"markdown": {"mediatype": "text/markdown", "url": at("description.md")}}));
     add("testOutputs", at("tests/_report.json"));
@@ -97,9 +117,13 @@ fn facts(entry: &Map<String, Value>) -> (String, Facts) {
         ("bblocks:hasOntology", home(&entry["ontology"])),
     ];
     let listed = |name: &str| entry[name].as_array().cloned().unwrap_or_default();
-    let shapes =
-        entry["shaclShapes"].as_object().into_iter().flatten().flat_map(|(_, paths)| paths.as_array());
-    facts.extend(shapes.flatten().map(|path| ("bblocks:hasShaclShapes", home(path))));
+    let shapes = |name: &str| {
+        let by_block = entry[name].as_object().into_iter().flatten();
+        by_block.flat_map(|(_, paths)| paths.as_array()).flatten().map(home).collect::<Vec<_>>()
+    };
+    facts.extend(shapes("shaclShapes").into_iter().map(|file| ("bblocks:hasShaclShapes", file)));
+    let ogc = entry.get("ogc").and_then(Value::as_object).into_iter().flatten().map(|(_, path)| home(path));
+    facts.extend(shapes("sessionShapes").into_iter().chain(ogc).map(|file| ("dct:relation", file)));
     facts.extend(listed("dependsOn").iter().map(|other| ("bblocks:dependsOn", home(other))));
     let link = |source: &Value| Object::Iri(source["link"].as_str().unwrap_or_default().to_owned());
     facts.extend(listed("sources").iter().map(|source| ("dct:source", link(source))));

@@ -1,11 +1,10 @@
 //! A message as RDF by one of our contexts. A JSON-LD processor gives the same facts for a message without members that
 //! begin with `@`; those are not obeyed here.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Map, Value};
 
 use crate::blocks::annotate::Prefixes;
+use crate::blocks::classes::Classes;
 use crate::graph::canonical_json;
 
 const XSD: &str = "http://www.w3.org/2001/XMLSchema#";
@@ -27,8 +26,8 @@ enum Object {
     List(Vec<Object>),
 }
 
-/// What a message, or each of a batch, is. `classes` has the class of each method that has one.
-pub(crate) fn things(message: &Value, context: &Value, classes: &BTreeMap<String, String>) -> Vec<Thing> {
+/// What a message, or each of a batch, is.
+pub(crate) fn things(message: &Value, context: &Value, classes: &Classes) -> Vec<Thing> {
     let terms = context["@context"].as_object().cloned().unwrap_or_default();
     let entries = message.as_array().map_or(std::slice::from_ref(message), Vec::as_slice);
     let things = entries.iter().filter_map(|entry| {
@@ -36,16 +35,17 @@ pub(crate) fn things(message: &Value, context: &Value, classes: &BTreeMap<String
         let mut whole = thing(members, &terms);
         let types = types(members, classes).into_iter().map(|class| (TYPE.to_owned(), Object::Iri(class)));
         whole.facts.splice(0..0, types);
+        whole.facts.iter_mut().for_each(|(property, object)| type_error(property, object, classes));
         Some(whole)
     });
     things.filter(|thing| !thing.facts.is_empty()).collect()
 }
 
 /// The classes of a message, as `types.ru` finds them.
-fn types(members: &Map<String, Value>, classes: &BTreeMap<String, String>) -> Vec<String> {
+fn types(members: &Map<String, Value>, classes: &Classes) -> Vec<String> {
     let mut types = Vec::new();
     if let Some(method) = members.get("method").filter(|method| !method.is_null()) {
-        types.extend(method.as_str().and_then(|method| classes.get(method)).cloned());
+        types.extend(method.as_str().and_then(|method| classes.by_method.get(method)).cloned());
         let kind = if members.contains_key("id") { "Request" } else { "Notification" };
         types.push([JRPC, kind].concat());
     }
@@ -53,6 +53,24 @@ fn types(members: &Map<String, Value>, classes: &BTreeMap<String, String>) -> Ve
     let has = |name: &str| members.get(name).is_some_and(|value| name == "result" || !value.is_null());
     types.extend(kinds.into_iter().filter(|(name, _)| has(name)).map(|(_, kind)| [JRPC, kind].concat()));
     types
+}
+
+/// The class of an error, by its code.
+fn type_error(property: &str, object: &mut Object, classes: &Classes) {
+    let is = |iri: &str, local: &str| iri.strip_prefix(JRPC) == Some(local);
+    let Object::Thing(error) = object else { return };
+    if !is(property, "hasError") {
+        return;
+    }
+    let code = error.facts.iter().find_map(|(property, object)| match object {
+        Object::Literal { text, datatype } if is(property, "hasErrorCode") => {
+            (datatype.strip_prefix(XSD) == Some("integer")).then(|| text.parse::<i64>().ok())?
+        }
+        _ => None,
+    });
+    if let Some(class) = code.and_then(|code| classes.by_code.get(&code)) {
+        error.facts.insert(0, (TYPE.to_owned(), Object::Iri(class.clone())));
+    }
 }
 
 fn thing(members: &Map<String, Value>, terms: &Map<String, Value>) -> Thing {

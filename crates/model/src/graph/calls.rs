@@ -1,7 +1,8 @@
 //! What belongs together in one session: answers and their requests, cancels, news of progress. Links are worked
 //! out here, while reading, since a query that had to look for them would take time in the square of the session.
 //!
-//! Only requests in flight are kept, and the last few thousand that are done, for what comes too late.
+//! Only requests in flight are kept, and the last few thousand that are done, for what comes too late. Of very many in
+//! flight the older half is forgotten: the graph says of each that it is, since its answer is then linked with nothing.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -14,6 +15,12 @@ use crate::graph::mcp::Asked;
 
 /// Requests that are done, and tokens, that are remembered for what comes late.
 const REMEMBERED: usize = 16_384;
+
+/// Requests of a session that may be in flight.
+const IN_FLIGHT: usize = 16_384;
+
+/// Bytes of an id, or a token, that is remembered. Nobody needs longer ones.
+const LONGEST_ID: usize = 256;
 
 /// Requests in flight that are looked through.
 const FEW: usize = 64;
@@ -82,6 +89,10 @@ pub(crate) struct Calls {
     open: HashMap<Key, Open>,
     /// Requests whose id was in flight already, behind the one in `open`.
     queued: HashMap<Key, VecDeque<Open>>,
+    /// How many are in `queued`.
+    waiting: usize,
+    /// Requests in flight whose answers will find nothing, until somebody has said so.
+    forgotten: Vec<Name>,
     done: Recent,
     tokens: Recent,
 }
@@ -97,11 +108,19 @@ pub(crate) enum Answered {
 impl Calls {
     /// A request comes; returns the one in flight whose id it uses again.
     pub(crate) fn request(&mut self, asked: Option<Direction>, id: &Id<'_>, open: Open) -> Option<Name> {
+        if id.text().len() > LONGEST_ID {
+            self.forgotten.push(open.name);
+            return None;
+        }
+        if self.in_flight() >= IN_FLIGHT {
+            self.forget_older_half();
+        }
         let key = (asked, id.clone().into_owned());
         match self.open.get(&key) {
             Some(earlier) => {
                 let earlier = earlier.name;
                 self.queued.entry(key).or_default().push_back(open);
+                self.waiting += 1;
                 Some(earlier)
             }
             None => {
@@ -111,8 +130,61 @@ impl Calls {
         }
     }
 
+    /// How many requests are in flight.
+    pub(crate) fn in_flight(&self) -> usize {
+        self.open.len() + self.waiting
+    }
+
+    /// How many are remembered that are done, and tokens.
+    pub(crate) fn remembered(&self) -> usize {
+        self.done.order.len() + self.tokens.order.len()
+    }
+
+    /// Of the requests in flight, only the newer half stays.
+    pub(crate) fn forget_older_half(&mut self) {
+        let place = |name: Name| (name.line, name.entry);
+        let mut names: Vec<_> =
+            self.open.values().chain(self.queued.values().flatten()).map(|open| open.name).collect();
+        names.sort_unstable_by_key(|name| place(*name));
+        names.truncate(names.len().div_ceil(2));
+        let Some(last) = names.last().map(|name| place(*name)) else { return };
+        let Calls { open, queued, waiting, .. } = self;
+        queued.values_mut().for_each(|queue| queue.retain(|open| place(open.name) > last));
+        open.retain(|key, first| {
+            if place(first.name) > last {
+                return true;
+            }
+            let next = queued.get_mut(key).and_then(VecDeque::pop_front);
+            next.map(|next| *first = next).is_some()
+        });
+        queued.retain(|_, queue| !queue.is_empty());
+        *waiting = queued.values().map(VecDeque::len).sum();
+        self.forgotten.append(&mut names);
+    }
+
+    /// Of what is done, and of tokens, only the newer half stays.
+    pub(crate) fn remember_less(&mut self) {
+        self.done.keep(self.done.order.len() / 2);
+        self.tokens.keep(self.tokens.order.len() / 2);
+    }
+
+    /// The session is forgotten, and with it everything in flight.
+    pub(crate) fn forget_all(&mut self) {
+        let open = self.open.drain().map(|(_, open)| open);
+        self.forgotten.extend(open.chain(self.queued.drain().flat_map(|(_, queue)| queue)).map(|o| o.name));
+        self.waiting = 0;
+    }
+
+    /// The requests in flight that were forgotten since this was asked last.
+    pub(crate) fn take_forgotten(&mut self) -> Vec<Name> {
+        std::mem::take(&mut self.forgotten)
+    }
+
     /// An answer comes; `asked` is the direction of the request. Of several with the same id, the first counts.
     pub(crate) fn answer(&mut self, asked: Option<Direction>, id: &Id<'_>) -> Option<Answered> {
+        if id.text().len() > LONGEST_ID {
+            return None;
+        }
         let key = (asked, id.clone().into_owned());
         let Some(open) = self.open.remove(&key) else {
             return self.done.get(&key).map(Answered::Again);
@@ -120,6 +192,7 @@ impl Calls {
         if let Some(queue) = self.queued.get_mut(&key) {
             if let Some(next) = queue.pop_front() {
                 self.open.insert(key.clone(), next);
+                self.waiting -= 1;
             }
             if queue.is_empty() {
                 self.queued.remove(&key);
@@ -160,7 +233,9 @@ impl Calls {
 
     /// Progress of this request will carry this token.
     pub(crate) fn expect_progress(&mut self, asked: Option<Direction>, token: &Id<'_>, name: Name) {
-        self.tokens.insert((asked, token.clone().into_owned()), name);
+        if token.text().len() <= LONGEST_ID {
+            self.tokens.insert((asked, token.clone().into_owned()), name);
+        }
     }
 
     /// The request whose progress carries this token.
@@ -181,7 +256,11 @@ impl Recent {
         if self.names.insert(key.clone(), name).is_none() {
             self.order.push_back(key);
         }
-        if self.order.len() > REMEMBERED {
+        self.keep(REMEMBERED);
+    }
+
+    fn keep(&mut self, most: usize) {
+        while self.order.len() > most {
             self.order.pop_front().map(|oldest| self.names.remove(&oldest));
         }
     }

@@ -22,7 +22,26 @@ pub struct GraphMapper {
     captures: Vec<Capture>,
     traces: Traces,
     budget: MemoryBudget,
+    /// How many records came.
+    came: u64,
+    /// Whether sessions that begin remember no tools, resources and other things: there are too many.
+    has_too_many_things: bool,
+    /// What came since it was looked at how much is kept: a message counts for one, and for each few hundred bytes of it.
+    unlooked: usize,
 }
+
+/// Sessions that are followed at a time; of more, those that were silent longest are forgotten.
+const SESSIONS: usize = 1024;
+/// Requests that may be in flight in all of them.
+const IN_FLIGHT: usize = 65_536;
+/// Requests that are done, and tokens, that are remembered in all of them.
+const REMEMBERED: usize = 131_072;
+/// Tools, resources and other things that are remembered in all of them.
+const THINGS: usize = 65_536;
+/// How often it is looked at how much that is.
+const LOOK: usize = 1024;
+/// Bytes that count for as much as a message.
+const BYTES: usize = 256;
 
 #[derive(Debug, Default)]
 struct Capture {
@@ -55,6 +74,8 @@ struct Session {
     peers: bool,
     calls: Calls,
     mcp: McpSession,
+    /// Its newest record, by how many came before.
+    newest: u64,
 }
 
 /// Where and when something stands, whatever it is.
@@ -114,7 +135,8 @@ impl GraphMapper {
         mut sink: impl FnMut(&Node<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let is_alone = self.captures.len() < 2;
-        let GraphMapper { captures, traces, budget } = self;
+        self.look(record, &mut sink)?;
+        let GraphMapper { captures, traces, budget, came, has_too_many_things, .. } = self;
         let Some(Capture { name, part, sessions }) = captures.get_mut(capture) else { return Ok(()) };
         match &record.what {
             What::Start(header) => {
@@ -133,13 +155,15 @@ impl GraphMapper {
                 Ok(())
             }
             What::Message(bytes) => {
-                let session = known(sessions, part, record, &mut sink)?;
-                let Session { name, peers, calls, mcp } = session;
+                let session = known(sessions, part, record, *came, *has_too_many_things, &mut sink)?;
+                let Session { name, peers, calls, mcp, .. } = session;
                 let context = part.context(record, name);
-                MessageMapper { context, calls, traces, mcp, peers, budget, sink: &mut sink }.message(bytes)
+                MessageMapper { context, calls, traces, mcp, peers, budget, sink: &mut sink }
+                    .message(bytes)?;
+                session.say_what_is_forgotten(&mut sink)
             }
             What::Noise(bytes) | What::Stderr(bytes) => {
-                let session = known(sessions, part, record, &mut sink)?;
+                let session = known(sessions, part, record, *came, *has_too_many_things, &mut sink)?;
                 let context = part.context(record, &session.name);
                 let mut node = context.node(context.name(), NOISE);
                 node.text(TEXT, String::from_utf8_lossy(bytes));
@@ -152,6 +176,66 @@ impl GraphMapper {
             What::Event(..) | What::Damage(_) => Ok(()),
         }
     }
+
+    /// Now and then: keeps what is known of all sessions within its bounds.
+    fn look<E>(&mut self, record: &Record<'_>, sink: &mut Sink<'_, E>) -> Result<(), E> {
+        self.came += 1;
+        let bytes = if let What::Message(bytes) = &record.what { bytes.len() } else { 0 };
+        self.unlooked += 1 + bytes / BYTES;
+        if self.unlooked < LOOK {
+            return Ok(());
+        }
+        self.unlooked = 0;
+        let sessions = || self.captures.iter().flat_map(|capture| capture.sessions.values());
+        let mut newest: Vec<_> = sessions().map(|session| session.newest).collect();
+        if newest.len() > SESSIONS {
+            let half = newest.len() / 2;
+            let (_, middle, _) = newest.select_nth_unstable(half);
+            let middle = *middle;
+            for sessions in self.captures.iter_mut().map(|capture| &mut capture.sessions) {
+                for session in sessions.values_mut().filter(|session| session.newest < middle) {
+                    session.calls.forget_all();
+                    session.say_what_is_forgotten(sink)?;
+                }
+                sessions.retain(|_, session| session.newest >= middle);
+            }
+        }
+        let sessions = || self.captures.iter().flat_map(|capture| capture.sessions.values());
+        let sum = |of: fn(&Session) -> usize| sessions().map(of).sum::<usize>();
+        let too_many = [
+            sum(|session| session.calls.in_flight()) > IN_FLIGHT,
+            sum(|session| session.calls.remembered()) > REMEMBERED,
+            sum(|session| session.mcp.things()) > THINGS,
+        ];
+        self.has_too_many_things = too_many[2];
+        if too_many.contains(&true) {
+            for session in self.captures.iter_mut().flat_map(|capture| capture.sessions.values_mut()) {
+                if too_many[0] {
+                    session.calls.forget_older_half();
+                    session.say_what_is_forgotten(sink)?;
+                }
+                if too_many[1] {
+                    session.calls.remember_less();
+                }
+                if too_many[2] {
+                    session.mcp.learn_no_more();
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Session {
+    /// Says of each request whose answer will find nothing that it is forgotten.
+    fn say_what_is_forgotten<E>(&mut self, sink: &mut Sink<'_, E>) -> Result<(), E> {
+        for name in self.calls.take_forgotten() {
+            let mut node = Node::plain(&self.name, name.to_string());
+            node.add(IS_FORGOTTEN, Value::Typed("true".into(), BOOLEAN));
+            sink(&node)?;
+        }
+        Ok(())
+    }
 }
 
 /// The record's session. Facts about it are written as soon as they are known.
@@ -159,16 +243,22 @@ fn known<'t, E>(
     sessions: &'t mut HashMap<u64, Session>,
     part: &Part,
     record: &Record<'_>,
+    came: u64,
+    has_too_many_things: bool,
     sink: &mut Sink<'_, E>,
 ) -> Result<&'t mut Session, E> {
     let (session, is_new) = match sessions.entry(record.connection) {
         Entry::Occupied(session) => (session.into_mut(), false),
         Entry::Vacant(vacant) => {
             let name = part.session_name(record.connection);
-            let mcp = McpSession::new(part.header.profile.as_deref());
-            (vacant.insert(Session { name, peers: false, calls: Calls::default(), mcp }), true)
+            let mut mcp = McpSession::new(part.header.profile.as_deref());
+            if has_too_many_things {
+                mcp.learn_no_more();
+            }
+            (vacant.insert(Session { name, peers: false, calls: Calls::default(), mcp, newest: 0 }), true)
         }
     };
+    session.newest = came;
     let is_directed = record.direction.is_some() && !session.peers;
     if !is_new && !is_directed {
         return Ok(session);

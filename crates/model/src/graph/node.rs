@@ -41,6 +41,12 @@ impl<'a> Node<'a> {
         Node { session: Cow::Borrowed(session), name: name.into(), facts: Vec::new() }
     }
 
+    /// A part of this one, of which nothing is said yet.
+    pub(crate) fn part(&self, name: &str) -> Self {
+        let name = Cow::Owned(format!("{}-{name}", self.name));
+        Node { session: self.session.clone(), name, facts: Vec::new() }
+    }
+
     /// One more class, before the others: some readers look at the first only.
     pub(crate) fn class(&mut self, class: Term) {
         self.facts.insert(0, (TYPE, Value::Term(class)));

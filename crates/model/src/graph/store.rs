@@ -27,11 +27,10 @@ const STRING: Kind = 2;
 const TYPED: Kind = 3;
 
 /// Takes nodes in; [`build`](Self::build) makes the graph that can be queried.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct GraphBuilder {
+    /// Those of the vocabulary come first: the number of each is its place among them.
     terms: Terms,
-    /// Numbers of the vocabulary's terms, or 0 for those that have none yet, and one more than it otherwise.
-    vocabulary: Vec<u32>,
     facts: Vec<Vec<[u32; 3]>>,
     text: String,
 }
@@ -70,17 +69,20 @@ pub(crate) struct Order {
 impl GraphBuilder {
     /// Names become IRIs behind `base`.
     pub fn new(base: &str) -> Self {
-        let terms = Terms { base: base.to_owned(), ..Terms::default() };
-        GraphBuilder { terms, vocabulary: vec![0; TERMS], ..GraphBuilder::default() }
+        let mut terms = Terms { base: base.to_owned(), ..Terms::default() };
+        for term in TERMS {
+            terms.iri(&[term.prefix.iri(), term.local].concat());
+        }
+        GraphBuilder { terms, facts: Vec::new(), text: String::new() }
     }
 
     /// Takes all that is said of a node.
     pub fn add(&mut self, node: &Node<'_>) {
         let subject = self.terms.number(NAME, &node.name);
         for (property, value) in &node.facts {
-            let property = self.term(*property);
+            let property = u32::from(property.index);
             let object = match value {
-                Value::Term(term) => self.term(*term),
+                Value::Term(term) => u32::from(term.index),
                 Value::Node(name) => self.terms.number(NAME, name),
                 Value::Text(text) => self.terms.number(STRING, text),
                 Value::Typed(text, datatype) => self.terms.number(kind_of(*datatype), text),
@@ -109,20 +111,10 @@ impl GraphBuilder {
         let mut by_subject = Order::of(count, || facts.iter().flatten().copied());
         by_subject.dedup();
         drop(facts);
-        let by_property = Order::of(count, || by_subject.facts().map(|[s, p, o]| [p, o, s]));
+        // Properties are of the vocabulary.
+        let by_property = Order::of(TERMS.len(), || by_subject.facts().map(|[s, p, o]| [p, o, s]));
         let by_object = Order::of(count, || by_subject.facts().map(|[s, p, o]| [o, s, p]));
         Graph { terms, by_subject, by_property, by_object }
-    }
-
-    fn term(&mut self, term: Term) -> u32 {
-        let known = self.vocabulary[usize::from(term.index)];
-        if known > 0 {
-            return known - 1;
-        }
-        let iri = [term.prefix.iri(), term.local].concat();
-        let number = self.terms.iri(&iri);
-        self.vocabulary[usize::from(term.index)] = number + 1;
-        number
     }
 }
 
@@ -235,13 +227,14 @@ impl Order {
             starts[at] += starts[at - 1];
         }
         let mut pairs = vec![[0; 2]; starts.last().map_or(0, |end| *end as usize)];
-        let mut next = starts.clone();
+        // Where a term's next pair goes; when all are there, that is where the next term's begin.
         for [first, second, third] in facts() {
-            let at = &mut next[first as usize];
+            let at = &mut starts[first as usize];
             pairs[*at as usize] = [second, third];
             *at += 1;
         }
-        drop(next);
+        starts.copy_within(..terms, 1);
+        starts[0] = 0;
         for window in starts.windows(2) {
             pairs[window[0] as usize..window[1] as usize].sort_unstable();
         }

@@ -59,8 +59,8 @@ macro_rules! terms {
         $($(pub(crate) const $name: Term =
             Term { prefix: Prefix::$prefix, local: $local, index: Index::$name as u16 };)+)+
 
-        /// How many there are.
-        pub(crate) const TERMS: usize = Index::ALL as usize;
+        /// All of them, each at its place.
+        pub(crate) const TERMS: [Term; Index::ALL as usize] = [$($($name),+),+];
     };
 }
 
@@ -86,7 +86,7 @@ terms! {
         CANCELS = "cancels", PROGRESS_FOR = "progressFor", REUSES_ID_OF = "reusesIdOf",
         CALLED_DURING = "calledDuring", TRACE_ID = "traceId", SPAN_ID = "spanId", ID_TEXT = "idText",
         FAULT = "fault", TEXT = "text", TRANSPORT = "transport", FRAMING = "framing", PROFILE = "profile",
-        RECORDED_BY = "recordedBy", CAPTURE = "capture";
+        RECORDED_BY = "recordedBy", CAPTURE = "capture", IS_FORGOTTEN = "isForgotten";
     Mcp: INITIALIZE = "InitializeRequest", PING = "PingRequest", LIST_TOOLS = "ListToolsRequest",
         CALL_TOOL = "CallToolRequest", LIST_RESOURCES = "ListResourcesRequest",
         LIST_TEMPLATES = "ListResourceTemplatesRequest", READ_RESOURCE = "ReadResourceRequest",
@@ -106,7 +106,21 @@ terms! {
         HAS_MIME_TYPE = "hasMimeType", CALL_TOOL_RESULT = "CallToolResult", HAS_INPUT_SCHEMA = "hasInputSchema",
         HAS_OUTPUT_SCHEMA = "hasOutputSchema", HAS_ARGUMENTS = "hasArguments",
         HAS_PROTOCOL_VERSION = "hasProtocolVersion", IS_ERROR = "isError", HAS_PROGRESS = "hasProgress",
-        HAS_TOTAL = "hasTotal", HAS_REASON = "hasReason", HAS_LEVEL = "hasLevel";
+        HAS_TOTAL = "hasTotal", HAS_REASON = "hasReason", HAS_LEVEL = "hasLevel", HAS_LOGGER = "hasLogger",
+        HAS_MESSAGE = "hasMessage", HAS_ARGUMENT = "hasArgument", HAS_REFERENCE = "hasReference",
+        HAS_MAX_TOKENS = "hasMaxTokens", HAS_SYSTEM_PROMPT = "hasSystemPrompt", CONTAINS_MESSAGE = "containsMessage",
+        HAS_ROLE = "hasRole", HAS_CONTENT = "hasContent", HAS_TEXT = "hasText", HAS_MODEL = "hasModel",
+        HAS_STOP_REASON = "hasStopReason", HAS_REQUESTED_SCHEMA = "hasRequestedSchema", HAS_ACTION = "hasAction",
+        HAS_COMPLETION = "hasCompletion", HAS_VALUES = "hasValues", HAS_MORE = "hasMore",
+        HAS_URI_TEMPLATE = "hasURITemplate", CONTAINS_RESOURCE_TEMPLATE = "containsResourceTemplate",
+        CONTAINS_ROOT = "containsRoot", RESOURCE_TEMPLATE = "ResourceTemplate", ROOT = "Root",
+        SAMPLING_MESSAGE = "SamplingMessage",
+        LIST_TOOLS_RESULT = "ListToolsResult", READ_RESOURCE_RESULT = "ReadResourceResult",
+        LIST_RESOURCES_RESULT = "ListResourcesResult", LIST_TEMPLATES_RESULT = "ListResourceTemplatesResult",
+        LIST_PROMPTS_RESULT = "ListPromptsResult", GET_PROMPT_RESULT = "GetPromptResult",
+        COMPLETE_RESULT = "CompleteResult", CREATE_MESSAGE_RESULT = "CreateMessageResult",
+        ELICIT_RESULT = "ElicitResult", LIST_ROOTS_RESULT = "ListRootsResult",
+        INITIALIZE_RESULT = "InitializeResult", EMPTY_RESULT = "EmptyResult";
     Mcpx: GET_TASK = "GetTaskRequest", GET_TASK_PAYLOAD = "GetTaskPayloadRequest",
         LIST_TASKS = "ListTasksRequest", CANCEL_TASK = "CancelTaskRequest", DISCOVER = "DiscoverRequest",
         LISTEN = "SubscriptionsListenRequest", TASK_STATUS = "TaskStatusNotification",
@@ -116,5 +130,36 @@ terms! {
         NEEDS_INPUT = "NeedsInput", BECAME_TASK = "BecameTask", LISTED_IN = "listedIn",
         ASKED_DURING = "askedDuring", CONTINUES = "continues", ABOUT_TASK = "aboutTask",
         ARGUMENTS_TEXT = "argumentsText", FAILURE = "failure",
-        ARGUMENT_FAULT = "argumentFault", RESULT_FAULT = "resultFault";
+        ARGUMENT_FAULT = "argumentFault", RESULT_FAULT = "resultFault",
+        MODE = "mode", URL = "url", ELICITATION_ID = "elicitationId", STATUS = "status",
+        STATUS_MESSAGE = "statusMessage", TASKS = "tasks",
+        DISCOVER_RESULT = "DiscoverResult", LISTEN_RESULT = "SubscriptionsListenResult",
+        GET_TASK_RESULT = "GetTaskResult", GET_TASK_PAYLOAD_RESULT = "GetTaskPayloadResult",
+        LIST_TASKS_RESULT = "ListTasksResult", CANCEL_TASK_RESULT = "CancelTaskResult",
+        CREATE_TASK_RESULT = "CreateTaskResult", INPUT_REQUIRED_RESULT = "InputRequiredResult";
+}
+
+#[cfg(all(test, feature = "schemas"))]
+mod tests {
+    use super::{Prefix, TERMS};
+
+    /// A graph says nothing that the ontologies do not explain, and a document of JSON-LD has every property in its context.
+    #[test]
+    fn every_term_is_explained() {
+        let ontologies = [crate::files::ONTOLOGY, &crate::blocks::mcp_ontology()].concat();
+        let own = [Prefix::Jrpc, Prefix::Rpcx, Prefix::Mcp, Prefix::Mcpx];
+        for (at, term) in TERMS.iter().enumerate() {
+            assert_eq!(usize::from(term.index), at, "{term:?}");
+            let name = format!("{}:{}", term.prefix.label(), term.local);
+            if own.contains(&term.prefix) {
+                assert!(ontologies.contains(&format!("\n{name} a ")), "{name} is in no ontology");
+            }
+            let is_property = term.local.starts_with(char::is_lowercase);
+            let is_datatype = matches!(term.prefix, Prefix::Xsd | Prefix::Rdf);
+            if is_property && !is_datatype {
+                let context = crate::files::SESSION_CONTEXT;
+                assert!(context.contains(&format!("\"{name}\"")), "{name} is not in the context of sessions");
+            }
+        }
+    }
 }

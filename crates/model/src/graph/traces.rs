@@ -10,6 +10,10 @@ use crate::graph::calls::{Chain, Name};
 /// Requests in flight of one trace that are looked at.
 const LOOK_BACK: usize = 256;
 
+/// Requests in flight of all traces that are kept. Of more, the traces that were seen longest ago are forgotten: who calls
+/// on in the course of theirs is then not found.
+const MOST: usize = 16_384;
+
 /// Trace and span, as `traceparent` spells them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Span {
@@ -35,7 +39,18 @@ impl Span {
 /// The requests in flight, by trace, in the order in which they came.
 #[derive(Debug, Default)]
 pub(crate) struct Traces {
-    working: HashMap<String, Vec<Working>>,
+    working: HashMap<String, Trace>,
+    /// How many requests are in flight in all of them.
+    count: usize,
+    /// How many requests came.
+    came: u64,
+}
+
+#[derive(Debug, Default)]
+struct Trace {
+    working: Vec<Working>,
+    /// Which request was its newest.
+    newest: u64,
 }
 
 #[derive(Debug)]
@@ -56,7 +71,12 @@ impl Traces {
         session: (usize, u64),
         asked: Option<Direction>,
     ) -> Option<(Name, Chain)> {
-        let working = self.working.entry(trace.to_owned()).or_default();
+        if self.count >= MOST {
+            self.forget_older_half();
+        }
+        self.came += 1;
+        let Trace { working, newest } = self.working.entry(trace.to_owned()).or_default();
+        *newest = self.came;
         let outer = working
             .iter()
             .rev()
@@ -64,18 +84,31 @@ impl Traces {
             .map(|outer| (outer.name, outer.chain));
         if working.len() == LOOK_BACK {
             working.remove(0);
+            self.count -= 1;
         }
         let chain = outer.map_or_else(|| Chain::of(name), |(_, chain)| chain.within());
         working.push(Working { name, chain, session, asked });
+        self.count += 1;
         outer
     }
 
     pub(crate) fn answer(&mut self, trace: &str, name: Name) {
-        if let Some(working) = self.working.get_mut(trace) {
+        if let Some(Trace { working, .. }) = self.working.get_mut(trace) {
+            let before = working.len();
             working.retain(|request| request.name != name);
+            self.count -= before - working.len();
             if working.is_empty() {
                 self.working.remove(trace);
             }
         }
+    }
+
+    fn forget_older_half(&mut self) {
+        let mut newest: Vec<_> = self.working.values().map(|trace| trace.newest).collect();
+        let half = newest.len() / 2;
+        let (_, middle, _) = newest.select_nth_unstable(half);
+        let middle = *middle;
+        self.working.retain(|_, trace| trace.newest > middle);
+        self.count = self.working.values().map(|trace| trace.working.len()).sum();
     }
 }

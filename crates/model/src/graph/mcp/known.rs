@@ -20,11 +20,15 @@ const MOST: usize = 10_000;
 const ROUNDS: usize = 1024;
 /// Characters of a description that are kept.
 const LONGEST: usize = 2000;
+/// Bytes of the name of a thing that is remembered.
+pub(super) const LONGEST_NAME: usize = 1024;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Known {
-    /// By what refers to them, and their own name.
-    things: HashMap<(u16, String), Thing>,
+    /// By their kind, and their own name.
+    things: HashMap<(Kind, String), Thing>,
+    /// How many of them there may be.
+    most: usize,
     rounds: VecDeque<(u64, Name)>,
     hasher: foldhash::fast::RandomState,
     /// Which sides have said who they are.
@@ -34,27 +38,73 @@ pub(super) struct Known {
 #[derive(Debug, Default)]
 struct Thing {
     is_listed: bool,
-    tool: Option<Tool>,
+    /// Few things are tools, and what is known of one is large.
+    tool: Option<Box<Tool>>,
 }
 
-/// How things of a kind are called, by the property that refers to one.
-struct Kind {
+/// What a session has things of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    Tool,
+    Prompt,
+    Resource,
+    Template,
+    Root,
+    Task,
+}
+
+/// How things of a kind are called.
+struct Described {
     class: Term,
     word: &'static str,
     name: Term,
     /// Where a list has them, and by which member they are known.
     list: (&'static str, &'static str),
-    offers: Term,
+    /// From what has them.
+    has: Term,
+    /// Whether that is the server, or else the result that lists them.
+    is_servers: bool,
 }
 
-fn kind(property: Term) -> Kind {
-    let kind = |class, word, name, list, offers| Kind { class, word, name, list, offers };
-    match property {
-        EXECUTES_TOOL => kind(TOOL, "tool", HAS_NAME, ("tools", "name"), EXPOSES_TOOL),
-        INSTANTIATES_PROMPT => kind(PROMPT, "prompt", HAS_NAME, ("prompts", "name"), OFFERS_PROMPT),
-        ABOUT_TASK => kind(TASK, "task", TASK_ID, ("tasks", "taskId"), ABOUT_TASK),
-        _ => kind(RESOURCE, "resource", HAS_URI, ("resources", "uri"), PROVIDES_RESOURCE),
+impl Kind {
+    /// What the answer to a request of this class lists.
+    pub(super) fn listed_by(request: Term) -> Option<Kind> {
+        Some(match request {
+            LIST_TOOLS => Kind::Tool,
+            LIST_PROMPTS => Kind::Prompt,
+            LIST_RESOURCES => Kind::Resource,
+            LIST_TEMPLATES => Kind::Template,
+            LIST_ROOTS => Kind::Root,
+            LIST_TASKS => Kind::Task,
+            _ => return None,
+        })
     }
+
+    fn described(self) -> Described {
+        let of =
+            |class, word, name, list, has, is_servers| Described { class, word, name, list, has, is_servers };
+        match self {
+            Kind::Tool => of(TOOL, "tool", HAS_NAME, ("tools", "name"), EXPOSES_TOOL, true),
+            Kind::Prompt => of(PROMPT, "prompt", HAS_NAME, ("prompts", "name"), OFFERS_PROMPT, true),
+            Kind::Resource => {
+                of(RESOURCE, "resource", HAS_URI, ("resources", "uri"), PROVIDES_RESOURCE, true)
+            }
+            Kind::Template => {
+                let list = ("resourceTemplates", "uriTemplate");
+                of(RESOURCE_TEMPLATE, "template", HAS_URI_TEMPLATE, list, CONTAINS_RESOURCE_TEMPLATE, false)
+            }
+            Kind::Root => of(ROOT, "root", HAS_URI, ("roots", "uri"), CONTAINS_ROOT, false),
+            Kind::Task => of(TASK, "task", TASK_ID, ("tasks", "taskId"), TASKS, false),
+        }
+    }
+}
+
+/// A list that a session shows.
+#[derive(Clone, Copy)]
+pub(super) struct List<'n> {
+    pub(super) answer: Name,
+    pub(super) result: &'n RawJson<'n>,
+    pub(super) kind: Kind,
 }
 
 fn node_name(session: &str, word: &str, name: &str) -> String {
@@ -64,19 +114,40 @@ fn node_name(session: &str, word: &str, name: &str) -> String {
 }
 
 impl Known {
-    /// Links a message with what it is about, which has a node of its own when it is seen for the first time.
+    pub(super) fn new() -> Self {
+        Known {
+            things: HashMap::new(),
+            most: MOST,
+            rounds: VecDeque::new(),
+            hasher: foldhash::fast::RandomState::default(),
+            named: [false; 2],
+        }
+    }
+
+    /// How many things are remembered.
+    pub(super) fn len(&self) -> usize {
+        self.things.len()
+    }
+
+    pub(super) fn learn_no_more(&mut self) {
+        self.most = self.things.len();
+    }
+
+    /// Links a message, or what is in it, with what it is about, which has a node of its own when it is seen for the first
+    /// time.
     pub(super) fn use_of<'n>(
         &mut self,
         context: RecordContext<'n>,
         node: &mut Node<'n>,
         property: Term,
+        kind: Kind,
         name: &str,
     ) -> Option<Node<'n>> {
-        let Kind { class, word, name: named, .. } = kind(property);
+        let Described { class, word, name: named, .. } = kind.described();
         let own = node_name(context.session, word, name);
         node.link(property, &own);
-        let key = (property.index, name.to_owned());
-        if self.things.contains_key(&key) || self.things.len() >= MOST {
+        let key = (kind, name.to_owned());
+        if self.things.contains_key(&key) || !self.has_room_for(name) {
             return None;
         }
         self.things.insert(key, Thing::default());
@@ -85,45 +156,54 @@ impl Known {
         Some(thing)
     }
 
-    /// Learns what a list has. The server is said to have it, once.
+    fn has_room_for(&self, name: &str) -> bool {
+        self.things.len() < self.most && name.len() <= LONGEST_NAME
+    }
+
+    /// Learns what a list has. The server is said to have it, once, or the result.
     pub(super) fn list<'n>(
         &mut self,
         context: RecordContext<'n>,
-        answer: Name,
-        result: &'n RawJson<'_>,
+        list: List<'_>,
         budget: &MemoryBudget,
-        property: Term,
+        inner: &mut Node<'n>,
         more: &mut Vec<Node<'n>>,
     ) {
-        let Kind { class, word, name: named, list: (list, key), offers } = kind(property);
+        let List { answer, result, kind } = list;
+        let Described { class, word, name: named, list: (list, key), has, is_servers } = kind.described();
         let Some(entries) = result.get(list) else { return };
-        let mut has = Node::new(context.session, server(context), MCP_SERVER);
+        let mut servers = Node::new(context.session, server(context), MCP_SERVER);
         for entry in entries.elements() {
             let Some(name) = entry.get(key).and_then(|name| string(&name)) else { continue };
-            let id = (property.index, name.clone());
+            let own = node_name(context.session, word, &name);
+            if !is_servers {
+                inner.link(has, &own);
+            }
+            let id = (kind, name.clone());
             let is_known = self.things.contains_key(&id);
-            if !is_known && self.things.len() >= MOST {
-                break;
+            if !is_known && !self.has_room_for(&name) {
+                continue;
             }
             let thing = self.things.entry(id).or_default();
-            if property == EXECUTES_TOOL {
-                thing.tool = Some(Tool::new(entry.as_str(), budget));
+            if kind == Kind::Tool {
+                thing.tool = Some(Box::new(Tool::new(entry.as_str(), budget)));
             }
             if std::mem::replace(&mut thing.is_listed, true) {
                 continue;
             }
-            let own = node_name(context.session, word, &name);
-            has.link(offers, &own);
+            if is_servers {
+                servers.link(has, &own);
+            }
             let mut node = Node::new(context.session, own, class);
             if !is_known {
                 node.text(named, name);
             }
             node.link(LISTED_IN, &answer);
-            describe(&mut node, &entry);
+            describe(&mut node, &entry, named);
             more.push(node);
         }
-        if has.facts.len() > 1 {
-            more.push(has);
+        if servers.facts.len() > 1 {
+            more.push(servers);
         }
     }
 
@@ -165,7 +245,7 @@ impl Known {
     }
 
     fn tool(&self, name: &str) -> Option<&Tool> {
-        self.things.get(&(EXECUTES_TOOL.index, name.to_owned()))?.tool.as_ref()
+        self.things.get(&(Kind::Tool, name.to_owned()))?.tool.as_deref()
     }
 
     /// The answer to a request asks for input: the call goes on with a request that repeats this.
@@ -184,11 +264,17 @@ impl Known {
     }
 }
 
-/// What an entry of a list says of itself.
-fn describe(node: &mut Node<'_>, entry: &RawJson<'_>) {
-    for (property, name) in
-        [(HAS_TITLE, "title"), (HAS_DESCRIPTION, "description"), (HAS_MIME_TYPE, "mimeType")]
-    {
+/// What an entry of a list says of itself, beside what it is known by.
+fn describe(node: &mut Node<'_>, entry: &RawJson<'_>, known_by: Term) {
+    for (property, name) in [
+        (HAS_NAME, "name"),
+        (HAS_TITLE, "title"),
+        (HAS_DESCRIPTION, "description"),
+        (HAS_MIME_TYPE, "mimeType"),
+    ] {
+        if property == known_by {
+            continue;
+        }
         if let Some(text) = entry.get(name).and_then(|text| string(&text)) {
             let end = text.char_indices().nth(LONGEST).map_or(text.len(), |(at, _)| at);
             node.text(property, text[..end].to_owned());

@@ -2,6 +2,7 @@
 //! holds for JSON-RPC, under the terms of `files/mcp`.
 
 mod known;
+mod members;
 mod methods;
 
 use sabir_proto::{Cursor, Notification, RawJson, Request, Response, TokenKind};
@@ -9,14 +10,13 @@ use sabir_proto::{Cursor, Notification, RawJson, Request, Response, TokenKind};
 use crate::capture::Direction;
 use crate::graph::calls::Name;
 use crate::graph::graph_mapper::{RecordContext, sender};
-use crate::graph::mcp::known::Known;
+use crate::graph::mcp::known::{Kind, Known, LONGEST_NAME, List};
+use crate::graph::mcp::members::{completion_of, first_text, members_of, messages_of, text_of};
 use crate::graph::mcp::methods::{METHODS, Method};
 use crate::graph::node::{Node, Value};
 use crate::graph::terms::*;
 use crate::rules::MemoryBudget;
 
-/// Characters of a text of a result that are kept.
-const LONGEST_TEXT: usize = 500;
 /// Digits that every whole number may have and be exact in all readers of JSON.
 const EXACT_DIGITS: usize = 15;
 
@@ -42,7 +42,7 @@ impl McpSession {
     /// Of a capture that names its protocol, or does not.
     pub(crate) fn new(profile: Option<&str>) -> Self {
         let is_certain = profile.is_some_and(|profile| profile.starts_with("mcp"));
-        McpSession { is_other: profile.is_some() && !is_certain, is_certain, known: Known::default() }
+        McpSession { is_other: profile.is_some() && !is_certain, is_certain, known: Known::new() }
     }
 
     fn method(&mut self, method: &str, params: Option<&RawJson<'_>>) -> Option<&'static Method> {
@@ -61,6 +61,16 @@ impl McpSession {
         let found = METHODS.iter().find(|known| known.name == method && !self.is_other)?;
         let is_certain = self.is_certain || method.contains('/') || found.class == INITIALIZE;
         found.to.filter(|_| is_certain)
+    }
+
+    /// How many tools, resources and other things are remembered.
+    pub(crate) fn things(&self) -> usize {
+        self.known.len()
+    }
+
+    /// Remembers no more of them than there are.
+    pub(crate) fn learn_no_more(&mut self) {
+        self.known.learn_no_more();
     }
 
     /// Adds to the node of a request. With it come the nodes of what it is about. `only_open` is the one request that the
@@ -89,7 +99,7 @@ impl McpSession {
                 let arguments = params.and_then(|params| params.get("arguments"));
                 tool = text("name");
                 if let Some(tool) = &tool {
-                    more.extend(self.known.use_of(context, node, EXECUTES_TOOL, tool));
+                    more.extend(self.known.use_of(context, node, EXECUTES_TOOL, Kind::Tool, tool));
                     let why =
                         self.known.argument_fault(tool, arguments.as_ref().map_or("{}", RawJson::as_str));
                     if let Some(why) = why {
@@ -104,30 +114,43 @@ impl McpSession {
                 }
             }
             READ_RESOURCE | SUBSCRIBE | UNSUBSCRIBE => {
-                let uri = text("uri");
-                more.extend(uri.and_then(|uri| self.known.use_of(context, node, ACCESSES_RESOURCE, &uri)));
+                more.extend(text("uri").and_then(|uri| {
+                    self.known.use_of(context, node, ACCESSES_RESOURCE, Kind::Resource, &uri)
+                }));
             }
             GET_PROMPT => {
-                let prompt = text("name");
-                more.extend(
-                    prompt.and_then(|prompt| self.known.use_of(context, node, INSTANTIATES_PROMPT, &prompt)),
-                );
+                more.extend(text("name").and_then(|prompt| {
+                    self.known.use_of(context, node, INSTANTIATES_PROMPT, Kind::Prompt, &prompt)
+                }));
+            }
+            COMPLETE => {
+                let reference = params.and_then(|params| params.get("ref"));
+                let named = |member: &str| string(&reference.as_ref()?.get(member)?);
+                let prompt = named("name").map(|name| (Kind::Prompt, name));
+                let about = prompt.or_else(|| Some((Kind::Template, named("uri")?)));
+                more.extend(about.and_then(|(kind, name)| {
+                    self.known.use_of(context, &mut inner, HAS_REFERENCE, kind, &name)
+                }));
+            }
+            CREATE_MESSAGE => {
+                if let Some(params) = params {
+                    messages_of(&mut inner, params, &mut more);
+                }
             }
             GET_TASK | GET_TASK_PAYLOAD | CANCEL_TASK => {
                 more.extend(
-                    text("taskId").and_then(|task| self.known.use_of(context, node, ABOUT_TASK, &task)),
+                    text("taskId")
+                        .and_then(|task| self.known.use_of(context, node, ABOUT_TASK, Kind::Task, &task)),
                 );
             }
             INITIALIZE => {
-                if let Some(version) = text("protocolVersion") {
-                    inner.text(HAS_PROTOCOL_VERSION, version);
-                }
                 let info = params.and_then(|params| params.get("clientInfo"));
                 more.extend(info.and_then(|info| self.known.peer(context, Direction::ToServer, &info)));
             }
             _ => {}
         }
         if let Some(params) = params {
+            members_of(&mut inner, method.class, params);
             let info = params
                 .get("_meta")
                 .and_then(|meta| Some(meta.get("io.modelcontextprotocol/clientInfo")?.into_owned()));
@@ -139,6 +162,8 @@ impl McpSession {
             }
         }
         more.extend(linked(node, PARAMS, inner));
+        // What only a hostile name could be is not kept for the answer.
+        let tool = tool.filter(|tool| tool.len() <= LONGEST_NAME);
         Some((Asked { request: name, method, tool }, more))
     }
 
@@ -155,20 +180,10 @@ impl McpSession {
         node.class(method.class);
         let Some(params) = params else { return Vec::new() };
         let mut inner = Node::plain(context.session, format!("{name}-params"));
-        for (property, name) in [(HAS_PROGRESS, "progress"), (HAS_TOTAL, "total")] {
-            if let (PROGRESS, Some(number)) = (method.class, params.get(name)) {
-                number_fact(&mut inner, property, &number);
-            }
-        }
+        members_of(&mut inner, method.class, params);
         let text = |member: &str| params.get(member).and_then(|value| string(&value));
-        match method.class {
-            CANCELLED => text("reason").map(|reason| inner.text(HAS_REASON, reason)),
-            LOG_MESSAGE => text("level").map(|level| inner.text(HAS_LEVEL, level)),
-            RESOURCE_UPDATED => text("uri").map(|uri| inner.text(HAS_URI, uri)),
-            _ => None,
-        };
         let task = text("taskId").filter(|_| method.class == TASK_STATUS);
-        let task = task.and_then(|task| self.known.use_of(context, node, ABOUT_TASK, &task));
+        let task = task.and_then(|task| self.known.use_of(context, node, ABOUT_TASK, Kind::Task, &task));
         linked(node, PARAMS, inner).into_iter().chain(task).collect()
     }
 
@@ -205,15 +220,19 @@ impl McpSession {
         {
             self.known.expect_round(&state, asked.request);
         }
-        more.extend(task.and_then(|task| self.known.use_of(context, node, ABOUT_TASK, &task)));
+        more.extend(task.and_then(|task| self.known.use_of(context, node, ABOUT_TASK, Kind::Task, &task)));
+        let class = match outcome {
+            NEEDS_INPUT => Some(INPUT_REQUIRED_RESULT),
+            BECAME_TASK => Some(CREATE_TASK_RESULT),
+            _ => asked.method.result,
+        };
+        let mut inner = Node::plain(context.session, format!("{name}-result"));
+        if let Some(class) = class {
+            inner.class(class);
+            members_of(&mut inner, class, result);
+        }
         match asked.method.class {
             CALL_TOOL => {
-                if let Some(is_error) = is_error {
-                    let mut inner = Node::new(context.session, format!("{name}-result"), CALL_TOOL_RESULT);
-                    inner
-                        .add(IS_ERROR, Value::Typed(if is_error { "true" } else { "false" }.into(), BOOLEAN));
-                    more.extend(linked(node, RESULT, inner));
-                }
                 if outcome == TOOL_FAILED
                     && let Some(why) = first_text(result)
                 {
@@ -234,11 +253,16 @@ impl McpSession {
                 let info = result.get("serverInfo");
                 more.extend(info.and_then(|info| self.known.peer(context, Direction::ToClient, &info)));
             }
-            LIST_TOOLS => self.known.list(context, name, result, budget, EXECUTES_TOOL, &mut more),
-            LIST_RESOURCES => self.known.list(context, name, result, budget, ACCESSES_RESOURCE, &mut more),
-            LIST_PROMPTS => self.known.list(context, name, result, budget, INSTANTIATES_PROMPT, &mut more),
-            _ => {}
+            CREATE_MESSAGE => text_of(&mut inner, result, &mut more),
+            COMPLETE => completion_of(&mut inner, result, &mut more),
+            method => {
+                if let Some(kind) = Kind::listed_by(method) {
+                    let list = List { answer: name, result, kind };
+                    self.known.list(context, list, budget, &mut inner, &mut more);
+                }
+            }
         }
+        more.extend(linked(node, RESULT, inner));
         let info = result
             .get("_meta")
             .and_then(|meta| Some(meta.get("io.modelcontextprotocol/serverInfo")?.into_owned()));
@@ -270,27 +294,6 @@ fn numbers_stay(json: &RawJson<'_>) -> bool {
 /// The text of a string.
 fn string(value: &RawJson<'_>) -> Option<String> {
     value.as_str().starts_with('"').then(|| value.parse::<String>().ok()).flatten()
-}
-
-/// The first text of a result, which says why a tool failed.
-fn first_text(result: &RawJson<'_>) -> Option<String> {
-    let content = result.get("content")?;
-    let text = content.elements().find_map(|part| string(&part.get("text")?))?;
-    Some(text.chars().take(LONGEST_TEXT).collect())
-}
-
-/// A number as it is written; what is not one is left out.
-fn number_fact(node: &mut Node<'_>, property: Term, number: &RawJson<'_>) {
-    let text = number.as_str();
-    if !text.starts_with(|c: char| c == '-' || c.is_ascii_digit()) {
-        return;
-    }
-    let datatype = match (text.contains(['e', 'E']), text.contains('.')) {
-        (true, _) => DOUBLE,
-        (false, true) => DECIMAL,
-        (false, false) => INTEGER,
-    };
-    node.add(property, Value::Typed(text.to_owned().into(), datatype));
 }
 
 /// The side of a session that has tools.

@@ -7,7 +7,7 @@ use crate::graph::store::Graph;
 
 /// Messages that are drawn.
 const MOST: usize = 500;
-/// Sessions that are beside each other.
+/// Sessions that are beside each other. The picture says what it leaves out.
 const SESSIONS: usize = 8;
 /// Messages from which on the names are repeated at the end.
 const TALL: usize = 25;
@@ -54,10 +54,14 @@ pub(super) fn draw(graph: &Graph, stop: &Stop) -> Result<String, QueryError> {
         }
     }
     let mut svg = Svg::new(sessions.len().max(1) * (LANE + 2 * MARGIN));
+    let mut left_out = 0;
     let first = table.rows.iter().find_map(|row| Moment::parse(&text(row, 12)));
     let mut y = TOP;
     for row in table.rows.iter().take(MOST) {
-        let Some(lane) = sessions.iter().position(|session| *session == text(row, 0)) else { continue };
+        let Some(lane) = sessions.iter().position(|session| *session == text(row, 0)) else {
+            left_out += 1;
+            continue;
+        };
         y += ROW;
         let (left, right) = (lane * (LANE + 2 * MARGIN) + MARGIN, lane * (LANE + 2 * MARGIN) + MARGIN + LANE);
         let class = text(row, 2);
@@ -98,9 +102,17 @@ pub(super) fn draw(graph: &Graph, stop: &Stop) -> Result<String, QueryError> {
             svg.text(right + 8, y + 4, "start", "small", &format!("took {}", time(ms)));
         }
     }
+    let mut limits = Vec::new();
+    if left_out > 0 {
+        limits
+            .push(format!("only the first {SESSIONS} sessions are shown: {left_out} messages are in others"));
+    }
     if table.rows.len() > MOST {
+        limits.push(format!("only the first {MOST} messages are shown"));
+    }
+    for limit in limits {
         y += ROW;
-        svg.text(MARGIN, y, "start", "small", &format!("only the first {MOST} messages are shown"));
+        svg.text(MARGIN, y, "start", "small", &limit);
     }
     for (lane, [client, server]) in names.iter().enumerate() {
         let left = lane * (LANE + 2 * MARGIN) + MARGIN;
