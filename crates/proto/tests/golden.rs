@@ -11,6 +11,7 @@
 //! #! cancel CALL
 //! #! item SINK [key=1] JSON / #! finish SINK [failed]    for a subscription of the peer, by its number
 //! #! subscribe STYLE [PARAMS] [timeout=1s] / #! leave SUBSCRIPTION
+//! #! undelivered REASON          the transport has no way for items
 //! #! stop writing / #! write     the peer stops reading / reads again
 //! #! eof / #! lost REASON / #! shutdown 5s
 //! ```

@@ -161,6 +161,7 @@ fn the_seeds_meet_everything() {
         "subscribed",
         "not subscribed",
         "item",
+        "item, paused",
         "room",
         "sink closed, Unsubscribed",
         "sink closed, Lagged",

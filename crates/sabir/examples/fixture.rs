@@ -86,6 +86,10 @@ fn router() -> Router {
         .subscription(flood_style("latest"), |_, bytes: usize| async move {
             Ok(Feed::new(flood(bytes)).keep_latest(String::len))
         })
+        .subscription(
+            flood_style("close"),
+            |_, bytes: usize| async move { Ok(Feed::new(flood(bytes)).close()) },
+        )
 }
 
 #[tokio::main(flavor = "current_thread")]

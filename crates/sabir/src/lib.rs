@@ -182,8 +182,8 @@ pub use sabir_macros::service;
 pub use sabir_proto::{
     CallError, Cause, DeliveryFailure, Dialect, EndSignal, ErrorCode, Framing, Id, JsonKind, LENIENT, LSP,
     Limits, Lost, MCP, MCP_2024_11_05, MCP_2025_03_26, MCP_2025_06_18, MCP_2025_11_25, MCP_2026_07_28,
-    McpRevision, PLAIN, RawJson, Report, Routing, SendError, SinkEnd, SubscriptionIds, SubscriptionStyle,
-    TraceContext, Undelivered, error_reason,
+    McpRevision, Overflow, PLAIN, RawJson, Report, Routing, SendError, SinkEnd, SubscriptionIds,
+    SubscriptionStyle, TraceContext, Undelivered, error_reason,
 };
 #[cfg(feature = "schema")]
 pub use schema::describe::{Description, ErrorDescription, describe};

@@ -20,6 +20,8 @@ mod script;
 mod sessions;
 #[path = "client/sockets.rs"]
 mod sockets;
+#[path = "client/subscriptions.rs"]
+mod subscriptions;
 #[cfg(feature = "tls")]
 #[path = "client/tls.rs"]
 mod tls;

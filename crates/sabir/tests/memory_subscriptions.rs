@@ -1,5 +1,5 @@
 //! What a client that subscribes and never reads can make a server hold, in every protocol that carries subscriptions:
-//! measured from outside. Others, and its own calls until its limit, are not held up.
+//! measured from outside. While items wait, the calls of others and its own are answered.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)]
@@ -62,6 +62,26 @@ async fn ask(stream: &mut TcpStream, request: &str, end: &str) -> String {
     String::from_utf8(answer).unwrap()
 }
 
+/// Calls, and reads until the answer. Items have waited in front of it.
+async fn call_behind_items(client: &mut TcpStream, request: &[u8], what: &str) {
+    timeout(LONG, client.write_all(request)).await.unwrap().unwrap();
+    let (answer, item) = (&b"\"id\":5000,\"result\":5}"[..], &b"\"method\":\"flood\""[..]);
+    let (mut seen, mut part, mut items) = (Vec::new(), vec![0; 1 << 20], false);
+    loop {
+        let has = |what: &[u8]| memchr::memmem::find(&seen, what);
+        items |= has(item).is_some_and(|at| has(answer).is_none_or(|answer| at < answer));
+        if has(answer).is_some() {
+            break;
+        }
+        let kept = seen.len().min(answer.len().max(item.len()));
+        seen.drain(..seen.len() - kept);
+        let count = timeout(LONG, client.read(&mut part)).await.expect("an answer").unwrap();
+        assert!(count > 0, "{what}: the connection has ended");
+        seen.extend_from_slice(&part[..count]);
+    }
+    assert!(items, "{what}: nothing waited");
+}
+
 /// An honest client is served, and the server holds little and no more than a second before.
 async fn assert_flat(server: &Listening, what: &str) {
     sleep(Duration::from_millis(2500)).await;
@@ -77,7 +97,7 @@ async fn assert_flat(server: &Listening, what: &str) {
 
 /// Items that are small, and items of which a few are all that may wait.
 const SIZES: [usize; 2] = [1000, 1 << 20];
-const POLICIES: [&str; 3] = ["wait", "drop", "latest"];
+const POLICIES: [&str; 4] = ["wait", "drop", "latest", "close"];
 
 #[tokio::test]
 async fn lines() {
@@ -88,19 +108,10 @@ async fn lines() {
             let line = format!("{}\n", request(id, &format!("flood_{policy}"), &bytes.to_string()));
             timeout(LONG, client.write_all(line.as_bytes())).await.unwrap().unwrap();
         }
-        assert_flat(&server, &format!("lines, {policy}, items of {bytes}")).await;
-        // It is the same connection still: what it calls is answered once it reads.
-        client.write_all(format!("{}\n", request(5000, "add", "2,3")).as_bytes()).await.unwrap();
-        let answer = b"\"id\":5000,\"result\":5}";
-        let mut seen = Vec::new();
-        let mut part = vec![0; 1 << 20];
-        while !seen.windows(answer.len()).any(|window| window == answer) {
-            let kept = seen.len().min(answer.len());
-            seen.drain(..seen.len() - kept);
-            let count = timeout(LONG, client.read(&mut part)).await.expect("an answer").unwrap();
-            assert!(count > 0, "the connection has ended");
-            seen.extend_from_slice(&part[..count]);
-        }
+        let what = format!("lines, {policy}, items of {bytes}");
+        assert_flat(&server, &what).await;
+        let call = format!("{}\n", request(5000, "add", "2,3"));
+        call_behind_items(&mut client, call.as_bytes(), &what).await;
     }
 }
 
@@ -116,7 +127,9 @@ async fn websocket() {
             let frame = frame(&request(id, &format!("flood_{policy}"), &bytes.to_string()));
             timeout(LONG, client.write_all(&frame)).await.unwrap().unwrap();
         }
-        assert_flat(&server, &format!("WebSocket, {policy}, items of {bytes}")).await;
+        let what = format!("WebSocket, {policy}, items of {bytes}");
+        assert_flat(&server, &what).await;
+        call_behind_items(&mut client, &frame(&request(5000, "add", "2,3")), &what).await;
     }
 }
 
@@ -149,6 +162,8 @@ async fn sessions() {
             }
             let what = format!("a session, {policy}, items of {bytes}, a stream: {listens}");
             assert_flat(&server, &what).await;
+            let call = post(&session, &request(5000, "add", "2,3"));
+            ask(&mut client, &call, "\"id\":5000,\"result\":5}").await;
         }
     }
 }

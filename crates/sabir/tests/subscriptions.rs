@@ -7,11 +7,15 @@ mod ends;
 #[cfg(feature = "http")]
 #[path = "subscriptions/http.rs"]
 mod http;
+#[path = "subscriptions/observed.rs"]
+mod observed;
 #[path = "subscriptions/resubscribe.rs"]
 mod resubscribe;
 #[cfg(feature = "service")]
 #[path = "subscriptions/service.rs"]
 mod service;
+#[path = "subscriptions/sinks.rs"]
+mod sinks;
 #[path = "subscriptions/slow.rs"]
 mod slow;
 #[path = "subscriptions/styles.rs"]

@@ -45,7 +45,7 @@ pub(super) fn route(
         return router;
     }
     router.method_borrowed(ExecuteCommand::METHOD, move |rpc, raw| {
-        let ctx = LspCtx::new(rpc, raw);
+        let ctx = LspCtx::new(rpc, raw)?;
         ctx.connection().admit()?;
         let params: ExecuteCommandParams = params::read(raw)?;
         if let Some(command) = commands.get(&params.command) {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use lsp_types::{ClientCapabilities, InitializeParams, Uri, WorkDoneProgressBegin};
 use memchr::memmem;
-use sabir::{ErrorObject, JsonKind, RawJson};
+use sabir::{ErrorCode, ErrorObject, JsonKind, RawJson};
 use serde::Serialize;
 
 use super::client_peer::ClientPeer;
@@ -17,7 +17,7 @@ use super::work_done::WorkDone;
 use crate::document::{Document, Documents, not_open};
 use crate::error::content_modified;
 
-/// Nobody needs longer ones.
+/// Nobody needs longer ones, and each progress repeats them: a request with one is refused, as the engine does it.
 const LONGEST_TOKEN: usize = 1024;
 
 /// The request or notification that a handler runs for: the client, the open documents, and what may be told before the
@@ -37,10 +37,14 @@ struct Tokens {
 }
 
 impl LspCtx {
-    pub(crate) fn new(rpc: sabir::Ctx, params: Option<&RawJson<'_>>) -> Self {
+    /// Fails if a token of the request is too long to be kept.
+    pub(crate) fn new(rpc: sabir::Ctx, params: Option<&RawJson<'_>>) -> sabir::Result<Self> {
         let connection = rpc.peer().extension::<Connection>();
-        let tokens = params.filter(|_| rpc.is_request()).and_then(Tokens::find).map(Arc::new);
-        LspCtx { client: ClientPeer::new(rpc.peer().clone(), connection), rpc, tokens }
+        let tokens = match params.filter(|_| rpc.is_request()) {
+            Some(params) => Tokens::find(params)?.map(Arc::new),
+            None => None,
+        };
+        Ok(LspCtx { client: ClientPeer::new(rpc.peer().clone(), connection), rpc, tokens })
     }
 
     pub(crate) fn connection(&self) -> &Arc<Connection> {
@@ -154,18 +158,22 @@ impl std::fmt::Debug for LspCtx {
 }
 
 impl Tokens {
-    fn find(params: &RawJson<'_>) -> Option<Self> {
+    fn find(params: &RawJson<'_>) -> sabir::Result<Option<Self>> {
         // Most requests have none, and are not walked for it.
-        memmem::find(params.as_str().as_bytes(), b"Token\"")?;
-        if params.kind() != JsonKind::Object {
-            return None;
+        let may_have_one = memmem::find(params.as_str().as_bytes(), b"Token\"").is_some();
+        if !may_have_one || params.kind() != JsonKind::Object {
+            return Ok(None);
         }
         let token = |name| {
-            let token: RawJson<'_> = params.get(name)?;
-            let is_token = matches!(token.kind(), JsonKind::Number | JsonKind::String);
-            (is_token && token.as_str().len() <= LONGEST_TOKEN).then(|| token.into_owned())
+            let is_token = |token: &RawJson<'_>| matches!(token.kind(), JsonKind::Number | JsonKind::String);
+            let Some(token) = params.get(name).filter(is_token) else { return Ok(None) };
+            if token.as_str().len() > LONGEST_TOKEN {
+                let reason = format!("`{name}` is longer than {LONGEST_TOKEN} bytes");
+                return Err(ErrorObject::because(ErrorCode::INVALID_PARAMS, reason));
+            }
+            Ok(Some(token.into_owned()))
         };
-        let tokens = Tokens { work_done: token("workDoneToken"), partial: token("partialResultToken") };
-        (tokens.work_done.is_some() || tokens.partial.is_some()).then_some(tokens)
+        let tokens = Tokens { work_done: token("workDoneToken")?, partial: token("partialResultToken")? };
+        Ok((tokens.work_done.is_some() || tokens.partial.is_some()).then_some(tokens))
     }
 }

@@ -30,7 +30,7 @@ use serde::de::DeserializeOwned;
 pub use work_done::WorkDone;
 
 use crate::document::{DocumentLimits, PositionEncoding};
-use crate::handler::{LspHandler, hook};
+use crate::handler::{LspHandler, beside, hook};
 use crate::params;
 
 /// A language server.
@@ -73,7 +73,7 @@ use crate::params;
 ///
 /// The handler of a notification finishes before any later message is handled, so documents are never seen in a state
 /// that the client has not sent. Handlers of requests run side by side in the task of the connection. Those that compute for
-/// long are added by [`request_blocking`](Self::request_blocking).
+/// long are added by [`request_spawned`](Self::request_spawned) or [`request_blocking`](Self::request_blocking).
 #[must_use = "`serve` runs it"]
 pub struct LspServer {
     config: Config,
@@ -125,11 +125,22 @@ impl LspServer {
             return self;
         }
         self.router = self.router.method_borrowed(R::METHOD, move |rpc, raw| {
-            let ctx = LspCtx::new(rpc, raw);
+            let ctx = LspCtx::new(rpc, raw)?;
             ctx.connection().admit()?;
             Ok(handler(ctx, params::read(raw)?))
         });
         self
+    }
+
+    /// Adds the handler of a request that computes much, and awaits between: it runs as a task of the runtime, beside the
+    /// connection and other handlers.
+    ///
+    /// Requests are started in the order in which they came. Later messages may be handled before such a handler has
+    /// begun, though: the document that it takes may be newer than its request, as it may be for any handler behind an
+    /// `await`. A handler that is cancelled stops at its next `await`. Without a runtime it runs as others do, and with one
+    /// thread it takes turns with them.
+    pub fn request_spawned<R: Request>(self, handler: impl LspHandler<LspCtx, R::Params, R::Result>) -> Self {
+        self.request::<R>(move |ctx, params| beside(handler(ctx, params)))
     }
 
     /// Adds the handler of a request that computes or waits for long: a plain function, which runs on a thread beside the
@@ -153,7 +164,7 @@ impl LspServer {
             return self;
         }
         self.router = self.router.method_borrowed(N::METHOD, move |rpc, raw| {
-            let ctx = LspCtx::new(rpc, raw);
+            let ctx = LspCtx::new(rpc, raw)?;
             ctx.connection().admit()?;
             Ok(handler(ctx, params::read(raw)?))
         });

@@ -68,7 +68,7 @@ impl LspServer {
             }
             Ok(())
         });
-        router.fallback(|rpc, method, raw| async move { unknown(&LspCtx::new(rpc, raw.as_ref()), &method) })
+        router.fallback(|rpc, method, raw| async move { unknown(&LspCtx::new(rpc, raw.as_ref())?, &method) })
     }
 }
 
@@ -98,7 +98,7 @@ fn notification<N: Notification>(
 ) -> Router {
     let hook = take::<N::Params, ()>(hooks, N::METHOD);
     router.method_borrowed(N::METHOD, move |rpc, raw| {
-        let ctx = LspCtx::new(rpc, raw);
+        let ctx = LspCtx::new(rpc, raw)?;
         ctx.connection().admit()?;
         let params = params::read(raw)?;
         change(&ctx, &params)?;
@@ -120,7 +120,7 @@ fn initialize(
 ) -> Router {
     let hook = take::<InitializeParams, InitializeResult>(hooks, Initialize::METHOD);
     router.method_borrowed(Initialize::METHOD, move |rpc, raw| {
-        let ctx = LspCtx::new(rpc, raw);
+        let ctx = LspCtx::new(rpc, raw)?;
         let handshake = ctx.connection().begin()?;
         let params: Arc<InitializeParams> = Arc::new(params::read(raw)?);
         ctx.connection().set_client(Arc::clone(&params));
@@ -159,7 +159,7 @@ fn watch_client(peer: Peer, id: u32, ending: Arc<Ending>) {
 fn shutdown(router: Router, hooks: &mut Hooks, ending: Arc<Ending>) -> Router {
     let hook = take::<(), ()>(hooks, Shutdown::METHOD);
     router.method_borrowed(Shutdown::METHOD, move |rpc, raw| {
-        let ctx = LspCtx::new(rpc, raw);
+        let ctx = LspCtx::new(rpc, raw)?;
         ctx.connection().admit()?;
         params::read::<()>(raw)?;
         ctx.connection().shut_down();
@@ -178,7 +178,7 @@ fn shutdown(router: Router, hooks: &mut Hooks, ending: Arc<Ending>) -> Router {
 fn exit(router: Router, hooks: &mut Hooks, ending: Arc<Ending>) -> Router {
     let hook = take::<(), ()>(hooks, Exit::METHOD);
     router.method_borrowed(Exit::METHOD, move |rpc, raw| {
-        let ctx = LspCtx::new(rpc, raw);
+        let ctx = LspCtx::new(rpc, raw)?;
         ending.was_requested.store(true, Ordering::Release);
         let peer = ctx.rpc().peer().clone();
         let handler = hook.as_ref().map(|hook| hook(ctx, ()));

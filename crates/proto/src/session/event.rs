@@ -352,6 +352,8 @@ pub enum SubscriptionClosed<'s> {
     Error(ErrorObject<'static>),
     /// The connection has ended.
     Disconnected(Cause),
+    /// The transport cannot carry its items, and says why.
+    Undelivered(Undelivered),
 }
 
 /// Why a call did not end in a result. The engine itself says all but `Cancelled`, `NotSent` and `Decode`,
@@ -445,6 +447,7 @@ impl SubscriptionClosed<'_> {
             }
             SubscriptionClosed::Error(error) => SubscriptionClosed::Error(error),
             SubscriptionClosed::Disconnected(cause) => SubscriptionClosed::Disconnected(cause),
+            SubscriptionClosed::Undelivered(reason) => SubscriptionClosed::Undelivered(reason),
         }
     }
 }

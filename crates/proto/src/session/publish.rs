@@ -6,6 +6,7 @@
 use serde::Serialize;
 
 use super::event::{Event, Purpose, RequestKey, SinkEnd, SinkKey};
+use super::meta::LONGEST_TOKEN;
 use super::sinks::{Ending, Sinks};
 use super::subscriptions::Subscriptions;
 use super::{Cause, Core, Phase, Session};
@@ -235,6 +236,10 @@ impl Core {
         }
         let id = match (style.routing, token) {
             (Routing::Id, _) => (0..).map(|n| id_text(style, random, n)).find(|id| sinks.find(id).is_none()),
+            (Routing::Token, Some(token)) if token.as_str().len() > LONGEST_TOKEN => {
+                let reason = format!("`partialResultToken` is longer than {LONGEST_TOKEN} bytes");
+                return Err(ErrorObject::because(ErrorCode::INVALID_PARAMS, reason));
+            }
             (Routing::Token, Some(token)) => Some(token.as_str().to_owned()),
             (Routing::Token, None) => {
                 return Err(ErrorObject::because(
@@ -402,18 +407,20 @@ impl Core {
         let Some(tables) = &mut self.subscriptions else { return };
         let Some(sink) = tables.sinks.get(key) else { return };
         let (is_ending, signal, request) = (sink.ending.is_some(), sink.end, sink.request);
-        let waiting = sink.waiting();
-        let mut stats = SinkStats { sent: sink.sent, lost: sink.lost };
-        if end != SinkEnd::Disconnected {
-            stats.sent -= waiting;
+        if is_ending && end != SinkEnd::Unsubscribed {
+            return;
         }
+        // What waits when the connection ends may still be sent.
+        let dropped = if end == SinkEnd::Disconnected { 0 } else { tables.sinks.drop_queue(key) };
+        let Some(sink) = tables.sinks.get_mut(key) else { return };
+        if end == SinkEnd::Lagged {
+            sink.lost += dropped + 1;
+        }
+        let stats = SinkStats { sent: sink.sent, lost: sink.lost };
         let mut silenced = false;
         match end {
             SinkEnd::Unsubscribed => drop(tables.sinks.remove(key)),
-            _ if is_ending => return,
             SinkEnd::Lagged => {
-                tables.sinks.drop_queue(key);
-                stats.lost += waiting + 1;
                 let reason = ErrorObject::standard(ErrorCode::SUBSCRIPTION_LAGGED);
                 silenced = signal == EndSignal::Silent;
                 self.begin_end(key, Ending::Failed(reason));
@@ -470,6 +477,12 @@ impl Core {
 
     /// Nothing more is sent: drops what waits.
     pub(super) fn drop_sinks(&mut self) {
+        if let Some(tables) = &mut self.subscriptions {
+            let keys: Vec<_> = tables.sinks.keys().collect();
+            for key in keys {
+                tables.sinks.drop_queue(key);
+            }
+        }
         self.close_sinks();
         if let Some(tables) = &mut self.subscriptions {
             tables.sinks.clear();

@@ -198,12 +198,14 @@ impl Sinks {
         Some(sink)
     }
 
-    /// Forgets what waits for a sink.
-    pub(super) fn drop_queue(&mut self, key: SinkKey) {
-        let Some(sink) = self.get_mut(key) else { return };
+    /// Forgets what waits for a sink: it is not sent. How many items that were.
+    pub(super) fn drop_queue(&mut self, key: SinkKey) -> u64 {
+        let Some(sink) = self.get_mut(key) else { return 0 };
         let bytes: usize = sink.queue.iter().map(Item::size).sum();
-        sink.queue = VecDeque::new();
+        let dropped = std::mem::take(&mut sink.queue).len() as u64;
+        sink.sent -= dropped;
         self.bytes -= bytes;
+        dropped
     }
 
     /// Whether one more item may wait; if not, the driver will be notified.
@@ -387,11 +389,6 @@ impl Sink {
     /// Whether an item may go out without waiting.
     pub(super) fn is_clear(&self) -> bool {
         self.queue.is_empty() && self.batch.is_none() && self.ending.is_none()
-    }
-
-    /// How many items wait.
-    pub(super) fn waiting(&self) -> u64 {
-        self.queue.len() as u64
     }
 
     pub(super) fn id(&self) -> &str {

@@ -1,6 +1,6 @@
 //! Our subscriptions: asking for one, routing its items, and leaving it.
 
-use super::event::{CallError, CallKey, Event, SubscriptionClosed, SubscriptionKey};
+use super::event::{CallError, CallKey, Event, SubscriptionClosed, SubscriptionKey, Undelivered};
 use super::outgoing::{CallOptions, CancelOptions, SendError, verbatim};
 use super::subscriptions::{Early, State, Step};
 use super::{Cause, Core, Origin, Purpose, Role, Session, item_text};
@@ -40,6 +40,27 @@ impl Session {
     pub fn unsubscribe(&mut self, now: Time, subscription: SubscriptionKey) -> bool {
         self.core.act(now);
         self.core.unsubscribe(subscription)
+    }
+
+    /// The transport has no way for what the peer says unasked: subscriptions end whose items are notifications, and
+    /// requests for such ones fail. The peer is told to end what it has. Those whose response is their end go on.
+    pub fn handle_items_undelivered(&mut self, now: Time, reason: impl Into<Undelivered>) {
+        self.core.advance(now);
+        self.core.end_receiving(&reason.into());
+    }
+
+    /// Whether subscriptions wait for notifications, or will once they are answered: some transports need a stream for
+    /// them.
+    pub fn awaits_items(&self) -> bool {
+        self.core.subscriptions.as_ref().is_some_and(|tables| tables.ours.receives())
+    }
+
+    /// Whether the call with this id on the wire asks for a subscription whose items are notifications.
+    pub fn is_subscribing(&self, id: u64) -> bool {
+        self.core.subscriptions.as_ref().is_some_and(|tables| {
+            let slot = tables.ours.of_call(id).and_then(|key| tables.ours.get(key));
+            slot.is_some_and(|slot| matches!(slot.state, State::Asking(_) | State::Abandoned(_)))
+        })
     }
 
     /// Takes in nothing more, or goes on: for a consumer that must not miss an item, and has no room for it.
@@ -390,6 +411,38 @@ impl Core {
                 Some(Event::SubscriptionEnded { subscription: key, end: ended_by(error) })
             }
         })
+    }
+
+    /// No notification comes any more.
+    fn end_receiving(&mut self, reason: &Undelivered) {
+        let Some(tables) = &mut self.subscriptions else { return };
+        let ours = &mut tables.ours;
+        for key in ours.keys() {
+            let Some(slot) = ours.get(key) else { continue };
+            let ended = |subscription| Event::SubscriptionEnded {
+                subscription,
+                end: SubscriptionClosed::Undelivered(reason.clone()),
+            };
+            let event = match slot.state.clone() {
+                State::Asking(call) => {
+                    self.calls.remove(call);
+                    ours.set(key, State::Abandoned(call));
+                    let outcome = Err(CallError::Undelivered(reason.clone()));
+                    Event::Subscribed { subscription: key, outcome }
+                }
+                State::Open(id) if !slot.style.unsubscribe.is_empty() => {
+                    ours.set(key, State::Leaving { id, awaited: false, step: Step::Queued });
+                    ours.leaving.push_back(key);
+                    ended(key)
+                }
+                State::Open(_) | State::Listening => {
+                    ours.remove(key);
+                    ended(key)
+                }
+                State::Abandoned(_) | State::Following(_) | State::Leaving { .. } => continue,
+            };
+            self.pending_events.push_back(event);
+        }
     }
 
     /// The connection has ended, and with it all that is ours. Calls have ended before.

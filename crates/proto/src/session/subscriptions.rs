@@ -30,6 +30,8 @@ pub(super) struct Subscriptions {
     /// How many wait for an id, and for how many of them nobody waits any more.
     asking: usize,
     abandoned: usize,
+    /// How many wait for notifications, or are about to.
+    receiving: usize,
     last_serial: u32,
 }
 
@@ -94,6 +96,7 @@ impl Subscriptions {
             early_bytes: 0,
             asking: 0,
             abandoned: 0,
+            receiving: 0,
             last_serial: 0,
         }
     }
@@ -127,6 +130,7 @@ impl Subscriptions {
             self.slots.push(None);
             (self.slots.len() - 1) as u32
         });
+        self.receiving += usize::from(state.receives());
         match &state {
             State::Asking(call) => {
                 self.asking += 1;
@@ -207,6 +211,8 @@ impl Subscriptions {
         let Some(slot) = self.get_mut(key) else { return };
         let before = std::mem::replace(&mut slot.state, state.clone());
         self.abandoned -= usize::from(matches!(before, State::Abandoned(_)));
+        self.receiving += usize::from(state.receives());
+        self.receiving -= usize::from(before.receives());
         if matches!(before, State::Asking(_) | State::Abandoned(_))
             && !matches!(state, State::Asking(_) | State::Abandoned(_))
         {
@@ -228,6 +234,11 @@ impl Subscriptions {
         }
     }
 
+    /// Whether any waits for notifications, or is about to.
+    pub(super) fn receives(&self) -> bool {
+        self.receiving > 0
+    }
+
     /// How many responses nobody waits for any more, but the peer still owes.
     pub(super) fn abandoned(&self) -> usize {
         self.abandoned
@@ -237,6 +248,7 @@ impl Subscriptions {
         self.get(key)?;
         let slot = self.slots[key.index as usize].take()?;
         self.free.push(key.index);
+        self.receiving -= usize::from(slot.state.receives());
         match &slot.state {
             State::Asking(call) | State::Abandoned(call) => {
                 self.abandoned -= usize::from(matches!(slot.state, State::Abandoned(_)));
@@ -311,6 +323,13 @@ impl Subscriptions {
             self.by_id.shrink_to(0);
             self.by_call.shrink_to(0);
         }
+    }
+}
+
+impl State {
+    /// Whether notifications are waited for. Where the response is the end, the items belong to a call.
+    fn receives(&self) -> bool {
+        matches!(self, State::Asking(_) | State::Open(_) | State::Listening)
     }
 }
 

@@ -56,9 +56,13 @@ impl Session {
     /// Whether it was still open.
     pub fn handle_undelivered(&mut self, now: Time, id: u64, reason: impl Into<Undelivered>) -> bool {
         self.core.advance(now);
-        let Some((call, _)) = self.core.calls.find(id) else { return false };
+        let lost = CallError::Undelivered(reason.into());
+        let Some((call, _)) = self.core.calls.find(id) else {
+            self.core.late_id(id, Err(lost));
+            return false;
+        };
         self.core.calls.remove(call);
-        let outcome = Err(CallError::Undelivered(reason.into()));
+        let outcome = Err(lost);
         self.core.pending_events.push_back(Event::Reply { call, outcome });
         true
     }
@@ -74,6 +78,8 @@ impl Session {
                 let outcome = Err(CallError::Error(error.clone()));
                 self.core.pending_events.push_back(Event::Reply { call, outcome });
                 open = true;
+            } else {
+                open |= self.core.late_id(*id, Err(CallError::Error(error.clone())));
             }
         }
         if !open {

@@ -100,6 +100,10 @@ impl Subscriptions {
                 }
                 None => Err(format!("unknown style `{first}`")),
             },
+            "undelivered" => {
+                session.handle_items_undelivered(now, format!("{first} {rest}"));
+                Ok(None)
+            }
             "leave" => number().map(|n| {
                 let open = session.unsubscribe(now, self.ours[n]);
                 (!open).then(|| "it was not open".to_owned())

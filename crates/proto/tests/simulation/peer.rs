@@ -14,7 +14,7 @@ use crate::link::Link;
 use crate::log::Log;
 use crate::map::Map;
 use crate::random::Random;
-use crate::subscriptions::Subscriptions;
+use crate::subscriptions::{HAPPEN, ITEMS, Subscriptions};
 
 pub(crate) struct Peer {
     pub(crate) name: char,
@@ -140,7 +140,11 @@ impl Peer {
     pub(crate) fn subscribe(&mut self, now: Time, random: &mut Random) -> Result<(), SendError> {
         self.rest = None;
         self.clocks.active(now);
-        self.subscriptions.subscribe(&mut self.session, &self.config, now, random)
+        self.subscriptions.subscribe(&mut self.session, &self.config, now, random)?;
+        if random.chance(20) {
+            self.call(now, HAPPEN, random.next(), &CallOptions::default())?;
+        }
+        Ok(())
     }
 
     pub(crate) fn leave_one(&mut self, now: Time, random: &mut Random) {
@@ -321,6 +325,7 @@ impl Peer {
             };
             self.clocks.waits(now, !wait.write.is_empty(), wait.deadline);
             let turn = Turn { deadline: wait.deadline, read: wait.read, wrote: false };
+            assert!(!turn.read || !self.subscriptions.is_paused(), "it reads, and has no room");
             let room = wait.write.len().min(link.room());
             if room == 0 || link.closed {
                 let writes = !wait.write.is_empty();
@@ -384,7 +389,7 @@ impl Peer {
             }
             Event::Notification { method, .. } => {
                 say(format_args!("notified: {method}"));
-                self.strayed |= ["item", "eth_subscription", "itemNotification"].contains(&method.as_ref());
+                self.strayed |= ITEMS.contains(&method.as_ref());
                 assert!(self.notified.is_none(), "one notification at a time");
                 if random.chance(60) {
                     self.session.finish_notification(now);
@@ -432,7 +437,10 @@ impl Peer {
                 }
             }
             other => match self.subscriptions.event(other) {
-                Ok(what) => say(format_args!("{what}")),
+                Ok(what) => {
+                    let pauses = what == "item" && self.subscriptions.pause(&mut self.session, now, random);
+                    say(format_args!("{what}{}", if pauses { ", paused" } else { "" }));
+                }
                 Err(other) => panic!("an event that the simulation does not know: {other:?}"),
             },
         }

@@ -15,16 +15,24 @@ use serde::{Deserialize, Serialize};
 use crate::map::Map;
 use crate::random::Random;
 
-/// How the sources are written. The styles with arrays are for the dialects that have them.
-static STYLES: LazyLock<[SubscriptionStyle; 5]> = LazyLock::new(|| {
+/// How the sources are written. The first four send arrays, and are for the dialects that have them.
+static STYLES: LazyLock<[SubscriptionStyle; 7]> = LazyLock::new(|| {
     [
         SubscriptionStyle::notified("subscribe", "item", "unsubscribe"),
+        SubscriptionStyle::new("watch", "watched", "unwatch"),
         SubscriptionStyle::ethereum("items"),
         SubscriptionStyle::solana("item"),
+        SubscriptionStyle { subscribe: HAPPEN.into(), ..SubscriptionStyle::method("happened") },
         SubscriptionStyle::mcp_listen(),
         SubscriptionStyle::lsp_partial("partial"),
     ]
 });
+
+/// What lets a source make items that come unasked. Who listens to them sends nothing.
+pub(crate) const HAPPEN: &str = "happen";
+
+/// Notifications that only come to those who have subscribed.
+pub(crate) const ITEMS: [&str; 4] = ["item", "watched", "eth_subscription", "itemNotification"];
 
 const OVERFLOWS: [Overflow; 4] =
     [Overflow::Wait, Overflow::DropOldest, Overflow::KeepLatest, Overflow::Close];
@@ -35,6 +43,8 @@ pub(crate) struct Subscriptions {
     sources: BTreeMap<u64, (SinkKey, Source)>,
     ours: Map<SubscriptionKey, Ours>,
     made: u64,
+    /// A consumer has no room: nothing is read until then.
+    paused_until: Option<Time>,
     /// The peer refused an unsubscribe, or the response to a subscribe could not be used: it may go on sending.
     pub(crate) peer_goes_on: bool,
 }
@@ -86,8 +96,8 @@ impl Subscriptions {
         now: Time,
         random: &mut Random,
     ) -> Result<(), SendError> {
-        let first = if config.dialect.array_params { 0 } else { 3 };
-        let style = &STYLES[random.between(first, 4)];
+        let first = if config.dialect.array_params { 0 } else { 4 };
+        let style = &STYLES[random.between(first, STYLES.len() - 1)];
         let timeout = random.chance(20).then(|| Duration::from_millis(random.between(1, 2000) as u64));
         let options = CallOptions { timeout, ..CallOptions::default() };
         let params = (style.routing != Routing::Id).then(|| RawJson::new("{}").unwrap());
@@ -96,7 +106,9 @@ impl Subscriptions {
         self.made += 1;
         // Where the response is the end, it is open at once.
         let open = style.routing != Routing::Id;
-        let ours = Ours { number: self.made, open, at_once: open, ..Ours::default() };
+        // Of what comes unasked, nothing says from which source it is, nor how much there was before.
+        let lossy = style.routing == Routing::Method;
+        let ours = Ours { number: self.made, open, at_once: open, lossy, ..Ours::default() };
         assert!(self.ours.insert(key, ours).is_none(), "a key is used twice");
         Ok(())
     }
@@ -143,7 +155,7 @@ impl Subscriptions {
         random: &mut Random,
         (key, method, params): (RequestKey, &str, Option<&RawJson<'_>>),
     ) -> bool {
-        if STYLES.iter().any(|style| style.unsubscribe == method) {
+        if STYLES.iter().any(|style| style.unsubscribe == method && !method.is_empty()) {
             assert!(session.reply_unsubscribe(now, key, params), "an open request can be answered");
             return true;
         }
@@ -176,8 +188,11 @@ impl Subscriptions {
         true
     }
 
-    /// Sources whose time has come make some items.
+    /// Sources whose time has come make some items, and consumers have room again.
     pub(crate) fn make_items(&mut self, session: &mut Session, now: Time, random: &mut Random) {
+        if self.paused_until.take_if(|until| *until <= now).is_some() {
+            session.set_paused(false);
+        }
         let broken = ErrorObject::new(2, "broken");
         let mut ended = Vec::new();
         for (number, (sink, source)) in &mut self.sources {
@@ -229,9 +244,24 @@ impl Subscriptions {
         }
     }
 
-    /// When a source has something to do.
+    /// A consumer that must not miss an item may have no room for the next one. Whether it is so.
+    pub(crate) fn pause(&mut self, session: &mut Session, now: Time, random: &mut Random) -> bool {
+        let pauses = self.paused_until.is_none() && random.chance(5);
+        if pauses {
+            session.set_paused(true);
+            self.paused_until = Some(now + Duration::from_millis(random.below(2000) as u64));
+        }
+        pauses
+    }
+
+    pub(crate) fn is_paused(&self) -> bool {
+        self.paused_until.is_some()
+    }
+
+    /// When a source or a consumer has something to do.
     pub(crate) fn next(&self) -> Option<Time> {
-        self.sources.values().filter(|(_, source)| !source.blocked).map(|(_, source)| source.at).min()
+        let sources = self.sources.values().filter(|(_, source)| !source.blocked);
+        sources.map(|(_, source)| source.at).chain(self.paused_until).min()
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use futures_core::Stream;
 use pin_project_lite::pin_project;
-use sabir_proto::{Finish, ItemError, Overflow, Session, SinkKey, Time};
+use sabir_proto::{Finish, ItemError, Overflow, Session, SinkEnd, SinkKey, Time};
 use serde::Serialize;
 
 use crate::handler::feed::Feed;
@@ -17,7 +17,8 @@ const BURST: usize = 32;
 
 /// What makes items, with its types forgotten. Dropped as soon as nobody wants them.
 pub(crate) trait Items: Send {
-    /// Sends the items that are ready and for which there is room; ready once there will be no more.
+    /// Sends the items that are ready and for which there is room; ready once there will be no more, since this or the
+    /// session has ended the subscription.
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>, to: &mut SinkHandle<'_>) -> Poll<()>;
 
     fn overflow(&self) -> Overflow {
@@ -27,6 +28,14 @@ pub(crate) trait Items: Send {
     fn capacity(&self) -> Option<usize> {
         None
     }
+
+    /// Items that were dropped before they got to the session.
+    fn lost(&self) -> u64 {
+        0
+    }
+
+    /// The session has ended the subscription. It is dropped next.
+    fn closed(self: Pin<&mut Self>, _: SinkEnd) {}
 }
 
 pub(crate) type BoxItems = Pin<Box<dyn Items>>;
@@ -36,6 +45,8 @@ pub(crate) struct SinkHandle<'a> {
     pub(crate) session: &'a mut Session,
     pub(crate) now: Time,
     pub(crate) sink: SinkKey,
+    /// What makes the items has ended the subscription.
+    pub(crate) finished: bool,
 }
 
 impl SinkHandle<'_> {
@@ -56,12 +67,12 @@ impl SinkHandle<'_> {
     }
 
     pub(crate) fn fail(&mut self, error: &ErrorObject) -> bool {
-        self.session.finish(self.now, self.sink, Finish::Failed(error));
+        self.finished |= self.session.finish(self.now, self.sink, Finish::Failed(error));
         false
     }
 
     pub(crate) fn finish(&mut self) {
-        self.session.finish(self.now, self.sink, Finish::Finished);
+        self.finished |= self.session.finish(self.now, self.sink, Finish::Finished);
     }
 }
 

@@ -2,11 +2,13 @@
 
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
+use std::hash::{BuildHasher, Hash, RandomState};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
+use sabir_proto::{Id, Overflow, SinkEnd};
 use serde::Serialize;
 use tokio::sync::Notify;
 
@@ -30,13 +32,16 @@ pub struct PendingSink {
 #[derive(Debug)]
 pub struct Sink {
     slot: Arc<SinkSlot>,
+    id: Id<'static>,
+    /// Seeded, so that nobody can choose keys that replace those of others.
+    hasher: RandomState,
 }
 
 /// Why an item was not sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SinkError {
-    /// The subscription has ended: the peer has unsubscribed or is gone.
+    /// The subscription has ended: [`Sink::closed`] says why.
     Closed,
     /// There is no room: the peer reads too slowly.
     Full,
@@ -53,27 +58,71 @@ struct SinkSlot {
 
 #[derive(Debug, Default)]
 struct State {
+    overflow: Overflow,
+    capacity: Option<usize>,
     /// The handler has accepted, and then: the answer is on its way.
     accepted: bool,
-    open: bool,
+    id: Option<Id<'static>>,
     rejected: Option<ErrorObject>,
-    items: VecDeque<RawJson<'static>>,
-    /// The subscription has ended.
+    items: VecDeque<Item>,
+    /// Items that were dropped here.
+    lost: u64,
+    /// The subscription has ended, and if the handler did not end it, why.
     closed: bool,
-    /// The sink was dropped.
+    end: Option<SinkEnd>,
+    /// The sink was dropped, or the subscription has failed.
     finished: bool,
+    failed: Option<ErrorObject>,
     /// Wakes the connection.
     waker: Option<Waker>,
 }
 
+#[derive(Debug)]
+struct Item {
+    key: u64,
+    text: RawJson<'static>,
+}
+
 impl PendingSink {
+    /// What is done with an item for which there is no room: [`Overflow::Wait`] if nothing is said. As for a
+    /// [`Feed`](crate::Feed), the subscription of a slow peer may wait, miss items, or end.
+    ///
+    /// ```
+    /// use sabir::{Ctx, Overflow, PendingSink};
+    ///
+    /// async fn prices(_: Ctx, _: (), pending: PendingSink) -> sabir::Result<()> {
+    ///     let sink = pending.overflow(Overflow::KeepLatest).capacity(16).accept().await;
+    ///     for (symbol, cents) in [("A", 100), ("B", 7), ("A", 101)] {
+    ///         sink.send_keyed(&symbol, &(symbol, cents)).await?;
+    ///     }
+    ///     Ok(())
+    /// }
+    /// ```
+    #[must_use]
+    pub fn overflow(self, overflow: Overflow) -> Self {
+        lock(&self.slot.state).overflow = overflow;
+        self
+    }
+
+    /// How many items may wait, if that is fewer than [`Limits::subscription_items`](crate::Limits::subscription_items).
+    #[must_use]
+    pub fn capacity(self, items: usize) -> Self {
+        lock(&self.slot.state).capacity = Some(items);
+        self
+    }
+
     /// Accepts the subscription: the peer gets its id, and then the items. If that is refused, since the peer has too
     /// many subscriptions, say, the handler is dropped here.
     pub async fn accept(self) -> Sink {
         let slot = Arc::clone(&self.slot);
         lock(&slot.state).accepted = true;
-        slot.wait(|state| state.open || state.closed).await;
-        Sink { slot }
+        let mut id = None;
+        slot.wait(|state| {
+            id.clone_from(&state.id);
+            id.is_some() || state.closed
+        })
+        .await;
+        Sink { slot, id: id.unwrap_or(Id::NULL), hasher: RandomState::new() }
     }
 
     /// Answers with an error.
@@ -83,18 +132,46 @@ impl PendingSink {
 }
 
 impl Sink {
+    /// The id that the peer has for it; null if it was refused.
+    pub fn id(&self) -> &Id<'static> {
+        &self.id
+    }
+
     /// Sends an item. Waits while there is no room for it, so that what makes the items is slowed down to what the peer
-    /// reads.
+    /// reads. With another [policy](PendingSink::overflow) than [`Overflow::Wait`] it waits for the connection to have its
+    /// turn, and never for the peer.
     pub fn send<'s, T: Serialize + ?Sized>(
         &'s self,
         item: &T,
     ) -> impl Future<Output = std::result::Result<(), SinkError>> + Send + use<'s, T> {
-        // Written before anything is awaited: the item need not be `Send`.
-        let item = RawJson::from_value(item).map_err(|error| SinkError::Unwritable(error.to_string()));
-        async move { self.send_raw(item?).await }
+        self.send_item(0, item)
     }
 
-    pub(crate) async fn send_raw(&self, item: RawJson<'static>) -> std::result::Result<(), SinkError> {
+    /// The same. Under [`Overflow::KeepLatest`], it replaces the item that waits and has the same key; items that are sent
+    /// without a key replace each other.
+    pub fn send_keyed<'s, K: Hash + ?Sized, T: Serialize + ?Sized>(
+        &'s self,
+        key: &K,
+        item: &T,
+    ) -> impl Future<Output = std::result::Result<(), SinkError>> + Send + use<'s, K, T> {
+        self.send_item(self.hasher.hash_one(key), item)
+    }
+
+    fn send_item<'s, T: Serialize + ?Sized>(
+        &'s self,
+        key: u64,
+        item: &T,
+    ) -> impl Future<Output = std::result::Result<(), SinkError>> + Send + use<'s, T> {
+        // Written before anything is awaited: the item need not be `Send`.
+        let text = RawJson::from_value(item).map_err(|error| SinkError::Unwritable(error.to_string()));
+        async move { self.hand_over(Item { key, text: text? }).await }
+    }
+
+    pub(crate) async fn send_raw(&self, text: RawJson<'static>) -> std::result::Result<(), SinkError> {
+        self.hand_over(Item { key: 0, text }).await
+    }
+
+    async fn hand_over(&self, item: Item) -> std::result::Result<(), SinkError> {
         let mut item = Some(item);
         self.slot
             .wait(|state| {
@@ -116,24 +193,45 @@ impl Sink {
         }
     }
 
-    /// Sends an item if there is room for it.
+    /// Sends an item if there is room for it. Where items may be [dropped](PendingSink::overflow), there always is.
     pub fn try_send<T: Serialize + ?Sized>(&self, item: &T) -> std::result::Result<(), SinkError> {
-        let item = RawJson::from_value(item).map_err(|error| SinkError::Unwritable(error.to_string()))?;
+        let text = RawJson::from_value(item).map_err(|error| SinkError::Unwritable(error.to_string()))?;
         let mut state = lock(&self.slot.state);
-        match () {
-            () if state.closed => return Err(SinkError::Closed),
-            () if state.items.len() >= HANDED_OVER => return Err(SinkError::Full),
-            () => state.items.push_back(item),
+        if state.closed {
+            return Err(SinkError::Closed);
         }
+        // The connection had no turn since: what it would drop is dropped here.
+        if state.items.len() >= HANDED_OVER {
+            if matches!(state.overflow, Overflow::Wait | Overflow::Close) {
+                return Err(SinkError::Full);
+            }
+            state.items.pop_front();
+            state.lost += 1;
+        }
+        state.items.push_back(Item { key: 0, text });
         drop(state);
         self.slot.wake();
         Ok(())
     }
 
-    /// Waits until the subscription has ended: the peer has unsubscribed, or is gone. It is for tasks that took the sink: the
-    /// handler is dropped then, and what stands behind this does not run there.
-    pub async fn closed(&self) {
-        self.slot.wait(|state| state.closed).await;
+    /// Ends the subscription with an error, behind the items that were sent. The [style](crate::SubscriptionStyle) decides
+    /// what the peer is told.
+    pub fn fail(self, error: ErrorObject) {
+        lock(&self.slot.state).failed.get_or_insert(error);
+    }
+
+    /// Waits until the subscription has ended, and says why: the peer has unsubscribed, has read too slowly, or is gone;
+    /// `None` if its handler has failed. It is for tasks that took the sink: the handler is dropped then, and what stands
+    /// behind this does not run there.
+    pub async fn closed(&self) -> Option<SinkEnd> {
+        let mut end = None;
+        self.slot
+            .wait(|state| {
+                end = state.end;
+                state.closed
+            })
+            .await;
+        end
     }
 
     /// Whether the subscription has ended.
@@ -209,48 +307,75 @@ where
         let this = &mut *self;
         let mut state = lock(&this.slot.state);
         state.waker = Some(cx.waker().clone());
-        state.open = true;
+        state.id.get_or_insert_with(|| {
+            let id = to.session.sink_id(to.sink).and_then(Id::from_json);
+            id.map_or(Id::NULL, Id::into_owned)
+        });
         drop(state);
         this.slot.changed.notify_waiters();
-        let mut failed = None;
         if let Some(handler) = &mut this.handler {
-            match catch_unwind(AssertUnwindSafe(|| handler.as_mut().poll(cx))) {
-                Ok(Poll::Pending) => {}
+            let failed = match catch_unwind(AssertUnwindSafe(|| handler.as_mut().poll(cx))) {
+                Ok(Poll::Pending) => None,
                 Ok(Poll::Ready(outcome)) => {
-                    failed = outcome.err();
                     this.handler = None;
+                    outcome.err()
                 }
                 Err(_) => {
-                    failed = Some(ErrorObject::standard(ErrorCode::INTERNAL_ERROR));
                     this.handler = None;
+                    Some(ErrorObject::standard(ErrorCode::INTERNAL_ERROR))
                 }
+            };
+            if let Some(failed) = failed {
+                let mut state = lock(&this.slot.state);
+                state.failed.get_or_insert(failed);
+                // What it has sent goes out; nothing more is taken.
+                (state.finished, state.closed) = (true, true);
             }
         }
-        // A handler that failed has sent what it has sent.
-        while failed.is_some() || to.has_room() {
-            let Some(item) = lock(&this.slot.state).items.pop_front() else { break };
-            this.slot.changed.notify_waiters();
-            if !to.send(0, &item) {
+        while to.has_room() {
+            let Some(Item { key, text }) = lock(&this.slot.state).items.pop_front() else { break };
+            if !to.send(key, &text) {
                 return Poll::Ready(());
             }
         }
-        if let Some(error) = failed {
-            to.fail(&error);
-            return Poll::Ready(());
+        this.slot.changed.notify_waiters();
+        let mut state = lock(&this.slot.state);
+        if !state.finished || !state.items.is_empty() {
+            return Poll::Pending;
         }
-        let state = lock(&this.slot.state);
-        if state.finished && state.items.is_empty() {
-            drop(state);
-            to.finish();
-            return Poll::Ready(());
+        let failed = state.failed.take();
+        drop(state);
+        match failed {
+            Some(error) => drop(to.fail(&error)),
+            None => to.finish(),
         }
-        Poll::Pending
+        Poll::Ready(())
+    }
+
+    fn overflow(&self) -> Overflow {
+        lock(&self.slot.state).overflow
+    }
+
+    fn capacity(&self) -> Option<usize> {
+        lock(&self.slot.state).capacity
+    }
+
+    fn lost(&self) -> u64 {
+        lock(&self.slot.state).lost
+    }
+
+    fn closed(self: Pin<&mut Self>, end: SinkEnd) {
+        lock(&self.slot.state).end = Some(end);
     }
 }
 
 impl<Fut> Drop for SinkItems<Fut> {
     fn drop(&mut self) {
         let mut state = lock(&self.slot.state);
+        if state.id.is_some() && !state.finished {
+            // Nobody said why: the connection was dropped as a whole.
+            state.end.get_or_insert(SinkEnd::Disconnected);
+        }
         state.closed = true;
         state.items.clear();
         state.waker = None;

@@ -12,6 +12,7 @@ use std::time::Duration;
 use futures_core::Stream;
 use sabir_proto::{
     CallOptions, Cause, Id, SendError, SubscriptionClosed, SubscriptionKey, SubscriptionStyle, TraceContext,
+    Undelivered,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -68,6 +69,8 @@ pub enum SubscriptionEnd {
     Lagged(u64),
     /// The connection has ended.
     Disconnected(Cause),
+    /// Its items cannot come, and this says why: the server has no stream for them, over HTTP. It was left.
+    Undelivered(Undelivered),
 }
 
 /// Where a connection puts what comes of a subscription.
@@ -153,6 +156,7 @@ impl SubscriptionSlot {
             SubscriptionClosed::Finished(result) => SubscriptionEnd::Finished(result),
             SubscriptionClosed::Error(error) => SubscriptionEnd::Error(error),
             SubscriptionClosed::Disconnected(cause) => SubscriptionEnd::Disconnected(cause),
+            SubscriptionClosed::Undelivered(reason) => SubscriptionEnd::Undelivered(reason),
             _ => SubscriptionEnd::Finished(None),
         };
         self.end(end);
@@ -510,6 +514,7 @@ impl fmt::Display for SubscriptionEnd {
             SubscriptionEnd::Error(error) => error.fmt(f),
             SubscriptionEnd::Lagged(count) => write!(f, "{count} items were not taken in time"),
             SubscriptionEnd::Disconnected(cause) => cause.fmt(f),
+            SubscriptionEnd::Undelivered(reason) => reason.fmt(f),
         }
     }
 }

@@ -71,7 +71,8 @@ pub enum Observed<'a> {
         method: &'a str,
         /// Why; `None` if its handler ended it.
         end: Option<SinkEnd>,
-        /// How many items it has sent.
+        /// How many items it has sent. If its handler ended it, or the connection ends in order, also those that wait
+        /// and go out before the end.
         sent: u64,
         /// How many it has dropped, since the peer read too slowly.
         lost: u64,

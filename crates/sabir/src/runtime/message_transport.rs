@@ -30,6 +30,8 @@ pub(crate) enum Incoming {
     Undelivered { ids: Vec<u64>, reason: Undelivered },
     /// A notification or an answer of ours was lost on the way.
     NotDelivered(Undelivered),
+    /// The peer has no way for the items of subscriptions.
+    ItemsUndelivered(Undelivered),
     /// A message is larger than this limit, and the link cannot go on behind it.
     TooLarge { limit: usize },
     /// The link is broken.
@@ -74,6 +76,14 @@ pub(crate) trait Link: Send {
     /// Whether the peer has more open here than its requests: subscriptions, or questions to it.
     fn set_held(&mut self, _: bool) {}
 
+    /// Whether it opens a stream for what the peer says unasked, once something waits for that.
+    fn opens_streams(&self) -> bool {
+        false
+    }
+
+    /// Whether subscriptions wait for items. `subscribes` if the call does that is sent next.
+    fn set_awaits_items(&mut self, _awaits: bool, _subscribes: bool) {}
+
     /// Sends what was taken over. Called whenever there is nothing more to take for now.
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
 
@@ -114,6 +124,9 @@ impl<L: Link> MessageTransport<L> {
                 }
             }
             Incoming::NotDelivered(reason) => context.session.handle_not_delivered(context.now, reason),
+            Incoming::ItemsUndelivered(reason) => {
+                context.session.handle_items_undelivered(context.now, reason);
+            }
             Incoming::TooLarge { limit } => context.session.handle_oversize(context.now, limit),
             Incoming::Lost(reason) => context.session.handle_lost(context.now, reason),
             #[cfg(feature = "nats")]
@@ -154,7 +167,17 @@ impl<L: Link> Io for MessageTransport<L> {
             let usage = context.session.usage();
             self.link.set_held(usage.sinks > 0 || usage.calls > 0);
         }
+        let opens_streams = self.link.opens_streams();
+        if opens_streams {
+            self.link.set_awaits_items(context.session.awaits_items(), false);
+        }
         while let Some(outgoing) = context.session.outgoing() {
+            if opens_streams
+                && let Purpose::Call { first, .. } = outgoing.purpose
+                && context.session.is_subscribing(first)
+            {
+                self.link.set_awaits_items(context.session.awaits_items(), true);
+            }
             if let Purpose::Call { first, last } = outgoing.purpose
                 && self.link.carries_deadlines()
             {
@@ -252,6 +275,14 @@ impl Link for Box<dyn Link> {
 
     fn set_held(&mut self, held: bool) {
         (**self).set_held(held);
+    }
+
+    fn opens_streams(&self) -> bool {
+        (**self).opens_streams()
+    }
+
+    fn set_awaits_items(&mut self, awaits: bool, subscribes: bool) {
+        (**self).set_awaits_items(awaits, subscribes);
     }
 
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -2,9 +2,9 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Waker};
 
-use sabir_proto::{Session, SinkKey, SinkStats, Time};
+use sabir_proto::{Session, SinkEnd, SinkKey, SinkStats, Time};
 
 use crate::handler::items::{BoxItems, SinkHandle};
 use crate::peer::commands::{Shared, TaskWaker};
@@ -19,6 +19,8 @@ const KEPT_SLOTS: usize = 64;
 pub(crate) struct SinkStreams {
     /// By the index of the sink.
     slots: Vec<Option<Stream>>,
+    /// Those whose place another one has already, until the session tells how they ended.
+    replaced: Vec<Stream>,
     wakers: Vec<(Arc<TaskWaker>, Waker)>,
     random: Option<RandomState>,
     given: u64,
@@ -30,6 +32,13 @@ struct Stream {
     items: BoxItems,
 }
 
+impl Stream {
+    /// What the session counts, and what it never got.
+    fn with_lost(&self, stats: SinkStats) -> SinkStats {
+        SinkStats { lost: stats.lost + self.items.lost(), ..stats }
+    }
+}
+
 impl SinkStreams {
     /// Bits that nobody can guess: a keyed hash of a counter, with a key from the system.
     pub(crate) fn random(&mut self) -> u64 {
@@ -39,15 +48,8 @@ impl SinkStreams {
         hasher.finish()
     }
 
-    /// Starts a stream. It is polled with the next that is ready. The method of the one that was in its place, if that
-    /// has ended and nobody has heard of it yet.
-    pub(crate) fn open(
-        &mut self,
-        sink: SinkKey,
-        method: &str,
-        items: BoxItems,
-        shared: &Arc<Shared>,
-    ) -> Option<Box<str>> {
+    /// Starts a stream. It is polled with the next that is ready.
+    pub(crate) fn open(&mut self, sink: SinkKey, method: &str, items: BoxItems, shared: &Arc<Shared>) {
         let index = sink.index();
         if self.slots.len() <= index {
             self.slots.resize_with(index + 1, || None);
@@ -64,10 +66,11 @@ impl SinkStreams {
         let (waker, wake) = &self.wakers[index];
         waker.queued.leave();
         wake.wake_by_ref();
-        before.map(|before| before.method)
+        self.replaced.extend(before);
     }
 
-    /// Polls a stream that is ready. How it ended, if it has.
+    /// Polls a stream that is ready. Its method and what it has sent, if it has ended its subscription. If the session
+    /// has, that says why: the stream stays until then.
     pub(crate) fn poll(
         &mut self,
         index: usize,
@@ -78,27 +81,41 @@ impl SinkStreams {
         // Before it is polled: what wakes it from here on puts it back among the ready ones.
         waker.queued.leave();
         let stream = self.slots.get_mut(index)?.as_mut()?;
-        let mut to = SinkHandle { session, now, sink: stream.sink };
-        match stream.items.as_mut().poll(&mut Context::from_waker(wake), &mut to) {
-            Poll::Pending => None,
-            Poll::Ready(()) => {
-                let stats = session.sink_stats(stream.sink).unwrap_or_default();
-                let stream = self.slots[index].take()?;
-                Some((stream.method, stats))
-            }
+        let mut to = SinkHandle { session, now, sink: stream.sink, finished: false };
+        let polled = stream.items.as_mut().poll(&mut Context::from_waker(wake), &mut to);
+        if polled.is_pending() || !to.finished {
+            return None;
         }
+        let stats = session.sink_stats(stream.sink).unwrap_or_default();
+        let stream = self.slots[index].take()?;
+        let stats = stream.with_lost(stats);
+        Some((stream.method, stats))
     }
 
-    /// A subscription has ended: its stream is dropped. The name of its method.
-    pub(crate) fn close(&mut self, sink: SinkKey) -> Option<Box<str>> {
+    /// The session has ended a subscription: its stream is dropped. Its method and what it has sent.
+    pub(crate) fn close(
+        &mut self,
+        sink: SinkKey,
+        end: SinkEnd,
+        stats: SinkStats,
+    ) -> Option<(Box<str>, SinkStats)> {
         let slot = self.slots.get_mut(sink.index())?;
-        let stream = slot.take_if(|stream| stream.sink == sink)?;
-        Some(stream.method)
+        let mut stream = match slot.take_if(|stream| stream.sink == sink) {
+            Some(stream) => stream,
+            None => {
+                let at = self.replaced.iter().position(|stream| stream.sink == sink)?;
+                self.replaced.swap_remove(at)
+            }
+        };
+        stream.items.as_mut().closed(end);
+        let stats = stream.with_lost(stats);
+        Some((stream.method, stats))
     }
 
     /// The connection has ended.
     pub(crate) fn clear(&mut self) {
         self.slots = Vec::new();
+        self.replaced = Vec::new();
     }
 
     /// Gives back what a flood left behind.
@@ -112,7 +129,7 @@ impl SinkStreams {
 
     #[cfg(debug_assertions)]
     pub(crate) fn is_empty(&self) -> bool {
-        self.slots.iter().all(Option::is_none)
+        self.slots.iter().all(Option::is_none) && self.replaced.is_empty()
     }
 
     /// How many wakers refer to the connection; `None` if somebody else holds one.

@@ -37,10 +37,7 @@ impl SessionContext {
                 };
                 self.session.accept(self.now, key, &accept).map(|sink| {
                     self.tell(&Observed::Subscribed { method: &style.subscribe });
-                    let before = self.streams.open(sink, &style.subscribe, items, &self.peer.shared);
-                    if let Some(method) = before {
-                        self.tell_ended(&method, Some(SinkEnd::Unsubscribed), SinkStats::default());
-                    }
+                    self.streams.open(sink, &style.subscribe, items, &self.peer.shared);
                 })
             }
         };
@@ -62,7 +59,7 @@ impl SessionContext {
 
     /// A subscription of the peer has ended: what made its items is dropped.
     pub(super) fn sink_closed(&mut self, sink: sabir_proto::SinkKey, end: SinkEnd, stats: SinkStats) {
-        if let Some(method) = self.streams.close(sink) {
+        if let Some((method, stats)) = self.streams.close(sink, end, stats) {
             self.tell_ended(&method, Some(end), stats);
         }
     }

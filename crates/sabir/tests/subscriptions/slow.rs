@@ -6,35 +6,9 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::{Stream, StreamExt, stream};
-use sabir::{Ctx, Feed, IntoFeed, Lag, Limits, Router, SubscriptionEnd, SubscriptionError, transport};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
+use sabir::{Ctx, Feed, IntoFeed, Lag, Limits, Router, SubscriptionEnd, SubscriptionError};
 
-use crate::support::{COUNT, client, count, router, until};
-
-/// A peer that writes and reads by hand.
-struct Wire {
-    read: tokio::io::Lines<BufReader<ReadHalf<DuplexStream>>>,
-    write: WriteHalf<DuplexStream>,
-}
-
-impl Wire {
-    fn of(router: Router, limits: Limits) -> Wire {
-        let (ours, theirs) = tokio::io::duplex(256);
-        let (read, write) = tokio::io::split(theirs);
-        tokio::spawn(sabir::serve(transport::streams(read, write).limits(limits), router));
-        let (read, write) = tokio::io::split(ours);
-        Wire { read: BufReader::with_capacity(64, read).lines(), write }
-    }
-
-    async fn send(&mut self, message: &str) {
-        self.write.write_all(format!("{message}\n").as_bytes()).await.unwrap();
-    }
-
-    async fn next(&mut self) -> serde_json::Value {
-        let line = tokio::time::timeout(Duration::from_secs(20), self.read.next_line()).await;
-        serde_json::from_str(&line.expect("nothing comes").unwrap().expect("the end")).unwrap()
-    }
-}
+use crate::support::{COUNT, Wire, client, count, router, until};
 
 /// Counts on and on, and how far it got.
 fn counting(made: &Arc<AtomicU64>) -> impl Stream<Item = u64> + Send + 'static + use<> {

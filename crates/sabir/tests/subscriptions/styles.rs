@@ -111,3 +111,20 @@ async fn the_response_is_the_end_of_a_request_that_is_a_subscription() {
     let Some(SubscriptionEnd::Finished(Some(rest))) = parts.end() else { panic!("{:?}", parts.end()) };
     assert_eq!(rest.as_str(), "[]");
 }
+
+/// Each part repeats the token.
+#[tokio::test]
+async fn a_token_that_is_too_long_is_refused() {
+    let references = SubscriptionStyle::lsp_partial("textDocument/references");
+    let router = Router::new()
+        .subscription(references, |_, _: Value| async { Ok(stream::iter([json!([1]), json!([2, 3])])) });
+    let peer = client(router).await;
+    for (length, fits) in [(1022, true), (1023, false)] {
+        let params = json!({"partialResultToken": "x".repeat(length)});
+        let answer = peer.call::<Value>("textDocument/references", params).await;
+        match answer {
+            Ok(rest) => assert!(fits && rest == json!([]), "{length}: {rest}"),
+            Err(error) => assert!(!fits && error.to_string().starts_with("-32602"), "{length}: {error}"),
+        }
+    }
+}

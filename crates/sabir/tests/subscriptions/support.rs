@@ -9,6 +9,7 @@ use std::time::Duration;
 use futures_util::{Stream, StreamExt, stream};
 use sabir::{Limits, Peer, Router, Subscription, SubscriptionError, SubscriptionStyle, transport};
 use serde::de::DeserializeOwned;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 
 pub(crate) const COUNT: SubscriptionStyle =
     SubscriptionStyle::notified("subscribe_count", "count", "unsubscribe_count");
@@ -16,7 +17,7 @@ pub(crate) const IDLE: SubscriptionStyle =
     SubscriptionStyle::new("subscribe_idle", "idle", "unsubscribe_idle");
 
 /// Far more than anything here takes.
-const LONG: Duration = Duration::from_secs(20);
+pub(crate) const LONG: Duration = Duration::from_secs(20);
 
 /// Counts to a number, or on and on.
 pub(crate) fn count(to: Option<u64>) -> impl Stream<Item = u64> + Send + 'static {
@@ -44,6 +45,37 @@ pub(crate) async fn limited(router: Router, limits: Limits) -> Peer {
     let (a, b) = transport::memory();
     tokio::spawn(sabir::serve(a.limits(limits), router));
     sabir::connect(b, Router::new()).await.unwrap()
+}
+
+/// A peer that writes and reads by hand.
+pub(crate) struct Wire {
+    read: tokio::io::Lines<BufReader<ReadHalf<DuplexStream>>>,
+    write: WriteHalf<DuplexStream>,
+}
+
+impl Wire {
+    pub(crate) fn of(router: Router, limits: Limits) -> Wire {
+        let (ours, theirs) = tokio::io::duplex(256);
+        let (read, write) = tokio::io::split(theirs);
+        tokio::spawn(sabir::serve(transport::streams(read, write).limits(limits), router));
+        let (read, write) = tokio::io::split(ours);
+        Wire { read: BufReader::with_capacity(64, read).lines(), write }
+    }
+
+    pub(crate) async fn send(&mut self, message: &str) {
+        self.write.write_all(format!("{message}\n").as_bytes()).await.unwrap();
+    }
+
+    pub(crate) async fn next(&mut self) -> serde_json::Value {
+        self.next_or_end().await.expect("the end")
+    }
+
+    /// `None` if the server has closed the connection.
+    pub(crate) async fn next_or_end(&mut self) -> Option<serde_json::Value> {
+        let line = tokio::time::timeout(LONG, self.read.next_line()).await;
+        let line = line.expect("nothing comes").unwrap()?;
+        Some(serde_json::from_str(&line).unwrap())
+    }
 }
 
 /// Something that counts as open until it is dropped.

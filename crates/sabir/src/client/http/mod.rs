@@ -24,10 +24,10 @@ pub(crate) use client::{Headers, OnFailure, OnPost, Trace, header};
 pub use failure::HttpFailure;
 use http::Uri;
 use pool::{Pool, RequestError};
-use request::{Done, Exchange};
+use request::{Done, Exchange, Opened};
 use response::{Content, content};
 use sabir_proto::{Cause, Outgoing, Purpose};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::{AbortHandle, Id, JoinSet};
 
 use crate::runtime::message_transport::{Incoming, Link};
@@ -57,7 +57,11 @@ pub(crate) struct Http {
     waiting: VecDeque<Waiting>,
     waiting_bytes: usize,
     notifying: Notifying,
-    listening: bool,
+    own_stream: OwnStream,
+    /// Subscriptions wait for what comes on it.
+    awaits_items: bool,
+    /// The call that is sent next subscribes.
+    subscribes: bool,
     deliver: Deliver,
     inbox: mpsc::Receiver<Delivery>,
     /// Events of the link itself, for the session.
@@ -70,6 +74,8 @@ struct Waiting {
     ids: Vec<u64>,
     message: Bytes,
     trace: Trace,
+    /// It subscribes: the server's own stream is to be open before, or items may be lost.
+    opened: Option<Opened>,
 }
 
 /// What a task does.
@@ -86,6 +92,16 @@ enum Task {
     Cancel(Id),
     Answer,
     Stream,
+}
+
+/// The stream on which the server says what belongs to no call.
+enum OwnStream {
+    /// It was never asked for.
+    Unasked,
+    /// It is open, or is to be: servers close it now and then.
+    Running(Opened),
+    /// The server has none. It is asked again only for a subscription.
+    Refused,
 }
 
 /// A notification is accepted before anything that follows it is sent.
@@ -128,7 +144,9 @@ impl Http {
             waiting: VecDeque::new(),
             waiting_bytes: 0,
             notifying: Notifying::Nothing,
-            listening: false,
+            own_stream: OwnStream::Unasked,
+            awaits_items: false,
+            subscribes: false,
             deliver,
             inbox,
             pending_events: VecDeque::new(),
@@ -167,7 +185,7 @@ impl Http {
         let exchange = Exchange { client: Arc::clone(&client), deliver, open: Vec::new() };
         let abort = self.tasks.spawn(exchange.follow_stream(reply));
         self.running.insert(abort.id(), Running { task: Task::Stream, abort });
-        self.listening = true;
+        self.own_stream = OwnStream::Running(watch::channel(Some(Ok(()))).1);
         match client.event_stream() {
             Some(stream) => stream.endpoint().await.map_err(|why| failed(ConnectErrorKind::Protocol, why)),
             None => Ok(()),
@@ -179,23 +197,44 @@ impl Http {
         Arc::clone(&self.client.headers)
     }
 
-    fn start(&mut self, task: Task, message: Bytes) {
-        self.start_traced(task, message, Trace::new());
+    fn exchange(&self, open: Vec<u64>) -> Exchange {
+        Exchange { client: Arc::clone(&self.client), deliver: self.deliver.clone(), open }
     }
 
-    fn start_traced(&mut self, task: Task, message: Bytes, trace: Trace) {
-        let open = match &task {
-            Task::Calls(ids) => ids.clone(),
-            _ => Vec::new(),
-        };
-        let exchange = Exchange { client: Arc::clone(&self.client), deliver: self.deliver.clone(), open };
-        let abort = match &task {
-            Task::Calls(_) => self.tasks.spawn(exchange.call(message, trace)),
-            Task::Stream => self.tasks.spawn(exchange.listen()),
-            Task::Notification | Task::Cancel(_) | Task::Answer => self.tasks.spawn(exchange.tell(message)),
-        };
-        self.calls += usize::from(matches!(task, Task::Calls(_)));
+    /// Posts what wants no answer.
+    fn start(&mut self, task: Task, message: Bytes) {
+        let abort = self.tasks.spawn(self.exchange(Vec::new()).tell(message));
         self.running.insert(abort.id(), Running { task, abort });
+    }
+
+    fn start_calls(&mut self, Waiting { ids, message, trace, opened }: Waiting) {
+        let exchange = self.exchange(ids.clone());
+        let abort = match opened {
+            Some(opened) => self.tasks.spawn(exchange.subscribe(message, trace, opened)),
+            None => self.tasks.spawn(exchange.call(message, trace)),
+        };
+        self.calls += 1;
+        self.running.insert(abort.id(), Running { task: Task::Calls(ids), abort });
+    }
+
+    /// Asks for the server's own stream.
+    fn listen(&mut self) {
+        let (tell, opened) = watch::channel(None);
+        let abort = self.tasks.spawn(self.exchange(Vec::new()).listen(tell));
+        self.running.insert(abort.id(), Running { task: Task::Stream, abort });
+        self.own_stream = OwnStream::Running(opened);
+    }
+
+    /// Asks for it if subscriptions wait for items. Whether it was not asked for before.
+    fn listen_if_awaited(&mut self) -> bool {
+        let listens = self.awaits_items
+            && matches!(self.closing, Closing::No)
+            && !matches!(self.own_stream, OwnStream::Running(_))
+            && self.client.has_session();
+        if listens {
+            self.listen();
+        }
+        listens
     }
 
     fn finish(&mut self, id: Id) -> Option<Task> {
@@ -224,12 +263,12 @@ impl Http {
         if !matches!(self.closing, Closing::No) {
             return;
         }
-        let mut started = false;
+        let mut started = self.listen_if_awaited();
         while self.calls < CALLS
-            && let Some(Waiting { ids, message, trace }) = self.waiting.pop_front()
+            && let Some(waiting) = self.waiting.pop_front()
         {
-            self.waiting_bytes -= message.len();
-            self.start_traced(Task::Calls(ids), message, trace);
+            self.waiting_bytes -= waiting.message.len();
+            self.start_calls(waiting);
             started = true;
         }
         // So that the end of what was started wakes us.
@@ -257,9 +296,9 @@ impl Http {
             Task::Notification => {
                 self.notifying = Notifying::Over { told: false };
                 // Servers that have sessions have a stream of their own once the session is set up.
-                if done.accepted && self.client.has_session() && !self.listening {
-                    self.listening = true;
-                    self.start(Task::Stream, Bytes::new());
+                if done.accepted && self.client.has_session() && matches!(self.own_stream, OwnStream::Unasked)
+                {
+                    self.listen();
                 }
             }
             Task::Cancel(call) => {
@@ -270,7 +309,15 @@ impl Http {
                     self.abort(call);
                 }
             }
-            Task::Calls(_) | Task::Answer | Task::Stream => {}
+            Task::Stream => {
+                if let Some(reason) = done.refused {
+                    self.own_stream = OwnStream::Refused;
+                    if std::mem::take(&mut self.awaits_items) {
+                        self.pending_events.push_back(Incoming::ItemsUndelivered(reason));
+                    }
+                }
+            }
+            Task::Calls(_) | Task::Answer => {}
         }
     }
 
@@ -356,7 +403,13 @@ impl Link for Http {
                 self.waiting_bytes += message.len();
                 let trace = self.client.headers.take_trace(first);
                 let (ids, message) = ((first..=last).collect(), Bytes::copy_from_slice(message));
-                self.waiting.push_back(Waiting { ids, message, trace });
+                let opened = match &self.own_stream {
+                    OwnStream::Running(opened) if std::mem::take(&mut self.subscribes) => {
+                        Some(opened.clone())
+                    }
+                    _ => None,
+                };
+                self.waiting.push_back(Waiting { ids, message, trace, opened });
             }
             Purpose::Notify => return self.poll_notify(cx, message),
             Purpose::Cancel(call) => self.cancel(call, message),
@@ -365,6 +418,15 @@ impl Link for Http {
         }
         self.advance(cx);
         Poll::Ready(Ok(()))
+    }
+
+    fn opens_streams(&self) -> bool {
+        true
+    }
+
+    fn set_awaits_items(&mut self, awaits: bool, subscribes: bool) {
+        (self.awaits_items, self.subscribes) = (awaits, subscribes);
+        self.listen_if_awaited();
     }
 
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

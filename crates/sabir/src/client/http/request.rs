@@ -7,14 +7,14 @@ use bytes::Bytes;
 use http::StatusCode;
 use hyper::body::Body as _;
 use sabir_proto::{DeliveryFailure, Origin, Undelivered};
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::{sleep, timeout};
 
 use crate::client::http::client::{Client, Deliver, Delivery, Trace};
 use crate::client::http::failure::HttpFailure;
 use crate::client::http::pool::{Reply, RequestError};
 use crate::client::http::response::{
-    Answers, Broken, Content, Events, REFUSAL, answers, content, refusal, whole,
+    Answers, Broken, Content, Events, REFUSAL, answers, content, refusal, refusal_text, whole,
 };
 use crate::client::http::sse::Event;
 use crate::runtime::message_transport::Incoming;
@@ -34,6 +34,13 @@ const ATTEMPTS: u32 = 5;
 /// How long a stream may go on once everything in it is answered.
 const ENDING: Duration = Duration::from_millis(250);
 
+/// How long a request to subscribe waits for the server's own stream. Some servers answer the request for it only once
+/// they have something to say.
+const OPENING: Duration = Duration::from_secs(2);
+
+/// Whether the server's own stream is open, once that is known.
+pub(crate) type Opened = watch::Receiver<Option<Result<(), Undelivered>>>;
+
 /// What came of a message.
 #[derive(Default)]
 pub(crate) struct Done {
@@ -41,6 +48,8 @@ pub(crate) struct Done {
     pub(crate) accepted: bool,
     /// It was lost, and nobody waits for it.
     pub(crate) not_delivered: Option<Undelivered>,
+    /// The server has no stream of its own.
+    pub(crate) refused: Option<Undelivered>,
 }
 
 /// One message, until everything is answered that it asks.
@@ -69,6 +78,19 @@ impl Exchange {
         Done::default()
     }
 
+    /// Posts a request to subscribe, once items can come. If they cannot, the server does not get it.
+    pub(crate) async fn subscribe(mut self, message: Bytes, trace: Trace, mut opened: Opened) -> Done {
+        let opened = match timeout(OPENING, opened.wait_for(Option::is_some)).await {
+            Ok(Ok(opened)) => opened.clone(),
+            _ => None,
+        };
+        if let Some(Err(reason)) = opened {
+            self.give_up(reason).await;
+            return Done::default();
+        }
+        self.call(message, trace).await
+    }
+
     /// `None` if the server has taken what was posted, and all that it says comes on one stream: the body of the reply
     /// is not a message, but often the word `Accepted`.
     fn unless_streamed(&self, reply: Reply) -> Option<Reply> {
@@ -93,38 +115,53 @@ impl Exchange {
             }
         };
         match timeout(ACCEPTING, posting).await {
-            Ok(Ok(())) => Done { accepted: true, not_delivered: None },
-            Ok(Err(not_delivered)) => Done { accepted: false, not_delivered: Some(not_delivered) },
+            Ok(Ok(())) => Done { accepted: true, ..Done::default() },
+            Ok(Err(not_delivered)) => Done { not_delivered: Some(not_delivered), ..Done::default() },
             Err(_) => {
                 let why = format!("did not come within {} s", ACCEPTING.as_secs());
                 let not_delivered = self.says(DeliveryFailure::Other, &why);
-                Done { accepted: false, not_delivered: Some(not_delivered) }
+                Done { not_delivered: Some(not_delivered), ..Done::default() }
             }
         }
     }
 
     /// Listens to what the server says by itself, for as long as it has a stream for that.
-    pub(crate) async fn listen(mut self) -> Done {
+    pub(crate) async fn listen(mut self, tell: watch::Sender<Option<Result<(), Undelivered>>>) -> Done {
         let mut cursor = Cursor::default();
         let mut failures = 0;
         loop {
             let before = cursor.events;
             match self.client.get(cursor.id.as_deref()).await {
-                Ok(reply) if reply.0.status().is_success() => {
-                    match content(reply.0.headers(), reply.0.body()) {
-                        Content::Events => drop(self.follow(reply, &mut cursor).await),
-                        _ => return Done::default(),
-                    }
+                Ok(reply) if is_stream(&reply) => {
+                    tell.send_replace(Some(Ok(())));
+                    drop(self.follow(reply, &mut cursor).await);
                 }
                 Ok((response, _)) if response.status() == StatusCode::NOT_FOUND => {
                     self.lose_session().await;
                     return Done::default();
                 }
-                Ok((response, _)) if response.status().is_client_error() => return Done::default(),
+                Ok(reply) if is_refused(reply.0.status()) => {
+                    let reason = self.no_stream(reply).await;
+                    tell.send_replace(Some(Err(reason.clone())));
+                    return Done { refused: Some(reason), ..Done::default() };
+                }
                 Ok(_) | Err(_) => {}
             }
             failures = if cursor.events > before { 0 } else { failures + 1 };
             sleep(cursor.pause(failures)).await;
+        }
+    }
+
+    /// Why the server has no stream of its own.
+    async fn no_stream(&self, (response, _): Reply) -> Undelivered {
+        let (head, body) = response.into_parts();
+        let body = refusal_text(&self.client, &head.headers, body).await.unwrap_or_default();
+        let failure = HttpFailure { status: head.status, headers: &head.headers, body: &body };
+        let what = failure.instead_of("the stream of events on which items come");
+        let reason = format!("{} answers with {what}", self.client.url);
+        Undelivered {
+            status: Some(head.status.as_u16()),
+            ..Undelivered::new(DeliveryFailure::Refused, reason)
         }
     }
 
@@ -319,6 +356,17 @@ impl Exchange {
             on_failure(&HttpFailure { status: head.status, headers: &head.headers, body });
         }
     }
+}
+
+fn is_stream((response, _): &Reply) -> bool {
+    response.status().is_success() && content(response.headers(), response.body()) == Content::Events
+}
+
+/// Whether a server that answers so to a request for its own stream has none, now and later.
+fn is_refused(status: StatusCode) -> bool {
+    let passes = matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS);
+    let is_none = status.is_success() || status.is_client_error() || status == StatusCode::NOT_IMPLEMENTED;
+    is_none && !passes
 }
 
 fn lost_session() -> Undelivered {
