@@ -162,7 +162,6 @@ pub(crate) struct Shared {
     /// Becomes true once the process that was started for the connection has ended.
     pub(crate) process: OnceLock<watch::Receiver<bool>>,
     /// The way to the server, where it is known.
-    #[cfg_attr(not(feature = "tracing"), expect(dead_code, reason = "only spans say it"))]
     pub(crate) network: OnceLock<Arc<Network>>,
     /// Told once the connection is about to end.
     pub(crate) closing: EventFlag,

@@ -102,9 +102,13 @@ impl Routes {
     #[cfg(feature = "nats")]
     pub(crate) fn document(&self) -> Option<crate::RawJson<'static>> {
         #[cfg(feature = "schema")]
-        return self.document.as_ref()?();
+        {
+            self.document.as_ref()?()
+        }
         #[cfg(not(feature = "schema"))]
-        None
+        {
+            None
+        }
     }
 
     pub(crate) fn state<T: Any>(&self) -> Option<&T> {

@@ -6,7 +6,6 @@ use crate::transport::url::{Scheme, Url};
 
 /// What is known of the way to a server. Only spans say it.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-#[cfg_attr(not(feature = "tracing"), expect(dead_code, reason = "only spans say it"))]
 pub(crate) struct Network {
     /// A name, an address, or the path of a socket.
     address: Option<String>,
