@@ -1,6 +1,7 @@
 """The commands of docs/scaling-out.md: three servers, three workers, a load and a kill, as they stand there."""
 
 import asyncio
+import json
 import os
 import re
 import signal
@@ -33,8 +34,18 @@ async def the_walk_through_does_what_it_says():
             finally:
                 os.killpg(process.pid, signal.SIGKILL)
             shown.seek(0)
-            # The sum, and the number of different answers: every call was answered, each with its own sum.
-            check((code, shown.read()), (0, "5\n60\n"))
+            lines = shown.read().splitlines()
+        check((code, len(lines), lines[:1]), (0, 2, ["5"]))
+        sent, ok, errors = map(int, re.fullmatch(r'"sent":(\d+),"ok":(\d+),"errors":(\d+)', lines[1]).groups())
+        print(f"# {sent} calls: {ok} answered, {errors} ended with a cause", flush=True)
+        # Half of the ten calls that are open at a time are with the worker that is killed.
+        check((sent, ok + errors), (1200, 1200))
+        assert 0 < errors <= 40, errors
+        with open(Path(folder) / "load.json") as file:
+            classes = json.load(file)["rounds"][0]["error_classes"]
+        check({row["class"] for row in classes}, {"transport"})
+        for row in classes:
+            assert row["example"].endswith("may have run"), row
 
 
 run("scaling out", [the_walk_through_does_what_it_says])

@@ -4,6 +4,7 @@ the example `opentelemetry`."""
 import asyncio
 import json
 import os
+import re
 import subprocess
 import tempfile
 import urllib.error
@@ -66,6 +67,12 @@ def spans_of(collector, name):
     """All spans of the trace that has one with this name."""
     [trace] = {span["trace"] for span in collector.spans if span["name"] == name}
     return [span for span in collector.spans if span["trace"] == trace]
+
+
+def way(span):
+    """Where a call goes."""
+    names = ["server.address", "server.port", "network.transport", "network.protocol.name"]
+    return tuple(span["attributes"].get(name) for name in names)
 
 
 async def one_trace_from_the_client_through_a_proxy_to_the_worker():
@@ -145,9 +152,13 @@ async def headers_of_nats_carry_the_trace_of_positional_params():
         async with nats_server() as nats, worker(f"nats://127.0.0.1:{nats}/demo", "--otlp", url):
             code, out, _ = await sabir("call", f"nats://127.0.0.1:{nats}/demo", "add", "2", "3", "--otlp", url)
             check((code, out), (0, "5\n"))
-        check(tree(spans_of(collector, "add")), [
+        spans = spans_of(collector, "add")
+        check(tree(spans), [
             ("sabir-call internal sabir call", [("sabir-call client add", [("sabir-demo server add", [])])])
         ])
+        for span in spans:
+            if span["name"] == "add":
+                check(way(span), ("127.0.0.1", nats, "tcp", "nats"))
 
 
 async def headers_of_http_carry_the_trace_of_positional_params():
@@ -155,9 +166,13 @@ async def headers_of_http_carry_the_trace_of_positional_params():
         async with demo("--otlp", url, scheme="http") as (host, port):
             code, out, _ = await sabir("call", f"http://{host}:{port}/", "add", "2", "3", "--otlp", url)
             check((code, out), (0, "5\n"))
-        check(tree(spans_of(collector, "add")), [
+        spans = spans_of(collector, "add")
+        check(tree(spans), [
             ("sabir-call internal sabir call", [("sabir-call client add", [("sabir-demo server add", [])])])
         ])
+        for span in spans:
+            if span["name"] == "add":
+                check(way(span), (host, port, "tcp", "http"))
 
 
 async def a_tap_reports_for_a_server_that_cannot():
@@ -202,6 +217,31 @@ async def a_batch_has_a_span_for_each_call():
             await sabir("call", f"tcp://{host}:{port}", "--raw", json.dumps(batch))
         shown = [(span["name"], span["attributes"].get("jsonrpc.request.id"), span["error"]) for span in collector.spans]
         check(sorted(shown, key=str), [("add", "1", False), ("add", None, False), ("fail", "2", True), ("update", None, False)])
+
+
+async def calls_that_are_sent_as_they_are_have_spans():
+    calls = [
+        {"jsonrpc": "2.0", "id": 1, "method": "add", "params": [1, 2]},
+        {"jsonrpc": "2.0", "method": "update", "params": [1]},
+        {"jsonrpc": "2.0", "id": "b", "method": "no_such"},
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        batch, steps = os.path.join(folder, "batch"), os.path.join(folder, "steps.rpc")
+        with open(batch, "w") as file:
+            json.dump(calls, file)
+        with open(steps, "w") as file:
+            for call in calls:
+                file.write(f"> {json.dumps(call)}\n")
+            file.write('< {"jsonrpc":"2.0","id":"b","error":{"code":-32601,"message":"Method not found"}}\n')
+        for how in (["--batch", batch], ["--raw", json.dumps(calls)], ["-f", steps]):
+            with collecting() as (collector, url):
+                await sabir("call", "demo:", *how, "--otlp", url)
+            [whole] = [span for span in collector.spans if span["name"] == "sabir call"]
+            shown = [
+                (span["kind"], span["name"], span["attributes"]["jsonrpc.request.id"], span["attributes"].get("error.type"))
+                for span in collector.spans if span["parent"] == whole["id"] and span["kind"] == "client"
+            ]
+            check((how[0], sorted(shown)), (how[0], [("client", "add", "1", None), ("client", "no_such", "b", "-32601")]))
 
 
 async def mcp_has_names_of_its_own():
@@ -386,6 +426,29 @@ async def a_load_counts_every_call():
             check((name, point.count), (name, 4000))
 
 
+async def a_load_has_metrics_while_it_lasts():
+    load = ["--rate", "500", "--duration", "4s", "--warmup", "0s", "--metrics", "0", "--json"]
+    command = [SABIR, "bench", *load, "demo:", "add", "2", "3"]
+    process = await asyncio.create_subprocess_exec(
+        *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE)
+    try:
+        url = (await process.stderr.readline()).decode().split()[-1]
+        counted = re.compile(r'^rpc_client_call_duration_seconds_count\{rpc_system_name="jsonrpc",rpc_method="add"\} (\d+)$', re.M)
+        text = ""
+        while not counted.search(text):
+            await asyncio.sleep(0.1)
+            _, text = await asyncio.to_thread(scrape, url, "text/plain")
+        # It goes on: this is not the end.
+        assert 0 < int(counted.search(text)[1]) < 2000, text
+        check_metrics(text)
+        out, _ = await process.communicate()
+        check((process.returncode, json.loads(out)["rounds"][0]["ok"]), (0, 2000))
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
 run("telemetry", [
     one_trace_from_the_client_through_a_proxy_to_the_worker,
     one_trace_from_the_client_through_a_proxy_and_nats_to_the_worker,
@@ -393,6 +456,7 @@ run("telemetry", [
     headers_of_http_carry_the_trace_of_positional_params,
     a_tap_reports_for_a_server_that_cannot,
     a_batch_has_a_span_for_each_call,
+    calls_that_are_sent_as_they_are_have_spans,
     mcp_has_names_of_its_own,
     the_environment_is_that_of_all_sdks,
     what_is_refused_for_now_is_sent_again,
@@ -401,5 +465,6 @@ run("telemetry", [
     prometheus_reads_the_metrics,
     a_tap_and_a_mock_have_metrics_too,
     a_load_counts_every_call,
+    a_load_has_metrics_while_it_lasts,
     strangers_neither_read_metrics_nor_shut_others_out,
 ])

@@ -53,6 +53,10 @@ impl ClientSpans for McpSpans {
             jsonrpc.request.id = Empty,
             rpc.response.status_code = Empty,
             error.type = Empty,
+            server.address = Empty,
+            server.port = Empty,
+            network.transport = Empty,
+            network.protocol.name = Empty,
         );
         if let (CALL_TOOL, Some(tool)) = (method, target) {
             span.record("gen_ai.operation.name", "execute_tool");

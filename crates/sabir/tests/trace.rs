@@ -162,6 +162,56 @@ async fn calls_have_a_span_below_that_of_their_caller() {
     assert_eq!(field("jsonrpc.request.id"), Some("2"));
 }
 
+/// The attributes of a span that say where it goes: the server, its port, the transport, the protocol.
+fn way(span: &Kept) -> [&str; 4] {
+    let names = ["server.address", "server.port", "network.transport", "network.protocol.name"];
+    names.map(|name| span.fields.get(name).map_or("", String::as_str))
+}
+
+#[tokio::test]
+async fn spans_say_where_a_call_goes() {
+    let spans = Spans::default();
+    let _guard = tracing::subscriber::set_default(spans.clone());
+    let urls = if cfg!(feature = "http") { &["tcp", "http", "ws"][..] } else { &["tcp"] };
+    for scheme in urls {
+        spans.0.lock().unwrap().clear();
+        let server = sabir::listen(format!("{scheme}://127.0.0.1:0"), service().spans()).await.unwrap();
+        let url = server.url().to_string();
+        let port = url.rsplit_once(':').unwrap().1.trim_end_matches('/').to_owned();
+        let serving = tokio::spawn(server.run());
+        let peer = sabir::connect(&*url, Router::new().spans()).await.unwrap();
+        peer.call::<Option<String>>("seen", json!({})).await.unwrap();
+        let kept = spans.0.lock().unwrap().clone();
+        let ways: Vec<_> = kept.iter().map(way).collect();
+        let (protocol, host, port) = match *scheme {
+            // Streams do not say whom they call.
+            "tcp" => ("", "", ""),
+            "http" => ("http", "127.0.0.1", &*port),
+            _ => ("websocket", "127.0.0.1", &*port),
+        };
+        let own = url.rsplit_once(':').unwrap().1.trim_end_matches('/');
+        assert_eq!(ways, [["127.0.0.1", own, "tcp", protocol], [host, port, "tcp", protocol]], "{scheme}");
+        serving.abort();
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_is_cancelled_has_failed_for_both() {
+    let spans = Spans::default();
+    let _guard = tracing::subscriber::set_default(spans.clone());
+    let (near, far) = transport::memory();
+    tokio::spawn(sabir::serve(far, service().spans()));
+    let peer = sabir::connect(near, Router::new().spans()).await.unwrap();
+    let late = peer.call::<()>("hang", ()).timeout(Duration::from_millis(20)).await;
+    assert!(matches!(late, Err(CallError::TimedOut)));
+    // The cancel came before this.
+    peer.call::<()>("fail", ()).await.unwrap_err();
+    let kept = spans.0.lock().unwrap().clone();
+    let server = kept.iter().find(|span| span.fields["otel.kind"] == "server").unwrap();
+    let field = |name: &str| server.fields.get(name).map(String::as_str);
+    assert_eq!((field("error.type"), field("otel.status_code")), (Some("cancelled"), Some("ERROR")));
+}
+
 #[tokio::test]
 async fn a_trace_goes_on_in_params_that_are_objects() {
     let spans = Spans::default();

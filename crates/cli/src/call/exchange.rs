@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use super::batch::Entry;
 use super::plan::Plan;
 use super::report::{Named, Reporter};
+use super::spans::CallSpans;
 use super::{FLUSH_TIMEOUT, in_time};
 use crate::check::wire::{Got, Wire, WireTarget};
 use crate::exit::{Exit, Failure};
@@ -38,7 +39,8 @@ pub(super) async fn send(
     };
     let wire = in_time(deadline, plan, reporter, target.open()).await?;
     let answers = vec![None; entries.len()];
-    let mut exchange = Exchange { wire, answers, refusal: None, entries, plan, reporter, printer };
+    let spans = CallSpans::default();
+    let mut exchange = Exchange { wire, answers, refusal: None, spans, entries, plan, reporter, printer };
     let done = in_time(deadline, plan, reporter, exchange.run()).await;
     if let Err(Failure { exit: Exit::Timeout | Exit::Interrupted, .. }) = done {
         let _ = tokio::time::timeout(FLUSH_TIMEOUT, exchange.cancel()).await;
@@ -64,6 +66,7 @@ struct Exchange<'p> {
     answers: Answers,
     /// An error without an id: the peer refused the batch as a whole.
     refusal: Option<RawJson<'static>>,
+    spans: CallSpans,
     entries: &'p [Entry],
     plan: &'p Plan,
     reporter: &'p Reporter,
@@ -86,6 +89,7 @@ impl Exchange<'_> {
                     if peer.traces() {
                         trace::message(Direction::Received, &text, self.printer);
                     }
+                    self.spans.came(&text);
                     self.take(&text).await?;
                 }
                 Got::Nothing(lost) => {
@@ -116,6 +120,7 @@ impl Exchange<'_> {
         if self.plan.peer.traces() {
             trace::message(Direction::Sent, text.as_bytes(), self.printer);
         }
+        self.spans.sent(text);
         let sent = self.wire.send(text).await;
         sent.map_err(|error| Failure::new(Exit::Protocol, format_args!("not sent: {error}")))
     }

@@ -10,6 +10,7 @@ mod progress;
 mod raw;
 mod received;
 mod report;
+mod spans;
 mod steps;
 
 use std::sync::Arc;

@@ -7,6 +7,7 @@ use tokio::time::Instant;
 use super::in_time;
 use super::plan::Plan;
 use super::report::Reporter;
+use super::spans::CallSpans;
 use super::steps::is_error;
 use crate::check::wire::{Got, WireTarget};
 use crate::exit::{Exit, Failure};
@@ -39,6 +40,8 @@ pub(super) async fn send(
         trace::message(Direction::Sent, bytes, printer);
     }
     let wait = plan.stay.wait;
+    let mut spans = CallSpans::default();
+    spans.sent(text);
     let exchange = async {
         let sent = wire.send(text).await;
         sent.map_err(|error| Failure::new(Exit::Protocol, format_args!("not sent: {error}")))?;
@@ -50,6 +53,7 @@ pub(super) async fn send(
         loop {
             match wire.next().await {
                 Got::Message(body) => {
+                    spans.came(&body);
                     if peer.traces() {
                         trace::message(Direction::Received, &body, printer);
                     }

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use super::in_time;
 use super::plan::Plan;
 use super::report::Reporter;
+use super::spans::CallSpans;
 use crate::check::wire::{Got, Wire, WireTarget};
 use crate::exit::{Exit, Failure};
 use crate::expect::{self, Names, is_equal};
@@ -106,6 +107,7 @@ impl Steps {
             inbox: VecDeque::new(),
             waiting: 0,
             open: Vec::new(),
+            spans: CallSpans::default(),
             names: Names::default(),
             plan,
             reporter,
@@ -125,6 +127,7 @@ struct Player<'p> {
     waiting: usize,
     /// Ids of requests that have no answer yet.
     open: Vec<RawJson<'static>>,
+    spans: CallSpans,
     names: Names,
     plan: &'p Plan,
     reporter: &'p Reporter,
@@ -170,6 +173,7 @@ impl Player<'_> {
         self.printer.transcript(&Line::ToServer(text.as_str().into()))?;
         let message = RawJson::new(text.as_str()).ok();
         let is_call = message.as_ref().is_none_or(|message| self.calls(message));
+        self.spans.sent(&text);
         let sent = match is_call {
             true => self.wire.send(&text).await,
             // It wants no answer: over HTTP it need not wait for one.
@@ -265,6 +269,7 @@ impl Player<'_> {
         let next = async { Ok(self.wire.next().await) };
         match in_time(Instant::now() + peer.timeout, self.plan, self.reporter, next).await? {
             Got::Message(text) => {
+                self.spans.came(&text);
                 let shown = String::from_utf8_lossy(&text);
                 self.printer.transcript(&Line::ToClient(shown))?;
                 if let Ok(message) = RawJson::from_bytes(&text) {

@@ -264,6 +264,10 @@ pub(crate) fn mcp_client(client: McpClient) -> McpClient {
 }
 
 impl Started {
+    pub(crate) fn has_spans(&self) -> bool {
+        self.has_spans
+    }
+
     pub(crate) fn metrics(&self) -> &Metrics {
         &self.metrics
     }

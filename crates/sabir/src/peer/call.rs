@@ -129,6 +129,10 @@ impl<R, E, T> Call<R, E, T> {
             _ => tracing::Span::none(),
         };
         #[cfg(feature = "tracing")]
+        if let Some(network) = self.peer.shared.network.get().filter(|_| !span.is_disabled()) {
+            network.record(&span);
+        }
+        #[cfg(feature = "tracing")]
         if let Some(trace) = routes.inject(&span) {
             let relays = self.relays;
             self.set(|options| {

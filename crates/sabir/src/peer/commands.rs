@@ -20,6 +20,7 @@ use crate::router::Routes;
 use crate::router::subscription::InsteadOfReply;
 use crate::sync::flags::{Flag, Queued};
 use crate::sync::lock;
+use crate::transport::network::Network;
 use crate::{CallError, RawJson};
 
 /// Bytes of queued commands from which on senders have to wait.
@@ -160,6 +161,8 @@ pub(crate) struct Shared {
     pub(crate) room: Notify,
     /// Becomes true once the process that was started for the connection has ended.
     pub(crate) process: OnceLock<watch::Receiver<bool>>,
+    /// The way to the server, where it is known.
+    pub(crate) network: OnceLock<Arc<Network>>,
     /// Told once the connection is about to end.
     pub(crate) closing: EventFlag,
     /// The headers of each message, where they have any.

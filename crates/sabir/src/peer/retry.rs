@@ -62,6 +62,8 @@ pub(super) fn retry_after(error: &Error) -> Option<Duration> {
 
 fn undelivered(what: &Undelivered) -> Option<Duration> {
     match (what.status, &what.failure) {
+        // The server of NATS does not take it, and will not later.
+        (None, DeliveryFailure::Refused) => None,
         // Without an answer of HTTP, it is the connection that failed.
         (None, _) => what.too_large.is_none().then_some(Duration::ZERO),
         // Too many requests, and what a gateway says of a server that is away or restarts.
@@ -107,6 +109,8 @@ mod tests {
             (Some(404), wait("1"), None),
             (Some(401), DeliveryFailure::Refused, None),
             (None, DeliveryFailure::Other, seconds(0)),
+            (None, DeliveryFailure::NoWorker, seconds(0)),
+            (None, DeliveryFailure::Refused, None),
         ] {
             assert_eq!(retry_after(&refused(status, failure.clone())), want, "{status:?} {failure:?}");
         }

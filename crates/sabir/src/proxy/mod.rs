@@ -42,6 +42,9 @@ pub async fn proxy(client: impl Into<Transport>, server: impl Into<Transport>) -
     let config = Config { role: Role::Client, ..opened.config };
     let server = Connection::new(config, back.into_routes(), opened.io, opened.on_report);
     let server_peer = server.peer();
+    if let Some(network) = opened.network {
+        server.set_network(network.into());
+    }
     if let Some(process) = opened.process {
         let _ = server_peer.shared.process.set(process);
     }

@@ -23,6 +23,8 @@ use crate::router::handlers::{Handler, RawFuture, owned};
 use crate::runtime::serve::connect;
 use crate::sync::lock;
 use crate::transport::Transport;
+#[cfg(feature = "tracing")]
+use crate::transport::network::Network;
 use crate::{CallError, Cause, Error, ErrorCode, ErrorObject, RawJson, Result};
 
 /// How long an upstream may take to finish once the client has gone.
@@ -93,7 +95,22 @@ impl Forward {
     #[cfg(feature = "tracing")]
     fn pass_on(&self, ctx: Ctx, method: &str, params: Option<&RawJson<'_>>) -> InClientSpan<Forwarding> {
         let routes = Arc::clone(&ctx.peer.shared.routes);
-        InClientSpan::begin(&routes, method, || self.relay(ctx, method, params))
+        InClientSpan::begin(&routes, method, || self.relay(ctx, method, params)).over(|| self.network())
+    }
+
+    /// The way to where it goes, if that is open.
+    #[cfg(feature = "tracing")]
+    fn network(&self) -> Option<Arc<Network>> {
+        let current;
+        let peer = match self {
+            Forward::To(Upstream(To::Peer(peer))) => peer,
+            Forward::To(Upstream(To::Reconnect(server))) => {
+                current = server.current()?;
+                &current
+            }
+            Forward::Back(_) | Forward::Own(_) => return None,
+        };
+        peer.shared.network.get().cloned()
     }
 
     fn relay(&self, ctx: Ctx, method: &str, params: Option<&RawJson<'_>>) -> Forwarding {

@@ -1,6 +1,7 @@
 //! Spans of calls that go out.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use tracing::Span;
@@ -9,6 +10,7 @@ use tracing::field::Empty;
 use crate::router::Routes;
 use crate::router::observe::CallEnd;
 use crate::router::spans::{OTHER, failed};
+use crate::transport::network::Network;
 use crate::{CallError, RawJson, Result};
 
 /// What the spans of calls that go out are called, and what is known of them. Protocols on top have names of their own.
@@ -37,6 +39,10 @@ impl ClientSpans for JsonRpcSpans {
             jsonrpc.request.id = Empty,
             rpc.response.status_code = Empty,
             error.type = Empty,
+            server.address = Empty,
+            server.port = Empty,
+            network.transport = Empty,
+            network.protocol.name = Empty,
         )
     }
 
@@ -63,6 +69,16 @@ impl<F> InClientSpan<F> {
     pub(crate) fn begin(routes: &Routes, method: &str, begin: impl FnOnce() -> F) -> Self {
         let span = if routes.client_spans.is_some() { forward_span(method) } else { Span::none() };
         InClientSpan { call: span.in_scope(begin), span }
+    }
+
+    /// Says which way it goes.
+    pub(crate) fn over(self, network: impl FnOnce() -> Option<Arc<Network>>) -> Self {
+        if !self.span.is_disabled()
+            && let Some(network) = network()
+        {
+            network.record(&self.span);
+        }
+        self
     }
 }
 
@@ -92,5 +108,9 @@ fn forward_span(method: &str) -> Span {
         jsonrpc.protocol.version = "2.0",
         rpc.response.status_code = Empty,
         error.type = Empty,
+        server.address = Empty,
+        server.port = Empty,
+        network.transport = Empty,
+        network.protocol.name = Empty,
     )
 }

@@ -56,7 +56,14 @@ pub(crate) struct Routes {
     pub(crate) forward_subscriptions: Vec<SubscriptionStyle>,
     /// Whether all handlers run beside their connections.
     pub(super) spawned: bool,
+    /// What `rpc.discover` answers with.
+    #[cfg(feature = "schema")]
+    pub(crate) document: Option<Arc<Documented>>,
 }
+
+/// Makes a document when it is first asked for.
+#[cfg(feature = "schema")]
+type Documented = dyn Fn() -> Option<crate::RawJson<'static>> + Send + Sync;
 
 /// Where a call goes.
 #[derive(Clone)]
@@ -89,6 +96,19 @@ impl Routes {
     fn next_index(&mut self) -> usize {
         self.count += 1;
         self.count - 1
+    }
+
+    /// What `rpc.discover` answers with, if it does.
+    #[cfg(feature = "nats")]
+    pub(crate) fn document(&self) -> Option<crate::RawJson<'static>> {
+        #[cfg(feature = "schema")]
+        {
+            self.document.as_ref()?()
+        }
+        #[cfg(not(feature = "schema"))]
+        {
+            None
+        }
     }
 
     pub(crate) fn state<T: Any>(&self) -> Option<&T> {

@@ -9,6 +9,7 @@ use crate::handler::ctx::Ctx;
 use crate::router::Router;
 use crate::router::client_spans::{ClientSpans, JsonRpcSpans};
 use crate::router::layer::Next;
+use crate::transport::network::Network;
 use crate::{ErrorCode, RawJson, Result};
 
 /// What a span is called whose method nobody knows.
@@ -45,11 +46,7 @@ async fn in_span(ctx: Ctx, next: Next) -> Result<RawJson<'static>> {
     if let Some(id) = ctx.id().await.filter(|id| !id.is_null()) {
         span.record("jsonrpc.request.id", id.as_str().as_deref().unwrap_or(id.text()));
     }
-    #[cfg(feature = "http")]
-    if let Some(crate::Remote(address)) = ctx.http().and_then(|parts| parts.extensions.get()) {
-        span.record("network.peer.address", address.ip().to_string());
-        span.record("network.peer.port", address.port());
-    }
+    record_network(&ctx, &span);
     let method = (!ctx.is_request()).then(|| next.method().to_owned());
     let mut unfinished = Unfinished(Some(span.clone()));
     let outcome = next.run().instrument(span.clone()).await;
@@ -61,6 +58,21 @@ async fn in_span(ctx: Ctx, next: Next) -> Result<RawJson<'static>> {
         }
     }
     outcome
+}
+
+/// Which way the call came.
+fn record_network(ctx: &Ctx, span: &Span) {
+    #[cfg(feature = "http")]
+    if let Some(parts) = ctx.http() {
+        if let Some(crate::Remote(address)) = parts.extensions.get() {
+            span.record("network.peer.address", address.ip().to_string());
+            span.record("network.peer.port", address.port());
+        }
+        return Network::of_request(parts).record(span);
+    }
+    if let Some(network) = ctx.peer.shared.network.get() {
+        network.record(span);
+    }
 }
 
 pub(super) fn failed(span: &Span, code: &str) {
@@ -80,6 +92,7 @@ impl Drop for Unfinished {
             span.in_scope(|| tracing::error!("the handler panicked"));
         } else {
             span.record("error.type", "cancelled");
+            span.record("otel.status_code", "ERROR");
         }
     }
 }
@@ -98,6 +111,10 @@ fn server_span(next: &Next) -> Span {
         jsonrpc.request.id = Empty,
         rpc.response.status_code = Empty,
         error.type = Empty,
+        server.address = Empty,
+        server.port = Empty,
+        network.transport = Empty,
+        network.protocol.name = Empty,
         network.peer.address = Empty,
         network.peer.port = Empty,
     );

@@ -20,6 +20,7 @@ use crate::runtime::caller::HttpCaller;
 use crate::runtime::engine::{Engine, OnReport, Stop};
 use crate::runtime::io::{Io, IoProgress};
 use crate::runtime::turn::yield_turn;
+use crate::transport::network::Network;
 
 /// How long closing a transport may take.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
@@ -66,6 +67,11 @@ impl<P: Io> Connection<P> {
             drained: false,
             io,
         }
+    }
+
+    /// Says which way it goes to the server.
+    pub(crate) fn set_network(&self, network: Arc<Network>) {
+        let _ = self.engine.context.peer.shared.network.set(network);
     }
 
     /// Takes bytes that were read before the connection was made.

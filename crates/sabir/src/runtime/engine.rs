@@ -266,7 +266,7 @@ impl Engine {
             }
             Event::Cancel { key, reason } => Step::Cancel(key, reason.map(Cow::into_owned)),
             Event::Progress { call, value } => {
-                if let Some(slot) = self.context.calls.get(call.index()).and_then(Option::as_ref) {
+                if let Some(slot) = self.context.calls.get(call) {
                     slot.progress(value.into_owned());
                 }
                 Step::Nothing
@@ -301,15 +301,13 @@ impl Engine {
                 self.context.unsubscribed(subscription, outcome);
                 Step::Nothing
             }
-            Event::Reply { call, outcome } => {
-                match self.context.calls.get_mut(call.index()).and_then(Option::take) {
-                    Some(slot) => {
-                        slot.end_with(outcome);
-                        Step::Answered
-                    }
-                    None => Step::Nothing,
+            Event::Reply { call, outcome } => match self.context.calls.take(call) {
+                Some(slot) => {
+                    slot.end_with(outcome);
+                    Step::Answered
                 }
-            }
+                None => Step::Nothing,
+            },
             Event::Report(report) => {
                 tell_report(&self.context.peer.shared.routes, &mut self.on_report, &report);
                 Step::Nothing
@@ -331,7 +329,7 @@ impl Engine {
         debug_assert!(watches.as_ref().is_none_or(Watches::is_empty), "an observed request never ended");
         debug_assert!(peer.shared.has_no_leftovers(), "something is left for a request that is over");
         if session.usage().calls == 0 {
-            debug_assert!(calls.iter().all(Option::is_none), "a slot is left of a call that is over");
+            debug_assert!(calls.is_empty(), "a slot is left of a call that is over");
         }
         #[cfg(feature = "http")]
         if session.outgoing().is_none() {

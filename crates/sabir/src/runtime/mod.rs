@@ -1,6 +1,7 @@
 //! What drives a session: the engine without I/O, and its drivers on tokio and on threads.
 
 pub mod blocking;
+pub(crate) mod call_slots;
 #[cfg(feature = "http")]
 pub(crate) mod caller;
 pub(crate) mod config;

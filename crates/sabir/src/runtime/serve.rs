@@ -18,8 +18,11 @@ use crate::transport::{Opened, Transport};
 /// Serves one connection until it ends. A peer that disconnects is not an error, and neither is being asked to stop.
 pub async fn serve(transport: impl Into<Transport>, router: Router) -> Result<(), Error> {
     let opened = transport.into().open().await?;
-    let Opened { io, config, on_report, grace, handles_signals, .. } = opened;
+    let Opened { io, config, on_report, grace, handles_signals, network, .. } = opened;
     let connection = Connection::new(config, router.into_routes(), io, on_report);
+    if let Some(network) = network {
+        connection.set_network(network.from_caller().into());
+    }
     Ok(good_end(run(connection, handles_signals, grace).await)?)
 }
 
@@ -91,6 +94,9 @@ pub async fn connect(transport: impl Into<Transport>, router: Router) -> Result<
     }
     if let Some(process) = opened.process {
         let _ = peer.shared.process.set(process);
+    }
+    if let Some(network) = opened.network {
+        connection.set_network(network.into());
     }
     tokio::spawn(connection);
     Ok(peer)

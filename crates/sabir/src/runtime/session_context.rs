@@ -9,12 +9,13 @@ use sabir_proto::{
 use tokio::time::Instant;
 
 use crate::peer::Peer;
-use crate::peer::call_slot::{BegunOptions, CallSlot, DEFAULT_OPTIONS};
+use crate::peer::call_slot::{BegunOptions, DEFAULT_OPTIONS};
 use crate::peer::commands::{
     AfterReply, BatchEntry, CallCommand, Command, OnBehalfOf, Room, end_batch, not_sent,
 };
 use crate::peer::subscription::SubscriptionSlot;
 use crate::router::observe::{CallEnd, Observed, Side, Watches};
+use crate::runtime::call_slots::CallSlots;
 #[cfg(feature = "http")]
 use crate::runtime::caller::HttpCallers;
 use crate::runtime::streams::SinkStreams;
@@ -29,8 +30,7 @@ pub(crate) struct SessionContext {
     pub(crate) peer: Peer,
     #[cfg(feature = "http")]
     pub(crate) callers: HttpCallers,
-    /// By the index of the call.
-    pub(crate) calls: Vec<Option<Arc<CallSlot>>>,
+    pub(crate) calls: CallSlots,
     /// What makes the items of the peer's subscriptions.
     pub(crate) streams: SinkStreams,
     /// Subscriptions of ours, by their index.
@@ -64,7 +64,7 @@ impl SessionContext {
             peer,
             #[cfg(feature = "http")]
             callers: Default::default(),
-            calls: Vec::new(),
+            calls: CallSlots::default(),
             streams: SinkStreams::default(),
             subscriptions: Vec::new(),
             paused: 0,
@@ -179,9 +179,8 @@ impl SessionContext {
                 // Once it has ended, another call may have its index.
                 if let Some(call) = slot.key()
                     && self.session.cancel_with(self.now, call, &options)
-                    && let Some(kept) = self.calls.get_mut(call.index())
                 {
-                    *kept = None;
+                    drop(self.calls.take(call));
                 }
             }
             Command::Subscribe { on_behalf_of, subscribe } => self.subscribe(on_behalf_of, &subscribe),
@@ -246,17 +245,10 @@ impl SessionContext {
             Ok(key) => {
                 let method = std::mem::take(&mut call.method);
                 call.slot.sent_with(key, method, call.params.take());
-                self.keep(key, &call.slot);
+                self.calls.keep(key, &call.slot);
             }
             Err(refused) => call.slot.end(Err(CallError::NotSent(refused))),
         }
-    }
-
-    fn keep(&mut self, call: CallKey, slot: &Arc<CallSlot>) {
-        if self.calls.len() <= call.index() {
-            self.calls.resize_with(call.index() + 1, || None);
-        }
-        self.calls[call.index()] = Some(Arc::clone(slot));
     }
 
     fn send_batch(&mut self, entries: &[BatchEntry]) {
@@ -280,7 +272,7 @@ impl SessionContext {
             Ok(()) => {
                 for (call, slot) in calls {
                     slot.sent(call);
-                    self.keep(call, slot);
+                    self.calls.keep(call, slot);
                 }
                 for entry in entries {
                     if let BatchEntry::Notify { method, .. } = entry {
@@ -387,7 +379,7 @@ impl SessionContext {
         }
         self.streams.clear();
         self.in_batches.clear();
-        for slot in self.calls.drain(..).flatten() {
+        for slot in self.calls.drain() {
             slot.end(Err(CallError::Closed(cause.clone())));
         }
         cause

@@ -14,6 +14,7 @@ use crate::server::acceptor::{PeerInfo, ServerState};
 use crate::server::deadline_timer::DeadlineTimer;
 use crate::server::metered::Metered;
 use crate::server::serving::{Progress, Serving, ServingTimeouts};
+use crate::transport::network::Network;
 use crate::transport::{ByteTransport, Duplex, seed};
 
 impl ServerState {
@@ -29,6 +30,7 @@ impl ServerState {
         let stream = Tracked { stream, read: first.len() as u64, written: 0, ended: false };
         let mut connection =
             Connection::new(config, Arc::clone(&self.routes), ByteTransport::over(stream), None);
+        connection.set_network(Network::accepted(peer_info.address.is_some()).into());
         connection.take_bytes(&first);
         drop(first);
         let connection = Metered::new(connection, Arc::clone(&self.memory), |_| 0);

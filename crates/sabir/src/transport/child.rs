@@ -12,6 +12,7 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
+use super::network::Network;
 use super::process_group::{self, ProcessGroup, Signal};
 use super::{ByteTransport, Transport};
 use crate::Error;
@@ -141,14 +142,15 @@ impl Child {
         let rest = Rest { runtime: Handle::current(), longest: self.exit_timeout * 3 };
         let read = Output { stdout: Some(read), over: Box::pin(over(exit.clone())), rest };
         let write = Input { stdin: write, broken: None, exit: exit.clone() };
-        Ok(Transport::new(move || {
+        let transport = Transport::new(move || {
             Ok(ByteTransport {
                 exit_reason: Some(Box::pin(exit_reason(exit))),
                 process: Some(process_ended),
                 _keep: Box::new(release),
                 ..ByteTransport::new(read, write)
             })
-        }))
+        });
+        Ok(transport.over(Network::pipe()))
     }
 }
 

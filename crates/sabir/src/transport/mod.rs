@@ -25,6 +25,7 @@ pub(crate) mod local;
 #[cfg(feature = "nats")]
 pub mod nats;
 pub(crate) mod net;
+pub(crate) mod network;
 mod open;
 mod output_watch;
 #[cfg(unix)]
@@ -58,6 +59,7 @@ pub use local::pipe;
 #[cfg(unix)]
 pub use local::unix;
 pub use net::tcp;
+use network::Network;
 pub use open::url;
 pub use process_group::ProcessGroup;
 use sabir_proto::{Config, Framing, Report};
@@ -157,6 +159,7 @@ pub(crate) struct Opened {
     pub(crate) grace: Duration,
     pub(crate) handles_signals: bool,
     pub(crate) process: Option<watch::Receiver<bool>>,
+    pub(crate) network: Option<Network>,
     #[cfg(feature = "http")]
     pub(crate) headers: Option<std::sync::Arc<crate::client::http::Headers>>,
 }
@@ -170,6 +173,7 @@ pub struct Transport {
     tap: Option<Tap>,
     pub(crate) grace: Duration,
     handles_signals: bool,
+    network: Option<Network>,
 }
 
 /// A transport is ready: so a function may return one where others return a future of one
@@ -199,7 +203,13 @@ impl Transport {
             tap: None,
             grace: Duration::from_millis(1500),
             handles_signals: false,
+            network: None,
         }
+    }
+
+    /// What its spans say of it.
+    pub(crate) fn over(self, network: Network) -> Self {
+        Transport { network: Some(network), ..self }
     }
 
     config_setters!();
@@ -348,7 +358,7 @@ impl Transport {
     }
 
     pub(crate) async fn open(self) -> Result<Opened, Error> {
-        let Transport { open, dial, config, on_report, tap, grace, handles_signals } = self;
+        let Transport { open, dial, config, on_report, tap, grace, handles_signals, network } = self;
         #[cfg(feature = "http")]
         let dial = Dial { limits: config.limits, ..dial };
         #[cfg(feature = "nats")]
@@ -366,6 +376,7 @@ impl Transport {
                     grace,
                     handles_signals,
                     process,
+                    network,
                     #[cfg(feature = "http")]
                     headers: None,
                 }
@@ -378,6 +389,7 @@ impl Transport {
                 grace,
                 handles_signals,
                 process: None,
+                network,
                 headers,
             },
         })

@@ -5,6 +5,7 @@ use std::io;
 use tokio::net::TcpStream;
 
 use super::error::ConnectError;
+use super::network::Network;
 use super::{ByteTransport, Transport, socket};
 use crate::Error;
 
@@ -12,7 +13,8 @@ use crate::Error;
 pub async fn tcp(address: impl tokio::net::ToSocketAddrs) -> Result<Transport, Error> {
     let connected = TcpStream::connect(address).await;
     let stream = connected.map_err(|error| ConnectError::socket("the TCP address", error))?;
-    Ok(Transport::new(move || tcp_io(stream)))
+    let network = stream.peer_addr().map_or_else(|_| Network::accepted(true), Network::connected);
+    Ok(Transport::new(move || tcp_io(stream)).over(network))
 }
 
 /// A connected socket.

@@ -7,6 +7,7 @@ use super::error::ConnectError;
 #[cfg(feature = "nats")]
 use super::error::ConnectErrorKind;
 use super::net::tcp_io;
+use super::network::Network;
 use super::url::{Scheme, Url};
 use super::{ByteTransport, OpenTransport, Transport, local};
 use crate::Error;
@@ -38,12 +39,16 @@ use crate::Error;
 /// ```
 pub fn url(url: impl Into<String>) -> Transport {
     let url = url.into();
-    Transport::dialled(move |dial| Box::pin(async move { open(&Url::parse(&url)?, dial).await }))
+    match Url::parse(&url) {
+        Ok(url) => url.into(),
+        Err(wrong) => Transport::dialled(move |_| Box::pin(async move { Err(wrong.into()) })),
+    }
 }
 
 impl From<Url> for Transport {
     fn from(url: Url) -> Self {
-        Transport::dialled(move |dial| Box::pin(async move { open(&url, dial).await }))
+        let network = Network::of(&url);
+        Transport::dialled(move |dial| Box::pin(async move { open(&url, dial).await })).over(network)
     }
 }
 

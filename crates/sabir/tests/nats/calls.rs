@@ -137,20 +137,31 @@ async fn a_trace_travels_in_headers() {
     // Whoever traces looks at headers: here it is a caller that knows nothing of JSON-RPC.
     let client = async_nats::connect(format!("127.0.0.1:{}", server.port)).await.unwrap();
     let mut headers = async_nats::HeaderMap::new();
-    headers.insert("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
+    let trace = [
+        ("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),
+        ("tracestate", "vendor=1,other=2"),
+        ("baggage", "user=ada,plan=free"),
+    ];
+    let values = trace.map(|(_, value)| value);
+    trace.into_iter().for_each(|(name, value)| headers.insert(name, value));
     let question = r#"{"jsonrpc":"2.0","id":1,"method":"trace"}"#;
     let answer = client.request_with_headers("jr.demo.rpc", headers, question.into()).await.unwrap();
     let answer: serde_json::Value = serde_json::from_slice(&answer.payload).unwrap();
-    assert_eq!(answer["result"], "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
+    assert_eq!(answer["result"], serde_json::json!(values));
+    let [traceparent, tracestate, baggage] = values.map(Into::into);
+    let ours = TraceContext { traceparent, tracestate: Some(tracestate), baggage: Some(baggage) };
+    // One that is set for a call comes to the handler, although its params have no place for it.
+    let peer = caller(&server.url("demo")).await;
+    let call = peer.call::<[String; 3]>("trace", ()).trace(ours.clone());
+    assert_eq!(call.await.unwrap(), values);
     // And ours is in the headers for others.
     let mut calls = client.subscribe("jr.traced.rpc").await.unwrap();
     client.flush().await.unwrap();
     let peer = caller(&server.url("traced")).await;
-    let trace = TraceContext { traceparent: "00-1-2-01".into(), ..TraceContext::default() };
-    let call = peer.call::<()>("x", serde_json::json!({})).trace(trace).timeout(Duration::from_secs(30));
+    let call = peer.call::<()>("x", serde_json::json!({})).trace(ours).timeout(Duration::from_secs(30));
     let call = tokio::spawn(call.into_future());
     let seen = calls.next().await.unwrap().headers.unwrap();
-    assert_eq!(seen.get("traceparent").unwrap().as_str(), "00-1-2-01");
+    assert_eq!(trace.map(|(name, _)| seen.get(name).unwrap().as_str()), values);
     let left: u64 = seen.get("Jr-Deadline").unwrap().as_str().parse().unwrap();
     assert!((1..=30_000).contains(&left), "{left}");
     call.abort();

@@ -1,8 +1,11 @@
 //! Who is there, by the micro protocol.
 
+use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
+use sabir::Router;
 use sabir::transport::nats::services;
 
 use crate::server::NatsServer;
@@ -25,8 +28,31 @@ async fn services_and_their_instances_are_found() {
     assert_eq!(told, [("demo", true, 2), ("other", true, 1)]);
     let instance = &found[0].instances[0];
     assert_eq!((instance.version.as_str(), instance.description.as_str()), ("1.2.3", "A service of tests."));
+    // Nothing is described, so there is no document.
+    assert!(!instance.metadata.as_ref().unwrap().contains_key("openrpc"));
     let only = services(&server.url("other"), options(), within).await.unwrap();
     assert_eq!(only.len(), 1);
+}
+
+#[tokio::test]
+#[ignore = "needs nats-server"]
+async fn instances_that_offer_the_same_say_so() {
+    let server = NatsServer::start();
+    let url = server.url("demo");
+    let router = |method: &'static str| {
+        let add = |_, (a, b): (i64, i64)| async move { Ok(a + b) };
+        Router::new().method(method, add).describe(sabir::describe(method).doc("Adds."))
+    };
+    let mut workers = Vec::new();
+    for method in ["add", "add", "plus"] {
+        let worker = sabir::listen(&url, router(method)).nats(options()).await.unwrap();
+        workers.push(Worker::run(worker, Arc::default()));
+    }
+    let found = services(&url, options(), Duration::from_millis(500)).await.unwrap();
+    let digests = found[0].instances.iter().map(|instance| &instance.metadata.as_ref().unwrap()["openrpc"]);
+    let digests: Vec<&String> = digests.collect();
+    assert!(digests.iter().all(|digest| digest.len() == "sha256:".len() + 64), "{digests:?}");
+    assert_eq!((digests.len(), digests.iter().collect::<HashSet<_>>().len()), (3, 2), "{digests:?}");
 }
 
 #[tokio::test]

@@ -7,13 +7,13 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use async_nats::{Client, HeaderMap};
-use futures_util::StreamExt;
+use futures_util::{FutureExt, StreamExt};
 use sabir::transport::nats::services;
 use sabir::{Connections, Router};
 use serde_json::Value;
 
 use crate::server::NatsServer;
-use crate::service::{COUNT, Worker, caller, caller_with, options, router, until};
+use crate::service::{COUNT, Worker, WorkerProcess, caller, caller_with, options, router, until};
 
 async fn stranger(server: &NatsServer) -> Client {
     async_nats::connect(format!("127.0.0.1:{}", server.port)).await.unwrap()
@@ -206,6 +206,50 @@ async fn sessions_that_nobody_uses_make_room() {
     client.flush().await.unwrap();
     let peer = caller(&url).await;
     until("there is room", async || peer.call::<i64>("add", (1, 2)).await == Ok(3)).await;
+}
+
+#[tokio::test]
+#[ignore = "needs nats-server"]
+async fn the_memory_of_a_worker_is_bounded_for_all_of_its_callers() {
+    const MIB: usize = 1 << 20;
+    let server = NatsServer::start();
+    let url = server.url("demo");
+    let peer = caller(&url).await;
+    let worker = WorkerProcess::limited(&url, 64 * MIB);
+    worker.wait(&peer).await;
+    let client = stranger(&server).await;
+    let idle = worker.peak_memory();
+    // A thousand sessions.
+    for n in 0..1_000 {
+        let call = r#"{"jsonrpc":"2.0","id":1,"method":"add","params":[1,2]}"#;
+        client.publish_with_reply("jr.demo.rpc", format!("away.jr-x{n}.1"), call.into()).await.unwrap();
+    }
+    assert_eq!(peer.call::<i64>("add", (1, 2)).await, Ok(3));
+    let with_sessions = worker.peak_memory();
+    // Of a test program without optimization.
+    assert!(with_sessions - idle < 1_000 * 64 * 1024, "{} bytes", with_sessions - idle);
+    // Each of them has sent the first of two parts of something large: 500 MB altogether.
+    let mut answers = client.subscribe("away.*.2").await.unwrap();
+    let first = bytes::Bytes::from(vec![b'a'; 500_000]);
+    let (mut taken, mut refused) = (0, 0);
+    for n in 0..1_000 {
+        let reply = format!("away.jr-x{n}.2");
+        let part = headers(&[("Jr-Part", "1/2")]);
+        client.publish_with_reply_and_headers("jr.demo.rpc", reply, part, first.clone()).await.unwrap();
+        // That it has come, and that there is no room for it.
+        match answers.next().await.unwrap().payload.is_empty() {
+            true => taken += 1,
+            false => refused += 1,
+        }
+    }
+    until("calls are answered", async || peer.call::<i64>("add", (1, 2)).await == Ok(3)).await;
+    while let Some(answer) = answers.next().now_or_never() {
+        refused += usize::from(!answer.unwrap().payload.is_empty());
+    }
+    let flooded = worker.peak_memory() - with_sessions;
+    assert!(flooded < 100 * MIB, "{flooded} bytes");
+    // Those that found room are given up after three seconds, and make room for others.
+    assert!(taken >= 60 && refused >= 60, "{taken} taken, {refused} refused");
 }
 
 #[tokio::test]

@@ -19,3 +19,4 @@ mod rights;
 mod server;
 mod service;
 mod sessions;
+mod slow_consumers;

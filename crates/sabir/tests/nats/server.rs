@@ -1,6 +1,7 @@
 //! Servers of NATS, each with its own ports, that end with the test.
 
-use std::io::Write;
+use std::collections::HashSet;
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -69,6 +70,30 @@ impl NatsServer {
         self.restart();
     }
 
+    /// How many clients it has.
+    pub(crate) fn clients(&self) -> u64 {
+        self.monitored("/connz")["num_connections"].as_u64().unwrap()
+    }
+
+    /// Whether it knows both other servers of its cluster, and says so to its clients.
+    fn knows_the_others(&self) -> bool {
+        let routes = self.monitored("/routez");
+        let known: HashSet<_> =
+            routes["routes"].as_array().unwrap().iter().map(|route| &route["remote_id"]).collect();
+        known.len() == 2
+            && self.monitored("/varz")["connect_urls"].as_array().is_some_and(|urls| urls.len() == 3)
+    }
+
+    /// What its monitoring (`-m`) says, which it has in a cluster.
+    fn monitored(&self, path: &str) -> serde_json::Value {
+        let at = self.args.iter().position(|arg| arg == "-m").expect("it has monitoring");
+        let mut stream = TcpStream::connect(format!("127.0.0.1:{}", self.args[at + 1])).unwrap();
+        write!(stream, "GET {path} HTTP/1.0\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
+    }
+
     pub(crate) fn signal(&self, signal: &str) {
         let id = self.process.id().to_string();
         assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
@@ -105,8 +130,15 @@ fn run(port: u16, args: &[String]) -> Child {
 pub(crate) fn cluster() -> [NatsServer; 3] {
     let routes: [u16; 3] = std::array::from_fn(|_| free_port());
     let all = routes.map(|port| format!("nats://127.0.0.1:{port}")).join(",");
-    routes.map(|port| {
+    let nodes = routes.map(|port| {
         let own = format!("nats://127.0.0.1:{port}");
-        NatsServer::with(&["--cluster_name", "t", "--cluster", &own, "--routes", &all])
-    })
+        let monitor = free_port().to_string();
+        NatsServer::with(&["--cluster_name", "t", "--cluster", &own, "--routes", &all, "-m", &monitor])
+    });
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !nodes.iter().all(NatsServer::knows_the_others) {
+        assert!(Instant::now() < deadline, "the servers do not find each other");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    nodes
 }

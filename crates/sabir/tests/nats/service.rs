@@ -1,12 +1,15 @@
 //! The service that is called, in this process or in one of its own.
 
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::stream;
-use sabir::{Nats, Peer, Router, Server, Stopper, SubscriptionStyle, transport};
+use sabir::{Connections, Nats, Peer, Router, Server, Stopper, SubscriptionStyle, TraceContext, transport};
 use tokio::task::JoinHandle;
 
 pub(crate) const COUNT: SubscriptionStyle =
@@ -56,6 +59,11 @@ pub(crate) fn router(seen: &Arc<Seen>) -> Router {
                 Ok("slept")
             }
         })
+        .method("work", |_, (n, millis): (u64, u64)| async move {
+            record(n);
+            tokio::time::sleep(Duration::from_millis(millis)).await;
+            Ok(n)
+        })
         .method("steps", |ctx: sabir::Ctx, Steps { count }: Steps| async move {
             for step in 1..=count {
                 ctx.progress(step).await;
@@ -66,7 +74,8 @@ pub(crate) fn router(seen: &Arc<Seen>) -> Router {
             Ok(ctx.peer().call::<String>("answer", (question,)).await?)
         })
         .method("trace", |ctx: sabir::Ctx, ()| async move {
-            Ok(ctx.trace().map(|trace| trace.traceparent.into_owned()))
+            let trace = ctx.trace().map(TraceContext::into_owned);
+            Ok(trace.map(|trace| [Some(trace.traceparent), trace.tracestate, trace.baggage]))
         })
         .method("note", move |_, ()| {
             notes.notes.fetch_add(1, Ordering::SeqCst);
@@ -140,11 +149,46 @@ pub(crate) struct WorkerProcess(Child);
 
 const URL: &str = "SABIR_NATS_WORKER";
 
+/// A file with a line for each call of `work` that began, of all workers.
+const RECORD: &str = "SABIR_NATS_RECORD";
+
+/// What it may hold for all of its callers, in bytes.
+const BYTES: &str = "SABIR_NATS_BYTES";
+
+fn record(call: u64) {
+    let Ok(path) = std::env::var(RECORD) else { return };
+    let mut file = OpenOptions::new().append(true).open(path).unwrap();
+    // One write, which the system does not mix with those of others.
+    file.write_all(format!("{call}\n").as_bytes()).unwrap();
+}
+
 impl WorkerProcess {
     pub(crate) fn start(url: &str) -> Self {
+        Self::spawn(url, &[])
+    }
+
+    /// One that writes down which calls it has begun.
+    pub(crate) fn recording(url: &str, record: &Path) -> Self {
+        Self::spawn(url, &[(RECORD, record.to_str().unwrap())])
+    }
+
+    /// One that holds so many bytes at most for all of its callers.
+    pub(crate) fn limited(url: &str, bytes: usize) -> Self {
+        Self::spawn(url, &[(BYTES, &bytes.to_string())])
+    }
+
+    /// What it has taken of memory at most, in bytes.
+    pub(crate) fn peak_memory(&self) -> usize {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.0.id())).unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() * 1024
+    }
+
+    fn spawn(url: &str, settings: &[(&str, &str)]) -> Self {
         let child = Command::new(std::env::current_exe().unwrap())
             .args(["service::worker_process", "--exact", "--ignored", "--nocapture", "--test-threads=1"])
             .env(URL, url)
+            .envs(settings.iter().copied())
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
@@ -184,8 +228,12 @@ fn worker_process() {
     let Ok(url) = std::env::var(URL) else { return };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let server = sabir::listen(url, router(&Arc::default())).nats(options()).await.unwrap();
-        server.run().await.unwrap();
+        let mut connections = Connections::default();
+        if let Ok(bytes) = std::env::var(BYTES) {
+            connections.total_bytes = bytes.parse().unwrap();
+        }
+        let listening = sabir::listen(url, router(&Arc::default())).nats(options()).connections(connections);
+        listening.await.unwrap().run().await.unwrap();
     });
 }
 

@@ -142,12 +142,15 @@ impl Router {
         if !self.docs.descriptions.is_empty() {
             let names: Vec<_> = self.methods().into_iter().map(str::to_owned).collect();
             let (docs, document) = (std::mem::take(&mut self.docs), OnceLock::new());
-            let answer = move || {
+            let made = Arc::new(move || {
                 let make = || RawJson::from_value(&docs.document(names.iter().map(String::as_str))).ok();
                 let made: &Option<RawJson<'static>> = document.get_or_init(make);
-                made.clone().ok_or_else(|| ErrorObject::standard(ErrorCode::INTERNAL_ERROR))
-            };
+                made.clone()
+            });
+            let answer = Arc::clone(&made);
+            let answer = move || answer().ok_or_else(|| ErrorObject::standard(ErrorCode::INTERNAL_ERROR));
             let route = self.route(Raw(Arc::new(move |_, _| ready(answer()))));
+            self.routes.document = Some(made);
             self.routes.handlers.insert(DISCOVER.into(), route);
         }
         self.routes

@@ -7,22 +7,22 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 use async_nats::message::OutboundMessage;
-use async_nats::{Client, Event, Message, ServerError, StatusCode, Subscriber};
+use async_nats::{Client, Event, Message, ServerError, StatusCode, SubscribeError, Subscriber};
 use bytes::Bytes;
 use foldhash::fast::RandomState;
 use futures_util::stream::{SelectAll, select_all};
 use futures_util::{FutureExt, Sink, StreamExt};
 use sabir_proto::ErrorCode;
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::server::budget::MemoryBudget;
 use crate::server::nats::link::{LinkParts, WorkerLink, refusal};
-use crate::server::nats::micro::{Identity, Stats, Verb};
+use crate::server::nats::micro::{Identity, Stats, Verb, digest};
 use crate::server::nats::session::{Handle, Item, Session, Shared};
 use crate::server::nats::{Settings, leaving};
-use crate::transport::nats::connect::{Events, connect};
+use crate::transport::nats::connect::{Events, Reopening, connect_reopening};
 use crate::transport::nats::wire::{self, Status};
 use crate::{Error, ErrorObject};
 
@@ -58,7 +58,8 @@ pub(super) struct Dispatcher {
     settings: Arc<Settings>,
     client: Client,
     events: Events,
-    /// Nothing once the group is left.
+    reopening: Reopening,
+    /// Nothing while the connection is lost, and once the group is left.
     calls: Option<Subscriber>,
     direct: Subscriber,
     micro: SelectAll<Subscriber>,
@@ -81,14 +82,15 @@ pub(super) struct Dispatcher {
     swept: Instant,
     /// Messages to the group since it was joined.
     delivered: u64,
-    /// The server has counted from the beginning, too.
+    /// The server has counted from the same message on.
     counts_agree: bool,
 }
 
 impl Dispatcher {
-    pub(super) async fn start(settings: Arc<Settings>) -> Result<Dispatcher, Error> {
-        let (client, events) =
-            connect(&settings.url, &settings.nats, &settings.nats.tls, &settings.service).await?;
+    /// Connects to one of the servers that the URL names or that are known otherwise, and joins the group there.
+    pub(super) async fn start(settings: Arc<Settings>, known: &[String]) -> Result<Dispatcher, Error> {
+        let Settings { url, nats, service, .. } = &*settings;
+        let (client, events, reopening) = connect_reopening(url, nats, &nats.tls, service, known).await?;
         let failed = |error: &dyn std::fmt::Display| {
             let source = std::io::Error::other(error.to_string());
             Error::Bind { url: settings.url.to_string(), source }
@@ -99,6 +101,7 @@ impl Dispatcher {
             version: settings.nats.version.clone(),
             description: settings.nats.description.clone(),
             dialect: settings.config.dialect.name,
+            openrpc: settings.routes.document().and_then(|document| digest(document.as_str())),
             subject: wire::calls_subject(&settings.service),
             started: SystemTime::now(),
         };
@@ -114,6 +117,7 @@ impl Dispatcher {
         let mut dispatcher = Dispatcher {
             client,
             events,
+            reopening,
             calls: Some(calls),
             direct,
             micro: select_all(micro),
@@ -135,6 +139,11 @@ impl Dispatcher {
         };
         dispatcher.wait_until_subscribed().await.map_err(|reason| failed(&reason))?;
         Ok(dispatcher)
+    }
+
+    /// The servers of the cluster, as the one that it is connected to has told.
+    pub(super) fn known_servers(&self) -> Vec<String> {
+        self.client.server_info().connect_urls
     }
 
     /// The server takes things in order: once a message to ourselves is back, or was refused, it has seen all the rest.
@@ -179,14 +188,18 @@ impl Dispatcher {
                 },
                 Some(message) = self.direct.next(), if has_room => self.take_direct(message),
                 Some(message) = self.micro.next(), if has_room => self.answer_micro(&message),
+                Some(ready) = self.reopening.recv() => self.leave_lost_group(ready),
                 Some(event) = self.events.recv() => {
                     if let Some(end) = self.happened(&event) {
                         return end;
                     }
+                    if event == Event::Connected && self.calls.is_none() && let Err(error) = self.join().await {
+                        return End::Lost(error.to_string());
+                    }
                 }
                 Some(_) = self.tasks.join_next() => {}
                 _ = sweep.tick() => self.sweep(UNUSED_MILLIS),
-                _ = stop.wait_for(|stop| *stop) => return End::Stopped,
+                () = stopped(stop) => return End::Stopped,
             }
         }
     }
@@ -208,6 +221,30 @@ impl Dispatcher {
             }
             _ => None,
         }
+    }
+
+    /// Takes what the lost connection has brought, before it is opened again. Nothing more comes of it, and the client
+    /// forgets the subscription: another one begins to count where the next server does.
+    fn leave_lost_group(&mut self, ready: oneshot::Sender<()>) {
+        // It was opened meanwhile, without waiting any longer.
+        if ready.is_closed() {
+            return;
+        }
+        while let Some(calls) = &mut self.calls {
+            // All of it, however much a task may do at once.
+            match tokio::task::unconstrained(calls.next()).now_or_never() {
+                Some(Some(message)) => self.take_call(message),
+                Some(None) | None => self.calls = None,
+            }
+        }
+    }
+
+    /// Joins the group again.
+    async fn join(&mut self) -> Result<(), SubscribeError> {
+        let subject = self.identity.subject.clone();
+        self.calls = Some(self.client.queue_subscribe(subject, wire::QUEUE.to_owned()).await?);
+        (self.delivered, self.counts_agree) = (0, true);
+        Ok(())
     }
 
     /// Passes on what is there, for a while.
@@ -335,10 +372,18 @@ impl Dispatcher {
         self.sessions.retain(|_, handle| !handle.send.is_closed() && !handle.load.is_unused(now, millis));
     }
 
-    /// Takes no more calls, finishes those that are there, and says goodbye.
-    pub(super) async fn finish(mut self, grace: Duration) {
-        let deadline = Instant::now() + grace;
+    /// Takes no more calls, finishes those that are there, and says goodbye. They have time without end until the worker
+    /// is told to stop, and then as much as it grants.
+    pub(super) async fn finish(mut self, grace: Duration, mut stop: watch::Receiver<bool>) {
+        let stopped_at = stop.borrow().then(Instant::now);
+        // Whoever takes over answers them.
+        self.micro = SelectAll::new();
         self.leave().await;
+        let limit = async {
+            stopped(&mut stop).await;
+            tokio::time::sleep_until(stopped_at.unwrap_or_else(Instant::now) + grace).await;
+        };
+        let mut limit = std::pin::pin!(limit);
         // What is open may finish. Messages for this worker alone still come: cancels, and the rest of large ones.
         let idle = Arc::clone(&self.idle);
         loop {
@@ -356,7 +401,7 @@ impl Dispatcher {
                 () = told => {}
                 Some(_) = self.tasks.join_next() => {}
                 Some(message) = self.direct.next() => self.take_direct(message),
-                () = tokio::time::sleep_until(deadline) => break,
+                () = &mut limit => break,
             }
         }
         self.stop.send_replace(true);
@@ -383,19 +428,33 @@ impl Dispatcher {
 
     /// Leaves the group of workers. What still comes is passed on.
     async fn leave(&mut self) {
+        while let Ok(event) = self.events.try_recv() {
+            self.happened(&event);
+        }
+        // The connection is not held up any more. If it is lost already, there is nothing to leave.
+        if let Ok(ready) = std::mem::replace(&mut self.reopening, mpsc::channel(1).1).try_recv() {
+            self.leave_lost_group(ready);
+        }
         let Some(mut calls) = self.calls.take() else { return };
         let (client, subject) = (self.client.clone(), self.identity.subject.clone());
         let (delivered, counts_agree) = (self.delivered, self.counts_agree);
+        let mut events = std::mem::replace(&mut self.events, mpsc::channel(1).1);
         let take = |message| self.take_call(message);
         let leaving = async {
             match counts_agree {
-                true => leaving::leave(&client, &mut calls, &subject, delivered, take).await,
+                true => {
+                    leaving::leave(&client, &mut calls, &subject, delivered, &mut events, take).await;
+                }
                 false => leaving::drain(&mut calls, take).await,
             }
         };
         // While there is no server, the client takes what it has room for and then nothing more.
         let _ = tokio::time::timeout(leaving::WITHIN, leaving).await;
     }
+}
+
+async fn stopped(stop: &mut watch::Receiver<bool>) {
+    let _ = stop.wait_for(|stop| *stop).await;
 }
 
 /// What a message takes while it waits.
@@ -417,7 +476,10 @@ async fn send(client: &mut Client, outbox: &mut VecDeque<OutboundMessage>) {
 }
 
 async fn next_call(calls: &mut Option<Subscriber>) -> Option<Message> {
-    calls.as_mut()?.next().await
+    match calls {
+        Some(calls) => calls.next().await,
+        None => std::future::pending().await,
+    }
 }
 
 /// Fails if the server has refused a subscription.

@@ -20,9 +20,20 @@ pub(super) struct Identity {
     pub(super) version: String,
     pub(super) description: String,
     pub(super) dialect: &'static str,
+    /// The digest of what `rpc.discover` answers with.
+    pub(super) openrpc: Option<String>,
     /// Where it is called.
     pub(super) subject: String,
     pub(super) started: SystemTime,
+}
+
+/// The digest of a document: instances with the same one offer the same.
+pub(super) fn digest(document: &str) -> Option<String> {
+    // TLS has one already.
+    let suite = rustls::crypto::ring::cipher_suite::TLS13_AES_128_GCM_SHA256.tls13()?;
+    let hash = suite.common.hash_provider.hash(document.as_bytes());
+    let digits: String = hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    Some(format!("sha256:{digits}"))
 }
 
 /// What a worker has done.
@@ -98,6 +109,9 @@ impl Identity {
             "version": self.version,
             "metadata": { "jsonrpc": "2.0", "dialect": self.dialect },
         });
+        if let Some(openrpc) = &self.openrpc {
+            answer["metadata"]["openrpc"] = openrpc.as_str().into();
+        }
         let endpoint = json!({ "name": "rpc", "subject": self.subject, "queue_group": QUEUE });
         match verb {
             Verb::Ping => {}
@@ -136,6 +150,7 @@ mod tests {
             version: "1.2.3".to_owned(),
             description: "Adds.".to_owned(),
             dialect: "plain",
+            openrpc: digest("abc"),
             subject: "jr.demo.rpc".to_owned(),
             started: UNIX_EPOCH + Duration::from_secs(1_700_000_000),
         }
@@ -164,7 +179,9 @@ mod tests {
         stats.answered(Duration::from_nanos(20));
         stats.failed(&"é".repeat(200));
         let answer = |verb| serde_json::from_str::<Value>(&identity.answer(verb, &stats)).expect("JSON");
-        let metadata = json!({ "jsonrpc": "2.0", "dialect": "plain" });
+        // The first example of FIPS 180.
+        let openrpc = "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        let metadata = json!({ "jsonrpc": "2.0", "dialect": "plain", "openrpc": openrpc });
         assert_eq!(
             answer(Verb::Ping),
             json!({

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use sabir_proto::Config;
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 
 use crate::Error;
 use crate::router::Routes;
@@ -19,6 +20,7 @@ use crate::server::acceptor::Connections;
 use crate::server::nats::dispatch::{Dispatcher, End};
 use crate::transport::nats::Nats;
 use crate::transport::nats::connect::service;
+use crate::transport::network::Network;
 use crate::transport::url::Url;
 
 /// How long it may take to connect and subscribe.
@@ -36,6 +38,7 @@ pub(super) struct Settings {
     pub(super) grace: Duration,
     pub(super) connections: Connections,
     pub(super) nats: Nats,
+    pub(super) network: Arc<Network>,
 }
 
 /// A worker that is connected and subscribed.
@@ -56,8 +59,10 @@ impl Worker {
     ) -> Result<Worker, Error> {
         let url = Url::parse(url)?;
         let service = service(&url)?.to_owned();
-        let settings = Arc::new(Settings { url, service, routes, config, grace, connections, nats });
-        let dispatcher = start(&settings).await?;
+        let network = Arc::new(Network::of(&url));
+        let settings = Settings { url, service, routes, config, grace, connections, nats, network };
+        let settings = Arc::new(settings);
+        let dispatcher = start(&settings, &[]).await?;
         Ok(Worker { settings, dispatcher })
     }
 
@@ -70,17 +75,20 @@ impl Worker {
     pub(crate) async fn run(self, mut stop: watch::Receiver<bool>) -> Result<(), Error> {
         let Worker { settings, mut dispatcher } = self;
         let grace = settings.grace;
+        // Connections that are left, until what they have is done.
+        let mut left = JoinSet::new();
         loop {
             match dispatcher.run(&mut stop).await {
                 End::Stopped => {
-                    dispatcher.finish(grace).await;
+                    tokio::join!(dispatcher.finish(grace, stop), left.join_all());
                     return Ok(());
                 }
                 // The server is about to stop: another connection takes over before this one is left.
-                End::Moving => match start(&settings).await {
+                End::Moving => match start(&settings, &dispatcher.known_servers()).await {
                     Ok(next) => {
                         let before = std::mem::replace(&mut dispatcher, next);
-                        tokio::spawn(before.finish(grace));
+                        while left.try_join_next().is_some() {}
+                        left.spawn(before.finish(grace, stop.clone()));
                     }
                     // The client reconnects by itself when the server is gone.
                     Err(_) => tokio::time::sleep(RETRY).await,
@@ -91,8 +99,8 @@ impl Worker {
     }
 }
 
-async fn start(settings: &Arc<Settings>) -> Result<Dispatcher, Error> {
-    let starting = tokio::time::timeout(START_TIMEOUT, Dispatcher::start(Arc::clone(settings)));
+async fn start(settings: &Arc<Settings>, known: &[String]) -> Result<Dispatcher, Error> {
+    let starting = tokio::time::timeout(START_TIMEOUT, Dispatcher::start(Arc::clone(settings), known));
     starting.await.unwrap_or_else(|_| {
         let source = std::io::ErrorKind::TimedOut.into();
         Err(Error::Bind { url: settings.url.to_string(), source })

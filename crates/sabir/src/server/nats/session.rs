@@ -119,8 +119,10 @@ impl Session {
             ..settings.config
         };
         let io = MessageTransport::new(link(inbox), None);
+        let connection = Connection::new(config, Arc::clone(&settings.routes), io, None);
+        connection.set_network(Arc::clone(&settings.network));
         let session = Session {
-            connection: Connection::new(config, Arc::clone(&settings.routes), io, None),
+            connection,
             load: Arc::clone(&load),
             began,
             stop: Box::pin(async move {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use tokio::net::{UnixListener, UnixSocket, UnixStream};
 
 use crate::Error;
+use crate::transport::network::Network;
 use crate::transport::{ByteTransport, ConnectError, Scheme, Transport};
 
 pub(crate) const SCHEME: Scheme = Scheme::Unix;
@@ -23,7 +24,7 @@ pub async fn unix(path: impl AsRef<Path>) -> Result<Transport, Error> {
     let url = format!("unix:{}", path.as_ref().display());
     let connected = UnixStream::connect(path).await;
     let stream = connected.map_err(|error| ConnectError::socket(&url, error))?;
-    Ok(Transport::new(move || Ok(ByteTransport::over(Box::new(stream)))))
+    Ok(Transport::new(move || Ok(ByteTransport::over(Box::new(stream)))).over(Network::accepted(false)))
 }
 
 pub(crate) async fn connect(path: &str) -> io::Result<Stream> {

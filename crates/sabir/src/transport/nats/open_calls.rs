@@ -89,6 +89,11 @@ impl OpenCalls {
         self.calls.drain().flat_map(|(first, call)| call.ids(first)).collect()
     }
 
+    /// When the one was sent that has waited for longest.
+    pub(crate) fn oldest(&self) -> Option<Instant> {
+        self.calls.values().map(|call| call.since).min()
+    }
+
     /// Those without a worker.
     pub(crate) fn take_unowned(&mut self) -> Vec<u64> {
         let unowned = self.calls.extract_if(|_, call| call.worker.is_none());
@@ -193,7 +198,16 @@ impl OpenCalls {
 
     /// What is lost by now.
     pub(crate) fn check(&mut self, now: Instant, accept_within: Duration) -> Silence {
-        let late = |call: &OpenCall| call.worker.is_none() && now.duration_since(call.since) > accept_within;
+        // A worker that has something to say before it says that it is at work may be lost before it says that.
+        let late = |call: &OpenCall| {
+            let worker = call.worker.and_then(|worker| self.workers.get(worker));
+            let heard = match worker {
+                Some(worker) if worker.beat.is_some() => return false,
+                Some(worker) => call.since.max(worker.heard),
+                None => call.since,
+            };
+            now.duration_since(heard) > accept_within
+        };
         let unaccepted = self.calls.extract_if(|_, call| late(call));
         let unaccepted = unaccepted
             .filter(|(_, call)| !call.is_cancelled)
@@ -246,6 +260,18 @@ mod tests {
         let silence = calls.check(seconds(now, 31), WITHIN);
         assert_eq!(silence, Silence { unaccepted: Vec::new(), lost: vec![(worker, vec![1])] });
         assert_eq!(calls.check(seconds(now, 99), WITHIN), Silence::default());
+    }
+
+    #[test]
+    fn one_that_falls_silent_before_its_first_beat_is_lost() {
+        let (mut calls, now) = (OpenCalls::default(), Instant::now());
+        calls.sent(1, 1, None, now);
+        // It has sent progress, and has not said that it is at work.
+        let worker = calls.worker(&"a".into(), seconds(now, 5)).expect("room");
+        calls.set_worker(1, worker);
+        assert_eq!(calls.check(seconds(now, 20), WITHIN), Silence::default());
+        let silence = calls.check(seconds(now, 21), WITHIN);
+        assert_eq!(silence, Silence { unaccepted: vec![1], lost: Vec::new() });
     }
 
     #[test]

@@ -5,6 +5,7 @@
 pub(crate) mod platform;
 
 use super::Transport;
+use super::network::Network;
 
 /// Standard input and output, with the output guarded: from this call on, what anything else in the process prints
 /// goes to standard error, for the rest of the process's life, and the protocol stays clean. See
@@ -35,6 +36,6 @@ impl Stdio {
     fn transport(self) -> Transport {
         // At once, not when it is opened: a program may print in between.
         let streams = platform::streams(self.guarded);
-        Transport::new(move || platform::open(streams?))
+        Transport::new(move || platform::open(streams?)).over(Network::pipe())
     }
 }

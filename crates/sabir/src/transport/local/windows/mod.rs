@@ -18,6 +18,7 @@ use windows_sys::Win32::Foundation::{ERROR_ACCESS_DENIED, ERROR_PIPE_BUSY};
 
 use crate::Error;
 use crate::transport::endpoint::CONNECT_TIMEOUT;
+use crate::transport::network::Network;
 use crate::transport::{ByteTransport, ConnectError, Scheme, Transport};
 
 pub(crate) const SCHEME: Scheme = Scheme::Pipe;
@@ -33,7 +34,7 @@ pub async fn pipe(name: impl AsRef<str>) -> Result<Transport, Error> {
     let url = format!("pipe:{}", name.as_ref());
     let connected = connect(name.as_ref()).await;
     let stream = connected.map_err(|error| ConnectError::socket(&url, error))?;
-    Ok(Transport::new(move || Ok(ByteTransport::over(Box::new(stream)))))
+    Ok(Transport::new(move || Ok(ByteTransport::over(Box::new(stream)))).over(Network::accepted(false)))
 }
 
 /// The whole path of a pipe.

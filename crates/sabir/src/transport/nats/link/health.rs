@@ -8,36 +8,28 @@ use bytes::Bytes;
 use sabir_proto::{DeliveryFailure, Lost, Undelivered};
 use tokio::time::Instant;
 
-use super::{CHECK_EVERY, MOVE_WITHIN, NatsLink, Sticky};
+use super::{CHECK_EVERY, Moving, NatsLink, Sticky};
 use crate::runtime::message_transport::Incoming;
 use crate::transport::nats::wire::{Status, Token};
+
+/// How long new calls wait for those that are open, before a server is left that is about to stop.
+const HOLD: Duration = Duration::from_secs(1);
+
+/// How long calls wait for another server, when that one is left.
+const FIND_WITHIN: Duration = Duration::from_secs(5);
 
 impl NatsLink {
     pub(super) fn happened(&mut self, event: Event) {
         match event {
-            Event::Disconnected if self.connected => {
-                self.connected = false;
-                const LOST: &str = "the connection to NATS was lost: the call may have run";
-                let ids = self.calls.take_all();
-                self.fail_ids(ids, DeliveryFailure::Closed, LOST);
-                match self.sticky {
-                    Sticky::Bound(_) | Sticky::Asking => self.incoming.push_back(Incoming::Lost(
-                        "the connection to NATS was lost, and with it the session with its worker".into(),
-                    )),
-                    _ => self.incoming.push_back(Incoming::OriginLost(
-                        None,
-                        "the connection to NATS was lost: what came meanwhile is missing".into(),
-                    )),
-                }
-            }
+            Event::Disconnected if self.connected => self.disconnected(),
             Event::Connected if !self.connected => {
                 self.connected = true;
                 self.moving = None;
                 // They would go on for somebody who has given up on them.
                 self.close_sessions();
             }
-            Event::LameDuckMode => {
-                self.moving.get_or_insert_with(Instant::now);
+            Event::LameDuckMode if self.moving.is_none() && self.has_other_servers() => {
+                self.moving = Some(Moving { asked: false, closed: None, holds: true });
             }
             Event::SlowConsumer(_) => {
                 const DROPPED: &str = "messages were dropped, as they came faster than they were read: the answer may be among them";
@@ -53,6 +45,45 @@ impl NatsLink {
             }
             _ => {}
         }
+    }
+
+    /// What is open ends: nobody says what has come meanwhile.
+    fn disconnected(&mut self) {
+        self.connected = false;
+        let why = match &mut self.moving {
+            Some(moving) => {
+                (moving.closed, moving.holds) = (Some(Instant::now()), true);
+                "the server of NATS stops, and the connection goes to another one"
+            }
+            None => "the connection to NATS was lost",
+        };
+        let ids = self.calls.take_all();
+        self.fail_ids(ids, DeliveryFailure::Closed, format!("{why}: the call may have run"));
+        self.incoming.push_back(match self.sticky {
+            Sticky::Bound(_) | Sticky::Asking => {
+                Incoming::Lost(format!("{why}, and with it the session with its worker").into())
+            }
+            Sticky::No | Sticky::Unbound => {
+                Incoming::OriginLost(None, format!("{why}: what came meanwhile is missing").into())
+            }
+        });
+    }
+
+    /// Whether there is somewhere to go, as far as is known.
+    fn has_other_servers(&self) -> bool {
+        self.has_hosts || self.client.server_info().connect_urls.len() > 1
+    }
+
+    /// Leaves a server that is about to stop, once nothing is open that would be lost by it.
+    fn poll_move(&mut self) {
+        let is_quiet = self.calls.is_empty() && self.outbox.is_empty() && self.sticky != Sticky::Asking;
+        let Some(moving) = self.moving.as_mut().filter(|moving| !moving.asked && self.connected && is_quiet)
+        else {
+            return;
+        };
+        (moving.asked, moving.holds) = (true, true);
+        let client = self.client.clone();
+        tokio::spawn(async move { client.force_reconnect().await });
     }
 
     /// The server has refused to publish something, or to subscribe to something.
@@ -90,6 +121,7 @@ impl NatsLink {
 
     /// Looks for what is overdue.
     pub(super) fn poll_check(&mut self, cx: &mut Context<'_>) {
+        self.poll_move();
         let waits = !self.calls.is_empty()
             || self.calls.has_beats()
             || !self.answered.is_empty()
@@ -139,16 +171,13 @@ impl NatsLink {
         if self.sticky == Sticky::Asking && self.asking_since.is_some_and(has_asked_for_long) {
             self.sticky = Sticky::Unbound;
         }
-        let Some(since) = self.moving else { return };
-        let waited = now.duration_since(since);
-        match self.connected {
-            true if self.calls.is_empty() || waited > MOVE_WITHIN => {
-                let client = self.client.clone();
-                tokio::spawn(async move { client.force_reconnect().await });
-            }
-            // There is no other server.
-            false if waited > 2 * MOVE_WITHIN => self.moving = None,
-            _ => {}
+        let oldest = self.calls.oldest();
+        let Some(moving) = &mut self.moving else { return };
+        match moving.closed {
+            // Others do not wait for calls that take long. The server closes the connection when it wants to wait no more.
+            None => moving.holds = oldest.is_none_or(|sent| now.duration_since(sent) < HOLD),
+            Some(closed) if now.duration_since(closed) > FIND_WITHIN => self.moving = None,
+            Some(_) => {}
         }
     }
 }

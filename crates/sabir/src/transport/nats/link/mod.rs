@@ -34,9 +34,6 @@ use crate::transport::url::Url;
 /// How often it is looked at what is overdue, at most.
 const CHECK_EVERY: Duration = Duration::from_millis(500);
 
-/// How long calls may take to end before the server that wants to stop is left.
-const MOVE_WITHIN: Duration = Duration::from_secs(5);
-
 /// Calls whose answers the session has not looked at.
 const MOST_ANSWERED: usize = 256;
 
@@ -53,6 +50,8 @@ pub(crate) struct NatsLink {
     events: Events,
     nats: Nats,
     service: String,
+    /// The URL names more than one server.
+    has_hosts: bool,
     calls_subject: Subject,
     /// What our reply subjects begin with.
     reply_prefix: String,
@@ -68,8 +67,8 @@ pub(crate) struct NatsLink {
     untold: u8,
     looked: Instant,
     connected: bool,
-    /// Since when it waits to leave a server that is about to stop.
-    moving: Option<Instant>,
+    /// It waits to leave a server that is about to stop.
+    moving: Option<Moving>,
     /// Since when it waits to know who has the first message.
     asking_since: Option<Instant>,
     /// Calls whose last answer was passed on, which may be of no use.
@@ -82,6 +81,16 @@ pub(crate) struct NatsLink {
     timer_is_set: bool,
     /// Waits until what was said last is on its way.
     closing: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+}
+
+/// A server that is about to stop is left when nothing is open.
+struct Moving {
+    /// It was asked for another server.
+    asked: bool,
+    /// When the connection was closed.
+    closed: Option<Instant>,
+    /// New calls wait for those that are open.
+    holds: bool,
 }
 
 /// Whether all messages go to one worker.
@@ -113,6 +122,7 @@ impl NatsLink {
             events,
             nats,
             service,
+            has_hosts: url.authority().contains(','),
             reply_prefix,
             calls: OpenCalls::default(),
             parts: Assembler::new(dial.limits.message_bytes, dial.nats.accept_within),
@@ -457,8 +467,9 @@ impl Link for NatsLink {
             return Poll::Ready(Ok(()));
         }
         let is_new = matches!(outgoing.purpose, Purpose::Call { .. } | Purpose::Notify);
-        // Until it is known where the others go.
-        if is_new && (self.sticky == Sticky::Asking || self.moving.is_some()) {
+        // Until it is known where the others go, or the server is left.
+        let holds = self.moving.as_ref().is_some_and(|moving| moving.holds);
+        if is_new && (self.sticky == Sticky::Asking || holds) {
             return Poll::Pending;
         }
         if is_new && self.sticky == Sticky::Unbound {
