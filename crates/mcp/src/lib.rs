@@ -96,6 +96,7 @@ mod template;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod types;
+mod variants;
 
 #[cfg(feature = "auth")]
 pub use auth::{

@@ -25,6 +25,7 @@ use crate::types::{
     ListChanged, Meta, Prompt, Resource, Resources, ServerCapabilities, TaskSupport, Template, Tool,
     ToolResult,
 };
+use crate::variants;
 
 /// Tools that are methods of a value. The attribute [`tools`](macro@crate::tools) implements it.
 #[diagnostic::on_unimplemented(
@@ -175,7 +176,13 @@ impl Catalog {
     {
         let template = template.into();
         let pattern = Pattern::new(&template.uri_template);
+        let choices = variants::choices::<P>();
         self.change(&Change::Resources, |lists| {
+            for (variable, words) in choices {
+                // What is set by hand comes first.
+                let completed = (Completed::Template(template.uri_template.clone()), variable);
+                lists.completions.entry(completed).or_insert_with(|| Arc::new(one_of(words)));
+            }
             let function = Box::new(TemplateReader { function: read, types: PhantomData });
             lists.templates.add(template.uri_template.clone(), TemplateEntry { template, pattern, function });
             true
