@@ -23,7 +23,7 @@ fn demo(issuer: &FakeIssuer, options: &[&str]) -> (Started, String) {
     let url = format!("http://127.0.0.1:{port}/mcp");
     let fixed = ["demo", "--mcp", "--listen", &url, "--issuer", issuer.url()];
     let mut started = Started::new(folder(), &[&fixed, options].concat());
-    started.line("serving on");
+    assert_eq!(started.url("serving on"), url);
     (started, url)
 }
 
