@@ -26,7 +26,11 @@ fn challenges(text: &str) {
         assert!(written.bytes().all(|byte| matches!(byte, b' '..=b'~')), "{written:?}");
         let is_plain = |value: &str| value.bytes().all(|byte| matches!(byte, b' '..=b'~'));
         if params.iter().all(|(_, value)| is_plain(value)) {
-            assert_eq!(read_challenges(&written), [challenge.clone()], "{written:?} of {text:?}");
+            assert_eq!(
+                read_challenges(&written),
+                std::slice::from_ref(&challenge),
+                "{written:?} of {text:?}"
+            );
         }
     }
 }

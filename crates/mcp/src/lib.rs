@@ -60,7 +60,7 @@
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `default` | `macros` |
+//! | `default` | `macros`, `validate` |
 //! | `macros` | `#[sabir_mcp::tools]` |
 //! | `validate` | arguments of tools checked against the schemas that they are listed with |
 //! | `http` | Streamable HTTP, as a server and as a client |

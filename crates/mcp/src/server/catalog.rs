@@ -132,7 +132,10 @@ impl Catalog {
         tool.output_schema = tool.output_schema.or_else(R::output_schema);
         let wrong = |reason| -> ! { panic!("the schema of tool `{}` is wrong: {reason}", tool.name) };
         let headers = ParamHeader::of(&tool.input_schema).unwrap_or_else(|reason| wrong(reason.to_string()));
-        let check = ArgumentCheck::new(&checked, by_hand).unwrap_or_else(|reason| wrong(reason));
+        let check = match tool.unchecked {
+            true => ArgumentCheck::none(),
+            false => ArgumentCheck::new(&checked, by_hand).unwrap_or_else(|reason| wrong(reason)),
+        };
         let entry = ToolEntry { headers, check, function: function(input.nothing), tool };
         self.change(&Change::Tools, |lists| {
             lists.has_tasks |= entry.tool.task_support() != TaskSupport::Forbidden;
