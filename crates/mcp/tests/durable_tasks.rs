@@ -2,7 +2,7 @@
 //! What one caller may keep is limited in every store.
 
 #![cfg(feature = "redb")]
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stdout)] // A process of a test tells the other one by what it prints.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
